@@ -1,0 +1,76 @@
+#include "core/alloc.h"
+
+#include <malloc.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_int_fast64_t blocks, bytes;
+static atomic_int_fast64_t fail_in; /* counts down to the allocation that fails; 0: none */
+static atomic_bool failed;
+
+/* One step of the countdown; only the step from 1 to 0 fails, and only once over all threads. */
+static bool must_fail(void)
+{
+    int_fast64_t left = atomic_load(&fail_in);
+    while (left > 0)
+        if (atomic_compare_exchange_weak(&fail_in, &left, left - 1)) {
+            if (left == 1)
+                atomic_store(&failed, true);
+            return left == 1;
+        }
+    return false;
+}
+
+void *zr_alloc(size_t size)
+{
+    void *memory = must_fail() ? NULL : calloc(1, size);
+    if (memory != NULL) {
+        atomic_fetch_add(&blocks, 1);
+        atomic_fetch_add(&bytes, (int_fast64_t)malloc_usable_size(memory));
+    }
+    return memory;
+}
+
+void zr_free(void *memory)
+{
+    if (memory == NULL)
+        return;
+    atomic_fetch_sub(&blocks, 1);
+    atomic_fetch_sub(&bytes, (int_fast64_t)malloc_usable_size(memory));
+    free(memory);
+}
+
+char *zr_copy(const void *from, size_t length)
+{
+    char *copy = zr_alloc(length + 1);
+    if (copy != NULL && length > 0)
+        memcpy(copy, from, length);
+    return copy;
+}
+
+char *zr_copy_string(const char *from)
+{
+    return zr_copy(from, strlen(from));
+}
+
+void zr_alloc_fail(int64_t n)
+{
+    atomic_store(&failed, false);
+    atomic_store(&fail_in, n);
+}
+
+bool zr_alloc_failed(void)
+{
+    return atomic_load(&failed);
+}
+
+int64_t zr_alloc_blocks(void)
+{
+    return atomic_load(&blocks);
+}
+
+int64_t zr_alloc_bytes(void)
+{
+    return atomic_load(&bytes);
+}

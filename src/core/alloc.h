@@ -1,0 +1,35 @@
+#ifndef ZR_ALLOC_H
+#define ZR_ALLOC_H
+
+/*
+ * alloc.h: the only door to the heap, so that specs can make any allocation fail and can count
+ * what is left. Any thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* gives: zeroed memory, or null when there is none (or when this allocation was chosen to fail). */
+void *zr_alloc(size_t size);
+
+/* takes: what zr_alloc gave, or null. */
+void zr_free(void *memory);
+
+/* gives: a copy with a NUL behind it, or null when there is no memory. borrows: from. */
+char *zr_copy(const void *from, size_t length);
+
+/* gives: a copy of a C string, or null when there is no memory. borrows: from. */
+char *zr_copy_string(const char *from);
+
+/* The n-th allocation from now on fails, once (1 is the next one); 0 makes none fail. */
+void zr_alloc_fail(int64_t n);
+
+/* True when the failure asked for last has happened. */
+bool zr_alloc_failed(void);
+
+/* Blocks and bytes that are alive now. */
+int64_t zr_alloc_blocks(void);
+int64_t zr_alloc_bytes(void);
+
+#endif

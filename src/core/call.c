@@ -1,0 +1,274 @@
+#include "core/call.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/names.h"
+
+/*
+ * 1. zr_call_new makes the request and all that its answer surely needs, in one block.
+ * 2. zr_call_start submits it, or queues it: no connection, or too much is out already.
+ * 3. zr_call_reply, out of dispatch, takes it back and calls `done`; the owner frees it.
+ *
+ * What can go wrong: the owner loses interest while it is out (zr_call_free): the request is
+ * ZooKeeper's until it comes back, and is freed then. The connection is lost: it comes back with
+ * ZR_CONNECTION_LOSS, and the verbs decide what that means.
+ */
+
+static const struct zr_acl open_acl[] = {{31, "world", "anyone"}};
+
+struct zr_acl *zr_acls_copy(const struct zr_acls *acls)
+{
+    size_t size = acls->count * sizeof(struct zr_acl);
+    for (size_t i = 0; i < acls->count; i++)
+        size += strlen(acls->list[i].scheme) + strlen(acls->list[i].id) + 2;
+    struct zr_acl *copy = zr_alloc(size);
+    if (copy == NULL)
+        return NULL;
+    char *text = (char *)(copy + acls->count);
+    for (size_t i = 0; i < acls->count; i++) {
+        copy[i].perms = acls->list[i].perms;
+        copy[i].scheme = strcpy(text, acls->list[i].scheme);
+        text += strlen(text) + 1;
+        copy[i].id = strcpy(text, acls->list[i].id);
+        text += strlen(text) + 1;
+    }
+    return copy;
+}
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+/* What a request needs beside its struct: path, data, the name that a create answers. */
+static size_t room_for(const char *prefix, const char *path, struct zr_bytes data)
+{
+    size_t full = strlen(prefix) + strlen(path);
+    return full + 1 + data.length + 1 + full + 12;
+}
+
+/* Fills in copies that live in `room`, and returns what is behind them. */
+static char *fill(struct zr_request *request, char *room, const char *prefix, const char *path,
+                  struct zr_bytes data)
+{
+    size_t head = strlen(prefix), tail = strlen(path);
+    if (head > 0 && strcmp(path, "/") == 0)
+        tail = 0;
+    request->path = room;
+    memcpy(room, prefix, head);
+    memcpy(room + head, path, tail);
+    room += head + tail + 1;
+    request->data = (struct zr_bytes){data.at != NULL ? room : NULL, data.length};
+    if (data.length > 0)
+        memcpy(room, data.at, data.length);
+    room += data.length + 1;
+    request->created = room;
+    return room + head + tail + 12;
+}
+
+static struct zr_call *new_call(struct zr_session *session, enum zr_op op, size_t room)
+{
+    struct zr_call *call = zr_alloc(sizeof(*call) + room);
+    if (call == NULL)
+        return NULL;
+    call->session = session;
+    zr_object_ref(&session->object);
+    call->request.message.kind = ZR_MSG_REPLY;
+    call->request.op = op;
+    call->request.version = ZR_ANY_VERSION;
+    call->request.acl = session->acl.count > 0 ? session->acl : (struct zr_acls){open_acl, 1};
+    return call;
+}
+
+static enum zr_status make(struct zr_session *session, enum zr_op op, const char *prefix,
+                           const char *path, struct zr_bytes data, struct zr_call **call)
+{
+    size_t room = room_for(prefix, path, data);
+    *call = NULL;
+    if (room > ZR_REQUEST_MAX)
+        return ZR_TOO_LARGE;
+    *call = new_call(session, op, room);
+    if (*call == NULL)
+        return ZR_NO_MEMORY;
+    fill(&(*call)->request, (*call)->room, prefix, path, data);
+    return ZR_OK;
+}
+
+enum zr_status zr_call_new(struct zr_session *session, enum zr_op op, const char *path,
+                           struct zr_bytes data, struct zr_call **call)
+{
+    return make(session, op, session->namespace, path, data, call);
+}
+
+enum zr_status zr_call_new_full(struct zr_session *session, enum zr_op op, const char *path,
+                                struct zr_bytes data, struct zr_call **call)
+{
+    return make(session, op, "", path, data, call);
+}
+
+static enum zr_status copy_part(struct zr_session *session, struct zr_request *part,
+                                const struct zr_request *from)
+{
+    part->op = from->op;
+    part->version = from->version;
+    part->mode = from->mode;
+    if (from->acl.count == 0) {
+        part->acl = session->acl.count > 0 ? session->acl : (struct zr_acls){open_acl, 1};
+        return ZR_OK;
+    }
+    part->acl = (struct zr_acls){zr_acls_copy(&from->acl), from->acl.count};
+    return part->acl.list != NULL ? ZR_OK : ZR_NO_MEMORY;
+}
+
+static bool own_acl(const struct zr_session *session, const struct zr_request *part)
+{
+    return part->acl.list != session->acl.list && part->acl.list != open_acl;
+}
+
+enum zr_status zr_call_new_multi(struct zr_session *session, const char *guard,
+                                 const struct zr_request *parts, size_t count,
+                                 struct zr_call **call)
+{
+    const struct zr_bytes none = {NULL, 0};
+    size_t total = count + (guard != NULL), room = total * sizeof(struct zr_request);
+    if (guard != NULL)
+        room += room_for("", guard, none);
+    for (size_t i = 0; i < count; i++)
+        room += room_for(session->namespace, parts[i].path, parts[i].data);
+    *call = NULL;
+    if (room > ZR_REQUEST_MAX + total * sizeof(struct zr_request))
+        return ZR_TOO_LARGE;
+    struct zr_call *made = new_call(session, ZR_OP_MULTI, room);
+    if (made == NULL)
+        return ZR_NO_MEMORY;
+    struct zr_request *part = made->request.parts = (struct zr_request *)made->room;
+    char *text = made->room + total * sizeof(struct zr_request);
+    enum zr_status status = ZR_OK;
+    if (guard != NULL) {
+        text = fill(part, text, "", guard, none);
+        part->op = ZR_OP_CHECK;
+        part++->version = ZR_ANY_VERSION;
+    }
+    made->request.part_count = total;
+    for (size_t i = 0; i < count && status == ZR_OK; i++, part++) {
+        text = fill(part, text, session->namespace, parts[i].path, parts[i].data);
+        status = copy_part(session, part, &parts[i]);
+    }
+    if (status != ZR_OK)
+        zr_call_free(made);
+    else
+        *call = made;
+    return status;
+}
+
+enum zr_status zr_call_set_acl(struct zr_call *call, const struct zr_acls *acls)
+{
+    struct zr_acl *copy = zr_acls_copy(acls);
+    if (copy == NULL)
+        return ZR_NO_MEMORY;
+    zr_free(call->acl);
+    call->acl = copy;
+    call->request.acl = (struct zr_acls){copy, acls->count};
+    return ZR_OK;
+}
+
+/* ---- Sending and taking back --------------------------------------------------------------- */
+
+static void clear_reply(struct zr_request *request)
+{
+    zr_free((char *)request->data_reply.at);
+    zr_free(request->names);
+    zr_free(request->acl_reply);
+    request->data_reply = (struct zr_bytes){NULL, 0};
+    request->names = NULL;
+    request->acl_reply = NULL;
+    request->status = ZR_OK;
+    request->sent = false;
+}
+
+static void clear_replies(struct zr_call *call)
+{
+    clear_reply(&call->request);
+    for (size_t i = 0; i < call->request.part_count; i++)
+        clear_reply(&call->request.parts[i]);
+}
+
+static bool may_go(const struct zr_session *session)
+{
+    return session->state == ZR_CONNECTED && session->in_flight < ZR_IN_FLIGHT_MAX &&
+           !zr_engine_forked(session->engine);
+}
+
+static void submit(struct zr_call *call)
+{
+    struct zr_session *session = call->session;
+    call->state = ZR_CALL_OUT;
+    session->in_flight++;
+    session->engine->zk->submit(session->now->handle, &call->request);
+}
+
+static void send_or_queue(struct zr_call *call)
+{
+    /* What waits goes first: the order of requests is part of what the verbs rely on. */
+    if (zr_list_empty(&call->session->queue) && may_go(call->session)) {
+        submit(call);
+        return;
+    }
+    call->state = ZR_CALL_QUEUED;
+    zr_list_append(&call->session->queue, &call->in_queue);
+}
+
+void zr_call_start(struct zr_call *call, void (*done)(struct zr_call *call), void *owner)
+{
+    call->done = done;
+    call->owner = owner;
+    zr_call_again(call);
+}
+
+void zr_call_again(struct zr_call *call)
+{
+    clear_replies(call);
+    send_or_queue(call);
+}
+
+static void destroy(struct zr_call *call)
+{
+    struct zr_session *session = call->session;
+    clear_replies(call);
+    for (size_t i = 0; i < call->request.part_count; i++)
+        if (own_acl(session, &call->request.parts[i]))
+            zr_free((struct zr_acl *)call->request.parts[i].acl.list);
+    zr_free(call->acl);
+    zr_free(call);
+    zr_object_unref(&session->object);
+}
+
+void zr_call_free(struct zr_call *call)
+{
+    if (call == NULL)
+        return;
+    call->done = NULL;
+    if (call->state == ZR_CALL_OUT)
+        return; /* zr_call_reply frees it */
+    zr_unlink(&call->in_queue);
+    destroy(call);
+}
+
+void zr_call_flush(struct zr_session *session)
+{
+    while (may_go(session) && !zr_list_empty(&session->queue))
+        submit(ZR_HOLDER(zr_list_shift(&session->queue), struct zr_call, in_queue));
+}
+
+void zr_call_reply(struct zr_request *request)
+{
+    struct zr_call *call = (struct zr_call *)request;
+    struct zr_session *session = call->session;
+    zr_object_ref(&session->object);
+    call->state = ZR_CALL_BACK;
+    session->in_flight--;
+    if (call->done != NULL)
+        call->done(call);
+    else
+        destroy(call);
+    zr_call_flush(session);
+    zr_object_unref(&session->object);
+}

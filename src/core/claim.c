@@ -1,0 +1,199 @@
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verb_parts.h"
+#include "core/watch.h"
+
+/*
+ * Takes a seat and lists its directory, in one round trip:
+ * 1. Wait until there is a session: its id is part of the name.
+ * 2. Send the create and, behind it, the listing; the server keeps that order, so the listing
+ *    shows our own node.
+ * 3. Both are answered: done.
+ *
+ * What can go wrong:
+ * - The directory is missing: make it, begin anew.
+ * - The answer to the create is lost: after the reconnect a sync and a listing tell whether the
+ *   node is there; it is ours by its tag. Only then begin anew.
+ * - The node is not in the listing: somebody has removed it. Begin anew.
+ * - The directory's counter is used up (see names.h), so that numbers say nothing any more: give
+ *   the seat up, wait until all who came before the limit have left, delete the directory (the
+ *   server refuses while anybody is in it), begin anew.
+ */
+
+#define DRAIN_PAUSE_US 100000
+#define LARGE (64 * 1024)
+
+static void begin(struct zr_task *task);
+static void go_on(struct zr_task *task);
+static void drain(struct zr_task *task);
+
+/* ---- The directory is used up -------------------------------------------------------------- */
+
+static void dir_deleted(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        begin(task);
+    else if (task->outcome == ZR_NOT_EMPTY || task->outcome == ZR_CONNECTION_LOSS)
+        zr_part_pause(task, DRAIN_PAUSE_US, drain);
+    else
+        zr_task_verb_done(task, task->outcome);
+}
+
+static enum zr_status delete_dir(struct zr_task *task)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    enum zr_status status =
+        zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->dir, none, &call);
+    if (status == ZR_OK)
+        zr_part_send(task, call, dir_deleted);
+    return status;
+}
+
+static enum zr_status await_last(struct zr_task *task)
+{
+    char *path = zr_path_child(task->seat->dir, task->seats->at[task->seats->count - 1].name);
+    enum zr_status status = path != NULL ? zr_part_await_gone(task, path) : ZR_NO_MEMORY;
+    zr_free(path);
+    if (status == ZR_OK)
+        zr_part_begin(task, drain);
+    return status;
+}
+
+static void drain_listed(struct zr_task *task)
+{
+    enum zr_status status = task->outcome;
+    if (status == ZR_NO_NODE) {
+        begin(task);
+        return;
+    }
+    if (status == ZR_OK)
+        status = task->seats->count > 0 ? await_last(task) : delete_dir(task);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+static void drain(struct zr_task *task)
+{
+    zr_part_begin(task, drain_listed);
+    enum zr_status status = zr_listing_ask(task, task->seat->dir);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+/* ---- Claiming ------------------------------------------------------------------------------ */
+
+static void begin(struct zr_task *task)
+{
+    struct zr_seat *seat = task->seat;
+    zr_part_begin(task, begin);
+    if (task->session->state != ZR_CONNECTED) {
+        zr_list_append(&task->session->changed.tasks, &task->in_signal);
+        return;
+    }
+    task->resume = go_on;
+    enum zr_status status = zr_seat_create(seat, task);
+    if (status == ZR_OK)
+        status = zr_listing_ask(task, seat->dir);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+static void refused(struct zr_task *task)
+{
+    struct zr_seat *seat = task->seat;
+    switch ((int)seat->refused) {
+    case ZR_OK: /* looked for and not found */
+        /* A server that takes less than we do drops the connection instead of saying so. */
+        if (++task->losses >= 3 && seat->data.length > LARGE)
+            zr_task_verb_done(task, ZR_TOO_LARGE);
+        else
+            begin(task);
+        break;
+    case ZR_CONNECTION_LOSS:
+        begin(task);
+        break;
+    case ZR_NO_NODE:
+        zr_part_ensure(task, seat->dir, true, begin);
+        break;
+    case ZR_NODE_EXISTS:
+        drain(task);
+        break;
+    default:
+        zr_task_verb_done(task, seat->refused);
+    }
+}
+
+static void statted(struct zr_task *task)
+{
+    if (task->outcome == ZR_CONNECTION_LOSS) {
+        zr_call_again(task->call);
+        return;
+    }
+    if (task->outcome == ZR_OK)
+        task->seat->czxid = task->call->request.stat.czxid;
+    else if (task->outcome == ZR_NO_NODE)
+        zr_seat_gone(task->seat);
+    else {
+        zr_task_verb_done(task, task->outcome);
+        return;
+    }
+    /* The listing is older than this answer: ask for another one. */
+    zr_part_begin(task, go_on);
+    enum zr_status status = zr_listing_ask(task, task->seat->dir);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+static void ask_czxid(struct zr_task *task)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    enum zr_status status =
+        zr_call_new_full(task->session, ZR_OP_EXISTS, task->seat->path, none, &call);
+    if (status == ZR_OK)
+        zr_part_send(task, call, statted);
+    else
+        zr_part_fail(task, status);
+}
+
+static void taken(struct zr_task *task)
+{
+    struct zr_seat *seat = task->seat;
+    if (seat->sequence < 0 || seat->sequence >= ZR_SEQUENCE_LIMIT)
+        zr_part_vacate(task, drain);
+    else if (seat->czxid == 0)
+        ask_czxid(task);
+    else if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
+        zr_task_verb_done(task, task->outcome);
+    else if (task->outcome == ZR_NO_NODE || zr_seat_index(seat, task->seats) < 0) {
+        zr_seat_gone(seat);
+        begin(task);
+    } else
+        zr_task_verb_done(task, ZR_OK);
+}
+
+static void go_on(struct zr_task *task)
+{
+    switch (task->seat->state) {
+    case ZR_SEAT_NONE:
+        refused(task);
+        break;
+    case ZR_SEAT_UNSURE:
+        zr_part_find(task, go_on);
+        break;
+    case ZR_SEAT_TAKEN:
+        taken(task);
+        break;
+    case ZR_SEAT_CLAIMING: /* the listing failed before it was sent */
+        zr_task_verb_done(task, task->outcome);
+        break;
+    }
+}
+
+void zr_verb_claim(struct zr_task *task, struct zr_seat *seat, struct zr_next next)
+{
+    task->next = next;
+    task->seat = seat;
+    begin(task);
+}

@@ -1,0 +1,86 @@
+#ifndef ZR_ENGINE_H
+#define ZR_ENGINE_H
+
+/*
+ * engine.h: one engine per language state. It owns the timers, the tasks that may go on, and the
+ * tasks that have something to report; dispatch() is the only place where any of them moves.
+ *
+ * Thread: the host's.
+ */
+
+#include <sys/types.h>
+
+#include "core/object.h"
+#include "core/timer.h"
+#include "core/zk.h"
+
+struct zr_engine {
+    struct zr_zk *zk;
+    struct zr_timers timers;
+    struct zr_list incoming; /* struct zr_message: taken from the inbox, not yet handled */
+    struct zr_list ready;    /* struct zr_task: may go on */
+    struct zr_list reported; /* struct zr_task: finished for its waiter */
+    struct zr_list sessions; /* struct zr_session */
+    struct zr_list notes;    /* struct zr_note: lines for the log, oldest first */
+    int note_count;
+    pid_t pid;
+    uint64_t random; /* state of the generator of jitter */
+    bool dispatching, poked;
+    int refs; /* the binding, and every session until its handles have ended */
+};
+
+/* A line for the log. */
+struct zr_note {
+    struct zr_link link;
+    struct zr_session *session; /* counted */
+    char level;                 /* 'E', 'W', 'I' */
+    char text[];
+};
+
+/* takes: zk (also when it fails). gives: engine, with one reference. Errors: ZR_NO_MEMORY. */
+enum zr_status zr_engine_new(struct zr_zk *zk, struct zr_engine **engine);
+
+/* The engine is freed when its last session has ended and nobody refers to it. */
+void zr_engine_ref(struct zr_engine *engine);
+void zr_engine_unref(struct zr_engine *engine);
+
+/* Closes every session; see zr_session_close. */
+void zr_engine_close(struct zr_engine *engine, int64_t linger_us);
+
+/* True when no session has anything on the wire. */
+bool zr_engine_ended(const struct zr_engine *engine);
+
+/*
+ * Does what there is to do, at most about `limit` steps, and returns how many it did. What is
+ * left keeps the descriptor readable. Must not be called from inside itself.
+ */
+int zr_engine_dispatch(struct zr_engine *engine, int limit);
+
+/* How long the host may sleep: microseconds until something is due, 0 when something is, -1 when
+   only the descriptor can bring news. */
+int64_t zr_engine_timeout_us(struct zr_engine *engine);
+
+/* The core: there is work outside of a dispatch, the host has to come. */
+void zr_engine_poke(struct zr_engine *engine);
+
+/* The next task that has finished for its waiter, or null. It stays the binding's until dropped. */
+struct zr_task *zr_engine_next_reported(struct zr_engine *engine);
+
+/* gives: the next line for the log, or null. Freed with zr_note_free. */
+struct zr_note *zr_engine_next_note(struct zr_engine *engine);
+void zr_note_free(struct zr_note *note);
+
+/* Adds a line; dropped when the session does not log, memory is exhausted, or 1000 lines wait. */
+void zr_engine_note(struct zr_session *session, char level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+int64_t zr_engine_now_us(const struct zr_engine *engine);
+
+/* A number from 0 to below - 1, for jitter. Same seed, same numbers. */
+uint64_t zr_engine_random(struct zr_engine *engine, uint64_t below);
+void zr_engine_seed(struct zr_engine *engine, uint64_t seed);
+
+/* True in a child of the process that made the engine: nothing may be used there. */
+bool zr_engine_forked(const struct zr_engine *engine);
+
+#endif

@@ -1,0 +1,106 @@
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verb_parts.h"
+
+#include <string.h>
+
+/*
+ * Makes a directory and all above it:
+ * 1. Create the directory itself: mostly only the last name is missing.
+ * 2. NO_NODE: step up and create the parent.
+ * 3. Made, or there already: step down again, until the directory is made.
+ *
+ * Lost answers do no harm: the same create again says NODE_EXISTS. A container may vanish while
+ * we step down (nobody was in it yet): NO_NODE, and up again.
+ */
+
+static void answered(struct zr_task *task);
+
+static void create(struct zr_task *task)
+{
+    const struct zr_bytes empty = {"", 0};
+    struct zr_session *session = task->session;
+    char *path = zr_copy(task->path, task->cursor);
+    struct zr_call *call = NULL;
+    enum zr_status status =
+        path == NULL ? ZR_NO_MEMORY : zr_call_new_full(session, ZR_OP_CREATE, path, empty, &call);
+    zr_free(path);
+    if (status != ZR_OK) {
+        zr_part_fail(task, status);
+        return;
+    }
+    bool in_namespace = task->cursor <= strlen(session->namespace);
+    if (task->containers && !in_namespace && !session->no_containers)
+        call->request.mode = ZR_CONTAINER;
+    zr_part_send(task, call, answered);
+}
+
+static void step_down(struct zr_task *task)
+{
+    const char *rest = task->path + task->cursor;
+    if (rest[0] == '\0') {
+        task->after(task);
+        return;
+    }
+    task->cursor += 1 + strcspn(rest + 1, "/");
+    create(task);
+}
+
+static void step_up(struct zr_task *task)
+{
+    char *path = zr_copy(task->path, task->cursor);
+    if (path == NULL) {
+        zr_part_fail(task, ZR_NO_MEMORY);
+        return;
+    }
+    task->cursor = zr_path_parent_length(path);
+    zr_free(path);
+    create(task);
+}
+
+static void answered(struct zr_task *task)
+{
+    bool container = task->call->request.mode == ZR_CONTAINER;
+    switch ((int)task->outcome) {
+    case ZR_OK:
+    case ZR_NODE_EXISTS:
+        step_down(task);
+        break;
+    case ZR_NO_NODE:
+        step_up(task);
+        break;
+    case ZR_CONNECTION_LOSS:
+        zr_call_again(task->call);
+        break;
+    case ZR_UNSUPPORTED:
+        task->session->no_containers = true;
+        if (container)
+            create(task);
+        else
+            zr_task_verb_done(task, task->outcome);
+        break;
+    default:
+        zr_task_verb_done(task, task->outcome);
+    }
+}
+
+void zr_part_ensure(struct zr_task *task, const char *dir, bool containers,
+                    void (*after)(struct zr_task *task))
+{
+    task->after = after;
+    task->path = dir;
+    task->containers = containers;
+    task->cursor = strlen(dir);
+    create(task);
+}
+
+static void ensured(struct zr_task *task)
+{
+    zr_task_verb_done(task, ZR_OK);
+}
+
+void zr_verb_ensure(struct zr_task *task, const char *dir, bool containers, struct zr_next next)
+{
+    task->next = next;
+    zr_part_ensure(task, dir, containers, ensured);
+}

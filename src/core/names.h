@@ -1,0 +1,37 @@
+#ifndef ZR_NAMES_H
+#define ZR_NAMES_H
+
+/*
+ * names.h: pure functions on paths, host lists and the names of sequential nodes. Any thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sequence numbers from here on count as used up: ZooKeeper's counter stops at 2147483647 and
+   then gives the same number to everybody. The gap leaves room for claims that are under way. */
+#define ZR_SEQUENCE_LIMIT (INT64_C(2147483647) - (1 << 20))
+
+/* Null when it is a good path, else what is wrong with it ("must start with '/'"); static. */
+const char *zr_path_problem(const char *path, size_t length);
+
+/* gives: `prefix` + `path` ("/" adds nothing to a prefix), or null when memory is exhausted. */
+char *zr_path_join(const char *prefix, const char *path);
+
+/* gives: "dir/name", or null when memory is exhausted. */
+char *zr_path_child(const char *dir, const char *name);
+
+/* The length of the parent's path: 1 for "/a", 0 for "/". */
+size_t zr_path_parent_length(const char *path);
+
+/* The number at the end of "<anything><stem><ten digits>"; -1 when the name is not of that form. */
+int64_t zr_sequence(const char *name, const char *stem);
+
+/* Null when it is a good list "host:port,host:port/chroot", else what is wrong with it; static. */
+const char *zr_hosts_problem(const char *hosts);
+
+/* Where the chroot begins: at the first '/', or at the end. */
+size_t zr_hosts_length(const char *hosts);
+
+#endif

@@ -1,0 +1,155 @@
+#ifndef ZR_OBJECT_H
+#define ZR_OBJECT_H
+
+/*
+ * object.h: how the engine and the recipes show themselves to a language. A recipe describes its
+ * classes, methods, options and results here, once; a binding turns any such description into
+ * classes of its language, so that a new recipe needs no code in the binding.
+ *
+ * Thread: the host's.
+ */
+
+#include "core/zk.h"
+
+struct zr_session;
+struct zr_task;
+struct zr_sink;
+struct zr_args;
+
+/* Something a user can hold: a session, a lock, a hold. First member of its struct. */
+struct zr_object {
+    const struct zr_class *class;
+    int refs;
+};
+
+/*
+ * A method either starts a task that the caller waits for (`start`), or answers at once (`call`);
+ * the other one is null.
+ *
+ * `args` says what it takes, one letter each, a '?' behind those that may be left out or nil:
+ *   p  path (checked)             args->at[i].bytes
+ *   s  string, not null           args->at[i].bytes
+ *   d  data: string or nil        args->at[i].bytes, null for nil
+ *   i  integer of 32 bits         args->at[i].integer
+ *   t  seconds, not negative      args->at[i].integer, in microseconds
+ *   a  ACL                        args->at[i].acl
+ *   m  list of a multi's parts    args->at[i].parts, part_count
+ *   o  table of options           args->options, a struct laid out as `options` says
+ * What is left out has given = false (and, for options, the struct zeroed).
+ */
+struct zr_method {
+    const char *name;
+    const char *args;
+    const struct zr_option *options; /* ends with a null name; null: none */
+    size_t options_size;             /* of the struct they are stored in */
+    /*
+     * borrows: args. gives: task, already running; it reports later, never inside this call.
+     * Misuse: sets args->misuse and returns anything; the binding raises it at the caller's line.
+     * Any other failure: a status, and no task.
+     */
+    enum zr_status (*start)(struct zr_object *self, struct zr_args *args, struct zr_task **task);
+    /* borrows: args. Puts its results into the sink, or returns a failure, or misuse as above. */
+    enum zr_status (*call)(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+};
+
+/*
+ * One option. Types, and what is stored at `offset`:
+ *   b  boolean: bool              i  integer: int64_t        t  seconds: int64_t microseconds
+ *   s  string: struct zr_bytes    d  data: struct zr_bytes   a  ACL: struct zr_acls
+ *   l  list of auth: struct zr_auths
+ * An option that is left out leaves zeroes, except that `t` leaves -1 (no limit).
+ */
+struct zr_option {
+    const char *name;
+    char type;
+    size_t offset;
+};
+
+struct zr_auths {
+    const struct zr_auth *list;
+    size_t count;
+};
+
+struct zr_property {
+    const char *name;
+    void (*get)(struct zr_object *self, struct zr_sink *sink); /* emits exactly one value */
+};
+
+struct zr_class {
+    const char *name;                     /* "lock" */
+    const struct zr_method *methods;      /* ends with a null name */
+    const struct zr_property *properties; /* ends with a null name; may be null */
+    /* The user closed, dropped or lost his last handle of it: let go of what it holds. Null: none.
+       Idempotent; the object lives on until its last reference is gone. */
+    void (*forget)(struct zr_object *self);
+    void (*free)(struct zr_object *self); /* the last reference is gone */
+};
+
+/*
+ * A recipe is a method of the session that makes an object: `session:lock(path, options)`.
+ * It asks no server; misuse as above. gives: object, with one reference.
+ */
+struct zr_recipe {
+    const char *name; /* of the method, and of the class */
+    const char *args; /* the first is p, the recipe's path */
+    const struct zr_option *options;
+    size_t options_size;
+    enum zr_status (*make)(struct zr_session *session, struct zr_args *args,
+                           struct zr_object **object);
+};
+
+#define ZR_ARGS_MAX 6
+
+struct zr_arg {
+    bool given;
+    int64_t integer;
+    struct zr_bytes bytes;
+    struct zr_acls acl;
+    const struct zr_request *parts; /* op, path, data, version, mode, acl of each */
+    size_t part_count;
+};
+
+struct zr_args {
+    struct zr_arg at[ZR_ARGS_MAX];
+    const void *options; /* never null for a method with options */
+    const char *misuse;  /* out: what is wrong with them; static text */
+};
+
+/*
+ * Where results go. With a null key a value is the next result, or, between begin and end, the
+ * next item of the list; with a key it is that field of the table.
+ * A function of a sink may not return (the language's own memory may be exhausted), so whoever
+ * emits must hold nothing while it does.
+ */
+struct zr_sink {
+    void (*nothing)(struct zr_sink *sink, const char *key);
+    void (*boolean)(struct zr_sink *sink, const char *key, bool value);
+    void (*integer)(struct zr_sink *sink, const char *key, int64_t value);
+    void (*number)(struct zr_sink *sink, const char *key, double value);
+    void (*bytes)(struct zr_sink *sink, const char *key, struct zr_bytes value); /* null: nil */
+    void (*id)(struct zr_sink *sink, const char *key, int64_t value); /* 16 hexadecimal digits */
+    /* Adds a reference of its own. */
+    void (*object)(struct zr_sink *sink, const char *key, struct zr_object *value);
+    void (*begin)(struct zr_sink *sink, const char *key);
+    void (*end)(struct zr_sink *sink);
+};
+
+/* Emits a C string. */
+void zr_emit_string(struct zr_sink *sink, const char *key, const char *value);
+
+/* Emits a table with all fields of a Stat, named as ZooKeeper names them in snake case. */
+void zr_emit_stat(struct zr_sink *sink, const char *key, const struct zr_stat *stat);
+
+static inline struct zr_object *zr_object_ref(struct zr_object *object)
+{
+    object->refs++;
+    return object;
+}
+
+static inline void zr_object_unref(struct zr_object *object)
+{
+    if (--object->refs == 0)
+        object->class->free(object);
+}
+
+#endif

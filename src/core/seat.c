@@ -1,0 +1,165 @@
+#include "core/seat.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/task.h"
+
+/*
+ * NONE -> CLAIMING -> TAKEN -> NONE, or over UNSURE when the answer to the create was lost.
+ *
+ * The create belongs to the seat, not to the task that asked for it: when the task is interrupted
+ * the answer still arrives here, and the clean-up knows what there is to remove.
+ * The name is "<session id>-<counter>-lock-<number>": unique for every attempt, so that a lost
+ * create is found again, and a node of an earlier session can never be taken for ours. It sorts
+ * correctly beside Curator's contenders.
+ */
+
+void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *dir,
+                  struct zr_bytes data)
+{
+    *seat = (struct zr_seat){.session = session, .dir = dir, .data = data, .sequence = -1};
+    zr_signal_init(&seat->gone);
+}
+
+/* The path stays, for those who print it. */
+static void forget_node(struct zr_seat *seat)
+{
+    if (seat->in_session.key != NULL)
+        zr_table_remove(&seat->session->seats, &seat->in_session);
+    seat->in_session.key = NULL;
+}
+
+void zr_seat_fini(struct zr_seat *seat)
+{
+    zr_call_free(seat->create);
+    forget_node(seat);
+    zr_free(seat->path);
+}
+
+/* ---- Claiming ------------------------------------------------------------------------------ */
+
+static enum zr_status make_path(struct zr_seat *seat)
+{
+    const char *dir = strlen(seat->dir) == 1 ? "" : seat->dir;
+    size_t size = strlen(dir) + sizeof("/-18446744073709551615-lock--2147483648") + 16;
+    zr_free(seat->path);
+    seat->path = zr_alloc(size);
+    if (seat->path == NULL)
+        return ZR_NO_MEMORY;
+    uint64_t id = (uint64_t)seat->session->id;
+    seat->prefix = (size_t)snprintf(seat->path, size, "%s/%016" PRIx64 "-%" PRIu64 "-lock-", dir,
+                                    id, ++seat->session->tags);
+    return ZR_OK;
+}
+
+static enum zr_status take(struct zr_seat *seat, const char *number)
+{
+    strcpy(seat->path + seat->prefix, number);
+    seat->sequence = zr_sequence(seat->path, "-lock-");
+    if (seat->in_session.key == NULL &&
+        zr_table_add(&seat->session->seats, &seat->in_session, seat->path) != ZR_OK) {
+        seat->path[seat->prefix] = '\0';
+        return ZR_NO_MEMORY;
+    }
+    seat->state = ZR_SEAT_TAKEN;
+    return ZR_OK;
+}
+
+static void created(struct zr_call *call)
+{
+    struct zr_seat *seat = call->owner;
+    const struct zr_request *request = &call->request;
+    seat->create = NULL;
+    seat->refused = ZR_OK;
+    if (request->status == ZR_OK) {
+        seat->czxid = request->stat.czxid;
+        /* Without memory it is as good as unsure: the listing that settles it will tell. */
+        if (take(seat, request->created + seat->prefix) != ZR_OK)
+            seat->state = ZR_SEAT_UNSURE;
+    } else if (request->sent && request->status == ZR_CONNECTION_LOSS) {
+        seat->state = ZR_SEAT_UNSURE;
+    } else {
+        seat->state = ZR_SEAT_NONE;
+        seat->refused = request->status;
+    }
+    zr_call_free(call);
+    if (seat->leaving || seat->state != ZR_SEAT_TAKEN)
+        zr_task_wake(seat->task, ZR_OK);
+}
+
+enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
+{
+    enum zr_status status = make_path(seat);
+    if (status != ZR_OK)
+        return status;
+    status = zr_call_new_full(seat->session, ZR_OP_CREATE, seat->path, seat->data, &seat->create);
+    if (status != ZR_OK)
+        return status;
+    seat->create->request.mode = ZR_EPHEMERAL_SEQUENTIAL;
+    seat->state = ZR_SEAT_CLAIMING;
+    seat->generation = seat->session->generation;
+    seat->czxid = 0;
+    seat->task = task;
+    seat->leaving = false;
+    zr_call_start(seat->create, created, seat);
+    return ZR_OK;
+}
+
+enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_seats *seats)
+{
+    const char *tag = strrchr(seat->path, '/') + 1;
+    for (size_t i = 0; i < seats->names->count; i++)
+        if (strncmp(seats->names->at[i], tag, strlen(tag)) == 0)
+            return take(seat, seats->names->at[i] + strlen(tag));
+    seat->state = ZR_SEAT_NONE;
+    return ZR_OK;
+}
+
+void zr_seat_gone(struct zr_seat *seat)
+{
+    zr_call_free(seat->create);
+    seat->create = NULL;
+    seat->state = ZR_SEAT_NONE;
+    forget_node(seat);
+    struct zr_link *link;
+    while ((link = zr_list_shift(&seat->gone.tasks)) != NULL) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
+        task->head_left = seat->head;
+        zr_task_wake(task, ZR_OK);
+    }
+    seat->head = false;
+}
+
+/* ---- Questions ----------------------------------------------------------------------------- */
+
+bool zr_seat_over(const struct zr_seat *seat)
+{
+    return seat->generation != seat->session->generation || seat->session->state == ZR_STATE_CLOSED;
+}
+
+int64_t zr_seat_index(const struct zr_seat *seat, const struct zr_seats *seats)
+{
+    const char *name = strrchr(seat->path, '/') + 1;
+    size_t low = 0, high = seats->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (seats->at[middle].sequence < seat->sequence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < seats->count && seats->at[low].sequence == seat->sequence; low++)
+        if (strcmp(seats->at[low].name, name) == 0)
+            return (int64_t)low;
+    return -1;
+}
+
+struct zr_seat *zr_seat_find(const struct zr_session *session, const char *path)
+{
+    struct zr_node *node = zr_table_find(&session->seats, path);
+    return node != NULL ? ZR_HOLDER(node, struct zr_seat, in_session) : NULL;
+}

@@ -1,0 +1,68 @@
+#ifndef ZR_SEAT_H
+#define ZR_SEAT_H
+
+/*
+ * seat.h: a place in a queue of contenders: an ephemeral sequential node of this session, from
+ * the moment its create is sent until it is surely gone. Thread: the host's.
+ */
+
+#include "core/call.h"
+#include "core/listing.h"
+#include "core/session.h"
+
+enum zr_seat_state {
+    ZR_SEAT_NONE,     /* surely no node */
+    ZR_SEAT_CLAIMING, /* the create is out */
+    ZR_SEAT_UNSURE,   /* its answer was lost: the node may be there */
+    ZR_SEAT_TAKEN,    /* the node is there, and ours */
+};
+
+struct zr_seat {
+    struct zr_session *session;
+    enum zr_seat_state state;
+    int generation;                      /* of the session, when it was claimed */
+    enum zr_status refused;              /* why the last create was refused; ZR_OK: it was not */
+    const char *dir;                     /* with the namespace; borrowed while the seat lives */
+    struct zr_bytes data;                /* of the node; borrowed while the seat lives */
+    char *path;                          /* the node; while claiming: all but its number */
+    size_t prefix;                       /* length of the path without the number */
+    int64_t czxid;                       /* of the node: the fencing token */
+    int64_t sequence;                    /* -1: not usable as a number */
+    struct zr_call *create;              /* while claiming */
+    struct zr_task *task;                /* woken when the create has failed or is unsure ... */
+    bool leaving;                        /* ... and, when this is set, also when it is taken */
+    void (*after)(struct zr_task *task); /* where vacate returns to */
+    struct zr_node in_session;
+    bool head;             /* the recipe's: it is, or was, the first in its queue */
+    struct zr_signal gone; /* fires when the node is surely gone; who waits there is told in
+                              task->head_left whether it was the head */
+};
+
+/* Must be followed by fini. keeps: dir, data. */
+void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *dir,
+                  struct zr_bytes data);
+void zr_seat_fini(struct zr_seat *seat);
+
+/*
+ * Sends the create of a node whose name carries a new tag: session id and counter. The session
+ * is connected and the seat is empty. Errors: ZR_NO_MEMORY, ZR_TOO_LARGE.
+ */
+enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task);
+
+/* A listing made after the reconnect, behind a sync, settles an unsure seat: looks for the tag.
+   Leaves it TAKEN (czxid still unknown: 0) or NONE. Errors: ZR_NO_MEMORY, still UNSURE. */
+enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_seats *seats);
+
+/* The node is gone, or its session is. */
+void zr_seat_gone(struct zr_seat *seat);
+
+/* True when the session under it is another one now, or closed: whatever it was, it is gone. */
+bool zr_seat_over(const struct zr_seat *seat);
+
+/* Its index in a listing, or -1 when it is not there. */
+int64_t zr_seat_index(const struct zr_seat *seat, const struct zr_seats *seats);
+
+/* The seat of this session whose node this is, or null. */
+struct zr_seat *zr_seat_find(const struct zr_session *session, const char *path);
+
+#endif

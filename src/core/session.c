@@ -1,0 +1,323 @@
+#include "core/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/call.h"
+#include "core/listing.h"
+#include "core/names.h"
+#include "core/seat.h"
+#include "core/task.h"
+#include "core/watch.h"
+
+/*
+ * The life of a session:
+ * 1. zr_session_open (session_open.c): a handle is opened; CONNECTING.
+ * 2. CONNECTED: the queue of requests flows.
+ * 3. The link breaks: SUSPENDED. Requests wait; nothing is revoked. Back to 2.
+ * 4. The server says that it is over, or the lease runs out: LOST. All that was bound to it ends,
+ *    the generation grows, and after a pause a new handle is opened: 1.
+ * 5. zr_session_close: CLOSED, for good.
+ *
+ * What can go wrong: the process is paused, and everything above comes late. The lease's timer is
+ * looked at before any message, so nothing is granted on a session that may be over. The server
+ * cannot be reached when a handle is given up: it is closed with a linger, in which it goes on
+ * trying to end the old session, so that its ephemerals do not block our own new session longer
+ * than they must.
+ */
+
+#define BACKOFF_FIRST_US 100000
+#define BACKOFF_MAX_US 10000000
+
+/* Which state may follow which. */
+static const bool legal[][5] = {
+    [ZR_CONNECTING] = {false, true, false, true, true},
+    [ZR_CONNECTED] = {false, false, true, true, true},
+    [ZR_SUSPENDED] = {false, true, false, true, true},
+    [ZR_STATE_LOST] = {true, false, false, false, true},
+    [ZR_STATE_CLOSED] = {false, false, false, false, false},
+};
+
+const char *zr_state_word(enum zr_state state)
+{
+    static const char *const words[] = {"connecting", "connected", "suspended", "lost", "closed"};
+    return words[state];
+}
+
+/* The one place where the state changes. False: not a legal move, nothing happened. */
+static bool move_to(struct zr_session *session, enum zr_state state)
+{
+    if (!legal[session->state][state])
+        return false;
+    zr_engine_note(session, state == ZR_STATE_LOST ? 'W' : 'I', "session %016llx: %s > %s",
+                   (unsigned long long)session->id, zr_state_word(session->state),
+                   zr_state_word(state));
+    session->state = state;
+    session->states[session->state_count++ % ZR_STATES_KEPT] = state;
+    zr_signal_fire(&session->changed, ZR_OK);
+    return true;
+}
+
+static void set_trouble(struct zr_session *session, const char *text)
+{
+    zr_free(session->trouble);
+    session->trouble = text != NULL ? zr_copy_string(text) : NULL;
+}
+
+/* ---- Handles ------------------------------------------------------------------------------- */
+
+static void reopen_due(struct zr_timer *timer)
+{
+    struct zr_session *session = ZR_HOLDER(timer, struct zr_session, reopen);
+    if (session->state == ZR_STATE_LOST)
+        move_to(session, ZR_CONNECTING);
+    zr_session_open_handle(session);
+}
+
+/* A new handle after a pause that doubles; the first one comes at once. */
+static void schedule_reopen(struct zr_session *session)
+{
+    struct zr_engine *engine = session->engine;
+    int64_t pause = session->backoff_us;
+    if (pause > 0)
+        pause = pause / 2 + (int64_t)zr_engine_random(engine, (uint64_t)pause);
+    session->backoff_us = pause == 0                                 ? BACKOFF_FIRST_US
+                          : session->backoff_us < BACKOFF_MAX_US / 2 ? session->backoff_us * 2
+                                                                     : BACKOFF_MAX_US;
+    zr_timer_start(&engine->timers, &session->reopen, zr_engine_now_us(engine) + pause, reopen_due);
+}
+
+void zr_session_open_handle(struct zr_session *session)
+{
+    struct zr_zk *zk = session->engine->zk;
+    struct zr_zk_config config = {session->hosts, session->asked_timeout_ms, session->auth,
+                                  session->auth_count, session->strict};
+    struct zr_generation *generation = zr_alloc(sizeof(*generation));
+    if (generation == NULL || zk->open(zk, &config, generation, &generation->handle) != ZR_OK) {
+        zr_free(generation);
+        set_trouble(session, zr_status_text(ZR_NO_MEMORY));
+        schedule_reopen(session);
+        return;
+    }
+    generation->session = session;
+    zr_object_ref(&session->object);
+    session->now = generation;
+    session->handles++;
+}
+
+static void close_handle(struct zr_session *session, int64_t linger_us)
+{
+    if (session->now != NULL)
+        session->engine->zk->close(session->now->handle, linger_us);
+    session->now = NULL;
+    session->id = 0;
+    session->server[0] = '\0';
+}
+
+static void handle_ended(struct zr_generation *generation)
+{
+    struct zr_session *session = generation->session;
+    session->engine->zk->free_handle(generation->handle);
+    zr_free(generation);
+    session->handles--;
+    zr_signal_fire(&session->changed, ZR_OK);
+    zr_object_unref(&session->object);
+}
+
+/* ---- The end of a generation --------------------------------------------------------------- */
+
+/* Ends what stands on this generation (bound), or everything. */
+static void end_tasks(struct zr_session *session, bool all, enum zr_status why)
+{
+    struct zr_list tasks;
+    zr_list_init(&tasks);
+    zr_list_move(&tasks, &session->tasks);
+    struct zr_link *link;
+    while ((link = zr_list_shift(&tasks)) != NULL) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_session);
+        zr_list_append(&session->tasks, link);
+        if (all || task->kind->bound)
+            zr_task_session_over(task, why);
+    }
+}
+
+static void end_ties(struct zr_session *session, enum zr_status why)
+{
+    struct zr_link *link;
+    while ((link = zr_list_shift(&session->ties)) != NULL) {
+        struct zr_tie *tie = ZR_HOLDER(link, struct zr_tie, link);
+        tie->cut(tie, why);
+    }
+}
+
+static void end_generation(struct zr_session *session, int64_t linger_us, enum zr_status why)
+{
+    zr_timer_stop(&session->engine->timers, &session->lease);
+    session->generation++;
+    close_handle(session, linger_us);
+    end_ties(session, why);
+    end_tasks(session, session->state == ZR_STATE_CLOSED, why);
+    zr_listings_drop(session, why);
+    zr_watches_drop(session, why);
+}
+
+static void lost(struct zr_session *session)
+{
+    int64_t linger_us = (int64_t)session->timeout_ms * 1000;
+    if (!move_to(session, ZR_STATE_LOST))
+        return;
+    end_generation(session, linger_us, ZR_LOST);
+    schedule_reopen(session);
+}
+
+static void close_for(struct zr_session *session, int64_t linger_us, enum zr_status reason)
+{
+    if (!move_to(session, ZR_STATE_CLOSED))
+        return;
+    session->reason = reason;
+    zr_timer_stop(&session->engine->timers, &session->reopen);
+    end_generation(session, linger_us, reason);
+}
+
+void zr_session_close(struct zr_session *session, int64_t linger_us)
+{
+    if (zr_engine_forked(session->engine))
+        return;
+    zr_object_ref(&session->object);
+    close_for(session, linger_us, ZR_CLOSED);
+    zr_object_unref(&session->object);
+}
+
+/* ---- The lease ----------------------------------------------------------------------------- */
+
+static void lease_due(struct zr_timer *timer);
+
+/* Looks again when the lease, as it is now, would be over. */
+static void watch_lease(struct zr_session *session)
+{
+    struct zr_engine *engine = session->engine;
+    zr_timer_start(&engine->timers, &session->lease, engine->zk->lease_us(session->now->handle),
+                   lease_due);
+}
+
+static void lease_due(struct zr_timer *timer)
+{
+    struct zr_session *session = ZR_HOLDER(timer, struct zr_session, lease);
+    struct zr_engine *engine = session->engine;
+    if (engine->zk->lease_us(session->now->handle) > zr_engine_now_us(engine))
+        watch_lease(session);
+    else
+        lost(session);
+}
+
+bool zr_session_valid(const struct zr_session *session, int generation)
+{
+    const struct zr_engine *engine = session->engine;
+    return session->generation == generation && session->now != NULL &&
+           zr_session_usable(session) == ZR_OK &&
+           engine->zk->lease_us(session->now->handle) > zr_engine_now_us(engine);
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+static void connected(struct zr_session *session, const struct zr_notice *notice)
+{
+    if (session->id != 0 && session->id != notice->session_id) {
+        lost(session); /* another session without a word of expiry */
+        return;
+    }
+    session->id = notice->session_id;
+    session->timeout_ms = notice->timeout_ms;
+    snprintf(session->server, sizeof(session->server), "%s",
+             notice->text != NULL ? notice->text : "");
+    session->backoff_us = 0;
+    set_trouble(session, NULL);
+    move_to(session, ZR_CONNECTED);
+    watch_lease(session);
+    zr_call_flush(session);
+}
+
+static void suspended(struct zr_session *session)
+{
+    session->server[0] = '\0';
+    move_to(session, ZR_SUSPENDED);
+}
+
+static void noted(struct zr_session *session, const struct zr_notice *notice)
+{
+    zr_engine_note(session, notice->level, "%s", notice->text);
+    if (session->state != ZR_CONNECTED && notice->level != 'I')
+        set_trouble(session, notice->text);
+}
+
+/* What concerns only the handle that is in use now. */
+static void current_notice(struct zr_session *session, const struct zr_notice *notice)
+{
+    switch (notice->message.kind) {
+    case ZR_MSG_CONNECTED:
+        connected(session, notice);
+        break;
+    case ZR_MSG_SUSPENDED:
+        suspended(session);
+        break;
+    case ZR_MSG_EXPIRED:
+        lost(session);
+        break;
+    case ZR_MSG_AUTH_FAILED:
+        close_for(session, 0, ZR_AUTH_FAILED);
+        break;
+    case ZR_MSG_EVENT:
+        zr_watch_event(session, notice->text, notice->event);
+        break;
+    case ZR_MSG_NOTE:
+        noted(session, notice);
+        break;
+    case ZR_MSG_REPLY:
+    case ZR_MSG_ENDED:
+        break;
+    }
+}
+
+void zr_session_notice(struct zr_generation *generation, struct zr_notice *notice)
+{
+    struct zr_session *session = generation->session;
+    zr_object_ref(&session->object);
+    if (notice->message.kind == ZR_MSG_ENDED)
+        handle_ended(generation);
+    else if (generation == session->now)
+        current_notice(session, notice);
+    zr_object_unref(&session->object);
+}
+
+/* ---- Use and questions ---------------------------------------------------------------------- */
+
+void zr_session_use(struct zr_session *session)
+{
+    session->users++;
+    zr_object_ref(&session->object);
+}
+
+void zr_session_unuse(struct zr_session *session)
+{
+    if (--session->users == 0)
+        zr_session_close(session, ZR_LINGER_US);
+    zr_object_unref(&session->object);
+}
+
+bool zr_session_ended(const struct zr_session *session)
+{
+    return session->state == ZR_STATE_CLOSED && session->handles == 0;
+}
+
+enum zr_status zr_session_usable(const struct zr_session *session)
+{
+    if (zr_engine_forked(session->engine))
+        return ZR_FORKED;
+    return session->state == ZR_STATE_CLOSED ? session->reason : ZR_OK;
+}
+
+int64_t zr_session_patience_us(const struct zr_session *session)
+{
+    return (int64_t)session->timeout_ms * 1000;
+}

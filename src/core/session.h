@@ -1,0 +1,140 @@
+#ifndef ZR_SESSION_H
+#define ZR_SESSION_H
+
+/*
+ * session.h: one ZooKeeper session as the user sees it: it outlives connections, and after its
+ * loss it opens a new one by itself, of a later generation.
+ *
+ * Thread: the host's.
+ */
+
+#include "core/engine.h"
+#include "core/object.h"
+#include "core/signal.h"
+#include "core/table.h"
+#include "core/timer.h"
+#include "core/zk.h"
+
+enum zr_state {
+    ZR_CONNECTING, /* no session yet */
+    ZR_CONNECTED,
+    ZR_SUSPENDED, /* the link is lost, the session may live */
+    ZR_STATE_LOST,
+    ZR_STATE_CLOSED,
+};
+
+#define ZR_STATES_KEPT 16
+
+/* How long a session that was closed without a limit tries to tell the server. */
+#define ZR_LINGER_US 2000000
+
+struct zr_session_options {
+    struct zr_bytes hosts, namespace;
+    int64_t timeout_us; /* -1: the default */
+    struct zr_auths auth;
+    struct zr_acls acl;
+    bool strict;  /* the lease's heartbeat is a write */
+    bool logging; /* somebody reads the engine's notes */
+};
+
+/* One handle's life: the connection of one generation. Owner of its messages. */
+struct zr_generation {
+    struct zr_session *session; /* counted */
+    struct zr_handle *handle;
+    int number;
+};
+
+struct zr_session {
+    struct zr_object object;
+    struct zr_engine *engine; /* counted */
+    struct zr_link in_engine;
+    enum zr_state state;
+    enum zr_status reason;     /* why it is closed: ZR_CLOSED or ZR_AUTH_FAILED */
+    struct zr_generation *now; /* null while there is none */
+    int generation;            /* number of `now`, grows by one per handle */
+    int handles;               /* generations that have not ended */
+    int users;                 /* what the user holds: the session, locks, holds */
+    bool forgotten;            /* the user holds the session itself no more */
+    int64_t id;                /* of the ZooKeeper session, 0 while there is none */
+    int32_t timeout_ms;        /* asked for, then negotiated */
+    int32_t asked_timeout_ms;
+    char server[64];      /* "address:port", "" while not connected */
+    char *hosts;          /* without chroot */
+    char *namespace;      /* "" or "/a/b": chroot and namespace */
+    struct zr_acls acl;   /* one block, ours */
+    struct zr_auth *auth; /* ours */
+    size_t auth_count;
+    bool strict, logging;
+    bool no_containers;       /* the server is too old for them */
+    char *trouble;            /* the last thing that went wrong while connecting, or null */
+    struct zr_signal changed; /* fires at every change of state */
+    enum zr_state states[ZR_STATES_KEPT]; /* the last states, a ring */
+    int64_t state_count;
+    struct zr_timer lease;  /* fires when the lease may be over */
+    struct zr_timer reopen; /* fires when a new handle is due */
+    int64_t backoff_us;
+    struct zr_list tasks; /* struct zr_task, by in_session */
+    struct zr_list ties;  /* struct zr_tie */
+    struct zr_list queue; /* struct zr_call: wait for a connection */
+    int in_flight;
+    uint64_t tags;                            /* counter of the names of claims */
+    struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
+    size_t watched_bytes;
+};
+
+/* Something that ends with the session's generation: a hold. */
+struct zr_tie {
+    struct zr_link link;
+    void (*cut)(struct zr_tie *tie, enum zr_status why); /* ZR_LOST, ZR_CLOSED ...; unlinked */
+};
+
+extern const struct zr_class zr_session_class;
+
+/*
+ * Opens a session and returns at once. borrows: args (hosts are checked: misuse is told there).
+ * gives: session, with one reference. Errors: ZR_NO_MEMORY, ZR_FORKED.
+ */
+enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session_options *options,
+                               const char **misuse, struct zr_session **session);
+
+/* How the binding reads the options of `zk.session`. */
+extern const struct zr_option zr_session_options[];
+
+/*
+ * Ends it: every waiter is woken with ZR_CLOSED, holds are over. Returns at once; `changed` fires
+ * again when the server has been told. linger_us: how long to try to tell it.
+ */
+void zr_session_close(struct zr_session *session, int64_t linger_us);
+
+/*
+ * The user holds one more, or one less, thing that needs the session; it is closed when he holds
+ * none. Whoever uses it also keeps its memory.
+ */
+void zr_session_use(struct zr_session *session);
+void zr_session_unuse(struct zr_session *session);
+
+/* True when nothing of a closed session is left on the wire. */
+bool zr_session_ended(const struct zr_session *session);
+
+/* ZR_OK, or why it cannot be used: ZR_FORKED, ZR_CLOSED, ZR_AUTH_FAILED. */
+enum zr_status zr_session_usable(const struct zr_session *session);
+
+/* How long a plain request may wait for a connection: the session's timeout. */
+int64_t zr_session_patience_us(const struct zr_session *session);
+
+/* Surely alive now, on the server too: the generation is this one and its lease is not over. */
+bool zr_session_valid(const struct zr_session *session, int generation);
+
+/* The engine: a message came for one of its handles. */
+void zr_session_notice(struct zr_generation *generation, struct zr_notice *notice);
+
+/* For session_open.c: opens the handle of the present generation. */
+void zr_session_open_handle(struct zr_session *session);
+
+/* For zr_session_class. */
+void zr_session_free(struct zr_object *object);
+
+/* "connected" and so on. */
+const char *zr_state_word(enum zr_state state);
+
+#endif

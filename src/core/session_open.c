@@ -1,0 +1,127 @@
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/call.h"
+#include "core/names.h"
+#include "core/session.h"
+
+/*
+ * How a session begins and how its memory ends: the options are checked and copied, chroot and
+ * namespace become one prefix, the first handle is opened. What happens in between: session.c.
+ */
+
+#define DEFAULT_TIMEOUT_US 10000000
+#define TIMEOUT_MS_MAX 2147483
+
+static const char *options_problem(const struct zr_session_options *options)
+{
+    const char *problem = zr_hosts_problem(options->hosts.at);
+    if (problem == NULL && options->namespace.length > 0)
+        problem = zr_path_problem(options->namespace.at, options->namespace.length);
+    if (problem == NULL && options->timeout_us >= 0 &&
+        (options->timeout_us < 1000 || options->timeout_us / 1000 > TIMEOUT_MS_MAX))
+        problem = "a session timeout must be from 0.001 to 2147483 seconds";
+    return problem;
+}
+
+/* Chroot and namespace become one prefix. */
+static enum zr_status set_names(struct zr_session *session,
+                                const struct zr_session_options *options)
+{
+    size_t length = zr_hosts_length(options->hosts.at);
+    const char *chroot = options->hosts.at + length;
+    const char *namespace = options->namespace.length > 0 ? options->namespace.at : "/";
+    session->hosts = zr_copy(options->hosts.at, length);
+    session->namespace = zr_path_join(strcmp(chroot, "/") == 0 ? "" : chroot, namespace);
+    if (session->hosts == NULL || session->namespace == NULL)
+        return ZR_NO_MEMORY;
+    if (strcmp(session->namespace, "/") == 0)
+        session->namespace[0] = '\0';
+    return ZR_OK;
+}
+
+static enum zr_status set_auth(struct zr_session *session, const struct zr_auths *auths)
+{
+    session->auth = auths->count > 0 ? zr_alloc(auths->count * sizeof(*session->auth)) : NULL;
+    if (auths->count > 0 && session->auth == NULL)
+        return ZR_NO_MEMORY;
+    for (size_t i = 0; i < auths->count; i++) {
+        struct zr_bytes secret = auths->list[i].credential;
+        char *scheme = zr_copy_string(auths->list[i].scheme);
+        char *credential = zr_copy(secret.at, secret.length);
+        session->auth[session->auth_count++] =
+            (struct zr_auth){scheme, {credential, secret.length}};
+        if (scheme == NULL || credential == NULL)
+            return ZR_NO_MEMORY;
+    }
+    return ZR_OK;
+}
+
+static enum zr_status set_options(struct zr_session *session,
+                                  const struct zr_session_options *options)
+{
+    int64_t timeout_us = options->timeout_us >= 0 ? options->timeout_us : DEFAULT_TIMEOUT_US;
+    session->asked_timeout_ms = session->timeout_ms = (int32_t)(timeout_us / 1000);
+    session->strict = options->strict;
+    session->logging = options->logging;
+    if (options->acl.count > 0) {
+        session->acl = (struct zr_acls){zr_acls_copy(&options->acl), options->acl.count};
+        if (session->acl.list == NULL)
+            return ZR_NO_MEMORY;
+    }
+    enum zr_status status = set_names(session, options);
+    return status == ZR_OK ? set_auth(session, &options->auth) : status;
+}
+
+void zr_session_free(struct zr_object *object)
+{
+    struct zr_session *session = (struct zr_session *)object;
+    struct zr_engine *engine = session->engine;
+    for (size_t i = 0; i < session->auth_count; i++) {
+        zr_free((char *)session->auth[i].scheme);
+        zr_free((char *)session->auth[i].credential.at);
+    }
+    zr_free(session->auth);
+    zr_free((struct zr_acl *)session->acl.list);
+    zr_free(session->hosts);
+    zr_free(session->namespace);
+    zr_free(session->trouble);
+    zr_table_fini(&session->watches);
+    zr_table_fini(&session->listings);
+    zr_table_fini(&session->seats);
+    zr_timer_stop(&engine->timers, &session->lease);
+    zr_timer_stop(&engine->timers, &session->reopen);
+    zr_unlink(&session->in_engine);
+    zr_free(session);
+    zr_engine_unref(engine);
+}
+
+enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session_options *options,
+                               const char **misuse, struct zr_session **out)
+{
+    *misuse = options_problem(options);
+    if (*misuse != NULL)
+        return ZR_BAD_ARGUMENTS;
+    if (zr_engine_forked(engine))
+        return ZR_FORKED;
+    struct zr_session *session = zr_alloc(sizeof(*session));
+    if (session == NULL)
+        return ZR_NO_MEMORY;
+    session->object = (struct zr_object){&zr_session_class, 1};
+    session->engine = engine;
+    session->users = 1;
+    zr_engine_ref(engine);
+    zr_signal_init(&session->changed);
+    zr_list_init(&session->tasks);
+    zr_list_init(&session->ties);
+    zr_list_init(&session->queue);
+    zr_list_append(&engine->sessions, &session->in_engine);
+    if (set_options(session, options) != ZR_OK) {
+        zr_session_free(&session->object);
+        return ZR_NO_MEMORY;
+    }
+    session->states[session->state_count++] = ZR_CONNECTING;
+    zr_session_open_handle(session);
+    *out = session;
+    return ZR_OK;
+}

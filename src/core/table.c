@@ -1,0 +1,87 @@
+#include "core/table.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+
+static uint32_t hash_of(const char *key)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (; *key != '\0'; key++)
+        hash = (hash ^ (unsigned char)*key) * 16777619u;
+    return hash;
+}
+
+static struct zr_node **bucket(const struct zr_table *table, uint32_t hash)
+{
+    return &table->buckets[hash & (table->size - 1)];
+}
+
+static enum zr_status grow(struct zr_table *table)
+{
+    struct zr_table larger = {.size = table->size == 0 ? 16 : table->size * 2};
+    larger.buckets = zr_alloc(larger.size * sizeof(*larger.buckets));
+    if (larger.buckets == NULL)
+        return ZR_NO_MEMORY;
+    for (size_t i = 0; i < table->size; i++)
+        while (table->buckets[i] != NULL) {
+            struct zr_node *node = table->buckets[i];
+            table->buckets[i] = node->next;
+            node->next = *bucket(&larger, node->hash);
+            *bucket(&larger, node->hash) = node;
+        }
+    larger.count = table->count;
+    zr_free(table->buckets);
+    *table = larger;
+    return ZR_OK;
+}
+
+enum zr_status zr_table_add(struct zr_table *table, struct zr_node *node, const char *key)
+{
+    /* Only the first buckets are needed; a table that cannot grow is slow, not wrong. */
+    if (table->count >= table->size && grow(table) != ZR_OK && table->size == 0)
+        return ZR_NO_MEMORY;
+    node->key = key;
+    node->hash = hash_of(key);
+    node->next = *bucket(table, node->hash);
+    *bucket(table, node->hash) = node;
+    table->count++;
+    table->scan = 0;
+    return ZR_OK;
+}
+
+struct zr_node *zr_table_find(const struct zr_table *table, const char *key)
+{
+    if (table->count == 0)
+        return NULL;
+    uint32_t hash = hash_of(key);
+    struct zr_node *node = *bucket(table, hash);
+    while (node != NULL && (node->hash != hash || strcmp(node->key, key) != 0))
+        node = node->next;
+    return node;
+}
+
+void zr_table_remove(struct zr_table *table, struct zr_node *node)
+{
+    struct zr_node **link = bucket(table, node->hash);
+    while (*link != node)
+        link = &(*link)->next;
+    *link = node->next;
+    node->next = NULL;
+    table->count--;
+}
+
+struct zr_node *zr_table_any(struct zr_table *table)
+{
+    if (table->count == 0)
+        return NULL;
+    while (table->buckets[table->scan] == NULL)
+        table->scan++;
+    return table->buckets[table->scan];
+}
+
+void zr_table_fini(struct zr_table *table)
+{
+    zr_free(table->buckets);
+    *table = (struct zr_table){.buckets = NULL};
+}

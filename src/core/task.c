@@ -1,0 +1,196 @@
+#include "core/task.h"
+
+#include <stdio.h>
+
+#include "core/call.h"
+#include "core/listing.h"
+#include "core/session.h"
+
+/*
+ * 1. zr_task_start runs the first step; its last act is a verb, which names the next step.
+ * 2. The verb waits for a request, a signal or a pause, and ends in zr_task_verb_done: next step.
+ * 3. zr_task_finish: the waiter is told, the task has ended.
+ * 4. zr_task_drop: the binding has the results. The memory goes when both are through with it.
+ *
+ * What can go wrong: a verb fails, the deadline passes, the waiter gives up, the session is lost
+ * or closed. All of these report at once and begin the clean-up, in which only the loss of the
+ * session makes a difference: then it starts once more, to find that there is nothing left.
+ */
+
+/* ---- Ending -------------------------------------------------------------------------------- */
+
+/* Takes the verb in flight out of everything that could wake the task. */
+static void stop_waiting(struct zr_task *task)
+{
+    zr_unlink(&task->in_ready);
+    zr_unlink(&task->in_signal);
+    zr_timer_stop(&task->session->engine->timers, &task->pause);
+    zr_call_free(task->call);
+    task->call = NULL;
+    zr_seats_unref(task->seats);
+    task->seats = NULL;
+}
+
+static void report(struct zr_task *task, enum zr_status status)
+{
+    if (task->reported)
+        return;
+    task->reported = true;
+    task->status = status;
+    zr_timer_stop(&task->session->engine->timers, &task->deadline);
+    if (task->waited) {
+        zr_list_append(&task->session->engine->reported, &task->in_report);
+        zr_engine_poke(task->session->engine);
+    }
+}
+
+void zr_task_release(struct zr_task *task)
+{
+    if (task->phase != ZR_ENDED || task->waited)
+        return;
+    struct zr_session *session = task->session;
+    stop_waiting(task);
+    task->phase = ZR_IDLE;
+    task->kind->free(task);
+    zr_object_unref(&session->object);
+}
+
+static void end(struct zr_task *task)
+{
+    task->phase = ZR_ENDED;
+    zr_unlink(&task->in_session);
+    zr_unlink(&task->in_owner);
+    zr_task_release(task);
+}
+
+static void clean(struct zr_task *task)
+{
+    stop_waiting(task);
+    task->phase = ZR_CLEANING;
+    if (task->kind->clean != NULL)
+        task->kind->clean(task);
+    else
+        end(task);
+}
+
+void zr_task_finish(struct zr_task *task, enum zr_status status)
+{
+    report(task, status);
+    end(task);
+}
+
+void zr_task_interrupt(struct zr_task *task, enum zr_status status)
+{
+    if (task->phase != ZR_RUNNING)
+        return;
+    report(task, status);
+    clean(task);
+}
+
+void zr_task_session_over(struct zr_task *task, enum zr_status status)
+{
+    if (task->phase == ZR_CLEANING)
+        clean(task);
+    else
+        zr_task_interrupt(task, status);
+}
+
+void zr_task_verb_done(struct zr_task *task, enum zr_status status)
+{
+    struct zr_next next = task->next;
+    task->losses = 0;
+    if (status == ZR_OK)
+        next.step(task);
+    else if (task->phase == ZR_CLEANING)
+        zr_task_finish(task, status);
+    else
+        zr_task_interrupt(task, status);
+}
+
+void zr_task_drop(struct zr_task *task, bool taken)
+{
+    bool undo = !taken && task->phase == ZR_ENDED && task->status == ZR_OK;
+    zr_unlink(&task->in_report);
+    task->waited = false;
+    if (task->phase == ZR_RUNNING)
+        zr_task_interrupt(task, ZR_CANCELED);
+    else if (undo && task->kind->discard != NULL)
+        task->kind->discard(task);
+    else
+        zr_task_release(task);
+}
+
+void zr_task_detach(struct zr_task *task)
+{
+    zr_unlink(&task->in_report);
+    task->waited = false;
+    zr_task_release(task);
+}
+
+/* ---- Going on ------------------------------------------------------------------------------ */
+
+static void deadline_passed(struct zr_timer *timer)
+{
+    struct zr_task *task = ZR_HOLDER(timer, struct zr_task, deadline);
+    zr_task_interrupt(task, task->kind->late != ZR_OK ? task->kind->late : ZR_TIMEOUT);
+}
+
+static void begin(struct zr_task *task, const struct zr_task_kind *kind, struct zr_session *session,
+                  enum zr_phase phase, struct zr_next first)
+{
+    task->kind = kind;
+    task->session = session;
+    zr_object_ref(&session->object);
+    task->phase = phase;
+    task->status = ZR_OK;
+    task->detail = NULL;
+    task->next = first;
+    zr_list_append(&session->tasks, &task->in_session);
+}
+
+void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
+                   struct zr_session *session, const char *subject, int64_t timeout_us,
+                   struct zr_next first)
+{
+    struct zr_engine *engine = session->engine;
+    task->subject = subject;
+    task->waited = true;
+    task->reported = false;
+    begin(task, kind, session, ZR_RUNNING, first);
+    if (timeout_us >= 0)
+        zr_timer_start(&engine->timers, &task->deadline, zr_engine_now_us(engine) + timeout_us,
+                       deadline_passed);
+    first.step(task);
+}
+
+void zr_task_start_cleaning(struct zr_task *task, const struct zr_task_kind *kind,
+                            struct zr_session *session)
+{
+    task->waited = false;
+    task->reported = true;
+    begin(task, kind, session, ZR_CLEANING, ZR_STEP(kind->clean));
+    kind->clean(task);
+}
+
+void zr_task_wake(struct zr_task *task, enum zr_status outcome)
+{
+    task->outcome = outcome;
+    zr_unlink(&task->in_signal);
+    if (zr_linked(&task->in_ready))
+        return;
+    zr_list_append(&task->session->engine->ready, &task->in_ready);
+    zr_engine_poke(task->session->engine);
+}
+
+const char *zr_task_message(const struct zr_task *task, char *buffer, size_t size)
+{
+    const struct zr_session *session = task->session;
+    const char *why = task->detail != NULL ? task->detail : zr_status_text(task->status);
+    bool waits_for_link = task->status == ZR_TIMEOUT || task->status == ZR_CONNECTION_LOSS;
+    if (waits_for_link && session->state != ZR_CONNECTED && session->trouble != NULL)
+        snprintf(buffer, size, "%s %s: %s (not connected: %s)", task->kind->name, task->subject,
+                 why, session->trouble);
+    else
+        snprintf(buffer, size, "%s %s: %s", task->kind->name, task->subject, why);
+    return buffer;
+}

@@ -1,0 +1,130 @@
+#ifndef ZR_TASK_H
+#define ZR_TASK_H
+
+/*
+ * task.h: one thing a user waits for: acquire a lock, read a znode. A recipe writes it as named
+ * steps; a step's last act is one verb (verbs.h) that names the next step, or zr_task_finish.
+ * The driver here turns deadlines, cancellation and loss of the session into the recipe's
+ * declared clean-up, which cannot be interrupted, and into exactly one report to the waiter.
+ *
+ * A step runs only when its verb succeeded. A verb's failure ends the task like an interruption.
+ * The waiter is told at once; the clean-up goes on behind it (it may need a server that cannot be
+ * reached), and requests that follow in the same session are served after it.
+ *
+ * Thread: the host's.
+ */
+
+#include "core/object.h"
+#include "core/session.h"
+#include "core/timer.h"
+
+typedef void zr_step(struct zr_task *task);
+
+/* A step and its name, for traces and messages. */
+struct zr_next {
+    zr_step *step;
+    const char *name;
+};
+#define ZR_STEP(step) ((struct zr_next){step, #step})
+
+struct zr_task_kind {
+    const char *name; /* "lock:acquire" */
+    /* Runs after an interruption or a failure, and cannot be interrupted; ends with
+       zr_task_finish (any status). May run twice. Null: there is nothing to clean. */
+    zr_step *clean;
+    /* The session's loss ends it (it owns something there, or waits for something there). */
+    bool bound;
+    /* What it reports when its deadline passes; ZR_OK stands for ZR_TIMEOUT. */
+    enum zr_status late;
+    /* Emits what a success brought. The task is not touched after it but to be dropped. */
+    void (*results)(struct zr_task *task, struct zr_sink *sink);
+    /* It has succeeded, but nobody took the results: undo it and call zr_task_release. Null:
+       nothing to undo. */
+    void (*discard)(struct zr_task *task);
+    /* Ended and dropped, no request of it is out: free it. */
+    void (*free)(struct zr_task *task);
+};
+
+enum zr_phase {
+    ZR_IDLE,     /* not started */
+    ZR_RUNNING,  /* steps; interruptible */
+    ZR_CLEANING, /* the clean-up; cannot be interrupted */
+    ZR_ENDED,
+};
+
+struct zr_task {
+    const struct zr_task_kind *kind;
+    struct zr_session *session; /* counted */
+    const char *subject;        /* the user's path, for messages; belongs to the embedding struct */
+    enum zr_phase phase;
+    enum zr_status status; /* what is reported */
+    struct zr_next next;   /* the step that follows the verb in flight */
+    struct zr_timer deadline;
+    bool waited; /* the binding has not dropped it */
+    bool reported;
+    int slot;           /* the binding's */
+    const char *detail; /* why, when there is more to say than the status does; static */
+    struct zr_link in_session, in_report, in_owner;
+
+    /* The verb in flight; see verbs.h. */
+    void (*resume)(struct zr_task *task); /* goes on with it */
+    void (*after)(struct zr_task *task);  /* where a part of it that others share returns to */
+    struct zr_link in_ready, in_signal;
+    struct zr_timer pause;
+    struct zr_call *call;   /* the request that is out for it */
+    struct zr_seats *seats; /* counted: the listing a verb brought */
+    struct zr_seat *seat;   /* borrowed: of claim and vacate */
+    const char *path;       /* borrowed: of ensure ... */
+    size_t cursor;          /* ... and how much of it is being made */
+    bool containers;        /* ... as containers */
+    bool repeat;            /* of request */
+    bool head_left;         /* of await_gone: it was the first of its queue, see seat.h */
+    enum zr_status outcome; /* of what woke it */
+    int losses;             /* connections lost under the verb in flight, in a row */
+};
+
+/*
+ * Starts a task that is zeroed but for what the embedding struct holds. timeout_us: from now;
+ * negative: no limit. keeps: everything, until kind->free. The first step runs at once, but
+ * nothing is reported before the next dispatch.
+ */
+void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
+                   struct zr_session *session, const char *subject, int64_t timeout_us,
+                   struct zr_next first);
+
+/* Starts it as a clean-up that nobody waits for: kind->clean is its first step. */
+void zr_task_start_cleaning(struct zr_task *task, const struct zr_task_kind *kind,
+                            struct zr_session *session);
+
+/* Steps: the task is done; its waiter is told, unless it was told already. */
+void zr_task_finish(struct zr_task *task, enum zr_status status);
+
+/* Verbs: the verb is done. Runs the next step, or begins the clean-up. */
+void zr_task_verb_done(struct zr_task *task, enum zr_status status);
+
+/* The waiter, a deadline, the session: ends it with this status; nothing when it has been
+   reported or cleans up already. */
+void zr_task_interrupt(struct zr_task *task, enum zr_status status);
+
+/* The session: its generation is over (kind->bound), or it is closed. A clean-up that runs is begun
+   anew, to see that nothing is left to clean. */
+void zr_task_session_over(struct zr_task *task, enum zr_status status);
+
+/* The binding is through with it: interrupts it, or undoes a success whose results were not
+   taken. */
+void zr_task_drop(struct zr_task *task, bool taken);
+
+/* Nobody waits for it, it goes on by itself. */
+void zr_task_detach(struct zr_task *task);
+
+/* Queues a task's verb to be gone on with. */
+void zr_task_wake(struct zr_task *task, enum zr_status outcome);
+
+/* Frees it when it has ended, was dropped and has no request out. Called by whoever may have
+   removed the last reason to keep it. */
+void zr_task_release(struct zr_task *task);
+
+/* Writes "lock:acquire /a: the time limit passed" and returns buffer. */
+const char *zr_task_message(const struct zr_task *task, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,134 @@
+#include "core/verb_parts.h"
+
+/*
+ * Empties a seat, whatever state it is in:
+ * 1. The create is still out: wait for its answer. (It was never sent: forget it.)
+ * 2. The answer was lost: find out whether the node is there.
+ * 3. It is there: delete it, again and again until the server has said that it is gone.
+ *
+ * What can go wrong: the session is over; then so is the node, and nothing may be sent any more
+ * (a late delete must never meet another session). Memory is exhausted: pause, try again.
+ */
+
+#define MEMORY_PAUSE_US 100000
+
+static void go_on(struct zr_task *task);
+
+/* ---- Finding an unsure node ---------------------------------------------------------------- */
+
+static void find(struct zr_task *task);
+
+static void find_listed(struct zr_task *task)
+{
+    /* The listing counts only behind a sync of the same connection. */
+    bool in_order = task->call->state == ZR_CALL_BACK && task->call->request.status == ZR_OK;
+    enum zr_status status = task->outcome;
+    if (status == ZR_NO_NODE && in_order)
+        zr_seat_gone(task->seat);
+    else if (status == ZR_OK && in_order)
+        status = zr_seat_settle(task->seat, task->seats);
+    if (status == ZR_NO_MEMORY)
+        zr_part_pause(task, MEMORY_PAUSE_US, find);
+    else if (!in_order)
+        find(task);
+    else if (status == ZR_OK || status == ZR_NO_NODE)
+        task->after(task);
+    else
+        zr_task_verb_done(task, status);
+}
+
+static void synced(struct zr_call *call)
+{
+    (void)call; /* find_listed looks at it; it comes after this */
+}
+
+static void find(struct zr_task *task)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *sync;
+    struct zr_seat *seat = task->seat;
+    zr_part_begin(task, find_listed);
+    enum zr_status status = zr_call_new_full(task->session, ZR_OP_SYNC, seat->dir, none, &sync);
+    if (status == ZR_OK) {
+        task->call = sync;
+        zr_call_start(sync, synced, task);
+        status = zr_listing_ask(task, seat->dir);
+    }
+    if (status != ZR_OK)
+        zr_part_pause(task, MEMORY_PAUSE_US, find);
+}
+
+void zr_part_find(struct zr_task *task, void (*after)(struct zr_task *task))
+{
+    task->after = after;
+    find(task);
+}
+
+/* ---- Removing ------------------------------------------------------------------------------ */
+
+static void gone(struct zr_task *task)
+{
+    zr_seat_gone(task->seat);
+    task->seat->leaving = false;
+    void (*after)(struct zr_task *) = task->seat->after;
+    after(task);
+}
+
+static void deleted(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        gone(task);
+    else if (task->outcome == ZR_CONNECTION_LOSS)
+        zr_call_again(task->call);
+    else
+        zr_task_verb_done(task, task->outcome);
+}
+
+static void delete_node(struct zr_task *task)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    enum zr_status status =
+        zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->path, none, &call);
+    if (status == ZR_OK)
+        zr_part_send(task, call, deleted);
+    else
+        zr_part_pause(task, MEMORY_PAUSE_US, go_on);
+}
+
+static void go_on(struct zr_task *task)
+{
+    struct zr_seat *seat = task->seat;
+    bool unsent = seat->state == ZR_SEAT_CLAIMING && seat->create->state == ZR_CALL_QUEUED;
+    if (seat->state == ZR_SEAT_NONE || unsent || zr_seat_over(seat)) {
+        gone(task);
+    } else if (seat->state == ZR_SEAT_CLAIMING) {
+        seat->task = task;
+        seat->leaving = true;
+        zr_part_begin(task, go_on);
+    } else if (seat->state == ZR_SEAT_UNSURE) {
+        zr_part_find(task, go_on);
+    } else {
+        delete_node(task);
+    }
+}
+
+void zr_part_vacate(struct zr_task *task, void (*after)(struct zr_task *task))
+{
+    task->seat->after = after;
+    go_on(task);
+}
+
+static void vacated(struct zr_task *task)
+{
+    /* Not inside the verb: the seat may have been empty already. */
+    zr_part_begin(task, zr_part_done);
+    zr_task_wake(task, ZR_OK);
+}
+
+void zr_verb_vacate(struct zr_task *task, struct zr_seat *seat, struct zr_next next)
+{
+    task->next = next;
+    task->seat = seat;
+    zr_part_vacate(task, vacated);
+}

@@ -1,0 +1,39 @@
+#ifndef ZR_VERB_PARTS_H
+#define ZR_VERB_PARTS_H
+
+/*
+ * verb_parts.h: what the verbs are made of; for verbs.c, claim.c, vacate.c and ensure.c only.
+ * A part ends by calling `after`, or fails the verb. Thread: the host's.
+ */
+
+#include "core/verbs.h"
+
+/* Frees what the last verb brought, and names the function that goes on. */
+void zr_part_begin(struct zr_task *task, void (*resume)(struct zr_task *task));
+
+/* Ends the verb with task->outcome. */
+void zr_part_done(struct zr_task *task);
+
+/* Ends the verb with this failure, in a later step of the dispatch. */
+void zr_part_fail(struct zr_task *task, enum zr_status status);
+
+/* Sends a request; `resume` sees its status in task->outcome. takes: call. */
+void zr_part_send(struct zr_task *task, struct zr_call *call, void (*resume)(struct zr_task *));
+
+/* Goes on after this long, give or take a quarter. */
+void zr_part_pause(struct zr_task *task, int64_t duration_us, void (*resume)(struct zr_task *));
+
+/* Wakes the task when there is no such node. borrows: path. Errors: ZR_NO_MEMORY, ZR_FULL. */
+enum zr_status zr_part_await_gone(struct zr_task *task, const char *path);
+
+/* Makes `dir` and all above it. keeps: dir. */
+void zr_part_ensure(struct zr_task *task, const char *dir, bool containers,
+                    void (*after)(struct zr_task *task));
+
+/* Settles an unsure seat (task->seat): afterwards it is taken or empty. */
+void zr_part_find(struct zr_task *task, void (*after)(struct zr_task *task));
+
+/* Empties task->seat, whatever its state. */
+void zr_part_vacate(struct zr_task *task, void (*after)(struct zr_task *task));
+
+#endif

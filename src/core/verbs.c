@@ -1,0 +1,156 @@
+#include "core/verbs.h"
+
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verb_parts.h"
+#include "core/watch.h"
+
+/*
+ * The verbs that are a single wait. What they share with the longer ones (claim.c, ensure.c):
+ * zr_part_begin names the function that goes on, then one source of a wake-up is set: a request,
+ * a signal, a pause.
+ */
+
+void zr_part_begin(struct zr_task *task, void (*resume)(struct zr_task *task))
+{
+    zr_call_free(task->call);
+    task->call = NULL;
+    zr_seats_unref(task->seats);
+    task->seats = NULL;
+    task->resume = resume;
+}
+
+void zr_part_done(struct zr_task *task)
+{
+    zr_task_verb_done(task, task->outcome);
+}
+
+void zr_part_fail(struct zr_task *task, enum zr_status status)
+{
+    zr_part_begin(task, zr_part_done);
+    zr_task_wake(task, status);
+}
+
+static void answered(struct zr_call *call)
+{
+    struct zr_task *task = call->owner;
+    task->outcome = call->request.status;
+    task->resume(task);
+}
+
+void zr_part_send(struct zr_task *task, struct zr_call *call, void (*resume)(struct zr_task *))
+{
+    zr_part_begin(task, resume);
+    task->call = call;
+    zr_call_start(call, answered, task);
+}
+
+static void pause_over(struct zr_timer *timer)
+{
+    struct zr_task *task = ZR_HOLDER(timer, struct zr_task, pause);
+    task->outcome = ZR_OK;
+    task->resume(task);
+}
+
+void zr_part_pause(struct zr_task *task, int64_t duration_us, void (*resume)(struct zr_task *))
+{
+    struct zr_engine *engine = task->session->engine;
+    zr_part_begin(task, resume);
+    int64_t jitter = (int64_t)zr_engine_random(engine, (uint64_t)duration_us / 2 + 1);
+    zr_timer_start(&engine->timers, &task->pause,
+                   zr_engine_now_us(engine) + duration_us * 3 / 4 + jitter, pause_over);
+}
+
+/* ---- Verbs --------------------------------------------------------------------------------- */
+
+static void always_next(struct zr_task *task)
+{
+    zr_task_verb_done(task, ZR_OK);
+}
+
+static void request_answered(struct zr_task *task)
+{
+    bool lost = task->outcome == ZR_CONNECTION_LOSS;
+    if (lost && (task->repeat || !task->call->request.sent))
+        zr_call_again(task->call);
+    else
+        zr_task_verb_done(task, ZR_OK);
+}
+
+void zr_verb_request(struct zr_task *task, struct zr_call *call, bool repeat, struct zr_next next)
+{
+    task->next = next;
+    task->repeat = repeat;
+    zr_part_send(task, call, request_answered);
+}
+
+static void list_answered(struct zr_task *task)
+{
+    zr_task_verb_done(task, task->outcome == ZR_NO_NODE ? ZR_OK : task->outcome);
+}
+
+void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next)
+{
+    task->next = next;
+    zr_part_begin(task, list_answered);
+    enum zr_status status = zr_listing_ask(task, dir);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+/* The wait has been set up, or not, while what the task holds was still needed. */
+static void wait_for(struct zr_task *task, enum zr_status status, struct zr_next next)
+{
+    task->next = next;
+    if (status == ZR_OK)
+        zr_part_begin(task, zr_part_done);
+    else
+        zr_part_fail(task, status);
+}
+
+void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
+                        struct zr_next next)
+{
+    char *path = zr_path_child(dir, name);
+    task->head_left = false;
+    enum zr_status status = path != NULL ? zr_part_await_gone(task, path) : ZR_NO_MEMORY;
+    zr_free(path);
+    wait_for(task, status, next);
+}
+
+enum zr_status zr_part_await_gone(struct zr_task *task, const char *path)
+{
+    struct zr_seat *ours = zr_seat_find(task->session, path);
+    if (ours == NULL)
+        return zr_watch_gone(task, path);
+    zr_list_append(&ours->gone.tasks, &task->in_signal);
+    return ZR_OK;
+}
+
+void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next)
+{
+    wait_for(task, zr_watch_gone(task, path), next);
+}
+
+void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_next next)
+{
+    task->next = next;
+    zr_part_begin(task, always_next);
+    zr_list_append(&signal->tasks, &task->in_signal);
+}
+
+void zr_verb_await_change(struct zr_task *task, const char *path, struct zr_next next)
+{
+    wait_for(task, zr_watch_change(task, path), next);
+}
+
+void zr_verb_pause(struct zr_task *task, int64_t duration_us, struct zr_next next)
+{
+    task->next = next;
+    zr_part_pause(task, duration_us, zr_part_done);
+}
+
+void zr_verb_fail(struct zr_task *task, enum zr_status status)
+{
+    zr_part_fail(task, status);
+}

@@ -1,0 +1,184 @@
+#include "core/watch.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/call.h"
+#include "core/task.h"
+
+/*
+ * 1. zr_watch_gone reads the node with a watch (get, never exists: on a node that has vanished
+ *    exists would leave a watch for ever), or joins those for whom that was done.
+ * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
+ * 3. Any other event has used the watch up: the node is read again, if anybody still waits.
+ *
+ * What can go wrong: the connection is lost under the read: it is repeated. The connection is
+ * lost later: the client registers its watches again by itself and reports what was missed. An
+ * event is lost for want of memory: then all count as fired.
+ */
+
+struct watch {
+    struct zr_node node;
+    struct zr_session *session;
+    struct zr_signal gone, changed;
+    bool set;             /* there is a watch on the node on the server */
+    struct zr_call *call; /* the read that sets it for `gone` */
+    char path[];
+};
+
+static struct watch *find(const struct zr_session *session, const char *path)
+{
+    struct zr_node *node = zr_table_find(&session->watches, path);
+    return node != NULL ? ZR_HOLDER(node, struct watch, node) : NULL;
+}
+
+enum zr_status zr_watch_room(const struct zr_session *session, const char *path)
+{
+    bool fits = session->watched_bytes + strlen(path) <= ZR_WATCHED_BYTES_MAX;
+    return fits || find(session, path) != NULL ? ZR_OK : ZR_FULL;
+}
+
+static enum zr_status find_or_add(struct zr_session *session, const char *path, struct watch **out)
+{
+    if ((*out = find(session, path)) != NULL)
+        return ZR_OK;
+    if (zr_watch_room(session, path) != ZR_OK)
+        return ZR_FULL;
+    struct watch *watch = zr_alloc(sizeof(*watch) + strlen(path) + 1);
+    if (watch == NULL)
+        return ZR_NO_MEMORY;
+    strcpy(watch->path, path);
+    watch->session = session;
+    zr_signal_init(&watch->gone);
+    zr_signal_init(&watch->changed);
+    if (zr_table_add(&session->watches, &watch->node, watch->path) != ZR_OK) {
+        zr_free(watch);
+        return ZR_NO_MEMORY;
+    }
+    session->watched_bytes += strlen(path);
+    *out = watch;
+    return ZR_OK;
+}
+
+static void drop_watch(struct watch *watch)
+{
+    zr_table_remove(&watch->session->watches, &watch->node);
+    watch->session->watched_bytes -= strlen(watch->path);
+    zr_call_free(watch->call);
+    zr_free(watch);
+}
+
+static void drop_if_unused(struct watch *watch)
+{
+    if (watch->call == NULL && !watch->set && zr_list_empty(&watch->gone.tasks) &&
+        zr_list_empty(&watch->changed.tasks))
+        drop_watch(watch);
+}
+
+/* ---- Waiting until it is gone -------------------------------------------------------------- */
+
+static void looked(struct zr_call *call)
+{
+    struct watch *watch = call->owner;
+    enum zr_status outcome = call->request.status;
+    if (outcome == ZR_CONNECTION_LOSS) {
+        zr_call_again(call);
+        return;
+    }
+    zr_call_free(call);
+    watch->call = NULL;
+    if (outcome == ZR_OK)
+        watch->set = true;
+    else
+        zr_signal_fire(&watch->gone, outcome == ZR_NO_NODE ? ZR_OK : outcome);
+    drop_if_unused(watch);
+}
+
+/* Sees to it that an event will come, if anybody waits for one. */
+static enum zr_status look(struct watch *watch)
+{
+    if (watch->set || watch->call != NULL || zr_list_empty(&watch->gone.tasks))
+        return ZR_OK;
+    const struct zr_bytes none = {NULL, 0};
+    enum zr_status status =
+        zr_call_new_full(watch->session, ZR_OP_GET, watch->path, none, &watch->call);
+    if (status != ZR_OK)
+        return status;
+    watch->call->request.watch = true;
+    zr_call_start(watch->call, looked, watch);
+    return ZR_OK;
+}
+
+enum zr_status zr_watch_gone(struct zr_task *task, const char *path)
+{
+    struct watch *watch;
+    enum zr_status status = find_or_add(task->session, path, &watch);
+    if (status != ZR_OK)
+        return status;
+    zr_list_append(&watch->gone.tasks, &task->in_signal);
+    status = look(watch);
+    if (status != ZR_OK) {
+        zr_unlink(&task->in_signal);
+        drop_if_unused(watch);
+    }
+    return status;
+}
+
+/* ---- Waiting for a change ------------------------------------------------------------------ */
+
+enum zr_status zr_watch_change(struct zr_task *task, const char *path)
+{
+    struct watch *watch;
+    enum zr_status status = find_or_add(task->session, path, &watch);
+    if (status == ZR_OK)
+        zr_list_append(&watch->changed.tasks, &task->in_signal);
+    return status;
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+static void fire(struct watch *watch, enum zr_event_kind kind)
+{
+    zr_signal_fire(&watch->changed, ZR_OK);
+    /* An event of the children leaves the watch on the node itself where it is. */
+    if (kind != ZR_CHILDREN_CHANGED)
+        watch->set = false;
+    enum zr_status status = kind == ZR_DELETED ? ZR_OK : look(watch);
+    if (kind == ZR_DELETED || status != ZR_OK)
+        zr_signal_fire(&watch->gone, status);
+    drop_if_unused(watch);
+}
+
+/* Memory was exhausted when an event came: nobody knows which one. */
+static void fire_all(struct zr_session *session)
+{
+    const struct zr_table *all = &session->watches;
+    for (size_t i = 0; i < all->size; i++)
+        for (struct zr_node *node = all->buckets[i], *next; node != NULL; node = next) {
+            next = node->next;
+            fire(ZR_HOLDER(node, struct watch, node), ZR_CHANGED);
+        }
+}
+
+void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_kind kind)
+{
+    if (path == NULL) {
+        fire_all(session);
+        return;
+    }
+    struct watch *watch = find(session, path);
+    if (watch != NULL)
+        fire(watch, kind);
+}
+
+void zr_watches_drop(struct zr_session *session, enum zr_status why)
+{
+    struct zr_node *node;
+    while ((node = zr_table_any(&session->watches)) != NULL) {
+        struct watch *watch = ZR_HOLDER(node, struct watch, node);
+        zr_signal_fire(&watch->gone, why);
+        /* To look again, on the next session, is all that who waits for a change has to do. */
+        zr_signal_fire(&watch->changed, why == ZR_LOST ? ZR_OK : why);
+        drop_watch(watch);
+    }
+}

@@ -1,0 +1,239 @@
+#ifndef ZR_ZK_H
+#define ZR_ZK_H
+
+/*
+ * zk.h: all that the engine asks of ZooKeeper, as one table of functions. Two things implement
+ * it: the real client (src/zk) and a simulated ZooKeeper (src/sim).
+ *
+ * Thread: every function of the table is called on the host's thread only. An implementation
+ * never calls the engine; it puts messages into the inbox, and the engine takes them. Hence no
+ * reply is ever delivered inside the function that asked for it.
+ *
+ * Time: `_us` are microseconds on the clock of now_us (monotonic, and it goes on while the
+ * machine sleeps); `_ms` are milliseconds.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/list.h"
+#include "core/status.h"
+
+enum zr_op {
+    ZR_OP_CREATE,
+    ZR_OP_DELETE,
+    ZR_OP_EXISTS,
+    ZR_OP_GET,
+    ZR_OP_SET,
+    ZR_OP_CHILDREN,
+    ZR_OP_SYNC,
+    ZR_OP_GET_ACL,
+    ZR_OP_SET_ACL,
+    ZR_OP_ADD_AUTH, /* data = credential, path = scheme */
+    ZR_OP_RECONFIG,
+    ZR_OP_MULTI,
+    ZR_OP_CHECK, /* only as a part of a multi */
+};
+
+/* As ZooKeeper numbers them. */
+enum zr_mode {
+    ZR_PERSISTENT = 0,
+    ZR_EPHEMERAL = 1,
+    ZR_PERSISTENT_SEQUENTIAL = 2,
+    ZR_EPHEMERAL_SEQUENTIAL = 3,
+    ZR_CONTAINER = 4,
+    ZR_PERSISTENT_TTL = 5,
+    ZR_PERSISTENT_SEQUENTIAL_TTL = 6,
+};
+
+#define ZR_ANY_VERSION (-1)
+
+/* Bytes that may be null: {NULL, 0} is ZooKeeper's null data, {"", 0} is empty data. */
+struct zr_bytes {
+    const char *at;
+    size_t length;
+};
+
+struct zr_stat {
+    int64_t czxid, mzxid, pzxid; /* pzxid: last change of the list of children */
+    int64_t ctime_ms, mtime_ms;  /* since 1970, the server's clock */
+    int64_t ephemeral_owner;     /* session id, 0 when persistent */
+    int32_t version, cversion, aversion;
+    int32_t data_length, child_count;
+};
+
+enum zr_perm { ZR_READ = 1, ZR_WRITE = 2, ZR_CREATE = 4, ZR_DELETE = 8, ZR_ADMIN = 16 };
+
+struct zr_acl {
+    int32_t perms; /* enum zr_perm, or-ed */
+    const char *scheme, *id;
+};
+
+struct zr_acls {
+    const struct zr_acl *list;
+    size_t count;
+};
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+enum zr_message_kind {
+    ZR_MSG_REPLY,       /* a struct zr_request comes back */
+    ZR_MSG_CONNECTED,   /* the first request on a new connection was answered */
+    ZR_MSG_SUSPENDED,   /* the connection is gone; the session may live on */
+    ZR_MSG_EXPIRED,     /* the server said that the session is over, or gave us another one */
+    ZR_MSG_AUTH_FAILED, /* the server refused the credentials; final */
+    ZR_MSG_EVENT,       /* a watch fired */
+    ZR_MSG_NOTE,        /* a line for the log */
+    ZR_MSG_ENDED,       /* after close: the last message of this handle */
+};
+
+enum zr_event_kind { ZR_CREATED, ZR_DELETED, ZR_CHANGED, ZR_CHILDREN_CHANGED };
+
+/*
+ * What the inbox holds: the first member of a struct zr_request (kind ZR_MSG_REPLY) or of a
+ * struct zr_notice (all others).
+ * Order: as it happened. CONNECTED before the first reply of that connection, SUSPENDED and
+ * EXPIRED before the replies they make fail.
+ */
+struct zr_message {
+    struct zr_link link;
+    enum zr_message_kind kind;
+};
+
+/* A block of the implementation's, which the engine gives back with free_notice. */
+struct zr_notice {
+    struct zr_message message; /* first */
+    void *owner;               /* as given to open */
+    int64_t session_id;        /* connected */
+    int32_t timeout_ms;        /* connected: as negotiated */
+    enum zr_event_kind event;  /* event */
+    char level;                /* note: 'E', 'W', 'I' */
+    const char *text;          /* event: the path, or null: any watch may have fired (memory was
+                                  exhausted); note: the line; connected: "address:port" of the server */
+};
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+/*
+ * One request and its reply. The engine makes it, submit() lends it to the implementation, and it
+ * comes back in the inbox with the lower half filled in; until then the engine does not touch it.
+ * The upper half's pointers belong to the engine. `data_reply`, `names` and `acl_reply` are
+ * allocated with zr_alloc by the implementation, one block each, and freed by the engine.
+ */
+struct zr_request {
+    struct zr_message message; /* in the outbox, then in the inbox; first member */
+    enum zr_op op;
+    bool watch;           /* exists, get, children: leave a one-shot watch */
+    int32_t version;      /* delete, set, check, set_acl, reconfig(as from_config): -1 for any */
+    enum zr_mode mode;    /* create */
+    int64_t ttl_ms;       /* create with TTL */
+    const char *path;     /* absolute, with the namespace; checked by the engine */
+    struct zr_bytes data; /* create, set; add_auth: the credential */
+    struct zr_acls acl;   /* create, set_acl */
+    const char *joining, *leaving, *members; /* reconfig, each may be null */
+    struct zr_request *parts;                /* multi: an array, each with its own reply */
+    size_t part_count;
+    char *created; /* create: room for strlen(path) + 12 bytes, made by the engine, so that the
+                      answer to a create never fails for want of memory */
+
+    /* the reply */
+    enum zr_status status; /* ZR_CONNECTION_LOSS: nobody knows whether it was done ... */
+    bool sent;             /* ... unless this is false: it surely was not */
+    struct zr_stat stat;   /* create, exists, get, set, children */
+    struct zr_bytes data_reply;
+    struct zr_names *names;         /* children */
+    struct zr_acl_reply *acl_reply; /* get_acl */
+};
+
+/* The names of children, in the server's order. One block. */
+struct zr_names {
+    size_t count;
+    char *at[];
+};
+
+struct zr_acl_reply {
+    size_t count;
+    struct zr_acl at[];
+};
+
+struct zr_auth {
+    const char *scheme;
+    struct zr_bytes credential;
+};
+
+struct zr_zk_config {
+    const char *hosts; /* "name:port,name:port": no chroot, checked by the engine */
+    int32_t timeout_ms;
+    const struct zr_auth *auth;
+    size_t auth_count;
+    bool write_heartbeat; /* the lease's heartbeat is a write, which needs the quorum */
+};
+
+/* One ZooKeeper handle: a connection, or the attempts to get one, and at most one session. */
+struct zr_handle;
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+struct zr_zk {
+    /* Now, in microseconds. Any thread. */
+    int64_t (*now_us)(struct zr_zk *zk);
+
+    /*
+     * Opens a handle and returns at once; resolving names and connecting go on behind it, until
+     * close. borrows: config. keeps: owner, which comes with every message, until ENDED.
+     * Errors: ZR_NO_MEMORY.
+     */
+    enum zr_status (*open)(struct zr_zk *zk, const struct zr_zk_config *config, void *owner,
+                           struct zr_handle **handle);
+
+    /*
+     * Sends a request; every one comes back exactly once as a ZR_MSG_REPLY, before ENDED.
+     * While there is no connection it comes back with ZR_CONNECTION_LOSS and sent = false.
+     * keeps: request, until it comes back.
+     */
+    void (*submit)(struct zr_handle *handle, struct zr_request *request);
+
+    /*
+     * Ends the session and the handle. Requests in flight are answered or fail; then ENDED comes.
+     * If there is no connection it goes on trying for linger_us to reach a server, so that the
+     * session is ended there too. No submit after it. A second close only shortens linger_us.
+     */
+    void (*close)(struct zr_handle *handle, int64_t linger_us);
+
+    /* After ENDED was taken. takes: handle. */
+    void (*free_handle)(struct zr_handle *handle);
+
+    /*
+     * Until when (clock of now_us) the session surely lives on the server: the send time of the
+     * second-to-last heartbeat that was acknowledged through the leader, plus 0.99 of the
+     * timeout. 0 while there is no session. Only grows while one session lasts.
+     */
+    int64_t (*lease_us)(struct zr_handle *handle);
+
+    /* Appends all that has come in (struct zr_message); the descriptor is no longer readable. */
+    void (*take)(struct zr_zk *zk, struct zr_list *messages);
+
+    /* takes: a notice that was taken from the inbox. */
+    void (*free_notice)(struct zr_zk *zk, struct zr_notice *notice);
+
+    /* Makes the descriptor readable, for an engine that has more to do. */
+    void (*wake)(struct zr_zk *zk);
+
+    /* Readable when take() would find something; -1 for the simulator. Never changes. */
+    int (*fd)(struct zr_zk *zk);
+
+    /*
+     * Blocks until take() would find something, the time is over (negative: no limit), or a
+     * signal came. The simulator moves its clock instead.
+     */
+    void (*wait)(struct zr_zk *zk, int64_t timeout_us);
+
+    /*
+     * takes: zk. All handles have ended, or, after a fork, belong to the parent and are only
+     * forgotten.
+     */
+    void (*free)(struct zr_zk *zk);
+};
+
+#endif
