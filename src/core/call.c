@@ -95,7 +95,9 @@ static enum zr_status make(struct zr_session *session, enum zr_op op, const char
 enum zr_status zr_call_new(struct zr_session *session, enum zr_op op, const char *path,
                            struct zr_bytes data, struct zr_call **call)
 {
-    return make(session, op, session->namespace, path, data, call);
+    /* The scheme of add_auth travels as the path; it has no namespace. */
+    const char *prefix = op == ZR_OP_ADD_AUTH ? "" : session->namespace;
+    return make(session, op, prefix, path, data, call);
 }
 
 enum zr_status zr_call_new_full(struct zr_session *session, enum zr_op op, const char *path,

@@ -137,7 +137,7 @@ static void end_tasks(struct zr_session *session, bool all, enum zr_status why)
     while ((link = zr_list_shift(&tasks)) != NULL) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_session);
         zr_list_append(&session->tasks, link);
-        if (all || task->kind->bound)
+        if ((all || task->kind->bound) && !task->kind->outlives)
             zr_task_session_over(task, why);
     }
 }

@@ -66,6 +66,7 @@ struct zr_session {
     size_t auth_count;
     bool strict, logging;
     bool no_containers;       /* the server is too old for them */
+    bool namespace_made;      /* it was, or nobody has missed it */
     char *trouble;            /* the last thing that went wrong while connecting, or null */
     struct zr_signal changed; /* fires at every change of state */
     enum zr_state states[ZR_STATES_KEPT]; /* the last states, a ring */

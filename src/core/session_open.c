@@ -13,6 +13,22 @@
 #define DEFAULT_TIMEOUT_US 10000000
 #define TIMEOUT_MS_MAX 2147483
 
+#define OPTION(name, type, field)                                                                  \
+    {                                                                                              \
+        name, type, offsetof(struct zr_session_options, field)                                     \
+    }
+
+const struct zr_option zr_session_options[] = {
+    OPTION("hosts", 's', hosts),
+    OPTION("namespace", 'p', namespace),
+    OPTION("timeout", 't', timeout_us),
+    OPTION("auth", 'l', auth),
+    OPTION("acl", 'a', acl),
+    OPTION("strict", 'b', strict),
+    OPTION("logging", 'b', logging),
+    {NULL, 0, 0},
+};
+
 static const char *options_problem(const struct zr_session_options *options)
 {
     const char *problem = zr_hosts_problem(options->hosts.at);

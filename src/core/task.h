@@ -34,6 +34,8 @@ struct zr_task_kind {
     zr_step *clean;
     /* The session's loss ends it (it owns something there, or waits for something there). */
     bool bound;
+    /* Not even the end of the session ends it; it sees that itself. */
+    bool outlives;
     /* What it reports when its deadline passes; ZR_OK stands for ZR_TIMEOUT. */
     enum zr_status late;
     /* Emits what a success brought. The task is not touched after it but to be dropped. */

@@ -139,9 +139,12 @@ void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_nex
     zr_list_append(&signal->tasks, &task->in_signal);
 }
 
-void zr_verb_await_change(struct zr_task *task, const char *path, struct zr_next next)
+void zr_verb_await_change(struct zr_task *task, struct zr_watch *watch, int64_t seen,
+                          struct zr_next next)
 {
-    wait_for(task, zr_watch_change(task, path), next);
+    task->next = next;
+    zr_part_begin(task, always_next);
+    zr_watch_await(task, watch, seen);
 }
 
 void zr_verb_pause(struct zr_task *task, int64_t duration_us, struct zr_next next)

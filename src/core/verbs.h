@@ -15,6 +15,7 @@
 #include "core/seat.h"
 #include "core/signal.h"
 #include "core/task.h"
+#include "core/watch.h"
 
 /*
  * claim: takes a seat in seat->dir and lists the directory in the same flight. Afterwards
@@ -42,8 +43,9 @@ void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_nex
 /* await: until the signal fires. The next step sees with what in task->outcome. */
 void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_next next);
 
-/* await_change: until there is an event at `path`, where the task's requests have set watches. */
-void zr_verb_await_change(struct zr_task *task, const char *path, struct zr_next next);
+/* await_change: until there have been more than `seen` events at a watch that is followed. */
+void zr_verb_await_change(struct zr_task *task, struct zr_watch *watch, int64_t seen,
+                          struct zr_next next);
 
 /*
  * request: sends it; the next step runs whatever the server says, with the answer in task->call

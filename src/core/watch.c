@@ -17,34 +17,31 @@
  * event is lost for want of memory: then all count as fired.
  */
 
-struct watch {
+struct zr_watch {
     struct zr_node node;
     struct zr_session *session;
     struct zr_signal gone, changed;
+    int64_t events; /* so far */
+    int followers;
     bool set;             /* there is a watch on the node on the server */
     struct zr_call *call; /* the read that sets it for `gone` */
     char path[];
 };
 
-static struct watch *find(const struct zr_session *session, const char *path)
+static struct zr_watch *find(const struct zr_session *session, const char *path)
 {
     struct zr_node *node = zr_table_find(&session->watches, path);
-    return node != NULL ? ZR_HOLDER(node, struct watch, node) : NULL;
+    return node != NULL ? ZR_HOLDER(node, struct zr_watch, node) : NULL;
 }
 
-enum zr_status zr_watch_room(const struct zr_session *session, const char *path)
-{
-    bool fits = session->watched_bytes + strlen(path) <= ZR_WATCHED_BYTES_MAX;
-    return fits || find(session, path) != NULL ? ZR_OK : ZR_FULL;
-}
-
-static enum zr_status find_or_add(struct zr_session *session, const char *path, struct watch **out)
+static enum zr_status find_or_add(struct zr_session *session, const char *path,
+                                  struct zr_watch **out)
 {
     if ((*out = find(session, path)) != NULL)
         return ZR_OK;
-    if (zr_watch_room(session, path) != ZR_OK)
+    if (session->watched_bytes + strlen(path) > ZR_WATCHED_BYTES_MAX)
         return ZR_FULL;
-    struct watch *watch = zr_alloc(sizeof(*watch) + strlen(path) + 1);
+    struct zr_watch *watch = zr_alloc(sizeof(*watch) + strlen(path) + 1);
     if (watch == NULL)
         return ZR_NO_MEMORY;
     strcpy(watch->path, path);
@@ -60,7 +57,7 @@ static enum zr_status find_or_add(struct zr_session *session, const char *path, 
     return ZR_OK;
 }
 
-static void drop_watch(struct watch *watch)
+static void drop_watch(struct zr_watch *watch)
 {
     zr_table_remove(&watch->session->watches, &watch->node);
     watch->session->watched_bytes -= strlen(watch->path);
@@ -68,10 +65,10 @@ static void drop_watch(struct watch *watch)
     zr_free(watch);
 }
 
-static void drop_if_unused(struct watch *watch)
+static void drop_if_unused(struct zr_watch *watch)
 {
-    if (watch->call == NULL && !watch->set && zr_list_empty(&watch->gone.tasks) &&
-        zr_list_empty(&watch->changed.tasks))
+    if (watch->call == NULL && !watch->set && watch->followers == 0 &&
+        zr_list_empty(&watch->gone.tasks))
         drop_watch(watch);
 }
 
@@ -79,7 +76,7 @@ static void drop_if_unused(struct watch *watch)
 
 static void looked(struct zr_call *call)
 {
-    struct watch *watch = call->owner;
+    struct zr_watch *watch = call->owner;
     enum zr_status outcome = call->request.status;
     if (outcome == ZR_CONNECTION_LOSS) {
         zr_call_again(call);
@@ -95,7 +92,7 @@ static void looked(struct zr_call *call)
 }
 
 /* Sees to it that an event will come, if anybody waits for one. */
-static enum zr_status look(struct watch *watch)
+static enum zr_status look(struct zr_watch *watch)
 {
     if (watch->set || watch->call != NULL || zr_list_empty(&watch->gone.tasks))
         return ZR_OK;
@@ -111,7 +108,7 @@ static enum zr_status look(struct watch *watch)
 
 enum zr_status zr_watch_gone(struct zr_task *task, const char *path)
 {
-    struct watch *watch;
+    struct zr_watch *watch;
     enum zr_status status = find_or_add(task->session, path, &watch);
     if (status != ZR_OK)
         return status;
@@ -124,21 +121,43 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path)
     return status;
 }
 
-/* ---- Waiting for a change ------------------------------------------------------------------ */
+/* ---- Following ----------------------------------------------------------------------------- */
 
-enum zr_status zr_watch_change(struct zr_task *task, const char *path)
+enum zr_status zr_watch_follow(struct zr_session *session, const char *path,
+                               struct zr_watch **watch)
 {
-    struct watch *watch;
-    enum zr_status status = find_or_add(task->session, path, &watch);
+    enum zr_status status = find_or_add(session, path, watch);
     if (status == ZR_OK)
-        zr_list_append(&watch->changed.tasks, &task->in_signal);
+        (*watch)->followers++;
     return status;
+}
+
+void zr_watch_unfollow(struct zr_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    watch->followers--;
+    drop_if_unused(watch);
+}
+
+int64_t zr_watch_events(const struct zr_watch *watch)
+{
+    return watch->events;
+}
+
+void zr_watch_await(struct zr_task *task, struct zr_watch *watch, int64_t seen)
+{
+    if (watch->events > seen)
+        zr_task_wake(task, ZR_OK);
+    else
+        zr_list_append(&watch->changed.tasks, &task->in_signal);
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-static void fire(struct watch *watch, enum zr_event_kind kind)
+static void fire(struct zr_watch *watch, enum zr_event_kind kind)
 {
+    watch->events++;
     zr_signal_fire(&watch->changed, ZR_OK);
     /* An event of the children leaves the watch on the node itself where it is. */
     if (kind != ZR_CHILDREN_CHANGED)
@@ -156,7 +175,7 @@ static void fire_all(struct zr_session *session)
     for (size_t i = 0; i < all->size; i++)
         for (struct zr_node *node = all->buckets[i], *next; node != NULL; node = next) {
             next = node->next;
-            fire(ZR_HOLDER(node, struct watch, node), ZR_CHANGED);
+            fire(ZR_HOLDER(node, struct zr_watch, node), ZR_CHANGED);
         }
 }
 
@@ -166,19 +185,29 @@ void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_
         fire_all(session);
         return;
     }
-    struct watch *watch = find(session, path);
+    struct zr_watch *watch = find(session, path);
     if (watch != NULL)
         fire(watch, kind);
 }
 
+/* The server's watches are gone; followers look again, on the next session. */
+static void drop_for(struct zr_watch *watch, enum zr_status why)
+{
+    zr_call_free(watch->call);
+    watch->call = NULL;
+    watch->set = false;
+    watch->events++;
+    zr_signal_fire(&watch->gone, why);
+    zr_signal_fire(&watch->changed, ZR_OK);
+    drop_if_unused(watch);
+}
+
 void zr_watches_drop(struct zr_session *session, enum zr_status why)
 {
-    struct zr_node *node;
-    while ((node = zr_table_any(&session->watches)) != NULL) {
-        struct watch *watch = ZR_HOLDER(node, struct watch, node);
-        zr_signal_fire(&watch->gone, why);
-        /* To look again, on the next session, is all that who waits for a change has to do. */
-        zr_signal_fire(&watch->changed, why == ZR_LOST ? ZR_OK : why);
-        drop_watch(watch);
-    }
+    const struct zr_table *all = &session->watches;
+    for (size_t i = 0; i < all->size; i++)
+        for (struct zr_node *node = all->buckets[i], *next; node != NULL; node = next) {
+            next = node->next;
+            drop_for(ZR_HOLDER(node, struct zr_watch, node), why);
+        }
 }

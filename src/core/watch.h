@@ -25,13 +25,20 @@ struct zr_task;
 enum zr_status zr_watch_gone(struct zr_task *task, const char *path);
 
 /*
- * Wakes the task at the next event at `path`, where its own requests (get, exists or children with
- * `watch` set, which have been answered) have left watches. Errors as above.
+ * Follows the events at a path, where the follower's own requests (get, exists, children with
+ * `watch` set) leave watches. Follow first, then look: what happens while one looks is counted.
+ * gives: watch, until unfollow; it outlives the session's loss. borrows: path. Errors as above.
  */
-enum zr_status zr_watch_change(struct zr_task *task, const char *path);
+struct zr_watch;
+enum zr_status zr_watch_follow(struct zr_session *session, const char *path,
+                               struct zr_watch **watch);
+void zr_watch_unfollow(struct zr_watch *watch); /* harmless for null */
 
-/* ZR_OK when one more path of this length may be watched. */
-enum zr_status zr_watch_room(const struct zr_session *session, const char *path);
+/* How many events there were; the loss of the session, and with it of its watches, counts too. */
+int64_t zr_watch_events(const struct zr_watch *watch);
+
+/* Wakes the task when there have been more than `seen`: task->resume sees ZR_OK. */
+void zr_watch_await(struct zr_task *task, struct zr_watch *watch, int64_t seen);
 
 /* The session: an event came; a null path stands for every path. */
 void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_kind kind);

@@ -140,7 +140,7 @@ struct zr_request {
     /* the reply */
     enum zr_status status; /* ZR_CONNECTION_LOSS: nobody knows whether it was done ... */
     bool sent;             /* ... unless this is false: it surely was not */
-    struct zr_stat stat;   /* create, exists, get, set, children */
+    struct zr_stat stat;   /* create, exists, get, set, children, get_acl */
     struct zr_bytes data_reply;
     struct zr_names *names;         /* children */
     struct zr_acl_reply *acl_reply; /* get_acl */
