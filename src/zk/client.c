@@ -1,0 +1,400 @@
+/*
+ * The single-threaded client library, driven by our own loop. 1. Each turn asks zookeeper_interest
+ * what the library waits for (it also connects, pings and times out there). 2. When the socket is
+ * ready, zookeeper_process receives; the library then calls the completions and the one watcher,
+ * which only copy. 3. Requests are submitted after that, never from inside a callback.
+ *
+ * What can go wrong: if a send fails inside a submission, the library closes the socket and says
+ * nothing; a half-sent request would then open the next connection, where the server takes user
+ * data for requests. So the state is looked at after each submission, and the connection is purged:
+ * the next attempt to connect is cut, which makes the library fail everything and clear its queues.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "zk/client.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <zookeeper/zookeeper.h>
+
+#include "core/alloc.h"
+#include "zk/completion.h"
+#include "zk/connection.h"
+#include "zk/reply.h"
+#include "zk/thread.h"
+
+#include "zk/client_multi.h" /* a part of this file; needs the library's header */
+
+/* Not in every release of the library that we run with: absent ones are null. */
+#pragma weak zoo_acreate2
+#pragma weak zoo_acreate2_ttl
+#pragma weak zoo_areconfig
+#pragma weak zoo_set_servers_resolution_delay
+
+#define MOST_MESSAGES 256 /* in one turn */
+#define TURN_US 100000    /* what to wait when the library does not say how long */
+
+/* Never created: deleting it is an error, and an error too is agreed upon by the quorum. */
+#define HEARTBEAT_PATH "/zkrecipes-heartbeat"
+
+/* The library calls back only inside a call of ours, and does not say for which handle. */
+static zhandle_t *enter(struct zr_handle *handle)
+{
+    zr_completion_handle = handle;
+    return handle->client.zh;
+}
+
+/* ---- What else the library calls, beside the completions of requests ----------------------- */
+
+static void on_proof(int rc, const char *path, const void *with)
+{
+    (void)path;
+    (void)with;
+    struct zr_client *client = &zr_completion_handle->client;
+    const clientid_t *id = zoo_client_id(client->zh);
+    client->pending--;
+    if (rc == ZOK)
+        memcpy(client->password, id->passwd, sizeof client->password);
+    zr_connection_answer(zr_completion_handle, rc == ZOK, id->client_id);
+}
+
+static void on_session(struct zr_handle *handle, int state)
+{
+    if (state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE)
+        zr_connection_up(handle, state == ZOO_CONNECTED_STATE, zoo_recv_timeout(handle->client.zh));
+    else if (state == ZOO_EXPIRED_SESSION_STATE)
+        zr_connection_over(handle, ZR_MSG_EXPIRED);
+    else if (state == ZOO_AUTH_FAILED_STATE)
+        zr_connection_over(handle, ZR_MSG_AUTH_FAILED);
+    else
+        zr_connection_lost(handle);
+}
+
+/* The one watcher, with the one context, for the session and for all paths. */
+static void on_event(zhandle_t *zh, int type, int state, const char *path, void *with)
+{
+    (void)zh;
+    struct zr_handle *handle = with;
+    if (type == ZOO_SESSION_EVENT)
+        on_session(handle, state);
+    else if (type == ZOO_CREATED_EVENT)
+        zr_report_event(handle, ZR_CREATED, path);
+    else if (type == ZOO_DELETED_EVENT)
+        zr_report_event(handle, ZR_DELETED, path);
+    else if (type == ZOO_CHANGED_EVENT)
+        zr_report_event(handle, ZR_CHANGED, path);
+    else if (type == ZOO_CHILD_EVENT)
+        zr_report_event(handle, ZR_CHILDREN_CHANGED, path);
+}
+
+static void on_log(const char *line)
+{
+    zr_report_log(zr_completion_handle, line);
+}
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+static int create(zhandle_t *zh, struct zr_request *request)
+{
+    struct zr_bytes data = request->data;
+    struct ACL *entries = zr_alloc(request->acl.count * sizeof *entries + 1);
+    if (entries == NULL)
+        return ZSYSTEMERROR;
+    struct ACL_vector acl = zr_reply_vector(entries, request->acl);
+    int rc = ZUNIMPLEMENTED;
+    if (request->mode < ZR_PERSISTENT_TTL && zoo_acreate2 != NULL)
+        rc = zoo_acreate2(zh, request->path, data.at, zr_reply_length(data), &acl,
+                          (int)request->mode, zr_on_created, request);
+    else if (request->mode >= ZR_PERSISTENT_TTL && zoo_acreate2_ttl != NULL)
+        rc = zoo_acreate2_ttl(zh, request->path, data.at, zr_reply_length(data), &acl,
+                              (int)request->mode, request->ttl_ms, zr_on_created, request);
+    zr_free(entries);
+    return rc;
+}
+
+static int set_acl(zhandle_t *zh, struct zr_request *request)
+{
+    struct ACL *entries = zr_alloc(request->acl.count * sizeof *entries + 1);
+    if (entries == NULL)
+        return ZSYSTEMERROR;
+    struct ACL_vector acl = zr_reply_vector(entries, request->acl);
+    int rc = zoo_aset_acl(zh, request->path, request->version, &acl, zr_on_void, request);
+    zr_free(entries);
+    return rc;
+}
+
+/* Remembered too, for the case that the library's handle must be replaced. */
+static int add_auth(struct zr_handle *handle, struct zr_request *request)
+{
+    struct zr_credential *credential = zr_credential_new(request->path, request->data);
+    if (credential == NULL)
+        return ZSYSTEMERROR;
+    zr_credential_add(handle, credential);
+    int rc = zoo_add_auth(handle->client.zh, request->path, request->data.at,
+                          (int)request->data.length, zr_on_auth, request);
+    handle->client.authenticating = rc == ZOK;
+    return rc;
+}
+
+static int reconfig(zhandle_t *zh, struct zr_request *request)
+{
+    if (zoo_areconfig == NULL)
+        return ZUNIMPLEMENTED;
+    return zoo_areconfig(zh, request->joining, request->leaving, request->members, request->version,
+                         zr_on_data, request);
+}
+
+/* ---- Submitting ---------------------------------------------------------------------------- */
+
+static int call(struct zr_handle *handle, struct zr_request *request)
+{
+    zhandle_t *zh = enter(handle);
+    watcher_fn watcher = request->watch ? on_event : NULL;
+    const char *path = request->path;
+    switch (request->op) {
+    case ZR_OP_CREATE:
+        return create(zh, request);
+    case ZR_OP_DELETE:
+        return zoo_adelete(zh, path, request->version, zr_on_void, request);
+    case ZR_OP_EXISTS:
+        return zoo_awexists(zh, path, watcher, handle, zr_on_stat, request);
+    case ZR_OP_GET:
+        return zoo_awget(zh, path, watcher, handle, zr_on_data, request);
+    case ZR_OP_SET:
+        return zoo_aset(zh, path, request->data.at, zr_reply_length(request->data),
+                        request->version, zr_on_stat, request);
+    case ZR_OP_CHILDREN:
+        return zoo_awget_children2(zh, path, watcher, handle, zr_on_names, request);
+    case ZR_OP_SYNC:
+        return zoo_async(zh, path, zr_on_sync, request);
+    case ZR_OP_GET_ACL:
+        return zoo_aget_acl(zh, path, zr_on_acl, request);
+    case ZR_OP_SET_ACL:
+        return set_acl(zh, request);
+    case ZR_OP_ADD_AUTH:
+        return add_auth(handle, request);
+    case ZR_OP_RECONFIG:
+        return reconfig(zh, request);
+    case ZR_OP_MULTI:
+        return submit_multi(zh, request);
+    case ZR_OP_CHECK:
+        break;
+    }
+    return ZBADARGUMENTS;
+}
+
+/* After everything that sends: a connection that was lost silently is purged at once. */
+static void look_for_silent_loss(struct zr_handle *handle)
+{
+    struct zr_client *client = &handle->client;
+    if (zoo_state(client->zh) != ZOO_NOTCONNECTED_STATE)
+        return;
+    client->fd = -1;
+    client->purging = true;
+    zr_connection_lost(handle);
+    zr_client_prepare(handle, zr_now_us());
+}
+
+bool zr_client_ready(const struct zr_handle *handle, const struct zr_request *request)
+{
+    const struct zr_client *client = &handle->client;
+    if (request->op != ZR_OP_ADD_AUTH || !client->proved)
+        return true;
+    return !client->authenticating && !client->sending;
+}
+
+void zr_client_submit(struct zr_handle *handle, struct zr_request *request)
+{
+    struct zr_client *client = &handle->client;
+    if (!handle->report.connected || !client->proved) {
+        zr_handle_refuse(handle, request, ZR_CONNECTION_LOSS);
+        return;
+    }
+    int rc = call(handle, request);
+    client->sending = true;
+    if (rc == ZOK)
+        client->pending++;
+    else
+        zr_handle_refuse(handle, request, zr_reply_refusal(rc));
+    look_for_silent_loss(handle);
+}
+
+void zr_client_beat(struct zr_handle *handle, int64_t now_us)
+{
+    struct zr_client *client = &handle->client;
+    zhandle_t *zh = enter(handle);
+    bool first = !client->asked;
+    client->asked = true;
+    if (!zr_lease_sent(&handle->lease, now_us))
+        return;
+    int rc;
+    if (handle->write_heartbeat && !first)
+        rc = zoo_adelete(zh, HEARTBEAT_PATH, 0, zr_on_deleted_beat, NULL);
+    else
+        rc = zoo_async(zh, "/", first ? on_proof : zr_on_synced_beat, NULL);
+    if (rc == ZOK)
+        client->pending++;
+    else
+        zr_lease_unsent(&handle->lease);
+    if (rc != ZOK && first)
+        client->unfit = true; /* no memory, so it can never be proved */
+    look_for_silent_loss(handle);
+}
+
+void zr_client_cork(struct zr_handle *handle, bool on)
+{
+    int value = on;
+    if (handle->client.fd >= 0)
+        setsockopt(handle->client.fd, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+}
+
+/* ---- The connection ------------------------------------------------------------------------ */
+
+static zhandle_t *init(struct zr_handle *handle)
+{
+    clientid_t id = {.client_id = handle->client.session_id};
+    memcpy(id.passwd, handle->client.password, sizeof id.passwd);
+    return zookeeper_init2(handle->addresses, on_event, handle->timeout_ms,
+                           id.client_id != 0 ? &id : NULL, handle, ZOO_NO_LOG_CLIENTENV, on_log);
+}
+
+bool zr_client_open(struct zr_handle *handle)
+{
+    struct zr_client *client = &handle->client;
+    enter(handle);
+    zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
+    zoo_deterministic_conn_order(1);
+    client->zh = init(handle);
+    if (client->zh == NULL)
+        return false;
+    for (struct zr_credential *one = handle->credentials; one != NULL; one = one->next)
+        zoo_add_auth(client->zh, one->scheme, one->bytes.at, (int)one->bytes.length, NULL, NULL);
+    if (zoo_set_servers_resolution_delay != NULL)
+        zoo_set_servers_resolution_delay(client->zh, -1);
+    return true;
+}
+
+/* A bounded number of messages, so that no handle starves the others. */
+static int process(struct zr_client *client, int events)
+{
+    int rc = zookeeper_process(client->zh, events);
+    for (int left = MOST_MESSAGES; rc == ZOK && left > 0 && !client->unfit; left--)
+        rc = zookeeper_process(client->zh, ZOOKEEPER_READ);
+    return rc;
+}
+
+/*
+ * Cuts the connection, so that the library fails all that is in flight and clears its queues. What
+ * was received before is still read. False: it has not noticed yet.
+ */
+static bool cut(struct zr_client *client)
+{
+    shutdown(client->fd, SHUT_RDWR);
+    int rc = process(client, ZOOKEEPER_READ | ZOOKEEPER_WRITE);
+    client->fd = -1;
+    return rc != ZOK && rc != ZNOTHING;
+}
+
+static void began(struct zr_client *client, int64_t now_us)
+{
+    client->began_us = now_us;
+    fcntl(client->fd, F_SETFD, FD_CLOEXEC);
+}
+
+static short events_of(int interest)
+{
+    return (short)((interest & ZOOKEEPER_READ ? POLLIN : 0) |
+                   (interest & ZOOKEEPER_WRITE ? POLLOUT : 0));
+}
+
+/* A connection that just failed is followed by the next attempt at once. */
+static int64_t wait_of(int rc, const struct timeval *wait)
+{
+    if (rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT)
+        return 0;
+    return rc == ZOK ? (int64_t)wait->tv_sec * 1000000 + wait->tv_usec : TURN_US;
+}
+
+/* A purge is over when the library has noticed, and has given everything back. */
+static void purge(struct zr_client *client)
+{
+    bool noticed = client->fd >= 0 ? cut(client) : client->wait_us == 0;
+    client->purging = !noticed || client->pending > 0;
+}
+
+void zr_client_prepare(struct zr_handle *handle, int64_t now_us)
+{
+    struct zr_client *client = &handle->client;
+    zhandle_t *zh = enter(handle);
+    int before = zoo_state(zh), fd = -1, interest = 0;
+    struct timeval wait = {0};
+    int rc = zookeeper_interest(zh, &fd, &interest, &wait);
+    client->fd = rc == ZOK ? fd : -1;
+    client->events = events_of(rc == ZOK ? interest : 0);
+    client->sending = (client->events & POLLOUT) != 0;
+    client->wait_us = wait_of(rc, &wait);
+    if (client->fd >= 0 && (before == 0 || before == ZOO_NOTCONNECTED_STATE))
+        began(client, now_us);
+    if (client->purging)
+        purge(client);
+}
+
+void zr_client_process(struct zr_handle *handle, short revents)
+{
+    struct zr_client *client = &handle->client;
+    enter(handle);
+    bool broken = (revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+    int events = (revents & POLLIN || broken ? ZOOKEEPER_READ : 0) |
+                 (revents & POLLOUT || broken ? ZOOKEEPER_WRITE : 0);
+    int rc = process(client, events);
+    if (rc != ZOK && rc != ZNOTHING)
+        client->fd = -1;
+}
+
+/* Without this the close would wait for a server that is stopped. */
+static bool writable(int fd)
+{
+    struct pollfd one = {.fd = fd, .events = POLLOUT};
+    return fd >= 0 && poll(&one, 1, 0) == 1 && one.revents == POLLOUT;
+}
+
+static void close_library(struct zr_handle *handle)
+{
+    struct zr_client *client = &handle->client;
+    zookeeper_close(enter(handle));
+    client->zh = NULL;
+    client->fd = -1;
+    client->up = client->asked = client->proved = client->purging = client->unfit = false;
+}
+
+int zr_client_part(struct zr_handle *handle)
+{
+    struct zr_client *client = &handle->client;
+    if (client->sending || !writable(client->fd)) {
+        zr_client_drop(handle);
+        return -1;
+    }
+    int copy = fcntl(client->fd, F_DUPFD_CLOEXEC, 0);
+    shutdown(client->fd, SHUT_RD);
+    close_library(handle);
+    return copy;
+}
+
+void zr_client_drop(struct zr_handle *handle)
+{
+    struct zr_client *client = &handle->client;
+    if (client->zh == NULL)
+        return;
+    enter(handle);
+    if (client->fd >= 0 && client->unfit)
+        shutdown(client->fd, SHUT_RDWR); /* and read no more of that nonsense */
+    else if (client->fd >= 0)
+        cut(client);
+    close_library(handle);
+}

@@ -1,0 +1,49 @@
+#ifndef ZR_CLIENT_H
+#define ZR_CLIENT_H
+
+/*
+ * client.h: the client library, wrapped: the only door to it. Everything here: the I/O thread only,
+ * and never from inside one of the library's callbacks. Replies and notices go to the handle's
+ * `out`; what happened to the connection is in handle->client.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "zk/handle.h"
+
+/*
+ * Makes the library's handle for handle->addresses, without waiting; it goes on with the session
+ * that there was, if any. False: no memory, or addresses that the library refuses.
+ */
+bool zr_client_open(struct zr_handle *handle);
+
+/* Begins a turn: timeouts, pings, reconnects. Sets fd, events and wait_us. Not when dead. */
+void zr_client_prepare(struct zr_handle *handle, int64_t now_us);
+
+/* The descriptor is ready (poll's revents): sends and receives, a bounded number of messages. */
+void zr_client_process(struct zr_handle *handle, short revents);
+
+/* True when a request can be given to the library now; an ADD_AUTH has to wait for its turn. */
+bool zr_client_ready(const struct zr_handle *handle, const struct zr_request *request);
+
+/* Sends it, or answers at once that it was not sent. keeps: request, until it is in `out`. */
+void zr_client_submit(struct zr_handle *handle, struct zr_request *request);
+
+/* Around a batch: what is sent in between leaves in full packets. */
+void zr_client_cork(struct zr_handle *handle, bool on);
+
+/* Sends the request that proves a new connection, or a heartbeat. */
+void zr_client_beat(struct zr_handle *handle, int64_t now_us);
+
+/*
+ * Ends the session on a connection with nothing unsent: sends the close request and frees the
+ * library's handle. gives: a descriptor of the socket, on which the server's goodbye will come, or
+ * -1. What is still in flight fails.
+ */
+int zr_client_part(struct zr_handle *handle);
+
+/* Frees the library's handle at once; what is in flight fails. The session may live on. */
+void zr_client_drop(struct zr_handle *handle);
+
+#endif

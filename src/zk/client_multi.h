@@ -1,0 +1,114 @@
+#ifndef ZR_CLIENT_MULTI_H
+#define ZR_CLIENT_MULTI_H
+
+/*
+ * client_multi.h: the part of client.c that deals with transactions. Only client.c includes it, so
+ * that the library is still seen by one translation unit alone; it stands on the includes there.
+ */
+
+/* The library writes into this until the completion. One block: three arrays and the entries. */
+struct multi {
+    struct zr_request *request;
+    zoo_op_t *ops;
+    zoo_op_result_t *results;
+    struct Stat *stats;
+    struct ACL_vector *acls;
+    struct ACL *entries;
+};
+
+/* The library aborts the process when anything else is in a multi. */
+static bool permitted(const struct zr_request *request)
+{
+    for (size_t i = 0; i < request->part_count; i++) {
+        enum zr_op op = request->parts[i].op;
+        bool plain = op == ZR_OP_CREATE && request->parts[i].mode < ZR_CONTAINER;
+        if (!plain && op != ZR_OP_DELETE && op != ZR_OP_SET && op != ZR_OP_CHECK)
+            return false;
+    }
+    return request->part_count > 0;
+}
+
+static struct multi *multi_new(struct zr_request *request)
+{
+    size_t count = request->part_count, entries = 0;
+    for (size_t i = 0; i < count; i++)
+        entries += request->parts[i].acl.count;
+    struct multi *multi = zr_alloc(sizeof *multi + entries * sizeof(struct ACL) +
+                                   count * (sizeof(zoo_op_t) + sizeof(zoo_op_result_t) +
+                                            sizeof(struct Stat) + sizeof(struct ACL_vector)));
+    if (multi == NULL)
+        return NULL;
+    multi->request = request;
+    multi->ops = (zoo_op_t *)(multi + 1);
+    multi->results = (zoo_op_result_t *)(multi->ops + count);
+    multi->stats = (struct Stat *)(multi->results + count);
+    multi->acls = (struct ACL_vector *)(multi->stats + count);
+    multi->entries = (struct ACL *)(multi->acls + count);
+    return multi;
+}
+
+static void fill_part(struct multi *multi, size_t i)
+{
+    struct zr_request *part = &multi->request->parts[i];
+    zoo_op_t *op = &multi->ops[i];
+    if (part->op == ZR_OP_CREATE) {
+        multi->acls[i] = zr_reply_vector(multi->entries, part->acl);
+        multi->entries += part->acl.count;
+        zoo_create_op_init(op, part->path, part->data.at, zr_reply_length(part->data),
+                           &multi->acls[i], (int)part->mode, part->created,
+                           (int)strlen(part->path) + 12);
+    } else if (part->op == ZR_OP_DELETE) {
+        zoo_delete_op_init(op, part->path, part->version);
+    } else if (part->op == ZR_OP_SET) {
+        zoo_set_op_init(op, part->path, part->data.at, zr_reply_length(part->data), part->version,
+                        &multi->stats[i]);
+    } else {
+        zoo_check_op_init(op, part->path, part->version);
+    }
+}
+
+/*
+ * When one part fails none is done, but the server calls those before it fine and those behind it
+ * inconsistent.
+ */
+static void finish_part(struct multi *multi, size_t i, enum zr_status whole)
+{
+    struct zr_request *part = &multi->request->parts[i];
+    int code = multi->results[i].err;
+    part->sent = true;
+    part->status = zr_reply_status(code);
+    if (whole == ZR_CONNECTION_LOSS)
+        part->status = ZR_CONNECTION_LOSS;
+    else if (whole != ZR_OK && (code == ZOK || code == ZRUNTIMEINCONSISTENCY))
+        part->status = ZR_CONFLICT;
+    if (part->op == ZR_OP_SET && part->status == ZR_OK)
+        zr_reply_stat(part, multi->results[i].stat);
+}
+
+static void on_multi(int rc, const void *with)
+{
+    struct multi *multi = (struct multi *)with;
+    struct zr_request *request = zr_completion_take(multi->request);
+    enum zr_status whole = zr_reply_status(rc);
+    for (size_t i = 0; i < request->part_count; i++)
+        finish_part(multi, i, whole);
+    zr_free(multi);
+    zr_completion_finish(request, whole);
+}
+
+static int submit_multi(zhandle_t *zh, struct zr_request *request)
+{
+    if (!permitted(request))
+        return ZBADARGUMENTS;
+    struct multi *multi = multi_new(request);
+    if (multi == NULL)
+        return ZSYSTEMERROR;
+    for (size_t i = 0; i < request->part_count; i++)
+        fill_part(multi, i);
+    int rc = zoo_amulti(zh, (int)request->part_count, multi->ops, multi->results, on_multi, multi);
+    if (rc != ZOK)
+        zr_free(multi);
+    return rc;
+}
+
+#endif

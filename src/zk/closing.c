@@ -1,0 +1,112 @@
+/*
+ * 1. Nothing new is sent, and what is in flight is waited for: a connection that is closed with
+ * unread answers is reset, and the request that ends the session is lost. 2. The close request
+ * leaves. The library would wait for the answer and hold up all other handles, so the socket is
+ * first shut for reading, which the library takes for the answer, and a copy of the descriptor
+ * stays with us. 3. The server ends the session and hangs up: now everything that the session held
+ * is released, and ENDED is told.
+ *
+ * What can go wrong: there is no connection; then the library goes on trying to get one until the
+ * caller's patience ends. Or the server does not answer in time; then the close request is sent all
+ * the same, but the session may end only by its timeout. A handle that never had a session, or
+ * whose session is over, ends at once.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "zk/closing.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "zk/client.h"
+
+#define LONGEST_WAIT_US 2000000 /* for the answers in flight, and for the goodbye */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* A socket that was shut for reading is always readable, so the goodbye has to be looked for. */
+int64_t zr_closing_due_us(const struct zr_handle *handle, int64_t now_us)
+{
+    if (handle->close_by_us == INT64_MAX)
+        return INT64_MAX;
+    if (handle->parting_fd >= 0)
+        return now_us + (now_us - handle->parting_us < 50000 ? 1000 : 10000);
+    if (handle->drain_by_us != 0)
+        return earlier(handle->close_by_us, handle->drain_by_us);
+    return handle->close_by_us;
+}
+
+static bool hung_up(int fd)
+{
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+           info.tcpi_state != TCP_ESTABLISHED;
+}
+
+static bool drained(const struct zr_handle *handle)
+{
+    return handle->client.pending == 0 && !handle->client.sending && zr_list_empty(&handle->todo);
+}
+
+/* A session that nobody has yet told the host of can hold nothing. */
+static bool nothing_to_end(const struct zr_client *client)
+{
+    return client->dead || (client->session_id == 0 && !client->up);
+}
+
+/* True: there is nothing more to wait for. */
+static bool leave(struct zr_handle *handle, int64_t now_us)
+{
+    struct zr_client *client = &handle->client;
+    if (nothing_to_end(client))
+        return true;
+    if (!client->up) {
+        handle->drain_by_us = 0;
+        return now_us >= handle->close_by_us;
+    }
+    if (handle->drain_by_us == 0)
+        handle->drain_by_us = now_us + LONGEST_WAIT_US;
+    bool dry = drained(handle);
+    if (!dry && now_us < earlier(handle->close_by_us, handle->drain_by_us))
+        return false;
+    handle->parting_us = now_us;
+    handle->parting_by_us = dry ? now_us + LONGEST_WAIT_US : now_us;
+    handle->parting_fd = zr_client_part(handle);
+    return handle->parting_fd < 0;
+}
+
+static void finish(struct zr_handle *handle)
+{
+    for (struct zr_link *link; (link = zr_list_shift(&handle->todo)) != NULL;)
+        zr_handle_refuse(handle, ZR_HOLDER(link, struct zr_request, message.link),
+                         ZR_CONNECTION_LOSS);
+    zr_client_drop(handle);
+    zr_resolution_free(handle->resolution);
+    handle->resolution = NULL;
+    zr_report_ended(handle);
+}
+
+bool zr_closing_step(struct zr_handle *handle, int64_t now_us)
+{
+    if (handle->close_by_us == INT64_MAX)
+        return false;
+    if (handle->parting_fd < 0) {
+        if (!leave(handle, now_us))
+            return false;
+    } else {
+        if (!hung_up(handle->parting_fd) &&
+            now_us < earlier(handle->close_by_us, handle->parting_by_us))
+            return false;
+        close(handle->parting_fd);
+    }
+    finish(handle);
+    return true;
+}

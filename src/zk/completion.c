@@ -1,0 +1,119 @@
+/*
+ * The library calls one of these for each request, at the bottom of zookeeper_process, or of
+ * whatever made it fail all that was in flight. They copy, and put the request into the handle's
+ * `out`; the loop hands that over once per turn. They call nothing of the library, so they may also
+ * run while it is being closed.
+ */
+#include "zk/completion.h"
+
+#include <zookeeper/zookeeper.jute.h>
+
+#include "zk/connection.h"
+#include "zk/reply.h"
+
+#define AUTH_FAILED (-115) /* as the protocol has it */
+
+struct zr_handle *zr_completion_handle;
+
+struct zr_request *zr_completion_take(const void *with)
+{
+    zr_completion_handle->client.pending--;
+    return (struct zr_request *)with;
+}
+
+void zr_completion_finish(struct zr_request *request, enum zr_status status)
+{
+    request->status = status;
+    request->sent = true;
+    zr_list_append(&zr_completion_handle->out, &request->message.link);
+}
+
+static void finish_copied(struct zr_request *request, bool copied)
+{
+    zr_completion_finish(request, copied ? ZR_OK : ZR_NO_MEMORY);
+}
+
+void zr_on_void(int rc, const void *with)
+{
+    zr_completion_finish(zr_completion_take(with), zr_reply_status(rc));
+}
+
+void zr_on_sync(int rc, const char *path, const void *with)
+{
+    (void)path;
+    zr_completion_finish(zr_completion_take(with), zr_reply_status(rc));
+}
+
+void zr_on_stat(int rc, const struct Stat *stat, const void *with)
+{
+    struct zr_request *request = zr_completion_take(with);
+    zr_reply_stat(request, rc == 0 ? stat : NULL);
+    zr_completion_finish(request, zr_reply_status(rc));
+}
+
+void zr_on_created(int rc, const char *path, const struct Stat *stat, const void *with)
+{
+    struct zr_request *request = zr_completion_take(with);
+    if (rc == 0) {
+        zr_reply_created(request, path);
+        zr_reply_stat(request, stat);
+    }
+    zr_completion_finish(request, zr_reply_status(rc));
+}
+
+void zr_on_data(int rc, const char *at, int length, const struct Stat *stat, const void *with)
+{
+    struct zr_request *request = zr_completion_take(with);
+    if (rc != 0) {
+        zr_completion_finish(request, zr_reply_status(rc));
+        return;
+    }
+    zr_reply_stat(request, stat);
+    finish_copied(request, zr_reply_data(request, at, length));
+}
+
+void zr_on_names(int rc, const struct String_vector *names, const struct Stat *stat,
+                 const void *with)
+{
+    struct zr_request *request = zr_completion_take(with);
+    if (rc != 0) {
+        zr_completion_finish(request, zr_reply_status(rc));
+        return;
+    }
+    zr_reply_stat(request, stat);
+    finish_copied(request, zr_reply_names(request, names));
+}
+
+void zr_on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *with)
+{
+    struct zr_request *request = zr_completion_take(with);
+    if (rc != 0) {
+        zr_completion_finish(request, zr_reply_status(rc));
+        return;
+    }
+    zr_reply_stat(request, stat);
+    finish_copied(request, zr_reply_acl(request, acl));
+}
+
+/* A refusal is final for the handle, and the library tells that only after this. */
+void zr_on_auth(int rc, const void *with)
+{
+    zr_completion_handle->client.authenticating = false;
+    bool refused = rc == AUTH_FAILED && !zr_completion_handle->client.dead;
+    if (refused)
+        zr_connection_over(zr_completion_handle, ZR_MSG_AUTH_FAILED);
+    zr_completion_finish(zr_completion_take(with), refused ? ZR_AUTH_FAILED : zr_reply_status(rc));
+}
+
+void zr_on_deleted_beat(int rc, const void *with)
+{
+    (void)with;
+    zr_completion_handle->client.pending--;
+    zr_connection_beaten(zr_completion_handle, zr_reply_is_proof(rc));
+}
+
+void zr_on_synced_beat(int rc, const char *path, const void *with)
+{
+    (void)path;
+    zr_on_deleted_beat(rc, with);
+}

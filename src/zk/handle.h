@@ -1,0 +1,109 @@
+#ifndef ZR_HANDLE_H
+#define ZR_HANDLE_H
+
+/*
+ * handle.h: all that is known of one ZooKeeper handle, and which thread may touch which part of it.
+ * It is born on the host's thread, belongs to the I/O thread from open until ENDED lies in the
+ * inbox, and dies on the host's thread. Only what is marked as shared is touched by both.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/list.h"
+#include "core/zk.h"
+#include "zk/lease.h"
+#include "zk/mailbox.h"
+#include "zk/report.h"
+#include "zk/resolver.h"
+
+struct zr_io;
+
+/* What the session proves itself with; a new client gets them all again. One block. */
+struct zr_credential {
+    struct zr_credential *next;
+    const char *scheme;
+    struct zr_bytes bytes;
+};
+
+/* The client library's handle and what we know of its connection. */
+struct zr_client {
+    struct _zhandle *zh; /* null: none yet, or no more */
+    int fd;              /* its socket, until the next call of the library that may change it; -1 */
+    short events;        /* what it waits for there; POLLOUT: unsent bytes are queued */
+    int64_t wait_us;     /* how long it wants to wait at most */
+    int64_t began_us;    /* when the present attempt to connect began */
+    size_t pending;      /* requests and heartbeats that it has not answered */
+    bool up;             /* it says that it is connected */
+    bool asked;          /* ... the request that proves it has been sent */
+    bool proved;         /* ... and was answered */
+    bool sending;        /* some of what was submitted may still be in its queue */
+    bool purging;        /* it lost the connection silently and must be made to notice */
+    bool unfit;          /* it talks to something that is no ZooKeeper, or has no memory: replace */
+    bool dead;           /* the session is over, or the credentials were refused: final */
+    bool authenticating; /* an ADD_AUTH is under way; only one at a time */
+    int32_t timeout_ms;  /* as negotiated, while up */
+    int64_t session_id;  /* proved; 0: none yet */
+    char password[16];   /* of that session */
+    char peer[80];       /* "address:port" of the proved connection */
+};
+
+struct zr_handle {
+    /* constant */
+    pid_t pid;
+    void *owner;
+    struct zr_io *io;
+    struct zr_mailbox *inbox;
+    int32_t timeout_ms;
+    bool write_heartbeat;
+
+    /* the host's thread */
+    bool closed;
+
+    /* shared */
+    struct zr_outlet outlet;
+    _Atomic int64_t lease_us;
+
+    /* the I/O thread */
+    struct zr_link link; /* in its list of handles */
+    struct zr_list todo; /* requests, not yet given to the client */
+    struct zr_list out;  /* messages for the inbox, handed over once per turn */
+    struct zr_client client;
+    struct zr_lease lease;
+    struct zr_report report;
+    struct zr_credential *credentials;
+
+    struct zr_resolution *resolution;
+    char *addresses;      /* the result of the last one */
+    uint64_t fingerprint; /* of `addresses` */
+    int64_t resolve_us;   /* when to look the names up (again) */
+    int64_t backoff_us;   /* what to wait after the next failure */
+
+    int64_t close_by_us;   /* INT64_MAX: not closing */
+    int64_t drain_by_us;   /* how long to wait for requests in flight; 0: not draining */
+    int64_t parting_us;    /* since when the close request is on its way ... */
+    int64_t parting_by_us; /* ... and until when the goodbye is waited for */
+    int parting_fd;        /* the socket on which the server's goodbye is awaited, or -1 */
+    int poll_index;        /* in this turn's poll, or -1 */
+};
+
+/* gives: a copy, or null. borrows: all. */
+struct zr_credential *zr_credential_new(const char *scheme, struct zr_bytes bytes);
+
+/* Appends it to the handle's. takes: credential. */
+void zr_credential_add(struct zr_handle *handle, struct zr_credential *credential);
+
+/* gives: a handle that nobody serves yet, or null when there is no memory. borrows: config. */
+struct zr_handle *zr_handle_new(const struct zr_zk_config *config, void *owner, struct zr_io *io,
+                                struct zr_mailbox *inbox);
+
+/* takes: handle, after ENDED or before it was ever shown to the I/O thread. */
+void zr_handle_free(struct zr_handle *handle);
+
+/* Gives back a request that surely was not sent. The I/O thread. */
+void zr_handle_refuse(struct zr_handle *handle, struct zr_request *request, enum zr_status status);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * 1. Every quarter of the timeout a request goes through the leader. 2. When it is answered, the
+ * one *before* it counts: a follower tells the leader of our traffic late, and only the later
+ * answer proves that it was still connected to do so. 3. The deadline is that send time plus 0.99
+ * of the timeout; the hundredth is for clocks that run at different rates. 4. Until two are in, the
+ * handshake counts, from the moment the connect began: the leader itself handles it.
+ *
+ * Answers come in the order of the requests, hence a ring of send times is enough.
+ */
+#include "zk/lease.h"
+
+bool zr_lease_sent(struct zr_lease *lease, int64_t now_us)
+{
+    lease->sent_us = now_us;
+    if (lease->count == ZR_LEASE_FLYING)
+        return false;
+    lease->flying_us[(lease->first + lease->count++) % ZR_LEASE_FLYING] = now_us;
+    return true;
+}
+
+void zr_lease_unsent(struct zr_lease *lease)
+{
+    lease->count--;
+}
+
+static void extend(struct zr_lease *lease, int64_t from_us, int64_t timeout_us)
+{
+    int64_t until = from_us + timeout_us - timeout_us / 100;
+    if (until > lease->deadline_us)
+        lease->deadline_us = until;
+}
+
+void zr_lease_answered(struct zr_lease *lease, bool proof, int64_t timeout_us)
+{
+    int64_t sent_us = lease->flying_us[lease->first];
+    lease->first = (lease->first + 1) % ZR_LEASE_FLYING;
+    lease->count--;
+    if (!proof)
+        return;
+    if (lease->acknowledged_us != 0)
+        extend(lease, lease->acknowledged_us, timeout_us);
+    lease->acknowledged_us = sent_us;
+}
+
+void zr_lease_handshake(struct zr_lease *lease, int64_t began_us, int64_t timeout_us)
+{
+    extend(lease, began_us, timeout_us);
+}
+
+int64_t zr_lease_next(const struct zr_lease *lease, int64_t timeout_us)
+{
+    return lease->sent_us + timeout_us / 4;
+}

@@ -1,0 +1,135 @@
+/*
+ * 1. The writer locks, appends, and writes the descriptor if the list was empty. 2. The reader
+ * reads the descriptor, then locks and takes the whole list. A writer that comes between these two
+ * leaves the descriptor readable with an empty list: one needless wake-up, never a lost one.
+ *
+ * What can go wrong: the reader may free the box as soon as it has taken the last message, while
+ * the writer is still about to write the descriptor, whose number may by then belong to somebody
+ * else. So the write is made under the mutex, and fini locks once before it closes.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "zk/mailbox.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+bool zr_mailbox_init(struct zr_mailbox *box)
+{
+    zr_list_init(&box->list);
+    box->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (box->fd >= 0 && pthread_mutex_init(&box->mutex, NULL) == 0)
+        return true;
+    if (box->fd >= 0)
+        close(box->fd);
+    return false;
+}
+
+void zr_mailbox_fini(struct zr_mailbox *box)
+{
+    pthread_mutex_lock(&box->mutex);
+    pthread_mutex_unlock(&box->mutex);
+    pthread_mutex_destroy(&box->mutex);
+    close(box->fd);
+}
+
+/* Fails only when the counter is at its limit, and then the descriptor is readable anyway. */
+static void ring(struct zr_mailbox *box)
+{
+    uint64_t one = 1;
+    ssize_t written = write(box->fd, &one, sizeof one);
+    (void)written;
+}
+
+/* Nothing to read is no fault: the list may have been taken before the bell was heard. */
+void zr_mailbox_silence(struct zr_mailbox *box)
+{
+    uint64_t rings;
+    ssize_t got = read(box->fd, &rings, sizeof rings);
+    (void)got;
+}
+
+void zr_mailbox_put(struct zr_mailbox *box, struct zr_list *links)
+{
+    if (zr_list_empty(links))
+        return;
+    pthread_mutex_lock(&box->mutex);
+    bool first = zr_list_empty(&box->list);
+    zr_list_move(&box->list, links);
+    if (first)
+        ring(box);
+    pthread_mutex_unlock(&box->mutex);
+}
+
+void zr_mailbox_take(struct zr_mailbox *box, struct zr_list *links)
+{
+    zr_mailbox_silence(box);
+    pthread_mutex_lock(&box->mutex);
+    zr_list_move(links, &box->list);
+    pthread_mutex_unlock(&box->mutex);
+}
+
+void zr_mailbox_wake(struct zr_mailbox *box)
+{
+    ring(box);
+}
+
+void zr_outlet_init(struct zr_outlet *outlet)
+{
+    zr_list_init(&outlet->posted);
+    outlet->close_by_us = INT64_MAX;
+}
+
+/* Under the mutex. */
+static void show(struct zr_mailbox *box, struct zr_outlet *outlet)
+{
+    if (outlet->deaf || zr_linked(&outlet->link))
+        return;
+    if (zr_list_empty(&box->list))
+        ring(box);
+    zr_list_append(&box->list, &outlet->link);
+}
+
+void zr_outlet_post(struct zr_mailbox *box, struct zr_outlet *outlet, struct zr_link *link)
+{
+    pthread_mutex_lock(&box->mutex);
+    if (link != NULL)
+        zr_list_append(&outlet->posted, link);
+    show(box, outlet);
+    pthread_mutex_unlock(&box->mutex);
+}
+
+void zr_outlet_close(struct zr_mailbox *box, struct zr_outlet *outlet, int64_t by_us)
+{
+    pthread_mutex_lock(&box->mutex);
+    if (by_us < outlet->close_by_us) {
+        outlet->close_by_us = by_us;
+        show(box, outlet);
+    }
+    pthread_mutex_unlock(&box->mutex);
+}
+
+struct zr_outlet *zr_outlet_next(struct zr_mailbox *box, struct zr_list *requests,
+                                 int64_t *close_by_us)
+{
+    struct zr_outlet *outlet = NULL;
+    pthread_mutex_lock(&box->mutex);
+    struct zr_link *link = zr_list_shift(&box->list);
+    if (link != NULL) {
+        outlet = ZR_HOLDER(link, struct zr_outlet, link);
+        zr_list_move(requests, &outlet->posted);
+        *close_by_us = outlet->close_by_us;
+    }
+    pthread_mutex_unlock(&box->mutex);
+    return outlet;
+}
+
+void zr_outlet_end(struct zr_mailbox *box, struct zr_outlet *outlet)
+{
+    pthread_mutex_lock(&box->mutex);
+    outlet->deaf = true;
+    zr_unlink(&outlet->link);
+    pthread_mutex_unlock(&box->mutex);
+}

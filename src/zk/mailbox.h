@@ -1,0 +1,68 @@
+#ifndef ZR_MAILBOX_H
+#define ZR_MAILBOX_H
+
+/*
+ * mailbox.h: a list that two threads share, and a descriptor that is readable while there is
+ * something in it. The inbox (I/O thread to host) holds messages; the outbox (host to I/O thread)
+ * holds outlets, one for each handle that wants something.
+ */
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/list.h"
+
+struct zr_mailbox {
+    pthread_mutex_t mutex; /* no other lock is ever taken under it, and nothing in it waits */
+    struct zr_list list;
+    int fd; /* written when the list stops being empty, and only then */
+};
+
+/* False: no descriptor is left. */
+bool zr_mailbox_init(struct zr_mailbox *box);
+
+/* Nobody may use the box any more; a put that is just returning is waited for. */
+void zr_mailbox_fini(struct zr_mailbox *box);
+
+/* Appends all of `links`, which is empty afterwards. keeps: the links, until taken. Any thread. */
+void zr_mailbox_put(struct zr_mailbox *box, struct zr_list *links);
+
+/* Appends all that came in to `links`; the descriptor is no longer readable. The reader only. */
+void zr_mailbox_take(struct zr_mailbox *box, struct zr_list *links);
+
+/* Makes the descriptor readable, until the next take. Any thread. */
+void zr_mailbox_wake(struct zr_mailbox *box);
+
+/* The descriptor is no longer readable. The reader only, before it takes. */
+void zr_mailbox_silence(struct zr_mailbox *box);
+
+/* ---- The outbox ---------------------------------------------------------------------------- */
+
+/* What one handle's user wants. Guarded by the mutex of its box. */
+struct zr_outlet {
+    struct zr_link link;   /* in the box while it holds something the I/O thread has not seen */
+    struct zr_list posted; /* requests */
+    int64_t close_by_us;   /* INT64_MAX: not to be closed */
+    bool deaf;             /* nothing gets in any more: the I/O thread has let go of it */
+};
+
+void zr_outlet_init(struct zr_outlet *outlet);
+
+/* Adds a request, or with null only shows the outlet (a new handle). keeps: link. Host's thread. */
+void zr_outlet_post(struct zr_mailbox *box, struct zr_outlet *outlet, struct zr_link *link);
+
+/* Asks for the end, at the latest at by_us; a later time than asked before changes nothing. */
+void zr_outlet_close(struct zr_mailbox *box, struct zr_outlet *outlet, int64_t by_us);
+
+/*
+ * The next outlet that wants something, or null: its requests are appended to `requests`, the time
+ * to close by is stored. The I/O thread.
+ */
+struct zr_outlet *zr_outlet_next(struct zr_mailbox *box, struct zr_list *requests,
+                                 int64_t *close_by_us);
+
+/* Lets go: from now on the box never hands this outlet out again. The I/O thread. */
+void zr_outlet_end(struct zr_mailbox *box, struct zr_outlet *outlet);
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * All that a completion hands over dies when it returns, so it is copied: into the request, and
+ * where the size is not known beforehand into one block. What does not fit into memory makes the
+ * request fail with ZR_NO_MEMORY, although it was done.
+ */
+#include "zk/reply.h"
+
+#include <string.h>
+#include <zookeeper/zookeeper.jute.h>
+
+#include "core/alloc.h"
+
+/* Error codes of the protocol; not in the list: an error of the server's own. */
+static const struct {
+    int code;
+    enum zr_status status;
+} meanings[] = {
+    {0, ZR_OK},
+    {-1, ZR_CONNECTION_LOSS},   /* system error of the client */
+    {-2, ZR_CONNECTION_LOSS},   /* runtime inconsistency: answers out of order */
+    {-4, ZR_CONNECTION_LOSS},   /* connection loss */
+    {-7, ZR_CONNECTION_LOSS},   /* operation timeout */
+    {-112, ZR_CONNECTION_LOSS}, /* session expired: told by its own message */
+    {-115, ZR_CONNECTION_LOSS}, /* auth failed: likewise */
+    {-116, ZR_CONNECTION_LOSS}, /* closing */
+    {-118, ZR_CONNECTION_LOSS}, /* session moved to another connection */
+    {-6, ZR_UNSUPPORTED},
+    {-8, ZR_BAD_ARGUMENTS},
+    {-13, ZR_RECONFIG}, /* the new configuration has no quorum */
+    {-14, ZR_RECONFIG}, /* another reconfiguration is under way */
+    {-101, ZR_NO_NODE},
+    {-102, ZR_NO_AUTH},
+    {-103, ZR_BAD_VERSION},
+    {-108, ZR_NO_CHILDREN_FOR_EPHEMERALS},
+    {-110, ZR_NODE_EXISTS},
+    {-111, ZR_NOT_EMPTY},
+    {-114, ZR_INVALID_ACL},
+    {-120, ZR_UNSUPPORTED}, /* an ephemeral in a local session */
+    {-123, ZR_UNSUPPORTED}, /* reconfiguration is disabled */
+    {-124, ZR_AUTH_FAILED}, /* the server demands SASL */
+    {-125, ZR_QUOTA_EXCEEDED},
+};
+
+enum zr_status zr_reply_status(int code)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
+        if (meanings[i].code == code)
+            return meanings[i].status;
+    return ZR_SERVER_ERROR;
+}
+
+enum zr_status zr_reply_refusal(int code)
+{
+    switch (code) {
+    case -6: /* not implemented */
+        return ZR_UNSUPPORTED;
+    case -8: /* bad arguments */
+        return ZR_BAD_ARGUMENTS;
+    case -9: /* invalid state */
+        return ZR_CONNECTION_LOSS;
+    default: /* system or marshalling error */
+        return ZR_NO_MEMORY;
+    }
+}
+
+bool zr_reply_is_proof(int code)
+{
+    return code == 0 || code == -101 || code == -102 || code == -103;
+}
+
+void zr_reply_stat(struct zr_request *request, const struct Stat *stat)
+{
+    if (stat == NULL)
+        return;
+    request->stat = (struct zr_stat){
+        .czxid = stat->czxid,
+        .mzxid = stat->mzxid,
+        .pzxid = stat->pzxid,
+        .ctime_ms = stat->ctime,
+        .mtime_ms = stat->mtime,
+        .ephemeral_owner = stat->ephemeralOwner,
+        .version = stat->version,
+        .cversion = stat->cversion,
+        .aversion = stat->aversion,
+        .data_length = stat->dataLength,
+        .child_count = stat->numChildren,
+    };
+}
+
+void zr_reply_created(struct zr_request *request, const char *path)
+{
+    size_t room = strlen(request->path) + 12;
+    size_t length = path != NULL ? strlen(path) : 0;
+    if (length >= room)
+        length = room - 1;
+    if (length > 0)
+        memcpy(request->created, path, length);
+    request->created[length] = '\0';
+}
+
+bool zr_reply_data(struct zr_request *request, const char *at, int length)
+{
+    if (length < 0)
+        return true;
+    request->data_reply.at = zr_copy(at, (size_t)length);
+    request->data_reply.length = request->data_reply.at != NULL ? (size_t)length : 0;
+    return request->data_reply.at != NULL;
+}
+
+/* Copies a string to *room and moves that behind it. */
+static char *pack(char **room, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = memcpy(*room, text, size);
+    *room += size;
+    return copy;
+}
+
+bool zr_reply_names(struct zr_request *request, const struct String_vector *names)
+{
+    size_t count = names->count > 0 ? (size_t)names->count : 0;
+    size_t size = sizeof(struct zr_names) + count * sizeof(char *);
+    for (size_t i = 0; i < count; i++)
+        size += strlen(names->data[i]) + 1;
+    struct zr_names *copy = zr_alloc(size);
+    if (copy == NULL)
+        return false;
+    char *room = (char *)&copy->at[count];
+    for (; copy->count < count; copy->count++)
+        copy->at[copy->count] = pack(&room, names->data[copy->count]);
+    request->names = copy;
+    return true;
+}
+
+bool zr_reply_acl(struct zr_request *request, const struct ACL_vector *acl)
+{
+    size_t count = acl->count > 0 ? (size_t)acl->count : 0;
+    size_t size = sizeof(struct zr_acl_reply) + count * sizeof(struct zr_acl);
+    for (size_t i = 0; i < count; i++)
+        size += strlen(acl->data[i].id.scheme) + strlen(acl->data[i].id.id) + 2;
+    struct zr_acl_reply *copy = zr_alloc(size);
+    if (copy == NULL)
+        return false;
+    char *room = (char *)&copy->at[count];
+    for (; copy->count < count; copy->count++) {
+        const struct ACL *from = &acl->data[copy->count];
+        struct zr_acl *to = &copy->at[copy->count];
+        to->perms = from->perms;
+        to->scheme = pack(&room, from->id.scheme);
+        to->id = pack(&room, from->id.id);
+    }
+    request->acl_reply = copy;
+    return true;
+}
+
+int zr_reply_length(struct zr_bytes bytes)
+{
+    return bytes.at == NULL ? -1 : (int)bytes.length;
+}
+
+struct ACL_vector zr_reply_vector(struct ACL *entries, struct zr_acls acls)
+{
+    for (size_t i = 0; i < acls.count; i++) {
+        entries[i].perms = acls.list[i].perms;
+        entries[i].id.scheme = (char *)acls.list[i].scheme;
+        entries[i].id.id = (char *)acls.list[i].id;
+    }
+    return (struct ACL_vector){.count = (int32_t)acls.count, .data = entries};
+}

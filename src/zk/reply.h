@@ -1,0 +1,41 @@
+#ifndef ZR_REPLY_H
+#define ZR_REPLY_H
+
+/*
+ * reply.h: between the records of the wire protocol and zk.h. It knows the client library's record
+ * types, but none of its functions. The I/O thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/zk.h"
+
+struct Stat;
+struct String_vector;
+struct ACL;
+struct ACL_vector;
+
+/* What a return code of a completion means; ZR_CONNECTION_LOSS: nobody knows what happened. */
+enum zr_status zr_reply_status(int code);
+
+/* What it means that a submission was refused with this code: surely nothing was sent. */
+enum zr_status zr_reply_refusal(int code);
+
+/* True when the code can only come from a leader that has seen the heartbeat. */
+bool zr_reply_is_proof(int code);
+
+/* Copies into the request's reply. borrows: the records. False: no memory. */
+void zr_reply_stat(struct zr_request *request, const struct Stat *stat);
+void zr_reply_created(struct zr_request *request, const char *path);
+bool zr_reply_data(struct zr_request *request, const char *at, int length);
+bool zr_reply_names(struct zr_request *request, const struct String_vector *names);
+bool zr_reply_acl(struct zr_request *request, const struct ACL_vector *acl);
+
+/* The length as the library wants it: -1 for null data. */
+int zr_reply_length(struct zr_bytes bytes);
+
+/* Points `entries` (room for acls.count) at the strings of acls, which must outlive them. */
+struct ACL_vector zr_reply_vector(struct ACL *entries, struct zr_acls acls);
+
+#endif

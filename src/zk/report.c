@@ -1,0 +1,166 @@
+/*
+ * 1. The connection is proved: CONNECTED, and a SUSPENDED is put aside for its end. 2. Events and
+ * lines follow as they come. 3. The connection is lost: the SUSPENDED that was put aside. 4. The
+ * session is over, or the handle is: the notices that were put aside when it was opened.
+ *
+ * What can go wrong is memory. CONNECTED waits for it, an event becomes "any watch may have fired",
+ * a line is dropped, and the rest cannot fail.
+ */
+#include "zk/report.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "zk/handle.h"
+#include "zk/thread.h"
+
+#define REPEAT_US (10 * INT64_C(1000000))
+
+/* gives: a notice with a copy of the text (or null) behind it, or null. */
+static struct zr_notice *notice_new(struct zr_handle *handle, enum zr_message_kind kind,
+                                    const char *text)
+{
+    size_t room = text != NULL ? strlen(text) + 1 : 0;
+    struct zr_notice *notice = zr_alloc(sizeof *notice + room);
+    if (notice == NULL)
+        return NULL;
+    notice->message.kind = kind;
+    notice->owner = handle->owner;
+    if (text != NULL)
+        notice->text = memcpy(notice + 1, text, room);
+    return notice;
+}
+
+static void tell(struct zr_handle *handle, struct zr_notice *notice)
+{
+    zr_list_append(&handle->out, &notice->message.link);
+}
+
+bool zr_report_init(struct zr_handle *handle)
+{
+    struct zr_report *report = &handle->report;
+    report->final = notice_new(handle, ZR_MSG_EXPIRED, NULL);
+    report->ended = notice_new(handle, ZR_MSG_ENDED, NULL);
+    return report->final != NULL && report->ended != NULL;
+}
+
+void zr_report_fini(struct zr_handle *handle)
+{
+    zr_free(handle->report.suspended);
+    zr_free(handle->report.final);
+    zr_free(handle->report.ended);
+}
+
+void zr_report_connected(struct zr_handle *handle)
+{
+    struct zr_report *report = &handle->report;
+    if (report->connected)
+        return;
+    if (report->suspended == NULL)
+        report->suspended = notice_new(handle, ZR_MSG_SUSPENDED, NULL);
+    struct zr_notice *notice = notice_new(handle, ZR_MSG_CONNECTED, handle->client.peer);
+    report->owed = report->suspended == NULL || notice == NULL;
+    if (report->owed) {
+        zr_free(notice);
+        return;
+    }
+    notice->session_id = handle->client.session_id;
+    notice->timeout_ms = handle->client.timeout_ms;
+    report->connected = true;
+    tell(handle, notice);
+}
+
+void zr_report_suspended(struct zr_handle *handle)
+{
+    struct zr_report *report = &handle->report;
+    report->owed = false;
+    if (!report->connected)
+        return;
+    report->connected = false;
+    tell(handle, report->suspended);
+    report->suspended = NULL;
+}
+
+void zr_report_final(struct zr_handle *handle, enum zr_message_kind kind)
+{
+    struct zr_report *report = &handle->report;
+    if (report->final == NULL)
+        return;
+    report->owed = report->connected = false;
+    report->final->message.kind = kind;
+    tell(handle, report->final);
+    report->final = NULL;
+}
+
+void zr_report_event(struct zr_handle *handle, enum zr_event_kind kind, const char *path)
+{
+    struct zr_notice *notice = notice_new(handle, ZR_MSG_EVENT, path);
+    if (notice == NULL) {
+        handle->report.missed = true;
+        return;
+    }
+    notice->event = kind;
+    tell(handle, notice);
+}
+
+static uint64_t hash_of(const char *line)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (; *line != '\0'; line++)
+        hash = (hash ^ (uint8_t)*line) * 1099511628211u;
+    return hash;
+}
+
+/* Whether this line was told lately; if not, it is noted as told now. */
+static bool told(struct zr_report *report, const char *line)
+{
+    uint64_t hash = hash_of(line);
+    int64_t now = zr_now_us();
+    for (int i = 0; i < ZR_REPORT_LINES; i++)
+        if (report->lines[i].hash == hash && now - report->lines[i].told_us < REPEAT_US)
+            return true;
+    report->lines[report->oldest].hash = hash;
+    report->lines[report->oldest].told_us = now;
+    report->oldest = (report->oldest + 1) % ZR_REPORT_LINES;
+    return false;
+}
+
+void zr_report_note(struct zr_handle *handle, char level, const char *line)
+{
+    if (told(&handle->report, line))
+        return;
+    struct zr_notice *notice = notice_new(handle, ZR_MSG_NOTE, line);
+    if (notice == NULL)
+        return;
+    notice->level = level;
+    tell(handle, notice);
+}
+
+/* "time:pid:ZOO_LEVEL@function@line: text" */
+void zr_report_log(struct zr_handle *handle, const char *line)
+{
+    const char *level = strstr(line, "ZOO_");
+    const char *text = level != NULL ? strstr(level, ": ") : NULL;
+    if (text == NULL)
+        zr_report_note(handle, 'W', line);
+    else
+        zr_report_note(handle, level[4], text + 2);
+}
+
+void zr_report_ended(struct zr_handle *handle)
+{
+    tell(handle, handle->report.ended);
+    handle->report.ended = NULL;
+}
+
+bool zr_report_retry(struct zr_handle *handle)
+{
+    struct zr_report *report = &handle->report;
+    if (report->owed)
+        zr_report_connected(handle);
+    if (report->missed && report->connected) {
+        report->missed = false;
+        zr_report_event(handle, ZR_CHANGED, NULL);
+    }
+    return !report->owed && !(report->missed && report->connected);
+}

@@ -1,0 +1,62 @@
+#ifndef ZR_REPORT_H
+#define ZR_REPORT_H
+
+/*
+ * report.h: what the host is told about a handle, apart from replies. Every function but init and
+ * fini: the I/O thread. They append to the handle's `out`, in the order in which things happened.
+ *
+ * No state is ever untold for want of memory: SUSPENDED is reserved together with CONNECTED, the
+ * final one and ENDED at open. If there is no memory for CONNECTED it is told later, and until
+ * then no request is let through.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/zk.h"
+
+struct zr_handle;
+
+#define ZR_REPORT_LINES 16 /* more than there are servers in a usual ensemble */
+
+struct zr_report {
+    bool connected; /* CONNECTED was told, and no SUSPENDED since */
+    bool owed;      /* CONNECTED is to be told, but there was no memory */
+    bool missed;    /* an event could not be told */
+    struct zr_notice *suspended, *final, *ended; /* reserved */
+    struct {
+        uint64_t hash;
+        int64_t told_us;
+    } lines[ZR_REPORT_LINES]; /* of the log, so as not to repeat them all the time */
+    unsigned oldest;
+};
+
+/* Reserves the notices. False: no memory. */
+bool zr_report_init(struct zr_handle *handle);
+void zr_report_fini(struct zr_handle *handle);
+
+/* The connection is proved; repeated calls tell it once. Session, timeout, peer: the client's. */
+void zr_report_connected(struct zr_handle *handle);
+
+/* The connection is gone: told if CONNECTED was. */
+void zr_report_suspended(struct zr_handle *handle);
+
+/* ZR_MSG_EXPIRED or ZR_MSG_AUTH_FAILED, whichever is first. */
+void zr_report_final(struct zr_handle *handle, enum zr_message_kind kind);
+
+/* A watch fired. borrows: path; null: any may have. */
+void zr_report_event(struct zr_handle *handle, enum zr_event_kind kind, const char *path);
+
+/* A line for the log; the same line not more often than every ten seconds. borrows: line. */
+void zr_report_note(struct zr_handle *handle, char level, const char *line);
+
+/* A line of the client library, with its prefix. borrows: line. */
+void zr_report_log(struct zr_handle *handle, const char *line);
+
+/* The last message. */
+void zr_report_ended(struct zr_handle *handle);
+
+/* Tells what there was no memory for. False: there still is none. */
+bool zr_report_retry(struct zr_handle *handle);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * The host's side of the table. 1. open copies the configuration and shows the handle to the I/O
+ * thread. 2. submit and close post to its outbox. 3. take empties the inbox. 4. After ENDED the
+ * handle is the host's again and is freed. Nothing here waits, except wait.
+ *
+ * What can go wrong is a fork: in the child all of this is a copy without its I/O thread, and the
+ * descriptors are shared with the parent. So each entry point first looks whose process this is,
+ * and in the child does nothing.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "zk/zk_client.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "zk/handle.h"
+#include "zk/io.h"
+#include "zk/thread.h"
+
+struct client_zk {
+    struct zr_zk table; /* first */
+    pid_t pid;
+    struct zr_mailbox inbox;
+};
+
+static struct client_zk *at(struct zr_zk *zk)
+{
+    return (struct client_zk *)zk;
+}
+
+static bool foreign(struct zr_zk *zk)
+{
+    return at(zk)->pid != getpid();
+}
+
+static int64_t now_us(struct zr_zk *zk)
+{
+    (void)zk;
+    return zr_now_us();
+}
+
+static enum zr_status open_handle(struct zr_zk *zk, const struct zr_zk_config *config, void *owner,
+                                  struct zr_handle **handle)
+{
+    if (foreign(zk))
+        return ZR_FORKED;
+    struct zr_io *io = zr_io_get();
+    if (io == NULL)
+        return ZR_NO_MEMORY;
+    struct zr_handle *made = zr_handle_new(config, owner, io, &at(zk)->inbox);
+    if (made == NULL)
+        return ZR_NO_MEMORY;
+    made->resolution = zr_resolution_new(config->hosts, zr_io_answers(io));
+    if (made->resolution == NULL) {
+        zr_handle_free(made);
+        return ZR_NO_MEMORY;
+    }
+    made->resolution->owner = made;
+    made->pid = at(zk)->pid;
+    *handle = made;
+    zr_outlet_post(zr_io_outbox(io), &made->outlet, NULL);
+    return ZR_OK;
+}
+
+/* After close nobody takes requests any more: it comes back by itself. */
+static void come_back(struct zr_handle *handle, struct zr_request *request)
+{
+    struct zr_list one;
+    zr_list_init(&one);
+    request->status = ZR_CONNECTION_LOSS;
+    request->sent = false;
+    zr_list_append(&one, &request->message.link);
+    zr_mailbox_put(handle->inbox, &one);
+}
+
+static void submit(struct zr_handle *handle, struct zr_request *request)
+{
+    if (handle->pid != getpid())
+        return;
+    request->message.kind = ZR_MSG_REPLY;
+    if (handle->closed)
+        come_back(handle, request);
+    else
+        zr_outlet_post(zr_io_outbox(handle->io), &handle->outlet, &request->message.link);
+}
+
+static void close_handle(struct zr_handle *handle, int64_t linger_us)
+{
+    if (handle->pid != getpid())
+        return;
+    int64_t now = zr_now_us();
+    handle->closed = true;
+    if (linger_us > INT64_MAX - 1 - now)
+        linger_us = INT64_MAX - 1 - now;
+    zr_outlet_close(zr_io_outbox(handle->io), &handle->outlet, now + linger_us);
+}
+
+/* In the child the handle is still known to a list that nobody serves: it is forgotten. */
+static void free_handle(struct zr_handle *handle)
+{
+    if (handle->pid == getpid())
+        zr_handle_free(handle);
+}
+
+static int64_t lease_us(struct zr_handle *handle)
+{
+    if (handle->closed)
+        return 0;
+    return atomic_load_explicit(&handle->lease_us, memory_order_acquire);
+}
+
+static void take(struct zr_zk *zk, struct zr_list *messages)
+{
+    if (!foreign(zk))
+        zr_mailbox_take(&at(zk)->inbox, messages);
+}
+
+static void free_notice(struct zr_zk *zk, struct zr_notice *notice)
+{
+    (void)zk;
+    zr_free(notice);
+}
+
+static void wake(struct zr_zk *zk)
+{
+    if (!foreign(zk))
+        zr_mailbox_wake(&at(zk)->inbox);
+}
+
+static int fd(struct zr_zk *zk)
+{
+    return at(zk)->inbox.fd;
+}
+
+/* Rounded up, so that a wait for less than a millisecond does not become a busy loop. */
+static int milliseconds(int64_t timeout_us)
+{
+    if (timeout_us < 0)
+        return -1;
+    return timeout_us / 1000 >= INT_MAX ? INT_MAX : (int)((timeout_us + 999) / 1000);
+}
+
+static void wait(struct zr_zk *zk, int64_t timeout_us)
+{
+    if (foreign(zk))
+        return;
+    struct pollfd inbox = {.fd = at(zk)->inbox.fd, .events = POLLIN};
+    poll(&inbox, 1, milliseconds(timeout_us));
+}
+
+static void free_zk(struct zr_zk *zk)
+{
+    if (foreign(zk))
+        close(at(zk)->inbox.fd);
+    else
+        zr_mailbox_fini(&at(zk)->inbox);
+    zr_free(zk);
+}
+
+static const struct zr_zk table = {
+    .now_us = now_us,
+    .open = open_handle,
+    .submit = submit,
+    .close = close_handle,
+    .free_handle = free_handle,
+    .lease_us = lease_us,
+    .take = take,
+    .free_notice = free_notice,
+    .wake = wake,
+    .fd = fd,
+    .wait = wait,
+    .free = free_zk,
+};
+
+enum zr_status zr_zk_client_new(struct zr_zk **zk)
+{
+    struct client_zk *made = zr_alloc(sizeof *made);
+    if (made == NULL)
+        return ZR_NO_MEMORY;
+    made->table = table;
+    made->pid = getpid();
+    if (!zr_mailbox_init(&made->inbox)) {
+        zr_free(made);
+        return ZR_NO_MEMORY;
+    }
+    *zk = &made->table;
+    return ZR_OK;
+}

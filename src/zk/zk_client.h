@@ -1,0 +1,16 @@
+#ifndef ZR_ZK_CLIENT_H
+#define ZR_ZK_CLIENT_H
+
+/* zk_client.h: core/zk.h on the real ZooKeeper client. */
+
+#include "core/status.h"
+#include "core/zk.h"
+
+/*
+ * gives: an instance, which zk->free takes back; one for each engine, to be used by one thread at
+ * a time. All instances share one I/O thread, which starts with the first open.
+ * Errors: ZR_NO_MEMORY (also: no file descriptor is left).
+ */
+enum zr_status zr_zk_client_new(struct zr_zk **zk);
+
+#endif
