@@ -1,0 +1,139 @@
+#include "recipes/contenders.h"
+
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
+
+/*
+ * 1. List the directory.
+ * 2. Read every contender's node, all at once.
+ * 3. When the last answer is in: done. Who has left meanwhile is left out.
+ */
+
+struct contenders {
+    struct zr_task task;
+    struct zr_task_kind kind;
+    struct zr_object *self; /* counted */
+    const char *dir;
+    struct zr_signal all_read;
+    size_t count, missing;  /* reads; those that are still out */
+    struct zr_call **reads; /* null: had no memory or was refused */
+    enum zr_status status;
+};
+
+static struct contenders *of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct contenders, task);
+}
+
+static void finish(struct zr_task *task)
+{
+    zr_task_finish(task, of(task)->status);
+}
+
+static void read_done(struct zr_call *call)
+{
+    struct contenders *all = call->owner;
+    enum zr_status status = call->request.status;
+    if (status == ZR_CONNECTION_LOSS) {
+        zr_call_again(call);
+        return;
+    }
+    if (status != ZR_OK && status != ZR_NO_NODE)
+        all->status = status;
+    if (--all->missing == 0)
+        zr_signal_fire(&all->all_read, ZR_OK);
+}
+
+static enum zr_status start_read(struct contenders *all, const char *name, struct zr_call **call)
+{
+    const struct zr_bytes none = {NULL, 0};
+    char *path = zr_path_child(all->dir, name);
+    if (path == NULL)
+        return ZR_NO_MEMORY;
+    enum zr_status status = zr_call_new_full(all->task.session, ZR_OP_GET, path, none, call);
+    zr_free(path);
+    if (status != ZR_OK)
+        return status;
+    all->missing++;
+    zr_call_start(*call, read_done, all);
+    return ZR_OK;
+}
+
+static void read_all(struct zr_task *task)
+{
+    struct contenders *all = of(task);
+    size_t count = task->seats != NULL ? task->seats->count : 0;
+    if (count == 0) {
+        zr_task_finish(task, ZR_OK);
+        return;
+    }
+    all->reads = zr_alloc(count * sizeof(*all->reads));
+    enum zr_status status = all->reads != NULL ? ZR_OK : ZR_NO_MEMORY;
+    for (; status == ZR_OK && all->count < count; all->count++)
+        status = start_read(all, task->seats->at[all->count].name, &all->reads[all->count]);
+    if (status == ZR_OK)
+        zr_verb_await(task, &all->all_read, ZR_STEP(finish));
+    else
+        zr_verb_fail(task, status);
+}
+
+static void list(struct zr_task *task)
+{
+    zr_verb_list(task, of(task)->dir, ZR_STEP(read_all));
+}
+
+static void emit_one(struct zr_sink *sink, const struct zr_request *read, bool holding)
+{
+    sink->begin(sink, NULL);
+    sink->bytes(sink, "data", read->data_reply);
+    sink->id(sink, "token", read->stat.czxid);
+    sink->boolean(sink, "holding", holding);
+    sink->number(sink, "since", (double)read->stat.ctime_ms / 1e3);
+    sink->end(sink);
+}
+
+static void results(struct zr_task *task, struct zr_sink *sink)
+{
+    const struct contenders *all = of(task);
+    bool holding = true;
+    sink->begin(sink, NULL);
+    for (size_t i = 0; i < all->count; i++)
+        if (all->reads[i]->request.status == ZR_OK) {
+            emit_one(sink, &all->reads[i]->request, holding);
+            holding = false;
+        }
+    sink->end(sink);
+}
+
+static void free_task(struct zr_task *task)
+{
+    struct contenders *all = of(task);
+    for (size_t i = 0; i < all->count; i++)
+        zr_call_free(all->reads[i]);
+    zr_free(all->reads);
+    struct zr_object *self = all->self;
+    zr_free(all);
+    zr_object_unref(self);
+}
+
+enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
+                                   const char *dir, const char *subject, const char *name,
+                                   struct zr_task **task)
+{
+    enum zr_status status = zr_session_usable(session);
+    if (status != ZR_OK)
+        return status;
+    struct contenders *all = zr_alloc(sizeof(*all));
+    if (all == NULL)
+        return ZR_NO_MEMORY;
+    all->kind = (struct zr_task_kind){
+        .name = name, .late = ZR_CONNECTION_LOSS, .results = results, .free = free_task};
+    all->self = zr_object_ref(self);
+    all->dir = dir;
+    zr_signal_init(&all->all_read);
+    *task = &all->task;
+    zr_task_start(*task, &all->kind, session, subject, zr_session_patience_us(session),
+                  ZR_STEP(list));
+    return ZR_OK;
+}

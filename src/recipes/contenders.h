@@ -1,0 +1,20 @@
+#ifndef ZR_CONTENDERS_H
+#define ZR_CONTENDERS_H
+
+/*
+ * contenders.h: who stands in a queue of seats, in queue order, with their data. For the
+ * `contenders` of every recipe whose queue is a directory of seats. Thread: the host's.
+ */
+
+#include "core/task.h"
+
+/*
+ * Starts a task that brings a list of { data, token, holding, since }. One listing, then one read
+ * per contender, all in flight at once. keeps: self (counted), dir and subject (self's), name
+ * (static). Errors: as zr_session_usable, ZR_NO_MEMORY.
+ */
+enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
+                                   const char *dir, const char *subject, const char *name,
+                                   struct zr_task **task);
+
+#endif

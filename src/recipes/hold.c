@@ -1,0 +1,279 @@
+#include "recipes/hold.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/verbs.h"
+#include "recipes/raw.h"
+
+/*
+ * The life of a hold:
+ * 1. A recipe's steps bring its seat to the head of the queue and grant it.
+ * 2. It is tied to the session: when that is lost, so is the hold.
+ * 3. release: it counts as let go at once; behind that the node is deleted until that is certain.
+ *
+ * What can go wrong: somebody deletes the node under the holder. Who asked to be told (lost,
+ * on_lost) is told by a watch on the node; a guarded write finds it out in any case, since it
+ * carries a check of the node.
+ * The user forgets the hold: it is released when his language collects it.
+ */
+
+static void let_go(struct zr_hold *hold, enum zr_status why)
+{
+    hold->state = ZR_LET_GO;
+    hold->why = why;
+    zr_unlink(&hold->tie.link);
+    zr_signal_fire(&hold->over, ZR_OK);
+    if (hold->guarded)
+        zr_task_interrupt(&hold->guard, ZR_CANCELED);
+}
+
+static void cut(struct zr_tie *tie, enum zr_status why)
+{
+    struct zr_hold *hold = ZR_HOLDER(tie, struct zr_hold, tie);
+    zr_seat_gone(&hold->seat);
+    let_go(hold, why);
+}
+
+struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
+                            struct zr_bytes data)
+{
+    struct zr_hold *hold = zr_alloc(sizeof(*hold));
+    if (hold == NULL)
+        return NULL;
+    hold->object = (struct zr_object){&zr_hold_class, 1};
+    hold->session = session;
+    hold->owner = zr_object_ref(owner);
+    hold->tie.cut = cut;
+    zr_signal_init(&hold->over);
+    zr_seat_init(&hold->seat, session, dir, data);
+    zr_session_use(session);
+    return hold;
+}
+
+struct zr_hold *zr_hold_of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct zr_hold, task);
+}
+
+void zr_hold_grant(struct zr_hold *hold)
+{
+    struct zr_session *session = hold->session;
+    hold->state = ZR_HELD;
+    hold->seat.head = true;
+    hold->since_us = zr_engine_now_us(session->engine);
+    zr_list_append(&session->ties, &hold->tie.link);
+    zr_task_finish(&hold->task, ZR_OK);
+}
+
+static void vacated(struct zr_task *task)
+{
+    zr_task_finish(task, task->status);
+}
+
+void zr_hold_clean(struct zr_task *task)
+{
+    zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(vacated));
+}
+
+void zr_hold_results(struct zr_task *task, struct zr_sink *sink)
+{
+    sink->object(sink, NULL, &zr_hold_of(task)->object);
+}
+
+void zr_hold_free_task(struct zr_task *task)
+{
+    zr_object_unref(&zr_hold_of(task)->object);
+}
+
+void zr_hold_lost(struct zr_hold *hold)
+{
+    if (hold->state != ZR_HELD)
+        return;
+    zr_seat_gone(&hold->seat);
+    let_go(hold, ZR_LOST);
+}
+
+/* ---- Release ------------------------------------------------------------------------------- */
+
+static const struct zr_task_kind release_kind = {
+    .name = "hold:release",
+    .clean = zr_hold_clean,
+    .bound = true,
+    .free = zr_hold_free_task,
+};
+
+static void release(struct zr_hold *hold)
+{
+    if (hold->state != ZR_HELD || zr_engine_forked(hold->session->engine))
+        return;
+    let_go(hold, ZR_OK);
+    zr_object_ref(&hold->object);
+    zr_task_start_cleaning(&hold->task, &release_kind, hold->session);
+}
+
+/* Granted, but the waiter had gone: what its task held is let go at once. */
+void zr_hold_discard(struct zr_task *task)
+{
+    struct zr_hold *hold = zr_hold_of(task);
+    zr_object_ref(&hold->object);
+    zr_task_release(task);
+    release(hold);
+    zr_object_unref(&hold->object);
+}
+
+static enum zr_status call_release(struct zr_object *self, struct zr_args *args,
+                                   struct zr_sink *sink)
+{
+    (void)args;
+    release((struct zr_hold *)self);
+    sink->boolean(sink, NULL, true);
+    return ZR_OK;
+}
+
+/* ---- Is it still ours? --------------------------------------------------------------------- */
+
+static enum zr_status call_valid(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    (void)args;
+    struct zr_hold *hold = (struct zr_hold *)self;
+    sink->boolean(sink, NULL,
+                  hold->state == ZR_HELD && zr_session_valid(hold->session, hold->seat.generation));
+    return ZR_OK;
+}
+
+static void guard_done(struct zr_task *task)
+{
+    struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);
+    hold->guarded = false; /* it ends here, nobody needs to interrupt it */
+    zr_hold_lost(hold);
+    zr_task_finish(task, ZR_OK);
+}
+
+static void guard_watch(struct zr_task *task)
+{
+    struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);
+    zr_verb_await_deleted(task, hold->seat.path, ZR_STEP(guard_done));
+}
+
+static void guard_free(struct zr_task *task)
+{
+    struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);
+    hold->guarded = false;
+    zr_object_unref(&hold->object);
+}
+
+static const struct zr_task_kind guard_kind = {
+    .name = "hold:lost", .bound = true, .free = guard_free};
+
+/* Whoever wants to be told of the loss pays for one watch on the hold's own node. */
+static void watch_node(struct zr_hold *hold)
+{
+    if (hold->guarded)
+        return;
+    hold->guarded = true;
+    zr_object_ref(&hold->object);
+    zr_task_start(&hold->guard, &guard_kind, hold->session, hold->task.subject, -1,
+                  ZR_STEP(guard_watch));
+    zr_task_detach(&hold->guard);
+}
+
+struct wait {
+    struct zr_task task;
+    struct zr_hold *hold; /* counted */
+};
+
+static void wait_over(struct zr_task *task)
+{
+    struct zr_hold *hold = ZR_HOLDER(task, struct wait, task)->hold;
+    if (hold->state == ZR_HELD)
+        zr_verb_await(task, &hold->over, ZR_STEP(wait_over));
+    else
+        zr_task_finish(task, ZR_OK);
+}
+
+static void wait_results(struct zr_task *task, struct zr_sink *sink)
+{
+    enum zr_status why = ZR_HOLDER(task, struct wait, task)->hold->why;
+    zr_emit_string(sink, NULL, why == ZR_OK ? "released" : zr_status_word(why));
+}
+
+static void wait_free(struct zr_task *task)
+{
+    struct wait *wait = ZR_HOLDER(task, struct wait, task);
+    zr_object_unref(&wait->hold->object);
+    zr_free(wait);
+}
+
+static const struct zr_task_kind wait_kind = {
+    .name = "hold:lost", .results = wait_results, .free = wait_free};
+
+static enum zr_status start_lost(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
+{
+    struct zr_hold *hold = (struct zr_hold *)self;
+    if (zr_engine_forked(hold->session->engine))
+        return ZR_FORKED;
+    struct wait *wait = zr_alloc(sizeof(*wait));
+    if (wait == NULL)
+        return ZR_NO_MEMORY;
+    wait->hold = hold;
+    zr_object_ref(self);
+    if (hold->state == ZR_HELD)
+        watch_node(hold);
+    *task = &wait->task;
+    zr_task_start(*task, &wait_kind, hold->session, hold->task.subject,
+                  args->at[0].given ? args->at[0].integer : -1, ZR_STEP(wait_over));
+    return ZR_OK;
+}
+
+/* ---- The class ----------------------------------------------------------------------------- */
+
+static void get_token(struct zr_object *self, struct zr_sink *sink)
+{
+    sink->id(sink, NULL, ((struct zr_hold *)self)->seat.czxid);
+}
+
+static void get_path(struct zr_object *self, struct zr_sink *sink)
+{
+    struct zr_hold *hold = (struct zr_hold *)self;
+    if (hold->seat.path != NULL)
+        zr_emit_string(sink, NULL, hold->seat.path + strlen(hold->session->namespace));
+    else
+        sink->nothing(sink, NULL);
+}
+
+static void get_since(struct zr_object *self, struct zr_sink *sink)
+{
+    sink->number(sink, NULL, (double)((struct zr_hold *)self)->since_us / 1e6);
+}
+
+static void forget(struct zr_object *self)
+{
+    release((struct zr_hold *)self);
+}
+
+static void free_hold(struct zr_object *self)
+{
+    struct zr_hold *hold = (struct zr_hold *)self;
+    struct zr_object *owner = hold->owner;
+    struct zr_session *session = hold->session;
+    zr_unlink(&hold->tie.link);
+    zr_seat_fini(&hold->seat);
+    zr_free(hold);
+    zr_object_unref(owner);
+    zr_session_unuse(session);
+}
+
+static const struct zr_method methods[] = {
+    {.name = "release", .args = "", .call = call_release},
+    {.name = "valid", .args = "", .call = call_valid},
+    {.name = "lost", .args = "t?", .start = start_lost},
+    ZR_GUARDED_METHODS,
+    {.name = NULL},
+};
+
+static const struct zr_property properties[] = {
+    {"token", get_token}, {"path", get_path}, {"since", get_since}, {NULL, NULL}};
+
+const struct zr_class zr_hold_class = {"hold", methods, properties, forget, free_hold};

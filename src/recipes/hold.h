@@ -1,0 +1,61 @@
+#ifndef ZR_HOLD_H
+#define ZR_HOLD_H
+
+/*
+ * hold.h: what every recipe that grants something gives to its user: a seat that is at the head
+ * of its queue, with the fencing token, the guarded writes and the release. Locks use it as it
+ * is. Thread: the host's.
+ */
+
+#include "core/seat.h"
+#include "core/task.h"
+
+enum zr_hold_state { ZR_ACQUIRING, ZR_HELD, ZR_LET_GO };
+
+/*
+ * One attempt, and, when it succeeded, the hold. The task acquires first and releases later, so
+ * that a release needs no memory.
+ */
+struct zr_hold {
+    struct zr_object object;
+    struct zr_session *session; /* used */
+    struct zr_object *owner;    /* the lock; counted */
+    struct zr_task task;
+    struct zr_seat seat;
+    enum zr_hold_state state;
+    enum zr_status why;    /* let go: ZR_OK released, ZR_LOST, ZR_CLOSED */
+    struct zr_tie tie;     /* to the session, while held */
+    struct zr_signal over; /* fires when it is let go */
+    struct zr_task guard;  /* watches the node for `lost` */
+    bool guarded;
+    bool only_try;     /* the recipe's: do not wait */
+    bool next_in_line; /* the recipe's: only the holder is ahead */
+    int64_t since_us;
+};
+
+extern const struct zr_class zr_hold_class;
+
+/*
+ * gives: a hold in the state ZR_ACQUIRING, with the reference of its task, which the recipe
+ * starts with a kind whose clean is zr_hold_clean, results zr_hold_results, discard
+ * zr_hold_discard and free zr_hold_free_task. keeps: owner (counted), dir, data (the owner's).
+ * Null: memory is exhausted.
+ */
+struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
+                            struct zr_bytes data);
+
+/* A recipe's step: it is ours. The last act of the step. */
+void zr_hold_grant(struct zr_hold *hold);
+
+/* The hold whose task this is. */
+struct zr_hold *zr_hold_of(struct zr_task *task);
+
+void zr_hold_clean(struct zr_task *task);
+void zr_hold_results(struct zr_task *task, struct zr_sink *sink);
+void zr_hold_discard(struct zr_task *task);
+void zr_hold_free_task(struct zr_task *task);
+
+/* The server said that the hold's node is gone: it is lost. Nothing when it is not held. */
+void zr_hold_lost(struct zr_hold *hold);
+
+#endif

@@ -1,0 +1,193 @@
+#include "recipes/raw_task.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+
+/* What each method of raw.c gives to its caller, and the descriptions of its options. */
+
+struct raw *raw_of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct raw, task);
+}
+
+void raw_free(struct zr_task *task)
+{
+    struct raw *raw = raw_of(task);
+    struct zr_object *self = raw->self;
+    zr_call_free(raw->call);
+    zr_free(raw->subject);
+    zr_free(raw->parent);
+    zr_free(raw->servers);
+    zr_free(raw);
+    zr_object_unref(self);
+}
+
+enum zr_status raw_keep_servers(struct raw *raw, const struct zr_reconfig_options *options)
+{
+    struct zr_request *request = &raw->call->request;
+    const struct zr_bytes *from[] = {&options->joining, &options->leaving, &options->members};
+    const char **to[] = {&request->joining, &request->leaving, &request->members};
+    char *at = raw->servers = zr_alloc(from[0]->length + from[1]->length + from[2]->length + 3);
+    if (at == NULL)
+        return ZR_NO_MEMORY;
+    for (int i = 0; i < 3; i++) {
+        if (from[i]->length == 0)
+            continue;
+        *to[i] = memcpy(at, from[i]->at, from[i]->length);
+        at += from[i]->length + 1;
+    }
+    return ZR_OK;
+}
+
+/* ---- Results ------------------------------------------------------------------------------- */
+
+/* The path as the user writes it. */
+static void emit_path(const struct raw *raw, struct zr_sink *sink, const char *path)
+{
+    const char *own = path + strlen(raw->task.session->namespace);
+    zr_emit_string(sink, NULL, *own != '\0' ? own : "/");
+}
+
+static void emit_names(struct zr_sink *sink, const struct zr_names *names)
+{
+    sink->begin(sink, NULL);
+    for (size_t i = 0; i < names->count; i++)
+        zr_emit_string(sink, NULL, names->at[i]);
+    sink->end(sink);
+}
+
+static void emit_perms(struct zr_sink *sink, int32_t perms)
+{
+    char letters[6];
+    size_t count = 0;
+    for (int i = 0; i < 5; i++)
+        if (perms & 1 << i)
+            letters[count++] = "rwcda"[i];
+    sink->bytes(sink, "perms", (struct zr_bytes){letters, count});
+}
+
+static void emit_acl(struct zr_sink *sink, const struct zr_acl_reply *acl)
+{
+    sink->begin(sink, NULL);
+    for (size_t i = 0; i < acl->count; i++) {
+        sink->begin(sink, NULL);
+        emit_perms(sink, acl->at[i].perms);
+        zr_emit_string(sink, "scheme", acl->at[i].scheme);
+        zr_emit_string(sink, "id", acl->at[i].id);
+        sink->end(sink);
+    }
+    sink->end(sink);
+}
+
+static void emit_part(const struct raw *raw, struct zr_sink *sink, const struct zr_request *part)
+{
+    if (part->op == ZR_OP_CREATE)
+        emit_path(raw, sink, part->created);
+    else if (part->op == ZR_OP_SET)
+        zr_emit_stat(sink, NULL, &part->stat);
+    else
+        sink->boolean(sink, NULL, true);
+}
+
+static void multi_results(struct zr_task *task, struct zr_sink *sink)
+{
+    const struct raw *raw = raw_of(task);
+    const struct zr_request *request = &raw->call->request;
+    size_t first = raw->hold != NULL;
+    if (raw->op != ZR_OP_MULTI) {
+        emit_part(raw, sink, &request->parts[first]);
+        return;
+    }
+    sink->begin(sink, NULL);
+    for (size_t i = first; i < request->part_count; i++)
+        emit_part(raw, sink, &request->parts[i]);
+    sink->end(sink);
+}
+
+static void results(struct zr_task *task, struct zr_sink *sink)
+{
+    const struct raw *raw = raw_of(task);
+    const struct zr_request *request = &raw->call->request;
+    if (raw->op == ZR_OP_EXISTS && raw->outcome == ZR_NO_NODE) {
+        sink->boolean(sink, NULL, false);
+        return;
+    }
+    switch ((int)raw->op) {
+    case ZR_OP_CREATE:
+        emit_path(raw, sink, request->created);
+        break;
+    case ZR_OP_GET:
+        sink->bytes(sink, NULL, request->data_reply);
+        break;
+    case ZR_OP_CHILDREN:
+        emit_names(sink, request->names);
+        break;
+    case ZR_OP_GET_ACL:
+        emit_acl(sink, request->acl_reply);
+        break;
+    case ZR_OP_RECONFIG:
+        sink->bytes(sink, NULL, request->data_reply);
+        break;
+    case ZR_OP_DELETE:
+    case ZR_OP_SYNC:
+    case ZR_OP_ADD_AUTH:
+    case ZR_OP_SET_ACL:
+        sink->boolean(sink, NULL, true);
+        return;
+    }
+    zr_emit_stat(sink, NULL, &request->stat);
+}
+
+/* ---- Kinds and options --------------------------------------------------------------------- */
+
+#define RAW(op, word, emit)                                                                        \
+    [op] = {.name = word, .late = ZR_CONNECTION_LOSS, .results = emit, .free = raw_free}
+
+const struct zr_task_kind *raw_kind(enum zr_op op, bool of_hold)
+{
+    static const struct zr_task_kind plain[] = {
+        RAW(ZR_OP_CREATE, "create", results),     RAW(ZR_OP_DELETE, "delete", results),
+        RAW(ZR_OP_EXISTS, "exists", results),     RAW(ZR_OP_GET, "get", results),
+        RAW(ZR_OP_SET, "set", results),           RAW(ZR_OP_CHILDREN, "children", results),
+        RAW(ZR_OP_SYNC, "sync", results),         RAW(ZR_OP_GET_ACL, "get_acl", results),
+        RAW(ZR_OP_SET_ACL, "set_acl", results),   RAW(ZR_OP_ADD_AUTH, "add_auth", results),
+        RAW(ZR_OP_RECONFIG, "reconfig", results), RAW(ZR_OP_MULTI, "multi", multi_results),
+    };
+    static const struct zr_task_kind of_holds[] = {
+        RAW(ZR_OP_CREATE, "hold:create", multi_results),
+        RAW(ZR_OP_DELETE, "hold:delete", multi_results),
+        RAW(ZR_OP_SET, "hold:set", multi_results),
+        RAW(ZR_OP_MULTI, "hold:multi", multi_results),
+    };
+    return of_hold ? &of_holds[op] : &plain[op];
+}
+
+#define CREATE(name) offsetof(struct zr_create_options, name)
+
+const struct zr_option zr_create_options[] = {
+    {"ephemeral", 'b', CREATE(ephemeral)},
+    {"sequential", 'b', CREATE(sequential)},
+    {"container", 'b', CREATE(container)},
+    {"ttl", 't', CREATE(ttl_us)},
+    {"acl", 'a', CREATE(acl)},
+    {"parents", 'b', CREATE(parents)},
+    {NULL, 0, 0},
+};
+
+/* A multi of the client library takes neither containers nor a ttl. */
+const struct zr_option zr_guarded_create_options[] = {
+    {"ephemeral", 'b', CREATE(ephemeral)},
+    {"sequential", 'b', CREATE(sequential)},
+    {"acl", 'a', CREATE(acl)},
+    {NULL, 0, 0},
+};
+
+#define RECONFIG(name) offsetof(struct zr_reconfig_options, name)
+
+const struct zr_option zr_reconfig_options[] = {
+    {"joining", 's', RECONFIG(joining)},
+    {"leaving", 's', RECONFIG(leaving)},
+    {"members", 's', RECONFIG(members)},
+    {NULL, 0, 0},
+};

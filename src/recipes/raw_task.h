@@ -1,0 +1,51 @@
+#ifndef ZR_RAW_TASK_H
+#define ZR_RAW_TASK_H
+
+/* raw_task.h: the task behind a plain request. For raw.c, raw_multi.c and raw_results.c only. */
+
+#include "core/call.h"
+#include "core/task.h"
+#include "recipes/raw.h"
+
+struct zr_hold;
+
+struct raw {
+    struct zr_task task;
+    enum zr_op op;          /* of the method; the request of a hold is always a multi */
+    enum zr_status outcome; /* what the server said */
+    struct zr_object *self; /* counted */
+    struct zr_hold *hold;   /* whose check it carries, or null; it is `self` then */
+    struct zr_call *call;   /* before it is sent, and when it is answered */
+    char *subject;          /* the user's path */
+    char *parent;           /* being made */
+    bool parents;           /* make it when it is missing */
+    char *servers;          /* reconfig: the block of its strings */
+    char detail[256];
+};
+
+struct raw *raw_of(struct zr_task *task);
+
+/* The session of a method's self: a session or a hold. */
+struct zr_session *raw_session(struct zr_object *self);
+
+/* gives: a task without a call; freed by raw_free as long as it does not run. borrows: subject.
+   Errors: ZR_NO_MEMORY. */
+enum zr_status raw_new(struct zr_object *self, enum zr_op op, const char *subject,
+                       struct raw **out);
+
+/* Starts it. takes: raw. */
+enum zr_status raw_run(struct raw *raw, struct zr_task **task);
+
+/* The mode that these options ask for, or what is wrong with them (static text). */
+const char *raw_mode(const struct zr_create_options *options, enum zr_mode *mode);
+
+/* The kind for this method. */
+const struct zr_task_kind *raw_kind(enum zr_op op, bool of_hold);
+
+/* takes: the task and all it has. */
+void raw_free(struct zr_task *task);
+
+/* Copies the lists of servers into the request. borrows: options. Errors: ZR_NO_MEMORY. */
+enum zr_status raw_keep_servers(struct raw *raw, const struct zr_reconfig_options *options);
+
+#endif

@@ -1,0 +1,279 @@
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
+#include "recipes/recipes.h"
+
+/*
+ * session:watch(path): tells of every kind of change at one path. ZooKeeper's own watches fire
+ * once and tell little; this one stays, over reconnects and over a new session.
+ *
+ * 1. Follow the events at the path, so that none is missed while we look. Then look: exists, with
+ *    a watch; when the node is there also its children, with a watch.
+ * 2. What differs from the last look is noted for the waiters: created, changed, deleted, children.
+ * 3. Wait for an event, whatever it says, and look again.
+ *
+ * What can go wrong: several changes between two looks are told once each, a deletion before the
+ * creation that followed it; what was there only between two looks is not seen. The children's
+ * list is read when it has changed: it is not meant for directories of a hundred thousand names.
+ */
+
+enum news { CREATED, CHANGED, DELETED, CHILDREN, NEWS_COUNT };
+
+struct watchpoint {
+    struct zr_object object;
+    struct zr_session *session; /* used */
+    struct zr_task task;        /* looks, for ever */
+    struct zr_watch *watch;     /* followed */
+    int64_t events;             /* how many there had been when the look began */
+    bool looking, primed, closed;
+    enum zr_status ended; /* why it looks no more */
+    char *path, *full;
+    struct zr_stat seen;         /* czxid 0: no node */
+    enum news queue[NEWS_COUNT]; /* each kind at most once */
+    int count;
+    struct zr_signal news;
+};
+
+static void look(struct zr_task *task);
+
+static struct watchpoint *of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct watchpoint, task);
+}
+
+/* ---- Looking ------------------------------------------------------------------------------- */
+
+static void note(struct watchpoint *point, enum news news)
+{
+    for (int i = 0; i < point->count; i++)
+        if (point->queue[i] == news)
+            return;
+    point->queue[point->count++] = news;
+    zr_signal_fire(&point->news, ZR_OK);
+}
+
+/* Compares with the last look. */
+static void compare(struct watchpoint *point, const struct zr_stat *now)
+{
+    const struct zr_stat *seen = &point->seen;
+    bool other = now->czxid != seen->czxid;
+    if (point->primed && other && seen->czxid != 0)
+        note(point, DELETED);
+    if (point->primed && other && now->czxid != 0)
+        note(point, CREATED);
+    if (point->primed && !other && now->mzxid != seen->mzxid)
+        note(point, CHANGED);
+    if (point->primed && !other && now->pzxid != seen->pzxid)
+        note(point, CHILDREN);
+    point->seen = *now;
+    point->primed = true;
+}
+
+static void again(struct zr_task *task)
+{
+    zr_verb_pause(task, 100000, ZR_STEP(look));
+}
+
+static void watch(struct zr_task *task)
+{
+    struct watchpoint *point = of(task);
+    zr_verb_await_change(task, point->watch, point->events, ZR_STEP(look));
+}
+
+static void saw_children(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK) {
+        compare(of(task), &task->call->request.stat);
+        watch(task);
+    } else if (task->outcome == ZR_NO_NODE) {
+        look(task);
+    } else {
+        again(task);
+    }
+}
+
+static void ask(struct zr_task *task, enum zr_op op, struct zr_next next)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    if (zr_call_new(task->session, op, of(task)->path, none, &call) != ZR_OK) {
+        again(task);
+        return;
+    }
+    call->request.watch = true;
+    zr_verb_request(task, call, true, next);
+}
+
+static void saw(struct zr_task *task)
+{
+    static const struct zr_stat nothing;
+    if (task->outcome == ZR_OK) {
+        ask(task, ZR_OP_CHILDREN, ZR_STEP(saw_children));
+    } else if (task->outcome == ZR_NO_NODE) {
+        compare(of(task), &nothing);
+        watch(task);
+    } else {
+        again(task);
+    }
+}
+
+static void look(struct zr_task *task)
+{
+    struct watchpoint *point = of(task);
+    point->events = zr_watch_events(point->watch);
+    ask(task, ZR_OP_EXISTS, ZR_STEP(saw));
+}
+
+/* Closed, or it cannot go on: too much is watched, memory is exhausted. */
+static void stopped(struct zr_task *task)
+{
+    struct watchpoint *point = of(task);
+    point->looking = false;
+    point->ended = task->status;
+    zr_watch_unfollow(point->watch);
+    point->watch = NULL;
+    zr_signal_fire(&point->news, ZR_OK);
+    zr_object_unref(&point->object);
+}
+
+static const struct zr_task_kind look_kind = {.name = "watch", .free = stopped};
+
+/* ---- Waiting ------------------------------------------------------------------------------- */
+
+struct wait {
+    struct zr_task task;
+    struct watchpoint *point; /* counted */
+    enum news news;
+};
+
+static void wait_step(struct zr_task *task)
+{
+    struct wait *wait = ZR_HOLDER(task, struct wait, task);
+    struct watchpoint *point = wait->point;
+    if (point->closed) {
+        task->detail = "the watch is closed";
+        zr_task_finish(task, ZR_CLOSED);
+    } else if (point->count == 0 && !point->looking) {
+        zr_task_finish(task, point->ended);
+    } else if (point->count == 0) {
+        zr_verb_await(task, &point->news, ZR_STEP(wait_step));
+    } else {
+        wait->news = point->queue[0];
+        point->count--;
+        memmove(point->queue, point->queue + 1, (size_t)point->count * sizeof(point->queue[0]));
+        zr_task_finish(task, ZR_OK);
+    }
+}
+
+static void wait_results(struct zr_task *task, struct zr_sink *sink)
+{
+    static const char *const words[] = {"created", "changed", "deleted", "children"};
+    zr_emit_string(sink, NULL, words[ZR_HOLDER(task, struct wait, task)->news]);
+}
+
+static void wait_free(struct zr_task *task)
+{
+    struct wait *wait = ZR_HOLDER(task, struct wait, task);
+    struct watchpoint *point = wait->point;
+    zr_free(wait);
+    zr_object_unref(&point->object);
+}
+
+static const struct zr_task_kind wait_kind = {
+    .name = "watch:wait", .results = wait_results, .free = wait_free};
+
+static enum zr_status start_wait(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
+{
+    struct watchpoint *point = (struct watchpoint *)self;
+    enum zr_status status = zr_session_usable(point->session);
+    if (status != ZR_OK)
+        return status;
+    if (point->closed) {
+        args->misuse = "the watch was closed; make another one";
+        return ZR_CLOSED;
+    }
+    struct wait *wait = zr_alloc(sizeof(*wait));
+    if (wait == NULL)
+        return ZR_NO_MEMORY;
+    wait->point = point;
+    zr_object_ref(self);
+    *task = &wait->task;
+    zr_task_start(*task, &wait_kind, point->session, point->path,
+                  args->at[0].given ? args->at[0].integer : -1, ZR_STEP(wait_step));
+    return ZR_OK;
+}
+
+/* ---- The class ----------------------------------------------------------------------------- */
+
+static void close_point(struct zr_object *self)
+{
+    struct watchpoint *point = (struct watchpoint *)self;
+    if (point->closed || zr_engine_forked(point->session->engine))
+        return;
+    point->closed = true;
+    zr_signal_fire(&point->news, ZR_OK);
+    if (point->looking)
+        zr_task_interrupt(&point->task, ZR_CANCELED);
+}
+
+static enum zr_status call_close(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    (void)args;
+    close_point(self);
+    sink->boolean(sink, NULL, true);
+    return ZR_OK;
+}
+
+static void free_point(struct zr_object *self)
+{
+    struct watchpoint *point = (struct watchpoint *)self;
+    struct zr_session *session = point->session;
+    zr_free(point->path);
+    zr_free(point->full);
+    zr_free(point);
+    zr_session_unuse(session);
+}
+
+static const struct zr_method methods[] = {
+    {.name = "wait", .args = "t?", .start = start_wait},
+    {.name = "close", .args = "", .call = call_close},
+    {.name = NULL},
+};
+
+const struct zr_class zr_watch_class = {"watch", methods, NULL, close_point, free_point};
+
+static enum zr_status make(struct zr_session *session, struct zr_args *args,
+                           struct zr_object **object)
+{
+    const char *path = args->at[0].bytes.at;
+    enum zr_status status = zr_session_usable(session);
+    if (status != ZR_OK)
+        return status;
+    struct watchpoint *point = zr_alloc(sizeof(*point));
+    if (point == NULL)
+        return ZR_NO_MEMORY;
+    point->object = (struct zr_object){&zr_watch_class, 1};
+    point->session = session;
+    zr_session_use(session);
+    zr_signal_init(&point->news);
+    point->path = zr_copy_string(path);
+    point->full = zr_path_join(session->namespace, path);
+    *object = &point->object;
+    status = point->path != NULL && point->full != NULL ? ZR_OK : ZR_NO_MEMORY;
+    if (status == ZR_OK)
+        status = zr_watch_follow(session, point->full, &point->watch);
+    if (status != ZR_OK) {
+        zr_object_unref(*object);
+        return status;
+    }
+    point->looking = true;
+    zr_object_ref(*object);
+    zr_task_start(&point->task, &look_kind, session, point->path, -1, ZR_STEP(look));
+    zr_task_detach(&point->task);
+    return ZR_OK;
+}
+
+const struct zr_recipe zr_watch_recipe = {.name = "watch", .args = "p", .make = make};
