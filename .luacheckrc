@@ -1,0 +1,7 @@
+-- `min` is what every Lua from 5.1 to 5.4 has.
+std = "min"
+max_line_length = 140
+files["spec"] = { std = "max+busted" }
+files["dev"] = { std = "max" }
+files["examples"] = { std = "max" }
+files["lua/zkrecipes/meta"] = { ignore = { "211", "212", "213", "241", "511" } }

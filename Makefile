@@ -1,0 +1,158 @@
+# zkrecipes: how it is built. `make help` lists the targets.
+#
+#   LUA = 5.4 | 5.3 | 5.1 | luajit     the interpreter to build for (5.1 also runs on LuaJIT)
+#   SAN = asan | tsan | cov            an instrumented build, in a folder of its own
+#   CI  = 1                            warnings are errors
+#
+# The ZooKeeper client is linked from its static archive, and a version script keeps its functions to ourselves:
+# in a process that has loaded the multi-threaded client too, the one would else be bound to the other.
+
+LUA ?= 5.4
+CC = gcc
+PKG_CONFIG ?= pkg-config
+SUDO = $(if $(filter 0,$(shell id -u)),,sudo)
+
+lua_name = $(if $(filter luajit,$(LUA)),luajit,lua$(LUA))
+INTERPRETER = $(lua_name)
+variant = $(LUA)$(if $(SAN),-$(SAN))
+BUILD = build/$(variant)
+CORE = $(BUILD)/zkrecipes/core.so
+
+# ---- Flags -----------------------------------------------------------------------------------------------
+
+WARNINGS = -Wall -Wextra -Wshadow -Wswitch-enum -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
+  $(if $(CI),-Werror)
+SAN_FLAGS_ = -O2
+SAN_FLAGS_asan = -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+SAN_FLAGS_tsan = -O1 -fsanitize=thread -fno-omit-frame-pointer
+SAN_FLAGS_cov = -O0 --coverage -fprofile-update=atomic
+SAN_LIB_asan = libasan.so
+SAN_LIB_tsan = libtsan.so
+SAN_FLAGS = $(SAN_FLAGS_$(SAN))
+# The interpreter is not instrumented, so the sanitizer's library is loaded before it.
+SAN_RUNTIME = $(if $(SAN_LIB_$(SAN)),$(shell realpath "$$($(CC) -print-file-name=$(SAN_LIB_$(SAN)))"))
+PRELOAD = $(if $(SAN_RUNTIME),env LD_PRELOAD=$(SAN_RUNTIME))
+
+CFLAGS = -g $(SAN_FLAGS) $(WARNINGS)
+override CFLAGS += -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread
+CPPFLAGS += -Isrc $(shell $(PKG_CONFIG) --cflags $(lua_name) 2>/dev/null)
+LDFLAGS += -shared -pthread $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,$(EXPORTS)
+EXPORTS = src/lua/exports.map
+ZOOKEEPER_LIB = -l:libzookeeper_st.a
+LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
+
+# ---- Building --------------------------------------------------------------------------------------------
+
+SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/lua/*.c)
+OBJECTS = $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
+
+all: $(CORE) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
+
+$(CORE): $(OBJECTS) $(EXPORTS)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
+
+$(BUILD)/obj/%.o: src/%.c | guard
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(OBJECTS:.o=.d)
+
+symbols: $(CORE) ## check that the module exports nothing but its entry, and takes no client from outside
+	@! nm -D --defined-only $(CORE) | grep -v ' luaopen_zkrecipes_core$$'
+	@! nm -D --undefined-only $(CORE) | grep -E ' (zoo_|zookeeper_|zr_)'
+
+clean: ## remove what was built
+	rm -rf build
+
+# ---- Specs -----------------------------------------------------------------------------------------------
+
+SPECS ?= spec
+# Spelled out, because an interpreter that we built has other defaults than Debian's.
+system_path = $(shell env -u LUA_PATH -u LUA_CPATH $(lua_name) -e 'io.write(package.$(1))')
+ENVIRONMENT = LUA_PATH='lua/?.lua;lua/?/init.lua;./?.lua;$(call system_path,path)' \
+  LUA_CPATH='$(BUILD)/?.so;$(call system_path,cpath)' ZR_LUA='$(strip $(PRELOAD) $(INTERPRETER))' NO_COLOR=1
+BUSTED = "$$(command -v busted)" -o dev/busted-lines.lua $(BUSTED_FLAGS) $(SPECS)
+
+$(BUILD)/spec_fork.so: spec/support/fork.c | guard
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -shared -o $@ $<
+
+spec: $(CORE) $(BUILD)/spec_fork.so ## run the specs, or SPECS=..., with LUA and SAN as built
+	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)
+
+test: deps ## install what is needed, build, run every spec against real servers
+	@$(MAKE) --no-print-directory spec
+
+# The I/O thread and its few blocks live as long as the process, so leaks are looked for by the specs
+# themselves (what is left) and by valgrind.
+SAN_ENV_asan = ASAN_OPTIONS=detect_leaks=0
+SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1
+SANITIZED = spec/unit/host_spec.lua spec/unit/together_spec.lua spec/unit/wait_spec.lua spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua \
+  spec/recipes/budget_spec.lua spec/faults/session_spec.lua spec/faults/wire_spec.lua spec/faults/memory_spec.lua
+
+asan: ## the specs under the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory spec SAN=asan SPECS="$(SANITIZED)"
+
+tsan: ## the specs under the thread sanitizer
+	@$(MAKE) --no-print-directory spec SAN=tsan SPECS="$(SANITIZED)"
+
+VALGRIND = valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
+  --suppressions=dev/valgrind.supp --trace-children=no
+SLOW = spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua
+
+valgrind: $(CORE) $(BUILD)/spec_fork.so ## some of the specs under memcheck
+	@$(ENVIRONMENT) SPEC_SLOW=20 $(VALGRIND) $(INTERPRETER) "$$(command -v busted)" -o dev/busted-lines.lua $(SLOW)
+
+# A Lua whose C API checks what its callers do; the stock one accepts quite some nonsense.
+apicheck: $(CORE) $(BUILD)/spec_fork.so ## the specs on a Lua 5.4 built with LUA_USE_APICHECK
+	@dev/build-lua-apicheck build/apicheck
+	@$(MAKE) --no-print-directory spec INTERPRETER=build/apicheck/lua SPECS="$(SANITIZED)"
+
+# ---- Checks ----------------------------------------------------------------------------------------------
+
+C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c)
+LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua)
+
+lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
+	@dev/check-borders
+	@clang-format --dry-run -Werror $(C_FILES)
+	@luacheck -q --no-color $(LUA_FILES)
+	@for file in $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua); do luac5.1 -p $$file && luac5.4 -p $$file || exit; done
+	@cppcheck -q --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
+	  --suppress=nullPointerRedundantCheck --std=c11 -Isrc src
+	@luarocks lint zkrecipes-scm-1.rockspec
+	@dev/check-rockspec
+
+rock: ## luarocks make into an empty tree, and require it from another folder
+	@dev/check-rock $(CURDIR)
+
+demo: deps all ## see it work: a shared lock, a killed holder, on a server of its own or on HOSTS=...
+	@$(ENVIRONMENT) HOSTS='$(HOSTS)' $(INTERPRETER) dev/demo/main.lua
+
+ci: deps ## what CI runs
+	@dev/ci
+
+# ---- What must be installed ------------------------------------------------------------------------------
+
+DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
+  libluajit2-5.1-dev luarocks lua-busted lua-socket lua-luv default-jre-headless libzookeeper-java libslf4j-java \
+  procps lua-check clang-format cppcheck valgrind dpkg-dev
+
+deps: ## install what the build and the specs need, from Debian's packages
+	@dpkg-query -W -f '$${db:Status-Status}\n' $(DEPS) 2>/dev/null | grep -cx installed | grep -qx $(words $(DEPS)) || \
+	  { $(SUDO) apt-get -qq update && \
+	    DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get -qq install -y --no-install-recommends $(DEPS) >/dev/null; }
+
+guard:
+	@echo '#include <zookeeper/zookeeper.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && \
+	  $(CC) -shared -o /dev/null $(ZOOKEEPER_LIB) 2>/dev/null || \
+	  { echo 'The single-threaded ZooKeeper client is missing: apt-get install libzookeeper-st-dev, or make deps' >&2; \
+	    exit 1; }
+	@$(PKG_CONFIG) --exists $(lua_name) || \
+	  { echo 'The headers of $(lua_name) are missing: make deps, or look for lib$(lua_name)-dev' >&2; exit 1; }
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci

@@ -1,0 +1,180 @@
+#ifndef ZR_LUA_BINDING_H
+#define ZR_LUA_BINDING_H
+
+/*
+ * binding.h: what the files of the binding share. It knows no recipe and no ZooKeeper: classes
+ * are made from their descriptions (core/object.h).
+ *
+ * Every userdata made here has an associated table { host, engine }: what the Lua layer gave for
+ * its own use, and the userdata of the engine, which so lives as long as any object of it. In all
+ * functions below, `owner` is the stack index of such a userdata.
+ *
+ * Lua's errors jump out of C: nothing that C owns may be held across a call of the Lua API that
+ * can fail; what must be held is put into a userdata first.
+ */
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "core/engine.h"
+#include "core/object.h"
+#include "core/task.h"
+#include "lua/compat.h"
+
+/* ---- The engine (engine.c) and its tasks (task.c, slots.c) ------------------------------------
+ */
+
+struct slot {
+    struct zr_task *task; /* null: free */
+    int next_free;        /* 0: the last one */
+};
+
+struct lua_engine {
+    struct zr_engine *core; /* null: closed */
+    struct slot *slots;     /* [1] to [size - 1] */
+    int size, first_free;
+};
+
+/* Pushes an engine over what `make` makes. `host`: the stack index of a value for the Lua layer's
+   own use. Raises an error when memory is exhausted. */
+void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(struct zr_zk **zk), int host);
+
+/* The engine of the userdata at `owner`; null when it is closed. */
+struct lua_engine *zr_lua_engine_of(lua_State *L, int owner);
+
+/* Makes the metatable. */
+void zr_lua_engine_open(lua_State *L);
+
+/* The engine at stack index 1; else misuse, also when it is closed. */
+struct lua_engine *zr_lua_engine_check(lua_State *L);
+
+/* Adds the methods about tasks to the table on top of the stack. */
+void zr_lua_add_task_methods(lua_State *L);
+
+/* Adds these functions to the table on top of the stack. */
+void zr_lua_add_functions(lua_State *L, const luaL_Reg *functions);
+
+/* True when there is a free slot, perhaps after making one. */
+bool zr_slots_reserve(struct lua_engine *engine);
+
+/* keeps: task, until it is cleared. A slot was reserved. */
+int zr_slots_put(struct lua_engine *engine, struct zr_task *task);
+
+/* The task, or null when there is none in that slot. */
+struct zr_task *zr_slots_get(const struct lua_engine *engine, int64_t slot);
+void zr_slots_clear(struct lua_engine *engine, int slot);
+
+/* Drops every task and frees the array. */
+void zr_slots_fini(struct lua_engine *engine);
+
+/* ---- Objects (object.c) and their methods (method.c) ----------------------------------------- */
+
+struct lua_object {
+    struct zr_object *object; /* counted; null: collected */
+    pid_t pid;                /* of the process that may release it */
+};
+
+/* Makes all classes and pushes { lock = { meta =, methods =, start = }, ... }. */
+void zr_lua_classes_open(lua_State *L);
+
+/* Pushes a userdata that can adopt an object. */
+struct lua_object *zr_lua_object_new(lua_State *L, int owner);
+
+/* The userdata on top of the stack becomes a handle of this object. takes: object. */
+void zr_lua_object_adopt(lua_State *L, struct lua_object *handle, struct zr_object *object);
+
+/* Pushes the one userdata of this object. borrows: object. */
+void zr_lua_object_push(lua_State *L, int owner, struct zr_object *object);
+
+/* Pushes the userdata of this object if there is one, else nil. Only the address is used. */
+void zr_lua_object_find(lua_State *L, const void *object);
+
+/* The object at stack index 1, whose metatable is the upvalue `meta`; else misuse. */
+struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta);
+
+/* Pushes the object's path, or nil when its class has none. */
+void zr_lua_object_path(lua_State *L, struct zr_object *object);
+
+/* Pushes how many objects of each class have a handle. */
+int zr_lua_objects_live(lua_State *L);
+
+/* Adds the functions of a class to two tables: those that start a task to `start`, all others to
+   `methods`; `meta` is the class's metatable. All three are stack indexes. */
+void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int methods, int start);
+
+/* ---- Values to arguments (args.c, lists.c) --------------------------------------------------- */
+
+#define ZR_LUA_OPTIONS_MAX 512
+
+struct lua_args {
+    struct zr_args args;
+    union {
+        max_align_t align;
+        char bytes[ZR_LUA_OPTIONS_MAX];
+    } options;
+};
+
+/* Where a value is, for the messages about it. */
+struct reader {
+    lua_State *L;
+    const char *method;
+    int argument;   /* as the user counts: without the object */
+    int anchors;    /* stack index of the table that keeps temporary memory, or of nil */
+    size_t length;  /* of `where` */
+    char where[96]; /* "option 'acl', entry 2" */
+};
+
+/* Reads what `letters` says from stack index 2 on; misuse is raised. What it points to lives
+   until the C function returns. */
+void zr_lua_args_read(lua_State *L, struct lua_args *into, const char *method, const char *letters,
+                      const struct zr_option *options);
+
+/* Raises misuse: "bad argument #1 to 'create' (option 'ttl': ...)". */
+int zr_lua_bad(struct reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int zr_lua_bad_type(struct reader *reader, int index, const char *expected);
+
+/* Adds to `where`, and takes it back. */
+size_t zr_lua_enter(struct reader *reader, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void zr_lua_leave(struct reader *reader, size_t length);
+
+/* Readers of the value at a stack index. */
+struct zr_bytes zr_lua_read_path(struct reader *reader, int index);
+struct zr_bytes zr_lua_read_string(struct reader *reader, int index);
+struct zr_bytes zr_lua_read_data(struct reader *reader, int index);
+int64_t zr_lua_read_integer(struct reader *reader, int index, int64_t least, int64_t most);
+int64_t zr_lua_read_seconds(struct reader *reader, int index);
+void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,
+                         void *into);
+struct zr_acls zr_lua_read_acl(struct reader *reader, int index);
+int32_t zr_lua_read_perms(struct reader *reader, int index);
+struct zr_auths zr_lua_read_auths(struct reader *reader, int index);
+struct zr_request *zr_lua_read_parts(struct reader *reader, int index, size_t *count);
+
+/* ---- Misuse (misuse.c) ----------------------------------------------------------------------- */
+
+/* Raises an error at the line of the user's code that called into this library. */
+int zr_lua_misuse(lua_State *L, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* For Lua: own(chunk name) marks a source as part of this library; misuse(message) raises. */
+int zr_lua_own(lua_State *L);
+int zr_lua_raise(lua_State *L);
+
+/* ---- Results to values (sink.c) -------------------------------------------------------------- */
+
+#define ZR_LUA_DEPTH_MAX 8
+
+struct lua_sink {
+    struct zr_sink sink; /* first */
+    lua_State *L;
+    int owner;
+    int results; /* pushed so far */
+    int depth;
+    lua_Integer count[ZR_LUA_DEPTH_MAX]; /* items of the list at each depth */
+    const char *key[ZR_LUA_DEPTH_MAX];   /* what the table at each depth becomes */
+};
+
+void zr_lua_sink_init(struct lua_sink *sink, lua_State *L, int owner);
+
+#endif

@@ -1,0 +1,128 @@
+#include "core/session.h"
+#include "lua/binding.h"
+#include "recipes/recipes.h"
+
+/*
+ * The methods of a class, made from its description:
+ *
+ *   start   gives slot, host: who waits for the slot is the Lua layer's business
+ *   call    gives its results
+ *   make    gives an object; the recipes are methods of the session
+ *
+ * each of them, when it failed at once, nil, message, word. The functions that start something are
+ * kept apart, for the Lua layer to wrap.
+ *
+ * Upvalues of each: its description, the metatable of its class.
+ */
+
+#define META lua_upvalueindex(2)
+
+/* Pushes nil, "lock:acquire /path: why", word. The path is the first argument, or the object's. */
+static int failure(lua_State *L, struct zr_object *self, const char *method, const char *letters,
+                   enum zr_status status)
+{
+    lua_pushnil(L);
+    if (letters[0] == 'p')
+        lua_pushvalue(L, 2);
+    else
+        zr_lua_object_path(L, self);
+    const char *path = lua_tostring(L, -1);
+    lua_pushfstring(L, "%s:%s%s%s: %s", self->class->name, method, path != NULL ? " " : "",
+                    path != NULL ? path : "", zr_status_text(status));
+    lua_remove(L, -2);
+    lua_pushstring(L, zr_status_word(status));
+    return 3;
+}
+
+static void raise_misuse(lua_State *L, const struct lua_args *args, const char *method)
+{
+    if (args->args.misuse != NULL)
+        zr_lua_misuse(L, "bad call of '%s' (%s)", method, args->args.misuse);
+}
+
+static int start_method(lua_State *L)
+{
+    const struct zr_method *method = lua_touserdata(L, lua_upvalueindex(1));
+    struct zr_object *self = zr_lua_object_self(L, method->name, META);
+    struct lua_engine *engine = zr_lua_engine_of(L, 1);
+    struct zr_task *task = NULL;
+    struct lua_args args;
+    zr_lua_args_read(L, &args, method->name, method->args, method->options);
+    compat_get_associated(L, 1);
+    lua_rawgeti(L, -1, 1);
+    if (engine == NULL)
+        return failure(L, self, method->name, method->args, ZR_CLOSED);
+    enum zr_status status = ZR_NO_MEMORY;
+    if (zr_slots_reserve(engine))
+        status = method->start(self, &args.args, &task);
+    raise_misuse(L, &args, method->name);
+    if (status != ZR_OK)
+        return failure(L, self, method->name, method->args, status);
+    lua_pushinteger(L, zr_slots_put(engine, task));
+    lua_insert(L, -2);
+    return 2;
+}
+
+static int call_method(lua_State *L)
+{
+    const struct zr_method *method = lua_touserdata(L, lua_upvalueindex(1));
+    struct zr_object *self = zr_lua_object_self(L, method->name, META);
+    struct lua_args args;
+    struct lua_sink sink;
+    zr_lua_args_read(L, &args, method->name, method->args, method->options);
+    zr_lua_sink_init(&sink, L, 1);
+    enum zr_status status = method->call(self, &args.args, &sink.sink);
+    raise_misuse(L, &args, method->name);
+    if (status != ZR_OK)
+        return failure(L, self, method->name, method->args, status);
+    return sink.results;
+}
+
+static int make_object(lua_State *L)
+{
+    const struct zr_recipe *recipe = lua_touserdata(L, lua_upvalueindex(1));
+    struct zr_object *self = zr_lua_object_self(L, recipe->name, META), *object = NULL;
+    struct lua_args args;
+    zr_lua_args_read(L, &args, recipe->name, recipe->args, recipe->options);
+    struct lua_object *handle = zr_lua_object_new(L, 1);
+    enum zr_status status = recipe->make((struct zr_session *)self, &args.args, &object);
+    raise_misuse(L, &args, recipe->name);
+    if (status != ZR_OK)
+        return failure(L, self, recipe->name, recipe->args, status);
+    zr_lua_object_adopt(L, handle, object);
+    return 1;
+}
+
+/* ---- Tables of functions -------------------------------------------------------------------- */
+
+/* Sets field `name` of the table at `into`. */
+static void add(lua_State *L, int into, int meta, lua_CFunction function, const void *description,
+                const char *name)
+{
+    lua_pushlightuserdata(L, (void *)description);
+    lua_pushvalue(L, meta);
+    lua_pushcclosure(L, function, 2);
+    lua_setfield(L, into, name);
+}
+
+static void check_size(lua_State *L, const char *name, size_t options_size)
+{
+    if (options_size > ZR_LUA_OPTIONS_MAX)
+        luaL_error(L, "the options of '%s' need more room in the binding", name);
+}
+
+void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int methods, int start)
+{
+    const struct zr_method *method = class->methods;
+    for (; method != NULL && method->name != NULL; method++) {
+        check_size(L, method->name, method->options_size);
+        if (method->start != NULL)
+            add(L, start, meta, start_method, method, method->name);
+        else
+            add(L, methods, meta, call_method, method, method->name);
+    }
+    for (size_t i = 0; class == &zr_session_class && zr_recipes[i] != NULL; i++) {
+        check_size(L, zr_recipes[i]->name, zr_recipes[i]->options_size);
+        add(L, methods, meta, make_object, zr_recipes[i], zr_recipes[i]->name);
+    }
+}

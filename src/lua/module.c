@@ -1,0 +1,102 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "core/alloc.h"
+#include "lua/binding.h"
+#include "zk/zk_client.h"
+
+/*
+ * The module `zkrecipes.core`: engines, classes, and a few functions for the Lua layer and the
+ * specs.
+ *
+ * It is never unloaded once it is loaded: the I/O thread outlives the Lua state, and its code
+ * must not vanish under it.
+ */
+
+__attribute__((visibility("default"))) int luaopen_zkrecipes_core(lua_State *L);
+
+static void pin(void)
+{
+    Dl_info info;
+    if (dladdr((void *)luaopen_zkrecipes_core, &info) != 0)
+        dlopen(info.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+/* engine(host): a new engine; `host` comes with every slot. */
+static int new_engine(lua_State *L)
+{
+    lua_settop(L, 1);
+    zr_lua_engine_new(L, zr_zk_client_new, 1);
+    return 1;
+}
+
+/* host(object): what was given to the engine of this object. */
+static int host_of(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TUSERDATA);
+    compat_get_associated(L, 1);
+    if (lua_istable(L, -1))
+        lua_rawgeti(L, -1, 1);
+    return 1;
+}
+
+/* isatty(fd) */
+static int is_terminal(lua_State *L)
+{
+    lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
+    return 1;
+}
+
+/* alloc_fail(n): the n-th allocation from now on fails; 0: none. */
+static int alloc_fail(lua_State *L)
+{
+    zr_alloc_fail((int64_t)luaL_checknumber(L, 1));
+    return 0;
+}
+
+static int alloc_failed(lua_State *L)
+{
+    lua_pushboolean(L, zr_alloc_failed());
+    return 1;
+}
+
+static int alloc_blocks(lua_State *L)
+{
+    compat_push_integer(L, zr_alloc_blocks());
+    return 1;
+}
+
+static int alloc_bytes(lua_State *L)
+{
+    compat_push_integer(L, zr_alloc_bytes());
+    return 1;
+}
+
+static const luaL_Reg functions[] = {
+    {"engine", new_engine},
+    {"host", host_of},
+    {"live", zr_lua_objects_live},
+    {"own", zr_lua_own},
+    {"misuse", zr_lua_raise},
+    {"isatty", is_terminal},
+    {"alloc_fail", alloc_fail},
+    {"alloc_failed", alloc_failed},
+    {"alloc_blocks", alloc_blocks},
+    {"alloc_bytes", alloc_bytes},
+    {NULL, NULL},
+};
+
+int luaopen_zkrecipes_core(lua_State *L)
+{
+    pin();
+    zr_lua_engine_open(L);
+    lua_newtable(L);
+    zr_lua_add_functions(L, functions);
+    zr_lua_classes_open(L);
+    lua_setfield(L, -2, "classes");
+    return 1;
+}

@@ -1,0 +1,254 @@
+#include <string.h>
+#include <unistd.h>
+
+#include "lua/binding.h"
+#include "recipes/recipes.h"
+
+/*
+ * Objects of the core as Lua sees them: one userdata each, with one metatable per class, which is
+ * made from the class's description.
+ *
+ * 1. A handle is made empty, then adopts an object: what can fail comes first.
+ * 2. A weak table finds the handle of an object that is shown again, so that == works.
+ * 3. __gc and __close: the user has let go of it. The core is told (forget), and __gc also gives
+ *    the reference back. In a child of the process that made it, nothing is touched.
+ *
+ * What can go wrong: a handle is collected while a new one of the same object exists already (it
+ * was shown again between its death and its __gc): then only the reference is given back.
+ */
+
+static const char handles_key;
+
+/* ---- The table of handles ------------------------------------------------------------------- */
+
+static void make_handles(lua_State *L)
+{
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_pushliteral(L, "v");
+    lua_setfield(L, -2, "__mode");
+    lua_setmetatable(L, -2);
+    compat_registry_set(L, &handles_key);
+}
+
+void zr_lua_object_find(lua_State *L, const void *object)
+{
+    compat_registry_get(L, &handles_key);
+    lua_pushlightuserdata(L, (void *)object);
+    lua_rawget(L, -2);
+    lua_remove(L, -2);
+}
+
+/* The value at `index` becomes the handle of this object. */
+static void set_handle(lua_State *L, const struct zr_object *object, int index)
+{
+    compat_registry_get(L, &handles_key);
+    lua_pushlightuserdata(L, (void *)object);
+    lua_pushvalue(L, index);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+}
+
+int zr_lua_objects_live(lua_State *L)
+{
+    lua_newtable(L);
+    int counts = lua_gettop(L);
+    compat_registry_get(L, &handles_key);
+    lua_pushnil(L);
+    while (lua_next(L, -2) != 0) {
+        const struct lua_object *handle = lua_touserdata(L, -1);
+        const char *class = handle->object->class->name;
+        lua_getfield(L, counts, class);
+        lua_pushinteger(L, lua_tointeger(L, -1) + 1);
+        lua_setfield(L, counts, class);
+        lua_pop(L, 2);
+    }
+    lua_pop(L, 1);
+    return 1;
+}
+
+/* ---- Handles -------------------------------------------------------------------------------- */
+
+struct lua_object *zr_lua_object_new(lua_State *L, int owner)
+{
+    struct lua_object *handle = compat_new_userdata(L, sizeof(*handle));
+    *handle = (struct lua_object){NULL, getpid()};
+    compat_get_associated(L, owner);
+    compat_set_associated(L, -2);
+    return handle;
+}
+
+void zr_lua_object_adopt(lua_State *L, struct lua_object *handle, struct zr_object *object)
+{
+    compat_registry_get(L, object->class);
+    handle->object = object;
+    lua_setmetatable(L, -2);
+    set_handle(L, object, lua_gettop(L));
+}
+
+void zr_lua_object_push(lua_State *L, int owner, struct zr_object *object)
+{
+    luaL_checkstack(L, 6, NULL);
+    zr_lua_object_find(L, object);
+    if (!lua_isnil(L, -1))
+        return;
+    lua_pop(L, 1);
+    struct lua_object *handle = zr_lua_object_new(L, owner);
+    zr_lua_object_adopt(L, handle, zr_object_ref(object));
+}
+
+struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta)
+{
+    const struct lua_object *handle = NULL;
+    if (lua_type(L, 1) == LUA_TUSERDATA && lua_getmetatable(L, 1)) {
+        if (lua_rawequal(L, -1, meta))
+            handle = lua_touserdata(L, 1);
+        lua_pop(L, 1);
+    }
+    if (handle == NULL) {
+        lua_pushliteral(L, "__name");
+        lua_rawget(L, meta);
+        const char *name = lua_tostring(L, -1);
+        zr_lua_misuse(L, "calling '%s' on a bad self (%s expected, got %s); write object:%s(...)",
+                      method, name, luaL_typename(L, 1), method);
+        return NULL;
+    }
+    if (handle->object == NULL)
+        zr_lua_misuse(L, "calling '%s' on an object that was collected already", method);
+    return handle->object;
+}
+
+/* ---- Metamethods ---------------------------------------------------------------------------- */
+
+static int collect(lua_State *L)
+{
+    struct lua_object *handle = lua_touserdata(L, 1);
+    struct zr_object *object = handle->object;
+    if (object == NULL || handle->pid != getpid())
+        return 0;
+    handle->object = NULL;
+    zr_lua_object_find(L, object);
+    bool newer = !lua_isnil(L, -1) && !lua_rawequal(L, -1, 1);
+    if (lua_rawequal(L, -1, 1)) {
+        lua_pushnil(L);
+        set_handle(L, object, lua_gettop(L));
+    }
+    if (!newer && object->class->forget != NULL)
+        object->class->forget(object);
+    zr_object_unref(object);
+    return 0;
+}
+
+static int close_object(lua_State *L)
+{
+    const struct lua_object *handle = lua_touserdata(L, 1);
+    if (handle != NULL && handle->object != NULL && handle->pid == getpid())
+        handle->object->class->forget(handle->object);
+    return 0;
+}
+
+static const struct zr_property *find_property(const struct zr_class *class, const char *name)
+{
+    const struct zr_property *property = class->properties;
+    for (; property != NULL && property->name != NULL; property++)
+        if (strcmp(property->name, name) == 0)
+            return property;
+    return NULL;
+}
+
+/* Pushes a property, or nil. */
+static void push_property(lua_State *L, struct zr_object *object, const char *name)
+{
+    const struct zr_property *property = find_property(object->class, name);
+    if (property == NULL) {
+        lua_pushnil(L);
+        return;
+    }
+    struct lua_sink sink;
+    zr_lua_sink_init(&sink, L, 1);
+    property->get(object, &sink.sink);
+}
+
+void zr_lua_object_path(lua_State *L, struct zr_object *object)
+{
+    push_property(L, object, "path");
+}
+
+/* Methods first, then properties. Upvalues: the metatable, the methods. */
+static int index_object(lua_State *L)
+{
+    lua_pushvalue(L, 2);
+    lua_rawget(L, lua_upvalueindex(2));
+    if (!lua_isnil(L, -1) || lua_type(L, 2) != LUA_TSTRING)
+        return 1;
+    const char *name = lua_tostring(L, 2);
+    push_property(L, zr_lua_object_self(L, name, lua_upvalueindex(1)), name);
+    return 1;
+}
+
+/* Upvalue: the metatable. Gives "zkrecipes.lock: /path". */
+static int object_to_string(lua_State *L)
+{
+    const struct lua_object *handle = lua_touserdata(L, 1);
+    if (handle == NULL || handle->object == NULL) {
+        lua_pushliteral(L, "zkrecipes: a collected object");
+        return 1;
+    }
+    struct zr_object *self = zr_lua_object_self(L, "tostring", lua_upvalueindex(1));
+    zr_lua_object_path(L, self);
+    if (lua_isnil(L, -1))
+        lua_pushfstring(L, "zkrecipes.%s: %p", self->class->name, (void *)self);
+    else
+        lua_pushfstring(L, "zkrecipes.%s: %s", self->class->name, lua_tostring(L, -1));
+    return 1;
+}
+
+/* ---- Classes -------------------------------------------------------------------------------- */
+
+static void set_metamethods(lua_State *L, const struct zr_class *class, int meta, int methods)
+{
+    lua_pushvalue(L, meta);
+    lua_pushvalue(L, methods);
+    lua_pushcclosure(L, index_object, 2);
+    lua_setfield(L, meta, "__index");
+    lua_pushvalue(L, meta);
+    lua_pushcclosure(L, object_to_string, 1);
+    lua_setfield(L, meta, "__tostring");
+    lua_pushcfunction(L, collect);
+    lua_setfield(L, meta, "__gc");
+    lua_pushfstring(L, "zkrecipes.%s", class->name);
+    lua_setfield(L, meta, "__name");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, meta, "__metatable");
+    if (class->forget != NULL) {
+        lua_pushcfunction(L, close_object);
+        lua_setfield(L, meta, "__close");
+    }
+}
+
+/* Leaves { meta =, methods =, start = }. */
+static void make_class(lua_State *L, const struct zr_class *class)
+{
+    lua_newtable(L);
+    int made = lua_gettop(L), meta = made + 1, methods = made + 2, start = made + 3;
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_newtable(L);
+    set_metamethods(L, class, meta, methods);
+    zr_lua_methods(L, class, meta, methods, start);
+    lua_setfield(L, made, "start");
+    lua_setfield(L, made, "methods");
+    lua_pushvalue(L, meta);
+    compat_registry_set(L, class);
+    lua_setfield(L, made, "meta");
+}
+
+void zr_lua_classes_open(lua_State *L)
+{
+    make_handles(L);
+    lua_newtable(L);
+    for (size_t i = 0; zr_classes[i] != NULL; i++) {
+        make_class(L, zr_classes[i]);
+        lua_setfield(L, -2, zr_classes[i]->name);
+    }
+}
