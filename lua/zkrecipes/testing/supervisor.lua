@@ -1,0 +1,190 @@
+-- One supervised server process.
+--
+-- A test runner can die in ways that run no clean-up (kill -9, a crash of a C module). So the JVM is not ours: it
+-- belongs to a small bash process whose standard input is a pipe that we hold. The end of that pipe, however it
+-- came, means "the runner is gone": the supervisor kills the JVM and removes the temporary folder. The same pipe
+-- carries the commands (one word per line); the answers come back through a fifo in the folder, read blockingly,
+-- so neither side ever sleeps and hopes.
+--
+-- Descriptors leak: a process that the runner starts later may inherit our end of the pipe and keep it open. So the
+-- supervisor closes whatever it inherited itself, and looks every half second whether its parent is still the runner.
+-- Should the supervisor itself be killed, the kernel takes the JVM along (setpriv --pdeathsig).
+
+local M = {}
+
+---Looks for Java and the server's jars, makes one folder with a fifo per member and picks free ports. The ports lie
+---below the kernel's range for outgoing connections, so that no client occupies one before the server binds it.
+---Prints "class path", then a line per member: folder, client, quorum and election port.
+local PREPARE = [==[
+java=${JAVA_HOME:+$JAVA_HOME/bin/}java
+if ! type -P "$java" >/dev/null; then echo "no_java"; exit; fi
+if [[ $ZOOKEEPER_HOME ]]; then jars="$ZOOKEEPER_HOME/conf:$ZOOKEEPER_HOME/lib/*:$ZOOKEEPER_HOME/*"
+elif [[ $CLASSPATH == *zookeeper* ]]; then jars=$CLASSPATH
+elif [[ -r /usr/share/java/zookeeper.jar ]]; then
+  jars=/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar
+else echo "no_server"; exit; fi
+echo "$java"
+echo "$jars"
+declare -A taken
+pick() {
+  while :; do
+    port=$((20000 + RANDOM % 12000))
+    [[ ${taken[$port]} ]] || (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+  done
+  taken[$port]=1
+}
+for ((i = 0; i < $1; i++)); do
+  folder=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes.XXXXXX") && mkfifo "$folder/status" || exit
+  pick; ports=$port; pick; ports+=" $port"; pick; ports+=" $port"
+  echo "$ports $folder"
+done
+]==]
+
+local SUPERVISE = [==[
+folder=$1 port=$2 limit=$3 config=$4; shift 4
+trap '' INT HUP QUIT PIPE
+trap 'halt; rm -rf "$folder"' EXIT
+trap 'exit 1' TERM
+for fd in /proc/$$/fd/*; do
+  fd=${fd##*/}
+  [[ $fd == [0-9]* ]] && ((fd > 2)) && eval "exec $fd>&-"
+done
+exec 8<>"$folder/status" >>"$folder/log" 2>&1
+umask 077
+mkdir -p "$folder/data"
+printf '%s\n' "$config" >"$folder/zoo.cfg"
+[[ $config =~ server_id=([0-9]+) ]] && echo "${BASH_REMATCH[1]}" >"$folder/data/myid"
+setpriv --pdeathsig KILL true 2>/dev/null && set -- setpriv --pdeathsig KILL "$@"
+
+say() { echo "$*" >&8; }
+halt() {
+  [[ $pid ]] && kill -KILL "$pid" && wait "$pid"
+  pid= tick=0.5
+} 2>/dev/null
+ask() {
+  local line s
+  { exec {s}<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null || return
+  printf %s "$1" >&"$s"
+  answer=
+  # A server asked in the middle of its start may never answer on this connection: give up soon, then later.
+  while read -r -t "$patience" -u "$s" line; do answer+=$line$'\n'; done
+  (($? > 128)) && patience=1
+  exec {s}>&-
+} 2>/dev/null
+# That the configuration names our folder proves that the port is not somebody else's server.
+serves() { ask conf; [[ $answer == *"$folder/data"* ]] && ask srvr && [[ $answer == *Mode:* ]]; }
+launch() {
+  halt
+  "$@" </dev/null 8>&- &
+  pid=$! tick=0.02 patience=0.1 starting=1 deadline=$((SECONDS + limit))
+}
+settle() {
+  if serves; then say "ok $pid"
+  elif ! kill -0 "$pid"; then pid=; say "exited"
+  elif ((SECONDS > deadline)); then halt; say "silent"
+  else return; fi
+  starting= tick=0.5
+} 2>/dev/null
+signal() { if [[ $pid ]] && kill -"$1" "$pid"; then say ok; else say dead; fi; } 2>/dev/null
+orphan() {
+  [[ -r /proc/$$/stat ]] && read -r _ _ _ parent _ <"/proc/$$/stat" && ((parent != PPID))
+}
+while :; do
+  if read -r -t "${tick:-0.5}" word; then
+    case $word in
+      start) launch "$@" ;;
+      kill) halt; say ok ;;
+      pause) signal STOP ;;
+      resume) signal CONT ;;
+      quit) exit ;;
+    esac
+  elif (($? <= 128)) || orphan; then exit
+  fi
+  [[ $starting ]] && settle
+done
+]==]
+
+-- What was loaded into the test by force, a sanitizer for instance, is not meant for the servers.
+local BASH = "LD_PRELOAD= exec bash -c "
+
+local function quote(text)
+  return "'" .. tostring(text):gsub("'", "'\\''") .. "'"
+end
+
+---Runs a bash script with arguments and returns what it printed.
+---@param script string
+---@param ... string|number its arguments $1, $2, ...
+---@return string output
+function M.bash(script, ...)
+  local words = { BASH .. quote(script) .. " zkrecipes-testing" }
+  for i = 1, select("#", ...) do words[#words + 1] = quote((select(i, ...))) end
+  local pipe = assert(io.popen(table.concat(words, " "), "r"))
+  local output = pipe:read("*a")
+  pipe:close()
+  return output
+end
+
+local MISSING = {
+  no_java = "no Java found: install Debian's package \"default-jre-headless\", or set JAVA_HOME",
+  no_server = "no ZooKeeper server found: install Debian's package \"libzookeeper-java\", or set ZOOKEEPER_HOME or "
+    .. "CLASSPATH",
+}
+
+---Prepares folders and ports for `count` members.
+---@param count integer
+---@return table|nil places one {folder=, client=, quorum=, election=} each, and the fields `java` and `jars`
+---@return string? message what is missing and what to install
+function M.prepare(count)
+  local output = M.bash(PREPARE, count)
+  local lines = {}
+  for line in output:gmatch("[^\n]+") do lines[#lines + 1] = line end
+  if MISSING[lines[1]] then return nil, MISSING[lines[1]] end
+  if #lines < count + 2 then return nil, "no temporary folder for a test server could be made (is bash installed?)" end
+  local places = { java = lines[1], jars = lines[2] }
+  for i = 1, count do
+    local client, quorum, election, folder = lines[i + 2]:match("^(%d+) (%d+) (%d+) (.+)$")
+    places[i] = { folder = folder, client = client, quorum = quorum, election = election }
+  end
+  return places
+end
+
+local Supervisor = {}
+Supervisor.__index = Supervisor
+
+---Starts the supervisor of one server; the server itself starts at `send("start")`.
+---@param place table from `prepare`
+---@param limit number seconds the server may take to serve
+---@param config string its zoo.cfg
+---@param command string[] program and arguments
+---@return table supervisor
+function M.spawn(place, limit, config, command)
+  local words = { BASH .. quote(SUPERVISE), "zkrecipes-testing", quote(place.folder), place.client, limit,
+    quote(config) }
+  for _, word in ipairs(command) do words[#words + 1] = quote(word) end
+  local pipe = assert(io.popen(table.concat(words, " "), "w"))
+  -- Opening a fifo waits for its other end, so from here on the supervisor has set its traps.
+  local status = assert(io.open(place.folder .. "/status", "r"))
+  return setmetatable({ pipe = pipe, status = status }, Supervisor)
+end
+
+---Sends one command without waiting: start, kill, pause, resume, quit.
+function Supervisor:send(word)
+  self.pipe:write(word, "\n")
+  self.pipe:flush()
+end
+
+---Waits for the answer to the command sent before.
+---@return string answer "ok PID", "ok", "dead", "exited", "silent"; "gone" when the supervisor was killed
+function Supervisor:wait()
+  return self.status:read("*l") or "gone"
+end
+
+---Ends server and supervisor and removes the folder.
+function Supervisor:quit()
+  self:send("quit")
+  self.status:read("*a") -- ends when the supervisor has
+  self.status:close()
+  self.pipe:close()
+end
+
+return M
