@@ -1,0 +1,62 @@
+-- Checks of what users pass to the functions that are written in Lua; like those in C they complain at
+-- the user's line.
+
+local core = require "zkrecipes.core"
+
+local M = {}
+
+local SECONDS_MAX = 1e9
+
+local function bad(argument, name, text)
+  core.misuse(("bad argument #%d to '%s' (%s)"):format(argument, name, text))
+end
+
+local function callable(value)
+  if type(value) == "function" then return true end
+  local meta = debug.getmetatable(value)
+  return type(meta) == "table" and type(meta.__call) == "function"
+end
+
+function M.fn(value, argument, name)
+  if not callable(value) then bad(argument, name, "function expected, got " .. type(value)) end
+end
+
+-- Raises unless it is a duration, or nil where that is allowed.
+function M.seconds(value, argument, name, may_be_nil)
+  if value == nil and may_be_nil then return end
+  if type(value) ~= "number" then bad(argument, name, "seconds expected, got " .. type(value)) end
+  if value ~= value then bad(argument, name, "seconds expected, got nan") end
+  if value < 0 then bad(argument, name, "seconds must not be negative, got " .. value) end
+  if value > SECONDS_MAX then
+    bad(argument, name, ("seconds must be at most %.0f, got %.14g"):format(SECONDS_MAX, value))
+  end
+end
+
+-- Raises unless it is a list of functions.
+function M.fns(value, argument, name)
+  if type(value) ~= "table" then bad(argument, name, "list of functions expected, got " .. type(value)) end
+  for i = 1, #value do
+    if not callable(value[i]) then
+      bad(argument, name, ("function expected at %d, got %s"):format(i, type(value[i])))
+    end
+  end
+end
+
+-- Raises unless it is a table of options of these types, or nil.
+function M.options(value, known, argument, name)
+  if value == nil then return {} end
+  if type(value) ~= "table" then bad(argument, name, "table of options expected, got " .. type(value)) end
+  for key, given in pairs(value) do
+    local wanted = known[key]
+    if not wanted then bad(argument, name, "unknown option '" .. tostring(key) .. "'") end
+    if type(given) ~= wanted then
+      bad(argument, name, ("option '%s': %s expected, got %s"):format(key, wanted, type(given)))
+    end
+  end
+  return value
+end
+
+M.bad = bad
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,98 @@
+-- What differs between the Luas about coroutines:
+--
+--   running()                  the coroutine the scheduler knows, nil on the main thread
+--   pcall(fn, ...)             pcall in which one may wait; Lua 5.1 has no such thing, so there fn runs in a
+--                              coroutine of its own, whose yields are handed on
+--   protected(fn, ...)         the same, and an error that is a string comes with its traceback
+--   scope(guard, fn, ...)      fn(...); Lua 5.4 closes the guard however fn ends, also when its coroutine is closed
+--   pack, unpack               lists that may hold nil
+
+local M = {}
+
+local TRACEBACK = "\nstack traceback:\n"
+
+function M.pack(...) return { n = select("#", ...), ... } end
+
+local unpack_n = table.unpack or unpack -- luacheck: ignore 113 143
+function M.unpack(list) return unpack_n(list, 1, list.n) end
+
+-- Lua 5.1: coroutines made here > those they run in.
+local outer = setmetatable({}, { __mode = "k" })
+
+-- True when pcall lets a yield pass.
+local yieldable = pcall(coroutine.wrap(function() assert(pcall(coroutine.yield)) end))
+
+function M.running()
+  local co, is_main = coroutine.running()
+  if is_main then return nil end
+  while outer[co] do co = outer[co] end
+  return co
+end
+
+local function explain(message)
+  if type(message) ~= "string" or message:find(TRACEBACK, 1, true) then return message end
+  return debug.traceback(message, 2)
+end
+
+local function same(message) return message end
+
+-- ---- Lua 5.1 ---------------------------------------------------------------------------------
+
+local function step(inner, describe, ok, ...)
+  if not ok then return false, describe(inner, (...)) end
+  if coroutine.status(inner) == "dead" then return true, ... end
+  return step(inner, describe, coroutine.resume(inner, coroutine.yield(...)))
+end
+
+local function explain_inner(inner, message)
+  if type(message) ~= "string" or message:find(TRACEBACK, 1, true) then return message end
+  return debug.traceback(inner, message)
+end
+
+local function same_inner(_, message) return message end
+
+local function forwarding(handler, describe)
+  return function(fn, ...)
+    local current = coroutine.running()
+    if not current then
+      local arguments = M.pack(...)
+      return xpcall(function() return fn(M.unpack(arguments)) end, handler)
+    end
+    local inner = coroutine.create(function(...) return fn(...) end)
+    outer[inner] = current
+    return step(inner, describe, coroutine.resume(inner, ...))
+  end
+end
+
+-- ---- The choice ------------------------------------------------------------------------------
+
+if yieldable then
+  M.pcall = pcall
+  function M.protected(fn, ...) return xpcall(fn, explain, ...) end
+else
+  M.pcall = forwarding(same, same_inner)
+  M.protected = forwarding(explain, explain_inner)
+end
+
+local SCOPE = [[
+  return function(guard, fn, ...)
+    local scope <close> = guard
+    return fn(...)
+  end
+]]
+
+local loads, chunk = pcall(load, SCOPE)
+M.closes = loads and chunk ~= nil
+
+-- Without <close> only the main thread is guarded: there a signal may interrupt a wait.
+local function plain_scope(guard, fn, ...)
+  if M.running() then return fn(...) end
+  local results = M.pack(pcall(fn, ...))
+  debug.getmetatable(guard).__close(guard)
+  if not results[1] then error(results[2], 0) end
+  return unpack_n(results, 2, results.n)
+end
+
+M.scope = M.closes and chunk() or plain_scope
+
+return M

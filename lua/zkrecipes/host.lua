@@ -1,0 +1,96 @@
+-- A host: one adapter (how coroutines are run and parked) with one engine (sessions and what they do).
+--
+-- An adapter is a table with these functions, called on the host's thread only:
+--
+--   attach(client)        begin to watch client.fd(); when it is readable or client.timeout() is over, call
+--                         client.dispatch(). Again after a fork
+--   detach(client)        stop it
+--   token()               how the adapter knows the running coroutine; or nil and why it cannot wait here
+--   park(token, seconds)  suspend the caller until unpark, or until the time is over (nil: no limit); it may
+--                         return too early
+--   unpark(token)         let it go on, later; may be called twice, and for one that is not parked
+--   spawn(fn)             run fn in a coroutine, later
+--   now()                 seconds on a clock that only goes forward
+--   step(), timeout()     only where the adapter has a loop of its own: one turn that does not wait; seconds
+--                         until the next turn is due, nil for no limit
+--
+-- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), report(text).
+
+local core = require "zkrecipes.core"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local STEPS = 1000 -- of the core in one dispatch, when the adapter does not say
+
+-- An error that nobody waits for.
+local function report(host, problem)
+  local text = tostring(problem)
+  if host.on_error then
+    local ok, other = pcall(host.on_error, text)
+    if ok then return end
+    text = text .. "\nand on_error failed: " .. tostring(other)
+  end
+  io.stderr:write("zkrecipes: error in a coroutine: ", text, "\n")
+end
+
+local function client_of(host)
+  local client = {}
+  function client.fd() return host.engine:fd() end
+  function client.dispatch(limit) wait.dispatch(host, limit or STEPS) end
+  function client.wait(seconds) host.engine:wait(seconds) end
+  function client.timeout() return host.engine:timeout() end
+  function client.now() return host.engine:now() end
+  function client.pending() return host.pending end
+  function client.report(text) report(host, text) end
+  return client
+end
+
+function M.new(adapter)
+  local host = {
+    adapter = adapter,
+    waiters = {},                                -- slot > record, or false
+    pool = {},                                   -- records to be used again
+    pending = 0,                                 -- how many wait for the core
+    tasks = {},                                  -- the set of those that have not ended
+    live = 0,                                    -- how many of them are not daemons
+    logs = setmetatable({}, { __mode = "k" }),   -- session > its log function
+    opened = setmetatable({}, { __mode = "v" }), -- number > session
+    opened_count = 0,
+    report = report,
+  }
+  host.client = client_of(host)
+  return host
+end
+
+-- Makes the engine when it is first needed, and a new one in a child of the process that made it.
+function M.ready(host)
+  if host.engine and not host.engine:forked() then return end
+  if host.engine then return wait.renew(host) end
+  host.engine = core.engine(host)
+  host.adapter.attach(host.client)
+end
+
+-- ---- For foreign loops -------------------------------------------------------------------------
+
+-- What a loop needs that knows no adapter: watch fd() for reading, sleep at most timeout() seconds, call
+-- dispatch(). pollfd and events are the names that cqueues knows.
+function M.loop(host)
+  local loop, adapter = {}, host.adapter
+  function loop.fd() return host.engine:fd() end
+  function loop.events() return "r" end
+  function loop.dispatch()
+    if adapter.step then adapter.step() else wait.dispatch(host, STEPS) end
+    return true
+  end
+  function loop.timeout()
+    local own, due = adapter.timeout and adapter.timeout(), host.engine:timeout()
+    if own and due then return math.min(own, due) end
+    return own or due
+  end
+  loop.pollfd = loop.fd
+  return loop
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

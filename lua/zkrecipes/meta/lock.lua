@@ -1,0 +1,100 @@
+---@meta zkrecipes.lock
+
+-- The fair lock and its holds. See docs/recipes/lock.md.
+
+-- ---- Lock --------------------------------------------------------------------------------------
+
+---A fair lock: first come, first served, across all processes and coroutines. The algorithm is "Locks" of ZooKeeper's
+---page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_recipes_Locks), each waiter watching only
+---the one ahead of it. Not reentrant: every acquire is an attempt of its own.
+---@class zkrecipes.Lock
+---@field path string
+local Lock = {}
+
+---```lua
+---local hold, message, code = lock:acquire(30)
+---if not hold then return nil, message end
+---```
+---@async
+---@param timeout? number 0: only try; reads, and writes nothing while somebody holds it
+---@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code
+function Lock:acquire(timeout) end
+
+---Acquires, runs fn(hold), and releases in any case. An error of fn is raised, with its traceback, after that.
+---```lua
+---local total = lock:with(30, function(hold) return count(hold) end)
+---```
+---@async
+---@param timeout number?
+---@param fn fun(hold: zkrecipes.Hold): ...
+---@return any ... what fn returned; or nil, message, code when it was not acquired
+---@overload fun(self: zkrecipes.Lock, fn: fun(hold: zkrecipes.Hold): ...): ...
+function Lock:with(timeout, fn) end
+
+---Ends all attempts of this object that wait, with "canceled".
+---@return integer count
+function Lock:cancel() end
+
+---@class zkrecipes.Contender
+---@field data? string
+---@field token string
+---@field holding boolean
+---@field since integer milliseconds since 1970, the server's clock
+
+---Who holds it and who waits, in order.
+---@async
+---@return zkrecipes.Contender[]? contenders, string? message, zkrecipes.Code? code
+function Lock:contenders() end
+
+---Ends with the session, with release, at the end of a `local hold <close>`, and when it is collected.
+---@class zkrecipes.Hold
+---@field token string fencing token: larger for every later holder
+---@field path string of its node
+---@field since number zk.now() when it was granted
+local Hold = {}
+
+---Lets go; returns at once, the server is told behind it, until that is certain. May be called again.
+---@return true
+function Hold:release() end
+
+---Surely still ours? No round trip; says no before the server can have given it to somebody else.
+---@return boolean
+function Hold:valid() end
+
+---Waits until it is over.
+---@async
+---@param timeout? number
+---@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code
+function Hold:lost(timeout) end
+
+---Runs fn(hold, why) in a coroutine when it is lost or its session closed; not when it is released. Does not keep the
+---hold from being collected.
+---@param fn fun(hold: zkrecipes.Hold, why: "lost"|"closed")
+---@return true? ok, string? message, zkrecipes.Code? code
+function Hold:on_lost(fn) end
+
+---The writes of a hold carry a check of its own node: after it was lost they fail with "lost" and change nothing.
+---@async
+---@param path string
+---@param data? string
+---@param options? { ephemeral?: boolean, sequential?: boolean, acl?: zkrecipes.Acl }
+---@return string? path, string? message, zkrecipes.Code? code
+function Hold:create(path, data, options) end
+
+---@async
+---@param path string
+---@param data? string
+---@param version? integer
+---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code
+function Hold:set(path, data, version) end
+
+---@async
+---@param path string
+---@param version? integer
+---@return true? ok, string? message, zkrecipes.Code? code
+function Hold:delete(path, version) end
+
+---@async
+---@param parts zkrecipes.Part[]
+---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code
+function Hold:multi(parts) end

@@ -1,0 +1,188 @@
+---@meta zkrecipes.session
+
+-- Sessions, plain requests, watches. See docs/session.md.
+
+---@class zkrecipes.Stat
+---@field czxid string creation; zxids are 16 hexadecimal digits
+---@field mzxid string last change of the data
+---@field pzxid string last change of the list of children
+---@field ctime integer milliseconds since 1970, the server's clock
+---@field mtime integer
+---@field version integer of the data
+---@field cversion integer of the list of children
+---@field aversion integer of the ACL
+---@field ephemeral_owner? string id of the session it belongs to
+---@field data_length integer
+---@field num_children integer
+
+---@class zkrecipes.Session
+---@field state zkrecipes.State
+---@field id? string of the ZooKeeper session
+---@field timeout number seconds, as agreed with the server
+---@field server? string "address:port" while connected
+local Session = {}
+
+---Waits until the session is connected: its first request was answered.
+---@async
+---@param timeout? number
+---@return true? ok, string? message, zkrecipes.Code? code
+function Session:connected(timeout) end
+
+---Closes it: every wait ends with "closed", ephemeral nodes vanish, holds are over. May be called again.
+---@async
+---@param timeout? number how long to try to tell the server; default 2
+---@return true? ok, string? message, zkrecipes.Code? code
+function Session:close(timeout) end
+
+---Its states since the beginning (at most the last 16), then every new one; ends when the session is closed.
+---Waits, so on Lua 5.1 use next_state in a loop.
+---```lua
+---for state in session:states() do print(state) end
+---```
+---@async
+---@return fun(): zkrecipes.State?
+function Session:states() end
+
+---One step of states().
+---@async
+---@param seen integer how many were seen: 0, then what the last call returned
+---@return zkrecipes.State? state, integer|string seen_or_message, zkrecipes.Code? code
+function Session:next_state(seen) end
+
+---@class zkrecipes.CreateOptions
+---@field ephemeral? boolean vanishes with the session
+---@field sequential? boolean ten digits are appended to the name
+---@field container? boolean is deleted by the server some time after its last child
+---@field ttl? number seconds without a change or children after which the server deletes it
+---@field acl? zkrecipes.Acl default: the session's
+---@field parents? boolean make missing parents
+
+---Creates a znode. A lost answer is "connection_loss": it may be there.
+---```lua
+---local path = assert(session:create("/jobs/job-", "data", { sequential = true, parents = true }))
+---```
+---@async
+---@param path string
+---@param data? string
+---@param options? zkrecipes.CreateOptions
+---@return string? path, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code
+function Session:create(path, data, options) end
+
+---@async
+---@param path string
+---@return string? data, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code
+function Session:get(path) end
+
+---@async
+---@param path string
+---@param data? string
+---@param version? integer default: any
+---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code
+function Session:set(path, data, version) end
+
+---@async
+---@param path string
+---@return zkrecipes.Stat|false|nil stat false: there is none
+---@return string? message, zkrecipes.Code? code
+function Session:exists(path) end
+
+---@async
+---@param path string
+---@param version? integer default: any
+---@return true? ok, string? message, zkrecipes.Code? code
+function Session:delete(path, version) end
+
+---Deletes a znode and all below it, leaves first and many in one request; goes on when others create or delete there.
+---@async
+---@param path string not "/"
+---@return true? ok, string? message, zkrecipes.Code? code
+function Session:delete_tree(path) end
+
+---@async
+---@param path string
+---@return string[]? names in no order, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code
+function Session:children(path) end
+
+---@async
+---@param path string
+---@return zkrecipes.AclEntry[]? acl, string? message, zkrecipes.Code? code
+function Session:get_acl(path) end
+
+---@async
+---@param path string
+---@param acl zkrecipes.Acl
+---@param version? integer of the ACL (stat.aversion); default: any
+---@return true? ok, string? message, zkrecipes.Code? code
+function Session:set_acl(path, acl, version) end
+
+---What is read afterwards is at least as new as the leader was at this call.
+---@async
+---@param path string
+---@return true? ok, string? message, zkrecipes.Code? code
+function Session:sync(path) end
+
+---@async
+---@param scheme string
+---@param credential string
+---@return true? ok, string? message, zkrecipes.Code? code
+function Session:add_auth(scheme, credential) end
+
+---Changes the members of the ensemble (servers from 3.5 on).
+---@async
+---@param options { joining?: string, leaving?: string, members?: string }
+---@return string? configuration, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code
+function Session:reconfig(options) end
+
+---@alias zkrecipes.Part table { "create", path, data, options } | { "set", path, data, version } |
+---{ "delete", path, version } | { "check", path, version }; options: ephemeral, sequential, acl
+
+---All of it or nothing.
+---```lua
+---assert(session:multi{ { "check", "/head", 7 }, { "set", "/head", "b" }, { "create", "/log/e-", "x", { sequential = true } } })
+---```
+---@async
+---@param parts zkrecipes.Part[]
+---@return (string|zkrecipes.Stat|true)[]? results path of a create, stat of a set, true
+---@return string? message, zkrecipes.Code? code
+function Session:multi(parts) end
+
+---Tells of changes at one path, over reconnects and new sessions.
+---@param path string
+---@return zkrecipes.Watch? watch, string? message, zkrecipes.Code? code
+function Session:watch(path) end
+
+---A lock at this path. Asks no server.
+---@param path string a directory of its own, made when missing
+---@param options? { data?: string } data: shown to others by contenders()
+---@return zkrecipes.Lock? lock, string? message, zkrecipes.Code? code
+function Session:lock(path, options) end
+
+---@class zkrecipes.Loop for event loops that have no adapter; also what cqueues polls
+---@field fd fun(): integer watch it for reading ...
+---@field timeout fun(): number? ... for at most so many seconds ...
+---@field dispatch fun(): true ... then call this
+---@field pollfd fun(): integer
+---@field events fun(): string "r"
+
+---@return zkrecipes.Loop
+function Session:loop() end
+---@return integer
+function Session:fd() end
+---@return integer
+function Session:pollfd() end
+---@return string
+function Session:events() end
+---@return true
+function Session:dispatch() end
+
+---@class zkrecipes.Watch
+local Watch = {}
+
+---The next change. Several changes of one kind between two calls are told once.
+---@async
+---@param timeout? number
+---@return "created"|"changed"|"deleted"|"children"|nil what, string? message, zkrecipes.Code? code
+function Watch:wait(timeout) end
+
+---@return true
+function Watch:close() end

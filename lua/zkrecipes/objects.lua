@@ -1,0 +1,75 @@
+-- The classes of the core, made ready for users: what starts something there waits here, and a few methods
+-- are added that read best in Lua. A class gets them by what it can do: `with` where there is `acquire`,
+-- `on_lost` where there is `lost`.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+-- start gives slot, host; or nil, message, code. Arguments: as many as a method of the core can have.
+local function waiting(start)
+  return function(self, a, b, c, d, e, f)
+    wait.check()
+    local slot, host, code = start(self, a, b, c, d, e, f)
+    if not slot then return nil, host, code end
+    return wait.await(host, slot)
+  end
+end
+
+-- ---- with --------------------------------------------------------------------------------------
+
+local function finish(hold, ok, ...)
+  hold:release()
+  if not ok then error((...), 0) end
+  return ...
+end
+
+-- object:with([timeout,] fn): acquires, runs fn(hold), releases in any case.
+local function with(self, timeout, fn)
+  local argument = 2
+  if fn == nil then
+    timeout, fn, argument = nil, timeout, 1
+  end
+  check.fn(fn, argument, "with")
+  local hold, message, code = self:acquire(timeout)
+  if not hold then return nil, message, code end
+  return finish(hold, coroutines.scope(hold, coroutines.protected, fn, hold))
+end
+
+-- ---- on_lost -----------------------------------------------------------------------------------
+
+-- Waits without referring to the hold, so that it can still be collected.
+local function tell_when_lost(host, slot, hold_of, fn)
+  local why = wait.await(host, slot)
+  local hold = hold_of[1]
+  if hold and why and why ~= "released" then fn(hold, why) end
+end
+
+local function adds_on_lost(start)
+  return function(self, fn)
+    wait.check()
+    check.fn(fn, 1, "on_lost")
+    local slot, host, code = start(self)
+    if not slot then return nil, host, code end
+    local hold_of = setmetatable({ self }, { __mode = "v" })
+    tasks.spawn(host, { daemon = true }, tell_when_lost, host, slot, hold_of, fn)
+    return true
+  end
+end
+
+-- ---- All classes -------------------------------------------------------------------------------
+
+local function extend(class)
+  for name, start in pairs(class.start) do class.methods[name] = waiting(start) end
+  if class.start.acquire then class.methods.with = with end
+  if class.start.lost then class.methods.on_lost = adds_on_lost(class.start.lost) end
+end
+
+for _, class in pairs(core.classes) do extend(class) end
+
+core.own(debug.getinfo(1, "S").source)
+return M

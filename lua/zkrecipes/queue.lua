@@ -1,0 +1,33 @@
+-- A queue that makes no garbage: what is put in goes to one array while the other is emptied, then they
+-- change places.
+
+local M = {}
+M.__index = M
+
+function M.new()
+  return setmetatable({ filling = {}, filled = 0, emptying = {}, at = 1, last = 0 }, M)
+end
+
+function M:push(value)
+  self.filled = self.filled + 1
+  self.filling[self.filled] = value
+end
+
+function M:empty()
+  return self.at > self.last and self.filled == 0
+end
+
+-- The oldest value, or nil.
+function M:pop()
+  if self.at > self.last then
+    if self.filled == 0 then return nil end
+    self.filling, self.emptying = self.emptying, self.filling
+    self.at, self.last, self.filled = 1, self.filled, 0
+  end
+  local value = self.emptying[self.at]
+  self.emptying[self.at] = false
+  self.at = self.at + 1
+  return value
+end
+
+return M

@@ -1,0 +1,101 @@
+-- zk.run(fn [, options]): runs fn in a coroutine until it and everything it spawned have ended, and closes
+-- the sessions that were opened meanwhile. At the end, however it comes: what fn returned is returned, what
+-- it raised is raised.
+--
+-- What can go wrong: a coroutine fails. The others go on and the error is reported; with fail_fast all are
+-- canceled and run raises it. The loop itself is interrupted (Ctrl-C): all are canceled and get a moment
+-- for their clean-up, sessions are closed, and the interruption is raised.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local OPTIONS = { fail_fast = "boolean", on_error = "function" }
+local LINGER = 2 -- seconds for sessions to close, and for canceled coroutines to clean up
+
+local function cancel_all(host)
+  local all = {}
+  for task in pairs(host.tasks) do all[#all + 1] = task end
+  for i = 1, #all do all[i]:cancel() end
+end
+
+-- Waits until no task is left, or for so long.
+local function drain(host, timeout)
+  if host.live == 0 then return end
+  host.idle = wait.record()
+  local ok, problem = pcall(wait.pause, host, host.idle, timeout)
+  host.idle = nil
+  if not ok then error(problem, 0) end
+end
+
+local function close_sessions(host, before)
+  local left, record = 0, wait.record()
+  local function on_end()
+    left = left - 1
+    if left == 0 then wait.wake(host, record) end
+  end
+  for number, session in pairs(host.opened) do
+    if number > before then
+      left = left + 1
+      tasks.spawn(host, { daemon = true, on_end = on_end }, session.close, session, LINGER)
+    end
+  end
+  if left > 0 then wait.pause(host, record, LINGER) end
+end
+
+-- The end of run: `state` is what was before it.
+local function clean_up(host, state)
+  host.on_error, host.on_failure, host.running = state.on_error, nil, false
+  close_sessions(host, state.opened)
+end
+
+local function begin(host, options)
+  local state = { on_error = host.on_error, opened = host.opened_count }
+  host.running = true
+  host.on_error = options.on_error or host.on_error
+  return state
+end
+
+-- With fail_fast: the first failure ends everything.
+local function fail_with(host, state, problem)
+  if state.failed then return end
+  state.failed, state.failure = true, problem
+  cancel_all(host)
+end
+
+local function spawn_main(host, options, state, fn)
+  local how = { quiet = true }
+  if options.fail_fast then
+    host.on_failure = function(problem) fail_with(host, state, problem) end
+    function how.on_end(task) if not task.ok then fail_with(host, state, task.results[1]) end end
+  end
+  return tasks.spawn(host, how, fn)
+end
+
+function M.run(host, fn, options)
+  check.fn(fn, 1, "run")
+  options = check.options(options, OPTIONS, 2, "run")
+  if host.running or wait.task_of[coroutines.running()] then
+    core.misuse("zk.run is running already; use zk.spawn inside of it")
+  end
+  local state = begin(host, options)
+  local main = spawn_main(host, options, state, fn)
+  local ok, problem = pcall(drain, host)
+  if not ok then
+    cancel_all(host)
+    pcall(drain, host, LINGER)
+  end
+  local closed, close_problem = pcall(clean_up, host, state)
+  if not ok then error(problem, 0) end
+  if state.failed then error(state.failure, 0) end
+  if not main.ok then error(main.results[1], 0) end
+  if not closed then error(close_problem, 0) end
+  return coroutines.unpack(main.results)
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,165 @@
+-- What a session can do beyond the core: opening with `log`, the iterator over its states, delete_tree, and
+-- what foreign event loops need.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local hosts = require "zkrecipes.host"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local class = core.classes.session
+local Session = class.methods
+
+-- ---- Opening -----------------------------------------------------------------------------------
+
+local function joined(list)
+  for i = 1, #list do
+    if type(list[i]) ~= "string" then
+      check.bad(1, "session", ("option 'hosts', entry %d: string expected, got %s"):format(i, type(list[i])))
+    end
+  end
+  return table.concat(list, ",")
+end
+
+local function check_options(options)
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    check.bad(1, "session", "table of options expected, got " .. type(options))
+  end
+  if options.read_only then
+    check.bad(1, "session", "option 'read_only': it is not offered, because a read-only session of the " ..
+      "ZooKeeper client may report success for what was not done")
+  end
+  if options.log ~= nil then
+    if type(options.log) ~= "function" then
+      check.bad(1, "session", "option 'log': function expected, got " .. type(options.log))
+    end
+  end
+  return options
+end
+
+-- zk.session(options): at once; the session is opened behind it.
+function M.open(host, options)
+  local given = {}
+  for key, value in pairs(check_options(options)) do given[key] = value end
+  local log = given.log
+  given.log, given.read_only, given.logging = nil, nil, log ~= nil
+  if type(given.hosts) == "table" then given.hosts = joined(given.hosts) end
+  hosts.ready(host)
+  local session, message, code = host.engine:session(given)
+  if not session then return nil, message, code end
+  host.opened_count = host.opened_count + 1
+  host.opened[host.opened_count] = session
+  host.logs[session] = log
+  return session
+end
+
+-- The end of a `local session <close>`: nobody can wait there, so closing goes on behind it.
+function class.meta.__close(session)
+  local slot, host = class.start.close(session, nil)
+  if slot then host.engine:drop(slot) end
+end
+
+-- ---- States ------------------------------------------------------------------------------------
+
+-- for state in session:states() do ... end: the states since the beginning (at most the last 16), then
+-- every new one; ends when the session is closed.
+function Session:states()
+  local seen = 0
+  return function()
+    local state, count = self:next_state(seen)
+    if not state then return nil end
+    seen = count
+    return state
+  end
+end
+
+-- ---- Foreign loops -----------------------------------------------------------------------------
+
+function Session:loop() return hosts.loop(core.host(self)) end
+function Session:fd() return core.host(self).engine:fd() end
+function Session:pollfd() return self:fd() end
+function Session.events() return "r" end
+function Session:dispatch() return self:loop().dispatch() end
+
+-- ---- delete_tree -------------------------------------------------------------------------------
+
+local BATCH_PARTS, BATCH_BYTES = 200, 200000
+local ROUNDS = 10
+
+local function child_of(path, name) return path .. "/" .. name end
+
+-- All paths of the tree, each before what is below it; or nil, message, code.
+local function list_tree(session, root)
+  local paths = { root }
+  local at = 1
+  while at <= #paths do
+    local names, message, code = session:children(paths[at])
+    if names then
+      for i = 1, #names do paths[#paths + 1] = child_of(paths[at], names[i]) end
+    elseif code ~= "no_node" or at == 1 then
+      return nil, message, code
+    end
+    at = at + 1
+  end
+  return paths
+end
+
+-- One by one; somebody else may have deleted some, or created others below.
+local function delete_each(session, parts)
+  for i = 1, #parts do
+    local ok, message, code = session:delete(parts[i][2])
+    if not ok and code ~= "no_node" then return nil, message, code end
+  end
+  return true
+end
+
+local function delete_batch(session, parts)
+  local ok, message, code = session:multi(parts)
+  if ok then return true end
+  if code == "no_node" or code == "not_empty" or code == "too_large" or code == "connection_loss" then
+    return delete_each(session, parts)
+  end
+  return nil, message, code
+end
+
+-- Leaves first, many in one request.
+local function delete_paths(session, paths)
+  local parts, bytes = {}, 0
+  for i = #paths, 1, -1 do
+    parts[#parts + 1] = { "delete", paths[i] }
+    bytes = bytes + #paths[i] + 50
+    if #parts == BATCH_PARTS or bytes > BATCH_BYTES or i == 1 then
+      local ok, message, code = delete_batch(session, parts)
+      if not ok then return nil, message, code end
+      parts, bytes = {}, 0
+    end
+  end
+  return true
+end
+
+-- Again when somebody creates below while we delete, or the connection is lost: deleting twice is harmless.
+local function worth_another_round(code) return code == "not_empty" or code == "connection_loss" end
+
+-- session:delete_tree(path): the znode and all below it.
+function Session:delete_tree(path)
+  if path == "/" then check.bad(1, "delete_tree", "the root cannot be deleted") end
+  for round = 1, ROUNDS do
+    local done, message, code
+    local paths, list_message, list_code = list_tree(self, path)
+    if paths then
+      done, message, code = delete_paths(self, paths)
+    elseif list_code == "no_node" and round > 1 then
+      done = true
+    else
+      return nil, list_message, list_code
+    end
+    if done then return true end
+    if round == ROUNDS or not worth_another_round(code) then return nil, message, code end
+    wait.yield(core.host(self))
+  end
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,146 @@
+-- Tasks: functions that run in coroutines of the host, can be waited for and canceled.
+--
+--   spawn(host, how, fn, ...)   how: quiet (errors are somebody else's business), daemon (nobody waits
+--                               for its end), on_end(task)
+--   task:wait([timeout])        the results of fn; or nil, message, code
+--   task:cancel()               its present wait and all later ones raise zk.canceled, so that clean-up
+--                               behind pcall and <close> runs
+--   all(host, fns)  any(host, fns)
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local pack, unpack = coroutines.pack, coroutines.unpack
+
+local Task = {}
+Task.__index = Task
+
+-- ---- The end of a task -------------------------------------------------------------------------
+
+local function tell_joiners(task)
+  local any = false
+  for record in pairs(task.joiners) do
+    any = true
+    wait.wake(task.host, record)
+  end
+  task.joiners = nil
+  return any
+end
+
+local function finish(task, ok, ...)
+  if task.done then return end
+  local host = task.host
+  task.done, task.ok, task.results = true, ok, pack(...)
+  host.tasks[task] = nil
+  if not task.how.daemon then host.live = host.live - 1 end
+  local joined = tell_joiners(task)
+  if task.how.on_end then task.how.on_end(task) end
+  if not ok and task.results[1] ~= wait.canceled and not joined and not task.how.quiet then
+    if host.on_failure then host.on_failure(task.results[1]) else host.report(host, task.results[1]) end
+  end
+  if host.live == 0 and host.idle then wait.wake(host, host.idle) end
+end
+
+-- The scope of its coroutine ends; when the task has not, somebody has closed the coroutine.
+function Task.__close(task)
+  finish(task, false, wait.canceled)
+end
+
+local function run(task)
+  wait.task_of[coroutines.running()] = task
+  if task.canceled then return finish(task, false, wait.canceled) end
+  local arguments = task.arguments
+  task.arguments = nil
+  finish(task, coroutines.protected(task.fn, unpack(arguments)))
+end
+
+function M.spawn(host, how, fn, ...)
+  local task = setmetatable({ host = host, how = how, fn = fn, arguments = pack(...), joiners = {},
+    done = false, canceled = false }, Task)
+  host.tasks[task] = true
+  if not how.daemon then host.live = host.live + 1 end
+  host.adapter.spawn(function() coroutines.scope(task, run, task) end)
+  return task
+end
+
+-- ---- Methods -----------------------------------------------------------------------------------
+
+local function outcome(task)
+  local results = task.results
+  if task.ok then return unpack(results) end
+  if results[1] == wait.canceled then return nil, "task:wait: the task was canceled", "canceled" end
+  return nil, "task:wait: the task failed: " .. tostring(results[1]), "error"
+end
+
+function Task:wait(timeout)
+  check.seconds(timeout, 1, "wait", true)
+  wait.check()
+  if wait.task_of[coroutines.running()] == self then core.misuse("a task cannot wait for itself") end
+  if not self.done and timeout ~= 0 then
+    local record
+    record = wait.record(function() if self.joiners then self.joiners[record] = nil end end)
+    self.joiners[record] = true
+    if not wait.pause(self.host, record, timeout) then record:give_up() end
+  end
+  if self.done then return outcome(self) end
+  return nil, "task:wait: the time limit passed", "timeout"
+end
+
+function Task:cancel()
+  if self.done or self.canceled then return end
+  self.canceled = true
+  if self.waiting then self.host.adapter.unpark(self.waiting.token) end
+end
+
+function Task:__tostring()
+  return "zkrecipes.task: " .. (self.done and "ended" or self.canceled and "canceled" or "running")
+end
+
+-- ---- Several -----------------------------------------------------------------------------------
+
+local function cancel_all(tasks)
+  for i = 1, #tasks do tasks[i]:cancel() end
+end
+
+-- Runs all, and returns their tasks when every one has ended, and the first one of which decides(task) was
+-- true: it made the others be canceled.
+local function run_group(host, fns, decides)
+  local tasks, left, decided, record = {}, #fns, nil, nil
+  local function on_end(task)
+    left = left - 1
+    if not decided and decides(task) then
+      decided = task
+      cancel_all(tasks)
+    end
+    if left == 0 then wait.wake(host, record) end
+  end
+  wait.check()
+  record = wait.record(function() cancel_all(tasks) end)
+  for i = 1, #fns do tasks[i] = M.spawn(host, { quiet = true, on_end = on_end }, fns[i]) end
+  if #fns > 0 then wait.pause(host, record) end
+  return tasks, decided
+end
+
+function M.all(host, fns)
+  check.fns(fns, 1, "all")
+  local tasks, failed = run_group(host, fns, function(task) return not task.ok end)
+  if failed then error(failed.results[1], 0) end
+  local results = { n = #tasks }
+  for i = 1, #tasks do results[i] = tasks[i].results[1] end
+  return unpack(results)
+end
+
+function M.any(host, fns)
+  check.fns(fns, 1, "any")
+  if #fns == 0 then check.bad(1, "any", "at least one function expected") end
+  local _, first = run_group(host, fns, function() return true end)
+  if not first.ok then error(first.results[1], 0) end
+  return unpack(first.results)
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,192 @@
+-- Waiting, on any host: a coroutine asks the core, parks, and picks the results up when it is awake again.
+--
+-- A record stands for one wait: `done` says that it is over, `token` is how the adapter knows the coroutine.
+-- Whoever ends a wait sets `done`, then unparks. Every wait is `while not done do park() end`, so a wake-up
+-- that comes too early, twice or for something else does no harm.
+--
+-- What can go wrong: the waiting task is canceled (the wait is given up, and zk.canceled raised); its
+-- coroutine is closed or found dead (the wait is given up: what it may have brought, a lock for instance,
+-- is let go); the process forks (in the child every wait of the parent ends with `forked`).
+
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+
+local M = {}
+
+local running, scope = coroutines.running, coroutines.scope
+
+-- What is raised in a canceled task.
+M.canceled = setmetatable({}, { __tostring = function() return "the task was canceled" end })
+
+-- Coroutine > task, for those that a task runs in.
+M.task_of = setmetatable({}, { __mode = "k" })
+local task_of = M.task_of
+
+-- Raises in a canceled task, before anything is begun.
+function M.check()
+  local task = task_of[running()]
+  if task and task.canceled then error(M.canceled, 0) end
+end
+
+-- ---- One wait ----------------------------------------------------------------------------------
+
+local Record = {}
+Record.__index = Record
+
+-- The end of the scope of a wait; `awake` is not set when it did not end by itself.
+function Record.__close(record)
+  if not record.awake then record:give_up() end
+end
+
+local function forget_slot(record)
+  local host = record.host
+  record.awake = true
+  if host.waiters[record.slot] == record then host.waiters[record.slot] = false end
+  if not record.done then host.pending = host.pending - 1 end
+  record.engine:drop(record.slot)
+end
+
+local function nothing() end
+
+-- A wait that ends by other means than the core: done is set and unpark called by somebody.
+function M.record(give_up)
+  return setmetatable({ done = false, give_up = give_up or nothing }, Record)
+end
+
+-- A wait for a slot; these are used again.
+local function slot_record(host, slot)
+  local pool = host.pool
+  local record = pool[#pool]
+  if record then
+    pool[#pool] = nil
+  else
+    record = setmetatable({ host = host, give_up = forget_slot }, Record)
+  end
+  record.done, record.awake, record.slot, record.engine = false, false, slot, host.engine
+  host.waiters[slot] = record
+  host.pending = host.pending + 1
+  return record
+end
+
+-- A task that still stands in another wait was thrown out of it: Lua 5.1 cannot yield across pcall.
+local function begin(task, record)
+  if task.waiting then task.waiting:give_up() end
+  task.waiting = record
+end
+
+local function canceled(task) return task and task.canceled end
+
+-- Parks until it is done, late, or canceled; true when canceled.
+local function suspend(host, record, deadline)
+  local adapter, co = host.adapter, running()
+  local task, token = task_of[co], record.token
+  record.co, record.task = co, task
+  if task then begin(task, record) end
+  while not record.done and not canceled(task) do
+    local left = deadline and deadline - adapter.now()
+    if left and left <= 0 then break end
+    adapter.park(token, left)
+  end
+  if task then task.waiting = nil end
+  record.awake = true
+  return canceled(task)
+end
+
+-- Waits until the record is done or the time is over (nil: no limit); raises when canceled.
+function M.pause(host, record, timeout)
+  local token, problem = host.adapter.token()
+  if not token then core.misuse(problem) end
+  record.token = token
+  local deadline = timeout and host.adapter.now() + timeout
+  if scope(record, suspend, host, record, deadline) then
+    if not record.done then record:give_up() end
+    error(M.canceled, 0)
+  end
+  return record.done
+end
+
+-- Waits for the core, and returns what it brings.
+function M.await(host, slot)
+  local engine, token, problem = host.engine, host.adapter.token()
+  if not token then
+    engine:drop(slot)
+    core.misuse(problem)
+  end
+  local record = slot_record(host, slot)
+  record.token = token
+  local stopped = scope(record, suspend, host, record)
+  if stopped then forget_slot(record) end
+  host.pool[#host.pool + 1] = record
+  if stopped then error(M.canceled, 0) end
+  return engine:take(slot)
+end
+
+-- Ends a wait.
+function M.wake(host, record)
+  record.done = true
+  if record.token then host.adapter.unpark(record.token) end
+end
+
+-- Lets the others run first.
+function M.yield(host)
+  local token, problem = host.adapter.token()
+  if not token then core.misuse(problem) end
+  host.adapter.unpark(token)
+  host.adapter.park(token)
+  M.check()
+end
+
+-- ---- The host's side ---------------------------------------------------------------------------
+
+-- Its coroutine is dead, or waits for something else by now.
+local function is_orphan(record)
+  local co, task = record.co, record.task
+  return co and (coroutine.status(co) == "dead" or task and task.waiting ~= record)
+end
+
+local function finished(host, slot)
+  local record = host.waiters[slot]
+  if not record then return host.engine:drop(slot) end
+  if is_orphan(record) then return forget_slot(record) end
+  host.waiters[slot] = false
+  host.pending = host.pending - 1
+  M.wake(host, record)
+end
+
+local function tell(host, level, text, session)
+  local log = session and host.logs[session]
+  if not log then return end
+  local ok, problem = pcall(log, level, text)
+  if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end
+end
+
+-- In a child of the process that made the engine: its waits are over, and there is a new engine.
+function M.renew(host)
+  local waiters = host.waiters
+  host.adapter.detach(host.client)
+  host.engine, host.waiters, host.pending = core.engine(host), {}, 0
+  for _, record in pairs(waiters) do
+    if record then M.wake(host, record) end
+  end
+  host.adapter.attach(host.client)
+end
+
+-- Lets the core do at most `limit` steps and wakes those whose waits are over.
+function M.dispatch(host, limit)
+  local engine = host.engine
+  if engine:forked() then return M.renew(host) end
+  engine:dispatch(limit)
+  local slot = engine:next()
+  while slot do
+    finished(host, slot)
+    slot = engine:next()
+  end
+  local level, text, session = engine:note()
+  while level do
+    tell(host, level, text, session)
+    level, text, session = engine:note()
+  end
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M
