@@ -1,0 +1,57 @@
+-- Another Lua process, to be told lines and to be killed or paused (see holder.lua).
+
+local env = require "spec.support.env"
+
+local child = {}
+child.__index = child
+
+local function shell(format, ...)
+  return os.execute(string.format(format, ...))
+end
+
+---Starts spec/support/holder.lua; it shares the lock "/l" of this namespace.
+function child.start(namespace, timeout, hosts)
+  local fifo = os.tmpname()
+  os.remove(fifo)
+  assert(shell("mkfifo %s", fifo))
+  local lua = env.interpreter()
+  local command = string.format("echo $$ > %s.pid; exec %s spec/support/holder.lua '%s' '%s' %g > %s", fifo,
+    lua, hosts or env.server().hosts, namespace, timeout, fifo)
+  local self = setmetatable({ input = assert(io.popen(command, "w")) }, child)
+  self.input:setvbuf("no")
+  self.output = assert(io.open(fifo))
+  local file = assert(io.open(fifo .. ".pid"))
+  self.pid = file:read("*n")
+  file:close()
+  os.remove(fifo)
+  os.remove(fifo .. ".pid")
+  return self
+end
+
+---Sends a line without waiting for the answer.
+function child:tell(line)
+  self.input:write(line, "\n")
+end
+
+---The next answer; blocks this whole process.
+function child:answer()
+  return self.output:read("*l")
+end
+
+function child:ask(line)
+  self:tell(line)
+  return self:answer()
+end
+
+function child:signal(name)
+  assert(shell("kill -%s %d", name, self.pid))
+end
+
+---Ends it and waits for its end.
+function child:stop()
+  pcall(self.tell, self, "end")
+  self.output:close()
+  self.input:close()
+end
+
+return child

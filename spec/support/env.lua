@@ -1,0 +1,112 @@
+-- What every spec on a real server needs: one server for the whole run, a namespace for every
+-- test, and bodies that run as coroutines with a limit on their time.
+
+require "spec_fork" -- first: see there
+local zk = require "zkrecipes"
+local core = require "zkrecipes.core"
+local testing = require "zkrecipes.testing"
+local proxies = require "spec.support.proxy"
+
+local env = { limit = tonumber(os.getenv("SPEC_LIMIT")) or 60 }
+
+local server, proxy
+local count = 0
+
+---The server that all specs share. Who kills or pauses servers starts his own.
+function env.server()
+  server = server or assert(testing.start { tick_time = 500, container_interval = 60000 })
+  return server
+end
+
+---A proxy in front of it, healed and with its counters at zero.
+function env.proxy()
+  proxy = proxy or assert(proxies.start(env.server()))
+  proxy:clear()
+  proxy:heal()
+  proxy:reset()
+  return proxy
+end
+
+---A namespace that nobody else uses.
+function env.namespace()
+  count = count + 1
+  return string.format("/spec-%d-%d", os.time(), count)
+end
+
+---A session on the shared server, or as the options say.
+function env.session(options)
+  local all = { hosts = env.server().hosts, timeout = 5, namespace = env.namespace() }
+  for name, value in pairs(options or {}) do
+    all[name] = value
+  end
+  return zk.session(all)
+end
+
+---A test body that runs in a coroutine of the built-in host, and fails when it takes too long.
+function env.run(body)
+  return function()
+    local ok, problem = false, "the test took longer than " .. env.limit .. " s"
+    local function test()
+      ok, problem = pcall(body)
+    end
+    -- A failure ends all that the test has started, or they would wait for ever.
+    pcall(zk.run, function()
+      zk.any { test, function() zk.sleep(env.limit) end }
+      assert(ok, "failed")
+    end, { fail_fast = true })
+    if not ok then
+      error(problem, 0) -- busted's failures are tables and must stay so
+    end
+  end
+end
+
+---Waits until the condition holds; fails with `what` after ten seconds (or as given).
+function env.eventually(what, condition, limit)
+  local deadline = zk.now() + (limit or 10)
+  while not condition() do
+    if zk.now() > deadline then
+      error("never happened: " .. what, 2)
+    end
+    zk.sleep(0.005)
+  end
+end
+
+---Fails unless the call failed with this code; gives the message.
+function env.fails(code, ...)
+  local ok, message, got = ...
+  if ok then
+    error("did not fail with " .. code, 2)
+  end
+  if got ~= code then
+    error(string.format("failed with %s (%s) instead of %s", tostring(got), tostring(message), code), 2)
+  end
+  return message
+end
+
+---Starts fn in a coroutine of its own; gives a function that waits for its results.
+function env.start(fn, ...)
+  local task = zk.spawn(fn, ...)
+  return function() return task:wait(env.limit) end, task
+end
+
+---Waits until this many contenders stand in the lock's queue.
+function env.queue_of(session, path, number)
+  env.eventually(number .. " contenders in " .. path, function()
+    local names = session:children(path)
+    return names ~= nil and #names == number
+  end)
+end
+
+---The command that runs this interpreter, with what it needs to find the module.
+function env.interpreter()
+  return os.getenv("ZR_LUA") or arg[-1] or "lua5.4"
+end
+
+---What the C side holds, after everything that can be collected was.
+function env.blocks()
+  collectgarbage()
+  collectgarbage()
+  return core.alloc_blocks()
+end
+
+return env
