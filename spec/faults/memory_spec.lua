@@ -1,0 +1,124 @@
+-- Memory that is exhausted, at every single allocation of whole operations: the n-th fails, for
+-- n = 1, 2, ... until the operation no longer reaches it. It may fail with a code; it may not
+-- crash, hang, leak, or leave a node.
+
+local core = require "zkrecipes.core"
+local env = require "spec.support.env"
+local run = env.run
+
+-- Runs the operation again and again, each time with a later allocation that fails.
+local function at_every_allocation(operation)
+  local n = 0
+  repeat
+    n = n + 1
+    core.alloc_fail(n)
+    operation(n)
+    local reached = core.alloc_failed()
+    core.alloc_fail(0)
+  until not reached
+  return n
+end
+
+local allowed = { no_memory = true, timeout = true, connection_loss = true, lost = true }
+
+local function check(result, message, code)
+  if not result then
+    assert.is_truthy(allowed[code], tostring(code) .. ": " .. tostring(message))
+  end
+  return result
+end
+
+describe("exhausted memory", function()
+  it("in an acquire and its release", run(function()
+    local session = env.session()
+    assert(session:create("/l", nil, { parents = true }))
+    local lock = session:lock("/l")
+    local count = at_every_allocation(function()
+      local hold = check(lock:acquire(10))
+      if hold then
+        hold:release()
+      end
+    end)
+    assert.is_true(count > 5)
+    env.queue_of(session, "/l", 0)
+    assert(lock:acquire(5)):release()
+    session:close()
+  end))
+
+  it("in an acquire that makes its directory", run(function()
+    local session = env.session()
+    assert(session:create("/", nil))
+    at_every_allocation(function()
+      local lock = check(session:lock("/a/b"))
+      local hold = lock and check(lock:acquire(10))
+      if hold then
+        hold:release()
+      end
+      core.alloc_fail(0)
+      env.eventually("empty", function() return #(session:children("/a/b") or {}) == 0 end)
+      session:delete_tree("/a")
+    end)
+    session:close()
+  end))
+
+  it("in a wait that ends with the lock, and in one that times out", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local lock, blocker = session:lock("/l"), other:lock("/l")
+    assert(session:connected(10))
+    at_every_allocation(function(n)
+      local hold
+      repeat
+        hold = blocker:acquire(10)
+      until hold
+      local ended = false
+      local wait = env.start(function()
+        local mine, message, code = lock:acquire(n % 2 == 0 and 0.02 or 10)
+        ended = true
+        return mine, message, code
+      end)
+      env.eventually("parked or ended", function() return ended or #(other:children("/l") or {}) == 2 end)
+      hold:release()
+      local mine = check(wait())
+      if mine then
+        mine:release()
+      end
+    end)
+    env.queue_of(other, "/l", 0)
+  end))
+
+  it("in plain requests, a multi, a watch, contenders", run(function()
+    local session = env.session()
+    assert(session:create("/x", "0", { parents = true }))
+    assert(session:create("/q", "", {}))
+    at_every_allocation(function()
+      check(session:get("/x"))
+      check(session:children("/x"))
+      check(session:get_acl("/x"))
+      check(session:multi { { "check", "/x" }, { "set", "/x", "1" } })
+      local lock = check(session:lock("/q"))
+      if lock then
+        check(lock:contenders())
+      end
+      local watch = check(session:watch("/x"))
+      if watch then
+        check(watch:wait(0.005))
+        watch:close()
+      end
+    end)
+    assert(session:get("/x"))
+    session:close()
+  end))
+
+  it("in opening and closing a session", run(function()
+    at_every_allocation(function()
+      local session, _, code = env.session { timeout = 2 }
+      if not session then
+        assert.are.equal("no_memory", code)
+        return
+      end
+      check(session:connected(10))
+      session:close()
+    end)
+  end))
+end)

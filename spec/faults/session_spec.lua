@@ -1,0 +1,291 @@
+-- Sessions that end, servers that are not there, processes that are killed or stopped.
+
+local zk = require "zkrecipes"
+local testing = require "zkrecipes.testing"
+local env = require "spec.support.env"
+local child = require "spec.support.child"
+local run, fails = env.run, env.fails
+
+local function expire(session)
+  assert(testing.expire(env.server(), session.id))
+end
+
+describe("a session that expires", function()
+  it("takes its holds with it and comes back", run(function()
+    local session = env.session()
+    local lock = session:lock("/l")
+    local hold, why = assert(lock:acquire()), nil
+    hold:on_lost(function(_, word) why = word end)
+    local id, generation = session.id, {}
+    local watch = env.start(function()
+      for state in session:states() do
+        generation[#generation + 1] = state
+      end
+    end)
+    expire(session)
+    env.eventually("lost", function() return why end)
+    assert.are.equal("lost", why)
+    assert.is_false(hold:valid())
+    fails("lost", hold:set("/x", ""))
+    assert.is_true(session:connected(10))
+    assert.are_not.equal(id, session.id)
+    local again = assert(lock:acquire(10))
+    assert.is_true(again.token > hold.token)
+    assert.is_true(hold:release())
+    assert.is_true(again:valid())
+    again:release()
+    session:close()
+    watch()
+    local text = table.concat(generation, " ")
+    assert.matches("lost connecting connected closed$", text)
+  end))
+
+  it("ends a waiting acquire with `lost`, and the place in the queue", run(function()
+    local namespace = env.namespace()
+    local holder, waiter = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local hold = assert(holder:lock("/l"):acquire())
+    local wait = env.start(function() return fails("lost", waiter:lock("/l"):acquire()) end)
+    env.queue_of(holder, "/l", 2)
+    expire(waiter)
+    assert.matches("lock:acquire /l: .*lost", wait())
+    env.queue_of(holder, "/l", 1)
+    assert.is_true(hold:valid())
+    hold:release()
+  end))
+
+  it("keeps its watches", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    assert(session:create("/w", "0", { parents = true }))
+    local watch = session:watch("/w")
+    assert(session:sync("/w"))
+    expire(session)
+    assert(other:set("/w", "1"))
+    assert.are.equal("changed", watch:wait(10))
+    assert(other:set("/w", "2"))
+    assert.are.equal("changed", watch:wait(10))
+    watch:close()
+  end))
+
+  it("proves itself anew with what add_auth has taught it", run(function()
+    local session = env.session()
+    assert(session:add_auth("digest", "ann:secret"))
+    assert(session:create("/private", "x", { acl = "creator", parents = true }))
+    local id = session.id
+    expire(session)
+    env.eventually("a new session", function() return session.id ~= id and session.state == "connected" end)
+    assert.are.equal("x", (session:get("/private")))
+  end))
+end)
+
+describe("a server that is not there", function()
+  it("a refused port: the wait for it ends in time, with the reason", run(function()
+    local session = zk.session { hosts = "127.0.0.1:1", timeout = 2 }
+    local message = fails("timeout", session:connected(0.3))
+    assert.matches("not connected: .*127%.0%.0%.1:1", message)
+    fails("timeout", session:lock("/l"):acquire(0.05))
+    fails("connection_loss", session:lock("/l"):acquire(0))
+    session:close()
+  end))
+
+  it("a name that does not resolve: the host never stalls", run(function()
+    local session = zk.session { hosts = "no-such-host.invalid:2181", timeout = 2 }
+    local longest, from, last = 0, zk.now(), zk.now()
+    while zk.now() - from < 0.5 do
+      zk.sleep(0.001)
+      longest, last = math.max(longest, zk.now() - last), zk.now()
+    end
+    assert.is_true(longest < 0.1, "a stall of " .. longest)
+    local message = fails("timeout", session:connected(5))
+    assert.matches("no%-such%-host%.invalid", message)
+    session:close()
+  end))
+
+  it("one that accepts and stays silent", run(function()
+    local server = assert(testing.start())
+    server:pause()
+    local session = zk.session { hosts = server.hosts, timeout = 2 }
+    fails("timeout", session:connected(0.2))
+    local from = zk.now()
+    session:close()
+    assert.is_true(zk.now() - from < 2.5)
+    server:stop()
+  end))
+
+  it("wrong lists of hosts are misuse", function()
+    for _, hosts in ipairs { "", ",", "a:0", "a:70000", "a:b", "a b", "a:1,,b:2", "[::1", "a:1/x//y", ":2181" } do
+      assert.has_error(function() zk.session { hosts = hosts } end)
+    end
+  end)
+end)
+
+describe("a server that dies and comes back", function()
+  local server
+  setup(function() server = assert(testing.start()) end)
+  teardown(function() server:stop() end)
+
+  it("while a lock is wanted, held, released", run(function()
+    local session = zk.session { hosts = server.hosts, timeout = 20, namespace = env.namespace() }
+    local lock = session:lock("/l")
+    assert(session:connected(10))
+
+    server:kill()
+    local wait = env.start(function() return lock:acquire(30) end)
+    env.eventually("suspended", function() return session.state == "suspended" end)
+    server:restart()
+    local hold = assert(wait())
+    assert.is_true(hold:valid())
+
+    server:kill()
+    env.eventually("suspended", function() return session.state == "suspended" end)
+    assert.is_true(hold:valid()) -- its lease is not over
+    server:restart()
+    assert(session:connected(10))
+    assert.is_true(hold:valid())
+
+    server:kill()
+    local from = zk.now()
+    hold:release()
+    assert.is_true(zk.now() - from < 0.05)
+    server:restart()
+    assert(lock:acquire(20)):release()
+    env.queue_of(session, "/l", 0)
+    session:close()
+  end))
+
+  it("that is stopped for longer than the lease takes the holds, and gives the session back", run(function()
+    local session = zk.session { hosts = server.hosts, timeout = 1, namespace = env.namespace() }
+    local hold = assert(session:lock("/l"):acquire(10))
+    server:pause()
+    local from = zk.now()
+    assert.are.equal("lost", (hold:lost(10)))
+    assert.is_true(zk.now() - from < 1.1)
+    server:resume()
+    assert(session:connected(10))
+    assert(session:lock("/l"):acquire(10)):release()
+    session:close()
+  end))
+
+  it("closing while it is stopped does not stall the host or another session", run(function()
+    local session = zk.session { hosts = server.hosts, timeout = 5, namespace = env.namespace() }
+    local other = env.session()
+    assert(session:connected(10))
+    assert(other:connected(10))
+    server:pause()
+    local closing = env.start(function() session:close(1) end)
+    local longest, slowest, from = 0, 0, zk.now()
+    while zk.now() - from < 0.5 do
+      local before = zk.now()
+      assert(other:exists("/") ~= nil)
+      slowest = math.max(slowest, zk.now() - before)
+      before = zk.now()
+      zk.sleep(0.001)
+      longest = math.max(longest, zk.now() - before)
+    end
+    closing()
+    server:resume()
+    assert.is_true(longest < 0.1 and slowest < 0.2, longest .. " " .. slowest)
+    other:close()
+  end))
+end)
+
+describe("another process", function()
+  it("that is killed while it holds: the next one takes over, after the session timeout at most", run(function()
+    local namespace = env.namespace()
+    local session = env.session { namespace = namespace }
+    local holder = child.start(namespace, 2)
+    local token = holder:ask("acquire"):match("^token (%x+)$")
+    assert.is_string(token)
+    local wait = env.start(function() return session:lock("/l"):acquire(20) end)
+    env.queue_of(session, "/l", 2)
+    local from = zk.now()
+    holder:signal("KILL")
+    local hold = assert(wait())
+    assert.is_true(zk.now() - from < 4)
+    assert.is_true(hold.token > token)
+    hold:release()
+    env.queue_of(session, "/l", 0)
+    holder:stop()
+  end))
+
+  it("that is stopped for longer than its session: it says no at once, and writes nothing", run(function()
+    local namespace = env.namespace()
+    local session = env.session { namespace = namespace }
+    assert(session:create("/register", "0", { parents = true }))
+    local holder = child.start(namespace, 2)
+    assert.matches("^token", holder:ask("acquire"))
+    assert.are.equal("written", holder:ask("write 1"))
+    holder:signal("STOP")
+    local hold = assert(session:lock("/l"):acquire(20))
+    assert(hold:set("/register", "2"))
+    holder:tell("valid") -- it lies in its pipe: the first thing it does on waking
+    holder:tell("write 3")
+    holder:signal("CONT")
+    assert.are.equal("false", holder:answer())
+    assert.are.equal("lost", holder:answer())
+    assert.are.equal("2", (session:get("/register")))
+    assert.is_true(hold:valid())
+    hold:release()
+    holder:stop()
+  end))
+end)
+
+describe("a fork", function()
+  local process = require "spec_fork"
+
+  it("leaves the parent's session alone, and says so in the child", run(function()
+    local namespace = env.namespace()
+    local session = env.session { namespace = namespace }
+    local hold = assert(session:lock("/l"):acquire())
+    local pid = process.fork()
+    if pid == 0 then
+      local _, _, code = session:get("/")
+      local good = code == "forked" and not hold:valid() and hold:release()
+      local _, _, acquire = session:lock("/l"):acquire(1)
+      good = good and acquire == "forked" and select(3, session:close()) == "forked"
+      session, hold = nil, nil
+      collectgarbage()
+      process.exit(good and 7 or 1)
+    end
+    assert.are.equal(7, process.wait(pid))
+    assert.is_true(hold:valid())
+    assert(session:get("/l"))
+    assert.are.equal(1, #session:children("/l"))
+    hold:release()
+    session:close()
+  end))
+
+  it("a session that the child opens itself works", run(function()
+    local parent = env.session()
+    assert(parent:connected(10))
+    local pid = process.fork()
+    if pid == 0 then
+      local own = env.session()
+      process.exit(own:connected(10) and own:lock("/l"):acquire(5) and 7 or 1)
+    end
+    assert.are.equal(7, process.wait(pid))
+    assert(parent:sync("/"))
+    parent:close()
+  end))
+end)
+
+describe("somebody who deletes the directory under the waiters", function()
+  it("cannot make them hang", run(function()
+    local namespace = env.namespace()
+    local session = env.session { namespace = namespace }
+    local hold, done = assert(session:lock("/l"):acquire()), 0
+    for _ = 1, 5 do
+      local other = env.session { namespace = namespace }
+      env.start(function()
+        local mine = assert(other:lock("/l"):acquire(20))
+        mine:release()
+        done = done + 1
+      end)
+    end
+    env.queue_of(session, "/l", 6)
+    assert(session:delete_tree("/l"))
+    hold:release()
+    env.eventually("all were served", function() return done == 5 end, 20)
+    env.queue_of(session, "/l", 0)
+  end))
+end)

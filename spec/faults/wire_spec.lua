@@ -1,0 +1,178 @@
+-- The fair lock when answers get lost: a proxy between client and server drops a chosen request
+-- or reply and cuts the connection. Whatever is lost: one node, one holder, nothing left.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+local function through_proxy(proxy, namespace, timeout)
+  return env.session { hosts = proxy.hosts, namespace = namespace, timeout = timeout or 5 }
+end
+
+describe("a lock whose messages get lost", function()
+  local proxy, namespace, direct
+  before_each(function()
+    proxy, namespace = env.proxy(), env.namespace()
+    direct = env.session { namespace = namespace }
+    assert(direct:create("/l", nil, { parents = true }))
+  end)
+  after_each(function()
+    proxy:clear()
+    proxy:heal()
+    direct:close()
+  end)
+
+  for _, fault in ipairs { "drop_reply", "drop_request" } do
+    for _, op in ipairs { "create2", "getChildren2" } do
+      it("is acquired with one node: " .. fault .. " of " .. op, run(function()
+        local session = through_proxy(proxy, namespace)
+        assert(session:connected(10))
+        proxy[fault](proxy, op, 1)
+        local hold = assert(session:lock("/l"):acquire(10))
+        assert.are.equal(1, proxy:fired())
+        assert.are.equal(1, #direct:children("/l"))
+        assert.is_true(hold:valid())
+        assert.are.equal(hold.token, direct:exists(hold.path).czxid)
+        hold:release()
+        env.queue_of(direct, "/l", 0)
+        session:close()
+      end))
+
+      it("is given up without a trace: " .. fault .. " of " .. op, run(function()
+        local blocker = assert(direct:lock("/l"):acquire())
+        local session = through_proxy(proxy, namespace)
+        assert(session:connected(10))
+        proxy[fault](proxy, op, 1)
+        fails("timeout", session:lock("/l"):acquire(0.05))
+        env.queue_of(direct, "/l", 1)
+        blocker:release()
+        session:close()
+      end))
+    end
+
+    it("is released within a reconnect: " .. fault .. " of delete", run(function()
+      local session = through_proxy(proxy, namespace, 20)
+      local hold = assert(session:lock("/l"):acquire(10))
+      local next_one = env.start(function() return direct:lock("/l"):acquire(15) end)
+      env.queue_of(direct, "/l", 2)
+      proxy[fault](proxy, "delete", 1)
+      local from = zk.now()
+      hold:release()
+      assert.is_true(zk.now() - from < 0.05) -- never blocks
+      local mine = assert(next_one())
+      assert.is_true(zk.now() - from < 5, "took longer than a reconnect")
+      assert.are.equal(1, proxy:fired())
+      mine:release()
+      session:close()
+    end))
+
+    it("hands over when the watch's read is lost: " .. fault .. " of getData", run(function()
+      local blocker = assert(direct:lock("/l"):acquire())
+      local session = through_proxy(proxy, namespace)
+      assert(session:connected(10))
+      proxy[fault](proxy, "getData", 1)
+      local wait = env.start(function() return session:lock("/l"):acquire(20) end)
+      env.eventually("the fault", function() return proxy:fired() == 1 end)
+      blocker:release()
+      local hold = assert(wait())
+      assert.is_true(hold:valid())
+      hold:release()
+      env.queue_of(direct, "/l", 0)
+      session:close()
+    end))
+
+    it("reports a plain write whose fate is unknown: " .. fault .. " of setData", run(function()
+      local session = through_proxy(proxy, namespace)
+      assert(session:connected(10))
+      proxy[fault](proxy, "setData", 1)
+      fails("connection_loss", session:set("/l", "x"))
+      assert.are.equal(fault == "drop_reply" and "x" or nil, (direct:get("/l")))
+      -- a read is simply asked again
+      proxy[fault](proxy, "getData", 1)
+      assert.is_truthy(select(2, session:get("/l")))
+      session:close()
+    end))
+  end
+
+  it("is handed over when the predecessor goes during the cut", run(function()
+    local session = through_proxy(proxy, namespace, 10)
+    local blocker = assert(direct:lock("/l"):acquire())
+    local wait = env.start(function() return session:lock("/l"):acquire(20) end)
+    env.queue_of(direct, "/l", 2)
+    env.eventually("the waiter watches", function() return proxy:counts().getData >= 1 end)
+    proxy:refuse()
+    proxy:cut()
+    env.eventually("the link is seen to be lost", function() return session.state == "suspended" end)
+    blocker:release()
+    env.queue_of(direct, "/l", 1)
+    proxy:heal()
+    local hold = assert(wait())
+    hold:release()
+    session:close()
+  end))
+
+  it("survives random cuts without a leak, fifty times", run(function()
+    local session = through_proxy(proxy, namespace, 10)
+    local lock = session:lock("/l")
+    for round = 1, 50 do
+      local cutter = env.start(function()
+        zk.sleep(round % 10 * 0.0003)
+        proxy:cut()
+      end)
+      local hold, message, code = lock:acquire(10)
+      assert(hold or code == "lost", message)
+      if hold then
+        hold:release()
+      end
+      cutter()
+    end
+    env.queue_of(direct, "/l", 0)
+    session:close()
+  end))
+
+  it("is not valid any more before the server can give it away", run(function()
+    local session = through_proxy(proxy, namespace, 2)
+    local hold = assert(session:lock("/l"):acquire())
+    assert.is_true(hold:valid())
+    local told
+    hold:on_lost(function() told = zk.now() end)
+    local wait = env.start(function() return direct:lock("/l"):acquire(20) end)
+    env.queue_of(direct, "/l", 2)
+    proxy:blackhole()
+    local from = zk.now()
+    env.eventually("not valid", function() return not hold:valid() end)
+    assert.is_truthy(direct:exists(hold.path), "the server was faster")
+    local other = assert(wait())
+    assert.is_false(hold:valid())
+    assert.is_true(told ~= nil and told - from < 2.1)
+    assert.is_true(other.token > hold.token)
+    proxy:heal()
+    env.eventually("a new session", function() return session.state == "connected" end)
+    fails("lost", hold:set("/l", "stale"))
+    other:release()
+    assert(session:lock("/l"):acquire(10)):release()
+    session:close()
+  end))
+
+  it("keeps its hold over a short cut, without a new election", run(function()
+    local session = through_proxy(proxy, namespace, 10)
+    local hold = assert(session:lock("/l"):acquire())
+    local id, seen = session.id, {}
+    local watch = env.start(function()
+      for state in session:states() do
+        seen[#seen + 1] = state
+        assert.is_true(state == "closed" or hold:valid())
+        if #seen == 4 then
+          return
+        end
+      end
+    end)
+    proxy:cut()
+    watch()
+    assert.are.same({ "connecting", "connected", "suspended", "connected" }, seen)
+    assert.are.equal(id, session.id)
+    assert.is_true(hold:valid())
+    hold:release()
+    session:close()
+  end))
+end)

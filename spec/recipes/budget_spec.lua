@@ -1,0 +1,148 @@
+-- The budgets: requests on the wire, counted by a proxy between client and server. Heartbeats and
+-- pings are counted apart and left out. A budget is exact: one request more or less is a failure.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+-- What is not a request of ours, and what is no request at all.
+local apart = {}
+for name in ("requests replies events connections bytes_up bytes_down ping heartbeat connect"):gmatch("%S+") do
+  apart[name] = true
+end
+
+describe("the fair lock's requests", function()
+  local proxy, session, other, namespace
+  before_each(function()
+    proxy, namespace = env.proxy(), env.namespace()
+    session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
+    other = env.session { namespace = namespace, timeout = 10 } -- not through the proxy
+    assert(session:create("/l", nil, { parents = true }))
+    assert(other:connected(10))
+    proxy:reset()
+  end)
+  after_each(function()
+    session:close()
+    other:close()
+  end)
+
+  -- What went over the wire since the last call, by name.
+  local function spent()
+    assert(session:exists("/l")) -- everything before it has arrived when it is answered
+    local requests = {}
+    for name, count in pairs(proxy:counts()) do
+      if not apart[name] and count > 0 then
+        requests[name] = count
+      end
+    end
+    requests.exists = requests.exists > 1 and requests.exists - 1 or nil
+    proxy:reset()
+    return requests
+  end
+
+  it("free: create and list in one flight; release: one delete", run(function()
+    local lock = session:lock("/l")
+    for _ = 1, 5 do
+      local hold = assert(lock:acquire())
+      assert.are.same({ create2 = 1, getChildren2 = 1 }, spent())
+      hold:release()
+      assert.are.same({ delete = 1 }, spent())
+    end
+  end))
+
+  it("free: one round trip", run(function()
+    local lock = session:lock("/l")
+    proxy:delay(50)
+    local from = zk.now()
+    local hold = assert(lock:acquire())
+    local took = zk.now() - from
+    proxy:heal()
+    hold:release()
+    -- a delay of 50 ms each way: one round trip is 100 ms, two would be 200
+    assert.is_true(took < 0.19, "took " .. took)
+  end))
+
+  it("a failing try: one read, no write", run(function()
+    local hold = assert(other:lock("/l"):acquire())
+    local lock = session:lock("/l")
+    for _ = 1, 3 do
+      fails("timeout", lock:acquire(0))
+      assert.are.same({ getChildren2 = 1 }, spent())
+    end
+    hold:release()
+  end))
+
+  it("to wait: the same flight and one watch; when the holder leaves: nothing", run(function()
+    local hold = assert(other:lock("/l"):acquire())
+    local wait = env.start(function() return session:lock("/l"):acquire(20) end)
+    env.eventually("the watch is set", function() return proxy:counts().getData == 1 end)
+    assert.are.same({ create2 = 1, getChildren2 = 1, getData = 1 }, spent())
+    hold:release()
+    local mine = assert(wait())
+    assert.are.same({}, spent())
+    mine:release()
+    assert.are.same({ delete = 1 }, spent())
+  end))
+
+  it("when a waiter just ahead gives up: one listing and one watch on the next", run(function()
+    local hold = assert(other:lock("/l"):acquire())
+    local quitter = other:lock("/l")
+    local quits = env.start(function() fails("canceled", quitter:acquire()) end)
+    env.queue_of(other, "/l", 2)
+    local wait = env.start(function() return session:lock("/l"):acquire(20) end)
+    env.eventually("the watch is set", function() return proxy:counts().getData == 1 end)
+    spent()
+    quitter:cancel()
+    quits()
+    env.eventually("the next watch is set", function() return proxy:counts().getData == 1 end)
+    assert.are.same({ getChildren2 = 1, getData = 1 }, spent())
+    hold:release()
+    wait():release()
+  end))
+
+  it("among coroutines of one session: no watch, no listing at a hand-off", run(function()
+    local lock, count = session:lock("/l"), 50
+    local hold, waits = assert(lock:acquire()), {}
+    spent()
+    for i = 1, count do
+      waits[i] = env.start(function()
+        local mine = assert(lock:acquire(30))
+        mine:release()
+      end)
+    end
+    env.queue_of(other, "/l", count + 1)
+    local asked = spent()
+    assert.are.equal(count, asked.create2)
+    assert.is_nil(asked.getData)
+    assert.is_true(asked.getChildren2 <= 3, "listings: " .. asked.getChildren2)
+    hold:release()
+    for i = 1, count do
+      waits[i]()
+    end
+    assert.are.same({ delete = count + 1 }, spent())
+  end))
+
+  it("of a guarded write: one", run(function()
+    local hold = assert(session:lock("/l"):acquire())
+    spent()
+    assert(hold:create("/x", "1"))
+    assert(hold:set("/x", "2"))
+    assert.are.same({ multi = 2 }, spent())
+    hold:release()
+  end))
+
+  it("watches of waiters that gave up are used again: one for all", run(function()
+    local hold = assert(other:lock("/l"):acquire())
+    local lock = session:lock("/l")
+    for _ = 1, 20 do
+      local wait = env.start(function() fails("canceled", lock:acquire()) end)
+      env.queue_of(other, "/l", 2)
+      env.eventually("it is parked", function() return proxy:counts().getData == 1 end)
+      lock:cancel()
+      wait()
+      env.queue_of(other, "/l", 1)
+    end
+    assert.are.same({ create2 = 20, getChildren2 = 20, getData = 1, delete = 20 }, spent())
+    hold:release()
+  end))
+end)

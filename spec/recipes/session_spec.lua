@@ -1,0 +1,267 @@
+-- Plain ZooKeeper from Lua, on a real server.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+describe("a session", function()
+  it("connects, tells about itself, closes", run(function()
+    local session = env.session()
+    assert.are.equal("connecting", session.state)
+    assert.is_nil(session.id)
+    assert.is_true(session:connected(10))
+    assert.are.equal("connected", session.state)
+    assert.matches("^%x+$", session.id)
+    assert.are.equal(16, #session.id)
+    assert.are.equal(5, session.timeout)
+    assert.are.equal(env.server().hosts, session.server)
+    assert.is_true(session:close())
+    assert.are.equal("closed", session.state)
+    assert.is_true(session:close())
+    fails("closed", session:get("/"))
+    fails("closed", session:connected(1))
+  end))
+
+  it("streams its states", run(function()
+    local session = env.session()
+    local seen = {}
+    local wait = env.start(function()
+      for state in session:states() do
+        seen[#seen + 1] = state
+      end
+    end)
+    session:connected(10)
+    session:close()
+    wait()
+    assert.are.same({ "connecting", "connected", "closed" }, seen)
+  end))
+
+  it("ends its ephemerals when it closes", run(function()
+    local namespace = env.namespace()
+    local one, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    assert(one:create("/e", nil, { ephemeral = true }))
+    assert(other:exists("/e"))
+    one:close()
+    assert.is_false(other:exists("/e"))
+  end))
+
+  it("is closed when it is forgotten", run(function()
+    local namespace = env.namespace()
+    local other = env.session { namespace = namespace }
+    local function create_and_forget()
+      local session = env.session { namespace = namespace }
+      assert(session:create("/e", nil, { ephemeral = true }))
+    end
+    create_and_forget()
+    env.eventually("the forgotten session's ephemeral goes", function()
+      collectgarbage()
+      return other:exists("/e") == false
+    end)
+  end))
+
+  it("takes hosts as a table and a chroot with them", run(function()
+    local root = env.session { namespace = "/" }
+    local name = env.namespace()
+    assert(root:create(name))
+    local session = zk.session { hosts = { env.server().hosts .. name }, timeout = 5, namespace = "/in" }
+    assert.are.equal("/x", (assert(session:create("/x", "1", { parents = true }))))
+    assert.are.equal("1", (root:get(name .. "/in/x")))
+    assert.are.equal("/", (assert(session:set("/", "root")) and "/"))
+    assert(root:delete_tree(name))
+  end))
+end)
+
+describe("plain requests", function()
+  local session
+  before_each(function() session = env.session() end)
+  after_each(function() session:close() end)
+
+  it("create every kind", run(function()
+    local path, stat = assert(session:create("/p", "data", { parents = true }))
+    assert.are.same({ "/p", 0, 4 }, { path, stat.version, stat.data_length })
+    assert.is_nil(stat.ephemeral_owner)
+    local _, ephemeral = assert(session:create("/p/e", "", { ephemeral = true }))
+    assert.are.equal(session.id, ephemeral.ephemeral_owner)
+    assert.are.equal("/p/s0000000001", (session:create("/p/s", nil, { sequential = true })))
+    assert.matches("^/p/es%d+$", (session:create("/p/es", nil, { sequential = true, ephemeral = true })))
+    assert(session:create("/p/c", nil, { container = true }))
+    assert(session:create("/p/t", nil, { ttl = 60 }))
+    assert.matches("^/p/ts%d+$", (session:create("/p/ts", nil, { ttl = 60, sequential = true })))
+    fails("node_exists", session:create("/p", ""))
+    fails("no_node", session:create("/no/such", ""))
+    fails("no_children_for_ephemerals", session:create("/p/e/x", ""))
+    assert.are.equal("/deep/er/node", (session:create("/deep/er/node", "x", { parents = true })))
+  end))
+
+  it("get and set, with versions, null and binary data", run(function()
+    assert(session:create("/n", nil, { parents = true }))
+    local data, stat = session:get("/n")
+    assert.is_nil(data)
+    assert.are.equal(0, stat.version)
+    assert.are.equal(1, assert(session:set("/n", "")).version)
+    assert.are.equal("", (session:get("/n")))
+    local all = {}
+    for byte = 0, 255 do
+      all[#all + 1] = string.char(byte)
+    end
+    all = table.concat(all)
+    assert(session:set("/n", all, 1))
+    assert.are.equal(all, (session:get("/n")))
+    fails("bad_version", session:set("/n", "x", 1))
+    fails("no_node", session:set("/none", "x"))
+    assert(session:set("/n", nil))
+    assert.is_nil((session:get("/n")))
+    local got, message, code = session:get("/none")
+    assert.is_nil(got)
+    assert.are.equal("no_node", code)
+    assert.matches("get /none: ", message)
+  end))
+
+  it("carry as much as a server takes, and say so beyond", run(function()
+    local large = string.rep("x", 990000)
+    assert(session:create("/large", large, { parents = true }))
+    assert.are.equal(large, (session:get("/large")))
+    fails("too_large", session:set("/large", string.rep("x", 1024 * 1024)))
+    fails("too_large", session:create("/larger", string.rep("x", 5 * 1024 * 1024)))
+    assert.are.equal("connected", session.state)
+  end))
+
+  it("exists, delete, children", run(function()
+    assert.is_false(session:exists("/x"))
+    assert(session:create("/x", "1", { parents = true }))
+    assert.are.equal(1, session:exists("/x").data_length)
+    assert(session:create("/x/b"))
+    assert(session:create("/x/a"))
+    local names, stat = session:children("/x")
+    table.sort(names)
+    assert.are.same({ "a", "b" }, names)
+    assert.are.equal(2, stat.num_children)
+    fails("not_empty", session:delete("/x"))
+    fails("bad_version", session:delete("/x/a", 3))
+    assert.is_true(session:delete("/x/a", 0))
+    assert.is_true(session:delete("/x/b"))
+    assert.is_true(session:delete("/x"))
+    fails("no_node", session:delete("/x"))
+    fails("no_node", session:children("/x"))
+  end))
+
+  it("delete_tree", run(function()
+    for i = 1, 250 do
+      assert(session:create("/t/d" .. i % 5 .. "/n" .. i, nil, { parents = true }))
+    end
+    assert.is_true(session:delete_tree("/t"))
+    assert.is_false(session:exists("/t"))
+    fails("no_node", session:delete_tree("/t"))
+  end))
+
+  it("multi: all or none", run(function()
+    assert(session:create("/m", "0", { parents = true }))
+    local results = assert(session:multi {
+      { "check", "/m", 0 },
+      { "create", "/m/a", "x" },
+      { "create", "/m/s", nil, { sequential = true, ephemeral = true } },
+      { "set", "/m", "1", 0 },
+      { "delete", "/m/a" },
+    })
+    assert.are.same({ true, "/m/a", 1, true }, { results[1], results[2], results[4].version, results[5] })
+    assert.matches("^/m/s%d+$", results[3])
+    local message = fails("bad_version", session:multi { { "create", "/m/z" }, { "set", "/m", "2", 9 } })
+    assert.matches("part 2 %(/m%)", message)
+    assert.is_false(session:exists("/m/z"))
+    assert.has_error(function() session:multi {} end)
+  end))
+
+  it("sync", run(function()
+    assert.is_true(session:sync("/"))
+  end))
+
+  it("ACLs and digest authentication", run(function()
+    local namespace = env.namespace()
+    local owner = env.session { namespace = namespace, acl = "creator",
+      auth = { { scheme = "digest", credential = "ann:secret" } } }
+    assert(owner:create("/private", "x", { acl = "creator", parents = true }))
+    local acl, stat = assert(owner:get_acl("/private"))
+    assert.are.same({ "rwcda", "digest" }, { acl[1].perms, acl[1].scheme })
+    assert.are.equal(0, stat.aversion)
+    local stranger = env.session { namespace = namespace }
+    fails("no_auth", stranger:get("/private"))
+    fails("no_auth", stranger:create(namespace)) -- the namespace itself is the owner's too
+    assert.is_true(stranger:add_auth("digest", "ann:secret"))
+    assert.are.equal("x", (stranger:get("/private")))
+    assert.is_true(owner:set_acl("/private", "read"))
+    fails("no_auth", owner:set("/private", "y"))
+    assert.are.equal("x", (stranger:get("/private")))
+    assert(owner:create("/listed", "", { acl = { { perms = "rd", scheme = "world", id = "anyone" },
+      { perms = "a", scheme = "auth", id = "" } } }))
+    assert.are.equal(2, #owner:get_acl("/listed"))
+    local anonymous = env.session { namespace = env.namespace(), acl = "creator" }
+    fails("invalid_acl", anonymous:create("/", ""))
+  end))
+
+  it("reconfig of a standalone server is refused with a sentence", run(function()
+    local _, message, code = session:reconfig { joining = "server.9=127.0.0.1:1:2;3" }
+    assert.is_string(message)
+    assert.is_truthy(code == "no_auth" or code == "unsupported" or code == "server_error" or code == "reconfig")
+  end))
+
+  it("from a hundred coroutines at once", run(function()
+    assert(session:create("/many", nil, { parents = true }))
+    local jobs = {}
+    for i = 1, 100 do
+      jobs[i] = function()
+        assert(session:create("/many/" .. i, tostring(i)))
+        return (session:get("/many/" .. i))
+      end
+    end
+    local results = { zk.all(jobs) }
+    assert.are.equal(100, #results)
+    assert.are.equal("42", results[42])
+  end))
+end)
+
+describe("session:watch", function()
+  it("tells of every kind of change, in order", run(function()
+    local session = env.session()
+    assert(session:create("/", ""))
+    local watch = session:watch("/w")
+    assert(session:create("/w", "0"))
+    assert.are.equal("created", watch:wait(10))
+    assert(session:set("/w", "1"))
+    assert.are.equal("changed", watch:wait(10))
+    assert(session:create("/w/child"))
+    assert.are.equal("children", watch:wait(10))
+    assert(session:delete_tree("/w"))
+    local word = watch:wait(10)
+    if word == "children" then
+      word = watch:wait(10)
+    end
+    assert.are.equal("deleted", word)
+    fails("timeout", watch:wait(0.02))
+    watch:close()
+    assert.has_error(function() watch:wait() end)
+  end))
+
+  it("wakes its waiter when it is closed", run(function()
+    local session = env.session()
+    local watch = session:watch("/w")
+    local wait = env.start(function() return fails("closed", watch:wait()) end)
+    zk.sleep(0.01)
+    watch:close()
+    assert.matches("watch", wait())
+  end))
+
+  it("leaves no more than one watch on the server, however often one waits", run(function()
+    local session = env.session()
+    local lock = session:lock("/l")
+    local other = env.session()
+    local holder = env.session { namespace = env.namespace() }
+    local hold = assert(lock:acquire())
+    for _ = 1, 200 do
+      fails("timeout", session:lock("/l"):acquire(0.001))
+    end
+    assert.is_true(session:sync("/"))
+    hold:release()
+    other:close()
+    holder:close()
+  end))
+end)

@@ -1,0 +1,236 @@
+-- Misuse is raised at the user's line, in words. Needs no server: the session never connects.
+
+local core = require "zkrecipes.core"
+local zk = require "zkrecipes"
+
+local HERE = "args_spec.lua:%d+: "
+
+-- Asserts that fn raises, at a line of this file, a message that holds the text.
+local function misuse(text, fn, ...)
+  local arguments, count = { ... }, select("#", ...)
+  local ok, message = pcall(function()
+    fn((table.unpack or unpack)(arguments, 1, count)) -- luacheck: ignore 113 143
+    return nil
+  end)
+  assert.is_false(ok, "no error, but expected: " .. text)
+  assert.matches("^[^\n]*" .. HERE, message)
+  assert.is_truthy(message:find(text, 1, true), ("%q does not hold %q"):format(message, text))
+end
+
+describe("arguments", function()
+  local session, lock
+
+  setup(function()
+    session = zk.session{ hosts = "127.0.0.1:1", timeout = 0.2 }
+    lock = session:lock("/locks/a")
+  end)
+
+  teardown(function() session:close(0) end)
+
+  it("that are paths", function()
+    misuse("bad argument #1 to 'get' (path expected, got nil)", session.get, session)
+    misuse("bad argument #1 to 'get' (path expected, got table)", session.get, session, {})
+    misuse("bad argument #1 to 'get' (path expected, got number)", session.get, session, 5)
+    misuse("(path must start with '/', got 'a/b')", session.get, session, "a/b")
+    misuse("must start with '/'", session.get, session, "")
+    misuse("must not end with '/'", session.get, session, "/a/")
+    misuse("'.' or '..'", session.get, session, "/a/../b")
+    misuse("empty name", session.get, session, "/a//b")
+    misuse("control", session.get, session, "/a\0b")
+    misuse("UTF-8", session.get, session, "/\255")
+    misuse("bad argument #1 to 'lock'", session.lock, session, "locks")
+    misuse("bad argument #1 to 'watch'", session.watch, session, nil)
+  end)
+
+  it("that are durations", function()
+    misuse("bad argument #1 to 'acquire' (seconds expected, got string)", lock.acquire, lock, "5")
+    misuse("seconds expected, got table", lock.acquire, lock, {})
+    misuse("seconds expected, got nan", lock.acquire, lock, 0 / 0)
+    misuse("seconds must not be negative, got -1", lock.acquire, lock, -1)
+    misuse("seconds must not be negative, got -inf", lock.acquire, lock, -1 / 0)
+    misuse("seconds must be at most 1000000000, got inf; leave it out for no limit", lock.acquire, lock, 1 / 0)
+    misuse("seconds must be at most", lock.acquire, lock, 1e300)
+    misuse("bad argument #1 to 'connected'", session.connected, session, false)
+  end)
+
+  it("that are integers", function()
+    misuse("bad argument #3 to 'set' (integer expected, got string)", session.set, session, "/a", "", "1")
+    misuse("integer expected, got 1.5", session.set, session, "/a", "", 1.5)
+    misuse("integer expected, got nan", session.set, session, "/a", "", 0 / 0)
+    misuse("integer expected, got inf", session.set, session, "/a", "", 1 / 0)
+    misuse("integer from -2147483648 to 2147483647 expected, got 2147483648", session.set, session, "/a", "", 2 ^ 31)
+    misuse("integer expected, got 1e+300", session.delete, session, "/a", 1e300)
+  end)
+
+  it("that are data or strings", function()
+    misuse("bad argument #2 to 'create' (string or nil expected, got number)", session.create, session, "/a", 5)
+    misuse("string or nil expected, got boolean", session.set, session, "/a", true)
+    misuse("bad argument #1 to 'add_auth' (string expected, got nil)", session.add_auth, session)
+    misuse("string must not hold a NUL byte", session.add_auth, session, "dig\0est", "x")
+  end)
+
+  it("that are options", function()
+    misuse("bad argument #3 to 'create' (table of options expected, got string)", session.create, session, "/a",
+      "", "x")
+    misuse("unknown option 'ephemral'; there are: ephemeral, sequential", session.create, session, "/a", "",
+      { ephemral = true })
+    misuse("the names of options are strings, got a number", session.create, session, "/a", "", { true })
+    misuse("(option 'ephemeral': boolean expected, got number)", session.create, session, "/a", "", { ephemeral = 1 })
+    misuse("(option 'ttl': seconds expected, got string)", session.create, session, "/a", "", { ttl = "1" })
+    misuse("bad call of 'create' (", session.create, session, "/a", "", { container = true, ttl = 1 })
+    misuse("bad argument #2 to 'lock' (option 'data': string or nil expected, got table)", session.lock, session,
+      "/a", { data = {} })
+    misuse("bad argument #1 to 'reconfig' (table of options expected, got nil)", session.reconfig, session)
+  end)
+
+  it("that are ACLs", function()
+    misuse("bad argument #2 to 'set_acl' ('open', 'creator', 'read' or list expected, got nil)", session.set_acl,
+      session, "/a")
+    misuse("an ACL is 'open', 'creator', 'read' or a list, got 'all'", session.set_acl, session, "/a", "all")
+    misuse("an ACL needs at least one entry", session.set_acl, session, "/a", {})
+    misuse("(entry 1: table of options expected, got string)", session.set_acl, session, "/a", { "open" })
+    misuse("(entry 1: perms, scheme and id are needed)", session.set_acl, session, "/a", { {} })
+    misuse("(entry 2, option 'perms': permissions are letters of 'rwcda', got 'x')", session.set_acl, session, "/a",
+      { { perms = "r", scheme = "world", id = "anyone" }, { perms = "x" } })
+    misuse("permissions are read, write, create, delete, admin, got 'r'", session.set_acl, session, "/a",
+      { { perms = { "r" } } })
+    misuse("at least one permission is needed", session.set_acl, session, "/a", { { perms = "" } })
+    misuse("unknown option 'who'", session.set_acl, session, "/a", { { who = "me" } })
+    misuse("(option 'acl', entry 1, option 'id': string expected, got number)", session.create, session, "/a", "",
+      { acl = { { perms = "r", scheme = "world", id = 5 } } })
+  end)
+
+  it("that are parts of a multi", function()
+    misuse("bad argument #1 to 'multi' (list of parts expected, got nil)", session.multi, session)
+    misuse("(part 1: table expected, got string)", session.multi, session, { "set" })
+    misuse("(part 1: it begins with 'create', 'set', 'delete' or 'check', got 'get')", session.multi, session,
+      { { "get", "/a" } })
+    misuse("got 'nil'", session.multi, session, { {} })
+    misuse("(part 2: path must start with '/', got 'b')", session.multi, session, { { "check", "/a" }, { "set", "b" } })
+    misuse("(part 1: string or nil expected, got number)", session.multi, session, { { "set", "/a", 5 } })
+    misuse("(part 1: integer expected, got string)", session.multi, session, { { "delete", "/a", "1" } })
+    misuse("(part 1: unknown option 'ttl'; there are: ephemeral, sequential, acl)", session.multi, session,
+      { { "create", "/a", "", { ttl = 1 } } })
+    misuse("'delete' takes at most 3 values", session.multi, session, { { "delete", "/a", 1, 2 } })
+  end)
+
+  it("of zk.session", function()
+    misuse("table of options expected, got number", zk.session, 5)
+    misuse("unknown option 'host'", zk.session, { host = "a" })
+    misuse("(option 'hosts': '' has an empty host)", zk.session, { hosts = "" })
+    misuse("(option 'hosts': 'a,,b' has an empty host)", zk.session, { hosts = "a,,b" })
+    misuse("port", zk.session, { hosts = "a:99999" })
+    misuse("port", zk.session, { hosts = "a:x" })
+    misuse("chroot", zk.session, { hosts = "a:1/b/" })
+    misuse("(option 'hosts', entry 2: string expected, got number)", zk.session, { hosts = { "a", 5 } })
+    misuse("(option 'hosts': string expected, got boolean)", zk.session, { hosts = true })
+    misuse("(option 'namespace': path must start with '/', got 'app')", zk.session, { namespace = "app" })
+    misuse("(option 'timeout': seconds expected, got string)", zk.session, { timeout = "10" })
+    misuse("a session timeout must be from", zk.session, { timeout = 0 })
+    misuse("(option 'auth', entry 1: scheme and credential are needed)", zk.session,
+      { auth = { { scheme = "digest" } } })
+    misuse("(option 'auth': list of { scheme =, credential = } expected, got string)", zk.session, { auth = "me:pw" })
+    misuse("(option 'log': function expected, got boolean)", zk.session, { log = true })
+    misuse("option 'read_only': it is not offered", zk.session, { read_only = true })
+  end)
+
+  it("self", function()
+    misuse("calling 'acquire' on a bad self (zkrecipes.lock expected, got nil)", lock.acquire)
+    misuse("calling 'acquire' on a bad self (zkrecipes.lock expected, got number)", lock.acquire, 5)
+    misuse("calling 'acquire' on a bad self (zkrecipes.lock expected, got userdata)", lock.acquire, session)
+    misuse("calling 'get' on a bad self (zkrecipes.session expected, got userdata)", session.get, io.stdout, "/a")
+    misuse("write object:get(", session.get, "/a")
+  end)
+
+  it("of functions written in Lua", function()
+    misuse("bad argument #1 to 'with' (function expected, got nil)", lock.with, lock)
+    misuse("bad argument #2 to 'with' (function expected, got number)", lock.with, lock, 1, 5)
+    misuse("bad argument #1 to 'acquire' (seconds expected, got string)", lock.with, lock, "1", print)
+    misuse("the root cannot be deleted", session.delete_tree, session, "/")
+    misuse("bad argument #1 to 'children' (path must start", session.delete_tree, session, "x")
+    misuse("bad argument #1 to 'spawn'", zk.spawn, 5)
+  end)
+
+  it("that a nested call of the user's passes are shown at the nested line", function()
+    local ok, message = pcall(function()
+      local function deeper() lock:acquire("x") end -- the line
+      zk.run(function() zk.all{ deeper } end)
+    end)
+    assert.is_false(ok)
+    assert.matches("args_spec.lua:" .. debug.getinfo(1, "l").currentline - 4 .. ": ", message)
+  end)
+
+  it("left out at the end may be nil", function()
+    zk.run(function()
+      local ok, message, code = lock:acquire(0.001, nil, nil)
+      assert.is_nil(ok)
+      assert.matches("^lock:acquire /locks/a: ", message)
+      assert.are.equal("timeout", code)
+    end)
+  end)
+end)
+
+describe("objects", function()
+  it("are the same when they are shown again, and say what they are", function()
+    local session = zk.session{ hosts = "127.0.0.1:1" }
+    local lock = session:lock("/locks/b")
+    assert.are.equal("zkrecipes.lock: /locks/b", tostring(lock))
+    assert.matches("^zkrecipes.session: ", tostring(session))
+    assert.are.equal("/locks/b", lock.path)
+    assert.are.equal("connecting", session.state)
+    assert.is_nil(session.id)
+    assert.is_nil(session.nothing)
+    assert.is_nil(session[1])
+    assert.is_false(getmetatable(session))
+    session:close(0)
+  end)
+
+  it("of a closed session fail with a sentence", function()
+    local session = zk.session{ hosts = { "127.0.0.1:1", "127.0.0.1:2" } }
+    local lock = session:lock("/locks/c")
+    session:close(0)
+    assert.are.equal("closed", session.state)
+    local ok, message, code = session:get("/a")
+    assert.is_nil(ok)
+    assert.matches("^session:get /a: ", message)
+    assert.are.equal("closed", code)
+    ok, message, code = lock:acquire(1)
+    assert.is_nil(ok)
+    assert.matches("^lock:acquire /locks/c: ", message)
+    assert.are.equal("closed", code)
+    assert.is_true(session:close(0))
+  end)
+
+  it("are collected, and what they hold is given back", function()
+    local function make()
+      for _ = 1, 20 do
+        local session = zk.session{ hosts = "127.0.0.1:1" }
+        session:lock("/locks/d")
+        session:watch("/w")
+      end
+    end
+    collectgarbage() collectgarbage()
+    zk.sleep(0.05)
+    local before = core.live()
+    make()
+    for _ = 1, 4 do collectgarbage() end
+    zk.sleep(0.1)
+    local after = core.live()
+    for class, count in pairs(after) do
+      assert.is_true(count <= (before[class] or 0), class)
+    end
+  end)
+
+  it("tell of memory that is exhausted, and go on after it", function()
+    local session = zk.session{ hosts = "127.0.0.1:1", timeout = 0.05 }
+    local lock = session:lock("/locks/e")
+    for n = 1, 6 do
+      core.alloc_fail(n)
+      local ok, _, code = lock:acquire(0.001)
+      core.alloc_fail(0)
+      assert.is_nil(ok)
+      assert.is_true(code == "no_memory" or code == "timeout", code)
+    end
+    session:close(0)
+  end)
+end)

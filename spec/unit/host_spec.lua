@@ -1,0 +1,259 @@
+-- The built-in host: run, spawn, sleep, now. Needs no server.
+
+local coroutines = require "zkrecipes.coroutines"
+local zk = require "zkrecipes"
+
+-- Sessions in here never connect: nobody listens on port 1.
+local function deaf_session(options)
+  options = options or {}
+  options.hosts, options.timeout = "127.0.0.1:1", options.timeout or 60
+  return zk.session(options)
+end
+
+local function reported(fn, options)
+  local lines = {}
+  options = options or {}
+  options.on_error = function(text) lines[#lines + 1] = text end
+  zk.run(fn, options)
+  return lines
+end
+
+-- Asserts that fn raises a message at a line of this file; luassert's own functions cut the position off.
+local function assert_misuse(fn, pattern)
+  local ok, message = pcall(fn)
+  assert.is_false(ok)
+  assert.matches("^[^\n]*host_spec.lua:%d+: " .. pattern, message)
+end
+
+describe("zk.run", function()
+  it("returns what the function returned, nils too", function()
+    local results = coroutines.pack(zk.run(function() return 1, nil, 3, nil end))
+    assert.are.same({ n = 4, 1, nil, 3, nil }, results)
+  end)
+
+  it("runs until everything that was spawned has ended", function()
+    local ended = {}
+    zk.run(function()
+      zk.spawn(function()
+        zk.sleep(0.02)
+        zk.spawn(function() zk.sleep(0.02) ended[#ended + 1] = "grandchild" end)
+        ended[#ended + 1] = "child"
+      end)
+    end)
+    assert.are.same({ "child", "grandchild" }, ended)
+  end)
+
+  it("raises an error of its function, with the traceback, after the others have ended", function()
+    local ended
+    local function failing()
+      zk.spawn(function() zk.sleep(0.02) ended = true end)
+      error("it broke")
+    end
+    local ok, message = pcall(zk.run, failing)
+    assert.is_false(ok)
+    assert.is_true(ended)
+    assert.matches("host_spec.lua:%d+: it broke\nstack traceback:\n", message)
+  end)
+
+  it("raises errors that are tables as they are", function()
+    local problem = {}
+    local ok, raised = pcall(zk.run, function() error(problem) end)
+    assert.is_false(ok)
+    assert.are.equal(problem, raised)
+  end)
+
+  it("reports an error of a coroutine with its traceback, and lets the others go on", function()
+    local other
+    local lines = reported(function()
+      zk.spawn(function() local none = zk.none; return none.field end)
+      zk.sleep(0.01)
+      other = true
+    end)
+    assert.is_true(other)
+    assert.are.equal(1, #lines)
+    assert.matches("host_spec.lua:%d+: attempt to index", lines[1])
+    assert.matches("stack traceback:", lines[1])
+  end)
+
+  it("cancels everything and raises the first error with fail_fast", function()
+    local cleaned = 0
+    local function main()
+      for _ = 1, 3 do
+        zk.spawn(function()
+          zk.pcall(zk.sleep, 100)
+          cleaned = cleaned + 1
+        end)
+      end
+      zk.spawn(function() zk.sleep(0.01) error("first") end)
+      zk.sleep(100)
+    end
+    local before = zk.now()
+    local ok, message = pcall(zk.run, main, { fail_fast = true })
+    assert.is_false(ok)
+    assert.matches("first", message)
+    assert.are.equal(3, cleaned)
+    assert.is_true(zk.now() - before < 5)
+  end)
+
+  it("does not nest", function()
+    zk.run(function()
+      local ok, message = zk.pcall(function() zk.run(print) end)
+      assert.is_false(ok)
+      assert.matches("host_spec.lua:%d+: zk.run is running already", message)
+    end)
+  end)
+
+  it("closes the sessions that were opened meanwhile, also on error, and no others", function()
+    local before, inside = deaf_session(), nil
+    pcall(zk.run, function()
+      inside = deaf_session()
+      error("oops")
+    end)
+    assert.are.equal("closed", inside.state)
+    assert.are_not.equal("closed", before.state)
+    before:close(0)
+  end)
+
+  it("runs again after an error", function()
+    pcall(zk.run, function() error("x") end)
+    assert.are.equal(5, zk.run(function() zk.sleep(0) return 5 end))
+  end)
+
+  it("complains about wrong arguments", function()
+    assert_misuse(function() zk.run(5) end, "bad argument #1 to 'run' %(function expected, got number%)")
+    assert.error_matches(function() zk.run(print, { fast = true }) end, "unknown option 'fast'")
+    assert.error_matches(function() zk.run(print, { on_error = 1 }) end, "function expected, got number")
+  end)
+
+  it("survives an error in the error handler", function()
+    local stderr, written = io.stderr, {}
+    io.stderr = { write = function(_, ...) written[#written + 1] = table.concat({ ... }) end } -- luacheck: ignore 122
+    zk.run(function() zk.spawn(error, "a") end, { on_error = function() error("b") end })
+    io.stderr = stderr -- luacheck: ignore 122
+    assert.matches("a.*on_error failed.*b", table.concat(written))
+  end)
+end)
+
+describe("zk.spawn", function()
+  it("passes arguments and brings results to wait", function()
+    zk.run(function()
+      local task = zk.spawn(function(...) zk.sleep(0.001) return select("#", ...), ... end, 1, nil, 3, nil)
+      assert.are.same({ n = 5, 4, 1, nil, 3, nil }, coroutines.pack(task:wait()))
+      assert.are.same({ n = 5, 4, 1, nil, 3, nil }, coroutines.pack(task:wait()))
+    end)
+  end)
+
+  it("brings an error to whoever waits, and does not report it then", function()
+    local lines = reported(function()
+      local ok, message, code = zk.spawn(function() error("broken") end):wait()
+      assert.is_nil(ok)
+      assert.matches("broken", message)
+      assert.are.equal("error", code)
+    end)
+    assert.are.same({}, lines)
+  end)
+
+  it("stops waiting when the time is over", function()
+    zk.run(function()
+      local task = zk.spawn(zk.sleep, 0.05)
+      local ok, message, code = task:wait(0.005)
+      assert.is_nil(ok)
+      assert.matches("time limit", message)
+      assert.are.equal("timeout", code)
+      assert.are.equal("timeout", select(3, task:wait(0)))
+    end)
+  end)
+
+  it("outside of run is queued until something drives the loop", function()
+    local ran
+    zk.spawn(function() ran = true end)
+    assert.is_nil(ran)
+    zk.sleep(0)
+    assert.is_true(ran)
+  end)
+
+  it("cannot wait for itself", function()
+    zk.run(function()
+      local task
+      task = zk.spawn(function() return task:wait() end)
+      assert.matches("cannot wait for itself", select(2, task:wait()))
+    end)
+  end)
+end)
+
+describe("zk.sleep and zk.now", function()
+  it("sleeps as long as asked, in order of time", function()
+    zk.run(function()
+      local order = {}
+      local fns = {}
+      for i = 1, 5 do
+        fns[i] = function() zk.sleep((6 - i) * 0.01) order[#order + 1] = i end
+      end
+      local before = zk.now()
+      zk.all(fns)
+      assert.are.same({ 5, 4, 3, 2, 1 }, order)
+      local took = zk.now() - before
+      assert.is_true(took >= 0.05 and took < 0.5, took)
+    end)
+  end)
+
+  it("wakes those of the same moment in the order in which they went to sleep", function()
+    zk.run(function()
+      local order, fns = {}, {}
+      for i = 1, 100 do fns[i] = function() zk.sleep(0.002) order[#order + 1] = i end end
+      zk.all(fns)
+      for i = 1, 100 do assert.are.equal(i, order[i]) end
+    end)
+  end)
+
+  it("lets the others run with sleep(0)", function()
+    zk.run(function()
+      local order = {}
+      local function talk(name)
+        return function() for i = 1, 3 do order[#order + 1] = name .. i zk.sleep(0) end end
+      end
+      zk.all{ talk "a", talk "b" }
+      assert.are.equal("a1 b1 a2 b2 a3 b3", table.concat(order, " "))
+    end)
+  end)
+
+  it("works on the main thread, also while coroutines are parked", function()
+    local session = deaf_session()
+    local task = zk.spawn(function() return session:connected(0.05) end)
+    local before = zk.now()
+    zk.sleep(0.01)
+    assert.is_true(zk.now() - before < 0.045)
+    assert.are.equal("timeout", select(3, task:wait()))
+    session:close(0)
+  end)
+
+  it("refuses what is no duration", function()
+    for _, wrong in ipairs{ -1, 0 / 0, 1 / 0, 1e10, "1", {} } do
+      assert_misuse(function() zk.sleep(wrong) end, "bad argument #1 to 'sleep'")
+    end
+    assert.error_matches(function() zk.sleep() end, "seconds expected, got nil")
+  end)
+
+  it("keeps the beat of a ticker among 10,000 sleepers", function()
+    zk.run(function()
+      local ticks, done, late = 0, false, 0
+      zk.spawn(function()
+        while not done do
+          local before = zk.now()
+          zk.sleep(0.001)
+          ticks = ticks + 1
+          if zk.now() - before > 0.02 then late = late + 1 end
+        end
+      end)
+      local left = 10000
+      for i = 1, 10000 do
+        zk.spawn(function() zk.sleep(0.3 + i % 100 * 0.002) left = left - 1 end)
+        if i % 100 == 0 then zk.sleep(0) end
+      end
+      while left > 0 do zk.sleep(0.01) end
+      done = true
+      assert.is_true(ticks > 100, ticks)
+      assert.is_true(late <= ticks / 2, late)
+    end)
+  end)
+end)

@@ -1,0 +1,158 @@
+-- The built-in host: cancellation, all, any. Needs no server.
+
+local coroutines = require "zkrecipes.coroutines"
+local zk = require "zkrecipes"
+
+-- Sessions in here never connect: nobody listens on port 1.
+local function deaf_session(options)
+  options = options or {}
+  options.hosts, options.timeout = "127.0.0.1:1", options.timeout or 60
+  return zk.session(options)
+end
+
+local function reported(fn, options)
+  local lines = {}
+  options = options or {}
+  options.on_error = function(text) lines[#lines + 1] = text end
+  zk.run(fn, options)
+  return lines
+end
+
+describe("cancel", function()
+  it("raises zk.canceled in the present wait and in all later ones", function()
+    zk.run(function()
+      local seen = {}
+      local task = zk.spawn(function()
+        seen[1] = select(2, zk.pcall(zk.sleep, 100))
+        seen[2] = select(2, zk.pcall(zk.sleep, 100))
+        seen[3] = select(2, zk.pcall(zk.sleep, 0))
+        return "cleaned up"
+      end)
+      zk.sleep(0)
+      task:cancel()
+      task:cancel()
+      assert.are.equal("cleaned up", task:wait())
+      assert.are.same({ zk.canceled, zk.canceled, zk.canceled }, seen)
+      task:cancel()
+    end)
+  end)
+
+  it("tells whoever waits for it", function()
+    zk.run(function()
+      local task = zk.spawn(zk.sleep, 100)
+      zk.sleep(0)
+      task:cancel()
+      local ok, _, code = task:wait()
+      assert.is_nil(ok)
+      assert.are.equal("canceled", code)
+    end)
+  end)
+
+  it("before the start keeps the function from running", function()
+    local ran
+    zk.run(function()
+      local task = zk.spawn(function() ran = true end)
+      task:cancel()
+      assert.are.equal("canceled", select(3, task:wait()))
+    end)
+    assert.is_nil(ran)
+  end)
+
+  it("is not reported as an error", function()
+    local lines = reported(function()
+      local task = zk.spawn(zk.sleep, 100)
+      zk.sleep(0)
+      task:cancel()
+    end)
+    assert.are.same({}, lines)
+  end)
+
+  it("gives up a wait for the core, and frees what it held", function()
+    local session = deaf_session()
+    zk.run(function()
+      local lock = session:lock("/l")
+      local task = zk.spawn(function() return lock:acquire() end)
+      zk.sleep(0.005)
+      task:cancel()
+      assert.are.equal("canceled", select(3, task:wait()))
+      assert.are.equal(0, lock:cancel())
+    end)
+    session:close(0)
+  end)
+end)
+
+describe("zk.all", function()
+  it("returns the first result of each, in order", function()
+    local results = coroutines.pack(zk.run(function()
+      return zk.all{
+        function() zk.sleep(0.01) return "a", "ignored" end,
+        function() return nil end,
+        function() return "c" end,
+      }
+    end))
+    assert.are.same({ n = 3, "a", nil, "c" }, results)
+  end)
+
+  it("cancels the rest when one fails, waits for it, and raises the error", function()
+    local cleaned
+    zk.run(function()
+      local ok, message = zk.pcall(zk.all, {
+        function() zk.pcall(zk.sleep, 100) cleaned = true end,
+        function() zk.sleep(0.005) error("one failed") end,
+      })
+      assert.is_false(ok)
+      assert.is_true(cleaned)
+      assert.matches("together_spec.lua:%d+: one failed", message)
+    end)
+  end)
+
+  it("works on the main thread and with nothing", function()
+    assert.are.same({ 1, 2 }, { zk.all{ function() return 1 end, function() zk.sleep(0.001) return 2 end } })
+    assert.are.equal(0, select("#", zk.all{}))
+  end)
+
+  it("complains about wrong arguments", function()
+    assert.error_matches(function() zk.all(5) end, "list of functions expected, got number")
+    assert.error_matches(function() zk.all{ print, 5 } end, "function expected at 2, got number")
+  end)
+end)
+
+describe("zk.any", function()
+  it("returns the results of the first; the others are canceled and have ended", function()
+    zk.run(function()
+      local cleaned = 0
+      local function slow() zk.pcall(zk.sleep, 100) cleaned = cleaned + 1 end
+      local a, b = zk.any{ slow, function() zk.sleep(0.005) return "x", "y" end, slow }
+      assert.are.same({ "x", "y" }, { a, b })
+      assert.are.equal(2, cleaned)
+    end)
+  end)
+
+  it("raises the error of the first", function()
+    zk.run(function()
+      local ok, message = zk.pcall(zk.any, { function() error("quick") end, function() zk.sleep(100) end })
+      assert.is_false(ok)
+      assert.matches("quick", message)
+    end)
+  end)
+
+  it("needs at least one function", function()
+    assert.error_matches(function() zk.any{} end, "at least one function expected")
+  end)
+
+  it("takes its children along when it is canceled", function()
+    zk.run(function()
+      local canceled = 0
+      local function child()
+        local _, problem = zk.pcall(zk.sleep, 100)
+        if problem == zk.canceled then canceled = canceled + 1 end
+      end
+      local task = zk.spawn(function() zk.any{ child, child } end)
+      zk.sleep(0.005)
+      task:cancel()
+      task:wait()
+      zk.sleep(0.005)
+      assert.are.equal(2, canceled)
+    end)
+  end)
+end)

@@ -1,0 +1,131 @@
+-- How coroutines wait: records, slots, foreign coroutines, closed ones. Needs no server.
+
+local core = require "zkrecipes.core"
+local zk = require "zkrecipes"
+
+-- Sessions in here never connect: nobody listens on port 1.
+local function deaf_session(options)
+  options = options or {}
+  options.hosts, options.timeout = "127.0.0.1:1", options.timeout or 60
+  return zk.session(options)
+end
+
+describe("a wait", function()
+  it("that nothing can end is an error, not a hang", function()
+    local a, b
+    a = zk.spawn(function() return b:wait() end)
+    b = zk.spawn(function() return a:wait() end)
+    assert.error_matches(function() a:wait() end, "every coroutine waits for another one")
+    a:cancel() b:cancel()
+    zk.sleep(0)
+  end)
+
+  it("in a coroutine of one's own, inside of one of the host's, is ended by the loop", function()
+    zk.run(function()
+      local ended
+      coroutine.wrap(function()
+        zk.sleep(0.001)
+        zk.sleep(0.001)
+        ended = true
+      end)()
+      assert.is_nil(ended)
+      zk.sleep(0.02)
+      assert.is_true(ended)
+    end)
+  end)
+
+  it("in a generator gives its consumer something that says so", function()
+    zk.run(function()
+      local generator = coroutine.wrap(function()
+        zk.sleep(0.001)
+        coroutine.yield("value")
+      end)
+      local got = generator()
+      assert.matches("do not wait in a generator", tostring(got))
+      assert.has_error(function() return got.field end)
+      zk.sleep(0.01)
+    end)
+  end)
+
+  it("in a coroutine of one's own, outside, just blocks", function()
+    local generator = coroutine.wrap(function()
+      for i = 1, 3 do
+        zk.sleep(0.001)
+        coroutine.yield(i)
+      end
+    end)
+    assert.are.same({ 1, 2, 3 }, { generator(), generator(), generator() })
+  end)
+
+  it("works inside of zk.pcall, nested", function()
+    zk.run(function()
+      local ok, a, b = zk.pcall(function(x)
+        local inner_ok, problem = zk.pcall(function() zk.sleep(0.001) error({ code = x }) end)
+        assert.is_false(inner_ok)
+        zk.sleep(0.001)
+        return problem.code, "done"
+      end, 7)
+      assert.are.same({ true, 7, "done" }, { ok, a, b })
+    end)
+  end)
+
+  it("uses slots again", function()
+    local session = deaf_session()
+    zk.run(function()
+      local host = core.host(session)
+      for _ = 1, 3 do
+        local fns = {}
+        for i = 1, 50 do fns[i] = function() session:connected(0.001) end end
+        zk.all(fns)
+      end
+      assert.are.equal(0, host.pending)
+      assert.is_true(#host.waiters <= 64, #host.waiters)
+    end)
+    session:close(0)
+  end)
+end)
+
+
+local close = coroutine.close -- only Lua 5.4 has it -- luacheck: ignore 143
+
+local _ = close and describe("a coroutine that is closed", function()
+
+  it("gives up its wait for the core at once", function()
+    local session = deaf_session()
+    zk.run(function()
+      local lock, co = session:lock("/l"), nil
+      local task = zk.spawn(function()
+        co = coroutine.running()
+        lock:acquire()
+      end)
+      zk.sleep(0.005)
+      local host = core.host(session)
+      assert.are.equal(1, host.pending)
+      assert.is_true(close(co))
+      assert.are.equal(0, host.pending)
+      assert.are.equal(0, lock:cancel())
+      assert.are.equal("canceled", select(3, task:wait()))
+    end)
+    session:close(0)
+  end)
+
+  it("while it sleeps or waits for another task does not keep run from ending", function()
+    zk.run(function()
+      local cos = {}
+      local function keep() cos[#cos + 1] = coroutine.running() end
+      local sleeper = zk.spawn(function() keep() zk.sleep(100) end)
+      zk.spawn(function() keep() sleeper:wait() end)
+      zk.spawn(function() keep() zk.all{ function() zk.pcall(zk.sleep, 100) end } end)
+      zk.sleep(0.005)
+      for _, co in ipairs(cos) do assert.is_true(close(co)) end
+    end)
+  end)
+end)
+
+describe("zk.using", function()
+  it("gives one module per adapter", function()
+    assert.are.equal(zk, zk.using "builtin")
+    assert.error_matches(function() zk.using(5) end, "name of an adapter or adapter expected")
+    assert.has_error(function() zk.using "no such adapter" end)
+  end)
+end)
