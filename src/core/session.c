@@ -244,10 +244,14 @@ static void suspended(struct zr_session *session)
     move_to(session, ZR_SUSPENDED);
 }
 
+/* The client library's word for "all servers were tried"; why they failed was said before. */
+static const char resting[] = "Delaying connection";
+
 static void noted(struct zr_session *session, const struct zr_notice *notice)
 {
     zr_engine_note(session, notice->level, "%s", notice->text);
-    if (session->state != ZR_CONNECTED && notice->level != 'I')
+    if (session->state != ZR_CONNECTED && notice->level != 'I' &&
+        strncmp(notice->text, resting, sizeof(resting) - 1) != 0)
         set_trouble(session, notice->text);
 }
 

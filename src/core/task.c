@@ -132,6 +132,10 @@ void zr_task_detach(struct zr_task *task)
 static void deadline_passed(struct zr_timer *timer)
 {
     struct zr_task *task = ZR_HOLDER(timer, struct zr_task, deadline);
+    if (task->kind->late != ZR_OK && task->session->state != ZR_CONNECTED &&
+        (task->call == NULL || task->call->state == ZR_CALL_QUEUED))
+        task->detail = "there was no connection for as long as the session's timeout; nothing "
+                       "was sent";
     zr_task_interrupt(task, task->kind->late != ZR_OK ? task->kind->late : ZR_TIMEOUT);
 }
 
