@@ -109,6 +109,27 @@ apicheck: $(CORE) $(BUILD)/spec_fork.so ## the specs on a Lua 5.4 built with LUA
 	@dev/build-lua-apicheck build/apicheck
 	@$(MAKE) --no-print-directory spec INTERPRETER=build/apicheck/lua SPECS="$(SANITIZED)"
 
+# ---- The simulated ZooKeeper -------------------------------------------------------------------------------
+
+SIM = build/sim$(if $(SAN),-$(SAN))
+SIM_FLAGS = $(CPPFLAGS) $(CFLAGS) -Ispec
+SIM_SOURCES = $(wildcard src/sim/*.c src/sim/*.h src/core/*.h spec/sim/*.h)
+SEED ?= 1
+STEPS ?= 4000
+
+$(SIM)/world_test $(SIM)/fault_test: $(SIM)/%: spec/sim/%.c $(SIM_SOURCES)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/core/alloc.c src/core/status.c
+
+$(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/status.c $(LDLIBS)
+
+sim-test: $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
+	@$(SIM)/world_test
+	@$(SIM)/fault_test
+	@$(ENVIRONMENT) dev/zk exec -- sh -c 'exec $(SIM)/model_test "$$ZK_HOSTS" $(SEED) $(STEPS)'
+
 # ---- Checks ----------------------------------------------------------------------------------------------
 
 C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c)
@@ -155,4 +176,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim-test

@@ -1,0 +1,169 @@
+/*
+ * How a handle gets a connection and loses it. It tries one server after the other: one that is
+ * down, that has not seen what the client has seen, or that says nothing for two thirds of the
+ * timeout is left for the next. What happens on a connection is in talk.c. When it goes: SUSPENDED,
+ * what is in flight fails, and the search begins again.
+ */
+#include "sim/process.h"
+#include "sim/world.h"
+
+#define PAUSE_US 1000 /* between two servers; after a round, a sixtieth of the timeout */
+
+static int64_t timeout_us(const struct zr_handle *handle)
+{
+    return (int64_t)handle->timeout_ms * 1000;
+}
+
+static struct zr_sim_world *world_of(const struct zr_handle *handle)
+{
+    return handle->process->world;
+}
+
+void zr_sim_handle_send(struct zr_handle *handle, struct zr_sim_packet *packet, int64_t delay_us)
+{
+    packet->sent_us = world_of(handle)->now_us;
+    zr_sim_wire_send(&handle->conn->up, packet, delay_us);
+}
+
+/* ---- Connecting ---------------------------------------------------------------------------- */
+
+static void alarm(struct zr_sim_event *event);
+
+static void set_alarm(struct zr_handle *handle, int64_t at_us)
+{
+    zr_sim_schedule(&world_of(handle)->agenda, &handle->alarm, at_us, alarm);
+}
+
+static int64_t silence_us(const struct zr_handle *handle)
+{
+    return handle->heard_us + timeout_us(handle) * 2 / 3;
+}
+
+bool zr_sim_handle_silent(const struct zr_handle *handle)
+{
+    return handle->conn != NULL && silence_us(handle) <= world_of(handle)->now_us;
+}
+
+void zr_sim_handle_try(struct zr_handle *handle)
+{
+    struct zr_sim_world *world = world_of(handle);
+    bool round = handle->tries > 0 && handle->tries % world->server_count == 0;
+    int64_t pause_us = round ? timeout_us(handle) / 60 : PAUSE_US;
+    set_alarm(handle, world->now_us + pause_us);
+}
+
+/* The next one round the list, or the one that a fault wants. */
+static struct zr_sim_server *choose(struct zr_handle *handle)
+{
+    struct zr_sim_world *world = world_of(handle);
+    int preferred = handle->process->preferred, count = (int)world->server_count;
+    handle->server = preferred >= 0 ? preferred % count : (handle->server + 1) % count;
+    handle->process->preferred = -1;
+    return &world->servers[handle->server];
+}
+
+static bool refused(const struct zr_handle *handle, const struct zr_sim_server *server)
+{
+    const struct zr_sim_process *process = handle->process;
+    return process->unlinked || process->world->now_us < process->down_until_us ||
+           !zr_sim_server_serves(server);
+}
+
+static void connect(struct zr_handle *handle)
+{
+    struct zr_sim_world *world = world_of(handle);
+    struct zr_sim_server *server = choose(handle);
+    handle->tries++;
+    if (refused(handle, server)) {
+        zr_sim_handle_try(handle);
+        return;
+    }
+    handle->phase = ZR_SIM_CONNECTING;
+    handle->began_us = handle->heard_us = world->now_us;
+    handle->conn = zr_sim_conn_new(server, handle);
+    struct zr_sim_packet *packet = zr_sim_packet_new(handle->conn, ZR_SIM_CONNECT);
+    packet->session_id = handle->session_id;
+    packet->last_zxid = handle->last_zxid;
+    packet->timeout_ms = handle->timeout_ms;
+    zr_sim_handle_send(handle, packet, 0);
+    set_alarm(handle, silence_us(handle));
+}
+
+static void alarm(struct zr_sim_event *event)
+{
+    struct zr_handle *handle = ZR_HOLDER(event, struct zr_handle, alarm);
+    if (zr_sim_put_off(handle, event))
+        return;
+    if (handle->phase == ZR_SIM_APART)
+        connect(handle);
+    else if (zr_sim_handle_silent(handle))
+        zr_sim_handle_lost(handle, true);
+    else
+        set_alarm(handle, silence_us(handle));
+}
+
+/* ---- Losing -------------------------------------------------------------------------------- */
+
+static void fail_all(struct zr_handle *handle)
+{
+    struct zr_link *link;
+    while ((link = zr_list_shift(&handle->in_flight)) != NULL) {
+        struct zr_request *request = ZR_HOLDER(link, struct zr_request, message.link);
+        request->status = ZR_CONNECTION_LOSS;
+        request->sent = true;
+        for (size_t i = 0; i < request->part_count; i++) {
+            request->parts[i].status = ZR_CONNECTION_LOSS;
+            request->parts[i].sent = true;
+        }
+        zr_sim_tell_reply(handle, request);
+    }
+}
+
+static void detach(struct zr_handle *handle, bool arrives)
+{
+    struct zr_sim_agenda *agenda = &world_of(handle)->agenda;
+    zr_sim_cancel(agenda, &handle->alarm);
+    zr_sim_cancel(agenda, &handle->beat);
+    zr_sim_cancel(agenda, &handle->cut);
+    if (handle->conn != NULL)
+        zr_sim_conn_let_go(handle->conn, arrives);
+    handle->conn = NULL;
+    handle->phase = ZR_SIM_APART;
+}
+
+void zr_sim_handle_lost(struct zr_handle *handle, bool arrives)
+{
+    detach(handle, arrives);
+    zr_sim_tell_suspended(handle);
+    fail_all(handle);
+    if (handle->parting)
+        zr_sim_handle_finish(handle);
+    else
+        zr_sim_handle_try(handle);
+}
+
+/* Of a session that the host never heard of it need not hear that it is over. */
+void zr_sim_handle_over(struct zr_handle *handle, enum zr_message_kind kind)
+{
+    bool silent = kind == ZR_MSG_EXPIRED && !handle->known;
+    detach(handle, true);
+    handle->session_id = silent ? 0 : handle->session_id;
+    handle->phase = silent ? ZR_SIM_APART : ZR_SIM_OVER;
+    if (!silent)
+        zr_sim_tell_final(handle, kind);
+    fail_all(handle);
+    if (handle->closed)
+        zr_sim_handle_finish(handle);
+    else if (silent)
+        zr_sim_handle_try(handle);
+}
+
+void zr_sim_handle_finish(struct zr_handle *handle)
+{
+    detach(handle, true);
+    fail_all(handle);
+    handle->phase = ZR_SIM_OVER;
+    zr_sim_cancel(&world_of(handle)->agenda, &handle->end);
+    zr_sim_cancel(&world_of(handle)->agenda, &handle->retry);
+    zr_sim_tell_ended(handle);
+}

@@ -1,0 +1,43 @@
+#ifndef ZR_SIM_DRAFT_H
+#define ZR_SIM_DRAFT_H
+
+/*
+ * draft.h: the znodes as they will be when the parts of a multi that were looked at so far are
+ * done: records, which hide the tree.
+ */
+
+#include "sim/txn.h"
+
+struct zr_sim_world;
+
+struct zr_sim_record {
+    const char *path; /* not terminated; empty for the root */
+    size_t length;
+    bool exists;
+    int32_t version, cversion, aversion, children;
+    int64_t owner;
+    struct zr_sim_acl *acl; /* the tree's, or that of a change before */
+};
+
+struct zr_sim_draft {
+    struct zr_sim_world *world;
+    const struct zr_sim_identity *who;
+    int64_t session_id;
+    struct zr_sim_txn *txn;
+    size_t count;
+    struct zr_sim_record *records, few[8];
+};
+
+/* borrows: who. keeps: txn. parts: each may add two records. */
+void zr_sim_draft_init(struct zr_sim_draft *draft, struct zr_sim_world *world,
+                       struct zr_sim_txn *txn, size_t parts);
+void zr_sim_draft_fini(struct zr_sim_draft *draft);
+
+/* The znode as it will be then; false: it will not be there. keeps: path, in *found. */
+bool zr_sim_draft_find(const struct zr_sim_draft *draft, const char *path, size_t length,
+                       struct zr_sim_record *found);
+
+/* From now on the znode is like this. */
+void zr_sim_draft_note(struct zr_sim_draft *draft, const struct zr_sim_record *record);
+
+#endif

@@ -1,0 +1,27 @@
+#ifndef ZR_SIM_LEADER_H
+#define ZR_SIM_LEADER_H
+
+/* leader.h: the one place where the order of all changes is decided. */
+
+#include "sim/server.h"
+
+/* A packet that needs the leader has reached it. takes: packet. */
+void zr_sim_leader_take(struct zr_sim_world *world, struct zr_sim_packet *packet);
+
+/* The next transaction: the leader applies it at once. takes: txn. */
+void zr_sim_leader_commit(struct zr_sim_world *world, struct zr_sim_txn *txn, bool counts);
+
+/* Deletes an empty container, or a TTL znode, if it still is one. */
+void zr_sim_leader_reap(struct zr_sim_world *world, const char *path);
+
+/*
+ * Looks whether a write may be done and adds its changes; on an error the parts have their
+ * statuses and there are no changes. (prepare.c)
+ */
+void zr_sim_prepare(struct zr_sim_world *world, struct zr_sim_packet *packet,
+                    struct zr_sim_txn *txn);
+
+/* Writes the results of a transaction into the packet that asked for it. (prepare.c) */
+void zr_sim_prepared(struct zr_sim_packet *packet, const struct zr_sim_txn *txn);
+
+#endif

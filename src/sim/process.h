@@ -1,0 +1,164 @@
+#ifndef ZR_SIM_PROCESS_H
+#define ZR_SIM_PROCESS_H
+
+/*
+ * process.h: a client process with its handles: what src/zk and the client library are in the real
+ * world.
+ */
+
+#include "sim/server.h"
+#include "sim/sim.h"
+
+#define ZR_SIM_OPS (ZR_OP_CHECK + 1)
+
+struct zr_sim_process {
+    struct zr_zk table; /* first member */
+    int refs;           /* its user, and its connections */
+    struct zr_sim_world *world;
+    struct zr_link link;    /* in the world's processes */
+    struct zr_list inbox;   /* struct zr_message */
+    struct zr_list handles; /* struct zr_handle */
+    bool woken;
+    bool unlinked;         /* zr_sim_link: no connection can be made */
+    unsigned held;         /* directions in which nothing gets through */
+    int64_t down_until_us; /* until then no connection can be made */
+    int64_t paused_until_us;
+    struct zr_sim_event resume;
+    int preferred;        /* a server, or -1 */
+    struct zr_list plans; /* struct zr_sim_planned */
+    int64_t requests[ZR_SIM_OPS];
+};
+
+enum zr_sim_phase {
+    ZR_SIM_APART,      /* no connection; the alarm is the next attempt */
+    ZR_SIM_CONNECTING, /* the handshake is under way */
+    ZR_SIM_UP,         /* the server has answered it; a first request is under way */
+    ZR_SIM_PROVED,     /* that was answered too */
+    ZR_SIM_OVER,       /* expired, or credentials refused */
+};
+
+struct zr_sim_credential {
+    struct zr_sim_credential *next;
+    const char *scheme;
+    struct zr_bytes bytes;
+};
+
+struct zr_handle {
+    struct zr_link link; /* in the process */
+    struct zr_sim_process *process;
+    void *owner;
+    enum zr_sim_phase phase;
+    struct zr_sim_conn *conn; /* null when apart or over */
+    int32_t timeout_ms;       /* asked for, then negotiated */
+    bool write_heartbeat;
+    struct zr_sim_credential *credentials;
+    int64_t session_id, last_zxid;
+    int server;                  /* the last one tried */
+    size_t tries;                /* in vain, since the last success */
+    int64_t began_us;            /* the present attempt */
+    int64_t heard_us;            /* anything, of the server */
+    struct zr_list in_flight;    /* struct zr_request, by message.link */
+    struct zr_sim_index watched; /* the watches, as the library knows them */
+    struct zr_sim_event alarm, beat, cut, retry;
+
+    int64_t acknowledged_us, lease_us; /* lease.h of src/zk explains it */
+
+    bool connected; /* the host was told so */
+    bool known;     /* ... of this session at all */
+    bool owed;      /* CONNECTED is to be told, but there was no memory */
+    bool missed;    /* an event could not be told */
+    struct zr_notice *suspended, *final, *ended; /* put aside, so that telling them cannot fail */
+
+    bool closed, parting; /* parting: the request to end the session was sent */
+    int64_t close_by_us;
+    struct zr_sim_event end;
+};
+
+struct zr_sim_process *zr_sim_process_ref(struct zr_sim_process *process);
+void zr_sim_process_unref(struct zr_sim_process *process);
+
+/* True: it is stopped, and the event is put off until it goes on. */
+bool zr_sim_put_off(const struct zr_handle *handle, struct zr_sim_event *event);
+
+/* ---- handle.c ------------------------------------------------------------------------------ */
+
+/* gives: a handle that begins to connect, or null when there is no memory. borrows: config. */
+struct zr_handle *zr_sim_handle_new(struct zr_sim_process *process,
+                                    const struct zr_zk_config *config, void *owner);
+
+/* takes: handle. What it had under way is forgotten. */
+void zr_sim_handle_free(struct zr_handle *handle);
+
+/* See zr_zk.submit and .close. */
+void zr_sim_handle_submit(struct zr_handle *handle, struct zr_request *request);
+void zr_sim_handle_close(struct zr_handle *handle, int64_t linger_us);
+
+/* Makes a copy that is remembered. False: no memory. */
+bool zr_sim_handle_remember(struct zr_handle *handle, const char *scheme, struct zr_bytes bytes);
+
+/* ---- attach.c ------------------------------------------------------------------------------ */
+
+/* Tries the next server, a little later. */
+void zr_sim_handle_try(struct zr_handle *handle);
+
+/* takes: packet. It has a connection. */
+void zr_sim_handle_send(struct zr_handle *handle, struct zr_sim_packet *packet, int64_t delay_us);
+
+/* The connection is gone: told, and what is in flight fails; the next attempt follows. */
+void zr_sim_handle_lost(struct zr_handle *handle, bool arrives);
+
+/* Nothing was heard for too long. */
+bool zr_sim_handle_silent(const struct zr_handle *handle);
+
+/* The session is over, or the credentials were refused. */
+void zr_sim_handle_over(struct zr_handle *handle, enum zr_message_kind kind);
+
+/* The last of a handle: what is in flight fails, ENDED is told. */
+void zr_sim_handle_finish(struct zr_handle *handle);
+
+/* ---- talk.c -------------------------------------------------------------------------------- */
+
+/* A packet came over its connection. borrows: packet. */
+void zr_sim_handle_receive(struct zr_handle *handle, struct zr_sim_packet *packet);
+
+/* Asks the server to end the session, and ends the handle when that is answered. */
+void zr_sim_handle_part(struct zr_handle *handle);
+
+/* ---- tell.c -------------------------------------------------------------------------------- */
+
+/* Puts the notices aside without which an end could not be told. False: no memory. */
+bool zr_sim_tell_init(struct zr_handle *handle);
+void zr_sim_tell_fini(struct zr_handle *handle);
+
+void zr_sim_tell_connected(struct zr_handle *handle);
+void zr_sim_tell_suspended(struct zr_handle *handle);
+void zr_sim_tell_final(struct zr_handle *handle, enum zr_message_kind kind);
+void zr_sim_tell_event(struct zr_handle *handle, enum zr_event_kind event, const char *path);
+void zr_sim_tell_ended(struct zr_handle *handle);
+void zr_sim_tell_reply(struct zr_handle *handle, struct zr_request *request);
+
+/* ---- watched.c ----------------------------------------------------------------------------- */
+
+/* The library's own list of watches: a request with a watch was answered. */
+void zr_sim_watched_add(struct zr_handle *handle, const struct zr_request *answered);
+
+/* An event came: true when a watch waited for it, which is gone then. */
+bool zr_sim_watched_take(struct zr_handle *handle, enum zr_event_kind event, const char *path);
+
+/* gives: a packet with all of them for a new connection, or null when there are none. */
+struct zr_sim_packet *zr_sim_watched_packet(struct zr_handle *handle);
+
+void zr_sim_watched_fini(struct zr_handle *handle);
+
+/* ---- faults.c ------------------------------------------------------------------------------ */
+
+/* A request is sent: the faults that are meant for it. Returns how much later it arrives. */
+int64_t zr_sim_faults_before(struct zr_handle *handle, struct zr_sim_packet *packet,
+                             struct zr_sim_plan *met);
+
+/* ... and what they do when it is on its way. */
+void zr_sim_faults_after(struct zr_handle *handle, const struct zr_sim_plan *met);
+
+void zr_sim_plans_fini(struct zr_sim_process *process);
+
+#endif

@@ -1,0 +1,38 @@
+#ifndef ZR_SIM_SESSION_H
+#define ZR_SIM_SESSION_H
+
+/* session.h: the sessions, as the leader keeps them. */
+
+#include "sim/server.h"
+
+struct zr_sim_session {
+    struct zr_link link; /* in the world's sessions */
+    int64_t id;
+    int32_t timeout_ms;
+    int64_t expire_us;             /* when it is over if nothing is heard */
+    uint64_t conn;                 /* number of the connection that may write */
+    struct zr_sim_server *touched; /* heard from the client, but has not told the leader yet */
+    bool renamed;                  /* a fault: the next reconnect gets another session */
+};
+
+/* The session, or null when it is over or never was. */
+struct zr_sim_session *zr_sim_session_find(struct zr_sim_world *world, int64_t id);
+
+/* gives: a new session, which lasts as near to what was asked for as the servers allow. */
+struct zr_sim_session *zr_sim_session_begin(struct zr_sim_world *world, int32_t timeout_ms);
+
+/* Heard from: the leader itself, or a server that will tell the leader. */
+void zr_sim_session_touch(struct zr_sim_world *world, struct zr_sim_session *session);
+void zr_sim_session_heard(struct zr_sim_server *server, int64_t id);
+
+/* It is over: its ephemerals go, in one transaction. packet: the client asked for it, or null. */
+void zr_sim_session_end(struct zr_sim_world *world, struct zr_sim_session *session,
+                        struct zr_sim_packet *packet);
+
+/* Every half tick the servers tell the leader whom they heard; at every tick sessions expire, and
+   containers go. */
+void zr_sim_tick_start(struct zr_sim_world *world);
+
+void zr_sim_sessions_fini(struct zr_sim_world *world);
+
+#endif

@@ -1,0 +1,184 @@
+#ifndef ZR_SIM_SIM_H
+#define ZR_SIM_SIM_H
+
+/*
+ * sim.h: a simulated ZooKeeper ensemble with clients, in one process and under one virtual clock.
+ * Nothing in it ever happens unless somebody moves the clock: zk->wait, zr_sim_step, _run or
+ * _advance. The same seed and the same calls give the same history, to the microsecond.
+ *
+ * Each struct zr_zk stands for a client process of its own. A driver with one process calls
+ * zk->wait like any host. A driver with several calls zr_sim_run, lets those that are ready
+ * dispatch, and so on.
+ *
+ * Thread: one. Times in microseconds on the clock of zk->now_us, which all processes share.
+ */
+
+#include <stdio.h>
+
+#include "core/zk.h"
+
+struct zr_sim_world;
+
+/* ---- The world ----------------------------------------------------------------------------- */
+
+/* What is 0 has a default. */
+struct zr_sim_options {
+    uint64_t seed;
+    int servers;        /* the first is the leader (3) */
+    int32_t tick_ms;    /* sessions last from 2 to 20 ticks (2000) */
+    int32_t reap_ms;    /* how often empty containers and old TTL znodes are looked for (60000) */
+    int64_t latency_us; /* of a message, at least ... (200) */
+    int64_t jitter_us;  /* ... and up to so much more; negative: none (400) */
+    FILE *trace;        /* a line for everything that happens; null: none */
+};
+
+/* gives: a world, which lives until it was freed and the last of its clients as well. */
+struct zr_sim_world *zr_sim_world_new(const struct zr_sim_options *options);
+
+/* takes: world. Its clients may go on. */
+void zr_sim_world_free(struct zr_sim_world *world);
+
+/* gives: a new client process, freed with zk->free. */
+struct zr_zk *zr_sim_zk(struct zr_sim_world *world);
+
+/* ---- Time ---------------------------------------------------------------------------------- */
+
+int64_t zr_sim_now_us(const struct zr_sim_world *world);
+
+/* The next thing happens. A world ticks for ever, so there always is one. */
+void zr_sim_step(struct zr_sim_world *world);
+
+/* Everything within this time happens. */
+void zr_sim_advance(struct zr_sim_world *world, int64_t us);
+
+/* Things happen until a process is ready, or it is until_us. True: one is. */
+bool zr_sim_run(struct zr_sim_world *world, int64_t until_us);
+
+/* The process has something to take and is not paused. */
+bool zr_sim_ready(const struct zr_zk *zk);
+bool zr_sim_paused(const struct zr_zk *zk);
+
+/* ---- Faults of one client process ---------------------------------------------------------- */
+
+/* The connections break; all, or that of one session. What is on its way to the server is lost, or
+   arrives in spite of it. */
+void zr_sim_cut(struct zr_zk *zk, int64_t session, bool arrives);
+
+/* Connections break and cannot be made any more, until the link is up again. */
+void zr_sim_link(struct zr_zk *zk, bool up);
+
+/* Messages in these directions are held, until they are let through again. */
+enum { ZR_SIM_TO_SERVER = 1, ZR_SIM_TO_CLIENT = 2 };
+void zr_sim_partition(struct zr_zk *zk, unsigned held);
+
+/* The process stops for so long: it takes and sends nothing, and the clock goes on. */
+void zr_sim_pause(struct zr_zk *zk, int64_t us);
+
+/* Its next connection goes to this server, which may lag behind. */
+void zr_sim_prefer(struct zr_zk *zk, int server);
+
+enum zr_sim_fault {
+    ZR_SIM_LOSE_REQUEST, /* it is not done, and the connection breaks */
+    ZR_SIM_LOSE_REPLY,   /* it is done, and the connection breaks */
+    ZR_SIM_LATE_REQUEST, /* the connection breaks, and the request arrives `us` later; it is done
+                            unless the session has a new connection by then */
+    ZR_SIM_DELAY,        /* it arrives `us` late, and all behind it */
+    ZR_SIM_CUT,          /* the connection breaks `us` after it was sent, wherever it is then */
+    ZR_SIM_EXPIRE,       /* the session is expired when it is sent */
+    ZR_SIM_PAUSE,        /* the process stops for `us` after sending it */
+};
+
+#define ZR_SIM_ANY_OP (-1)
+
+/*
+ * The nth request (1 is the next) of this kind that the process sends has this fault; op is an enum
+ * zr_op or ZR_SIM_ANY_OP, session 0 is any. Several plans are independent.
+ */
+struct zr_sim_plan {
+    int op;
+    int nth;
+    enum zr_sim_fault fault;
+    int64_t us;
+    int64_t session;
+    int64_t down_us; /* how long no connection can be made after the fault broke one */
+};
+void zr_sim_plan(struct zr_zk *zk, const struct zr_sim_plan *plan);
+
+/* How many plans have not come to pass yet. */
+size_t zr_sim_plans_left(const struct zr_zk *zk);
+
+/* ---- Faults of the servers ----------------------------------------------------------------- */
+
+/* The leader ends the session now; its client learns it later. False: there is none. */
+bool zr_sim_expire(struct zr_sim_world *world, int64_t session);
+
+/* The session's next reconnect is answered with another session. False: there is none. */
+bool zr_sim_rename(struct zr_sim_world *world, int64_t session);
+
+/* From now on the server applies transactions so much after the leader. Not for the leader, 0. */
+void zr_sim_lag(struct zr_sim_world *world, int server, int64_t us);
+
+/* The server hears nothing of the leader; it answers reads for five ticks, and then nobody. */
+void zr_sim_isolate(struct zr_sim_world *world, int server, bool on);
+
+/* The server is down, and up again. With the leader all of them are: no other is elected. */
+void zr_sim_stop(struct zr_sim_world *world, int server, bool on);
+
+/* The next sequential child of this znode gets this number. False: there is no such znode. */
+bool zr_sim_set_counter(struct zr_sim_world *world, const char *path, int32_t counter);
+
+/* ---- Faults at random ---------------------------------------------------------------------- */
+
+/* How many of a million requests meet each fault; at most one each. Times are upper bounds. */
+struct zr_sim_faults {
+    uint32_t lose_request, lose_reply, late_request, delay, cut, expire, pause;
+    uint32_t lag;     /* not the request: a server's lag changes */
+    uint32_t rename;  /* not the request: the next reconnect gets another session */
+    int64_t delay_us; /* delay, late_request, cut */
+    int64_t down_us;  /* after a connection broke none can be made for so long */
+    int64_t pause_us;
+    int64_t lag_us;
+};
+
+/* From now on. Null: none any more, links are up, lags are 0; pauses and plans remain. */
+void zr_sim_set_faults(struct zr_sim_world *world, const struct zr_sim_faults *faults);
+
+/* ---- Looking ------------------------------------------------------------------------------- */
+
+/* Requests that were sent since the beginning: by one process, or by all. Heartbeats and what a
+   reconnect needs are not among them. op may be ZR_SIM_ANY_OP. */
+int64_t zr_sim_requests(const struct zr_zk *zk, int op);
+int64_t zr_sim_all_requests(const struct zr_sim_world *world, int op);
+
+/* Watches on all servers. */
+size_t zr_sim_watch_count(const struct zr_sim_world *world);
+
+/* Sessions that the leader has not ended. */
+size_t zr_sim_session_count(const struct zr_sim_world *world);
+bool zr_sim_session_alive(const struct zr_sim_world *world, int64_t session);
+
+int64_t zr_sim_zxid(const struct zr_sim_world *world);
+
+/* A znode as the leader sees it, or false. */
+bool zr_sim_stat(const struct zr_sim_world *world, const char *path, struct zr_stat *stat);
+
+/* How many znodes there are below this one (without /zookeeper); 0 too when it is not there. */
+size_t zr_sim_count(const struct zr_sim_world *world, const char *path);
+
+struct zr_sim_view {
+    const char *path;
+    struct zr_bytes data;
+    struct zr_stat stat;
+};
+
+/* Visits a znode and all below it (without /zookeeper), parents first, as the leader sees them. */
+void zr_sim_walk(const struct zr_sim_world *world, const char *path,
+                 void (*visit)(void *with, const struct zr_sim_view *view), void *with);
+
+/* A line for each of them. */
+void zr_sim_dump(const struct zr_sim_world *world, const char *path, FILE *to);
+
+/* Called after each transaction of the leader, with the world as it is then; null: no more. */
+void zr_sim_observe(struct zr_sim_world *world, void (*saw)(void *with, int64_t zxid), void *with);
+
+#endif

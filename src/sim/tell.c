@@ -1,0 +1,144 @@
+/*
+ * What the host is told, in the order in which it happened. Memory may be exhausted: CONNECTED then
+ * waits for it, and with it all requests; an event becomes "any watch may have fired".
+ * SUSPENDED is put aside together with CONNECTED, the final notices with the handle.
+ */
+#include <string.h>
+
+#include "core/alloc.h"
+#include "sim/process.h"
+#include "sim/world.h"
+
+#define RETRY_US 1000
+
+/* gives: a notice with a copy of the text (or null) behind it, or null. */
+static struct zr_notice *notice_new(const struct zr_handle *handle, enum zr_message_kind kind,
+                                    const char *text)
+{
+    size_t room = text != NULL ? strlen(text) + 1 : 0;
+    struct zr_notice *notice = zr_alloc(sizeof(*notice) + room);
+    if (notice == NULL)
+        return NULL;
+    notice->message.kind = kind;
+    notice->owner = handle->owner;
+    if (text != NULL)
+        notice->text = memcpy(notice + 1, text, room);
+    return notice;
+}
+
+static void tell(struct zr_handle *handle, struct zr_notice *notice)
+{
+    static const char *const kinds[] = {"reply",       "connected", "suspended", "expired",
+                                        "auth failed", "event",     "note",      "ended"};
+    zr_sim_trace(handle->process->world, "client %016llx: %s %s",
+                 (unsigned long long)handle->session_id, kinds[notice->message.kind],
+                 notice->text != NULL ? notice->text : "");
+    zr_list_append(&handle->process->inbox, &notice->message.link);
+}
+
+bool zr_sim_tell_init(struct zr_handle *handle)
+{
+    handle->final = notice_new(handle, ZR_MSG_EXPIRED, NULL);
+    handle->ended = notice_new(handle, ZR_MSG_ENDED, NULL);
+    return handle->final != NULL && handle->ended != NULL;
+}
+
+void zr_sim_tell_fini(struct zr_handle *handle)
+{
+    zr_free(handle->suspended);
+    zr_free(handle->final);
+    zr_free(handle->ended);
+}
+
+static void retry(struct zr_sim_event *event)
+{
+    struct zr_handle *handle = ZR_HOLDER(event, struct zr_handle, retry);
+    if (zr_sim_put_off(handle, event))
+        return;
+    if (handle->owed)
+        zr_sim_tell_connected(handle);
+    if (handle->missed && handle->connected) {
+        handle->missed = false;
+        zr_sim_tell_event(handle, ZR_CHANGED, NULL);
+    }
+}
+
+static void try_later(struct zr_handle *handle)
+{
+    struct zr_sim_world *world = handle->process->world;
+    zr_sim_schedule(&world->agenda, &handle->retry, world->now_us + RETRY_US, retry);
+}
+
+static void address_of(const struct zr_handle *handle, char *to, size_t room)
+{
+    snprintf(to, room, "127.0.0.1:%d", 2181 + handle->server);
+}
+
+void zr_sim_tell_connected(struct zr_handle *handle)
+{
+    char address[24];
+    if (handle->connected)
+        return;
+    address_of(handle, address, sizeof(address));
+    if (handle->suspended == NULL)
+        handle->suspended = notice_new(handle, ZR_MSG_SUSPENDED, NULL);
+    struct zr_notice *notice = notice_new(handle, ZR_MSG_CONNECTED, address);
+    handle->owed = handle->suspended == NULL || notice == NULL;
+    if (handle->owed) {
+        zr_free(notice);
+        try_later(handle);
+        return;
+    }
+    notice->session_id = handle->session_id;
+    notice->timeout_ms = handle->timeout_ms;
+    handle->connected = handle->known = true;
+    tell(handle, notice);
+    if (handle->missed)
+        try_later(handle);
+}
+
+void zr_sim_tell_suspended(struct zr_handle *handle)
+{
+    handle->owed = false;
+    if (!handle->connected)
+        return;
+    handle->connected = false;
+    tell(handle, handle->suspended);
+    handle->suspended = NULL;
+}
+
+void zr_sim_tell_final(struct zr_handle *handle, enum zr_message_kind kind)
+{
+    if (handle->final == NULL)
+        return;
+    handle->owed = handle->connected = false;
+    handle->final->message.kind = kind;
+    tell(handle, handle->final);
+    handle->final = NULL;
+}
+
+void zr_sim_tell_event(struct zr_handle *handle, enum zr_event_kind event, const char *path)
+{
+    struct zr_notice *notice = notice_new(handle, ZR_MSG_EVENT, path);
+    if (notice == NULL) {
+        handle->missed = true;
+        try_later(handle);
+        return;
+    }
+    notice->event = event;
+    tell(handle, notice);
+}
+
+void zr_sim_tell_ended(struct zr_handle *handle)
+{
+    tell(handle, handle->ended);
+    handle->ended = NULL;
+}
+
+void zr_sim_tell_reply(struct zr_handle *handle, struct zr_request *request)
+{
+    zr_sim_trace(handle->process->world, "client %016llx: %s %s",
+                 (unsigned long long)handle->session_id, zr_status_word(request->status),
+                 request->path != NULL ? request->path : "");
+    zr_list_append(&handle->process->inbox, &request->message.link);
+}

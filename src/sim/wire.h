@@ -1,0 +1,34 @@
+#ifndef ZR_SIM_WIRE_H
+#define ZR_SIM_WIRE_H
+
+/* wire.h: one direction of a connection: packets arrive in the order in which they were sent. */
+
+#include "core/list.h"
+#include "sim/agenda.h"
+#include "sim/packet.h"
+
+struct zr_sim_world;
+
+struct zr_sim_wire {
+    struct zr_sim_world *world;
+    void *owner;
+    struct zr_list queue;
+    struct zr_sim_event event; /* the arrival of the first */
+    /* takes: packet. */
+    void (*deliver)(struct zr_sim_wire *wire, struct zr_sim_packet *packet);
+    /* Until when nothing can arrive: INT64_MAX means until zr_sim_wire_resume is called. */
+    int64_t (*held_until)(const struct zr_sim_wire *wire);
+};
+
+void zr_sim_wire_init(struct zr_sim_wire *wire, struct zr_sim_world *world, void *owner);
+
+/* Sends it, to arrive after the world's latency and so much more. takes: packet. */
+void zr_sim_wire_send(struct zr_sim_wire *wire, struct zr_sim_packet *packet, int64_t delay_us);
+
+/* What held the wire may be over. */
+void zr_sim_wire_resume(struct zr_sim_wire *wire);
+
+/* All that is under way is lost. */
+void zr_sim_wire_clear(struct zr_sim_wire *wire);
+
+#endif

@@ -1,0 +1,50 @@
+#ifndef ZR_SIM_WORLD_H
+#define ZR_SIM_WORLD_H
+
+/* world.h: all there is, for the files of the simulator only. */
+
+#include <stdarg.h>
+
+#include "sim/random.h"
+#include "sim/process.h"
+#include "sim/server.h"
+#include "sim/session.h"
+#include "sim/sim.h"
+
+/* How long a create of the leader's is known to it before it is committed. */
+#define ZR_SIM_COMMIT_US 300
+
+struct zr_sim_world {
+    int refs; /* the driver, and every process */
+    struct zr_sim_options options;
+    struct zr_sim_random random, dice; /* for what is usual, for faults */
+    struct zr_sim_agenda agenda;
+    int64_t now_us;
+    int64_t zxid;
+    size_t server_count;
+    struct zr_sim_server *servers;
+    struct zr_list log;      /* struct zr_sim_txn: not yet applied everywhere */
+    struct zr_list sessions; /* struct zr_sim_session */
+    size_t session_count;
+    int64_t last_session;
+    uint64_t last_conn;
+    struct zr_list processes; /* struct zr_sim_process */
+    struct zr_sim_event tick, ping;
+    int64_t reap_us; /* next look at the containers */
+    struct zr_sim_faults faults;
+    int64_t requests[ZR_SIM_OPS];
+    void (*saw)(void *with, int64_t zxid);
+    void *with;
+};
+
+/* How long a message takes now. */
+int64_t zr_sim_latency_us(struct zr_sim_world *world);
+
+/* The servers' clock. */
+int64_t zr_sim_wall_ms(const struct zr_sim_world *world);
+
+/* A line of the trace, if there is one. */
+void zr_sim_trace(const struct zr_sim_world *world, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
