@@ -10,7 +10,6 @@
  * usage: model_test HOST:PORT [SEED [STEPS]]; the server must know TTLs (extendedTypesEnabled) and
  * must not reap containers meanwhile.
  */
-#define _GNU_SOURCE
 
 #include "intent.h"
 #include "probe.h"
