@@ -89,8 +89,12 @@ signal() { if [[ $pid ]] && kill -"$1" "$pid"; then say ok; else say dead; fi; }
 orphan() {
   [[ -r /proc/$$/stat ]] && read -r _ _ _ parent _ <"/proc/$$/stat" && ((parent != PPID))
 }
+partial=
 while :; do
-  if read -r -t "${tick:-0.5}" word; then
+  read -r -t "${tick:-0.5}" word; got=$?
+  # The time may be over in the middle of a line: the rest comes with the next read.
+  word=$partial$word partial=
+  if ((got == 0)); then
     case $word in
       start) launch "$@" ;;
       kill) halt; say ok ;;
@@ -98,7 +102,8 @@ while :; do
       resume) signal CONT ;;
       quit) exit ;;
     esac
-  elif (($? <= 128)) || orphan; then exit
+  elif ((got <= 128)) || orphan; then exit
+  else partial=$word
   fi
   [[ $starting ]] && settle
 done
