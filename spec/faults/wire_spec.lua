@@ -154,6 +154,18 @@ describe("a lock whose messages get lost", function()
     session:close()
   end))
 
+  it("of a strict session proves its lease with writes", run(function()
+    local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 2, strict = true }
+    local hold = assert(session:lock("/l"):acquire())
+    local from = zk.now()
+    env.eventually("the heartbeats of more than a lease", function()
+      assert.is_true(hold:valid())
+      return proxy:counts().delete >= 5 and zk.now() - from > 2.5
+    end)
+    hold:release()
+    session:close()
+  end))
+
   it("keeps its hold over a short cut, without a new election", run(function()
     local session = through_proxy(proxy, namespace, 10)
     local hold = assert(session:lock("/l"):acquire())
