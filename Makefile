@@ -125,7 +125,14 @@ $(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/status.c $(LDLIBS)
 
-sim-test: $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
+ENGINE_SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/sim/*.c)
+
+$(SIM)/counter_test: $(SIM)/%: spec/sim/%.c $(ENGINE_SOURCES) $(SIM_SOURCES) $(wildcard src/recipes/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -o $@ $< $(ENGINE_SOURCES)
+
+sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
+	@$(SIM)/counter_test
 	@$(SIM)/world_test
 	@$(SIM)/fault_test
 	@$(ENVIRONMENT) dev/zk exec -- sh -c 'exec $(SIM)/model_test "$$ZK_HOSTS" $(SEED) $(STEPS)'
