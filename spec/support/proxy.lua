@@ -33,7 +33,7 @@ end
 local function launch(ports)
   local listener = assert(socket.bind("127.0.0.1", 0))
   local _, port = listener:getsockname()
-  local pipe = io.popen(("LD_PRELOAD= exec lua5.4 '%sdev/proxy.lua' --control %s %s"):format(ROOT, port,
+  local pipe = io.popen(("exec env -u LD_PRELOAD -u LUA_PATH -u LUA_CPATH lua5.4 '%sdev/proxy.lua' --control %s %s"):format(ROOT, port,
     table.concat(ports, " ")), "w")
   listener:settimeout(10)
   local control = listener:accept()
