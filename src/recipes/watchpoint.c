@@ -110,6 +110,7 @@ static void saw(struct zr_task *task)
 {
     static const struct zr_stat nothing;
     if (task->outcome == ZR_OK) {
+        compare(of(task), &task->call->request.stat);
         ask(task, ZR_OP_CHILDREN, ZR_STEP(saw_children));
     } else if (task->outcome == ZR_NO_NODE) {
         compare(of(task), &nothing);
