@@ -194,7 +194,6 @@ local function report(journal, facts, timeout)
 end
 
 local function demonstrate(session, hosts, name)
-  assert(session:connected(10))
   assert(session:create(name .. "/register", "", { parents = true }))
   say("%d processes with %d coroutines each share one fair lock through ZooKeeper at %s\n", WORKERS,
     COROUTINES, hosts)
@@ -206,20 +205,24 @@ end
 
 -- In a namespace of its own, which is deleted in any case: after an interruption by blocking calls.
 local function run(hosts)
-  local name = string.format("/zkrecipes-demo-%d-%d", os.time(), math.random(1000000))
+  local name
   local ok, good = pcall(zk.run, function()
-    return demonstrate(zk.session { hosts = hosts, timeout = TIMEOUT }, hosts, name)
+    local session = zk.session { hosts = hosts, timeout = TIMEOUT }
+    assert(session:connected(10))
+    name = "/zkrecipes-demo-" .. session.id
+    return demonstrate(session, hosts, name)
   end)
-  local session = zk.session { hosts = hosts, timeout = TIMEOUT }
-  if session:connected(ok and 10 or 1) then session:delete_tree(name) end
-  session:close()
+  if name then
+    local session = zk.session { hosts = hosts, timeout = TIMEOUT }
+    session:delete_tree(name)
+    session:close()
+  end
   if not ok then
     say("%s", paint("1;31", "the demo failed: " .. tostring(good):match("^[^\n]*")))
   end
   return ok and good
 end
 
-math.randomseed(os.time())
 local hosts, server = os.getenv("HOSTS"), nil
 if (hosts or "") == "" then
   say("starting a ZooKeeper server on a free port of 127.0.0.1 ...")

@@ -1,0 +1,75 @@
+-- The examples and the demo do what they are there to show, end by themselves and leave nothing on the server.
+
+local env = require "spec.support.env"
+local process = require "spec.support.process"
+local zk = require "zkrecipes"
+
+-- Every file of examples/, with a line that it prints last or near to it.
+local EXAMPLES = {
+  ["lock.lua"] = "\nstep 3\nreleased$",
+  ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
+  ["script.lua"] = "^run number 1$",
+  ["session.lua"] = "\nstill there: false\n.*followed to the end$",
+  ["testing.lua"] = "^passed: it was told of the loss and stopped$",
+}
+
+-- What the command prints, and its status.
+local function run(format, ...)
+  local text = process.output(string.format(format, ...) .. " 2>&1; echo status $?")
+  local output, status = text:match("^(.-)\n?status (%d+)$")
+  return output, status
+end
+
+-- What is left of examples and demos on the server.
+local function leftovers()
+  local session = zk.session { hosts = env.server().hosts }
+  local left = {}
+  for _, name in ipairs(assert(session:children("/"))) do
+    if name:find("^zkrecipes%-") then left[#left + 1] = name end
+  end
+  session:close()
+  return left
+end
+
+describe("the examples", function()
+  it("are all listed here", function()
+    for name in process.output("cd examples && ls"):gmatch("[^\n]+") do
+      assert.is_string(EXAMPLES[name], "examples/" .. name .. " is not run by this spec")
+    end
+  end)
+
+  for name, pattern in pairs(EXAMPLES) do
+    it(name .. " runs, twice, and leaves nothing", function()
+      for _ = 1, 2 do
+        local output, status = run("timeout 60 env %s examples/%s %s </dev/null", env.interpreter(), name,
+          env.server().hosts)
+        assert.equal("0", status, output)
+        assert.matches(pattern, output)
+      end
+      assert.same({}, leftovers())
+    end)
+  end
+end)
+
+describe("the demo", function()
+  local SUMMARY = { "never two holders at once", "tokens only grew", "the register has the last token",
+    "the next one took over", "all others had their turns", "nothing went wrong on the way",
+    "no znode left in the lock" }
+
+  it("runs on the user's server, and all its checks hold", function()
+    local output, status = run("HOSTS='%s' timeout 60 env %s dev/demo/main.lua </dev/null", env.server().hosts,
+      env.interpreter())
+    assert.equal("0", status, output)
+    assert.matches("KILLED", output)
+    for _, line in ipairs(SUMMARY) do assert.matches("\n  " .. line .. " +yes\n", output .. "\n") end
+    assert.is_nil(output:find("\27", 1, true), "escape codes though it is no terminal")
+    assert.same({}, leftovers())
+    assert.equal("", process.output("pgrep -f 'demo/[w]orker.lua " .. env.server().hosts .. "'"))
+  end)
+
+  it("fails, and says why, when there is no server", function()
+    local output, status = run("HOSTS=127.0.0.1:1 timeout 60 env %s dev/demo/main.lua </dev/null", env.interpreter())
+    assert.equal("1", status)
+    assert.matches("the demo failed: .*not connected", output)
+  end)
+end)

@@ -1,0 +1,96 @@
+-- The documents name what there is: every function and method, every code, no link that leads nowhere.
+
+require "zkrecipes"
+local core = require "zkrecipes.core"
+local process = require "spec.support.process"
+local zk = require "zkrecipes"
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local function files(command)
+  local list = {}
+  for path in process.output(command):gmatch("[^\n]+") do list[#list + 1] = path end
+  return list
+end
+
+local function read_all(paths)
+  local texts = {}
+  for i, path in ipairs(paths) do texts[i] = read(path) end
+  return table.concat(texts, "\n")
+end
+
+local META = read_all(files("find lua/zkrecipes/meta -name '*.lua'"))
+local DOCS = read_all(files("find docs -name '*.md'"))
+local ALL = files("ls *.md; find docs -name '*.md' | sort")
+
+-- How a class is called in the definitions.
+local function title(class) return class:sub(1, 1):upper() .. class:sub(2) end
+
+describe("the documents name", function()
+  it("every function of the module", function()
+    for name in pairs(zk) do
+      assert(META:find("zk." .. name .. "(", 1, true) or META:find("---@field " .. name .. " ", 1, true),
+        "zk." .. name .. " is not in the definitions")
+      assert(name == "_VERSION" or DOCS:find("zk%." .. name .. "%f[%W]"), "zk." .. name .. " is in no page of docs/")
+    end
+  end)
+
+  for class, description in pairs(core.classes) do
+    it("every method of a " .. class, function()
+      for name in pairs(description.methods) do
+        assert(META:find("function " .. title(class) .. ":" .. name .. "(", 1, true),
+          class .. ":" .. name .. " is not in the definitions")
+        assert(DOCS:find(class .. ":" .. name .. "%f[%W]"), class .. ":" .. name .. " is in no page of docs/")
+      end
+    end)
+  end
+
+  it("every code", function()
+    local session_page = read("docs/session.md")
+    for word in read("src/core/status.def"):gmatch('ZR_STATUS%([%u_]+,%s*"([%l_]+)"') do
+      if word ~= "ok" then
+        assert(session_page:find("| `" .. word .. "` |", 1, true), word .. " is not in the table of docs/session.md")
+        assert(META:find('| "' .. word .. '"', 1, true), word .. " is not in the definitions")
+      end
+    end
+  end)
+end)
+
+describe("the documents", function()
+  it("link to files that exist", function()
+    for _, path in ipairs(ALL) do
+      local folder = path:match("^(.*/)") or ""
+      for target in read(path):gmatch("%]%(([^)#]+)[^)]*%)") do
+        if not target:find("^%a+:") then
+          assert(process.exists(folder .. target), path .. " links to " .. target .. ", which is not there")
+        end
+      end
+    end
+  end)
+
+  it("name files of the sources that exist", function()
+    for _, path in ipairs(ALL) do
+      for name in read(path):gmatch("`([%w_./-]+)`") do
+        if name:find("^%l+/[%w_/-]+%.%l+$") then
+          assert(process.exists(name) or process.exists("src/" .. name) or process.exists("lua/zkrecipes/" .. name),
+            path .. " speaks of " .. name)
+        end
+      end
+    end
+  end)
+
+  it("hold Lua that compiles", function()
+    if _VERSION ~= "Lua 5.4" then return end -- they use <close>
+    for _, path in ipairs(ALL) do
+      for block in read(path):gmatch("```lua\n(.-)```") do
+        local ok, problem = load(block, "=" .. path)
+        assert(ok, problem)
+      end
+    end
+  end)
+end)
