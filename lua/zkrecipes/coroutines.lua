@@ -81,7 +81,7 @@ local SCOPE = [[
   end
 ]]
 
-local loads, chunk = pcall(load, SCOPE)
+local loads, chunk = pcall(load, SCOPE, "=zkrecipes.coroutines")
 M.closes = loads and chunk ~= nil
 
 -- Without <close> only the main thread is guarded: there a signal may interrupt a wait.

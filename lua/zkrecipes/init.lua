@@ -8,7 +8,7 @@
 --     hold:release()
 --   end)
 --
--- The reference of everything here is meta/zkrecipes.lua.
+-- The reference of everything here is in meta/.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"

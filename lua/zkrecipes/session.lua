@@ -44,7 +44,7 @@ function M.open(host, options)
   local given = {}
   for key, value in pairs(check_options(options)) do given[key] = value end
   local log = given.log
-  given.log, given.read_only, given.logging = nil, nil, log ~= nil
+  given.log, given.read_only = log ~= nil, nil
   if type(given.hosts) == "table" then given.hosts = joined(given.hosts) end
   hosts.ready(host)
   local session, message, code = host.engine:session(given)

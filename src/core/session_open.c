@@ -25,7 +25,7 @@ const struct zr_option zr_session_options[] = {
     OPTION("auth", 'l', auth),
     OPTION("acl", 'a', acl),
     OPTION("strict", 'b', strict),
-    OPTION("logging", 'b', logging),
+    OPTION("log", 'b', logging),
     {NULL, 0, 0},
 };
 

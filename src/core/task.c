@@ -178,10 +178,10 @@ void zr_task_start_cleaning(struct zr_task *task, const struct zr_task_kind *kin
 
 void zr_task_wake(struct zr_task *task, enum zr_status outcome)
 {
-    task->outcome = outcome;
     zr_unlink(&task->in_signal);
     if (zr_linked(&task->in_ready))
-        return;
+        return; /* what woke it first is what it will see */
+    task->outcome = outcome;
     zr_list_append(&task->session->engine->ready, &task->in_ready);
     zr_engine_poke(task->session->engine);
 }

@@ -119,7 +119,7 @@ void zr_task_drop(struct zr_task *task, bool taken);
 /* Nobody waits for it, it goes on by itself. */
 void zr_task_detach(struct zr_task *task);
 
-/* Queues a task's verb to be gone on with. */
+/* Queues a task's verb to be gone on with; nothing when it is queued already. */
 void zr_task_wake(struct zr_task *task, enum zr_status outcome);
 
 /* Frees it when it has ended, was dropped and has no request out. Called by whoever may have

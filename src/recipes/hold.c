@@ -206,7 +206,7 @@ static void wait_free(struct zr_task *task)
 }
 
 static const struct zr_task_kind wait_kind = {
-    .name = "hold:lost", .results = wait_results, .free = wait_free};
+    .name = "hold:lost", .outlives = true, .results = wait_results, .free = wait_free};
 
 static enum zr_status start_lost(struct zr_object *self, struct zr_args *args,
                                  struct zr_task **task)

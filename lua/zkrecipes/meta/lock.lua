@@ -39,7 +39,7 @@ function Lock:cancel() end
 ---@field data? string
 ---@field token string
 ---@field holding boolean
----@field since integer milliseconds since 1970, the server's clock
+---@field since number seconds since 1970, the server's clock
 
 ---Who holds it and who waits, in order.
 ---@async
