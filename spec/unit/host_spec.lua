@@ -1,29 +1,10 @@
 -- The built-in host: run, spawn, sleep, now. Needs no server.
 
 local coroutines = require "zkrecipes.coroutines"
+local deaf = require "spec.support.deaf"
 local zk = require "zkrecipes"
 
--- Sessions in here never connect: nobody listens on port 1.
-local function deaf_session(options)
-  options = options or {}
-  options.hosts, options.timeout = "127.0.0.1:1", options.timeout or 60
-  return zk.session(options)
-end
-
-local function reported(fn, options)
-  local lines = {}
-  options = options or {}
-  options.on_error = function(text) lines[#lines + 1] = text end
-  zk.run(fn, options)
-  return lines
-end
-
--- Asserts that fn raises a message at a line of this file; luassert's own functions cut the position off.
-local function assert_misuse(fn, pattern)
-  local ok, message = pcall(fn)
-  assert.is_false(ok)
-  assert.matches("^[^\n]*host_spec.lua:%d+: " .. pattern, message)
-end
+local deaf_session, reported, assert_misuse = deaf.deaf_session, deaf.reported, deaf.assert_misuse
 
 describe("zk.run", function()
   it("returns what the function returned, nils too", function()

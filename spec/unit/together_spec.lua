@@ -1,22 +1,10 @@
 -- The built-in host: cancellation, all, any. Needs no server.
 
 local coroutines = require "zkrecipes.coroutines"
+local deaf = require "spec.support.deaf"
 local zk = require "zkrecipes"
 
--- Sessions in here never connect: nobody listens on port 1.
-local function deaf_session(options)
-  options = options or {}
-  options.hosts, options.timeout = "127.0.0.1:1", options.timeout or 60
-  return zk.session(options)
-end
-
-local function reported(fn, options)
-  local lines = {}
-  options = options or {}
-  options.on_error = function(text) lines[#lines + 1] = text end
-  zk.run(fn, options)
-  return lines
-end
+local deaf_session, reported = deaf.deaf_session, deaf.reported
 
 describe("cancel", function()
   it("raises zk.canceled in the present wait and in all later ones", function()

@@ -1,14 +1,10 @@
 -- How coroutines wait: records, slots, foreign coroutines, closed ones. Needs no server.
 
 local core = require "zkrecipes.core"
+local deaf = require "spec.support.deaf"
 local zk = require "zkrecipes"
 
--- Sessions in here never connect: nobody listens on port 1.
-local function deaf_session(options)
-  options = options or {}
-  options.hosts, options.timeout = "127.0.0.1:1", options.timeout or 60
-  return zk.session(options)
-end
+local deaf_session = deaf.deaf_session
 
 describe("a wait", function()
   it("that nothing can end is an error, not a hang", function()
@@ -84,7 +80,6 @@ describe("a wait", function()
     session:close(0)
   end)
 end)
-
 
 local close = coroutine.close -- only Lua 5.4 has it -- luacheck: ignore 143
 
