@@ -215,12 +215,13 @@ void zr_sim_conn_unref(struct zr_sim_conn *conn)
     zr_sim_release(conn);
 }
 
-/* What the client's kernel has not sent yet still goes out, unless it is to be lost. */
+/* What the client's kernel has not sent yet still goes out, unless it is to be lost or nobody is
+   there any more to take it. */
 void zr_sim_conn_let_go(struct zr_sim_conn *conn, bool arrives)
 {
     conn->handle = NULL;
     zr_sim_wire_clear(&conn->down);
-    if (!arrives)
+    if (!arrives || !conn->open)
         zr_sim_wire_clear(&conn->up);
     if (conn->open)
         zr_sim_wire_send(&conn->up, zr_sim_packet_new(conn, ZR_SIM_END), 0);
