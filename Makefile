@@ -115,6 +115,7 @@ SIM = build/sim$(if $(SAN),-$(SAN))
 SIM_FLAGS = $(CPPFLAGS) $(CFLAGS) -Ispec
 SIM_SOURCES = $(wildcard src/sim/*.c src/sim/*.h src/core/*.h spec/sim/*.h)
 SEED ?= 1
+SEEDS ?= 100000
 STEPS ?= 4000
 
 $(SIM)/world_test $(SIM)/fault_test: $(SIM)/%: spec/sim/%.c $(SIM_SOURCES)
@@ -127,9 +128,13 @@ $(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
 
 ENGINE_SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/sim/*.c)
 
-$(SIM)/counter_test: $(SIM)/%: spec/sim/%.c $(ENGINE_SOURCES) $(SIM_SOURCES) $(wildcard src/recipes/*.h)
+$(SIM)/counter_test $(SIM)/histories: $(SIM)/%: spec/sim/%.c $(ENGINE_SOURCES) $(SIM_SOURCES) $(wildcard src/recipes/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) -o $@ $< $(ENGINE_SOURCES)
+
+sim: $(SIM)/histories ## SEEDS=... random histories of the lock (or the one of SEED=...), and all small ones
+	@$(SIM)/histories $(if $(filter command line,$(origin SEED)),--seed $(SEED) --trace,--seeds $(SEEDS))
+	@$(if $(filter command line,$(origin SEED)),,$(SIM)/histories --small)
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
@@ -183,4 +188,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim-test
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim sim-test

@@ -1,0 +1,222 @@
+#ifndef ZR_SPEC_CONTENDER_H
+#define ZR_SPEC_CONTENDER_H
+
+/*
+ * contender.h: a user of the lock: acquires, or tries, or gives up; holds, writes under the hold,
+ * releases, or loses the hold out of sight as a language that collects it would.
+ */
+
+#include "oracle.h"
+
+static inline void after(struct contender *contender, enum part part, int64_t us)
+{
+    contender->part = part;
+    contender->due_us = us == NEVER ? NEVER : clock_us() + us;
+}
+
+/* Mostly soon, sometimes late. */
+static inline int64_t some_time(void)
+{
+    static const int64_t most[] = {1, 300, 2 * MS, 20 * MS, 300 * MS, 2 * SECOND};
+    return roll(most[now.shape.patient ? roll(3) : roll(6)]);
+}
+
+static inline void next_attempt(struct contender *contender)
+{
+    contender->task = NULL;
+    after(contender, contender->attempts > 0 ? IDLE : DONE,
+          contender->attempts > 0 ? some_time() : NEVER);
+}
+
+/* ---- Acquire ------------------------------------------------------------------------------- */
+
+static inline int64_t some_limit(const struct process *process)
+{
+    static const int64_t limits[] = {-1, 0, 3 * MS, -1};
+    int64_t kind = roll(5);
+    if (now.shape.scripted)
+        return limits[now.shape.script[process->number]];
+    return kind < 2 ? -1 : kind == 2 ? 0 : 1 + some_time();
+}
+
+/* Whether it will not wait for the end. */
+static inline bool gives_up(const struct process *process)
+{
+    return now.shape.scripted ? now.shape.script[process->number] == GIVES_UP : roll(6) == 0;
+}
+
+static inline void attempt(struct contender *contender)
+{
+    struct process *process = contender->process;
+    struct zr_args args = {0};
+    contender->limit_us = some_limit(process);
+    contender->its = process->session;
+    contender->generation = process->session->generation;
+    contender->failures = now.failures;
+    contender->canceled = contender->granted = false;
+    contender->occupied = was_occupied();
+    args.at[0].given = contender->limit_us >= 0;
+    args.at[0].integer = contender->limit_us;
+    say("%d.%d acquires, limit %lld", process->number, contender->number,
+        (long long)contender->limit_us);
+    enum zr_status status = start(process->lock, "acquire", &args, &contender->task);
+    after(contender, WAITING, gives_up(process) ? some_time() : NEVER);
+    if (status != ZR_OK) {
+        check_end(contender, status);
+        next_attempt(contender);
+    }
+    watch_tries();
+}
+
+static inline void begin(struct contender *contender)
+{
+    if (contender->process->lock == NULL)
+        contender->due_us = clock_us() + MS; /* there was no memory for one */
+    else {
+        contender->attempts--;
+        attempt(contender);
+    }
+}
+
+/* ---- Giving up ----------------------------------------------------------------------------- */
+
+static inline void drop(struct contender *contender, bool taken)
+{
+    struct zr_task *task = contender->task;
+    contender->task = NULL;
+    zr_task_drop(task, taken);
+}
+
+static inline void cancel_all(struct process *process)
+{
+    EACH_CONTENDER(c, process)
+    c->canceled = true;
+    if (process->lock != NULL)
+        call(process->lock, "cancel");
+}
+
+static inline void give_up(struct contender *contender)
+{
+    int64_t how = roll(8);
+    say("%d.%d gives up (%s)", contender->process->number, contender->number,
+        how == 0  ? "all"
+        : how < 4 ? "interrupts"
+                  : "drops");
+    contender->canceled = true;
+    contender->due_us = NEVER;
+    if (how == 0)
+        cancel_all(contender->process);
+    else if (how < 4)
+        zr_task_interrupt(contender->task, ZR_CANCELED);
+    else {
+        drop(contender, false);
+        next_attempt(contender);
+    }
+}
+
+/* ---- The results --------------------------------------------------------------------------- */
+
+static inline void take(struct contender *contender)
+{
+    contender->task->kind->results(contender->task, &sink);
+    contender->hold = result.object;
+    drop(contender, true);
+    after(contender, HOLDING, some_time());
+}
+
+static inline void take_or_leave(struct contender *contender)
+{
+    enum zr_status status = contender->task->status;
+    check_end(contender, status);
+    if (status == ZR_OK && roll(12) > 0) {
+        take(contender);
+    } else {
+        drop(contender, status != ZR_OK && roll(2) == 0);
+        next_attempt(contender);
+    }
+}
+
+/* ---- Holding ------------------------------------------------------------------------------- */
+
+static inline void release(struct contender *contender)
+{
+    bool forgets = roll(3) == 0;
+    struct zr_object *hold = contender->hold;
+    say("%d.%d %s", contender->process->number, contender->number,
+        forgets ? "forgets" : "releases");
+    contender->hold = NULL;
+    if (!forgets)
+        call(hold, "release");
+    let_go(hold);
+    next_attempt(contender);
+}
+
+static inline enum zr_status write_token(struct contender *contender)
+{
+    struct zr_create_options options = {.ttl_us = -1};
+    struct zr_stat stat;
+    char token[17];
+    struct zr_args args = {.options = &options};
+    snprintf(token, sizeof(token), "%016llx",
+             (unsigned long long)((struct zr_hold *)contender->hold)->seat.czxid);
+    args.at[0].bytes = (struct zr_bytes){"/r", 2};
+    args.at[1].bytes = (struct zr_bytes){token, 16};
+    args.at[0].given = args.at[1].given = true;
+    return start(contender->hold, zr_sim_stat(now.world, REGISTER, &stat) ? "set" : "create", &args,
+                 &contender->question);
+}
+
+/* Writes under the hold, or asks to be told when it is over. */
+static inline void ask(struct contender *contender)
+{
+    struct zr_args args = {0};
+    args.at[0].given = true;
+    args.at[0].integer = some_time();
+    bool writes = roll(3) > 0;
+    say("%d.%d %s", contender->process->number, contender->number, writes ? "writes" : "watches");
+    enum zr_status status = writes ? write_token(contender)
+                                   : start(contender->hold, "lost", &args, &contender->question);
+    after(contender, ASKING, NEVER);
+    if (status != ZR_OK)
+        after(contender, HOLDING, some_time());
+}
+
+static inline void answered(struct contender *contender)
+{
+    struct zr_task *task = contender->question;
+    say("%d.%d is answered %s", contender->process->number, contender->number,
+        zr_status_word(task->status));
+    contender->question = NULL;
+    zr_task_drop(task, true);
+    after(contender, HOLDING, some_time());
+}
+
+/* ---- Its turn ------------------------------------------------------------------------------ */
+
+static inline void act(struct contender *contender)
+{
+    if (contender->part == IDLE)
+        begin(contender);
+    else if (contender->part == WAITING)
+        give_up(contender);
+    else if (contender->part == REPORTED)
+        take_or_leave(contender);
+    else if (contender->part == HOLDING && roll(3) == 0)
+        ask(contender);
+    else if (contender->part == HOLDING)
+        release(contender);
+}
+
+/* One of its tasks was reported. False: it is not its own. */
+static inline bool reported(struct contender *contender, struct zr_task *task)
+{
+    if (task == contender->question)
+        answered(contender);
+    else if (task == contender->task && contender->part == WAITING)
+        after(contender, REPORTED, now.shape.slow_hosts && roll(3) == 0 ? some_time() : 0);
+    else
+        return false;
+    return true;
+}
+
+#endif

@@ -1,0 +1,255 @@
+#ifndef ZR_SPEC_PARTY_H
+#define ZR_SPEC_PARTY_H
+
+/*
+ * party.h: a process with its engine, its session and its contenders, and what befalls it: its
+ * session is closed and opened again, its connections break, it is paused. Also what befalls the
+ * servers.
+ */
+
+#include "contender.h"
+
+/* ---- Its session --------------------------------------------------------------------------- */
+
+static inline void open_lock(struct process *process)
+{
+    struct zr_bytes data = {roll(2) == 0 ? "owner" : NULL, 5};
+    struct zr_args args = {.options = &data};
+    args.at[0].bytes = (struct zr_bytes){"/l", 2};
+    data.length = data.at != NULL ? 5 : 0;
+    if (zr_recipes[0]->make(process->session, &args, &process->lock) != ZR_OK)
+        process->lock = NULL;
+}
+
+static inline void open_session(struct process *process)
+{
+    const char *misuse;
+    struct zr_session_options options = {.hosts = {"sim:1", 5},
+                                         .namespace = {"/n", 2},
+                                         .timeout_us = now.shape.timeout_ms * MS,
+                                         .strict = roll(4) == 0};
+    if (process->session == NULL &&
+        zr_session_open(process->engine, &options, &misuse, &process->session) != ZR_OK)
+        process->session = NULL;
+    else if (process->lock == NULL)
+        open_lock(process);
+}
+
+static inline void close_session(struct process *process)
+{
+    struct zr_args args = {0};
+    args.at[0].given = roll(2) == 0;
+    args.at[0].integer = some_time();
+    say("%d closes its session", process->number);
+    process->close_us = NEVER;
+    if (process->lock != NULL)
+        let_go(process->lock);
+    if (process->session != NULL) {
+        start(&process->session->object, "close", &args, &process->closing);
+        let_go(&process->session->object);
+    }
+    process->lock = NULL;
+    process->session = NULL;
+}
+
+static inline void open_process(struct process *process, int number)
+{
+    *process = (struct process){.number = number, .count = now.shape.contenders};
+    process->zk = zr_sim_zk(now.world);
+    zr_engine_new(process->zk, &process->engine);
+    zr_engine_seed(process->engine, now.shape.seed + (uint64_t)number);
+    process->close_us =
+        now.shape.closes && roll(2) == 0 ? clock_us() + roll(now.shape.faults_us + 1) : NEVER;
+    open_session(process);
+    for (int i = 0; i < process->count; i++) {
+        struct contender *contender = &process->contenders[i];
+        *contender = (struct contender){.process = process, .number = i};
+        contender->attempts = now.shape.attempts;
+        after(contender, IDLE, some_time());
+    }
+}
+
+/* ---- Its turn ------------------------------------------------------------------------------ */
+
+static inline void hand_out(struct process *process)
+{
+    struct zr_task *task;
+    while ((task = zr_engine_next_reported(process->engine)) != NULL) {
+        bool known = task == process->closing;
+        if (known) {
+            process->closing = NULL;
+            zr_task_drop(task, true);
+        } else {
+            EACH_CONTENDER(c, process)
+            known = known || reported(c, task);
+        }
+        if (!known)
+            wrong("a task was reported that nobody waits for");
+    }
+}
+
+static inline void dispatch(struct process *process)
+{
+    zr_engine_dispatch(process->engine, roll(3) == 0 ? 1 + (int)roll(3) : 256);
+    check_grants();
+    check_exclusion();
+    hand_out(process);
+}
+
+static inline bool all_done(const struct process *process)
+{
+    for (int i = 0; i < process->count; i++)
+        if (process->contenders[i].part != DONE)
+            return false;
+    return true;
+}
+
+/* What its users do now. Each may end somebody's wait. */
+static inline void act_all(struct process *process)
+{
+    EACH_CONTENDER(c, process)
+    if (c->due_us <= clock_us()) {
+        act(c);
+        check_exclusion();
+    }
+    if (process->over || process->closing != NULL)
+        return;
+    if (process->close_us <= clock_us())
+        close_session(process);
+    if (process->session == NULL || process->lock == NULL)
+        open_session(process);
+}
+
+static inline void attend(struct process *process)
+{
+    if (zr_sim_paused(process->zk))
+        return;
+    if (zr_sim_ready(process->zk) || zr_engine_timeout_us(process->engine) == 0)
+        dispatch(process);
+    act_all(process);
+}
+
+static inline int64_t next_due(struct process *process)
+{
+    if (zr_sim_paused(process->zk))
+        return clock_us() + 10 * MS;
+    int64_t timeout_us = zr_engine_timeout_us(process->engine);
+    int64_t due_us = timeout_us < 0 ? NEVER : clock_us() + timeout_us;
+    EACH_CONTENDER(c, process)
+    due_us = c->due_us < due_us ? c->due_us : due_us;
+    if (!process->over && (process->session == NULL || process->lock == NULL))
+        return clock_us() + MS;
+    return process->closing == NULL && process->close_us < due_us ? process->close_us : due_us;
+}
+
+/* ---- What befalls it ----------------------------------------------------------------------- */
+
+static inline void trouble_process(struct process *process)
+{
+    int64_t timeout_us = now.shape.timeout_ms * MS;
+    switch (roll(6)) {
+    case 0:
+        zr_sim_cut(process->zk, 0, roll(2) == 0);
+        break;
+    case 1:
+        zr_sim_link(process->zk, roll(2) == 0);
+        break;
+    case 2:
+        zr_sim_partition(process->zk, (unsigned)roll(4));
+        break;
+    case 3:
+        zr_sim_pause(process->zk, roll(timeout_us * (1 + roll(2))));
+        break;
+    case 4:
+        zr_sim_prefer(process->zk, (int)roll(now.shape.servers));
+        zr_sim_cut(process->zk, 0, true);
+        break;
+    case 5:
+        if (now.shape.kills && process->session != NULL)
+            zr_sim_expire(now.world, process->session->id);
+    }
+}
+
+/* Near the end of the numbers. */
+static inline void use_up(void)
+{
+    if (!now.used_up)
+        now.used_up = zr_sim_set_counter(now.world, DIR,
+                                         (int32_t)(INT64_C(2147483647) - (1 << 20) - roll(5)));
+}
+
+/* Nobody reaches anybody, and one server stops before it has told the leader whom it heard. */
+static inline void black_out(int server)
+{
+    zr_sim_stop(now.world, server, true);
+    EACH_PROCESS(p)
+    zr_sim_link(p->zk, false);
+    now.chaos_us = clock_us() + now.shape.timeout_ms * MS * 3 / 2;
+}
+
+static inline void light_up(void)
+{
+    for (int i = 0; i < now.shape.servers; i++)
+        zr_sim_stop(now.world, i, false);
+    EACH_PROCESS(p)
+    zr_sim_link(p->zk, true);
+}
+
+static inline void trouble_servers(void)
+{
+    int server = (int)roll(now.shape.servers);
+    switch (roll(7)) {
+    case 0:
+        zr_sim_lag(now.world, server, roll(300 * MS));
+        break;
+    case 1:
+        if (server > 0)
+            zr_sim_isolate(now.world, server, roll(2) == 0);
+        break;
+    case 2:
+        zr_sim_stop(now.world, server, roll(2) == 0);
+        break;
+    case 3:
+        zr_sim_rename(now.world,
+                      now.processes[0].session != NULL ? now.processes[0].session->id : 0);
+        break;
+    case 4:
+        if (roll(3) == 0)
+            use_up();
+        break;
+    case 5:
+        if (server > 0)
+            black_out(server);
+        break;
+    case 6:
+        light_up();
+    }
+}
+
+static inline void trouble(void)
+{
+    now.chaos_us = clock_us() + roll(now.shape.timeout_ms * MS);
+    if (roll(3) == 0)
+        trouble_servers();
+    else
+        trouble_process(&now.processes[roll(now.shape.processes)]);
+}
+
+/* Everything works again. */
+static inline void heal(void)
+{
+    say("faults end");
+    now.chaos_us = NEVER;
+    zr_sim_set_faults(now.world, NULL);
+    for (int i = 0; i < now.shape.servers; i++) {
+        zr_sim_isolate(now.world, i, false);
+        zr_sim_stop(now.world, i, false);
+    }
+    EACH_PROCESS(p)
+    {
+        zr_sim_partition(p->zk, 0);
+        zr_sim_link(p->zk, true);
+    }
+}
+
+#endif

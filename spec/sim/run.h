@@ -1,0 +1,167 @@
+#ifndef ZR_SPEC_RUN_H
+#define ZR_SPEC_RUN_H
+
+/*
+ * run.h: one history, from its shape: it begins, has its faults, is healed, and must then come to
+ * an end by itself: first every attempt, then every clean-up, then every session; and nothing is
+ * left.
+ */
+
+#include "party.h"
+
+#define MINUTE (60 * SECOND)
+#define PATIENCE_US (4 * MINUTE)
+#define MOST_STEPS 1000000
+
+/* ---- A history ----------------------------------------------------------------------------- */
+
+static inline void plan_faults(void)
+{
+    for (int i = 0; i < now.shape.plan_count; i++)
+        zr_sim_plan(now.processes[i % now.shape.processes].zk, &now.shape.plans[i]);
+    if (!now.calm)
+        zr_sim_set_faults(now.world, &now.shape.faults);
+}
+
+static inline void begin_history(const struct shape *shape, FILE *trace)
+{
+    struct zr_sim_options options = {
+        .seed = shape->seed, .servers = shape->servers, .tick_ms = shape->tick_ms, .trace = trace};
+    now = (struct history){.shape = *shape, .trace = trace, .blocks = zr_alloc_blocks()};
+    now.calm = shape->faults_us == 0;
+    now.dice.state = shape->seed ^ 0x5eed;
+    options.reap_ms = (int32_t)(100 + roll(5000));
+    now.world = zr_sim_world_new(&options);
+    now.begin_us = clock_us();
+    now.quiet_us = now.begin_us + shape->faults_us;
+    now.emptied_us = now.begin_us - MINUTE;
+    now.chaos_us = shape->chaos ? now.begin_us : NEVER;
+    for (int i = 0; i < shape->processes; i++)
+        open_process(&now.processes[i], i);
+    zr_sim_observe(now.world, saw, NULL);
+    plan_faults();
+}
+
+/* Until when nothing happens by itself. */
+static inline int64_t next_us(void)
+{
+    int64_t next = now.chaos_us;
+    if (now.quiet_us < next)
+        next = now.quiet_us;
+    EACH_PROCESS(p)
+    {
+        int64_t due_us = next_due(p);
+        next = due_us < next ? due_us : next;
+    }
+    return next == NEVER ? clock_us() + SECOND : next;
+}
+
+static inline void trouble_now(void)
+{
+    if (clock_us() >= now.quiet_us) {
+        now.quiet_us = NEVER;
+        heal();
+    } else if (clock_us() >= now.chaos_us) {
+        trouble();
+    }
+}
+
+static inline void step(void)
+{
+    bool fails = now.quiet_us != NEVER && roll(1000) < now.shape.alloc_failures;
+    zr_alloc_fail(fails ? 1 + roll(12) : 0);
+    zr_sim_run(now.world, next_us());
+    check_exclusion();
+    trouble_now();
+    EACH_PROCESS(p)
+    attend(p);
+    now.failures += zr_alloc_failed();
+    zr_alloc_fail(0);
+}
+
+/* ---- Its end ------------------------------------------------------------------------------- */
+
+static inline bool users_are_done(void)
+{
+    EACH_PROCESS(p)
+    if (!all_done(p))
+        return false;
+    return true;
+}
+
+/* Everything that was let go of has been cleaned up behind it. */
+static inline bool is_clean(void)
+{
+    EACH_PROCESS(p)
+    if (p->closing != NULL || p->session == NULL || !zr_list_empty(&p->session->tasks))
+        return false;
+    return zr_sim_count(now.world, DIR) == 0;
+}
+
+static inline bool has_ended(void)
+{
+    EACH_PROCESS(p)
+    if (p->closing != NULL || !zr_engine_ended(p->engine))
+        return false;
+    return true;
+}
+
+static inline void run_until(bool (*reached)(void), const char *what)
+{
+    int64_t from_us = now.begin_us + now.shape.faults_us, until_us;
+    until_us = (clock_us() > from_us ? clock_us() : from_us) + PATIENCE_US;
+    while (now.wrong[0] == '\0' && !(now.quiet_us == NEVER && reached())) {
+        if (clock_us() > until_us || ++now.steps > MOST_STEPS)
+            wrong("%s: not within the time", what);
+        else
+            step();
+    }
+}
+
+static inline void leave(void)
+{
+    EACH_PROCESS(p)
+    {
+        p->over = true;
+        close_session(p);
+    }
+}
+
+static inline void end_history(void)
+{
+    EACH_PROCESS(p)
+    {
+        now.plans_left += zr_sim_plans_left(p->zk);
+        zr_engine_unref(p->engine);
+    }
+    zr_sim_advance(now.world, 3 * now.shape.timeout_ms * MS);
+    if (zr_sim_session_count(now.world) + zr_sim_watch_count(now.world) > 0)
+        wrong("%zu sessions, %zu watches are left", zr_sim_session_count(now.world),
+              zr_sim_watch_count(now.world));
+    zr_sim_observe(now.world, NULL, NULL);
+    zr_sim_world_free(now.world);
+}
+
+/* Everything comes to its end. True: all was right; else such a history is left as it is. */
+static inline bool finish_history(void)
+{
+    run_until(users_are_done, "every attempt ends");
+    run_until(is_clean, "every clean-up ends");
+    leave();
+    run_until(has_ended, "every session ends");
+    if (now.wrong[0] == '\0')
+        end_history();
+    if (now.wrong[0] == '\0' && zr_alloc_blocks() != now.blocks)
+        snprintf(now.wrong, sizeof(now.wrong), "%lld blocks are left",
+                 (long long)(zr_alloc_blocks() - now.blocks));
+    zr_alloc_fail(0);
+    return now.wrong[0] == '\0';
+}
+
+static inline bool run_history(const struct shape *shape, FILE *trace)
+{
+    begin_history(shape, trace);
+    return finish_history();
+}
+
+#endif
