@@ -1,0 +1,60 @@
+-- The lock on an ensemble of three real servers, of which the leader dies, or the one that serves us.
+
+local zk = require "zkrecipes"
+local testing = require "zkrecipes.testing"
+local env = require "spec.support.env"
+
+describe("an ensemble of three", function()
+  local ensemble
+  setup(function() ensemble = assert(testing.ensemble { members = 3 }) end)
+  teardown(function() ensemble:stop() end)
+
+  local function session(namespace)
+    return zk.session { hosts = ensemble.hosts, timeout = 15, namespace = namespace }
+  end
+
+  -- The member that this session talks to.
+  local function server_of(one)
+    for _, member in ipairs(ensemble.members) do
+      if member.hosts == one.server then
+        return member
+      end
+    end
+  end
+
+  it("whose leader dies keeps holds and waiters, and goes on", env.run(function()
+    local namespace = env.namespace()
+    local one, other = session(namespace), session(namespace)
+    local hold = assert(one:lock("/l"):acquire(20))
+    local wait = env.start(function() return other:lock("/l"):acquire(40) end)
+    env.queue_of(one, "/l", 2)
+    local leader = assert(ensemble:leader())
+    leader:kill()
+    env.eventually("the others go on", function() return (one:set("/l", "x")) end, 20)
+    assert.is_true(hold:valid())
+    hold:release()
+    local mine = assert(wait())
+    assert.is_true(mine.token > hold.token)
+    mine:release()
+    assert(leader:restart())
+    env.queue_of(one, "/l", 0)
+    one:close()
+    other:close()
+  end))
+
+  it("of which the serving member dies: the session moves, the hold stays", env.run(function()
+    local one = session(env.namespace())
+    local hold = assert(one:lock("/l"):acquire(20))
+    local id, member = one.id, server_of(one)
+    member:kill()
+    env.eventually("another member serves", function()
+      return one.state == "connected" and one.server ~= member.hosts
+    end, 20)
+    assert.are.equal(id, one.id)
+    assert.is_true(hold:valid())
+    assert(hold:create("/guarded", "x"))
+    hold:release()
+    assert(member:restart())
+    one:close()
+  end))
+end)
