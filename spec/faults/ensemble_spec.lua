@@ -58,3 +58,22 @@ describe("an ensemble of three", function()
     one:close()
   end))
 end)
+
+describe("an ensemble that may be reconfigured", function()
+  it("lets a follower go", env.run(function()
+    local ensemble = assert(testing.ensemble { members = 3,
+      config = { reconfigEnabled = true, standaloneEnabled = false }, jvm = { "-Dzookeeper.skipACL=yes" } })
+    local leader = assert(ensemble:leader())
+    local leaving
+    for id, member in ipairs(ensemble.members) do
+      leaving = member ~= leader and id or leaving
+    end
+    local session = zk.session { hosts = leader.hosts, timeout = 10 }
+    local config, stat = assert(session:reconfig { leaving = tostring(leaving) })
+    assert.is_nil(config:find("server." .. leaving .. "=", 1, true))
+    assert.are.equal(2, select(2, config:gsub("server%.", "")))
+    assert.matches("^%x+$", stat.mzxid)
+    session:close()
+    ensemble:stop()
+  end))
+end)
