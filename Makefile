@@ -120,11 +120,11 @@ STEPS ?= 4000
 
 $(SIM)/world_test $(SIM)/fault_test: $(SIM)/%: spec/sim/%.c $(SIM_SOURCES)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/core/alloc.c src/core/status.c
+	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/core/alloc.c src/core/lease.c src/core/status.c
 
 $(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/status.c $(LDLIBS)
+	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/lease.c src/core/status.c $(LDLIBS)
 
 ENGINE_SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/sim/*.c)
 

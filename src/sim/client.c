@@ -30,7 +30,7 @@ static enum zr_status open_handle(struct zr_zk *zk, const struct zr_zk_config *c
 
 static int64_t lease_us(struct zr_handle *handle)
 {
-    return handle->closed ? 0 : handle->lease_us;
+    return handle->closed ? 0 : handle->lease.deadline_us;
 }
 
 static void take(struct zr_zk *zk, struct zr_list *messages)
