@@ -29,6 +29,7 @@ build = {
     ["zkrecipes.host"] = "lua/zkrecipes/host.lua",
     ["zkrecipes"] = "lua/zkrecipes/init.lua",
     ["zkrecipes.loop"] = "lua/zkrecipes/loop.lua",
+    ["zkrecipes.module"] = "lua/zkrecipes/module.lua",
     ["zkrecipes.objects"] = "lua/zkrecipes/objects.lua",
     ["zkrecipes.queue"] = "lua/zkrecipes/queue.lua",
     ["zkrecipes.run"] = "lua/zkrecipes/run.lua",

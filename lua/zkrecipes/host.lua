@@ -46,13 +46,16 @@ local function client_of(host)
   return client
 end
 
-function M.new(adapter)
+-- new(adapter [, make]): make(host) gives the engine; when left out it is one over the real client.
+function M.new(adapter, make)
   local host = {
     adapter = adapter,
+    make = make or core.engine,
     waiters = {},                                -- slot > record, or false
     pool = {},                                   -- records to be used again
     pending = 0,                                 -- how many wait for the core
-    tasks = {},                                  -- the set of those that have not ended
+    tasks = {},                                  -- task > its number, of those that have not ended
+    task_count = 0,                              -- ever
     live = 0,                                    -- how many of them are not daemons
     logs = setmetatable({}, { __mode = "k" }),   -- session > its log function
     opened = setmetatable({}, { __mode = "v" }), -- number > session
@@ -67,7 +70,7 @@ end
 function M.ready(host)
   if host.engine and not host.engine:forked() then return end
   if host.engine then return wait.renew(host) end
-  host.engine = core.engine(host)
+  host.engine = host.make(host)
   host.adapter.attach(host.client)
 end
 

@@ -164,7 +164,7 @@ end
 function M.renew(host)
   local waiters = host.waiters
   host.adapter.detach(host.client)
-  host.engine, host.waiters, host.pending = core.engine(host), {}, 0
+  host.engine, host.waiters, host.pending = host.make(host), {}, 0
   for _, record in pairs(waiters) do
     if record then M.wake(host, record) end
   end
