@@ -43,7 +43,7 @@ LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # ---- Building --------------------------------------------------------------------------------------------
 
-SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/lua/*.c)
+SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/sim/*.c src/lua/*.c)
 OBJECTS = $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 
 all: $(CORE) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/

@@ -66,6 +66,18 @@ function M.new(adapter, make)
   return host
 end
 
+-- What hosts that run together have in common.
+local COMMON = { "tasks", "task_count", "live", "idle", "logs", "opened", "opened_count", "running", "on_error",
+  "on_failure" }
+
+-- A host with an engine of its own, whose tasks and sessions are those of `first`.
+function M.beside(first, adapter, make)
+  local host = M.new(adapter, make)
+  for i = 1, #COMMON do host[COMMON[i]] = nil end
+  M.ready(host)
+  return setmetatable(host, { __index = first, __newindex = first })
+end
+
 -- Makes the engine when it is first needed, and a new one in a child of the process that made it.
 function M.ready(host)
   if host.engine and not host.engine:forked() then return end
