@@ -9,6 +9,9 @@
 
 local M = {}
 
+-- The names of its chunks, for wait.lua to mark as parts of the library.
+M.sources = { debug.getinfo(1, "S").source, "=zkrecipes.coroutines" }
+
 local TRACEBACK = "\nstack traceback:\n"
 
 function M.pack(...) return { n = select("#", ...), ... } end

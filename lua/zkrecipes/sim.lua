@@ -114,13 +114,19 @@ function World:session(options)
   return self:process().session(options)
 end
 
+-- In a test any error is one too many, so the first ends the run unless told otherwise.
 function World:run(fn, options)
-  return self.test.run(fn, options)
+  local given = { fail_fast = true }
+  if options ~= nil and type(options) ~= "table" then
+    check.bad(2, "run", "table of options expected, got " .. type(options))
+  end
+  for key, value in pairs(options or {}) do given[key] = value end
+  return self.test.run(fn, given)
 end
 
 function World:advance(seconds)
   check.seconds(seconds, 1, "advance")
-  self.test.sleep(seconds)
+  self.test.sleep(math.max(seconds, 1e-6)) -- the least there is
 end
 
 function World:now()

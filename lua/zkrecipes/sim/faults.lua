@@ -60,7 +60,7 @@ end
 
 -- Which of its process's sessions is meant: nil for any, when there is no other.
 local function id_of(process, session, method)
-  if not session or process.sessions <= 1 then return nil end
+  if not session or #process.sessions <= 1 then return nil end
   if not session.id then check.bad(1, method, "the session is not connected, and its process has others") end
   return session.id
 end

@@ -132,22 +132,23 @@ local function maker(world)
   end
 end
 
--- The module of a process. It is simulated whatever host the program asks for.
+-- The module of a process. It is simulated whatever host the program asks for. A session is kept, so that its end is
+-- the program's doing, and does not depend on when the collector comes.
 local function module_of(process)
   local zk = module.of(process.host)
   local open = zk.session
   function zk.using() return zk end
   function zk.session(options)
     local session, message, code = open(options)
-    if session then process.sessions = process.sessions + 1 end
+    if session then table.insert(process.sessions, session) end
     return session, message, code
   end
   return zk
 end
 
--- A new process: { host, zk, sessions = how many were ever opened, held = coroutines that could go on }.
+-- A new process: { host, zk, sessions = all that were opened, held = coroutines that could go on }.
 function M.new(world)
-  local process = { held = {}, sessions = 0 }
+  local process = { held = {}, sessions = {} }
   process.host = hosts.beside(world.driver, adapter_of(world, process), maker(world))
   process.zk = module_of(process)
   world.processes[#world.processes + 1] = process
