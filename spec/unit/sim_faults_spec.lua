@@ -29,7 +29,7 @@ describe("an expired session", function()
     local hold = assert(session:lock("/l"):acquire())
     hold:on_lost(function(_, why) told = why end)
     local id = session.id
-    assert.is_true(world:expire(session))
+    assert.are.equal(1, world:expire(session))
     assert.is_false(world:alive(id))
     assert.are.equal("lost", (hold:lost()))
     assert.is_false(hold:valid())
@@ -41,9 +41,16 @@ describe("an expired session", function()
 
   it("may have been none", within({}, function(world)
     local session = world:session()
-    assert.is_false(world:expire(session))
+    assert.are.equal(0, world:expire(session))
     session:close()
-    assert.is_false(world:expire(session))
+    assert.are.equal(0, world:expire(session))
+  end))
+
+  it("may be each one of a process", within({}, function(world)
+    local a, b, c = world.zk.session(), world.zk.session(), world:session()
+    assert(a:connected() and b:connected() and c:connected())
+    assert.are.equal(2, world:expire(world.zk))
+    assert.are.equal(1, world:sessions())
   end))
 end)
 
@@ -348,7 +355,6 @@ describe("misuse of faults", function()
       refuses(foreign, "session or process of this world expected, got one of another world")
       refuses(real, "session or process of this world expected, got one of another world")
     end
-    assert_misuse(function() world:expire(world.zk) end, "bad argument #1 to 'expire' %(session expected")
     assert_misuse(function() world:partition(session, "up") end, "bad argument #2 to 'partition' %(unknown direction " ..
       "'up'; there are: both, to_client, to_server%)")
     assert_misuse(function() world:lose_reply(session, "creat") end, "bad argument #2 to 'lose_reply' %(unknown kind of " ..

@@ -152,10 +152,13 @@ end
 -- ---- Servers -----------------------------------------------------------------------------------
 
 local function add_servers(World)
-  function World:expire(session)
-    local _, given = whom(self, session, "expire")
-    if not given then check.bad(1, "expire", "session expected, got a process") end
-    return given.id ~= nil and self.core:expire(given.id)
+  function World:expire(who)
+    local process, session = whom(self, who, "expire")
+    local ended = 0
+    for _, one in ipairs(session and { session } or process.sessions) do
+      if one.id and self.core:expire(one.id) then ended = ended + 1 end
+    end
+    return ended
   end
 
   function World:lag(number, seconds)

@@ -20,8 +20,8 @@ local wait = require "zkrecipes.wait"
 
 local M = {}
 
-local BUSY = 1000         -- turns for which time may stand still ...
-local BUSY_SECONDS = 0.01 -- ... and what each further one takes
+local BUSY = 1000          -- turns for which time may stand still ...
+local BUSY_SECONDS = 0.001 -- ... and what the next one takes; twice as much the second, and so on
 
 -- ---- The loop's client -------------------------------------------------------------------------
 
@@ -66,7 +66,7 @@ end
 local function dispatch_all(world, steps)
   world.still = world.still + 1
   if world.still > BUSY then
-    world.core:advance(BUSY_SECONDS)
+    world.core:advance(BUSY_SECONDS * (world.still - BUSY))
     check_limit(world)
   end
   for i = 1, #world.processes do dispatch(world, world.processes[i], steps) end
