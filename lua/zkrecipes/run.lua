@@ -73,7 +73,8 @@ end
 function M.run(host, fn, options)
   check.fn(fn, 1, "run")
   options = check.options(options, OPTIONS, 2, "run")
-  if host.running or wait.task_of[coroutines.running()] then
+  local task = wait.task_of[coroutines.running()]
+  if host.running or task and task.host.tasks == host.tasks then
     core.misuse("zk.run is running already; use zk.spawn inside of it")
   end
   local state = begin(host, options)

@@ -77,6 +77,7 @@ describe("worlds", function()
       local began = zk.now()
       assert(a:get("/a")) -- blocks the built-in host for a moment
       one:advance(3600)
+      assert.are.equal("inner", one:run(function() one.zk.sleep(60) return "inner" end))
       local task = zk.spawn(function() return select(3, real:connected(0.02)) end)
       assert.are.equal("timeout", (task:wait()))
       assert.is_true(zk.now() - began < 5)
