@@ -20,7 +20,7 @@ local unpack_n = table.unpack or unpack -- luacheck: ignore 113 143
 function M.unpack(list) return unpack_n(list, 1, list.n) end
 
 -- Lua 5.1: coroutines made here > those they run in.
-local outer = setmetatable({}, { __mode = "k" })
+local outer = setmetatable({}, { __mode = "kv" })
 
 -- True when pcall lets a yield pass.
 local yieldable = pcall(coroutine.wrap(function() assert(pcall(coroutine.yield)) end))
