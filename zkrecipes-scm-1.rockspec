@@ -72,6 +72,7 @@ build = {
         "src/lua/slots.c",
         "src/lua/task.c",
         "src/recipes/contenders.c",
+        "src/recipes/contest.c",
         "src/recipes/hold.c",
         "src/recipes/lock.c",
         "src/recipes/raw.c",

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/alloc.h"
-#include "core/names.h"
 #include "core/task.h"
 
 /*
@@ -13,15 +12,16 @@
  *
  * The create belongs to the seat, not to the task that asked for it: when the task is interrupted
  * the answer still arrives here, and the clean-up knows what there is to remove.
- * The name is "<session id>-<counter>-lock-<number>": unique for every attempt, so that a lost
+ * The name is "<session id>-<counter>-<stem><number>": unique for every attempt, so that a lost
  * create is found again, and a node of an earlier session can never be taken for ours. It sorts
  * correctly beside Curator's contenders.
  */
 
 void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *dir,
-                  struct zr_bytes data)
+                  const struct zr_stem *stem, struct zr_bytes data)
 {
-    *seat = (struct zr_seat){.session = session, .dir = dir, .data = data, .sequence = -1};
+    *seat = (struct zr_seat){
+        .session = session, .dir = dir, .stem = stem, .data = data, .sequence = -1};
     zr_signal_init(&seat->gone);
 }
 
@@ -45,21 +45,22 @@ void zr_seat_fini(struct zr_seat *seat)
 static enum zr_status make_path(struct zr_seat *seat)
 {
     const char *dir = strlen(seat->dir) == 1 ? "" : seat->dir;
-    size_t size = strlen(dir) + sizeof("/-18446744073709551615-lock--2147483648") + 16;
+    size_t size =
+        strlen(dir) + sizeof("/-18446744073709551615--2147483648") + 16 + strlen(seat->stem->text);
     zr_free(seat->path);
     seat->path = zr_alloc(size);
     if (seat->path == NULL)
         return ZR_NO_MEMORY;
     uint64_t id = (uint64_t)seat->session->id;
-    seat->prefix = (size_t)snprintf(seat->path, size, "%s/%016" PRIx64 "-%" PRIu64 "-lock-", dir,
-                                    id, ++seat->session->tags);
+    seat->prefix = (size_t)snprintf(seat->path, size, "%s/%016" PRIx64 "-%" PRIu64 "-%s", dir, id,
+                                    ++seat->session->tags, seat->stem->text);
     return ZR_OK;
 }
 
 static enum zr_status take(struct zr_seat *seat, const char *number)
 {
     strcpy(seat->path + seat->prefix, number);
-    seat->sequence = zr_sequence(seat->path, "-lock-");
+    seat->sequence = zr_sequence(seat->path, seat->stem->text);
     if (seat->in_session.key == NULL &&
         zr_table_add(&seat->session->seats, &seat->in_session, seat->path) != ZR_OK) {
         seat->path[seat->prefix] = '\0';

@@ -23,6 +23,7 @@ struct zr_seat {
     int generation;                      /* of the session, when it was claimed */
     enum zr_status refused;              /* why the last create was refused; ZR_OK: it was not */
     const char *dir;                     /* with the namespace; borrowed while the seat lives */
+    const struct zr_stem *stem;          /* of the node's name */
     struct zr_bytes data;                /* of the node; borrowed while the seat lives */
     char *path;                          /* the node; while claiming: all but its number */
     size_t prefix;                       /* length of the path without the number */
@@ -38,9 +39,9 @@ struct zr_seat {
                               task->head_left whether it was the head */
 };
 
-/* Must be followed by fini. keeps: dir, data. */
+/* Must be followed by fini. keeps: dir, stem, data. */
 void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *dir,
-                  struct zr_bytes data);
+                  const struct zr_stem *stem, struct zr_bytes data);
 void zr_seat_fini(struct zr_seat *seat);
 
 /*

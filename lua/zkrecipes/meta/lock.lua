@@ -39,7 +39,17 @@ function Lock:cancel() end
 ---@field data? string
 ---@field token string
 ---@field holding boolean
+---@field shared boolean it is a reader of a read/write lock
+---@field session string id of its session
 ---@field since number seconds since 1970, the server's clock
+
+---@class zkrecipes.Attempt
+---@field ahead? integer how many were ahead when it looked last; nil: it has not looked yet
+---@field since number zk.now() when it began
+
+---The attempts of this object that wait now; asks no server. A waiter looks again only when the one just ahead of it leaves.
+---@return zkrecipes.Attempt[]
+function Lock:attempts() end
 
 ---Who holds it and who waits, in order.
 ---@async
