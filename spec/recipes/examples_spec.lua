@@ -10,6 +10,7 @@ local EXAMPLES = {
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
   ["script.lua"] = "^run number 1$",
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",
+  ["unfair_lock.lua"] = "^turns: 20$",
   ["testing.lua"] = "^passed: it was told of the loss and stopped$",
 }
 
