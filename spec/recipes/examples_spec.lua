@@ -7,6 +7,7 @@ local zk = require "zkrecipes"
 -- Every file of examples/, with a line that it prints last or near to it.
 local EXAMPLES = {
   ["lock.lua"] = "\nstep 3\nreleased$",
+  ["lock_ways.lua"] = "^asked, and let go\ninside twice\nturns: 5$",
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
   ["script.lua"] = "^run number 1$",
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",
