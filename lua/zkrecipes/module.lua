@@ -11,6 +11,7 @@ local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
 require "zkrecipes.objects"
+require "zkrecipes.lock"
 
 local M = { VERSION = "scm" }
 
