@@ -41,9 +41,11 @@ local function resume(record)
   record.queued = false
   if not record.parked or coroutine.status(record.co) ~= "suspended" then return end
   M.current = record
-  local ok, problem = coroutine.resume(record.co)
+  local co = record.co
+  local ok, problem = coroutine.resume(co)
   M.current = nil
-  if not ok then client.report(debug.traceback(record.co, tostring(problem))) end
+  if coroutine.status(co) == "dead" then record.co = nil end
+  if not ok then client.report(debug.traceback(co, tostring(problem))) end
 end
 
 local function run(list)

@@ -9,7 +9,8 @@ local loop = require "zkrecipes.loop"
 
 local M = { name = "builtin", now = loop.now, step = loop.step, timeout = loop.timeout, unpark = loop.wake }
 
-local records = setmetatable({}, { __mode = "k" }) -- coroutine > its record, see loop.lua
+-- Coroutine > its record, see loop.lua. On LuaJIT a record keeps its coroutine, so it must not outlast it here.
+local records = setmetatable({}, { __mode = "k" })
 
 -- What a coroutine of the user's own, resumed by himself inside of one of ours, yields while it waits: it is woken
 -- by the loop. A generator must not wait, its consumer would get this as a value; so it speaks up.
@@ -45,6 +46,7 @@ function M.park(record, timeout)
     record.parked = true
     coroutine.yield(record.foreign and WAITING or nil)
     record.parked = false
+    if record.foreign then records[record.co] = nil end
   else
     loop.drive(record)
   end
