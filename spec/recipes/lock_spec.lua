@@ -288,6 +288,17 @@ describe("a hold", function()
     assert.are.equal("0", (session:get("/register")))
   end))
 
+  it("on_lost is told also when it is over before its coroutine comes to run", run(function()
+    local session = env.session()
+    local hold = assert(session:lock("/l"):acquire(10))
+    session:close()
+    for _ = 1, 200 do zk.spawn(function() end) end -- more than one turn of the loop runs
+    local told
+    assert(hold:on_lost(function(_, why) told = why end))
+    env.eventually("on_lost", function() return told end)
+    assert.are.equal("closed", told)
+  end))
+
   it("tells of its loss and of its release", run(function()
     local session = env.session()
     local lock = session:lock("/l")
