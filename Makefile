@@ -154,11 +154,13 @@ FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
 FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/listing.c,$(wildcard src/core/*.c src/recipes/*.c))
+FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c src/lua/*.c))
+FUZZ_FLAGS_values = $(shell $(PKG_CONFIG) --cflags --libs lua5.4) -lm
 
 .SECONDEXPANSION:
 build/fuzz/%: fuzz/%.c fuzz/fuzz.h $$(FUZZ_SOURCES_$$*) $(wildcard src/*/*.h src/core/listing.c src/zk/resolver.c)
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(FUZZ_SOURCES_$*)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(FUZZ_SOURCES_$*) $(FUZZ_FLAGS_$*)
 
 fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## SECONDS=... foreign input and random calls of the API under sanitizers (SEED=... repeats calls)
 	@$(MAKE) --no-print-directory all SAN=asan LUA=5.4
