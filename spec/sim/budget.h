@@ -94,9 +94,12 @@ static inline void try_budget(const struct recipe *recipe)
     begin_history(recipe, &shape, tracing ? stdout : NULL);
     calm_for(10 * MS);
     recipe->spend();
+    running = "its requests";
     bool right = finish_history();
     passed += right;
     failed += !right;
+    if (!right && first_only)
+        tell_first("--recipe", now.wrong);
     if (!right)
         printf("%s, its requests: %s\n", recipe->name, now.wrong);
 }

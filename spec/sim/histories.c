@@ -1,12 +1,13 @@
 /*
  * histories.c: the recipes' own code over the simulated ZooKeeper, in many histories with faults.
  *
- *     histories [--recipe NAME] [--seeds N] [--seed S] [--small] [--trace]
+ *     histories [--recipe NAME] [--seeds N] [--seed S] [--small] [--trace] [--first]
  *
  * A seed decides everything: how many servers and processes there are, what their users do, which
  * faults there are and when. After a while the faults end; then everything must come to an end.
  * What must hold meanwhile is in oracle.h and in the file of each recipe. --small goes through all
- * histories of two processes with one fault, of each kind, at each request.
+ * histories of two processes with one fault, of each kind, at each request. --first ends with the
+ * first violation, without telling more of it.
  */
 #include "lock.h"
 #include "shape.h"
@@ -44,6 +45,7 @@ int main(int count, char **words)
     for (int i = 1; i < count; i++) {
         const char *value = i + 1 < count ? words[i + 1] : "0";
         tracing = tracing || strcmp(words[i], "--trace") == 0;
+        first_only = first_only || strcmp(words[i], "--first") == 0;
         small = small || strcmp(words[i], "--small") == 0;
         if (strcmp(words[i], "--recipe") == 0)
             only = value;
@@ -54,6 +56,7 @@ int main(int count, char **words)
             seeds = 1;
         }
     }
+    expect_crashes();
     for (int i = 0; recipes[i] != NULL; i++)
         if (only == NULL || strcmp(recipes[i]->name, only) == 0)
             try_recipe(recipes[i], seed, seeds > 0 ? seeds : recipes[i]->histories, small);
