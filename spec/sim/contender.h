@@ -64,6 +64,7 @@ static inline void attempt(struct contender *contender)
     contender->generation = process->session->generation;
     contender->failures = now.failures;
     contender->canceled = contender->granted = false;
+    contender->began_us = clock_us();
     contender->occupied = was_occupied(contender->mode);
     args.at[0].given = contender->limit_us >= 0;
     args.at[0].integer = contender->limit_us;
@@ -74,6 +75,8 @@ static inline void attempt(struct contender *contender)
     if (status != ZR_OK) {
         check_end(contender, status);
         next_attempt(contender);
+    } else if (contender->task->reported) {
+        wrong("%d.%d is told the end inside the start", process->number, contender->number);
     }
     watch_tries();
 }

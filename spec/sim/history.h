@@ -29,6 +29,7 @@
 #define NEVER INT64_MAX
 #define REGISTER "/n/r"
 #define MOST_PROCESSES 4
+#define MOST_REMOVED 16
 #define MOST_CONTENDERS 3
 
 enum part {
@@ -52,6 +53,7 @@ struct contender {
     struct zr_task *question; /* of the hold */
     struct zr_object *hold;   /* counted */
     int64_t limit_us;         /* of the attempt; 0 is a try */
+    int64_t began_us;         /* the attempt */
     int generation, failures; /* of the session, of the memory, when it began */
     bool canceled, occupied, granted;
 };
@@ -91,10 +93,12 @@ static struct history {
     struct zr_sim_random dice;
     struct process processes[MOST_PROCESSES];
     int64_t begin_us, quiet_us, chaos_us;
-    int64_t token, written;      /* the last one granted, the last one in the register */
-    int64_t free_us[MOST_MODES]; /* since when a try may not fail; NEVER: it may */
-    bool used_up;                /* the numbers were brought to their end */
-    int failures;                /* of memory */
+    int64_t token, written;        /* the last one granted, the last one in the register */
+    int64_t free_us[MOST_MODES];   /* since when a try may not fail; NEVER: it may */
+    bool used_up;                  /* the numbers were brought to their end */
+    int64_t removed[MOST_REMOVED]; /* the tokens of seats that somebody else deleted */
+    int removed_count;
+    int failures; /* of memory */
     int grants, lost, timeouts, steps;
     size_t plans_left;
     int64_t blocks; /* of memory, before */
@@ -156,6 +160,7 @@ static inline bool ran_out(int since)
 
 static struct {
     bool boolean;
+    int64_t id;
     struct zr_object *object;
 } result;
 
@@ -168,6 +173,12 @@ static inline void sink_boolean(struct zr_sink *sink, const char *key, bool valu
 {
     (void)sink, (void)key;
     result.boolean = value;
+}
+
+static inline void sink_id(struct zr_sink *sink, const char *key, int64_t value)
+{
+    (void)sink, (void)key;
+    result.id = value;
 }
 
 static inline void sink_integer(struct zr_sink *sink, const char *key, int64_t value)
@@ -191,7 +202,7 @@ static struct zr_sink sink = {
     .boolean = sink_boolean,
     .integer = sink_integer,
     .bytes = sink_bytes,
-    .id = sink_integer,
+    .id = sink_id,
     .object = sink_object,
     .begin = sink_nothing,
 };
@@ -229,6 +240,15 @@ static inline bool call(struct zr_object *object, const char *name)
     struct zr_args none = {0};
     method(object, name)->call(object, &none, &sink);
     return result.boolean;
+}
+
+static inline int64_t token_of(const struct zr_hold *hold)
+{
+    const struct zr_property *property = hold->object.class->properties;
+    while (strcmp(property->name, "token") != 0)
+        property++;
+    property->get((struct zr_object *)&hold->object, &sink);
+    return result.id;
 }
 
 /* As a binding lets go of something. */

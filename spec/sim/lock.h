@@ -43,6 +43,24 @@ static inline bool lock_may_fail(int mode, const struct zr_seat *own)
     return others(own, "") > 0;
 }
 
+/* To wait costs a create, a list and a read that watches; whoever is next then gets it for nothing,
+   and nobody else is woken; when one ahead gives up, the one behind it looks again. */
+static inline void spend_waiting(void)
+{
+    struct zr_object *hold = acquire_calmly(0, SECOND);
+    count_from_here();
+    struct zr_task *next = begin_calmly(1, 0, -1), *middle = begin_calmly(2, 0, -1);
+    struct zr_task *last = begin_calmly(0, 0, -1);
+    spent("three that wait", (struct requests){.creates = 3, .lists = 3, .gets = 3});
+    give_up_calmly(middle);
+    spent("one gives up", (struct requests){.deletes = 1, .lists = 1, .gets = 1});
+    release_calmly(hold);
+    spent("a hand-over", (struct requests){.deletes = 1});
+    release_calmly(end_calmly(next));
+    spent("a hand-over", (struct requests){.deletes = 1});
+    release_calmly(end_calmly(last));
+}
+
 /* A free lock costs a create and a list; its release, a delete; and a try in vain, one list. */
 static inline void spend_lock(void)
 {
@@ -58,6 +76,7 @@ static inline void spend_lock(void)
     hold = acquire_calmly(0, 0);
     spent("try", (struct requests){.creates = 1, .lists = 2});
     release_calmly(hold);
+    spend_waiting();
 }
 
 static const struct recipe lock_recipe = {

@@ -7,7 +7,9 @@
  * where holds do.
  *
  * When sessions are killed from outside (shape.kills) nobody's lease is true, and a hold of a
- * killed session counts as over: there only the token protects. Without that, no exception is made.
+ * killed session counts as over: there only the token protects. So it is with a waiter whose znode
+ * somebody else deleted: when the one ahead leaves it takes over without asking. Without that, no
+ * exception is made.
  */
 
 #include "history.h"
@@ -21,6 +23,9 @@ static inline struct zr_hold *hold_of(const struct contender *contender)
 
 static inline bool killed(const struct zr_hold *hold)
 {
+    for (int i = 0; i < now.removed_count; i++)
+        if (now.removed[i] == hold->seat.czxid)
+            return true;
     return now.shape.kills && !zr_sim_session_alive(now.world, hold->session->id);
 }
 
@@ -107,10 +112,10 @@ static inline void nobody_before(const struct contender *contender, const struct
 /* For a recipe's `granted`: no token was granted that is younger. */
 static inline void youngest_grant(const struct zr_hold *hold)
 {
-    if (hold->seat.czxid <= now.token)
-        wrong("token %llx was granted after %llx", (long long)hold->seat.czxid,
-              (long long)now.token);
-    now.token = hold->seat.czxid;
+    int64_t token = token_of(hold);
+    if (token <= now.token)
+        wrong("token %llx was granted after %llx", (long long)token, (long long)now.token);
+    now.token = token;
 }
 
 static inline void granted(struct contender *contender, const struct zr_hold *hold)
@@ -118,7 +123,7 @@ static inline void granted(struct contender *contender, const struct zr_hold *ho
     contender->granted = true;
     now.grants++;
     say("%d.%d is granted %s, token %llx", contender->process->number, contender->number,
-        hold->seat.path, (unsigned long long)hold->seat.czxid);
+        hold->seat.path, (unsigned long long)token_of(hold));
     if (!killed(hold))
         now.recipe->granted(contender, hold);
 }
@@ -129,8 +134,12 @@ static inline void check_grants(void)
     EACH_CONTENDER(c, p)
     {
         const struct zr_hold *hold = hold_of(c);
-        if (hold != NULL && !c->granted && hold->state == ZR_HELD)
+        if (hold == NULL || hold->state != ZR_HELD)
+            continue;
+        if (!c->granted)
             granted(c, hold);
+        if (hold->seat.generation != hold->session->generation)
+            wrong("%d.%d holds it on a session that is over", p->number, c->number);
     }
 }
 
@@ -198,6 +207,15 @@ static inline void saw(void *with, int64_t zxid)
 static inline bool was_lost(const struct contender *contender)
 {
     return contender->its->generation > contender->generation && !now.calm;
+}
+
+/* Its time limit has passed, its process has nothing left to do, and it was not told. */
+static inline void check_limits(const struct process *process)
+{
+    for (const struct contender *c = process->contenders; c < process->contenders + process->count;
+         c++)
+        if (c->part == WAITING && c->limit_us > 0 && clock_us() > c->began_us + c->limit_us)
+            wrong("%d.%d still waits after its time limit", process->number, c->number);
 }
 
 /* A recipe's `may_end_with`: only for a reason that was there. */

@@ -116,6 +116,8 @@ static inline void attend(struct process *process)
         return;
     if (zr_sim_ready(process->zk) || zr_engine_timeout_us(process->engine) == 0)
         dispatch(process);
+    if (zr_engine_timeout_us(process->engine) != 0)
+        check_limits(process);
     act_all(process);
 }
 
@@ -168,6 +170,40 @@ static inline void use_up(void)
                                          (int32_t)(INT64_C(2147483647) - (1 << 20) - roll(5)));
 }
 
+/* A znode of the recipe, and how many are older. */
+struct choice {
+    int left;
+    char path[200];
+    int64_t czxid;
+};
+
+static inline void choose(void *with, const struct zr_sim_view *view)
+{
+    struct choice *choice = with;
+    if (strlen(view->path) == strlen(now.recipe->dir) || choice->left-- != 0)
+        return;
+    snprintf(choice->path, sizeof(choice->path), "%s", view->path);
+    choice->czxid = view->stat.czxid;
+}
+
+/* Somebody writes to a contender's znode, or deletes it, unless it may be the holder's. */
+static inline void meddle(void)
+{
+    size_t count = zr_sim_count(now.world, now.recipe->dir);
+    if (count == 0)
+        return;
+    struct choice choice = {.left = (int)roll((int64_t)count)};
+    zr_sim_walk(now.world, now.recipe->dir, choose, &choice);
+    struct census census = {NULL, "", choice.czxid, 0};
+    zr_sim_walk(now.world, now.recipe->dir, count_node, &census);
+    if (roll(2) == 0)
+        zr_sim_touch(now.world, choice.path);
+    else if (census.count > 0 && now.removed_count < MOST_REMOVED) {
+        now.removed[now.removed_count++] = choice.czxid;
+        zr_sim_remove(now.world, choice.path);
+    }
+}
+
 /* Nobody reaches anybody, and one server stops before it has told the leader whom it heard. */
 static inline void black_out(int server)
 {
@@ -188,7 +224,7 @@ static inline void light_up(void)
 static inline void trouble_servers(void)
 {
     int server = (int)roll(now.shape.servers);
-    switch (roll(7)) {
+    switch (roll(9)) {
     case 0:
         zr_sim_lag(now.world, server, roll(300 * MS));
         break;
@@ -213,6 +249,10 @@ static inline void trouble_servers(void)
         break;
     case 6:
         light_up();
+        break;
+    case 7:
+    case 8:
+        meddle();
     }
 }
 

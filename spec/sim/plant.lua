@@ -3,8 +3,8 @@
 --     plant.lua FOLDER [NAME]      FOLDER: where make has built the simulator's objects
 --
 -- A bug is { name, file, old, new }, where `old` must occur exactly once in the file: a list that
--- no longer fits the code fails. Further fields: run (arguments for histories; random histories of
--- the lock if there are none), test (another program of the folder, instead of histories).
+-- no longer fits the code fails. Further fields: also ({ old, new }, a second place), run (arguments
+-- for histories, if not random ones of the lock).
 -- Nothing else is compiled again than the one file.
 
 local folder, only, part, parts = (...), select(2, ...)
@@ -39,16 +39,21 @@ end
 
 -- ---- One bug ----------------------------------------------------------------------------------
 
-local function planted(bug)
-  local text = read(bug.file)
-  local from, to = text:find(bug.old, 1, true)
-  if not from then return nil, "the text it replaces is not there" end
-  if text:find(bug.old, to + 1, true) then return nil, "the text it replaces is there twice" end
-  return text:sub(1, from - 1) .. bug.new .. text:sub(to + 1)
+local function replaced(text, edit)
+  local from, to = text:find(edit.old, 1, true)
+  if not from then return nil, "what it replaces is not there" end
+  if text:find(edit.old, to + 1, true) then return nil, "what it replaces is there twice" end
+  return text:sub(1, from - 1) .. edit.new .. text:sub(to + 1)
 end
 
--- Builds the program with the bug in it.
-local function build(bug, program)
+local function planted(bug)
+  local text, problem = replaced(read(bug.file), bug)
+  if text and bug.also then text, problem = replaced(text, bug.also) end
+  return text, problem
+end
+
+-- Builds the histories with the bug in them.
+local function build(bug)
   local text, problem = planted(bug)
   if not text then return nil, problem end
   local base = folder .. "/planted/" .. bug.name:gsub("%W+", "-")
@@ -60,8 +65,8 @@ local function build(bug, program)
     if path ~= object then others[#others + 1] = path end
   end
   local cc, flags = os.getenv "CC", os.getenv "CFLAGS"
-  local said, well = output(("%s %s -w -c -o %s.o %s.c && %s %s -o %s %s.o %s/spec/%s.o %s"):format(
-    cc, flags, base, base, cc, flags, base, base, folder, program, table.concat(others, " ")))
+  local said, well = output(("%s %s -w -c -o %s.o %s.c && %s %s -o %s %s.o %s/spec/histories.o %s"):format(
+    cc, flags, base, base, cc, flags, base, base, folder, table.concat(others, " ")))
   if not well then return nil, said end
   return base
 end
@@ -71,15 +76,14 @@ local function verdict(said, well)
   if well then return nil end
   local crash = said:match "AddressSanitizer: ([%w-]+)" or said:match "runtime error: ([^\n]+)"
   local after, name, what = said:match "after (%d+) histories: (%-%-[^:]*): ([^\n]*)"
-  if not after then return crash or said:match "FAILED: ([^\n]*)" or said:match "[^\n]*", "-", "" end
+  if not after then return crash or said:match "[^\n]*", "-", "" end
   return crash and what .. " (" .. crash .. ")" or what, after, name
 end
 
 local function try(bug)
-  local program = bug.test or "histories"
-  local path, problem = build(bug, program)
+  local path, problem = build(bug)
   if not path then return { bug.name, "NOT BUILT: " .. problem, "-", 0, failed = true } end
-  local arguments = bug.test and "" or "--first " .. (bug.run or "--recipe lock --seeds 20000")
+  local arguments = "--first " .. (bug.run or "--recipe lock --seeds 20000")
   local began = os.time()
   local said, well = output(("ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1 " ..
     "timeout %d %s %s"):format(limit, path, arguments))

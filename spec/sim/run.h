@@ -92,13 +92,21 @@ static inline bool users_are_done(void)
     return true;
 }
 
+/* The session is there, and nobody wants anything of it any more. */
+static inline bool is_idle(const struct zr_session *session)
+{
+    return zr_list_empty(&session->tasks) && zr_list_empty(&session->ties) &&
+           zr_list_empty(&session->queue) && session->seats.count == 0 &&
+           session->listings.count == 0 && session->watches.count == 0;
+}
+
 /* Everything that was let go of has been cleaned up behind it. */
 static inline bool is_clean(void)
 {
     EACH_PROCESS(p)
-    if (p->closing != NULL || p->session == NULL || !zr_list_empty(&p->session->tasks))
+    if (p->closing != NULL || p->session == NULL || !is_idle(p->session))
         return false;
-    return zr_sim_count(now.world, now.recipe->dir) == 0;
+    return zr_sim_count(now.world, now.recipe->dir) + zr_sim_watch_count(now.world) == 0;
 }
 
 static inline bool has_ended(void)
