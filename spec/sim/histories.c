@@ -26,11 +26,11 @@ static void try_seed(const struct recipe *recipe, uint64_t seed)
 static void try_recipe(const struct recipe *recipe, uint64_t seed, uint64_t seeds, bool small)
 {
     grants = lost = timeouts = 0;
-    try_budget(recipe);
     for (int servers = 1; small && servers <= 3; servers += 2)
         try_all_small(recipe, servers);
     for (uint64_t end = seed + seeds; !small && seed < end; seed++)
         try_seed(recipe, seed);
+    try_budget(recipe);
     printf("%s: %lld grants, %lld losses, %lld time limits\n", recipe->name, (long long)grants,
            (long long)lost, (long long)timeouts);
 }

@@ -43,8 +43,9 @@ static inline bool lock_may_fail(int mode, const struct zr_seat *own)
     return others(own, "") > 0;
 }
 
-/* To wait costs a create, a list and a read that watches; whoever is next then gets it for nothing,
-   and nobody else is woken; when one ahead gives up, the one behind it looks again. */
+/* To wait costs a create, a list and a read that watches. Whoever was next when he looked gets it
+   for nothing, others look once more; nobody else is woken. When one ahead gives up, the one behind
+   it looks again. */
 static inline void spend_waiting(void)
 {
     struct zr_object *hold = acquire_calmly(0, SECOND);
@@ -57,7 +58,7 @@ static inline void spend_waiting(void)
     release_calmly(hold);
     spent("a hand-over", (struct requests){.deletes = 1});
     release_calmly(end_calmly(next));
-    spent("a hand-over", (struct requests){.deletes = 1});
+    spent("a later hand-over", (struct requests){.deletes = 1, .lists = 1});
     release_calmly(end_calmly(last));
 }
 
