@@ -77,6 +77,7 @@ struct shape {
     int servers, processes, contenders, attempts;
     int32_t tick_ms, timeout_ms;
     int64_t faults_us;           /* for so long there are faults */
+    int64_t lag_us;              /* of all servers but the leader, until something changes it */
     struct zr_sim_faults faults; /* at random */
     struct zr_sim_plan plans[8]; /* for the process of the same number, round */
     int plan_count;

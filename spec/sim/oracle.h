@@ -209,13 +209,17 @@ static inline bool was_lost(const struct contender *contender)
     return contender->its->generation > contender->generation && !now.calm;
 }
 
-/* Its time limit has passed, its process has nothing left to do, and it was not told. */
-static inline void check_limits(const struct process *process)
+/* Its process has nothing left to do, but somebody was not told that his time is over. */
+static inline void check_told(struct process *process)
 {
-    for (const struct contender *c = process->contenders; c < process->contenders + process->count;
-         c++)
+    EACH_CONTENDER(c, process)
+    {
+        struct zr_hold *hold = hold_of(c);
         if (c->part == WAITING && c->limit_us > 0 && clock_us() > c->began_us + c->limit_us)
             wrong("%d.%d still waits after its time limit", process->number, c->number);
+        if (hold != NULL && hold->state == ZR_HELD && !call(&hold->object, "valid"))
+            wrong("%d.%d was not told that its hold is over", process->number, c->number);
+    }
 }
 
 /* A recipe's `may_end_with`: only for a reason that was there. */

@@ -117,7 +117,7 @@ static inline void attend(struct process *process)
     if (zr_sim_ready(process->zk) || zr_engine_timeout_us(process->engine) == 0)
         dispatch(process);
     if (zr_engine_timeout_us(process->engine) != 0)
-        check_limits(process);
+        check_told(process);
     act_all(process);
 }
 

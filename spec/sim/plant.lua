@@ -3,7 +3,7 @@
 --     plant.lua FOLDER [NAME]      FOLDER: where make has built the simulator's objects
 --
 -- A bug is { name, file, old, new }, where `old` must occur exactly once in the file: a list that
--- no longer fits the code fails. Further fields: also ({ old, new }, a second place), run (arguments
+-- no longer fits the code fails. Further fields: also ({ file, old, new }, a second place), run (arguments
 -- for histories, if not random ones of the lock).
 -- Nothing else is compiled again than the one file.
 
@@ -46,29 +46,41 @@ local function replaced(text, edit)
   return text:sub(1, from - 1) .. edit.new .. text:sub(to + 1)
 end
 
-local function planted(bug)
-  local text, problem = replaced(read(bug.file), bug)
-  if text and bug.also then text, problem = replaced(text, bug.also) end
-  return text, problem
+-- Writes the files with the bug in them; their names without the ending, by the object they replace.
+local function planted(bug, base)
+  local texts, bases = {}, {}
+  for place, edit in ipairs { bug, bug.also } do
+    local file = edit.file or bug.file
+    local text, problem = replaced(texts[file] or read(file), edit)
+    if not text then return nil, file .. ": " .. problem end
+    texts[file] = text
+    bases[folder .. file:gsub("^src", ""):gsub("c$", "o")] = base .. place
+    write(base .. place .. ".c", text)
+  end
+  return bases
 end
 
--- Builds the histories with the bug in them.
+local function compile(command, ...)
+  local said, well = output((os.getenv "CC" .. " " .. os.getenv "CFLAGS" .. " " .. command):format(...))
+  return well and true or nil, said
+end
+
+-- Builds the histories with the bug in them. Gives the program.
 local function build(bug)
-  local text, problem = planted(bug)
-  if not text then return nil, problem end
-  local base = folder .. "/planted/" .. bug.name:gsub("%W+", "-")
-  local object = folder .. bug.file:gsub("^src", ""):gsub("c$", "o")
-  local objects = output(("ls %s/core/*.o %s/recipes/*.o %s/sim/*.o"):gsub("%%s", folder))
-  write(base .. ".c", text)
-  local others = {}
-  for _, path in ipairs(lines(objects)) do
-    if path ~= object then others[#others + 1] = path end
+  local program = folder .. "/planted/" .. bug.name:gsub("%W+", "-")
+  local bases, problem = planted(bug, program)
+  if not bases then return nil, problem end
+  local objects = { folder .. "/spec/histories.o" }
+  for _, path in ipairs(lines((output(("ls %s/core/*.o %s/recipes/*.o %s/sim/*.o"):gsub("%%s", folder))))) do
+    local base = bases[path]
+    if base then
+      local built, said = compile("-w -c -o %s.o %s.c", base, base)
+      if not built then return nil, said end
+    end
+    objects[#objects + 1] = base and base .. ".o" or path
   end
-  local cc, flags = os.getenv "CC", os.getenv "CFLAGS"
-  local said, well = output(("%s %s -w -c -o %s.o %s.c && %s %s -o %s %s.o %s/spec/histories.o %s"):format(
-    cc, flags, base, base, cc, flags, base, base, folder, table.concat(others, " ")))
-  if not well then return nil, said end
-  return base
+  local linked, said = compile("-o %s %s", program, table.concat(objects, " "))
+  return linked and program, said
 end
 
 -- What the program has to say against the bug, and after how many histories; or nil.

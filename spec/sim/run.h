@@ -19,8 +19,11 @@ static inline void plan_faults(void)
 {
     for (int i = 0; i < now.shape.plan_count; i++)
         zr_sim_plan(now.processes[i % now.shape.processes].zk, &now.shape.plans[i]);
-    if (!now.calm)
-        zr_sim_set_faults(now.world, &now.shape.faults);
+    if (now.calm)
+        return;
+    zr_sim_set_faults(now.world, &now.shape.faults);
+    for (int i = 1; i < now.shape.servers; i++)
+        zr_sim_lag(now.world, i, now.shape.lag_us);
 }
 
 static inline void begin_history(const struct recipe *recipe, const struct shape *shape,

@@ -56,6 +56,7 @@ static inline void try_all_small(const struct recipe *recipe, int servers)
     struct shape shape = {.servers = servers, .processes = 2, .contenders = 1, .tick_ms = 200};
     shape.timeout_ms = 600;
     shape.faults_us = SECOND;
+    shape.lag_us = 2 * MS;
     int scripts = recipe->script_count;
     shape.patient = shape.scripted = true;
     for (shape.attempts = 1; shape.attempts <= 2; shape.attempts++)

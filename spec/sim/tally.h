@@ -18,7 +18,7 @@ static bool first_only; /* the first violation ends all */
 
 /* ---- What never comes back ----------------------------------------------------------------- */
 
-#define LIMIT_S 10 /* of the real time, for one history */
+#define LIMIT_S 5 /* of the real time, for one history */
 
 static const char *running; /* its name */
 
