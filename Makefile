@@ -147,8 +147,8 @@ sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SE
 	@$(SIM)/histories $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS)))
 	@$(if $(ONE_SEED),,$(SIM)/histories $(OF_RECIPE) --small)
 
-# Under the address sanitizer, so that a bug that shows only in memory shows.
 planted: ## plant each bug of spec/sim/planted_*.lua (or BUG='its name') and see that histories catch it
+	@$(MAKE) --no-print-directory planted-here
 	@$(MAKE) --no-print-directory SAN=asan planted-here
 
 planted-here: $(SIM)/histories

@@ -224,7 +224,7 @@ static inline void light_up(void)
 static inline void trouble_servers(void)
 {
     int server = (int)roll(now.shape.servers);
-    switch (roll(9)) {
+    switch (roll(7)) {
     case 0:
         zr_sim_lag(now.world, server, roll(300 * MS));
         break;
@@ -249,18 +249,17 @@ static inline void trouble_servers(void)
         break;
     case 6:
         light_up();
-        break;
-    case 7:
-    case 8:
-        meddle();
     }
 }
 
 static inline void trouble(void)
 {
     now.chaos_us = clock_us() + roll(now.shape.timeout_ms * MS);
-    if (roll(3) == 0)
+    int64_t whose = roll(6);
+    if (whose < 2)
         trouble_servers();
+    else if (whose == 2)
+        meddle();
     else
         trouble_process(&now.processes[roll(now.shape.processes)]);
 }
