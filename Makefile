@@ -144,8 +144,8 @@ OF_RECIPE = $(if $(RECIPE),--recipe $(RECIPE))
 ONE_SEED = $(filter command line,$(origin SEED))
 
 sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SEEDS=..., or the one of SEED=...), and all small ones
-	@$(SIM)/histories $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS)))
-	@$(if $(ONE_SEED),,$(SIM)/histories $(OF_RECIPE) --small)
+	@$(SIM)/histories $(OF_RECIPE) $(if $(SHAPE),--shape '$(SHAPE)' --trace,$(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS))))
+	@$(if $(ONE_SEED)$(SHAPE),,$(SIM)/histories $(OF_RECIPE) --small)
 
 planted: ## plant each bug of spec/sim/planted_*.lua (or BUG='its name') and see that histories catch it
 	@$(MAKE) --no-print-directory planted-here

@@ -95,6 +95,7 @@ static inline void begin(struct contender *contender)
 
 static inline void drop(struct contender *contender, bool taken)
 {
+    now.cancels += !contender->task->reported;
     struct zr_task *task = contender->task;
     contender->task = NULL;
     zr_task_drop(task, taken);
@@ -124,6 +125,24 @@ static inline void give_up(struct contender *contender)
     else {
         drop(contender, false);
         next_attempt(contender);
+    }
+}
+
+/* The same at a certain step, for the small histories. */
+static inline void stop(struct contender *contender, enum stop how)
+{
+    say("%d.%d is stopped (%d)", contender->process->number, contender->number, (int)how);
+    contender->canceled = how != TIME_OUT;
+    if (how == CANCEL_ALL && now.recipe->cancel != NULL) {
+        cancel_all(contender->process);
+    } else if (how == TIME_OUT) {
+        contender->limit_us = NEVER / 2;
+        zr_task_interrupt(contender->task, ZR_TIMEOUT);
+    } else if (how == DROP) {
+        drop(contender, false);
+        next_attempt(contender);
+    } else {
+        zr_task_interrupt(contender->task, ZR_CANCELED);
     }
 }
 

@@ -28,6 +28,8 @@
 #define SECOND INT64_C(1000000)
 #define NEVER INT64_MAX
 #define REGISTER "/n/r"
+#define NO_REQUEST 1000000 /* a plan for this one is none */
+#define MOST_PLANS 8
 #define MOST_PROCESSES 4
 #define MOST_REMOVED 16
 #define MOST_CONTENDERS 3
@@ -67,9 +69,13 @@ struct process {
     struct zr_task *closing;  /* the close method is under way */
     int64_t close_us;         /* when its session is closed and another one opened */
     bool over;                /* closed for good */
+    int steps;                /* that its first contender has waited */
     struct contender contenders[MOST_CONTENDERS];
     int count;
 };
+
+/* How an attempt is stopped. */
+enum stop { CANCEL_ALL, INTERRUPT, DROP, TIME_OUT, STOPS };
 
 /* What a history is made from. */
 struct shape {
@@ -79,9 +85,13 @@ struct shape {
     int64_t faults_us;           /* for so long there are faults */
     int64_t lag_us;              /* of all servers but the leader, until something changes it */
     struct zr_sim_faults faults; /* at random */
-    struct zr_sim_plan plans[8]; /* for the process of the same number, round */
+    struct zr_sim_plan plans[MOST_PLANS]; /* for the process of the same number, round */
     int plan_count;
     int alloc_failures; /* in a thousand steps */
+    int alloc_at;       /* this allocation fails, and no other */
+    int stop_at;        /* at this step of a process its contender is stopped ... */
+    enum stop stop_how;
+    int stops; /* ... of this process */
     bool chaos, kills, closes, patient, slow_hosts;
     bool scripted;              /* each process does the same thing each time: */
     int script[MOST_PROCESSES]; /* this one of the recipe's */
@@ -100,12 +110,14 @@ static struct history {
     int64_t removed[MOST_REMOVED]; /* the tokens of seats that somebody else deleted */
     int removed_count;
     int failures; /* of memory */
-    int grants, lost, timeouts, steps;
+    int grants, lost, timeouts, cancels, meddled, steps;
+    int64_t requests, breaks, faults[ZR_SIM_PAUSE + 1];
     size_t plans_left;
     int64_t blocks; /* of memory, before */
-    bool calm;
+    bool calm, stopped;
     FILE *trace;
-    char wrong[240]; /* what was violated first */
+    char wrong[240];  /* what was violated first ... */
+    const char *kind; /* ... and its format */
 } now;
 
 #define EACH_PROCESS(p)                                                                            \
@@ -146,6 +158,7 @@ static inline void wrong(const char *format, ...)
     va_list arguments;
     if (now.wrong[0] != '\0')
         return;
+    now.kind = format;
     va_start(arguments, format);
     vsnprintf(now.wrong, sizeof(now.wrong), format, arguments);
     va_end(arguments);

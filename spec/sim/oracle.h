@@ -249,6 +249,7 @@ static inline void check_end(const struct contender *contender, enum zr_status s
     say("%d.%d: %s", contender->process->number, contender->number, zr_status_word(status));
     now.lost += status == ZR_LOST;
     now.timeouts += status == ZR_TIMEOUT;
+    now.cancels += status == ZR_CANCELED;
     if (!now.recipe->may_end_with(contender, status))
         wrong("%d.%d ends with %s", contender->process->number, contender->number,
               zr_status_word(status));

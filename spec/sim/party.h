@@ -80,7 +80,8 @@ static inline void hand_out(struct process *process)
 
 static inline void dispatch(struct process *process)
 {
-    zr_engine_dispatch(process->engine, roll(3) == 0 ? 1 + (int)roll(3) : 256);
+    int few = now.shape.stop_at > 0 ? 1 : roll(3) == 0 ? 1 + (int)roll(3) : 256;
+    zr_engine_dispatch(process->engine, few);
     check_grants();
     check_holds();
     hand_out(process);
@@ -110,12 +111,26 @@ static inline void act_all(struct process *process)
         open_session(process);
 }
 
+/* Its first contender waits, one step longer now. */
+static inline void stop_in_time(struct process *process)
+{
+    struct contender *first = &process->contenders[0];
+    if (process->number != now.shape.stops || first->part != WAITING || now.stopped ||
+        ++process->steps < now.shape.stop_at)
+        return;
+    now.stopped = true;
+    stop(first, now.shape.stop_how);
+    check_holds();
+}
+
 static inline void attend(struct process *process)
 {
     if (zr_sim_paused(process->zk))
         return;
     if (zr_sim_ready(process->zk) || zr_engine_timeout_us(process->engine) == 0)
         dispatch(process);
+    if (now.shape.stop_at > 0)
+        stop_in_time(process);
     if (zr_engine_timeout_us(process->engine) != 0)
         check_told(process);
     act_all(process);
@@ -192,6 +207,7 @@ static inline void meddle(void)
     size_t count = zr_sim_count(now.world, now.recipe->dir);
     if (count == 0)
         return;
+    now.meddled++;
     struct choice choice = {.left = (int)roll((int64_t)count)};
     zr_sim_walk(now.world, now.recipe->dir, choose, &choice);
     struct census census = {NULL, "", choice.czxid, 0};

@@ -46,6 +46,7 @@ static inline void begin_history(const struct recipe *recipe, const struct shape
         open_process(&now.processes[i], i);
     zr_sim_observe(now.world, saw, NULL);
     plan_faults();
+    zr_alloc_fail(shape->alloc_at);
 }
 
 /* Until when nothing happens by itself. */
@@ -75,14 +76,16 @@ static inline void trouble_now(void)
 static inline void step(void)
 {
     bool fails = now.quiet_us != NEVER && roll(1000) < now.shape.alloc_failures;
-    zr_alloc_fail(fails ? 1 + roll(12) : 0);
+    if (now.shape.alloc_at == 0)
+        zr_alloc_fail(fails ? 1 + roll(12) : 0);
     zr_sim_run(now.world, next_us());
     check_holds();
     trouble_now();
     EACH_PROCESS(p)
     attend(p);
     now.failures += zr_alloc_failed();
-    zr_alloc_fail(0);
+    if (now.shape.alloc_at == 0 || zr_alloc_failed())
+        zr_alloc_fail(0);
 }
 
 /* ---- Its end ------------------------------------------------------------------------------- */
@@ -152,8 +155,13 @@ static inline void end_history(void)
     if (zr_sim_session_count(now.world) + zr_sim_watch_count(now.world) > 0)
         wrong("%zu sessions, %zu watches are left", zr_sim_session_count(now.world),
               zr_sim_watch_count(now.world));
+    now.requests = zr_sim_all_requests(now.world, ZR_SIM_ANY_OP);
+    now.breaks = zr_sim_break_count(now.world);
+    for (int i = 0; i <= ZR_SIM_PAUSE; i++)
+        now.faults[i] = zr_sim_fault_count(now.world, (enum zr_sim_fault)i);
     zr_sim_observe(now.world, NULL, NULL);
     zr_sim_world_free(now.world);
+    now.trace = NULL; /* it needs the world's clock */
 }
 
 /* Everything comes to its end. True: all was right; else such a history is left as it is. */
@@ -166,8 +174,7 @@ static inline bool finish_history(void)
     if (now.wrong[0] == '\0')
         end_history();
     if (now.wrong[0] == '\0' && zr_alloc_blocks() != now.blocks)
-        snprintf(now.wrong, sizeof(now.wrong), "%lld blocks are left",
-                 (long long)(zr_alloc_blocks() - now.blocks));
+        wrong("%lld blocks are left", (long long)(zr_alloc_blocks() - now.blocks));
     zr_alloc_fail(0);
     return now.wrong[0] == '\0';
 }
