@@ -116,6 +116,7 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     old = "else if (generation == session->now)",
     new = "else" },
   { name = "a second wake overwrites the first outcome",
+    run = "--recipe lock --small",
     file = "src/core/task.c",
     old = [[
     if (zr_linked(&task->in_ready))

@@ -3,7 +3,7 @@
 
 /*
  * shrink.h: from a history that violates something, a shorter one that violates the same: with less
- * of everything, one thing at a time, as long as that helps; then other seeds, and again. What
+ * of everything, one thing at a time, as long as it helps, with the same seed and with others. What
  * counts is how many lines its trace has.
  */
 
@@ -12,15 +12,16 @@
 #include "retell.h"
 #include "run.h"
 
-#define MOST_RUNS 2000
+#define MOST_RUNS 5000
 #define MOST_SECONDS 20
-#define OTHER_SEEDS 300
+#define MOST_SEEDS 1000
 
 static struct {
     const struct recipe *recipe;
     const char *kind; /* of violation */
     struct shape best;
-    size_t lines; /* of its trace */
+    size_t lines;   /* of its trace */
+    uint64_t seeds; /* that are tried for each shape, beside its own */
     int runs;
     time_t until;
 } search;
@@ -53,15 +54,25 @@ static inline bool may_go_on(void)
     return search.runs < MOST_RUNS && time(NULL) < search.until;
 }
 
-/* True: it is a better one. */
-static inline bool consider(const struct shape *shape)
+/* True: its trace has no more than so many lines, and it is the best one now. */
+static inline bool consider(const struct shape *shape, size_t most)
 {
     size_t lines = may_go_on() ? traced_lines(shape) : 0;
-    if (lines == 0 || lines >= search.lines)
+    if (lines == 0 || lines > most)
         return false;
     search.best = *shape;
     search.lines = lines;
     return true;
+}
+
+/* It has less of something; if it violates nothing, perhaps it does with another seed. */
+static inline bool consider_less(const struct shape *shape)
+{
+    struct shape other = *shape;
+    bool helped = consider(shape, search.lines);
+    for (other.seed = 1; other.seed <= search.seeds && !helped; other.seed++)
+        helped = consider(&other, search.lines - 1);
+    return helped;
 }
 
 /* Less of one field: nothing, half, one less. */
@@ -71,10 +82,10 @@ static inline bool shrink_field(const struct field *field)
     int64_t least = field->at < offsetof(struct shape, tick_ms) ? 1 : 0;
     const int64_t less[] = {least, value / 2, value - 1};
     bool helped = false;
-    for (int i = 0; i < 3 && value > least && !helped; i++) {
+    for (int i = 0; i < (value < 20 ? 3 : 2) && value > least && !helped; i++) {
         struct shape shape = search.best;
         set_field(&shape, field, less[i] > least ? less[i] : least);
-        helped = consider(&shape);
+        helped = consider_less(&shape);
     }
     return helped;
 }
@@ -85,7 +96,7 @@ static inline bool without_plan(int index)
     shape.plans[index].nth = NO_REQUEST;
     if (index == shape.plan_count - 1)
         shape.plan_count--;
-    return search.best.plans[index].nth < NO_REQUEST && consider(&shape);
+    return search.best.plans[index].nth < NO_REQUEST && consider_less(&shape);
 }
 
 static inline bool may_shrink(const struct field *field)
@@ -115,10 +126,10 @@ static inline void shrink_shape(void)
 static inline void shrink_seed(void)
 {
     struct shape shape = search.best;
-    for (shape.seed = 1; shape.seed <= OTHER_SEEDS; shape.seed++) {
+    for (shape.seed = 1; shape.seed <= search.seeds; shape.seed++) {
         struct shape other = search.best;
         other.seed = shape.seed;
-        consider(&other);
+        consider(&other, search.lines - 1);
     }
 }
 
@@ -131,12 +142,10 @@ static inline struct shape shrink(const struct recipe *recipe, const struct shap
     search.runs = 0;
     search.until = time(NULL) + MOST_SECONDS;
     size_t before = search.lines = traced_lines(shape);
-    size_t lines;
-    do {
-        lines = search.lines;
+    for (search.seeds = 1; search.seeds <= MOST_SEEDS && may_go_on(); search.seeds *= 10) {
         shrink_shape();
         shrink_seed();
-    } while (search.lines < lines && may_go_on());
+    }
     printf("shrunk in %d runs, from %zu lines to %zu:\n", search.runs, before, search.lines);
     return search.best;
 }
