@@ -63,6 +63,7 @@ static inline struct zr_task *begin_calmly(int process, int mode, int64_t limit_
 {
     struct contender user = {.process = &now.processes[process], .mode = mode};
     struct zr_args args = {0};
+    now.attempts++;
     args.at[0].given = limit_us >= 0;
     args.at[0].integer = limit_us;
     now.recipe->start(&user, &args);

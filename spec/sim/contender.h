@@ -65,6 +65,7 @@ static inline void attempt(struct contender *contender)
     contender->failures = now.failures;
     contender->canceled = contender->granted = false;
     contender->began_us = clock_us();
+    now.attempts++;
     contender->occupied = was_occupied(contender->mode);
     args.at[0].given = contender->limit_us >= 0;
     args.at[0].integer = contender->limit_us;
@@ -204,6 +205,7 @@ static inline void ask(struct contender *contender)
     struct zr_args args = {0};
     args.at[0].given = true;
     args.at[0].integer = some_time();
+    now.asked++;
     bool writes = now.recipe->excludes[contender->mode] && roll(3) > 0;
     say("%d.%d %s", contender->process->number, contender->number, writes ? "writes" : "watches");
     enum zr_status status = writes ? write_token(contender)

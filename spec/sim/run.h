@@ -144,6 +144,15 @@ static inline void leave(void)
     }
 }
 
+/* What is enough, whatever happens: an attempt looks again when one ahead leaves; a connection that
+   breaks or memory that is short makes each contender repeat what it has under way. */
+static inline int64_t most_requests(void)
+{
+    int64_t contenders = now.shape.processes * now.shape.contenders;
+    return now.attempts * (now.recipe->requests + 2 * contenders) + 3 * now.asked +
+           6 * (now.breaks * now.shape.contenders + now.failures) + 2 * now.meddled * contenders;
+}
+
 static inline void end_history(void)
 {
     EACH_PROCESS(p)
@@ -159,6 +168,9 @@ static inline void end_history(void)
     now.breaks = zr_sim_break_count(now.world);
     for (int i = 0; i <= ZR_SIM_PAUSE; i++)
         now.faults[i] = zr_sim_fault_count(now.world, (enum zr_sim_fault)i);
+    if (now.requests > most_requests())
+        wrong("%lld requests, %lld are enough", (long long)now.requests,
+              (long long)most_requests());
     zr_sim_observe(now.world, NULL, NULL);
     zr_sim_world_free(now.world);
     now.trace = NULL; /* it needs the world's clock */
