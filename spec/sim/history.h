@@ -110,7 +110,7 @@ static struct history {
     int64_t removed[MOST_REMOVED]; /* the tokens of seats that somebody else deleted */
     int removed_count;
     int failures; /* of memory */
-    int attempts, asked, grants, lost, timeouts, cancels, meddled, steps;
+    int attempts, asked, grants, lost, timeouts, cancels, meddled, overtaken, steps;
     int64_t requests, breaks, faults[ZR_SIM_PAUSE + 1];
     size_t plans_left;
     int64_t blocks; /* of memory, before */

@@ -118,12 +118,25 @@ static inline void youngest_grant(const struct zr_hold *hold)
     now.token = token;
 }
 
+/* Those that asked earlier, in other processes, but whose requests came later. */
+static inline void count_overtaken(const struct contender *contender, const struct zr_hold *hold)
+{
+    EACH_PROCESS(p)
+    EACH_CONTENDER(c, p)
+    {
+        const struct zr_hold *other = hold_of(c);
+        now.overtaken += other != NULL && p != contender->process &&
+                         c->began_us < contender->began_us && other->seat.czxid > hold->seat.czxid;
+    }
+}
+
 static inline void granted(struct contender *contender, const struct zr_hold *hold)
 {
     contender->granted = true;
     now.grants++;
     say("%d.%d is granted %s, token %llx", contender->process->number, contender->number,
         hold->seat.path, (unsigned long long)token_of(hold));
+    count_overtaken(contender, hold);
     if (!killed(hold))
         now.recipe->granted(contender, hold);
 }

@@ -112,6 +112,7 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     old = "        watch_lease(session);\n    else\n        lost(session);",
     new = "        watch_lease(session);" },
   { name = "messages of an old handle are heard",
+    asan = true,
     file = "src/core/session.c",
     old = "else if (generation == session->now)",
     new = "else" },
@@ -129,6 +130,7 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
         return;
 ]] },
   { name = "a task goes on inside whatever woke it",
+    asan = true,
     file = "src/core/task.c",
     old = "    zr_list_append(&task->session->engine->ready, &task->in_ready);\n",
     new = "    task->resume(task);\n" },
@@ -163,10 +165,12 @@ void zr_task_interrupt(struct zr_task *task, enum zr_status status)
         report(task, status);
 ]] },
   { name = "a grant that crosses a cancellation wins too",
+    asan = true,
     file = "src/core/task.c",
     old = "    stop_waiting(task);\n    task->phase = ZR_CLEANING;\n",
     new = "    task->phase = ZR_CLEANING;\n" },
   { name = "reported twice",
+    asan = true,
     file = "src/core/task.c",
     old = "    if (task->reported)\n        return;\n",
     new = "" },

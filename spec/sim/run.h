@@ -129,7 +129,8 @@ static inline void run_until(bool (*reached)(void), const char *what)
     until_us = (clock_us() > from_us ? clock_us() : from_us) + PATIENCE_US;
     while (now.wrong[0] == '\0' && !(now.quiet_us == NEVER && reached())) {
         if (clock_us() > until_us || ++now.steps > MOST_STEPS)
-            wrong("%s: not within the time", what);
+            wrong("%s: not within the time; %zu znodes, %zu watches", what,
+                  zr_sim_count(now.world, now.recipe->dir), zr_sim_watch_count(now.world));
         else
             step();
     }

@@ -15,7 +15,8 @@
 
 /* Of one recipe. */
 struct tally {
-    int64_t histories, grants, lost, timeouts, cancels, failures, meddled, requests, breaks;
+    int64_t histories, grants, lost, timeouts, cancels, failures, meddled, overtaken, requests,
+        breaks;
     int64_t faults[ZR_SIM_PAUSE + 1];
 };
 
@@ -68,6 +69,7 @@ static inline void count_history(void)
     tally.cancels += now.cancels;
     tally.failures += now.failures;
     tally.meddled += now.meddled;
+    tally.overtaken += now.overtaken;
     tally.requests += now.requests;
     tally.breaks += now.breaks;
     for (int i = 0; i <= ZR_SIM_PAUSE; i++)
@@ -80,8 +82,9 @@ static inline void tell_tally(const struct recipe *recipe)
            "%lld allocations failed\n",
            recipe->name, (long long)tally.histories, (long long)tally.grants, (long long)tally.lost,
            (long long)tally.timeouts, (long long)tally.cancels, (long long)tally.failures);
-    printf("%s: %lld requests, %lld connections broke, %lld strange hands", recipe->name,
-           (long long)tally.requests, (long long)tally.breaks, (long long)tally.meddled);
+    printf("%s: %lld requests, %lld connections broke, %lld strange hands, %lld overtaken",
+           recipe->name, (long long)tally.requests, (long long)tally.breaks,
+           (long long)tally.meddled, (long long)tally.overtaken);
     for (int i = 0; i <= ZR_SIM_PAUSE; i++)
         printf(", %lld %s", (long long)tally.faults[i], fault_names[i]);
     printf("\n");
