@@ -19,7 +19,7 @@ static inline void calm_for(int64_t us)
 }
 
 struct requests {
-    int64_t creates, lists, deletes, gets;
+    int64_t creates, lists, deletes, gets, looks;
 };
 
 static struct requests counted;
@@ -32,6 +32,7 @@ static inline struct requests requests_so_far(void)
         .lists = zr_sim_all_requests(now.world, ZR_OP_CHILDREN),
         .deletes = zr_sim_all_requests(now.world, ZR_OP_DELETE),
         .gets = zr_sim_all_requests(now.world, ZR_OP_GET),
+        .looks = zr_sim_all_requests(now.world, ZR_OP_EXISTS),
     };
 }
 
@@ -49,12 +50,14 @@ static inline void spent(const char *what, struct requests budget)
                   sum.lists - counted.lists == budget.lists &&
                   sum.deletes - counted.deletes == budget.deletes &&
                   sum.gets - counted.gets == budget.gets &&
+                  sum.looks - counted.looks == budget.looks &&
                   zr_sim_all_requests(now.world, ZR_SIM_ANY_OP) - all_counted ==
-                      budget.creates + budget.lists + budget.deletes + budget.gets;
+                      budget.creates + budget.lists + budget.deletes + budget.gets +
+                          budget.looks;
     if (!within)
-        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets", what,
+        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets, %lld looks", what,
               (long long)budget.creates, (long long)budget.lists, (long long)budget.deletes,
-              (long long)budget.gets);
+              (long long)budget.gets, (long long)budget.looks);
     count_from_here();
 }
 

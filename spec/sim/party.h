@@ -84,6 +84,7 @@ static inline void dispatch(struct process *process)
     zr_engine_dispatch(process->engine, few);
     check_grants();
     check_holds();
+    watch_tries();
     hand_out(process);
 }
 

@@ -5,7 +5,6 @@
 
 #include "core/alloc.h"
 #include "core/call.h"
-#include "core/names.h"
 #include "core/task.h"
 
 /*
@@ -15,8 +14,6 @@
  * 3. The answer wakes `current` with one shared, sorted list; if somebody waits in `following`
  *    the request is sent again for them.
  */
-
-#define STEM "lock-"
 
 struct listing {
     struct zr_node node;
@@ -52,9 +49,10 @@ static struct zr_seats *sort(struct zr_names *names)
     seats->refs = 1;
     seats->names = names;
     for (size_t i = 0; i < names->count; i++) {
-        int64_t sequence = zr_sequence(names->at[i], STEM);
-        if (sequence >= 0 && sequence < ZR_SEQUENCE_LIMIT)
-            seats->at[seats->count++] = (struct zr_seat_name){sequence, names->at[i]};
+        int64_t sequence;
+        const struct zr_stem *stem = zr_stem_of(names->at[i], &sequence);
+        if (stem != NULL && sequence < ZR_SEQUENCE_LIMIT)
+            seats->at[seats->count++] = (struct zr_seat_name){sequence, names->at[i], stem};
     }
     qsort(seats->at, seats->count, sizeof(seats->at[0]), by_sequence);
     return seats;

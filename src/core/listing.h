@@ -8,6 +8,7 @@
  * thousand. Thread: the host's.
  */
 
+#include "core/names.h"
 #include "core/session.h"
 
 struct zr_task;
@@ -15,9 +16,10 @@ struct zr_task;
 struct zr_seat_name {
     int64_t sequence;
     const char *name; /* in `names` */
+    const struct zr_stem *stem;
 };
 
-/* One listing: what matched the stem and has a usable sequence number, by number. */
+/* One listing: the contenders that have a usable sequence number, by number. */
 struct zr_seats {
     int refs;
     struct zr_names *names; /* all children */

@@ -123,6 +123,21 @@ int64_t zr_sequence(const char *name, const char *stem)
     return number;
 }
 
+const struct zr_stem zr_stem_lock = {"lock-", false}, zr_stem_write = {"__WRIT__", false},
+                     zr_stem_read = {"__READ__", true}, zr_stem_latch = {"latch-", false};
+
+const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence)
+{
+    static const struct zr_stem *const stems[] = {&zr_stem_lock, &zr_stem_write, &zr_stem_read,
+                                                  &zr_stem_latch};
+    for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++) {
+        *sequence = zr_sequence(name, stems[i]->text);
+        if (*sequence >= 0)
+            return stems[i];
+    }
+    return NULL;
+}
+
 /* ---- Host lists ---------------------------------------------------------------------------- */
 
 size_t zr_hosts_length(const char *hosts)

@@ -28,6 +28,17 @@ size_t zr_path_parent_length(const char *path);
 /* The number at the end of "<anything><stem><ten digits>"; -1 when the name is not of that form. */
 int64_t zr_sequence(const char *name, const char *stem);
 
+/* What stands before the number in the name of a contender, and says what it wants. The words are
+   Curator's, so that its contenders and ours understand each other. */
+struct zr_stem {
+    const char *text;
+    bool shared; /* it goes together with others that are shared */
+};
+extern const struct zr_stem zr_stem_lock, zr_stem_write, zr_stem_read, zr_stem_latch;
+
+/* The stem of a contender's name, and its number; null when it is no contender. */
+const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence);
+
 /* Null when it is a good list "host:port,host:port/chroot", else what is wrong with it; static. */
 const char *zr_hosts_problem(const char *hosts);
 

@@ -36,7 +36,7 @@ static void cut(struct zr_tie *tie, enum zr_status why)
 }
 
 struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
-                            struct zr_bytes data)
+                            const struct zr_stem *stem, struct zr_bytes data)
 {
     struct zr_hold *hold = zr_alloc(sizeof(*hold));
     if (hold == NULL)
@@ -46,7 +46,9 @@ struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner,
     hold->owner = zr_object_ref(owner);
     hold->tie.cut = cut;
     zr_signal_init(&hold->over);
-    zr_seat_init(&hold->seat, session, dir, data);
+    hold->position = -1;
+    hold->since_us = zr_engine_now_us(session->engine);
+    zr_seat_init(&hold->seat, session, dir, stem, data);
     zr_session_use(session);
     return hold;
 }
@@ -60,7 +62,8 @@ void zr_hold_grant(struct zr_hold *hold)
 {
     struct zr_session *session = hold->session;
     hold->state = ZR_HELD;
-    hold->seat.head = true;
+    /* Where some share, others may hold it too. */
+    hold->seat.head = hold->seat.stem == NULL || !hold->seat.stem->shared;
     hold->since_us = zr_engine_now_us(session->engine);
     zr_list_append(&session->ties, &hold->tie.link);
     zr_task_finish(&hold->task, ZR_OK);

@@ -30,7 +30,8 @@ struct zr_hold {
     bool guarded;
     bool only_try;     /* the recipe's: do not wait */
     bool next_in_line; /* the recipe's: only the holder is ahead */
-    int64_t since_us;
+    int64_t position;  /* the recipe's: how many were ahead when it looked last; -1: not yet */
+    int64_t since_us;  /* it began to wait, or, when it is held, to hold */
 };
 
 extern const struct zr_class zr_hold_class;
@@ -38,11 +39,11 @@ extern const struct zr_class zr_hold_class;
 /*
  * gives: a hold in the state ZR_ACQUIRING, with the reference of its task, which the recipe
  * starts with a kind whose clean is zr_hold_clean, results zr_hold_results, discard
- * zr_hold_discard and free zr_hold_free_task. keeps: owner (counted), dir, data (the owner's).
- * Null: memory is exhausted.
+ * zr_hold_discard and free zr_hold_free_task. keeps: owner (counted), dir, data (the owner's),
+ * stem (static). Null: memory is exhausted.
  */
 struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
-                            struct zr_bytes data);
+                            const struct zr_stem *stem, struct zr_bytes data);
 
 /* A recipe's step: it is ours. The last act of the step. */
 void zr_hold_grant(struct zr_hold *hold);

@@ -1,0 +1,218 @@
+#include "recipes/contest.h"
+
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
+#include "recipes/contenders.h"
+
+/*
+ * The algorithm is "Locks" of ZooKeeper's page of recipes, without its herd; with its "Shared
+ * Locks" where a stem is shared.
+ *
+ * 1. Claim a seat in the directory and see who is there, in one flight.
+ * 2. Nobody who keeps it out is ahead: it is ours.
+ * 3. Else wait until the nearest of those is gone. Was it surely a holder with nobody before it,
+ *    it is ours: nobody can have come in between. Else look again who is ahead now.
+ *
+ * Everybody ahead keeps out whoever wants it alone; one who shares is kept out only by those who
+ * do not, and so is not woken when others that share leave.
+ *
+ * To try (timeout 0) is to look first, and to write nothing while somebody keeps it out.
+ *
+ * What can go wrong: answers get lost, the directory vanishes, numbers run out (claim sees to
+ * it); the wait ends in any other way than with the grant (the clean-up vacates the seat); the
+ * session is lost, and the place in the queue with it (the attempt ends with ZR_LOST).
+ */
+
+/* ---- The steps of an attempt --------------------------------------------------------------- */
+
+static void claim(struct zr_task *task);
+static void check(struct zr_task *task);
+
+/* The nearest one before `index` that keeps it out; -1: there is none. */
+static int64_t nearest(const struct zr_hold *hold, const struct zr_seats *seats, int64_t index)
+{
+    bool shared = hold->seat.stem->shared;
+    do
+        index--;
+    while (index >= 0 && shared && seats->at[index].stem->shared);
+    return index;
+}
+
+void zr_contest_held_by_another(struct zr_task *task)
+{
+    task->detail = "it is held by somebody else";
+    zr_verb_fail(task, ZR_TIMEOUT);
+}
+
+static void look(struct zr_task *task)
+{
+    const struct zr_seats *seats = task->seats;
+    if (seats != NULL && nearest(zr_hold_of(task), seats, (int64_t)seats->count) >= 0)
+        zr_contest_held_by_another(task);
+    else
+        claim(task);
+}
+
+static void look_first(struct zr_task *task)
+{
+    zr_verb_list(task, zr_hold_of(task)->seat.dir, ZR_STEP(look));
+}
+
+static void claim(struct zr_task *task)
+{
+    zr_verb_claim(task, &zr_hold_of(task)->seat, ZR_STEP(check));
+}
+
+static void moved_up(struct zr_task *task)
+{
+    struct zr_hold *hold = zr_hold_of(task);
+    if (hold->next_in_line || task->head_left)
+        zr_hold_grant(hold);
+    else
+        zr_verb_list(task, hold->seat.dir, ZR_STEP(check));
+}
+
+static void check(struct zr_task *task)
+{
+    struct zr_hold *hold = zr_hold_of(task);
+    int64_t index = task->seats != NULL ? zr_seat_index(&hold->seat, task->seats) : -1;
+    if (index < 0) {
+        zr_seat_gone(&hold->seat); /* somebody has removed it */
+        claim(task);
+        return;
+    }
+    hold->position = index;
+    int64_t ahead = nearest(hold, task->seats, index);
+    hold->next_in_line = ahead == 0;
+    if (ahead < 0)
+        zr_hold_grant(hold);
+    else if (hold->only_try)
+        zr_contest_held_by_another(task);
+    else
+        zr_verb_await_gone(task, hold->seat.dir, task->seats->at[ahead].name, ZR_STEP(moved_up));
+}
+
+enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role *role,
+                                const struct zr_arg *timeout, struct zr_task **task)
+{
+    return zr_contest_begin(contest, role, role->stem, timeout, ZR_STEP(look_first), ZR_STEP(claim),
+                            task);
+}
+
+enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role *role,
+                                const struct zr_stem *stem, const struct zr_arg *timeout,
+                                struct zr_next try_first, struct zr_next wait_first,
+                                struct zr_task **task)
+{
+    struct zr_session *session = contest->session;
+    enum zr_status status = zr_session_usable(session);
+    if (status != ZR_OK)
+        return status;
+    struct zr_hold *hold =
+        zr_hold_new(session, &contest->object, contest->dir, stem, contest->data);
+    if (hold == NULL)
+        return ZR_NO_MEMORY;
+    *task = &hold->task;
+    hold->only_try = timeout->given && timeout->integer == 0;
+    zr_list_append(&contest->attempts, &hold->task.in_owner);
+    if (hold->only_try)
+        zr_task_start(*task, role->try, session, contest->path, zr_session_patience_us(session),
+                      try_first);
+    else
+        zr_task_start(*task, role->wait, session, contest->path,
+                      timeout->given ? timeout->integer : -1, wait_first);
+    return ZR_OK;
+}
+
+/* ---- What all have ------------------------------------------------------------------------- */
+
+enum zr_status zr_contest_cancel(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    (void)args;
+    struct zr_contest *contest = (struct zr_contest *)self;
+    int64_t count = 0;
+    struct zr_link *link, *next;
+    for (link = contest->attempts.head.next; link != &contest->attempts.head; link = next) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_owner);
+        next = link->next;
+        count += task->phase == ZR_RUNNING;
+        zr_task_interrupt(task, ZR_CANCELED);
+    }
+    sink->integer(sink, NULL, count);
+    return ZR_OK;
+}
+
+static void emit_attempt(struct zr_sink *sink, const struct zr_hold *hold)
+{
+    sink->begin(sink, NULL);
+    if (hold->position >= 0)
+        sink->integer(sink, "ahead", hold->position);
+    sink->number(sink, "since", (double)hold->since_us / 1e6);
+    sink->end(sink);
+}
+
+/* What the last listings said; asks no server. */
+enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
+                                   struct zr_sink *sink)
+{
+    (void)args;
+    const struct zr_contest *contest = (struct zr_contest *)self;
+    const struct zr_link *end = &contest->attempts.head;
+    sink->begin(sink, NULL);
+    for (struct zr_link *link = end->next; link != end; link = link->next) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_owner);
+        if (task->phase == ZR_RUNNING)
+            emit_attempt(sink, zr_hold_of(task));
+    }
+    sink->end(sink);
+    return ZR_OK;
+}
+
+enum zr_status zr_contest_contenders(struct zr_object *self, struct zr_args *args,
+                                     struct zr_task **task)
+{
+    (void)args;
+    struct zr_contest *contest = (struct zr_contest *)self;
+    return zr_contenders_start(contest->session, self, contest->dir, contest->path, task);
+}
+
+void zr_contest_get_path(struct zr_object *self, struct zr_sink *sink)
+{
+    zr_emit_string(sink, NULL, ((struct zr_contest *)self)->path);
+}
+
+/* ---- Making and freeing -------------------------------------------------------------------- */
+
+void zr_contest_free(struct zr_object *self)
+{
+    struct zr_contest *contest = (struct zr_contest *)self;
+    struct zr_session *session = contest->session;
+    zr_free((char *)contest->data.at);
+    zr_free(contest->path);
+    zr_free(contest->dir);
+    zr_free(contest);
+    zr_session_unuse(session);
+}
+
+enum zr_status zr_contest_new(size_t size, const struct zr_class *class, struct zr_session *session,
+                              const char *path, struct zr_bytes data, struct zr_object **object)
+{
+    struct zr_contest *contest = zr_alloc(size);
+    if (contest == NULL)
+        return ZR_NO_MEMORY;
+    contest->object = (struct zr_object){class, 1};
+    contest->session = session;
+    zr_session_use(session);
+    zr_list_init(&contest->attempts);
+    contest->path = zr_copy_string(path);
+    contest->dir = zr_path_join(session->namespace, path);
+    if (data.at != NULL)
+        contest->data = (struct zr_bytes){zr_copy(data.at, data.length), data.length};
+    bool complete = contest->path != NULL && contest->dir != NULL &&
+                    (contest->data.at != NULL || data.at == NULL);
+    *object = &contest->object;
+    if (!complete)
+        zr_object_unref(*object);
+    return complete ? ZR_OK : ZR_NO_MEMORY;
+}
