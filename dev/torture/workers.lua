@@ -13,8 +13,9 @@ local RUN = [[
   echo "0 0 pid $worker"
   (trap '' INT; read -r _ <&3; kill -KILL $worker; rm -rf "$folder") & guard=$!
   wait $worker
-  echo "0 0 status $?"
-  kill $guard]]
+  status=$?
+  kill $guard
+  echo "0 0 status $status"]]
 
 local function quote(word)
   return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
@@ -82,12 +83,15 @@ function Worker:signal(name)
   os.execute("kill -" .. name .. " " .. self.pid .. " 2>/dev/null")
 end
 
--- Ends the process if it has not ended, and the shell around it.
+-- Ends the process if it has not ended, and only then the pipe, whose end would wake the guard.
 local function reap(self)
   if not self.log then return end
-  if self.pid and not self.ended then self:signal("KILL") end
-  self.pipe:close() -- waits for the shell, which waits for the process
-  self:follow()
+  while not self.ended do
+    if self.pid then self:signal("KILL") end
+    zk.sleep(0.005)
+    self:follow()
+  end
+  self.pipe:close()
   self.log:close()
   self.log = nil
 end
