@@ -122,7 +122,7 @@ local function choose_worker(world, random)
     worker:follow()
     if world.journal:holding(worker.number) then holders[#holders + 1] = worker end
   end
-  return random:pick(#holders > 0 and random:chance(0.7) and holders or free)
+  return random:pick(#holders > 0 and random:chance(0.9) and holders or free)
 end
 
 local function target_of(world, kind, random)

@@ -22,6 +22,7 @@ local zk = require "zkrecipes"
 local TIMEOUT = 3    -- seconds, of the sessions
 local PATIENCE = 90  -- seconds for everybody to come back, and again for everybody to end
 local NAMESPACE = "/torture"
+local LOCKS = { "a", "b", "c", "d" }
 
 local SECONDS, SEED = tonumber(arg[1]) or 600, tonumber(arg[2]) or os.time() % 1000000
 local GAP = SECONDS < 120 and 1.1 or 2.5 -- seconds between two faults, on average; a short run is to have some of each
@@ -39,7 +40,7 @@ end
 local function start_workers(world)
   for number = 1, WORKERS do
     local setup = { folder = world.folder, namespace = NAMESPACE, timeout = TIMEOUT, coroutines = COROUTINES,
-      seed = SEED, finish = world.folder .. "/finish" }
+      locks = table.concat(LOCKS, " "), seed = SEED, finish = world.folder .. "/finish" }
     local proxy = assert(proxies.start(world.ensemble))
     world.proxies[number] = proxy
     world.workers[number] = workers.new(number, world.journal, setup, proxy)
@@ -129,12 +130,12 @@ local function inspect(world)
   assert(session:connected(30))
   eventually(function()
     left = {}
-    for _, lock in ipairs { "a", "b" } do
+    for _, lock in ipairs(LOCKS) do
       for _, name in ipairs(session:children("/locks/" .. lock) or {}) do left[#left + 1] = lock .. "/" .. name end
     end
     return #left == 0
   end, 5 * TIMEOUT)
-  for _, lock in ipairs { "a", "b" } do
+  for _, lock in ipairs(LOCKS) do
     session:sync("/register-" .. lock)
     registers[lock] = tonumber(assert(session:get("/register-" .. lock)):match("^%d+"))
   end
@@ -146,7 +147,7 @@ end
 
 local function make_registers(ensemble)
   local session = zk.session { hosts = ensemble.hosts, namespace = NAMESPACE, timeout = TIMEOUT }
-  for _, lock in ipairs { "a", "b" } do
+  for _, lock in ipairs(LOCKS) do
     assert(session:create("/register-" .. lock, "0 none", { parents = true }))
   end
   session:close()

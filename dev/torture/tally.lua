@@ -41,15 +41,16 @@ function M.handoffs(holds)
   return times
 end
 
----The longest time without a grant of one of the locks that touches from ... to.
+-- The longest time without a grant of one of the locks, from the beginning of the fault on, until it is felt no more.
 local function stall(lists, from, to)
   local longest = 0
   for _, list in pairs(lists) do
     local before = from
     for _, hold in ipairs(list) do
-      if hold.granted >= from then longest = math.max(longest, hold.granted - before) end
-      before = hold.granted
-      if before > to then break end
+      if hold.granted >= from and before <= to then
+        longest = math.max(longest, hold.granted - before)
+        before = hold.granted
+      end
     end
   end
   return longest

@@ -8,10 +8,11 @@
 local zk = require "zkrecipes"
 local randoms = require "dev.torture.random"
 
-local hosts, namespace, timeout, coroutines, seed, stream, finish = ...
+local hosts, namespace, timeout, coroutines, names, seed, stream, finish = ...
 timeout, coroutines = tonumber(timeout), tonumber(coroutines)
 
-local LOCKS = { "a", "b" }
+local LOCKS = {}
+for name in names:gmatch("%S+") do LOCKS[#LOCKS + 1] = name end
 local PATIENCE = 60 -- seconds that those wait who want the lock in any case
 
 io.stdout:setvbuf("line") -- one write per line: what was told before a kill -9 is in the file

@@ -31,7 +31,7 @@ local Worker = {}
 Worker.__index = Worker
 
 ---@param journal table see check.lua
----@param setup table { folder, namespace, timeout, coroutines, seed, finish }
+---@param setup table { folder, namespace, timeout, coroutines, locks, seed, finish }
 ---@param proxy table in front of the ensemble, for this worker alone
 local function new(number, journal, setup, proxy)
   local self = setmetatable({ number = number, journal = journal, setup = setup, proxy = proxy, life = 0 }, Worker)
@@ -47,7 +47,7 @@ function Worker:start()
   self.pid, self.session, self.ended = nil, nil, nil
   local words = { "exec sh -c", quote(RUN), "worker", quote(self.path), quote(setup.folder),
     interpreter(), quote(here .. "worker.lua") }
-  for _, word in ipairs { self.proxy.hosts, setup.namespace, setup.timeout, setup.coroutines, setup.seed,
+  for _, word in ipairs { self.proxy.hosts, setup.namespace, setup.timeout, setup.coroutines, setup.locks, setup.seed,
     self.number * 1000 + self.life, setup.finish } do
     words[#words + 1] = quote(word)
   end
