@@ -95,10 +95,15 @@ local function finish_workers(world)
   return crashed
 end
 
+-- Workers, their shells and guards, and the servers all have their folder among their arguments.
 local function processes_left(world)
   local left = {}
-  for _, worker in ipairs(world.workers) do
-    if worker:runs() then left[#left + 1] = "process " .. worker.pid end
+  local folders = { world.folder }
+  for _, server in ipairs(world.ensemble.members) do folders[#folders + 1] = server.folder end
+  for _, folder in ipairs(folders) do
+    local pipe = assert(io.popen("exec pgrep -fl " .. folder))
+    for line in pipe:lines() do left[#left + 1] = line end
+    pipe:close()
   end
   return left
 end
@@ -168,34 +173,32 @@ local function torture(world)
   eventually(function() return #deserted(world, quiet) == 0 end, PATIENCE)
   local facts = { deserted = deserted(world, quiet) }
   world.calm = true
-  zk.sleep(0.2)
   facts.crashed = finish_workers(world)
-  facts.processes = processes_left(world)
-  local registers
-  registers, facts.left = inspect(world)
-  return world.journal:checks(registers, facts)
+  facts.registers, facts.left = inspect(world)
+  return facts
 end
 
 local function stop(world)
+  world.calm = true
   for _, worker in ipairs(world.workers) do worker:finish(0) end
   for _, proxy in ipairs(world.proxies) do proxy:stop() end
   world.ensemble:stop()
+end
+
+local function check(world, facts)
+  eventually(function() return #processes_left(world) == 0 end, 5)
+  facts.processes = processes_left(world)
+  return world.journal:checks(facts.registers, facts)
 end
 
 local function run()
   tell.opening(SECONDS, SEED, WORKERS, COROUTINES)
   local world = { ensemble = assert(testing.ensemble { members = 3 }), folder = temporary_folder(), proxies = {},
     workers = {}, journal = journals.new(), busy = {}, faults = {}, timeout = TIMEOUT, gap = GAP, seed = SEED }
-  local ok, checks
-  zk.run(function()
-    ok, checks = zk.pcall(torture, world)
-    world.calm = true
-  end, { fail_fast = true })
+  local facts
+  local ok, problem = pcall(zk.run, function() facts = torture(world) end, { fail_fast = true })
   stop(world)
-  if not ok then
-    checks = { { "the run came to its end", false, tostring(checks) } }
-  end
-  local good = tell.report(world, checks)
+  local good = tell.report(world, ok and check(world, facts) or { { "the run came to its end", false, tostring(problem) } })
   if good then os.execute("rm -rf " .. world.folder) end
   return good
 end

@@ -11,7 +11,7 @@ local RUN = [[
   exec >>"$log" 2>/dev/null 3<&0 </dev/null
   "$@" 2>>"$log.err" 3<&- & worker=$!
   echo "0 0 pid $worker"
-  (trap '' INT; read -r _ <&3; kill -KILL $worker; rm -rf "$folder") & guard=$!
+  (trap '' INT; read -r _ <&3; rm -rf "$folder"; kill -KILL $worker) & guard=$!
   wait $worker
   status=$?
   kill $guard
