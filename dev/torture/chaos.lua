@@ -10,7 +10,7 @@ local servers = require "zkrecipes.testing.server"
 local M = {}
 
 -- ---- Faults of a worker: fn(worker, random, world) ---------------------------------------------
--- What they give is the kind that the report names, if it is not their own name; false: nothing was done.
+-- They give false when nothing was done.
 
 local of_worker = {}
 
@@ -57,13 +57,20 @@ function of_worker.delay(worker, random)
   worker.proxy:heal()
 end
 
+-- → whether any of the faults that were armed has struck
+local function disarm(worker)
+  local fired = worker.proxy:fired()
+  worker.proxy:clear()
+  return fired > 0
+end
+
 of_worker["lost answers"] = function(worker, random)
   for _ = 1, 4 do
     worker.proxy[random:pick { "drop_reply", "drop_reply", "drop_request" }](worker.proxy,
       random:pick { "create2", "delete", "multi", "getChildren2", "*" }, math.floor(random:between(1, 8)))
     zk.sleep(random:between(0.1, 0.8))
   end
-  worker.proxy:clear()
+  return disarm(worker)
 end
 
 -- A write stands in the proxy until its session is over, and arrives then.
@@ -71,7 +78,7 @@ of_worker["held write"] = function(worker, random, world)
   worker.proxy:hold(random:pick { "create2", "delete", "multi" }, math.floor(random:between(1, 8)))
   zk.sleep(world.timeout + random:between(0.5, 1.5))
   worker.proxy:release()
-  worker.proxy:clear()
+  return disarm(worker)
 end
 
 -- ---- Faults of a server: fn(random, world) -----------------------------------------------------

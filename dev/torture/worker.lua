@@ -43,15 +43,16 @@ local function still(turn)
   return valid
 end
 
-local function write(turn, value, send)
+local function write(turn, send)
+  local value = turn.known + 1
   note(turn.name, "writes", value)
   local stat, _, code = send(turn.register, value .. " " .. turn.hold.token)
   if stat then
+    turn.known = value
     note(turn.name, "wrote", value, stat.mzxid)
   else
     note(turn.name, "refused", value, code)
   end
-  return stat
 end
 
 -- Reads the register and writes one more: right only as long as nobody else writes in between.
@@ -59,18 +60,19 @@ local function add_one(turn)
   local data, _, code = turn.session:get(turn.register)
   if code then return note(turn.name, "unread", code) end
   if not still(turn) then return end
-  turn.value = tonumber(data:match("^%d+")) + 1
-  return write(turn, turn.value, function(...) return turn.hold:set(...) end)
+  turn.known = tonumber(data:match("^%d+"))
+  write(turn, function(...) return turn.hold:set(...) end)
 end
 
 -- The hold is not ours any more, and we write nevertheless. hold:set knows it and asks no server; so
--- half of us send the check of the node themselves, through the new session: the server must refuse.
+-- half of us send the check of the node themselves, through the new session: the server must refuse, unless
+-- the node is still there. (Our lease ends before the server's; then nobody else can have been granted.)
 local function write_stale(turn)
-  if not turn.value then return end
+  if not turn.known then return end
   if turn.random:chance(0.5) then
-    return write(turn, turn.value, function(...) return turn.hold:set(...) end)
+    return write(turn, function(...) return turn.hold:set(...) end)
   end
-  write(turn, turn.value, function(path, data)
+  write(turn, function(path, data)
     local results, message, code = turn.session:multi { { "check", turn.hold.path }, { "set", path, data } }
     return results and results[2], message, code
   end)

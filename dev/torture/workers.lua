@@ -99,6 +99,7 @@ end
 ---kill -9; `start` may follow.
 function Worker:kill()
   self:follow()
+  if self.ended then self.journal:complain(("worker %d ended with status %d"):format(self.number, self.ended)) end
   local time = zk.now()
   reap(self)
   self.journal:died(self.number, time)
