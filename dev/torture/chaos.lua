@@ -27,9 +27,13 @@ function of_worker.pause(worker, random, world)
 end
 
 function of_worker.expire(worker, _, world)
-  local id = worker.session
+  local id, time = worker.session, zk.now()
   for _, server in ipairs(world.ensemble.members) do
-    if id and server.state == "running" then return (testing.expire(server, id, 2)) or false end
+    if id and server.state == "running" then
+      local done, _, code = testing.expire(server, id, 2)
+      if code ~= "no_session" then world.journal:expired(worker.number, time) end
+      return done or false
+    end
   end
   return false
 end
@@ -149,12 +153,14 @@ local function strike(world, kind, target, random)
   end
   fault.to = zk.now()
   if done ~= false then table.insert(world.faults, fault) end
+  world.diary:write(("%.6f %.6f %s %s %s\n"):format(fault.from, fault.to, kind, fault.worker or "-", done ~= false))
   world.busy[target] = nil
   return true
 end
 
 ---Faults at random times until the deadline; returns when all are over. Every kind comes once before one comes twice.
----@param world table { ensemble, workers, journal, timeout, busy, faults, seed, gap: seconds between two, more or less }
+---@param world table { ensemble, workers, journal, timeout, busy, faults, seed, gap: seconds between two, more or less,
+---diary: a file of what was done }
 function M.run(world, deadline)
   local bag, tasks, random = {}, {}, randoms.new(world.seed, 1)
   while zk.now() < deadline do

@@ -10,7 +10,7 @@ journal.__index = journal
 
 local function new()
   return setmetatable({ turns = {}, holds = {}, writes = {}, given_up = {}, refused = 0, unread = 0, unknown = 0,
-    canceled = 0, ended = 0, trouble = {} }, journal)
+    ended = 0, expiries = {}, losses = {}, trouble = {} }, journal)
 end
 
 -- ---- Reading -----------------------------------------------------------------------------------
@@ -73,8 +73,12 @@ end
 
 function effects.ends(self) self.ended = self.ended + 1 end
 
-function effects.state() end
-effects.pid, effects.status = effects.state, effects.state
+function effects.pid() end
+effects.status = effects.pid
+
+function effects.state(self, turn, time, rest)
+  if rest:find("^lost") then table.insert(self.losses, { worker = turn.worker, time = time }) end
+end
 
 function journal:complain(text)
   table.insert(self.trouble, text)
@@ -110,6 +114,13 @@ function journal:died(worker, time)
     if turn.hold then turn.hold.killed = time end
   end
   self.turns[worker] = nil
+  table.insert(self.losses, { worker = worker, time = time })
+end
+
+---A worker's session was ended from outside. That is told to nobody: until the worker hears of it, it believes its lease,
+---and others may be granted what it held.
+function journal:expired(worker, time)
+  table.insert(self.expiries, { worker = worker, time = time })
 end
 
 -- ---- Checking ----------------------------------------------------------------------------------
@@ -132,6 +143,32 @@ local function finding()
     self.count = self.count + 1
     self.example = self.example or string.format(...)
   end }
+end
+
+-- When the worker knew that the session was over.
+local function noticed(self, expiry)
+  local first = math.huge
+  for _, loss in ipairs(self.losses) do
+    if loss.worker == expiry.worker and loss.time >= expiry.time then first = math.min(first, loss.time) end
+  end
+  return first
+end
+
+---Holds count only up to the time at which their session was ended from outside. → for how long the longest of them
+---was believed valid beyond that
+function journal:cut_expired()
+  local longest = 0
+  for _, expiry in ipairs(self.expiries) do
+    local known = noticed(self, expiry)
+    for _, hold in ipairs(self.holds) do
+      if hold.worker == expiry.worker and hold.first and hold.granted <= known and hold.last > expiry.time then
+        longest = math.max(longest, hold.last - expiry.time)
+        hold.last = expiry.time
+        if hold.first > hold.last then hold.first, hold.last = nil, nil end
+      end
+    end
+  end
+  return longest
 end
 
 local function describe(hold)
@@ -244,6 +281,7 @@ end
 ---@param registers table<string, integer> what each lock's register has at the end
 ---@param facts table<string, string[]> what else is wrong: crashed, deserted, left, processes; each may be empty
 function journal:checks(registers, facts)
+  self.outlived = self:cut_expired()
   local overlaps, falling = check_holds(self)
   local also = check_facts { crashed = facts.crashed, deserted = facts.deserted, left = facts.left,
     processes = facts.processes, trouble = self.trouble }

@@ -75,9 +75,14 @@ local function follow(world)
 end
 
 local function show_progress(world, started)
+  local step = math.max(10, SECONDS / 20)
+  local due = started + step
   while not world.calm do
-    zk.sleep(10)
-    if not world.calm then tell.progress(world, zk.now() - started) end
+    zk.sleep(0.1)
+    if zk.now() >= due then
+      tell.progress(world, zk.now() - started)
+      due = due + step
+    end
   end
 end
 
@@ -183,6 +188,7 @@ local function stop(world)
   for _, worker in ipairs(world.workers) do worker:finish(0) end
   for _, proxy in ipairs(world.proxies) do proxy:stop() end
   world.ensemble:stop()
+  world.diary:close()
 end
 
 local function check(world, facts)
@@ -195,6 +201,7 @@ local function run()
   tell.opening(SECONDS, SEED, WORKERS, COROUTINES)
   local world = { ensemble = assert(testing.ensemble { members = 3 }), folder = temporary_folder(), proxies = {},
     workers = {}, journal = journals.new(), busy = {}, faults = {}, timeout = TIMEOUT, gap = GAP, seed = SEED }
+  world.diary = assert(io.open(world.folder .. "/faults", "w"))
   local facts
   local ok, problem = pcall(zk.run, function() facts = torture(world) end, { fail_fast = true })
   stop(world)

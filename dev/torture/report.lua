@@ -31,9 +31,8 @@ end
 local function report_faults(world)
   local kinds = tally.recoveries(world.journal.holds, world.faults, world.timeout)
   local row = "%-16s %5s %10s   %9s %9s   %9s %9s"
-  say("")
-  say(row, "", "", "struck", "a lock not", "granted", "its worker", "again")
-  say(row, "fault", "times", "a holder", "median", "longest", "median", "longest")
+  say("\n%-16s %5s %10s   %19s   %19s", "", "", "", "no grant of a lock", "worker back after")
+  say(row, "fault", "times", "a holder's", "median", "longest", "median", "longest")
   for _, entry in ipairs(chaos.kinds) do
     local kind = kinds[entry[1]] or tally.nothing()
     say(row, entry[2], kind.times, kind.holders, in_seconds(tally.quantile(kind.stalls, 0.5)),
@@ -56,6 +55,7 @@ local function report_figures(world)
   say("ended without a grant: %s", table.concat(codes, ", "))
   say("%d writes: %d of unknown outcome, %d refused because the hold was over", #journal.writes,
     journal.unknown, journal.refused)
+  say("a hold whose session was ended from outside was believed valid for %s s at most", seconds(journal.outlived))
 end
 
 ---Prints all that is known. → whether every check is fine
