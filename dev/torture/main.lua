@@ -4,15 +4,16 @@
 --   lua dev/torture/main.lua SECONDS SEED WORKERS COROUTINES
 --
 -- 1. An ensemble, a proxy for every worker, the workers; each writes a log (worker.lua).
--- 2. Faults at random times (chaos.lua), while the logs are read (workers.lua, check.lua).
+-- 2. Faults at random times (chaos.lua), while the logs are read (workers.lua, journal.lua).
 -- 3. The faults are over: every worker must be granted again; then all are told to end.
--- 4. The journal is checked; so are the servers, where nothing may be left, and the processes.
+-- 4. The journal is checked (check.lua); so are the servers, where nothing may be left, and the processes.
 --
 -- What can go wrong with the run itself: we are interrupted or killed. Then the workers, proxies and
 -- servers end by themselves, since each has a pipe that ends with us.
 
 local chaos = require "dev.torture.chaos"
-local journals = require "dev.torture.check"
+local checker = require "dev.torture.check"
+local journals = require "dev.torture.journal"
 local tell = require "dev.torture.report"
 local testing = require "zkrecipes.testing"
 local workers = require "dev.torture.workers"
@@ -194,7 +195,7 @@ end
 local function check(world, facts)
   eventually(function() return #processes_left(world) == 0 end, 5)
   facts.processes = processes_left(world)
-  return world.journal:checks(facts.registers, facts)
+  return checker.checks(world.journal, facts.registers, facts)
 end
 
 local function run()

@@ -30,7 +30,7 @@ end
 local Worker = {}
 Worker.__index = Worker
 
----@param journal table see check.lua
+---@param journal table see journal.lua
 ---@param setup table { folder, namespace, timeout, coroutines, locks, seed, finish }
 ---@param proxy table in front of the ensemble, for this worker alone
 local function new(number, journal, setup, proxy)
