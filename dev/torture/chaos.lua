@@ -31,7 +31,7 @@ function of_worker.expire(worker, _, world)
   for _, server in ipairs(world.ensemble.members) do
     if id and server.state == "running" then
       local done, _, code = testing.expire(server, id, 2)
-      if code ~= "no_session" then world.journal:expired(worker.number, time) end
+      if code ~= "no_session" then world.journal:expired(worker.number, time, zk.now() + world.timeout) end
       return done or false
     end
   end

@@ -115,8 +115,9 @@ end
 
 ---A worker's session was ended from outside. That is told to nobody: until the worker hears of it, it believes its lease,
 ---and others may be granted what it held.
-function journal:expired(worker, time)
-  table.insert(self.expiries, { worker = worker, time = time })
+---@param limit number when the lease must have ended
+function journal:expired(worker, time, limit)
+  table.insert(self.expiries, { worker = worker, time = time, limit = limit })
 end
 
 -- When the worker knew that the session was over.
@@ -135,7 +136,8 @@ function journal:cut_expired()
   for _, expiry in ipairs(self.expiries) do
     local known = noticed(self, expiry)
     for _, hold in ipairs(self.holds) do
-      if hold.worker == expiry.worker and hold.first and hold.granted <= known and hold.last > expiry.time then
+      local concerned = hold.worker == expiry.worker and hold.first and hold.granted <= known
+      if concerned and hold.last > expiry.time and hold.last <= expiry.limit then
         longest = math.max(longest, hold.last - expiry.time)
         hold.last = expiry.time
         if hold.first > hold.last then hold.first, hold.last = nil, nil end
