@@ -211,6 +211,13 @@ rock: ## luarocks make into an empty tree, and require it from another folder
 demo: deps all ## see it work: a shared lock, a killed holder, on a server of its own or on HOSTS=...
 	@$(ENVIRONMENT) HOSTS='$(HOSTS)' $(INTERPRETER) dev/demo/main.lua
 
+SECONDS ?= 600
+WORKERS ?= 4
+COROUTINES ?= 25
+
+torture: deps all ## processes, locks and an ensemble under random faults, for SECONDS=600; SEED=... WORKERS=... COROUTINES=...
+	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/main.lua $(SECONDS) $(if $(filter file,$(origin SEED)),random,$(SEED)) $(WORKERS) $(COROUTINES)
+
 ci: deps ## what CI runs
 	@dev/ci
 
@@ -236,4 +243,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim planted planted-here sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo torture ci sim planted planted-here sim-test fuzz fuzz-api
