@@ -39,6 +39,20 @@ function M.seconds(value, argument, name, may_be_nil)
   end
 end
 
+function M.path(value, argument, name)
+  if type(value) ~= "string" then bad(argument, name, "path expected, got " .. type(value)) end
+  local problem = core.path_problem(value)
+  if problem then bad(argument, name, ("path '%s' %s"):format(value, problem)) end
+end
+
+-- Raises unless it is a whole number from 1 to `most`.
+function M.count(value, most, argument, name)
+  if type(value) ~= "number" then bad(argument, name, "number expected, got " .. type(value)) end
+  if value % 1 ~= 0 or value < 1 or value > most then
+    bad(argument, name, ("whole number from 1 to %d expected, got %s"):format(most, tostring(value)))
+  end
+end
+
 -- Raises unless it is a list of functions.
 function M.fns(value, argument, name)
   if type(value) ~= "table" then bad(argument, name, "list of functions expected, got " .. type(value)) end

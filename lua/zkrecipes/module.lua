@@ -12,6 +12,8 @@ local wait = require "zkrecipes.wait"
 
 require "zkrecipes.objects"
 require "zkrecipes.lock"
+require "zkrecipes.barrier"
+require "zkrecipes.rounds"
 
 local M = { VERSION = "scm" }
 

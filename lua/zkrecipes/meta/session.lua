@@ -193,3 +193,22 @@ function Watch:wait(timeout) end
 
 ---@return true
 function Watch:close() end
+
+---@param path string its znode; closed while it is there
+---@return zkrecipes.Barrier barrier
+function Session:barrier(path) end
+
+---@param path string its znode, made when missing
+---@param count integer 1 to 1,000,000; all must give the same
+---@return zkrecipes.Latch latch
+function Session:latch(path, count) end
+
+---@param path string a directory of its own
+---@param size integer 1 to 5,000
+---@return zkrecipes.CyclicBarrier barrier
+function Session:cyclic_barrier(path, size) end
+
+---@param path string a directory of its own
+---@param size integer 1 to 5,000
+---@return zkrecipes.DoubleBarrier barrier
+function Session:double_barrier(path, size) end
