@@ -18,9 +18,13 @@ local function guardians(pid)
   return list
 end
 
+-- It has its arguments a moment after it was started.
 local function guardian(pid)
-  local list = guardians(pid)
-  assert.are.equal(1, #list)
+  local list
+  env.eventually("one guardian", function()
+    list = guardians(pid)
+    return #list == 1
+  end)
   return list[1]
 end
 
@@ -109,6 +113,25 @@ describe("the session of a guarded process ends at once when it", function()
     assert.is_true(process.runs(copy) and process.runs(program))
     os.execute("pkill -KILL -P " .. copy .. "; kill -KILL " .. copy .. " " .. program)
     worker:stop()
+  end))
+end)
+
+describe("a worker that its master has forked", function()
+  it("has a guardian of its own, and its death is not its master's", run(function()
+    local master, session = start()
+    local pid = master:ask("worker")
+    env.eventually("the worker's znode", function() return session:exists("/w") end)
+    local watch = session:watch("/w")
+    assert(session:sync("/w"))
+    local from, id = zk.now(), master:ask("id")
+    os.execute("kill -KILL " .. pid)
+    assert.are.equal("deleted", watch:wait(2 * TIMEOUT))
+    assert.is_true(zk.now() - from < AT_ONCE)
+    assert.are.equal(id, master:ask("id"))
+    assert(session:exists("/e"))
+    guardian(master.pid)
+    master:stop()
+    session:close()
   end))
 end)
 

@@ -49,6 +49,18 @@ function commands.copy()
   return tostring(pid)
 end
 
+-- A child with a guarded session of its own, as the worker of a master has.
+function commands.worker()
+  local pid = process.fork()
+  if pid == 0 then
+    local own = zk.session { hosts = hosts, namespace = namespace, timeout = timeout, guardian = true }
+    assert(own:create("/w", "", { ephemeral = true }))
+    zk.sleep(100)
+    process.exit(0)
+  end
+  return tostring(pid)
+end
+
 function commands.close(limit)
   local from = zk.now()
   session:close(tonumber(limit))
