@@ -135,7 +135,9 @@ build = {
         "src/zk/report.c",
         "src/zk/resolver.c",
         "src/zk/servers.c",
+        "src/zk/spawn.c",
         "src/zk/thread.c",
+        "src/zk/warden.c",
         "src/zk/zk_client.c",
       },
       defines = { "_GNU_SOURCE" },
@@ -149,6 +151,16 @@ build = {
         "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map",
       },
       libraries = { ":libzookeeper_st.a", "m", "dl", "pthread" },
+    },
+    -- A program in the form of a shared object, which the dynamic loader runs; this build type makes no others.
+    ["zkrecipes.guardian"] = {
+      sources = {
+        "src/guardian/farewell.c",
+        "src/guardian/guardian.c",
+      },
+      defines = { "_GNU_SOURCE" },
+      incdirs = { "src" },
+      libraries = { ":Scrt1.o" },
     },
   },
 }

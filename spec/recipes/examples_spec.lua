@@ -7,6 +7,7 @@ local zk = require "zkrecipes"
 -- Every file of examples/, with a line that it prints last or near to it.
 local EXAMPLES = {
   ["barrier.lua"] = "^closed: 0 steps\nopened: 6 steps$",
+  ["guardian.lua"] = "\nthe next holder, %d%.%d+ s after kill %-9$",
   ["lock.lua"] = "\nstep 3\nreleased$",
   ["lock_ways.lua"] = "^asked, and let go\ninside twice\nturns: 5$",
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
