@@ -37,7 +37,12 @@ void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next);
 void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
                         struct zr_next next);
 
-/* await_deleted: the same, but always by a watch, so that also a seat of ours is seen to go. */
+/* await_passable: the same, or until its holder shares it (mark.h); then task->head_left is true.
+ */
+void zr_verb_await_passable(struct zr_task *task, const char *dir, const char *name,
+                            struct zr_next next);
+
+/* await_deleted: as await_gone, but always by a watch, so that a seat of ours is seen to go too. */
 void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next);
 
 /* await: until the signal fires. The next step sees with what in task->outcome. */
