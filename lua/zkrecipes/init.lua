@@ -20,6 +20,8 @@ local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
 require "zkrecipes.objects"
+require "zkrecipes.rwlock"
+require "zkrecipes.multilock"
 
 local VERSION = "scm"
 

@@ -40,6 +40,8 @@ local function with(self, timeout, fn)
   return finish(hold, coroutines.scope(hold, coroutines.protected, fn, hold))
 end
 
+M.with = with
+
 -- ---- on_lost -----------------------------------------------------------------------------------
 
 -- Waits without referring to the hold, so that it can still be collected.
