@@ -124,6 +124,10 @@ static inline void downgrade_calmly(struct zr_object *hold)
 {
     struct zr_args none = {0};
     struct zr_task *task;
+    if (hold == NULL) {
+        wrong("what is free was not granted");
+        return;
+    }
     start(hold, "downgrade", &none, &task);
     calm_for(10 * MS);
     zr_engine_next_reported(now.processes[0].engine);
