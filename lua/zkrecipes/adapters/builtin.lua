@@ -9,7 +9,9 @@ local loop = require "zkrecipes.loop"
 
 local M = { name = "builtin", now = loop.now, step = loop.step, timeout = loop.timeout, unpark = loop.wake }
 
-local records = setmetatable({}, { __mode = "k" }) -- coroutine > its record, see loop.lua
+-- Coroutine > its record, see loop.lua. A record knows its coroutine, so before Lua 5.2 weak keys alone would keep both
+-- for ever; whoever may wake the coroutine has the record.
+local records = setmetatable({}, { __mode = "kv" })
 
 -- What a coroutine of the user's own, resumed by himself inside of one of ours, yields while it waits: it is woken
 -- by the loop. A generator must not wait, its consumer would get this as a value; so it speaks up.
