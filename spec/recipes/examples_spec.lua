@@ -12,6 +12,7 @@ local EXAMPLES = {
   ["rwlock.lua"] = "\nwriting, alone\na third reads, token %x+\nread by two: true$",
   ["script.lua"] = "^run number 1$",
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",
+  ["unfair_lock.lua"] = "^turns: 20$",
   ["testing.lua"] = "^passed: it was told of the loss and stopped$",
 }
 

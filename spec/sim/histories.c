@@ -8,12 +8,12 @@
  * What must hold meanwhile is in oracle.h and in the file of each recipe. --small goes through all
  * histories of two processes with one fault, of each kind, at each request.
  */
-#include "lock.h"
 #include "rwlock.h"
 #include "shape.h"
 #include "small.h"
+#include "unfair.h"
 
-static const struct recipe *const recipes[] = {&lock_recipe, &rwlock_recipe, NULL};
+static const struct recipe *const recipes[] = {&lock_recipe, &unfair_recipe, &rwlock_recipe, NULL};
 
 static void try_seed(const struct recipe *recipe, uint64_t seed)
 {

@@ -10,11 +10,17 @@
 
 /* ---- How it is used ------------------------------------------------------------------------ */
 
+/* As lock.c has it. */
+struct lock_choice {
+    struct zr_bytes data;
+    bool unfair;
+};
+
 static inline enum zr_status make_lock(struct process *process)
 {
-    struct zr_bytes data = {roll(2) == 0 ? "owner" : NULL, 5};
-    data.length = data.at != NULL ? 5 : 0;
-    return make_object(process, "lock", "/l", &data);
+    struct lock_choice choice = {.data = {roll(2) == 0 ? "owner" : NULL, 5}};
+    choice.data.length = choice.data.at != NULL ? 5 : 0;
+    return make_object(process, "lock", "/l", &choice);
 }
 
 static inline enum zr_status start_lock(struct contender *contender, struct zr_args *args)

@@ -83,6 +83,7 @@ static inline void dispatch(struct process *process)
     zr_engine_dispatch(process->engine, roll(3) == 0 ? 1 + (int)roll(3) : 256);
     check_grants();
     check_holds();
+    watch_tries();
     hand_out(process);
 }
 

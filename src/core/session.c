@@ -160,6 +160,7 @@ static void end_generation(struct zr_session *session, int64_t linger_us, enum z
     end_tasks(session, session->state == ZR_STATE_CLOSED, why);
     zr_listings_drop(session, why);
     zr_watches_drop(session, why);
+    zr_call_give_back_stale(session);
 }
 
 static void lost(struct zr_session *session)

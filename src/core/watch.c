@@ -13,6 +13,8 @@
  * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
  * 3. Any other event has used the watch up: the node is read again, if anybody still waits. Do the
  *    data say that its holder shares now, those are woken for whom that is enough.
+ * 4. Somebody waits for a node that is not ephemeral: no session's end will remove it, so he is
+ *    told that instead of waiting for ever.
  *
  * What can go wrong: the connection is lost under the read: it is repeated. The connection is
  * lost later: the client registers its watches again by itself and reports what was missed. An
@@ -85,14 +87,15 @@ static void looked(struct zr_call *call)
         zr_call_again(call);
         return;
     }
-    if (outcome == ZR_OK)
-        watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);
+    watch->set = outcome == ZR_OK;
+    watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);
+    if (outcome == ZR_OK && call->request.stat.ephemeral_owner == 0)
+        outcome = ZR_CONFLICT;
     zr_call_free(call);
     watch->call = NULL;
-    watch->set = outcome == ZR_OK;
-    if (watch->set && watch->shared)
+    if (outcome == ZR_OK && watch->shared)
         zr_signal_let_pass(&watch->gone);
-    else if (!watch->set)
+    else if (outcome != ZR_OK)
         zr_signal_fire(&watch->gone, outcome == ZR_NO_NODE ? ZR_OK : outcome);
     drop_if_unused(watch);
 }
@@ -128,6 +131,12 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path)
         drop_if_unused(watch);
     }
     return status;
+}
+
+bool zr_watch_awaited(const struct zr_session *session, const char *path)
+{
+    const struct zr_watch *watch = find(session, path);
+    return watch != NULL && !zr_list_empty(&watch->gone.tasks);
 }
 
 /* ---- Following ----------------------------------------------------------------------------- */

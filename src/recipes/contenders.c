@@ -130,8 +130,44 @@ static void free_task(struct zr_task *task)
 static const struct zr_task_kind kind = {
     .name = "contenders", .late = ZR_CONNECTION_LOSS, .results = results, .free = free_task};
 
-enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
-                                   const char *dir, const char *subject, struct zr_task **task)
+/* ---- Where there is one place -------------------------------------------------------------- */
+
+static void one_read(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        zr_task_finish(task, ZR_OK);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
+static void read_one(struct zr_task *task)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    enum zr_status status = zr_call_new_full(task->session, ZR_OP_GET, of(task)->dir, none, &call);
+    if (status == ZR_OK)
+        zr_verb_request(task, call, true, ZR_STEP(one_read));
+    else
+        zr_verb_fail(task, status);
+}
+
+static void results_one(struct zr_task *task, struct zr_sink *sink)
+{
+    const struct zr_request *read = &task->call->request;
+    sink->begin(sink, NULL);
+    if (read->status == ZR_OK && read->stat.ephemeral_owner != 0)
+        emit_one(sink, read, true, false);
+    sink->end(sink);
+}
+
+static const struct zr_task_kind kind_of_one = {
+    .name = "contenders", .late = ZR_CONNECTION_LOSS, .results = results_one, .free = free_task};
+
+/* ---- Starting ------------------------------------------------------------------------------ */
+
+static enum zr_status start(struct zr_session *session, struct zr_object *self, const char *dir,
+                            const char *subject, const struct zr_task_kind *how,
+                            struct zr_next first, struct zr_task **task)
 {
     enum zr_status status = zr_session_usable(session);
     if (status != ZR_OK)
@@ -143,6 +179,18 @@ enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object 
     all->dir = dir;
     zr_signal_init(&all->all_read);
     *task = &all->task;
-    zr_task_start(*task, &kind, session, subject, zr_session_patience_us(session), ZR_STEP(list));
+    zr_task_start(*task, how, session, subject, zr_session_patience_us(session), first);
     return ZR_OK;
+}
+
+enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
+                                   const char *dir, const char *subject, struct zr_task **task)
+{
+    return start(session, self, dir, subject, &kind, ZR_STEP(list), task);
+}
+
+enum zr_status zr_contenders_start_one(struct zr_session *session, struct zr_object *self,
+                                       const char *path, const char *subject, struct zr_task **task)
+{
+    return start(session, self, path, subject, &kind_of_one, ZR_STEP(read_one), task);
 }

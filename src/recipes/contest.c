@@ -43,7 +43,7 @@ static int64_t nearest(const struct zr_hold *hold, const struct zr_seats *seats,
     return index;
 }
 
-static void held_by_another(struct zr_task *task)
+void zr_contest_held_by_another(struct zr_task *task)
 {
     task->detail = "it is held by somebody else";
     zr_verb_fail(task, ZR_TIMEOUT);
@@ -62,7 +62,7 @@ static void read_head(struct zr_task *task)
 {
     const struct zr_request *read = &task->call->request;
     if (read->status == ZR_OK && !zr_marked(read->data_reply, read->stat.czxid))
-        held_by_another(task);
+        zr_contest_held_by_another(task);
     else if (read->status == ZR_OK || read->status == ZR_NO_NODE)
         not_kept_out(task);
     else
@@ -75,7 +75,7 @@ static void try_past(struct zr_task *task, int64_t ahead)
     const struct zr_seat *seat = &zr_hold_of(task)->seat;
     const struct zr_bytes none = {NULL, 0};
     if (!seat->stem->shared || ahead > 0) {
-        held_by_another(task);
+        zr_contest_held_by_another(task);
         return;
     }
     struct zr_call *call;
@@ -152,12 +152,21 @@ static void check(struct zr_task *task)
 enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role *role,
                                 const struct zr_arg *timeout, struct zr_task **task)
 {
+    return zr_contest_begin(contest, role, role->stem, timeout, ZR_STEP(look_first), ZR_STEP(claim),
+                            task);
+}
+
+enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role *role,
+                                const struct zr_stem *stem, const struct zr_arg *timeout,
+                                struct zr_next try_first, struct zr_next wait_first,
+                                struct zr_task **task)
+{
     struct zr_session *session = contest->session;
     enum zr_status status = zr_session_usable(session);
     if (status != ZR_OK)
         return status;
     struct zr_hold *hold =
-        zr_hold_new(session, &contest->object, contest->dir, role->stem, contest->data);
+        zr_hold_new(session, &contest->object, contest->dir, stem, contest->data);
     if (hold == NULL)
         return ZR_NO_MEMORY;
     *task = &hold->task;
@@ -165,10 +174,10 @@ enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role
     zr_list_append(&contest->attempts, &hold->task.in_owner);
     if (hold->only_try)
         zr_task_start(*task, role->try, session, contest->path, zr_session_patience_us(session),
-                      ZR_STEP(look_first));
+                      try_first);
     else
         zr_task_start(*task, role->wait, session, contest->path,
-                      timeout->given ? timeout->integer : -1, ZR_STEP(claim));
+                      timeout->given ? timeout->integer : -1, wait_first);
     return ZR_OK;
 }
 

@@ -1,12 +1,12 @@
 ---@meta zkrecipes.lock
 
--- The fair lock and its holds. See docs/recipes/lock.md.
+-- The lock and its holds. See docs/recipes/lock.md.
 
 -- ---- Lock --------------------------------------------------------------------------------------
 
----A fair lock: first come, first served, across all processes and coroutines. The algorithm is "Locks" of ZooKeeper's
----page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_recipes_Locks), each waiter watching only
----the one ahead of it. Not reentrant: every acquire is an attempt of its own.
+---The lock. Fair (the default): first come, first served, across all processes and coroutines. The algorithm is "Locks"
+---of ZooKeeper's page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_recipes_Locks), each waiter
+---watching only the one ahead of it. Every acquire is an attempt of its own.
 ---@class zkrecipes.Lock
 ---@field path string
 ---@field session zkrecipes.Session

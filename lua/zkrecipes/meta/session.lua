@@ -151,9 +151,13 @@ function Session:multi(parts) end
 ---@return zkrecipes.Watch? watch, string? message, zkrecipes.Code? code
 function Session:watch(path) end
 
+---@class zkrecipes.LockOptions
+---@field data? string shown to others by contenders()
+---@field fair? boolean default true; false: no order, the path itself is the one ephemeral znode
+
 ---A lock at this path. Asks no server.
 ---@param path string a directory of its own, made when missing
----@param options? { data?: string } data: shown to others by contenders()
+---@param options? zkrecipes.LockOptions
 ---@return zkrecipes.Lock? lock, string? message, zkrecipes.Code? code
 function Session:lock(path, options) end
 
