@@ -78,16 +78,16 @@ static const struct script rwlock_scripts[] = {
 /* ---- What must hold ------------------------------------------------------------------------ */
 
 /* The census of writers that do not share. */
-static inline void count_alone(void *with, const struct zr_sim_view *view)
+static inline void count_unshared(void *with, const struct zr_sim_view *view)
 {
     if (strstr(view->path, "__WRIT__") != NULL && !zr_marked(view->data, view->stat.czxid))
         count_node(with, view);
 }
 
-static inline int alone(const struct zr_seat *own, int64_t before)
+static inline int unshared(const struct zr_seat *own, int64_t before)
 {
     struct census census = {own, "", before, 0};
-    zr_sim_walk(now.world, now.recipe->dir, count_alone, &census);
+    zr_sim_walk(now.world, now.recipe->dir, count_unshared, &census);
     return census.count;
 }
 
@@ -102,7 +102,7 @@ static inline void rwlock_granted(const struct contender *contender, const struc
     }
     if (token <= now.alone)
         wrong("reader %llx was granted after writer %llx", (long long)token, (long long)now.alone);
-    if (alone(NULL, token) > 0)
+    if (unshared(NULL, token) > 0)
         wrong("%d.%d was granted before a writer who came first", contender->process->number,
               contender->number);
     now.token = token > now.token ? token : now.token;
@@ -117,7 +117,7 @@ static inline void rwlock_held(struct contender *const *holders, int count)
 
 static inline bool rwlock_may_fail(int mode, const struct zr_seat *own)
 {
-    return mode == READ ? alone(own, INT64_MAX) > 0 : others(own, "") > 0;
+    return mode == READ ? unshared(own, INT64_MAX) > 0 : others(own, "") > 0;
 }
 
 static inline void downgrade_calmly(struct zr_object *hold)
