@@ -43,7 +43,7 @@ LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # ---- Building --------------------------------------------------------------------------------------------
 
-SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/lua/*.c)
+SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/sim/*.c src/lua/*.c)
 OBJECTS = $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 
 all: $(CORE) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
@@ -88,9 +88,9 @@ test: deps ## install what is needed, build, run every spec against real servers
 # themselves (what is left) and by valgrind.
 SAN_ENV_asan = ASAN_OPTIONS=detect_leaks=0
 SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1
-SANITIZED = spec/unit/host_spec.lua spec/unit/together_spec.lua spec/unit/wait_spec.lua spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua \
-  spec/recipes/budget_spec.lua spec/recipes/rwlock_spec.lua spec/recipes/downgrade_spec.lua \
-  spec/recipes/multilock_spec.lua spec/faults/rwlock_spec.lua spec/faults/session_spec.lua spec/faults/wire_spec.lua spec/faults/memory_spec.lua
+SANITIZED = spec/unit/sim_spec.lua spec/unit/sim_worlds_spec.lua spec/unit/sim_faults_spec.lua spec/unit/host_spec.lua spec/unit/together_spec.lua spec/unit/wait_spec.lua spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua \
+  spec/recipes/budget_spec.lua spec/recipes/rwlock_spec.lua spec/recipes/downgrade_spec.lua spec/recipes/multilock_spec.lua \
+  spec/faults/rwlock_spec.lua spec/faults/session_spec.lua spec/faults/wire_spec.lua spec/faults/memory_spec.lua
 
 asan: ## the specs under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory spec SAN=asan SPECS="$(SANITIZED)"
@@ -120,11 +120,11 @@ STEPS ?= 4000
 
 $(SIM)/world_test $(SIM)/fault_test: $(SIM)/%: spec/sim/%.c $(SIM_SOURCES)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/core/alloc.c src/core/status.c
+	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/core/alloc.c src/core/lease.c src/core/status.c
 
 $(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/status.c $(LDLIBS)
+	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/lease.c src/core/status.c $(LDLIBS)
 
 OF_RECIPE = $(if $(RECIPE),--recipe $(RECIPE))
 ONE_SEED = $(filter command line,$(origin SEED))

@@ -9,6 +9,9 @@
 
 local M = {}
 
+-- The names of its chunks, for wait.lua to mark as parts of the library.
+M.sources = { debug.getinfo(1, "S").source, "=zkrecipes.coroutines" }
+
 local TRACEBACK = "\nstack traceback:\n"
 
 function M.pack(...) return { n = select("#", ...), ... } end
@@ -17,7 +20,7 @@ local unpack_n = table.unpack or unpack -- luacheck: ignore 113 143
 function M.unpack(list) return unpack_n(list, 1, list.n) end
 
 -- Lua 5.1: coroutines made here > those they run in.
-local outer = setmetatable({}, { __mode = "k" })
+local outer = setmetatable({}, { __mode = "kv" })
 
 -- True when pcall lets a yield pass.
 local yieldable = pcall(coroutine.wrap(function() assert(pcall(coroutine.yield)) end))

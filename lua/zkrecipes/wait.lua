@@ -18,8 +18,8 @@ local running, scope = coroutines.running, coroutines.scope
 -- What is raised in a canceled task.
 M.canceled = setmetatable({}, { __tostring = function() return "the task was canceled" end })
 
--- Coroutine > task, for those that a task runs in.
-M.task_of = setmetatable({}, { __mode = "k" })
+-- Coroutine > task, for those that a task runs in. A waiting task refers to its coroutine, which Lua 5.1 would keep.
+M.task_of = setmetatable({}, { __mode = "kv" })
 local task_of = M.task_of
 
 -- Raises in a canceled task, before anything is begun.
@@ -164,7 +164,7 @@ end
 function M.renew(host)
   local waiters = host.waiters
   host.adapter.detach(host.client)
-  host.engine, host.waiters, host.pending = core.engine(host), {}, 0
+  host.engine, host.waiters, host.pending = host.make(host), {}, 0
   for _, record in pairs(waiters) do
     if record then M.wake(host, record) end
   end
@@ -189,4 +189,5 @@ function M.dispatch(host, limit)
 end
 
 core.own(debug.getinfo(1, "S").source)
+for i = 1, #coroutines.sources do core.own(coroutines.sources[i]) end
 return M

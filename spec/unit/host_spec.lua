@@ -254,3 +254,31 @@ describe("zk.sleep and zk.now", function()
     end)
   end)
 end)
+
+describe("tasks that have ended", function()
+  it("leave no memory behind", function()
+    local function grown()
+      zk.run(function() for _ = 1, 2000 do zk.spawn(zk.sleep, 0) end end)
+      collectgarbage()
+      collectgarbage()
+      return collectgarbage("count")
+    end
+    grown()
+    local before = grown()
+    assert.is_true(grown() - before < 200, "kilobytes are left")
+  end)
+
+  it("wake those who wait for them in the order in which they came", function()
+    local order = {}
+    zk.run(function()
+      local task = zk.spawn(zk.sleep, 0.01)
+      for i = 1, 20 do
+        zk.spawn(function()
+          task:wait()
+          order[#order + 1] = i
+        end)
+      end
+    end)
+    for i = 1, 20 do assert.are.equal(i, order[i]) end
+  end)
+end)

@@ -26,11 +26,17 @@ static void pin(void)
         dlopen(info.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
-/* engine(host): a new engine; `host` comes with every slot. */
+static enum zr_status make_client(void *unused, struct zr_zk **zk)
+{
+    (void)unused;
+    return zr_zk_client_new(zk);
+}
+
+/* engine(host): a new engine over the real client; `host` comes with every slot. */
 static int new_engine(lua_State *L)
 {
     lua_settop(L, 1);
-    zr_lua_engine_new(L, zr_zk_client_new, 1);
+    zr_lua_engine_new(L, make_client, NULL, 1);
     return 1;
 }
 
@@ -98,5 +104,7 @@ int luaopen_zkrecipes_core(lua_State *L)
     zr_lua_add_functions(L, functions);
     zr_lua_classes_open(L);
     lua_setfield(L, -2, "classes");
+    zr_lua_sim_open(L);
+    lua_setfield(L, -2, "sim");
     return 1;
 }

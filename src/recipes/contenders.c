@@ -1,5 +1,7 @@
 #include "recipes/contenders.h"
 
+#include <string.h>
+
 #include "core/alloc.h"
 #include "core/mark.h"
 #include "core/names.h"
@@ -86,10 +88,12 @@ static void list(struct zr_task *task)
     zr_verb_list(task, of(task)->dir, ZR_STEP(read_all));
 }
 
-static void emit_one(struct zr_sink *sink, const struct zr_request *read, bool holding, bool shared)
+static void emit_one(struct zr_sink *sink, size_t namespace, const struct zr_request *read,
+                     bool holding, bool shared)
 {
     sink->begin(sink, NULL);
     sink->bytes(sink, "data", zr_unmarked(read->data_reply, read->stat.czxid));
+    zr_emit_string(sink, "path", read->path + namespace);
     sink->id(sink, "token", read->stat.czxid);
     sink->boolean(sink, "holding", holding);
     sink->boolean(sink, "shared", shared);
@@ -101,6 +105,7 @@ static void emit_one(struct zr_sink *sink, const struct zr_request *read, bool h
 static void results(struct zr_task *task, struct zr_sink *sink)
 {
     const struct contenders *all = of(task);
+    size_t namespace = strlen(task->session->namespace);
     bool first = true, all_share = true;
     sink->begin(sink, NULL);
     for (size_t i = 0; i < all->count; i++)
@@ -109,7 +114,7 @@ static void results(struct zr_task *task, struct zr_sink *sink)
             bool shared =
                 all->seats->at[i].stem->shared || zr_marked(read->data_reply, read->stat.czxid);
             all_share = all_share && shared;
-            emit_one(sink, read, first || all_share, shared);
+            emit_one(sink, namespace, read, first || all_share, shared);
             first = false;
         }
     sink->end(sink);
@@ -156,7 +161,7 @@ static void results_one(struct zr_task *task, struct zr_sink *sink)
     const struct zr_request *read = &task->call->request;
     sink->begin(sink, NULL);
     if (read->status == ZR_OK && read->stat.ephemeral_owner != 0)
-        emit_one(sink, read, true, false);
+        emit_one(sink, strlen(task->session->namespace), read, true, false);
     sink->end(sink);
 }
 

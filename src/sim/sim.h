@@ -35,6 +35,9 @@ struct zr_sim_options {
 /* gives: a world, which lives until it was freed and the last of its clients as well. */
 struct zr_sim_world *zr_sim_world_new(const struct zr_sim_options *options);
 
+/* From now on its lines go there; null: nowhere. */
+void zr_sim_trace_to(struct zr_sim_world *world, FILE *to);
+
 /* takes: world. Its clients may go on. */
 void zr_sim_world_free(struct zr_sim_world *world);
 
@@ -57,6 +60,9 @@ bool zr_sim_run(struct zr_sim_world *world, int64_t until_us);
 /* The process has something to take and is not paused. */
 bool zr_sim_ready(const struct zr_zk *zk);
 bool zr_sim_paused(const struct zr_zk *zk);
+
+/* How long it still is paused; 0: it is not. */
+int64_t zr_sim_paused_us(const struct zr_zk *zk);
 
 /* ---- Faults of one client process ---------------------------------------------------------- */
 

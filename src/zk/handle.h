@@ -15,7 +15,7 @@
 
 #include "core/list.h"
 #include "core/zk.h"
-#include "zk/lease.h"
+#include "core/lease.h"
 #include "zk/mailbox.h"
 #include "zk/report.h"
 #include "zk/resolver.h"

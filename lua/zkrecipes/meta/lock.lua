@@ -36,8 +36,21 @@ function Lock:with(timeout, fn) end
 ---@return integer count
 function Lock:cancel() end
 
+---Asks those who hold it to let go; their `on_request` decides. The word is that of Curator's Revoker.
+---```lua
+---if not lock:acquire(1) then lock:request() end
+---```
+---@async
+---@return integer? asked how many were asked, string? message, zkrecipes.Code? code
+function Lock:request() end
+
+---Releases what this coroutine has acquired last. Only for reentrant locks; misuse when it does not hold it.
+---@return true
+function Lock:release() end
+
 ---@class zkrecipes.Contender
 ---@field data? string
+---@field path string its znode
 ---@field token string
 ---@field holding boolean
 ---@field shared boolean it is a reader of a read/write lock

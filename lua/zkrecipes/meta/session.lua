@@ -154,6 +154,9 @@ function Session:watch(path) end
 ---@class zkrecipes.LockOptions
 ---@field data? string shown to others by contenders()
 ---@field fair? boolean default true; false: no order, the path itself is the one ephemeral znode
+---@field reentrant? boolean the coroutine that holds it may acquire it again
+---@field on_request? fun(hold: zkrecipes.Hold) somebody asks the holder to let go
+---@field cohort? boolean the coroutines that use this object stand behind one znode and hand it on locally
 
 ---A lock at this path. Asks no server.
 ---@param path string a directory of its own, made when missing
