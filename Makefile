@@ -144,10 +144,40 @@ sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_t
 	@$(SIM)/fault_test
 	@$(ENVIRONMENT) dev/zk exec -- sh -c 'exec $(SIM)/model_test "$$ZK_HOSTS" $(SEED) $(STEPS)'
 
+# ---- Fuzzing -----------------------------------------------------------------------------------------------
+
+SECONDS ?= 60
+FUZZ_CC = clang
+FUZZ_FLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+  -std=c11 -D_GNU_SOURCE -Isrc -Wall -Wextra -Wshadow $(if $(CI),-Werror)
+FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
+
+# A target includes the source whose static functions it calls; these are the others.
+FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
+FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/thread.c
+FUZZ_SOURCES_listing = $(filter-out src/core/listing.c,$(wildcard src/core/*.c src/recipes/*.c))
+FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c src/lua/*.c))
+FUZZ_FLAGS_values = $(shell $(PKG_CONFIG) --cflags --libs lua5.4) -lm
+
+.SECONDEXPANSION:
+build/fuzz/%: fuzz/%.c fuzz/fuzz.h $$(FUZZ_SOURCES_$$*) $(wildcard src/*/*.h src/core/listing.c src/zk/resolver.c)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(FUZZ_SOURCES_$*) $(FUZZ_FLAGS_$*)
+
+fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## SECONDS=... foreign input and random calls of the API under sanitizers (SEED=... repeats calls)
+	@$(MAKE) --no-print-directory all SAN=asan LUA=5.4
+	@$(MAKE) --no-print-directory all SAN= LUA=luajit
+	@dev/fuzz $(SECONDS) '$(if $(filter command line,$(origin SEED)),$(SEED))' $(FUZZ_TARGETS)
+
+# The random caller alone, with LUA and SAN as built.
+fuzz-api: $(CORE)
+	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) TRACE=build/fuzz/api-$(variant).trace SEED=$(if $(filter command line,$(origin SEED)),$(SEED)) \
+	  dev/zk exec -- $(strip $(PRELOAD) $(INTERPRETER)) fuzz/api.lua $(SECONDS)
+
 # ---- Checks ----------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c)
-LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua)
+C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h)
+LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
 	@dev/check-borders
@@ -172,7 +202,7 @@ ci: deps ## what CI runs
 
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev luarocks lua-busted lua-socket lua-luv default-jre-headless libzookeeper-java libslf4j-java \
-  procps lua-check clang-format cppcheck valgrind dpkg-dev
+  procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
 
 deps: ## install what the build and the specs need, from Debian's packages
 	@dpkg-query -W -f '$${db:Status-Status}\n' $(DEPS) 2>/dev/null | grep -cx installed | grep -qx $(words $(DEPS)) || \
@@ -190,4 +220,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim sim-test
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim sim-test fuzz fuzz-api

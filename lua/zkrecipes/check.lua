@@ -17,6 +17,13 @@ local function callable(value)
   return type(meta) == "table" and type(meta.__call) == "function"
 end
 
+-- Raises unless it is an object with this metatable.
+function M.self(object, meta, method)
+  if debug.getmetatable(object) == meta then return end
+  core.misuse(("calling '%s' on a bad self (%s expected, got %s); write object:%s(...)"):format(method,
+    meta.__name, type(object), method))
+end
+
 function M.fn(value, argument, name)
   if not callable(value) then bad(argument, name, "function expected, got " .. type(value)) end
 end
@@ -42,18 +49,20 @@ function M.fns(value, argument, name)
   end
 end
 
--- Raises unless it is a table of options of these types, or nil.
+-- Raises unless it is a table of options of these types, or nil. Gives a plain copy: what is read of it later cannot fail.
 function M.options(value, known, argument, name)
   if value == nil then return {} end
   if type(value) ~= "table" then bad(argument, name, "table of options expected, got " .. type(value)) end
+  local options = {}
   for key, given in pairs(value) do
     local wanted = known[key]
     if not wanted then bad(argument, name, "unknown option '" .. tostring(key) .. "'") end
     if type(given) ~= wanted then
       bad(argument, name, ("option '%s': %s expected, got %s"):format(key, wanted, type(given)))
     end
+    options[key] = given
   end
-  return value
+  return options
 end
 
 M.bad = bad

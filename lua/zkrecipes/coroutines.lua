@@ -7,6 +7,8 @@
 --   scope(guard, fn, ...)      fn(...); Lua 5.4 closes the guard however fn ends, also when its coroutine is closed
 --   pack, unpack               lists that may hold nil
 
+local core = require "zkrecipes.core"
+
 local M = {}
 
 -- The names of its chunks, for wait.lua to mark as parts of the library.
@@ -98,4 +100,6 @@ end
 
 M.scope = M.closes and chunk() or plain_scope
 
+core.own("=zkrecipes.coroutines")
+core.own(debug.getinfo(1, "S").source)
 return M

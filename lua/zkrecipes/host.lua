@@ -16,6 +16,7 @@
 --
 -- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), report(text).
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local wait = require "zkrecipes.wait"
 
@@ -44,6 +45,15 @@ local function client_of(host)
   function client.pending() return host.pending end
   function client.report(text) report(host, text) end
   return client
+end
+
+local FUNCTIONS = { "attach", "detach", "token", "park", "unpark", "spawn", "now" }
+
+-- Raises unless it is an adapter.
+function M.check(adapter)
+  for _, name in ipairs(FUNCTIONS) do
+    if type(adapter[name]) ~= "function" then check.bad(1, "using", "the adapter has no function '" .. name .. "'") end
+  end
 end
 
 -- new(adapter [, make]): make(host) gives the engine; when left out it is one over the real client.

@@ -30,12 +30,21 @@ local function module_of(adapter)
   return zk
 end
 
+local function adapter_of(name)
+  local found, adapter = pcall(require, "zkrecipes.adapters." .. name)
+  if found then return adapter end
+  local problem = tostring(adapter)
+  if problem:find("module 'zkrecipes.adapters." .. name, 1, true) then problem = "there is none of this name" end
+  return check.bad(1, "using", ("adapter '%s' cannot be loaded: %s"):format(name, problem))
+end
+
 -- using(name or adapter): the same module on another host.
 function using(adapter)
-  if type(adapter) == "string" then adapter = require("zkrecipes.adapters." .. adapter) end
+  if type(adapter) == "string" then adapter = adapter_of(adapter) end
   if type(adapter) ~= "table" then
     check.bad(1, "using", "name of an adapter or adapter expected, got " .. type(adapter))
   end
+  hosts.check(adapter)
   modules[adapter] = modules[adapter] or module_of(adapter)
   return modules[adapter]
 end

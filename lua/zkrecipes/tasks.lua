@@ -16,7 +16,7 @@ local M = {}
 
 local pack, unpack = coroutines.pack, coroutines.unpack
 
-local Task = {}
+local Task = { __name = "zkrecipes.task" }
 Task.__index = Task
 
 -- ---- The end of a task -------------------------------------------------------------------------
@@ -83,6 +83,7 @@ local function outcome(task)
 end
 
 function Task:wait(timeout)
+  check.self(self, Task, "wait")
   check.seconds(timeout, 1, "wait", true)
   wait.check()
   if wait.task_of[coroutines.running()] == self then core.misuse("a task cannot wait for itself") end
@@ -104,6 +105,7 @@ function M.cancel_all(host)
 end
 
 function Task:cancel()
+  check.self(self, Task, "cancel")
   if self.done or self.canceled then return end
   self.canceled = true
   if self.waiting then self.host.adapter.unpark(self.waiting.token) end

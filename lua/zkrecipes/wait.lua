@@ -105,17 +105,22 @@ function M.pause(host, record, timeout)
   return record.done
 end
 
--- Waits for the core, and returns what it brings.
-function M.await(host, slot)
-  local engine, token, problem = host.engine, host.adapter.token()
+-- The beginning of a wait whose coroutine comes later; await or give_up ends it. Without it a task that is quick would be
+-- over before anybody waits, and its slot be somebody else's.
+M.expect = slot_record
+
+-- Waits for the core, and returns what it brings. `record`: what expect gave, if it was called.
+function M.await(host, slot, record)
+  record = record or slot_record(host, slot)
+  local engine, token, problem = record.engine, host.adapter.token()
   if not token then
-    engine:drop(slot)
+    forget_slot(record)
     core.misuse(problem)
   end
-  local record = slot_record(host, slot)
   record.token = token
   local stopped = scope(record, suspend, host, record)
   if stopped then forget_slot(record) end
+  record.co, record.task, record.token = nil, nil, nil -- it would keep them alive in the pool
   host.pool[#host.pool + 1] = record
   if stopped then error(M.canceled, 0) end
   return engine:take(slot)

@@ -7,18 +7,13 @@
  */
 
 #include "budget.h"
+#include "recipes/lock.h"
 
 /* ---- How it is used ------------------------------------------------------------------------ */
 
-/* As lock.c has it. */
-struct lock_choice {
-    struct zr_bytes data;
-    bool unfair;
-};
-
 static inline enum zr_status make_lock(struct process *process)
 {
-    struct lock_choice choice = {.data = {roll(2) == 0 ? "owner" : NULL, 5}};
+    struct zr_lock_options choice = {.data = {roll(2) == 0 ? "owner" : NULL, 5}};
     choice.data.length = choice.data.at != NULL ? 5 : 0;
     return make_object(process, "lock", "/l", &choice);
 }

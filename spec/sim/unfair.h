@@ -14,7 +14,7 @@
 
 static inline enum zr_status make_unfair(struct process *process)
 {
-    struct lock_choice choice = {.data = {"owner", 5}, .unfair = true};
+    struct zr_lock_options choice = {.data = {"owner", 5}, .unfair = true};
     return make_object(process, "lock", "/u/l", &choice);
 }
 

@@ -106,6 +106,11 @@ describe("zk.run", function()
     assert.error_matches(function() zk.run(print, { on_error = 1 }) end, "function expected, got number")
   end)
 
+  it("runs again after options that raise when they are read", function()
+    zk.pcall(zk.run, function() end, setmetatable({}, { __index = function() error("not here") end }))
+    assert.are.equal(5, zk.run(function() return 5 end))
+  end)
+
   it("survives an error in the error handler", function()
     local stderr, written = io.stderr, {}
     io.stderr = { write = function(_, ...) written[#written + 1] = table.concat({ ... }) end } -- luacheck: ignore 122

@@ -1,3 +1,5 @@
+#include "recipes/lock.h"
+
 #include "recipes/contest.h"
 #include "recipes/unfair.h"
 
@@ -17,14 +19,9 @@ struct lock {
     bool unfair;
 };
 
-struct lock_options {
-    struct zr_bytes data;
-    bool unfair;
-};
-
 static const struct zr_option options[] = {
-    {"data", 'd', offsetof(struct lock_options, data)},
-    {"fair", 'n', offsetof(struct lock_options, unfair)},
+    {"data", 'd', offsetof(struct zr_lock_options, data)},
+    {"fair", 'n', offsetof(struct zr_lock_options, unfair)},
     {NULL, 0, 0},
 };
 
@@ -63,7 +60,7 @@ const struct zr_class zr_lock_class = {"lock", methods, properties, NULL, zr_con
 static enum zr_status make(struct zr_session *session, struct zr_args *args,
                            struct zr_object **object)
 {
-    const struct lock_options *given = args->options;
+    const struct zr_lock_options *given = args->options;
     enum zr_status status = zr_contest_new(sizeof(struct lock), &zr_lock_class, session,
                                            args->at[0].bytes.at, given->data, object);
     if (status == ZR_OK)
@@ -75,6 +72,6 @@ const struct zr_recipe zr_lock_recipe = {
     .name = "lock",
     .args = "po?",
     .options = options,
-    .options_size = sizeof(struct lock_options),
+    .options_size = sizeof(struct zr_lock_options),
     .make = make,
 };
