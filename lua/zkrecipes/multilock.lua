@@ -15,7 +15,7 @@ local tasks = require "zkrecipes.tasks"
 
 -- ---- The hold ----------------------------------------------------------------------------------
 
-local Multihold = {}
+local Multihold = { __name = "zkrecipes.multihold" }
 Multihold.__index = Multihold
 
 function Multihold:release()
@@ -24,8 +24,6 @@ function Multihold:release()
   end
   return true
 end
-
-Multihold.__close = Multihold.release
 
 function Multihold:valid()
   for i = 1, self.count do
@@ -107,9 +105,12 @@ function Multihold:create(path, data, options) return first(self:multi { { "crea
 function Multihold:set(path, data, version) return first(self:multi { { "set", path, data, version } }) end
 function Multihold:delete(path, version) return first(self:multi { { "delete", path, version } }) end
 
+check.selves(Multihold, Multihold)
+Multihold.__close = Multihold.release
+
 -- ---- Acquiring ---------------------------------------------------------------------------------
 
-local Multilock = { with = objects.with }
+local Multilock = { __name = "zkrecipes.multilock" }
 Multilock.__index = Multilock
 
 -- All that the hold needs, or nil, message, code.
@@ -150,6 +151,9 @@ function Multilock:acquire(timeout)
   return finish(hold, coroutines.scope(scope, coroutines.pcall, take_all, self, hold, timeout))
 end
 
+check.selves(Multilock, Multilock)
+Multilock.with = objects.adds_with { meta = Multilock, methods = Multilock }
+
 -- ---- Making ------------------------------------------------------------------------------------
 
 local function bad(text, ...) check.bad(1, "multilock", text:format(...)) end
@@ -179,6 +183,7 @@ local function comes_before(one, other)
 end
 
 function core.classes.session.methods.multilock(session, locks)
+  check.self(session, core.classes.session.meta, "multilock")
   if type(locks) ~= "table" then bad("list of locks expected, got %s", type(locks)) end
   if #locks == 0 then bad("at least one lock expected") end
   local order, index_of = {}, {}

@@ -28,7 +28,7 @@ local function finish(hold, ok, ...)
   return ...
 end
 
--- object:with([timeout,] fn): acquires, runs fn(hold), releases in any case.
+-- object:with([timeout,] fn): acquires, runs fn(hold), releases in any case. class: { meta =, methods = }.
 local function adds_with(class)
   return function(self, timeout, fn)
     local argument = 2
@@ -43,7 +43,7 @@ local function adds_with(class)
   end
 end
 
-M.with = with
+M.adds_with = adds_with
 
 -- ---- on_lost -----------------------------------------------------------------------------------
 

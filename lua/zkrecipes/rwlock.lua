@@ -1,6 +1,7 @@
 -- The read/write lock's part in Lua: each of its two sides as a lock of its own, and the refusal of what
 -- would wait for itself.
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local objects = require "zkrecipes.objects"
@@ -53,11 +54,12 @@ adds_refusal("write", false)
 
 -- ---- The two sides -----------------------------------------------------------------------------
 
-local Side = { with = objects.with }
+local Side, meta = {}, { __name = "zkrecipes.rwlock.side" }
 
 function Side:acquire(timeout) return self.rw[self.way](self.rw, timeout) end
 
-local meta = {}
+check.selves(Side, meta)
+Side.with = objects.adds_with { meta = meta, methods = Side }
 
 function meta.__index(side, key)
   if key == "path" or key == "session" then return side.rw[key] end
@@ -68,7 +70,14 @@ function meta.__tostring(side) return ("zkrecipes.rwlock: %s (%s)"):format(side.
 
 local function side_of(rw, way) return setmetatable({ rw = rw, way = way }, meta) end
 
-function Rwlock:reader() return side_of(self, "read") end
-function Rwlock:writer() return side_of(self, "write") end
+function Rwlock:reader()
+  check.self(self, class.meta, "reader")
+  return side_of(self, "read")
+end
+
+function Rwlock:writer()
+  check.self(self, class.meta, "writer")
+  return side_of(self, "write")
+end
 
 core.own(debug.getinfo(1, "S").source)

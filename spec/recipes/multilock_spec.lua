@@ -205,6 +205,13 @@ describe("a multilock", function()
     refused("entry 2: /b is of another session", { a, other:lock("/b") })
     refused("entries 1 and 3: both are /a", { a, session:lock("/b"), session:rwlock("/a"):reader() })
     raises("multilock_spec.lua:%d+: .*seconds", function() session:multilock { a }:acquire(-1) end)
+    raises("multilock_spec.lua:%d+: calling 'multilock' on a bad self", function() session.multilock { a } end)
+    raises("multilock_spec.lua:%d+: calling 'acquire' on a bad self", function() session:multilock { a }.acquire(1) end)
+    raises("multilock_spec.lua:%d+: calling 'with' on a bad self",
+      function() session:multilock({ a }).with(1, print) end)
+    local hold = assert(session:multilock({ a }):acquire(5))
+    raises("multilock_spec.lua:%d+: calling 'release' on a bad self", function() hold.release() end)
+    hold:release()
     other:close()
   end))
 
