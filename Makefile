@@ -126,17 +126,34 @@ $(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/lease.c src/core/status.c $(LDLIBS)
 
+ENGINE_OBJECTS = $(patsubst src/%.c,$(SIM)/%.o,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c))
+
+$(SIM)/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+
+$(SIM)/spec/%.o: spec/sim/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+
+$(SIM)/counter_test $(SIM)/histories: $(SIM)/%: $(SIM)/spec/%.o $(ENGINE_OBJECTS)
+	$(CC) $(SIM_FLAGS) -o $@ $^
+
+-include $(wildcard $(SIM)/*/*.d)
+
 OF_RECIPE = $(if $(RECIPE),--recipe $(RECIPE))
 ONE_SEED = $(filter command line,$(origin SEED))
-ENGINE_SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/sim/*.c)
-
-$(SIM)/counter_test $(SIM)/histories: $(SIM)/%: spec/sim/%.c $(ENGINE_SOURCES) $(SIM_SOURCES) $(wildcard src/recipes/*.h)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< $(ENGINE_SOURCES)
 
 sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SEEDS=..., or the one of SEED=...), and all small ones
-	@$(SIM)/histories $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS)))
-	@$(if $(ONE_SEED),,$(SIM)/histories $(OF_RECIPE) --small)
+	@$(SIM)/histories $(OF_RECIPE) $(if $(SHAPE),--shape '$(SHAPE)' --trace,$(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS))))
+	@$(if $(ONE_SEED)$(SHAPE),,$(SIM)/histories $(OF_RECIPE) --small)
+
+planted: ## plant each bug of spec/sim/planted_*.lua (or BUG='its name') and see that histories catch it
+	@$(MAKE) --no-print-directory planted-here
+	@$(MAKE) --no-print-directory SAN=asan planted-here
+
+planted-here: $(SIM)/histories
+	@CC='$(CC)' CFLAGS='$(SIM_FLAGS)' $(INTERPRETER) spec/sim/plant.lua $(SIM) $(if $(BUG),'$(BUG)')
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
@@ -195,6 +212,13 @@ rock: ## luarocks make into an empty tree, and require it from another folder
 demo: deps all ## see it work: a shared lock, a killed holder, on a server of its own or on HOSTS=...
 	@$(ENVIRONMENT) HOSTS='$(HOSTS)' $(INTERPRETER) dev/demo/main.lua
 
+SECONDS ?= 600
+WORKERS ?= 4
+COROUTINES ?= 25
+
+torture: deps all ## processes, locks and an ensemble under random faults, for SECONDS=600; SEED=... WORKERS=... COROUTINES=...
+	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/main.lua $(SECONDS) $(if $(filter file,$(origin SEED)),random,$(SEED)) $(WORKERS) $(COROUTINES)
+
 ci: deps ## what CI runs
 	@dev/ci
 
@@ -220,4 +244,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo torture ci sim planted planted-here sim-test fuzz fuzz-api

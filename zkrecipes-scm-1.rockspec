@@ -111,6 +111,7 @@ build = {
         "src/sim/index.c",
         "src/sim/leader.c",
         "src/sim/look.c",
+        "src/sim/outside.c",
         "src/sim/packet.c",
         "src/sim/prepare.c",
         "src/sim/server.c",

@@ -170,6 +170,7 @@ static const struct recipe rwlock_recipe = {
     .name = "rwlock",
     .histories = 50000,
     .dir = "/n/rw",
+    .requests = 10, /* the lock's, and to read what the one ahead says of itself, twice */
     .make = make_rwlock,
     .modes = 2,
     .start = start_rwlock,

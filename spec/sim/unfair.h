@@ -71,6 +71,7 @@ static const struct recipe unfair_recipe = {
     .held = one_at_a_time,
     .may_fail = unfair_may_fail,
     .may_end_with = usual_end,
+    .requests = 8,
     .spend = spend_unfair,
 };
 

@@ -140,6 +140,7 @@ static void detach(struct zr_handle *handle, bool arrives)
 
 void zr_sim_handle_lost(struct zr_handle *handle, bool arrives)
 {
+    world_of(handle)->breaks++;
     detach(handle, arrives);
     zr_sim_tell_suspended(handle);
     fail_all(handle);
