@@ -93,10 +93,10 @@ static void looked(struct zr_call *call)
         outcome = ZR_CONFLICT;
     zr_call_free(call);
     watch->call = NULL;
-    if (outcome == ZR_OK && watch->shared)
-        zr_signal_let_pass(&watch->gone);
-    else if (outcome != ZR_OK)
+    if (outcome != ZR_OK)
         zr_signal_fire(&watch->gone, outcome == ZR_NO_NODE ? ZR_OK : outcome);
+    else if (watch->shared)
+        zr_signal_let_pass(&watch->gone);
     drop_if_unused(watch);
 }
 
