@@ -94,9 +94,10 @@ test: deps ## install what is needed, build, run every spec against real servers
 # themselves (what is left) and by valgrind.
 SAN_ENV_asan = ASAN_OPTIONS=detect_leaks=0
 SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1
-SANITIZED = spec/unit/sim_spec.lua spec/unit/sim_worlds_spec.lua spec/unit/sim_faults_spec.lua spec/unit/host_spec.lua spec/unit/together_spec.lua spec/unit/wait_spec.lua spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua \
-  spec/recipes/budget_spec.lua spec/faults/session_spec.lua spec/faults/wire_spec.lua spec/faults/memory_spec.lua \
-  spec/faults/guardian_spec.lua spec/recipes/unfair_spec.lua spec/recipes/ways_spec.lua spec/recipes/barrier_spec.lua spec/faults/counter_spec.lua
+SANITIZED = $(addprefix spec/unit/,sim_spec.lua sim_worlds_spec.lua sim_faults_spec.lua host_spec.lua together_spec.lua wait_spec.lua args_spec.lua) \
+  $(addprefix spec/recipes/,lock_spec.lua session_spec.lua budget_spec.lua unfair_spec.lua ways_spec.lua barrier_spec.lua \
+    rwlock_spec.lua downgrade_spec.lua multilock_spec.lua) \
+  $(addprefix spec/faults/,session_spec.lua wire_spec.lua memory_spec.lua guardian_spec.lua counter_spec.lua rwlock_spec.lua)
 
 asan: ## the specs under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory spec SAN=asan SPECS="$(SANITIZED)"

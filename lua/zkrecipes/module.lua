@@ -14,6 +14,8 @@ require "zkrecipes.objects"
 require "zkrecipes.lock"
 require "zkrecipes.barrier"
 require "zkrecipes.rounds"
+require "zkrecipes.rwlock"
+require "zkrecipes.multilock"
 
 local M = { VERSION = "scm" }
 

@@ -87,6 +87,43 @@ describe("exhausted memory", function()
     env.queue_of(other, "/l", 0)
   end))
 
+  it("in reading, writing, a downgrade that lets a reader in, and a multilock", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local rw, theirs, lock = session:rwlock("/rw"), other:rwlock("/rw"), session:lock("/l")
+    assert(session:create("/rw", nil, { parents = true }))
+    assert(other:connected(10))
+    at_every_allocation(function(n)
+      local hold = check(rw:write(10))
+      local reader = n % 2 == 0 and rw or theirs
+      local wait = env.start(function() return reader:read(hold and 0.03 or 10) end)
+      if hold then
+        check(hold:downgrade())
+        hold:set("/rw", "x")
+      end
+      local mine = check(wait())
+      if hold then hold:release() end
+      if mine then mine:release() end
+      check(rw:read(0))
+      collectgarbage()
+    end)
+    at_every_allocation(function()
+      local all = session:multilock { lock, rw:writer() }
+      local hold = check(all:acquire(10))
+      if hold then
+        check(hold:set("/rw", "x"))
+        hold:release()
+      end
+    end)
+    env.eventually("empty", function()
+      collectgarbage()
+      return #other:children("/rw") == 0
+    end)
+    assert(theirs:write(5)):release()
+    other:close()
+    session:close()
+  end))
+
   it("in plain requests, a multi, a watch, contenders", run(function()
     local session = env.session()
     assert(session:create("/x", "0", { parents = true }))

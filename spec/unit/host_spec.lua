@@ -158,6 +158,22 @@ describe("zk.spawn", function()
     assert.is_true(ran)
   end)
 
+  it("is collected when it has ended", function()
+    zk.run(function()
+      local alive = setmetatable({}, { __mode = "k" })
+      for i = 1, 20 do
+        local task = zk.spawn(function() zk.sleep(i % 2 * 0.001) return {} end)
+        alive[task] = true
+        task:wait()
+      end
+      collectgarbage()
+      collectgarbage()
+      local left = 0
+      for _ in pairs(alive) do left = left + 1 end
+      assert.is_true(left <= 2, left .. " of 20 are left")
+    end)
+  end)
+
   it("cannot wait for itself", function()
     zk.run(function()
       local task

@@ -62,8 +62,7 @@ void zr_hold_grant(struct zr_hold *hold)
 {
     struct zr_session *session = hold->session;
     hold->state = ZR_HELD;
-    /* Where some share, others may hold it too. */
-    hold->seat.head = hold->seat.stem == NULL || !hold->seat.stem->shared;
+    hold->seat.head = !hold->seat.shared; /* others may hold it too */
     hold->since_us = zr_engine_now_us(session->engine);
     zr_list_append(&session->ties, &hold->tie.link);
     zr_task_finish(&hold->task, ZR_OK);
@@ -251,6 +250,11 @@ static void get_since(struct zr_object *self, struct zr_sink *sink)
     sink->number(sink, NULL, (double)((struct zr_hold *)self)->since_us / 1e6);
 }
 
+static void get_shared(struct zr_object *self, struct zr_sink *sink)
+{
+    sink->boolean(sink, NULL, ((struct zr_hold *)self)->seat.shared);
+}
+
 static void forget(struct zr_object *self)
 {
     release((struct zr_hold *)self);
@@ -272,11 +276,15 @@ static const struct zr_method methods[] = {
     {.name = "release", .args = "", .call = call_release},
     {.name = "valid", .args = "", .call = call_valid},
     {.name = "lost", .args = "t?", .start = start_lost},
+    {.name = "downgrade", .args = "", .start = zr_hold_downgrade},
     ZR_GUARDED_METHODS,
     {.name = NULL},
 };
 
-static const struct zr_property properties[] = {
-    {"token", get_token}, {"path", get_path}, {"since", get_since}, {NULL, NULL}};
+static const struct zr_property properties[] = {{"token", get_token},
+                                                {"path", get_path},
+                                                {"since", get_since},
+                                                {"shared", get_shared},
+                                                {NULL, NULL}};
 
 const struct zr_class zr_hold_class = {"hold", methods, properties, forget, free_hold};

@@ -56,6 +56,10 @@ void zr_hold_results(struct zr_task *task, struct zr_sink *sink);
 void zr_hold_discard(struct zr_task *task);
 void zr_hold_free_task(struct zr_task *task);
 
+/* For its class: `downgrade`, see downgrade.c. */
+enum zr_status zr_hold_downgrade(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task);
+
 /* The server said that the hold's node is gone: it is lost. Nothing when it is not held. */
 void zr_hold_lost(struct zr_hold *hold);
 
