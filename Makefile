@@ -115,7 +115,6 @@ SIM = build/sim$(if $(SAN),-$(SAN))
 SIM_FLAGS = $(CPPFLAGS) $(CFLAGS) -Ispec
 SIM_SOURCES = $(wildcard src/sim/*.c src/sim/*.h src/core/*.h spec/sim/*.h)
 SEED ?= 1
-SEEDS ?= 100000
 STEPS ?= 4000
 
 $(SIM)/world_test $(SIM)/fault_test: $(SIM)/%: spec/sim/%.c $(SIM_SOURCES)
@@ -126,15 +125,34 @@ $(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/status.c $(LDLIBS)
 
-ENGINE_SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/sim/*.c)
+ENGINE_OBJECTS = $(patsubst src/%.c,$(SIM)/%.o,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c))
 
-$(SIM)/counter_test $(SIM)/histories: $(SIM)/%: spec/sim/%.c $(ENGINE_SOURCES) $(SIM_SOURCES) $(wildcard src/recipes/*.h)
+$(SIM)/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< $(ENGINE_SOURCES)
+	$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
 
-sim: $(SIM)/histories ## SEEDS=... random histories of the lock (or the one of SEED=...), and all small ones
-	@$(SIM)/histories $(if $(filter command line,$(origin SEED)),--seed $(SEED) --trace,--seeds $(SEEDS))
-	@$(if $(filter command line,$(origin SEED)),,$(SIM)/histories --small)
+$(SIM)/spec/%.o: spec/sim/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+
+$(SIM)/counter_test $(SIM)/histories: $(SIM)/%: $(SIM)/spec/%.o $(ENGINE_OBJECTS)
+	$(CC) $(SIM_FLAGS) -o $@ $^
+
+-include $(wildcard $(SIM)/*/*.d)
+
+OF_RECIPE = $(if $(RECIPE),--recipe $(RECIPE))
+ONE_SEED = $(filter command line,$(origin SEED))
+
+sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SEEDS=..., or the one of SEED=...), and all small ones
+	@$(SIM)/histories $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS)))
+	@$(if $(ONE_SEED),,$(SIM)/histories $(OF_RECIPE) --small)
+
+# Under the address sanitizer, so that a bug that shows only in memory shows.
+planted: ## plant each bug of spec/sim/planted_*.lua (or BUG='its name') and see that histories catch it
+	@$(MAKE) --no-print-directory SAN=asan planted-here
+
+planted-here: $(SIM)/histories $(SIM)/counter_test
+	@CC='$(CC)' CFLAGS='$(SIM_FLAGS)' $(INTERPRETER) spec/sim/plant.lua $(SIM) $(if $(BUG),'$(BUG)')
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
@@ -188,4 +206,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim sim-test
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim planted planted-here sim-test
