@@ -20,6 +20,7 @@ local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
 require "zkrecipes.objects"
+require "zkrecipes.election"
 
 local VERSION = "scm"
 

@@ -105,8 +105,9 @@ function M.pause(host, record, timeout)
   return record.done
 end
 
--- Waits for the core, and returns what it brings.
-function M.await(host, slot)
+-- Waits for the core, and returns what it brings. In a canceled task it raises, or, when it is told to be
+-- `quiet`, returns M.canceled.
+function M.await(host, slot, quiet)
   local engine, token, problem = host.engine, host.adapter.token()
   if not token then
     engine:drop(slot)
@@ -117,6 +118,7 @@ function M.await(host, slot)
   local stopped = scope(record, suspend, host, record)
   if stopped then forget_slot(record) end
   host.pool[#host.pool + 1] = record
+  if stopped and quiet then return M.canceled end
   if stopped then error(M.canceled, 0) end
   return engine:take(slot)
 end
