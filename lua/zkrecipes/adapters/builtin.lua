@@ -9,7 +9,9 @@ local loop = require "zkrecipes.loop"
 
 local M = { name = "builtin", now = loop.now, step = loop.step, timeout = loop.timeout, unpark = loop.wake }
 
-local records = setmetatable({}, { __mode = "k" }) -- coroutine > its record, see loop.lua
+-- Coroutine > its record, see loop.lua. Weak on both sides: a record knows its coroutine, and Lua 5.1 would else keep
+-- both for ever. Who may wake it holds the record.
+local records = setmetatable({}, { __mode = "kv" })
 
 -- What a coroutine of the user's own, resumed by himself inside of one of ours, yields while it waits: it is woken
 -- by the loop. A generator must not wait, its consumer would get this as a value; so it speaks up.
