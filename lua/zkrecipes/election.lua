@@ -90,8 +90,8 @@ local function must_stop(term)
   return false
 end
 
-local function over(term, code)
-  return nil, "term:sleep " .. tostring(term.path) .. ": the term is over", code == "closed" and code or "lost"
+local function over(term)
+  return nil, "term:sleep " .. term.path .. ": the term is over", "lost"
 end
 
 local start_lost = core.classes.term.start.lost
@@ -105,9 +105,9 @@ function Term:sleep(seconds)
   local why, message, code = wait.await(host, slot, true)
   if why == wait.canceled then
     if must_stop(self) then error(wait.canceled, 0) end
-    return over(self, "lost")
+    return over(self)
   end
-  if why then return over(self, why) end
+  if why then return over(self) end
   if code == "timeout" then return true end
   return nil, message, code
 end

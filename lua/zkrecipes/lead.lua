@@ -41,7 +41,7 @@ end
 
 -- The caller of lead() is answered when neither the campaigner nor the function runs any more.
 local function wake_if_over(lead)
-  if lead.task.done and (not lead.served or lead.served.done) then
+  if lead.task.done and not lead.serving then
     active[lead.election][lead] = nil
     wait.wake(lead.host, lead.record)
   end
@@ -53,12 +53,13 @@ local function serve(lead, term)
   local function on_end()
     lost = not term:valid() and not lead.resigned(term)
     term:resign()
+    lead.serving = false
     wait.wake(host, record)
-    if lead.task.done then wake_if_over(lead) end
+    wake_if_over(lead)
   end
   record = wait.record(function() task:cancel() end)
   task = tasks.spawn(host, { quiet = true, on_end = on_end }, lead.fn, term)
-  lead.served = task
+  lead.serving = true
   local told, problem = term:on_lost(function() task:cancel() end)
   if not told then
     task:cancel()
