@@ -6,6 +6,7 @@ local zk = require "zkrecipes"
 
 -- Every file of examples/, with a line that it prints last or near to it.
 local EXAMPLES = {
+  ["election.lua"] = "\nnobody leads\nthe end$",
   ["lock.lua"] = "\nstep 3\nreleased$",
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
   ["script.lua"] = "^run number 1$",

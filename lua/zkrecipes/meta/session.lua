@@ -157,6 +157,12 @@ function Session:watch(path) end
 ---@return zkrecipes.Lock? lock, string? message, zkrecipes.Code? code
 function Session:lock(path, options) end
 
+---An election at this path. Asks no server.
+---@param path string a directory of its own, made when missing
+---@param options? { value?: string } value: what candidates of this object show to others; default ""
+---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code
+function Session:election(path, options) end
+
 ---@class zkrecipes.Loop for event loops that have no adapter; also what cqueues polls
 ---@field fd fun(): integer watch it for reading ...
 ---@field timeout fun(): number? ... for at most so many seconds ...
