@@ -33,6 +33,7 @@ build = {
     ["zkrecipes.loop"] = "lua/zkrecipes/loop.lua",
     ["zkrecipes.objects"] = "lua/zkrecipes/objects.lua",
     ["zkrecipes.queue"] = "lua/zkrecipes/queue.lua",
+    ["zkrecipes.ranked"] = "lua/zkrecipes/ranked.lua",
     ["zkrecipes.run"] = "lua/zkrecipes/run.lua",
     ["zkrecipes.session"] = "lua/zkrecipes/session.lua",
     ["zkrecipes.tasks"] = "lua/zkrecipes/tasks.lua",

@@ -8,6 +8,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local lead = require "zkrecipes.lead"
+local ranked = require "zkrecipes.ranked"
 local wait = require "zkrecipes.wait"
 
 local READY = "\0ready"
@@ -17,12 +18,18 @@ local Election, Term = class.methods, core.classes.term.methods
 
 -- ---- Values ------------------------------------------------------------------------------------
 
+-- Election > how it is decided by rank: { session, rank, quorum, attempts, terms }.
+local rules_of = setmetatable({}, { __mode = "k" })
+
 local function is_marked(data) return data ~= nil and data:sub(-#READY) == READY end
 
--- What the core tells of a node, with `value` and `ready` instead of its data.
+-- What is told of a node, with `value` and `ready` (and `rank`) instead of its data.
 local function decode(node)
   local data = node.data
-  node.data, node.ready = nil, is_marked(data)
+  local rank, value = ranked.decode(node.by_rank and data)
+  node.data, node.by_rank, node.rank = nil, nil, rank
+  if rank then data = value end
+  node.ready = is_marked(data)
   node.value = node.ready and data:sub(1, -#READY - 1) or data
   return node
 end
@@ -34,23 +41,49 @@ end
 
 local make = core.classes.session.methods.election
 
+-- The options without those of an election by rank, which become rules.
+local function take_rules(session, options)
+  local given = {}
+  for key, value in pairs(options) do given[key] = value end
+  local rank, quorum = given.rank, given.quorum
+  given.rank, given.quorum = nil, nil
+  if rank == nil and quorum == nil then return given end
+  ranked.check_rank(rank, 2, "election")
+  quorum = quorum or 1
+  if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
+    check.bad(2, "election", "option 'quorum': number of candidates expected, got " .. tostring(quorum))
+  end
+  local terms = setmetatable({}, { __mode = "k" })
+  return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = {}, terms = terms }
+end
+
 -- session:election(path [, options])
 function core.classes.session.methods:election(path, options)
-  if type(options) == "table" and type(options.value) == "string" then check_value(options.value, 2, "election") end
-  return make(self, path, options)
+  local rules
+  if type(options) == "table" then
+    options, rules = take_rules(self, options)
+    if type(options.value) == "string" then
+      check_value(options.value, 2, "election")
+      if rules then options.value = ranked.encode(rules.rank, options.value) end
+    elseif rules and options.value == nil then
+      options.value = ranked.encode(rules.rank, "")
+    end
+  end
+  local election, message, code = make(self, path, options)
+  if election then rules_of[election] = rules end
+  return election, message, code
 end
 
 -- ---- Terms -------------------------------------------------------------------------------------
 
--- Term > { value =, ready = } for what its node is to say, and `resigned`.
+-- Term > { value =, ready =, rank = } for what its node is to say, and `resigned`.
 local says = setmetatable({}, { __mode = "k" })
 
-local campaign = Election.campaign
+local campaign, cancel = Election.campaign, Election.cancel
 
-function Election:campaign(timeout)
-  local term, message, code = campaign(self, timeout)
-  if term then says[term] = { value = self.value, ready = false } end
-  return term, message, code
+local function begin(term, value, rank)
+  says[term] = { value = value, ready = false, rank = rank }
+  return term
 end
 
 -- Written again when the answer was lost: twice does no harm, and it is always the latest that is written.
@@ -58,10 +91,30 @@ local function tell(term)
   local say = says[term]
   local stat, message, code
   repeat
-    stat, message, code = term:set(term.path, say.value .. (say.ready and READY or ""))
+    local data = say.value .. (say.ready and READY or "")
+    stat, message, code = term:set(term.path, say.rank and ranked.encode(say.rank, data) or data)
   until stat or code ~= "connection_loss" or not term:valid()
   if stat then return true end
   return nil, message, code
+end
+
+function Election:campaign(timeout)
+  local rules = rules_of[self]
+  if rules then
+    local first, value = ranked.decode(self.value)
+    return ranked.campaign(self, rules, timeout, function(term)
+      rules.terms[begin(term, value, rules.rank)] = true
+      if rules.rank ~= first then tell(term) end
+    end)
+  end
+  local term, message, code = campaign(self, timeout)
+  if term then begin(term, self.value) end
+  return term, message, code
+end
+
+function Election:cancel()
+  local rules = rules_of[self]
+  return cancel(self) + (rules and ranked.cancel(rules) or 0)
 end
 
 -- term:proclaim(value): what others see from now on.
@@ -88,6 +141,21 @@ local function must_stop(term)
   if told[task] == term or term:valid() then return true end
   told[task] = term
   return false
+end
+
+-- election:update_rank(rank): of this handle's candidates, those that stand and later ones.
+function Election:update_rank(rank)
+  local rules = rules_of[self]
+  if not rules then core.misuse("bad call of 'update_rank' (this election is not decided by rank)") end
+  ranked.check_rank(rank, 1, "update_rank")
+  rules.rank = rank
+  local ok, message, code = true, nil, nil
+  for term in pairs(rules.terms) do
+    says[term].rank = rank
+    if term:valid() then ok, message, code = tell(term) end
+  end
+  if ok then return true end
+  return nil, message, code
 end
 
 local function over(term)
@@ -118,7 +186,8 @@ local leader, next_leader, candidates = Election.leader, Election.next_leader, E
 
 -- election:leader(): { value, ready, token, session, since }; or nil: nobody leads.
 function Election:leader()
-  local node, message, code = leader(self)
+  local rules = rules_of[self]
+  local node, message, code = (rules and ranked.leader or leader)(self, rules)
   if node then return decode(node) end
   if node == false then return nil end
   return nil, message, code
@@ -126,7 +195,8 @@ end
 
 -- One step of observe(): the leader, or false, and how many changes were seen.
 function Election:next_leader(seen)
-  local node, count, code = next_leader(self, seen)
+  local rules = rules_of[self]
+  local node, count, code = (rules and ranked.next_leader or next_leader)(self, seen, rules)
   if node then node = decode(node) end
   return node, count, code
 end
@@ -154,6 +224,7 @@ function Election:candidates()
   local list, message, code = candidates(self)
   if not list then return nil, message, code end
   for i = 1, #list do
+    list[i].by_rank = rules_of[self] ~= nil
     local one = decode(list[i])
     one.leading, one.holding, one.shared = one.holding, nil, nil
   end

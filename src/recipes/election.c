@@ -1,6 +1,10 @@
 #include "recipes/election.h"
 
+#include <stdlib.h>
+
 #include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
 
 /*
  * Elections: the candidates queue up like those who want a lock (contest.c), and the first one
@@ -14,7 +18,17 @@
 
 /* ---- Terms --------------------------------------------------------------------------------- */
 
+/* The fencing token of a term is that of the write that made it lead. */
+static enum zr_status call_elected(struct zr_object *self, struct zr_args *args,
+                                   struct zr_sink *sink)
+{
+    ((struct zr_hold *)self)->seat.czxid = (int64_t)strtoull(args->at[0].bytes.at, NULL, 16);
+    sink->boolean(sink, NULL, true);
+    return ZR_OK;
+}
+
 static const struct zr_method term_methods[] = {
+    {.name = "elected", .args = "s", .call = call_elected},
     {.name = "resign", .args = "", .call = zr_hold_release},
     ZR_HOLD_METHODS,
     {.name = NULL},
@@ -48,6 +62,35 @@ static enum zr_status start_campaign(struct zr_object *self, struct zr_args *arg
     return status;
 }
 
+static void seated(struct zr_task *task)
+{
+    zr_hold_grant(zr_hold_of(task));
+}
+
+static void take_seat(struct zr_task *task)
+{
+    zr_verb_claim(task, &zr_hold_of(task)->seat, ZR_STEP(seated));
+}
+
+static enum zr_status start_stand(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task)
+{
+    struct zr_contest *contest = (struct zr_contest *)self;
+    struct zr_session *session = contest->session;
+    enum zr_status status = zr_session_usable(session);
+    if (status != ZR_OK)
+        return status;
+    struct zr_hold *hold = zr_hold_new(session, self, contest->dir, &zr_stem_rank, contest->data);
+    if (hold == NULL)
+        return ZR_NO_MEMORY;
+    hold->object.class = &zr_term_class;
+    zr_list_append(&contest->attempts, &hold->task.in_owner);
+    *task = &hold->task;
+    zr_task_start(*task, &wait_kind, session, contest->path,
+                  args->at[0].given ? args->at[0].integer : -1, ZR_STEP(take_seat));
+    return ZR_OK;
+}
+
 static void get_value(struct zr_object *self, struct zr_sink *sink)
 {
     sink->bytes(sink, NULL, ((struct zr_contest *)self)->data);
@@ -55,6 +98,7 @@ static void get_value(struct zr_object *self, struct zr_sink *sink)
 
 static const struct zr_method methods[] = {
     {.name = "campaign", .args = "t?", .start = start_campaign},
+    {.name = "stand", .args = "t?", .start = start_stand},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
     {.name = "candidates", .args = "", .start = zr_contest_contenders},
