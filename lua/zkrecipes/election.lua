@@ -76,13 +76,13 @@ end
 
 -- ---- Terms -------------------------------------------------------------------------------------
 
--- Term > { value =, ready =, rank = } for what its node is to say, and `resigned`.
+-- Term > { value =, ready =, rank = } for what its node is to say; `election`, `resigned`.
 local says = setmetatable({}, { __mode = "k" })
 
 local campaign, cancel = Election.campaign, Election.cancel
 
-local function begin(term, value, rank)
-  says[term] = { value = value, ready = false, rank = rank }
+local function begin(election, term, value, rank)
+  says[term] = { election = election, value = value, ready = false, rank = rank }
   return term
 end
 
@@ -103,12 +103,12 @@ function Election:campaign(timeout)
   if rules then
     local first, value = ranked.decode(self.value)
     return ranked.campaign(self, rules, timeout, function(term)
-      rules.terms[begin(term, value, rules.rank)] = true
+      rules.terms[begin(self, term, value, rules.rank)] = true
       if rules.rank ~= first then tell(term) end
     end)
   end
   local term, message, code = campaign(self, timeout)
-  if term then begin(term, self.value) end
+  if term then begin(self, term, self.value) end
   return term, message, code
 end
 
@@ -235,9 +235,20 @@ end
 
 local resign = Term.resign
 
--- term:resign(): at once; idempotent.
-function Term:resign()
-  says[self].resigned = true
+-- term:resign(): at once; idempotent. With a successor, one of candidates(): waits until it leads, or fails, and
+-- the term goes on.
+function Term:resign(successor)
+  local say = says[self]
+  if successor ~= nil then
+    local rules = rules_of[say.election]
+    if not rules then core.misuse("bad call of 'resign' (only in an election by rank can a successor be named)") end
+    if type(successor) ~= "table" or type(successor.token) ~= "string" then
+      check.bad(1, "resign", "candidate expected, got " .. type(successor))
+    end
+    local ok, message, code = ranked.hand_over(say.election, rules, self, successor.token)
+    if not ok then return nil, message, code end
+  end
+  say.resigned = true
   return resign(self)
 end
 

@@ -207,6 +207,36 @@ function M.campaign(election, rules, timeout, begin)
   return fail(election, why, word)
 end
 
+-- The name of the seat with this token, or nil, message, code.
+local function find_seat(election, session, token)
+  local names, message, code = session:children(election.path)
+  if not names then return nil, message, code end
+  for i = 1, #names do
+    local stat = session:exists(child(election, names[i]))
+    if stat and stat.czxid == token then return names[i] end
+  end
+  return nil, ("term:resign %s: the successor does not stand any more"):format(election.path), "no_node"
+end
+
+-- Gives the lead to the candidate with this token: in one write its seat is named, and ours is left.
+function M.hand_over(election, rules, term, token)
+  local heir, message, code = find_seat(election, rules.session, token)
+  if not heir then return nil, message, code end
+  while true do
+    local name, stat, why, word = read_directory(rules.session, election)
+    if name == heir then return true end -- it was done, and its answer lost
+    if not stat and word ~= "connection_loss" then return nil, why, word end
+    if stat then
+      local done
+      done, message, code = term:multi { { "check", child(election, heir) },
+        { "set", election.path, heir, stat.version }, { "delete", term.path } }
+      if done then return true end
+      if code ~= "connection_loss" and code ~= "lost" then return nil, message, code end
+      if code == "lost" and select(1, read_directory(rules.session, election)) ~= heir then return nil, message, code end
+    end
+  end
+end
+
 -- Ends the campaigns that wait; gives their number.
 function M.cancel(rules)
   local count = 0

@@ -9,7 +9,7 @@
 ---participants of Curator's LeaderLatch stand in the same line.
 ---@class zkrecipes.Election
 ---@field path string
----@field value string what this object's candidates show to others
+---@field value string what this object's candidates show to others; by rank: the rank, a newline, the value
 local Election = {}
 
 ---Stands, and waits until it is elected.
@@ -32,6 +32,7 @@ function Election:attempts() end
 ---@class zkrecipes.Leader
 ---@field value? string nil: another program has stored null
 ---@field ready boolean it has said that it is ready
+---@field rank? number in an election by rank
 ---@field token string of its term: larger for every later leader
 ---@field session string id of its session
 ---@field since number seconds since 1970, the server's clock: when it stood
@@ -63,6 +64,12 @@ function Election:next_leader(seen) end
 ---@async
 ---@return zkrecipes.Candidate[]? candidates, string? message, zkrecipes.Code? code
 function Election:candidates() end
+
+---In an election by rank: another rank for this object's candidates, those that stand and later ones.
+---@async
+---@param rank number
+---@return true? ok, string? message, zkrecipes.Code? code
+function Election:update_rank(rank) end
 
 ---@class zkrecipes.LeadOptions
 ---@field cooldown? number seconds to stay away after a term, default 0
@@ -108,8 +115,10 @@ function Election:stop() end
 local Term = {}
 
 ---Ends it; returns at once, the server is told behind it, until that is certain. May be called again.
----@return true
-function Term:resign() end
+---In an election by rank a successor may be named: then it waits until that one has the lead; or fails, and the term goes on.
+---@param successor? zkrecipes.Candidate
+---@return true? ok, string? message, zkrecipes.Code? code "no_node": it does not stand any more
+function Term:resign(successor) end
 
 ---Surely still leading? No round trip; says no before the server can have let another one lead.
 ---@return boolean

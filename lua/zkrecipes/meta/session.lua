@@ -159,7 +159,8 @@ function Session:lock(path, options) end
 
 ---An election at this path. Asks no server.
 ---@param path string a directory of its own, made when missing
----@param options? { value?: string } value: what candidates of this object show to others; default ""
+---@param options? { value?: string, rank?: number, quorum?: integer } value: what candidates of this object show to
+---others, default ""; rank: decided by rank, as soon as `quorum` (default 1) stand
 ---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code
 function Session:election(path, options) end
 
