@@ -186,12 +186,12 @@ describe("election:lead", function()
     local session = env.session()
     local election, ended, leading = session:election("/e"), false, false
     local wait = env.start(function()
-      election:lead(function()
+      return election:lead(function(term)
         leading = true
         zk.pcall(zk.sleep, 60)
         local from = zk.now()
         while zk.now() - from < 0.05 do end -- nothing can stop this
-        ended = true
+        ended = term:valid()
       end)
     end)
     env.eventually("it leads", function() return leading end)
@@ -202,7 +202,7 @@ describe("election:lead", function()
     end)
     env.queue_of(session, "/e", 2)
     election:stop()
-    wait()
+    fails("canceled", wait())
     other()
   end))
 
