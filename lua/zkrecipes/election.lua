@@ -150,9 +150,12 @@ function Election:update_rank(rank)
   ranked.check_rank(rank, 1, "update_rank")
   rules.rank = rank
   local ok, message, code = true, nil, nil
-  for term in pairs(rules.terms) do
-    says[term].rank = rank
-    if term:valid() then ok, message, code = tell(term) end
+  local terms = {}
+  for term in pairs(rules.terms) do terms[#terms + 1] = term end
+  table.sort(terms, function(a, b) return a.token < b.token end)
+  for i = 1, #terms do
+    says[terms[i]].rank = rank
+    if terms[i]:valid() then ok, message, code = tell(terms[i]) end
   end
   if ok then return true end
   return nil, message, code
@@ -170,7 +173,7 @@ function Term:sleep(seconds)
   if must_stop(self) then error(wait.canceled, 0) end
   local slot, host, failed = start_lost(self, seconds)
   if not slot then return nil, host, failed end
-  local why, message, code = wait.await(host, slot, true)
+  local why, message, code = wait.await(host, slot, nil, true)
   if why == wait.canceled then
     if must_stop(self) then error(wait.canceled, 0) end
     return over(self)
@@ -253,5 +256,20 @@ function Term:resign(successor)
 end
 
 for name, method in pairs(lead.methods(function(term) return says[term].resigned end)) do Election[name] = method end
+
+-- ---- Misuse ------------------------------------------------------------------------------------
+
+local function guard(methods, meta, names)
+  for name in names:gmatch("%S+") do
+    local method = methods[name]
+    methods[name] = function(self, a, b, c)
+      check.self(self, meta, name)
+      return method(self, a, b, c)
+    end
+  end
+end
+
+guard(Election, class.meta, "campaign cancel leader next_leader observe candidates update_rank lead every stop")
+guard(Term, core.classes.term.meta, "proclaim ready sleep resign")
 
 core.own(debug.getinfo(1, "S").source)

@@ -114,9 +114,13 @@ local function read_options(options, argument, name)
   return options
 end
 
+local started = 0
+
 local function start(election, fn, options, resigned)
   local host, lead = core.host(election), nil
+  started = started + 1
   lead = {
+    number = started,
     election = election, host = host, fn = fn, resigned = resigned, on_error = options.on_error,
     cooldown = options.cooldown or 0, backoff = options.backoff or BACKOFF,
     backoff_max = options.backoff_max or BACKOFF_MAX,
@@ -167,6 +171,7 @@ function M.methods(resigned)
   function methods:stop()
     local all = {}
     for lead in pairs(active[self] or {}) do all[#all + 1] = lead end
+    table.sort(all, function(a, b) return a.number < b.number end)
     for i = 1, #all do all[i].task:cancel() end
     return #all
   end

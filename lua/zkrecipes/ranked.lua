@@ -192,7 +192,7 @@ function M.campaign(election, rules, timeout, begin)
   local term, message, code = stand(election, timeout ~= 0 and timeout or rules.session.timeout)
   if not term then return nil, message, code end
   begin(term)
-  local attempt = {}
+  local attempt = { seat = term.token }
   local race = { election = election, session = rules.session, quorum = rules.quorum, term = term, attempt = attempt,
     seat = term.token, name = name_of(term.path), deadline = deadline, now = now }
   rules.attempts[attempt] = true
@@ -239,12 +239,14 @@ end
 
 -- Ends the campaigns that wait; gives their number.
 function M.cancel(rules)
-  local count = 0
-  for attempt in pairs(rules.attempts) do
-    attempt.canceled, count = true, count + 1
-    if attempt.watch then attempt.watch:close() end
+  local all = {}
+  for attempt in pairs(rules.attempts) do all[#all + 1] = attempt end
+  table.sort(all, function(a, b) return a.seat < b.seat end)
+  for i = 1, #all do
+    all[i].canceled = true
+    if all[i].watch then all[i].watch:close() end
   end
-  return count
+  return #all
 end
 
 core.own(debug.getinfo(1, "S").source)

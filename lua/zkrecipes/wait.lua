@@ -18,8 +18,8 @@ local running, scope = coroutines.running, coroutines.scope
 -- What is raised in a canceled task.
 M.canceled = setmetatable({}, { __tostring = function() return "the task was canceled" end })
 
--- Coroutine > task, for those that a task runs in.
-M.task_of = setmetatable({}, { __mode = "k" })
+-- Coroutine > task, for those that a task runs in. A waiting task refers to its coroutine, which Lua 5.1 would keep.
+M.task_of = setmetatable({}, { __mode = "kv" })
 local task_of = M.task_of
 
 -- Raises in a canceled task, before anything is begun.
@@ -105,18 +105,23 @@ function M.pause(host, record, timeout)
   return record.done
 end
 
--- Waits for the core, and returns what it brings. In a canceled task it raises, or, when it is told to be
--- `quiet`, returns M.canceled.
-function M.await(host, slot, quiet)
-  local engine, token, problem = host.engine, host.adapter.token()
+-- The beginning of a wait whose coroutine comes later; await or give_up ends it. Without it a task that is quick would be
+-- over before anybody waits, and its slot be somebody else's.
+M.expect = slot_record
+
+-- Waits for the core, and returns what it brings. `record`: what expect gave, if it was called. In a canceled task it
+-- raises, or, when it is to be `quiet`, returns M.canceled.
+function M.await(host, slot, record, quiet)
+  record = record or slot_record(host, slot)
+  local engine, token, problem = record.engine, host.adapter.token()
   if not token then
-    engine:drop(slot)
+    forget_slot(record)
     core.misuse(problem)
   end
-  local record = slot_record(host, slot)
   record.token = token
   local stopped = scope(record, suspend, host, record)
   if stopped then forget_slot(record) end
+  record.co, record.task, record.token = nil, nil, nil -- it would keep them alive in the pool
   host.pool[#host.pool + 1] = record
   if stopped and quiet then return M.canceled end
   if stopped then error(M.canceled, 0) end
@@ -166,7 +171,7 @@ end
 function M.renew(host)
   local waiters = host.waiters
   host.adapter.detach(host.client)
-  host.engine, host.waiters, host.pending = core.engine(host), {}, 0
+  host.engine, host.waiters, host.pending = host.make(host), {}, 0
   for _, record in pairs(waiters) do
     if record then M.wake(host, record) end
   end
@@ -191,4 +196,5 @@ function M.dispatch(host, limit)
 end
 
 core.own(debug.getinfo(1, "S").source)
+for i = 1, #coroutines.sources do core.own(coroutines.sources[i]) end
 return M

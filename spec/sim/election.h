@@ -34,6 +34,7 @@ static const struct recipe election_recipe = {
     .held = one_at_a_time,
     .may_fail = lock_may_fail,
     .may_end_with = usual_end,
+    .requests = 8,
     .spend = spend_lock,
 };
 
