@@ -147,6 +147,48 @@ describe("exhausted memory", function()
     session:close()
   end))
 
+  it("in an election: a term, what it says, who leads, an observer", run(function()
+    local session = env.session()
+    assert(session:create("/e", nil, { parents = true }))
+    local count = at_every_allocation(function()
+      local election = check(session:election("/e", { value = "x" }))
+      local term = election and check(election:campaign(10))
+      if term then
+        check(term:ready())
+        check(term:sleep(0))
+        check(election:candidates())
+        local leader = check(election:leader())
+        assert.is_true(leader == nil or leader.value == "x")
+        leader = check(election:next_leader(0))
+        assert.is_true(leader == nil or leader.token == term.token)
+        term:resign()
+      end
+    end)
+    assert.is_true(count > 20)
+    env.queue_of(session, "/e", 0)
+    local election = session:election("/e")
+    assert.is_nil(election:leader())
+    assert.is_false((election:next_leader(0)))
+    session:close()
+  end))
+
+  it("while a function leads", run(function()
+    local session = env.session()
+    assert(session:create("/e", nil, { parents = true }))
+    at_every_allocation(function()
+      local election, led = check(session:election("/e")), 0
+      if not election then return end
+      election:lead(function(term)
+        led = led + 1
+        term:sleep(0)
+        election:stop()
+      end, { backoff = 0.001, backoff_max = 0.001, on_error = function() end })
+      assert.is_true(led > 0)
+    end)
+    env.queue_of(session, "/e", 0)
+    session:close()
+  end))
+
   it("in opening and closing a session", run(function()
     at_every_allocation(function()
       local session, _, code = env.session { timeout = 2 }

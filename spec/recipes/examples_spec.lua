@@ -6,6 +6,7 @@ local zk = require "zkrecipes"
 
 -- Every file of examples/, with a line that it prints last or near to it.
 local EXAMPLES = {
+  ["election.lua"] = "\nnobody leads\nthe end$",
   ["barrier.lua"] = "^closed: 0 steps\nopened: 6 steps$",
   ["guardian.lua"] = "\nthe next holder, %d%.%d+ s after kill %-9$",
   ["lock.lua"] = "\nstep 3\nreleased$",

@@ -4,7 +4,6 @@
 
 #include "core/alloc.h"
 #include "core/verbs.h"
-#include "recipes/raw.h"
 
 /*
  * The life of a hold:
@@ -124,8 +123,7 @@ void zr_hold_discard(struct zr_task *task)
     zr_object_unref(&hold->object);
 }
 
-static enum zr_status call_release(struct zr_object *self, struct zr_args *args,
-                                   struct zr_sink *sink)
+enum zr_status zr_hold_release(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
 {
     (void)args;
     release((struct zr_hold *)self);
@@ -135,7 +133,7 @@ static enum zr_status call_release(struct zr_object *self, struct zr_args *args,
 
 /* ---- Is it still ours? --------------------------------------------------------------------- */
 
-static enum zr_status call_valid(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+enum zr_status zr_hold_valid(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
 {
     (void)args;
     struct zr_hold *hold = (struct zr_hold *)self;
@@ -210,8 +208,8 @@ static void wait_free(struct zr_task *task)
 static const struct zr_task_kind wait_kind = {
     .name = "hold:lost", .outlives = true, .results = wait_results, .free = wait_free};
 
-static enum zr_status start_lost(struct zr_object *self, struct zr_args *args,
-                                 struct zr_task **task)
+enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task)
 {
     struct zr_hold *hold = (struct zr_hold *)self;
     if (zr_engine_forked(hold->session->engine))
@@ -255,12 +253,12 @@ static void get_shared(struct zr_object *self, struct zr_sink *sink)
     sink->boolean(sink, NULL, ((struct zr_hold *)self)->seat.shared);
 }
 
-static void forget(struct zr_object *self)
+void zr_hold_forget(struct zr_object *self)
 {
     release((struct zr_hold *)self);
 }
 
-static void free_hold(struct zr_object *self)
+void zr_hold_free(struct zr_object *self)
 {
     struct zr_hold *hold = (struct zr_hold *)self;
     struct zr_object *owner = hold->owner;
@@ -273,13 +271,14 @@ static void free_hold(struct zr_object *self)
 }
 
 static const struct zr_method methods[] = {
-    {.name = "release", .args = "", .call = call_release},
-    {.name = "valid", .args = "", .call = call_valid},
-    {.name = "lost", .args = "t?", .start = start_lost},
+    {.name = "release", .args = "", .call = zr_hold_release},
+    ZR_HOLD_METHODS,
     {.name = "downgrade", .args = "", .start = zr_hold_downgrade},
-    ZR_GUARDED_METHODS,
     {.name = NULL},
 };
+
+const struct zr_property zr_hold_properties[] = {
+    {"token", get_token}, {"path", get_path}, {"since", get_since}, {NULL, NULL}};
 
 static const struct zr_property properties[] = {{"token", get_token},
                                                 {"path", get_path},
@@ -287,4 +286,4 @@ static const struct zr_property properties[] = {{"token", get_token},
                                                 {"shared", get_shared},
                                                 {NULL, NULL}};
 
-const struct zr_class zr_hold_class = {"hold", methods, properties, forget, free_hold};
+const struct zr_class zr_hold_class = {"hold", methods, properties, zr_hold_forget, zr_hold_free};

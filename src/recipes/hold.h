@@ -9,6 +9,7 @@
 
 #include "core/seat.h"
 #include "core/task.h"
+#include "recipes/raw.h"
 
 enum zr_hold_state { ZR_ACQUIRING, ZR_HELD, ZR_LET_GO };
 
@@ -35,6 +36,19 @@ struct zr_hold {
 };
 
 extern const struct zr_class zr_hold_class;
+
+/* A recipe that calls its holds otherwise has a class of its own for them, made of these; its
+   structs are struct zr_hold all the same. */
+enum zr_status zr_hold_release(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+enum zr_status zr_hold_valid(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task);
+#define ZR_HOLD_METHODS                                                                            \
+    {.name = "valid", .args = "", .call = zr_hold_valid},                                          \
+        {.name = "lost", .args = "t?", .start = zr_hold_start_lost}, ZR_GUARDED_METHODS
+extern const struct zr_property zr_hold_properties[];
+void zr_hold_forget(struct zr_object *self);
+void zr_hold_free(struct zr_object *self);
 
 /*
  * gives: a hold in the state ZR_ACQUIRING, with the reference of its task, which the recipe

@@ -175,6 +175,12 @@ function Session:rwlock(path, options) end
 ---@param locks (zkrecipes.Lock|zkrecipes.Side)[]
 ---@return zkrecipes.Multilock
 function Session:multilock(locks) end
+---An election at this path. Asks no server.
+---@param path string a directory of its own, made when missing
+---@param options? { value?: string, rank?: number, quorum?: integer } value: what candidates of this object show to
+---others, default ""; rank: decided by rank, as soon as `quorum` (default 1) stand
+---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code
+function Session:election(path, options) end
 
 ---@class zkrecipes.Loop for event loops that have no adapter; also what cqueues polls
 ---@field fd fun(): integer watch it for reading ...
