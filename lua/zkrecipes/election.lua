@@ -49,6 +49,7 @@ local function take_rules(session, options)
   given.rank, given.quorum = nil, nil
   if rank == nil and quorum == nil then return given end
   ranked.check_rank(rank, 2, "election")
+  if given.fair ~= nil then check.bad(2, "election", "options 'rank' and 'fair' do not go together") end
   quorum = quorum or 1
   if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
     check.bad(2, "election", "option 'quorum': number of candidates expected, got " .. tostring(quorum))

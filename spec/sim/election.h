@@ -7,10 +7,12 @@
  */
 
 #include "lock.h"
+#include "recipes/election.h"
 
 static inline enum zr_status make_election(struct process *process)
 {
-    return make_object(process, "election", "/e", &(struct zr_bytes){"value", 5});
+    const struct zr_election_options options = {.value = {"value", 5}};
+    return make_object(process, "election", "/e", &options);
 }
 
 static inline enum zr_status start_election(struct contender *contender, struct zr_args *args)

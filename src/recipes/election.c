@@ -5,11 +5,14 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
+#include "recipes/unfair.h"
 
 /*
  * Elections: the candidates queue up like those who want a lock (contest.c), and the first one
  * leads until its node is gone. The algorithm is "Leader Election" of ZooKeeper's page of recipes;
  * the names are those of Curator's LeaderLatch, whose participants stand in the same queue.
+ *
+ * Unfair: the path is one node, whoever makes it leads (unfair.c).
  *
  * A term is a hold that is called otherwise. The candidate's node has its value, for the others to
  * see; what a candidate says of itself is a matter of the language above
@@ -39,12 +42,9 @@ const struct zr_class zr_term_class = {"term", term_methods, zr_hold_properties,
 
 /* ---- Elections ----------------------------------------------------------------------------- */
 
-struct election_options {
-    struct zr_bytes value;
-};
-
 static const struct zr_option options[] = {
-    {"value", 'd', offsetof(struct election_options, value)},
+    {"value", 'd', offsetof(struct zr_election_options, value)},
+    {"fair", 'n', offsetof(struct zr_election_options, unfair)},
     {NULL, 0, 0},
 };
 
@@ -56,10 +56,20 @@ static const struct zr_role role = {&zr_stem_latch, &wait_kind, &try_kind};
 static enum zr_status start_campaign(struct zr_object *self, struct zr_args *args,
                                      struct zr_task **task)
 {
-    enum zr_status status = zr_contest_start((struct zr_contest *)self, &role, &args->at[0], task);
+    struct zr_election *election = (struct zr_election *)self;
+    enum zr_status status = election->unfair
+                                ? zr_unfair_start(&election->contest, &role, &args->at[0], task)
+                                : zr_contest_start(&election->contest, &role, &args->at[0], task);
     if (status == ZR_OK)
         zr_hold_of(*task)->object.class = &zr_term_class;
     return status;
+}
+
+static enum zr_status start_candidates(struct zr_object *self, struct zr_args *args,
+                                       struct zr_task **task)
+{
+    return ((struct zr_election *)self)->unfair ? zr_unfair_contenders(self, args, task)
+                                                : zr_contest_contenders(self, args, task);
 }
 
 static void seated(struct zr_task *task)
@@ -101,7 +111,7 @@ static const struct zr_method methods[] = {
     {.name = "stand", .args = "t?", .start = start_stand},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
-    {.name = "candidates", .args = "", .start = zr_contest_contenders},
+    {.name = "candidates", .args = "", .start = start_candidates},
     {.name = "leader", .args = "", .start = zr_leader_start},
     {.name = "next_leader", .args = "i", .start = zr_next_leader_start},
     {.name = NULL},
@@ -128,19 +138,22 @@ const struct zr_class zr_election_class = {"election", methods, properties, forg
 static enum zr_status make(struct zr_session *session, struct zr_args *args,
                            struct zr_object **object)
 {
-    const struct election_options *given = args->options;
+    const struct zr_election_options *given = args->options;
     struct zr_bytes value = given->value.at != NULL ? given->value : (struct zr_bytes){"", 0};
     enum zr_status status = zr_contest_new(sizeof(struct zr_election), &zr_election_class, session,
                                            args->at[0].bytes.at, value, object);
-    if (status == ZR_OK)
-        zr_signal_init(&((struct zr_election *)*object)->news);
-    return status;
+    if (status != ZR_OK)
+        return status;
+    struct zr_election *election = (struct zr_election *)*object;
+    election->unfair = given->unfair;
+    zr_signal_init(&election->news);
+    return ZR_OK;
 }
 
 const struct zr_recipe zr_election_recipe = {
     .name = "election",
     .args = "po?",
     .options = options,
-    .options_size = sizeof(struct election_options),
+    .options_size = sizeof(struct zr_election_options),
     .make = make,
 };

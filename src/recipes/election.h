@@ -11,6 +11,12 @@
 
 struct zr_election;
 
+/* How `session:election(path, options)` is told what to make. */
+struct zr_election_options {
+    struct zr_bytes value;
+    bool unfair; /* fair = false */
+};
+
 /* A task that looks who leads. */
 struct zr_look {
     struct zr_task task;
@@ -23,7 +29,8 @@ struct zr_look {
 
 struct zr_election {
     struct zr_contest contest;
-    char *head; /* the node that led when somebody looked last; null: not known */
+    bool unfair; /* the path is the leader's node, see unfair.h */
+    char *head;  /* the node that led when somebody looked last; null: not known */
 
     /* Following the leader, for all who observe. */
     struct zr_look follower;

@@ -12,6 +12,8 @@
  * 2. Else list the queue, and read the node of the first; when it has gone meanwhile, list again.
  * 3. Nobody stands there: nobody led when the list was made.
  *
+ * In an unfair election there is one place to read.
+ *
  * `leader` does that once; observe.c does it again and again, with watches. The first in the queue
  * counts as the leader even if its process does not know of it yet.
  *
@@ -86,10 +88,37 @@ static void listed(struct zr_task *task)
         zr_verb_fail(task, ZR_NO_MEMORY);
 }
 
+/* ---- Without a queue ----------------------------------------------------------------------- */
+
+static void only_was_read(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    bool led = task->outcome == ZR_OK && task->call->request.stat.ephemeral_owner != 0;
+    if (led)
+        look->found(task);
+    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        look->nobody(task);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
+static void read_only_place(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    const char *place = look->election->contest.dir;
+    enum zr_status status = look->follows ? zr_follower_turn_to(look->election, place) : ZR_OK;
+    if (status == ZR_OK)
+        zr_look_ask(task, ZR_OP_GET, place, ZR_STEP(only_was_read));
+    else
+        zr_verb_fail(task, status);
+}
+
 void zr_look(struct zr_task *task)
 {
     const struct zr_election *election = zr_look_of(task)->election;
-    if (election->head != NULL)
+    if (election->unfair)
+        read_only_place(task);
+    else if (election->head != NULL)
         read_head(task);
     else
         zr_verb_list(task, election->contest.dir, ZR_STEP(listed));

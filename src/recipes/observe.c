@@ -100,6 +100,18 @@ static void saw_directory(struct zr_task *task)
         zr_verb_fail(task, task->outcome);
 }
 
+/* The only place of an unfair election. */
+static void saw_place(struct zr_task *task)
+{
+    bool leads = task->outcome == ZR_OK && task->call->request.stat.ephemeral_owner != 0;
+    if (leads)
+        zr_look(task);
+    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        settle(task, NULL);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
 static bool has_candidates(const struct zr_names *names)
 {
     int64_t sequence;
@@ -125,10 +137,12 @@ static void nobody(struct zr_task *task)
 {
     const char *dir = of(task)->contest.dir;
     enum zr_status status = zr_follower_turn_to(of(task), dir);
-    if (status == ZR_OK)
-        zr_look_ask(task, ZR_OP_CHILDREN, dir, ZR_STEP(saw_children));
-    else
+    if (status != ZR_OK)
         zr_verb_fail(task, status);
+    else if (of(task)->unfair)
+        zr_look_ask(task, ZR_OP_EXISTS, dir, ZR_STEP(saw_place));
+    else
+        zr_look_ask(task, ZR_OP_CHILDREN, dir, ZR_STEP(saw_children));
 }
 
 /* ---- The follower -------------------------------------------------------------------------- */

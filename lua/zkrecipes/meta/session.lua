@@ -175,10 +175,15 @@ function Session:rwlock(path, options) end
 ---@param locks (zkrecipes.Lock|zkrecipes.Side)[]
 ---@return zkrecipes.Multilock
 function Session:multilock(locks) end
+---@class zkrecipes.ElectionOptions
+---@field value? string what candidates of this object show to others; default ""
+---@field fair? boolean default true; false: no order, the path itself is the leader's znode
+---@field rank? number the candidates are ordered by rank, the highest leads
+---@field quorum? integer with rank: so many must stand; default 1
+
 ---An election at this path. Asks no server.
 ---@param path string a directory of its own, made when missing
----@param options? { value?: string, rank?: number, quorum?: integer } value: what candidates of this object show to
----others, default ""; rank: decided by rank, as soon as `quorum` (default 1) stand
+---@param options? zkrecipes.ElectionOptions
 ---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code
 function Session:election(path, options) end
 
