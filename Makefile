@@ -115,7 +115,6 @@ SIM = build/sim$(if $(SAN),-$(SAN))
 SIM_FLAGS = $(CPPFLAGS) $(CFLAGS) -Ispec
 SIM_SOURCES = $(wildcard src/sim/*.c src/sim/*.h src/core/*.h spec/sim/*.h)
 SEED ?= 1
-SEEDS ?= 100000
 STEPS ?= 4000
 
 $(SIM)/world_test $(SIM)/fault_test: $(SIM)/%: spec/sim/%.c $(SIM_SOURCES)
@@ -126,15 +125,17 @@ $(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/status.c $(LDLIBS)
 
+OF_RECIPE = $(if $(RECIPE),--recipe $(RECIPE))
+ONE_SEED = $(filter command line,$(origin SEED))
 ENGINE_SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/sim/*.c)
 
 $(SIM)/counter_test $(SIM)/histories: $(SIM)/%: spec/sim/%.c $(ENGINE_SOURCES) $(SIM_SOURCES) $(wildcard src/recipes/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) -o $@ $< $(ENGINE_SOURCES)
 
-sim: $(SIM)/histories ## SEEDS=... random histories of the lock (or the one of SEED=...), and all small ones
-	@$(SIM)/histories $(if $(filter command line,$(origin SEED)),--seed $(SEED) --trace,--seeds $(SEEDS))
-	@$(if $(filter command line,$(origin SEED)),,$(SIM)/histories --small)
+sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SEEDS=..., or the one of SEED=...), and all small ones
+	@$(SIM)/histories $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS)))
+	@$(if $(ONE_SEED),,$(SIM)/histories $(OF_RECIPE) --small)
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test

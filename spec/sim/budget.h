@@ -2,8 +2,8 @@
 #define ZR_SPEC_BUDGET_H
 
 /*
- * budget.h: how many requests the lock may send when nothing disturbs it: a free lock costs a
- * create and a list; its release, a delete; and a try in vain, one list.
+ * budget.h: how many requests a recipe may send when nothing disturbs it: what its `spend` is made
+ * of.
  */
 
 #include "tally.h"
@@ -17,82 +17,88 @@ static inline void calm_for(int64_t us)
     }
 }
 
-/* What was sent since the last call. */
-static inline void spent(const char *what, int64_t creates, int64_t lists, int64_t deletes)
+struct requests {
+    int64_t creates, lists, deletes, gets;
+};
+
+static struct requests counted;
+static int64_t all_counted;
+
+static inline struct requests requests_so_far(void)
 {
-    static int64_t before[3], all_before;
-    static const int ops[] = {ZR_OP_CREATE, ZR_OP_CHILDREN, ZR_OP_DELETE};
-    const int64_t budget[] = {creates, lists, deletes};
-    int64_t all = zr_sim_all_requests(now.world, ZR_SIM_ANY_OP);
-    bool within = what == NULL || all - all_before == creates + lists + deletes;
-    for (int i = 0; i < 3; i++) {
-        int64_t count = zr_sim_all_requests(now.world, ops[i]);
-        within = within && (what == NULL || count - before[i] == budget[i]);
-        before[i] = count;
-    }
-    all_before = all;
-    if (!within)
-        wrong("%s: another number of requests than %lld create, %lld list, %lld delete", what,
-              (long long)creates, (long long)lists, (long long)deletes);
+    return (struct requests){
+        .creates = zr_sim_all_requests(now.world, ZR_OP_CREATE),
+        .lists = zr_sim_all_requests(now.world, ZR_OP_CHILDREN),
+        .deletes = zr_sim_all_requests(now.world, ZR_OP_DELETE),
+        .gets = zr_sim_all_requests(now.world, ZR_OP_GET),
+    };
 }
 
-static inline struct zr_object *acquire_calmly(int64_t limit_us)
+static inline void count_from_here(void)
 {
+    counted = requests_so_far();
+    all_counted = zr_sim_all_requests(now.world, ZR_SIM_ANY_OP);
+}
+
+/* So much was sent since the last time, and nothing else. */
+static inline void spent(const char *what, struct requests budget)
+{
+    struct requests sum = requests_so_far();
+    bool within = sum.creates - counted.creates == budget.creates &&
+                  sum.lists - counted.lists == budget.lists &&
+                  sum.deletes - counted.deletes == budget.deletes &&
+                  sum.gets - counted.gets == budget.gets &&
+                  zr_sim_all_requests(now.world, ZR_SIM_ANY_OP) - all_counted ==
+                      budget.creates + budget.lists + budget.deletes + budget.gets;
+    if (!within)
+        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets", what,
+              (long long)budget.creates, (long long)budget.lists, (long long)budget.deletes,
+              (long long)budget.gets);
+    count_from_here();
+}
+
+/* What was granted, or null. */
+static inline struct zr_object *acquire_calmly(int mode, int64_t limit_us)
+{
+    struct contender user = {.process = &now.processes[0], .mode = mode};
     struct zr_args args = {0};
-    struct zr_task *task;
     args.at[0].given = true;
     args.at[0].integer = limit_us;
     result.object = NULL;
-    start(now.processes[0].lock, "acquire", &args, &task);
+    now.recipe->start(&user, &args);
     calm_for(10 * MS);
-    if (zr_engine_next_reported(now.processes[0].engine) != task)
+    if (zr_engine_next_reported(now.processes[0].engine) != user.task)
         wrong("nothing was reported");
-    else if (task->status == ZR_OK)
-        task->kind->results(task, &sink);
-    zr_task_drop(task, true);
+    else if (user.task->status == ZR_OK)
+        user.task->kind->results(user.task, &sink);
+    zr_task_drop(user.task, true);
     return result.object;
 }
 
 static inline void release_calmly(struct zr_object *hold)
 {
     if (hold == NULL) {
-        wrong("a free lock was not granted");
+        wrong("what is free was not granted");
         return;
     }
-    call(hold, "release");
+    call(hold, now.recipe->release);
     let_go(hold);
     calm_for(10 * MS);
 }
 
-static inline void spend(void)
-{
-    release_calmly(acquire_calmly(SECOND)); /* it also makes the directory */
-    spent(NULL, 0, 0, 0);
-    struct zr_object *hold = acquire_calmly(SECOND);
-    spent("acquire", 1, 1, 0);
-    if (acquire_calmly(0) != NULL)
-        wrong("a try took a lock that is held");
-    spent("a try in vain", 0, 1, 0);
-    release_calmly(hold);
-    spent("release", 0, 0, 1);
-    hold = acquire_calmly(0);
-    spent("try", 1, 2, 0);
-    release_calmly(hold);
-}
-
-static inline void try_budget(void)
+static inline void try_budget(const struct recipe *recipe)
 {
     struct shape shape = {.seed = 1, .servers = 1, .processes = 1, .contenders = 0};
     shape.tick_ms = 20000; /* so that no container is reaped meanwhile */
     shape.timeout_ms = 60000;
-    begin_history(&shape, tracing ? stdout : NULL);
+    begin_history(recipe, &shape, tracing ? stdout : NULL);
     calm_for(10 * MS);
-    spend();
+    recipe->spend();
     bool right = finish_history();
     passed += right;
     failed += !right;
     if (!right)
-        printf("the budget: %s\n", now.wrong);
+        printf("%s, its requests: %s\n", recipe->name, now.wrong);
 }
 
 #endif

@@ -2,7 +2,7 @@
 #define ZR_SPEC_CONTENDER_H
 
 /*
- * contender.h: a user of the lock: acquires, or tries, or gives up; holds, writes under the hold,
+ * contender.h: a user of the recipe: acquires, or tries, or gives up; holds, writes under the hold,
  * releases, or loses the hold out of sight as a language that collects it would.
  */
 
@@ -30,36 +30,46 @@ static inline void next_attempt(struct contender *contender)
 
 /* ---- Acquire ------------------------------------------------------------------------------- */
 
+static inline const struct script *script_of(const struct process *process)
+{
+    return &now.recipe->scripts[now.shape.script[process->number]];
+}
+
+static inline int some_mode(const struct process *process)
+{
+    return now.shape.scripted ? script_of(process)->mode : (int)roll(now.recipe->modes);
+}
+
 static inline int64_t some_limit(const struct process *process)
 {
-    static const int64_t limits[] = {-1, 0, 3 * MS, -1};
     int64_t kind = roll(5);
     if (now.shape.scripted)
-        return limits[now.shape.script[process->number]];
+        return script_of(process)->limit_us;
     return kind < 2 ? -1 : kind == 2 ? 0 : 1 + some_time();
 }
 
 /* Whether it will not wait for the end. */
 static inline bool gives_up(const struct process *process)
 {
-    return now.shape.scripted ? now.shape.script[process->number] == GIVES_UP : roll(6) == 0;
+    return now.shape.scripted ? script_of(process)->gives_up : roll(6) == 0;
 }
 
 static inline void attempt(struct contender *contender)
 {
     struct process *process = contender->process;
     struct zr_args args = {0};
+    contender->mode = some_mode(process);
     contender->limit_us = some_limit(process);
     contender->its = process->session;
     contender->generation = process->session->generation;
     contender->failures = now.failures;
     contender->canceled = contender->granted = false;
-    contender->occupied = was_occupied();
+    contender->occupied = was_occupied(contender->mode);
     args.at[0].given = contender->limit_us >= 0;
     args.at[0].integer = contender->limit_us;
-    say("%d.%d acquires, limit %lld", process->number, contender->number,
+    say("%d.%d acquires, mode %d, limit %lld", process->number, contender->number, contender->mode,
         (long long)contender->limit_us);
-    enum zr_status status = start(process->lock, "acquire", &args, &contender->task);
+    enum zr_status status = now.recipe->start(contender, &args);
     after(contender, WAITING, gives_up(process) ? some_time() : NEVER);
     if (status != ZR_OK) {
         check_end(contender, status);
@@ -70,7 +80,7 @@ static inline void attempt(struct contender *contender)
 
 static inline void begin(struct contender *contender)
 {
-    if (contender->process->lock == NULL)
+    if (contender->process->object == NULL)
         contender->due_us = clock_us() + MS; /* there was no memory for one */
     else {
         contender->attempts--;
@@ -91,13 +101,13 @@ static inline void cancel_all(struct process *process)
 {
     EACH_CONTENDER(c, process)
     c->canceled = true;
-    if (process->lock != NULL)
-        call(process->lock, "cancel");
+    if (process->object != NULL)
+        call(process->object, now.recipe->cancel);
 }
 
 static inline void give_up(struct contender *contender)
 {
-    int64_t how = roll(8);
+    int64_t how = roll(8) + (now.recipe->cancel == NULL);
     say("%d.%d gives up (%s)", contender->process->number, contender->number,
         how == 0  ? "all"
         : how < 4 ? "interrupts"
@@ -146,7 +156,7 @@ static inline void release(struct contender *contender)
         forgets ? "forgets" : "releases");
     contender->hold = NULL;
     if (!forgets)
-        call(hold, "release");
+        call(hold, now.recipe->release);
     let_go(hold);
     next_attempt(contender);
 }
@@ -172,7 +182,7 @@ static inline void ask(struct contender *contender)
     struct zr_args args = {0};
     args.at[0].given = true;
     args.at[0].integer = some_time();
-    bool writes = roll(3) > 0;
+    bool writes = now.recipe->excludes[contender->mode] && roll(3) > 0;
     say("%d.%d %s", contender->process->number, contender->number, writes ? "writes" : "watches");
     enum zr_status status = writes ? write_token(contender)
                                    : start(contender->hold, "lost", &args, &contender->question);

@@ -2,9 +2,9 @@
 #define ZR_SPEC_HISTORY_H
 
 /*
- * history.h: what a history of the lock is made of: a world, its processes, and in each process
- * some contenders for one lock; and how its parts roll dice, complain, and call methods by their
- * description, as a binding does.
+ * history.h: what a history is made of: a world, its processes, and in each process some contenders
+ * for one thing, a lock for example; and how its parts roll dice, complain, and call methods by
+ * their description, as a binding does.
  */
 
 #include <stdarg.h>
@@ -22,17 +22,18 @@
 #include "sim/random.h"
 #include "sim/sim.h"
 
+#include "recipe.h"
+
 #define MS INT64_C(1000)
 #define SECOND INT64_C(1000000)
 #define NEVER INT64_MAX
-#define DIR "/n/l" /* of the lock */
 #define REGISTER "/n/r"
 #define MOST_PROCESSES 4
 #define MOST_CONTENDERS 3
 
 enum part {
     IDLE,     /* between two attempts */
-    WAITING,  /* acquire is under way, or was reported and not taken yet */
+    WAITING,  /* an attempt is under way, or was reported and not taken yet */
     REPORTED, /* ... and the host comes to take it later */
     HOLDING,
     ASKING, /* holds, and waits for something it asked of the hold */
@@ -44,9 +45,10 @@ struct contender {
     int number;
     enum part part;
     int attempts;             /* that are left */
+    int mode;                 /* of the attempt; the recipe's */
     int64_t due_us;           /* when it acts next */
     struct zr_session *its;   /* the session of the attempt, borrowed */
-    struct zr_task *task;     /* the acquire */
+    struct zr_task *task;     /* the attempt */
     struct zr_task *question; /* of the hold */
     struct zr_object *hold;   /* counted */
     int64_t limit_us;         /* of the attempt; 0 is a try */
@@ -59,16 +61,13 @@ struct process {
     struct zr_zk *zk;
     struct zr_engine *engine;
     struct zr_session *session;
-    struct zr_object *lock;
-    struct zr_task *closing; /* the close method is under way */
-    int64_t close_us;        /* when its session is closed and another one opened */
-    bool over;               /* closed for good */
+    struct zr_object *object; /* the lock */
+    struct zr_task *closing;  /* the close method is under way */
+    int64_t close_us;         /* when its session is closed and another one opened */
+    bool over;                /* closed for good */
     struct contender contenders[MOST_CONTENDERS];
     int count;
 };
-
-/* What a contender of the small histories does. */
-enum script { ACQUIRES, TRIES, LIMITS, GIVES_UP, SCRIPTS };
 
 /* What a history is made from. */
 struct shape {
@@ -82,19 +81,20 @@ struct shape {
     int alloc_failures; /* in a thousand steps */
     bool chaos, kills, closes, patient, slow_hosts;
     bool scripted;              /* each process does the same thing each time: */
-    int script[MOST_PROCESSES]; /* an enum script */
+    int script[MOST_PROCESSES]; /* this one of the recipe's */
 };
 
 static struct history {
+    const struct recipe *recipe;
     struct shape shape;
     struct zr_sim_world *world;
     struct zr_sim_random dice;
     struct process processes[MOST_PROCESSES];
     int64_t begin_us, quiet_us, chaos_us;
-    int64_t token, written; /* the last one granted, the last one in the register */
-    int64_t emptied_us;     /* since when nobody is in the lock's directory; NEVER: somebody is */
-    bool used_up;           /* the numbers were brought to their end */
-    int failures;           /* of memory */
+    int64_t token, written;      /* the last one granted, the last one in the register */
+    int64_t free_us[MOST_MODES]; /* since when a try may not fail; NEVER: it may */
+    bool used_up;                /* the numbers were brought to their end */
+    int failures;                /* of memory */
     int grants, lost, timeouts, steps;
     size_t plans_left;
     int64_t blocks; /* of memory, before */
@@ -202,6 +202,19 @@ static inline const struct zr_method *method(const struct zr_object *object, con
     while (strcmp(found->name, name) != 0)
         found++;
     return found;
+}
+
+/* As `session:lock(path, options)` does. */
+static inline enum zr_status make_object(struct process *process, const char *name,
+                                         const char *path, const void *options)
+{
+    struct zr_args args = {.options = options};
+    int i = 0;
+    while (strcmp(zr_recipes[i]->name, name) != 0)
+        i++;
+    args.at[0].given = true;
+    args.at[0].bytes = (struct zr_bytes){path, strlen(path)};
+    return zr_recipes[i]->make(process->session, &args, &process->object);
 }
 
 static inline enum zr_status start(struct zr_object *object, const char *name, struct zr_args *args,

@@ -2,8 +2,9 @@
 #define ZR_SPEC_ORACLE_H
 
 /*
- * oracle.h: what must hold in every history of the lock. It is looked at after each transaction of
- * the leader, where nodes come and go, and after each dispatch, where holds do.
+ * oracle.h: what must hold in every history, and what a recipe can compose its own rules of. It is
+ * looked at after each transaction of the leader, where nodes come and go, and after each dispatch,
+ * where holds do.
  *
  * When sessions are killed from outside (shape.kills) nobody's lease is true, and a hold of a
  * killed session counts as over: there only the token protects. Without that, no exception is made.
@@ -38,53 +39,88 @@ static inline bool check_valid(const struct contender *contender)
     return true;
 }
 
-static inline void check_exclusion(void)
+static inline void check_holds(void)
 {
-    const struct contender *owner = NULL;
+    struct contender *holders[MOST_PROCESSES * MOST_CONTENDERS];
+    int count = 0;
     EACH_PROCESS(p)
-    {
-        EACH_CONTENDER(c, p)
-        {
-            if (!check_valid(c))
-                continue;
-            if (owner != NULL)
-                wrong("%d.%d and %d.%d hold it at once", owner->process->number, owner->number,
-                      p->number, c->number);
-            owner = c;
-        }
-    }
+    EACH_CONTENDER(c, p)
+    if (check_valid(c))
+        holders[count++] = c;
+    now.recipe->held(holders, count);
+}
+
+static inline void hold_at_once(const struct contender *one, const struct contender *other)
+{
+    wrong("%d.%d and %d.%d hold it at once", one->process->number, one->number,
+          other->process->number, other->number);
+}
+
+/* A recipe's `held`: there is one holder. */
+static inline void one_at_a_time(struct contender *const *holders, int count)
+{
+    if (count > 1)
+        hold_at_once(holders[0], holders[1]);
 }
 
 /* ---- Order --------------------------------------------------------------------------------- */
 
-struct older {
-    int64_t than; /* czxid */
+/* Nodes of the recipe's directory: all but one, those of a kind, those that came earlier. */
+struct census {
+    const struct zr_seat *but;
+    const char *kind; /* in the name */
+    int64_t before;   /* czxid */
     int count;
 };
 
-static inline void count_older(void *with, const struct zr_sim_view *view)
+static inline void count_node(void *with, const struct zr_sim_view *view)
 {
-    struct older *older = with;
-    older->count += strlen(view->path) > strlen(DIR) && view->stat.czxid < older->than;
+    struct census *census = with;
+    const struct zr_seat *but = census->but;
+    size_t dir = strlen(now.recipe->dir);
+    bool excepted =
+        but != NULL && but->path != NULL && strncmp(view->path, but->path, but->prefix) == 0;
+    census->count += strlen(view->path) > dir && !excepted &&
+                     strstr(view->path + dir, census->kind) != NULL &&
+                     view->stat.czxid < census->before;
 }
 
-/* Seen for the first time: it must be the youngest grant, and the oldest seat. */
+/* How many nodes whose name has `kind` in it are in the directory, without one's own. */
+static inline int others(const struct zr_seat *own, const char *kind)
+{
+    struct census census = {own, kind, INT64_MAX, 0};
+    zr_sim_walk(now.world, now.recipe->dir, count_node, &census);
+    return census.count;
+}
+
+/* For a recipe's `granted`: no seat whose name has `kind` in it is older. */
+static inline void nobody_before(const struct contender *contender, const struct zr_hold *hold,
+                                 const char *kind)
+{
+    struct census census = {NULL, kind, hold->seat.czxid, 0};
+    zr_sim_walk(now.world, now.recipe->dir, count_node, &census);
+    if (census.count > 0)
+        wrong("%d.%d was granted before %d who came first", contender->process->number,
+              contender->number, census.count);
+}
+
+/* For a recipe's `granted`: no token was granted that is younger. */
+static inline void youngest_grant(const struct zr_hold *hold)
+{
+    if (hold->seat.czxid <= now.token)
+        wrong("token %llx was granted after %llx", (long long)hold->seat.czxid,
+              (long long)now.token);
+    now.token = hold->seat.czxid;
+}
+
 static inline void granted(struct contender *contender, const struct zr_hold *hold)
 {
-    struct older older = {hold->seat.czxid, 0};
     contender->granted = true;
     now.grants++;
     say("%d.%d is granted %s, token %llx", contender->process->number, contender->number,
         hold->seat.path, (unsigned long long)hold->seat.czxid);
-    if (killed(hold))
-        return;
-    if (older.than <= now.token)
-        wrong("token %llx was granted after %llx", (long long)older.than, (long long)now.token);
-    now.token = older.than;
-    zr_sim_walk(now.world, DIR, count_older, &older);
-    if (older.count > 0)
-        wrong("%d.%d was granted before %d who came first", contender->process->number,
-              contender->number, older.count);
+    if (!killed(hold))
+        now.recipe->granted(contender, hold);
 }
 
 static inline void check_grants(void)
@@ -107,38 +143,27 @@ static inline int64_t behind_us(void)
     return now.shape.servers == 1 ? 0 : 5 * now.shape.tick_ms * MS + SECOND;
 }
 
-static inline void watch_emptiness(void)
+static inline void watch_occupation(void)
 {
-    size_t count = zr_sim_count(now.world, DIR);
-    if (count > 1000)
-        wrong("znodes pile up");
-    if (count > 0)
-        now.emptied_us = NEVER;
-    else if (now.emptied_us == NEVER)
-        now.emptied_us = clock_us();
+    for (int mode = 0; mode < now.recipe->modes; mode++)
+        if (now.recipe->may_fail(mode, NULL))
+            now.free_us[mode] = NEVER;
+        else if (now.free_us[mode] == NEVER)
+            now.free_us[mode] = clock_us();
 }
 
-static inline bool was_occupied(void)
+static inline bool was_occupied(int mode)
 {
-    return now.emptied_us == NEVER || clock_us() - now.emptied_us < behind_us();
+    return now.free_us[mode] == NEVER || clock_us() - now.free_us[mode] < behind_us();
 }
 
 /* Somebody else stands there while it tries. */
-static inline void see_other(void *with, const struct zr_sim_view *view)
-{
-    struct contender *contender = with;
-    const struct zr_seat *seat = &zr_hold_of(contender->task)->seat;
-    bool own = seat->path != NULL && strncmp(view->path, seat->path, seat->prefix) == 0;
-    if (strlen(view->path) > strlen(DIR) && !own)
-        contender->occupied = true;
-}
-
 static inline void watch_tries(void)
 {
     EACH_PROCESS(p)
     EACH_CONTENDER(c, p)
     if (c->task != NULL && c->limit_us == 0 && !c->occupied)
-        zr_sim_walk(now.world, DIR, see_other, c);
+        c->occupied = now.recipe->may_fail(c->mode, &zr_hold_of(c->task)->seat);
 }
 
 /* ---- Both ---------------------------------------------------------------------------------- */
@@ -160,9 +185,11 @@ static inline void check_register(void *with, const struct zr_sim_view *view)
 static inline void saw(void *with, int64_t zxid)
 {
     (void)with, (void)zxid;
-    check_exclusion();
+    check_holds();
     watch_tries();
-    watch_emptiness();
+    watch_occupation();
+    if (zr_sim_count(now.world, now.recipe->dir) > 1000)
+        wrong("znodes pile up");
     zr_sim_walk(now.world, REGISTER, check_register, NULL);
 }
 
@@ -173,8 +200,8 @@ static inline bool was_lost(const struct contender *contender)
     return contender->its->generation > contender->generation && !now.calm;
 }
 
-/* Only for its declared reason. */
-static inline bool may_end_with(const struct contender *contender, enum zr_status status)
+/* A recipe's `may_end_with`: only for a reason that was there. */
+static inline bool usual_end(const struct contender *contender, enum zr_status status)
 {
     switch ((int)status) {
     case ZR_OK:
@@ -200,7 +227,7 @@ static inline void check_end(const struct contender *contender, enum zr_status s
     say("%d.%d: %s", contender->process->number, contender->number, zr_status_word(status));
     now.lost += status == ZR_LOST;
     now.timeouts += status == ZR_TIMEOUT;
-    if (!may_end_with(contender, status))
+    if (!now.recipe->may_end_with(contender, status))
         wrong("%d.%d ends with %s", contender->process->number, contender->number,
               zr_status_word(status));
     if (status == ZR_TIMEOUT && contender->limit_us == 0 && !contender->occupied)

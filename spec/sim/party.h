@@ -11,16 +11,6 @@
 
 /* ---- Its session --------------------------------------------------------------------------- */
 
-static inline void open_lock(struct process *process)
-{
-    struct zr_bytes data = {roll(2) == 0 ? "owner" : NULL, 5};
-    struct zr_args args = {.options = &data};
-    args.at[0].bytes = (struct zr_bytes){"/l", 2};
-    data.length = data.at != NULL ? 5 : 0;
-    if (zr_recipes[0]->make(process->session, &args, &process->lock) != ZR_OK)
-        process->lock = NULL;
-}
-
 static inline void open_session(struct process *process)
 {
     const char *misuse;
@@ -31,8 +21,8 @@ static inline void open_session(struct process *process)
     if (process->session == NULL &&
         zr_session_open(process->engine, &options, &misuse, &process->session) != ZR_OK)
         process->session = NULL;
-    else if (process->lock == NULL)
-        open_lock(process);
+    else if (process->object == NULL && now.recipe->make(process) != ZR_OK)
+        process->object = NULL;
 }
 
 static inline void close_session(struct process *process)
@@ -42,13 +32,13 @@ static inline void close_session(struct process *process)
     args.at[0].integer = some_time();
     say("%d closes its session", process->number);
     process->close_us = NEVER;
-    if (process->lock != NULL)
-        let_go(process->lock);
+    if (process->object != NULL)
+        let_go(process->object);
     if (process->session != NULL) {
         start(&process->session->object, "close", &args, &process->closing);
         let_go(&process->session->object);
     }
-    process->lock = NULL;
+    process->object = NULL;
     process->session = NULL;
 }
 
@@ -92,7 +82,7 @@ static inline void dispatch(struct process *process)
 {
     zr_engine_dispatch(process->engine, roll(3) == 0 ? 1 + (int)roll(3) : 256);
     check_grants();
-    check_exclusion();
+    check_holds();
     hand_out(process);
 }
 
@@ -110,13 +100,13 @@ static inline void act_all(struct process *process)
     EACH_CONTENDER(c, process)
     if (c->due_us <= clock_us()) {
         act(c);
-        check_exclusion();
+        check_holds();
     }
     if (process->over || process->closing != NULL)
         return;
     if (process->close_us <= clock_us())
         close_session(process);
-    if (process->session == NULL || process->lock == NULL)
+    if (process->session == NULL || process->object == NULL)
         open_session(process);
 }
 
@@ -137,7 +127,7 @@ static inline int64_t next_due(struct process *process)
     int64_t due_us = timeout_us < 0 ? NEVER : clock_us() + timeout_us;
     EACH_CONTENDER(c, process)
     due_us = c->due_us < due_us ? c->due_us : due_us;
-    if (!process->over && (process->session == NULL || process->lock == NULL))
+    if (!process->over && (process->session == NULL || process->object == NULL))
         return clock_us() + MS;
     return process->closing == NULL && process->close_us < due_us ? process->close_us : due_us;
 }
@@ -174,7 +164,7 @@ static inline void trouble_process(struct process *process)
 static inline void use_up(void)
 {
     if (!now.used_up)
-        now.used_up = zr_sim_set_counter(now.world, DIR,
+        now.used_up = zr_sim_set_counter(now.world, now.recipe->dir,
                                          (int32_t)(INT64_C(2147483647) - (1 << 20) - roll(5)));
 }
 

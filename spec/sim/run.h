@@ -23,18 +23,21 @@ static inline void plan_faults(void)
         zr_sim_set_faults(now.world, &now.shape.faults);
 }
 
-static inline void begin_history(const struct shape *shape, FILE *trace)
+static inline void begin_history(const struct recipe *recipe, const struct shape *shape,
+                                 FILE *trace)
 {
     struct zr_sim_options options = {
         .seed = shape->seed, .servers = shape->servers, .tick_ms = shape->tick_ms, .trace = trace};
-    now = (struct history){.shape = *shape, .trace = trace, .blocks = zr_alloc_blocks()};
+    now = (struct history){.recipe = recipe, .shape = *shape, .trace = trace};
+    now.blocks = zr_alloc_blocks();
     now.calm = shape->faults_us == 0;
     now.dice.state = shape->seed ^ 0x5eed;
     options.reap_ms = (int32_t)(100 + roll(5000));
     now.world = zr_sim_world_new(&options);
     now.begin_us = clock_us();
     now.quiet_us = now.begin_us + shape->faults_us;
-    now.emptied_us = now.begin_us - MINUTE;
+    for (int mode = 0; mode < recipe->modes; mode++)
+        now.free_us[mode] = now.begin_us - MINUTE;
     now.chaos_us = shape->chaos ? now.begin_us : NEVER;
     for (int i = 0; i < shape->processes; i++)
         open_process(&now.processes[i], i);
@@ -71,7 +74,7 @@ static inline void step(void)
     bool fails = now.quiet_us != NEVER && roll(1000) < now.shape.alloc_failures;
     zr_alloc_fail(fails ? 1 + roll(12) : 0);
     zr_sim_run(now.world, next_us());
-    check_exclusion();
+    check_holds();
     trouble_now();
     EACH_PROCESS(p)
     attend(p);
@@ -95,7 +98,7 @@ static inline bool is_clean(void)
     EACH_PROCESS(p)
     if (p->closing != NULL || p->session == NULL || !zr_list_empty(&p->session->tasks))
         return false;
-    return zr_sim_count(now.world, DIR) == 0;
+    return zr_sim_count(now.world, now.recipe->dir) == 0;
 }
 
 static inline bool has_ended(void)
@@ -158,9 +161,9 @@ static inline bool finish_history(void)
     return now.wrong[0] == '\0';
 }
 
-static inline bool run_history(const struct shape *shape, FILE *trace)
+static inline bool run_history(const struct recipe *recipe, const struct shape *shape, FILE *trace)
 {
-    begin_history(shape, trace);
+    begin_history(recipe, shape, trace);
     return finish_history();
 }
 

@@ -12,9 +12,10 @@ static int passed, failed;
 static int64_t grants, lost, timeouts;
 static bool tracing;
 
-static inline void try_history(const struct shape *shape, const char *name)
+static inline void try_history(const struct recipe *recipe, const struct shape *shape,
+                               const char *name)
 {
-    bool right = run_history(shape, tracing ? stdout : NULL);
+    bool right = run_history(recipe, shape, tracing ? stdout : NULL);
     passed += right;
     failed += !right;
     grants += now.grants;
@@ -24,7 +25,7 @@ static inline void try_history(const struct shape *shape, const char *name)
         return;
     printf("%s: %s\n", name, now.wrong);
     if (!tracing && failed <= 1)
-        run_history(shape, stdout);
+        run_history(recipe, shape, stdout);
     fflush(stdout);
 }
 

@@ -1,0 +1,82 @@
+#ifndef ZR_SPEC_LOCK_H
+#define ZR_SPEC_LOCK_H
+
+/*
+ * lock.h: the fair lock in histories. At any instant one holds it; tokens grow; who came first has
+ * it first; and to try fails only if somebody else was there.
+ */
+
+#include "budget.h"
+
+/* ---- How it is used ------------------------------------------------------------------------ */
+
+static inline enum zr_status make_lock(struct process *process)
+{
+    struct zr_bytes data = {roll(2) == 0 ? "owner" : NULL, 5};
+    data.length = data.at != NULL ? 5 : 0;
+    return make_object(process, "lock", "/l", &data);
+}
+
+static inline enum zr_status start_lock(struct contender *contender, struct zr_args *args)
+{
+    return start(contender->process->object, "acquire", args, &contender->task);
+}
+
+static const struct script lock_scripts[] = {
+    {.limit_us = -1},     /* acquires */
+    {.limit_us = 0},      /* tries */
+    {.limit_us = 3 * MS}, /* has a time limit */
+    {.limit_us = -1, .gives_up = true},
+};
+
+/* ---- What must hold ------------------------------------------------------------------------ */
+
+static inline void lock_granted(const struct contender *contender, const struct zr_hold *hold)
+{
+    youngest_grant(hold);
+    nobody_before(contender, hold, "");
+}
+
+static inline bool lock_may_fail(int mode, const struct zr_seat *own)
+{
+    (void)mode;
+    return others(own, "") > 0;
+}
+
+/* A free lock costs a create and a list; its release, a delete; and a try in vain, one list. */
+static inline void spend_lock(void)
+{
+    release_calmly(acquire_calmly(0, SECOND)); /* it also makes the directory */
+    count_from_here();
+    struct zr_object *hold = acquire_calmly(0, SECOND);
+    spent("acquire", (struct requests){.creates = 1, .lists = 1});
+    if (acquire_calmly(0, 0) != NULL)
+        wrong("a try took a lock that is held");
+    spent("a try in vain", (struct requests){.lists = 1});
+    release_calmly(hold);
+    spent("release", (struct requests){.deletes = 1});
+    hold = acquire_calmly(0, 0);
+    spent("try", (struct requests){.creates = 1, .lists = 2});
+    release_calmly(hold);
+}
+
+static const struct recipe lock_recipe = {
+    .name = "lock",
+    .histories = 100000,
+    .dir = "/n/l",
+    .make = make_lock,
+    .modes = 1,
+    .start = start_lock,
+    .cancel = "cancel",
+    .release = "release",
+    .excludes = {true},
+    .scripts = lock_scripts,
+    .script_count = 4,
+    .granted = lock_granted,
+    .held = one_at_a_time,
+    .may_fail = lock_may_fail,
+    .may_end_with = usual_end,
+    .spend = spend_lock,
+};
+
+#endif
