@@ -20,17 +20,20 @@ static void create(struct zr_task *task)
 {
     const struct zr_bytes empty = {"", 0};
     struct zr_session *session = task->session;
+    bool with_data = task->path[task->cursor] == '\0' && task->dir_data.at != NULL;
     char *path = zr_copy(task->path, task->cursor);
     struct zr_call *call = NULL;
-    enum zr_status status =
-        path == NULL ? ZR_NO_MEMORY : zr_call_new_full(session, ZR_OP_CREATE, path, empty, &call);
+    enum zr_status status = path == NULL
+                                ? ZR_NO_MEMORY
+                                : zr_call_new_full(session, ZR_OP_CREATE, path,
+                                                   with_data ? task->dir_data : empty, &call);
     zr_free(path);
     if (status != ZR_OK) {
         zr_part_fail(task, status);
         return;
     }
     bool in_namespace = task->cursor <= strlen(session->namespace);
-    if (task->containers && !in_namespace && !session->no_containers)
+    if (task->containers && !with_data && !in_namespace && !session->no_containers)
         call->request.mode = ZR_CONTAINER;
     zr_part_send(task, call, answered);
 }
@@ -84,12 +87,13 @@ static void answered(struct zr_task *task)
     }
 }
 
-void zr_part_ensure(struct zr_task *task, const char *dir, bool containers,
+void zr_part_ensure(struct zr_task *task, const char *dir, bool containers, struct zr_bytes data,
                     void (*after)(struct zr_task *task))
 {
     task->after = after;
     task->path = dir;
     task->containers = containers;
+    task->dir_data = data;
     task->cursor = strlen(dir);
     create(task);
 }
@@ -101,6 +105,14 @@ static void ensured(struct zr_task *task)
 
 void zr_verb_ensure(struct zr_task *task, const char *dir, bool containers, struct zr_next next)
 {
+    const struct zr_bytes none = {NULL, 0};
     task->next = next;
-    zr_part_ensure(task, dir, containers, ensured);
+    zr_part_ensure(task, dir, containers, none, ensured);
+}
+
+void zr_verb_ensure_data(struct zr_task *task, const char *dir, struct zr_bytes data,
+                         struct zr_next next)
+{
+    task->next = next;
+    zr_part_ensure(task, dir, true, data, ensured);
 }

@@ -17,6 +17,12 @@ enum zr_seat_state {
     ZR_SEAT_TAKEN,    /* the node is there, and ours */
 };
 
+/* What a recipe keeps in its directory. */
+struct zr_dir_data {
+    struct zr_bytes bytes;
+    int32_t version; /* at which they were read, or ZR_ANY_VERSION */
+};
+
 struct zr_seat {
     struct zr_session *session;
     enum zr_seat_state state;
@@ -25,6 +31,10 @@ struct zr_seat {
     const char *dir;                     /* with the namespace; borrowed while the seat lives */
     const struct zr_stem *stem;          /* of the node's name */
     struct zr_bytes data;                /* of the node; borrowed while the seat lives */
+    int64_t permits;                     /* the recipe's, of a lease: are part of its name */
+    const struct zr_dir_data *dir_data;  /* the recipe's, borrowed: claim makes the directory, when
+                                            it must, as a plain node with these; null: as a
+                                            container */
     char *path;                          /* the node; while claiming: all but its number */
     size_t prefix;                       /* length of the path without the number */
     int64_t czxid;                       /* of the node: the fencing token */

@@ -3,10 +3,12 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
+#include "recipes/room.h"
 
 /*
  * 1. List the directory.
- * 2. Read every contender's node, all at once.
+ * 2. Read every contender's node, all at once; where there are leases, also the directory, whose
+ *    data say how many of them hold.
  * 3. When the last answer is in: done. Who has left meanwhile is left out.
  */
 
@@ -18,6 +20,7 @@ struct contenders {
     struct zr_signal all_read;
     size_t count, missing;  /* reads; those that are still out */
     struct zr_call **reads; /* null: had no memory or was refused */
+    struct zr_call *limit;  /* the read of the directory, or null */
     enum zr_status status;
 };
 
@@ -45,19 +48,28 @@ static void read_done(struct zr_call *call)
         zr_signal_fire(&all->all_read, ZR_OK);
 }
 
-static enum zr_status start_read(struct contenders *all, const char *name, struct zr_call **call)
+static enum zr_status read_path(struct contenders *all, const char *path, struct zr_call **call)
 {
     const struct zr_bytes none = {NULL, 0};
-    char *path = zr_path_child(all->dir, name);
-    if (path == NULL)
-        return ZR_NO_MEMORY;
     enum zr_status status = zr_call_new_full(all->task.session, ZR_OP_GET, path, none, call);
-    zr_free(path);
     if (status != ZR_OK)
         return status;
     all->missing++;
     zr_call_start(*call, read_done, all);
     return ZR_OK;
+}
+
+static enum zr_status start_read(struct contenders *all, const char *name, struct zr_call **call)
+{
+    char *path = zr_path_child(all->dir, name);
+    enum zr_status status = path != NULL ? read_path(all, path, call) : ZR_NO_MEMORY;
+    zr_free(path);
+    return status;
+}
+
+static enum zr_status read_limit(struct contenders *all)
+{
+    return zr_room_behind(all->seats, -1) < 0 ? ZR_OK : read_path(all, all->dir, &all->limit);
 }
 
 static void read_all(struct zr_task *task)
@@ -71,7 +83,7 @@ static void read_all(struct zr_task *task)
         return;
     }
     all->reads = zr_alloc(count * sizeof(*all->reads));
-    enum zr_status status = all->reads != NULL ? ZR_OK : ZR_NO_MEMORY;
+    enum zr_status status = all->reads != NULL ? read_limit(all) : ZR_NO_MEMORY;
     for (; status == ZR_OK && all->count < count; all->count++)
         status = start_read(all, all->seats->at[all->count].name, &all->reads[all->count]);
     if (status == ZR_OK)
@@ -85,13 +97,16 @@ static void list(struct zr_task *task)
     zr_verb_list(task, of(task)->dir, ZR_STEP(read_all));
 }
 
-static void emit_one(struct zr_sink *sink, const struct zr_request *read, bool holding, bool shared)
+static void emit_one(struct zr_sink *sink, const struct zr_request *read, bool holding, bool shared,
+                     int64_t permits)
 {
     sink->begin(sink, NULL);
     sink->bytes(sink, "data", read->data_reply);
     sink->id(sink, "token", read->stat.czxid);
     sink->boolean(sink, "holding", holding);
     sink->boolean(sink, "shared", shared);
+    if (permits > 0)
+        sink->integer(sink, "permits", permits);
     sink->id(sink, "session", read->stat.ephemeral_owner);
     sink->number(sink, "since", (double)read->stat.ctime_ms / 1e3);
     sink->end(sink);
@@ -101,12 +116,18 @@ static void results(struct zr_task *task, struct zr_sink *sink)
 {
     const struct contenders *all = of(task);
     bool first = true, all_share = true;
+    struct zr_room room = {0, 0, ZR_ROOM_ALL};
+    if (all->limit != NULL)
+        zr_room_read(all->limit->request.data_reply, &room);
     sink->begin(sink, NULL);
     for (size_t i = 0; i < all->count; i++)
         if (all->reads[i]->request.status == ZR_OK) {
             bool shared = all->seats->at[i].stem->shared;
             all_share = all_share && shared;
-            emit_one(sink, &all->reads[i]->request, first || all_share, shared);
+            int64_t permits = all->seats->at[i].permits;
+            bool holding =
+                permits > 0 ? zr_room_may_hold(&room, all->seats, i) : first || all_share;
+            emit_one(sink, &all->reads[i]->request, holding, shared, permits);
             first = false;
         }
     sink->end(sink);
@@ -118,6 +139,7 @@ static void free_task(struct zr_task *task)
     for (size_t i = 0; i < all->count; i++)
         zr_call_free(all->reads[i]);
     zr_free(all->reads);
+    zr_call_free(all->limit);
     zr_seats_unref(all->seats);
     struct zr_object *self = all->self;
     zr_free(all);

@@ -30,6 +30,7 @@ struct zr_hold {
     bool guarded;
     bool only_try;     /* the recipe's: do not wait */
     bool next_in_line; /* the recipe's: only the holder is ahead */
+    void (*fini)(struct zr_hold *hold); /* the recipe's, or null: frees what is its own */
     int64_t position;  /* the recipe's: how many were ahead when it looked last; -1: not yet */
     int64_t since_us;  /* it began to wait, or, when it is held, to hold */
 };
@@ -44,6 +45,11 @@ extern const struct zr_class zr_hold_class;
  */
 struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
                             const struct zr_stem *stem, struct zr_bytes data);
+
+/* The same for the first member of a struct of this size, whose rest is zeroed; see fini. */
+struct zr_hold *zr_hold_new_sized(size_t size, struct zr_session *session, struct zr_object *owner,
+                                  const char *dir, const struct zr_stem *stem,
+                                  struct zr_bytes data);
 
 /* A recipe's step: it is ours. The last act of the step. */
 void zr_hold_grant(struct zr_hold *hold);
