@@ -9,10 +9,11 @@
  * histories of two processes with one fault, of each kind, at each request.
  */
 #include "lock.h"
+#include "semaphore.h"
 #include "shape.h"
 #include "small.h"
 
-static const struct recipe *const recipes[] = {&lock_recipe, NULL};
+static const struct recipe *const recipes[] = {&lock_recipe, &semaphore_recipe, NULL};
 
 static void try_seed(const struct recipe *recipe, uint64_t seed)
 {

@@ -34,6 +34,8 @@ struct recipe {
 
     /* ---- How it is used. Dice: roll(). */
 
+    /* A history begins; or null. */
+    void (*begin)(void);
     /* Makes process->object. */
     enum zr_status (*make)(struct process *process);
     /* It can be acquired in so many ways, for a reader and for a writer for example;

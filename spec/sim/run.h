@@ -39,6 +39,8 @@ static inline void begin_history(const struct recipe *recipe, const struct shape
     for (int mode = 0; mode < recipe->modes; mode++)
         now.free_us[mode] = now.begin_us - MINUTE;
     now.chaos_us = shape->chaos ? now.begin_us : NEVER;
+    if (recipe->begin != NULL)
+        recipe->begin();
     for (int i = 0; i < shape->processes; i++)
         open_process(&now.processes[i], i);
     zr_sim_observe(now.world, saw, NULL);
