@@ -20,6 +20,7 @@ static struct {
     int count;
     bool stranger[MOST_PROCESSES][MOST_CONTENDERS]; /* began before its semaphore was agreed on */
     int stills;
+    const void *seen[MOST_PROCESSES][MOST_CONTENDERS]; /* the hold that may be made to last */
     int64_t quiet_us, still_us; /* when faults ended; until when nobody moves, or a while longer */
     int64_t room_us[MOST_PROCESSES][MOST_CONTENDERS]; /* since when it waits in spite of room */
 } stored;
@@ -173,6 +174,17 @@ static inline void hold_still(int64_t us)
     stored.still_us = clock_us() + us + roll(100 * MS);
 }
 
+/* Some hold for longer than the faults last, for the same reason. */
+static inline void hold_long(struct contender *contender)
+{
+    const void **seen = &stored.seen[contender->process->number][contender->number];
+    if (contender->part != HOLDING || *seen == contender->hold)
+        return;
+    *seen = contender->hold;
+    if (!now.calm && !now.shape.scripted && roll(3) == 0)
+        contender->due_us += roll(now.shape.faults_us + SECOND);
+}
+
 static inline void hold_still_at_times(void)
 {
     if (now.quiet_us != NEVER)
@@ -226,7 +238,10 @@ static inline void semaphore_held(struct contender *const *holders, int count)
     hold_still_at_times();
     EACH_PROCESS(p)
     EACH_CONTENDER(c, p)
-    check_waiter(c);
+    {
+        hold_long(c);
+        check_waiter(c);
+    }
 }
 
 static inline bool semaphore_may_fail(int mode, const struct zr_seat *own)
