@@ -89,7 +89,7 @@ test: deps ## install what is needed, build, run every spec against real servers
 SAN_ENV_asan = ASAN_OPTIONS=detect_leaks=0
 SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1
 SANITIZED = spec/unit/host_spec.lua spec/unit/together_spec.lua spec/unit/wait_spec.lua spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua \
-  spec/recipes/budget_spec.lua spec/faults/session_spec.lua spec/faults/wire_spec.lua spec/faults/memory_spec.lua
+  spec/recipes/budget_spec.lua spec/recipes/semaphore_spec.lua spec/faults/session_spec.lua spec/faults/wire_spec.lua spec/faults/memory_spec.lua
 
 asan: ## the specs under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory spec SAN=asan SPECS="$(SANITIZED)"

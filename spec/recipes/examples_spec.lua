@@ -9,6 +9,7 @@ local EXAMPLES = {
   ["lock.lua"] = "\nstep 3\nreleased$",
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
   ["script.lua"] = "^run number 1$",
+  ["semaphore.lua"] = "\nall permits at once\n3 permits are free now$",
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",
   ["testing.lua"] = "^passed: it was told of the loss and stopped$",
 }
