@@ -1,7 +1,6 @@
 -- The semaphore on a real server. Its scheme is tried out in spec/sim; here is what users see.
 
 local zk = require "zkrecipes"
-local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local testing = require "zkrecipes.testing"
 local run, fails = env.run, env.fails
@@ -188,21 +187,29 @@ describe("a semaphore", function()
     assert(session:semaphore("/p", 1):acquire(0)):release()
   end))
 
-  it("is drained of objects and watches when it is done with", run(function()
-    local session, other = sessions(2)
-    assert(session:semaphore("/p", 2):acquire(5)):release()
-    assert(other:semaphore("/p", 2):acquire(5)):release()
-    env.queue_of(session, "/p", 0)
-    local before = env.blocks()
-    for _ = 1, 5 do
-      local hold = assert(session:semaphore("/p"):acquire(5, 2))
-      local wait = queued(session, 2, other:semaphore("/p"), 20, 2)
+  it("gives all memory back", run(function()
+    local function everything()
+      local session, other = sessions(2)
+      local hold = assert(session:semaphore("/p", 2):acquire(5, 2))
+      local first = env.start(function() assert(other:semaphore("/p"):acquire(20, 2)):release() end)
+      env.queue_of(session, "/p", 2)
+      local quitter = other:semaphore("/p")
+      local second = queued(session, 3, quitter)
+      quitter:cancel()
+      fails("canceled", second())
       hold:release()
-      wait():release()
+      first()
+      assert(session:semaphore("/p"):resize(1))
       env.queue_of(session, "/p", 0)
+      session:close()
+      other:close()
     end
-    env.eventually("nothing is left", function() return env.blocks() <= before + 4 end)
-    assert.is_true(core.alloc_blocks() > 0)
+    everything()
+    local before = env.blocks()
+    for _ = 1, 10 do
+      everything()
+    end
+    env.eventually("all memory is given back", function() return env.blocks() <= before end)
   end))
 end)
 

@@ -28,11 +28,12 @@ struct zr_hold {
     struct zr_signal over; /* fires when it is let go */
     struct zr_task guard;  /* watches the node for `lost` */
     bool guarded;
-    bool only_try;                      /* the recipe's: do not wait */
-    bool next_in_line;                  /* the recipe's: only the holder is ahead */
-    void (*fini)(struct zr_hold *hold); /* the recipe's, or null: frees what is its own */
-    int64_t position; /* the recipe's: how many were ahead when it looked last; -1: not yet */
-    int64_t since_us; /* it began to wait, or, when it is held, to hold */
+    bool only_try;     /* the recipe's: do not wait */
+    bool next_in_line; /* the recipe's: only the holder is ahead */
+    int64_t position;  /* the recipe's: how many were ahead when it looked last; -1: not yet */
+    int64_t since_us;  /* it began to wait, or, when it is held, to hold */
+    /* The recipe's, or null: frees what is its own. */
+    void (*fini)(struct zr_hold *hold);
 };
 
 extern const struct zr_class zr_hold_class;
