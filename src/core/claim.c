@@ -107,7 +107,6 @@ static void begin(struct zr_task *task)
 
 static void refused(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_seat *seat = task->seat;
     switch ((int)seat->refused) {
     case ZR_OK: /* looked for and not found */
@@ -121,8 +120,8 @@ static void refused(struct zr_task *task)
         begin(task);
         break;
     case ZR_NO_NODE:
-        zr_part_ensure(task, seat->dir, true, seat->dir_data != NULL ? seat->dir_data->bytes : none,
-                       begin);
+        zr_part_ensure(task, seat->dir, true,
+                       seat->dir_data != NULL ? &seat->dir_data->bytes : NULL, begin);
         break;
     case ZR_NODE_EXISTS:
         drain(task);

@@ -20,13 +20,13 @@ static void create(struct zr_task *task)
 {
     const struct zr_bytes empty = {"", 0};
     struct zr_session *session = task->session;
-    bool with_data = task->path[task->cursor] == '\0' && task->dir_data.at != NULL;
+    bool with_data = task->path[task->cursor] == '\0' && task->dir_data != NULL;
     char *path = zr_copy(task->path, task->cursor);
     struct zr_call *call = NULL;
     enum zr_status status = path == NULL
                                 ? ZR_NO_MEMORY
                                 : zr_call_new_full(session, ZR_OP_CREATE, path,
-                                                   with_data ? task->dir_data : empty, &call);
+                                                   with_data ? *task->dir_data : empty, &call);
     zr_free(path);
     if (status != ZR_OK) {
         zr_part_fail(task, status);
@@ -87,8 +87,8 @@ static void answered(struct zr_task *task)
     }
 }
 
-void zr_part_ensure(struct zr_task *task, const char *dir, bool containers, struct zr_bytes data,
-                    void (*after)(struct zr_task *task))
+void zr_part_ensure(struct zr_task *task, const char *dir, bool containers,
+                    const struct zr_bytes *data, void (*after)(struct zr_task *task))
 {
     task->after = after;
     task->path = dir;
@@ -105,12 +105,11 @@ static void ensured(struct zr_task *task)
 
 void zr_verb_ensure(struct zr_task *task, const char *dir, bool containers, struct zr_next next)
 {
-    const struct zr_bytes none = {NULL, 0};
     task->next = next;
-    zr_part_ensure(task, dir, containers, none, ensured);
+    zr_part_ensure(task, dir, containers, NULL, ensured);
 }
 
-void zr_verb_ensure_data(struct zr_task *task, const char *dir, struct zr_bytes data,
+void zr_verb_ensure_data(struct zr_task *task, const char *dir, const struct zr_bytes *data,
                          struct zr_next next)
 {
     task->next = next;

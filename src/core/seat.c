@@ -49,7 +49,7 @@ static enum zr_status make_path(struct zr_seat *seat)
         strlen(dir) + sizeof("/-18446744073709551615--2147483648") + 16 + strlen(seat->stem->text);
     char permits[sizeof("2147483647-")] = "";
     if (seat->permits > 0)
-        size += (size_t)snprintf(permits, sizeof(permits), "%d-", (int)seat->permits);
+        size += (size_t)snprintf(permits, sizeof(permits), "%" PRId32 "-", seat->permits);
     zr_free(seat->path);
     seat->path = zr_alloc(size);
     if (seat->path == NULL)

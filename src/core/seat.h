@@ -31,7 +31,6 @@ struct zr_seat {
     const char *dir;                     /* with the namespace; borrowed while the seat lives */
     const struct zr_stem *stem;          /* of the node's name */
     struct zr_bytes data;                /* of the node; borrowed while the seat lives */
-    int64_t permits;                     /* the recipe's, of a lease: are part of its name */
     const struct zr_dir_data *dir_data;  /* the recipe's, borrowed: claim makes the directory, when
                                             it must, as a plain node with these; null: as a
                                             container */
@@ -42,6 +41,7 @@ struct zr_seat {
     struct zr_call *create;              /* while claiming */
     struct zr_task *task;                /* woken when the create has failed or is unsure ... */
     bool leaving;                        /* ... and, when this is set, also when it is taken */
+    int32_t permits;                     /* the recipe's, of a lease: are part of its name */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
     bool head;             /* the recipe's: it is, or was, the first in its queue */

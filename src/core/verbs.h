@@ -62,7 +62,7 @@ void zr_verb_ensure(struct zr_task *task, const char *dir, bool containers, stru
 
 /* ensure_data: the same for a plain node with these data, below containers. One that is there
    already stays as it is. keeps: dir, data. */
-void zr_verb_ensure_data(struct zr_task *task, const char *dir, struct zr_bytes data,
+void zr_verb_ensure_data(struct zr_task *task, const char *dir, const struct zr_bytes *data,
                          struct zr_next next);
 
 /* pause: for this long, give or take a quarter. */

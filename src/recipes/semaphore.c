@@ -202,7 +202,7 @@ static const struct zr_task_kind try_kind = {.name = "semaphore:acquire",
                                              .discard = zr_hold_discard,
                                              .free = zr_hold_free_task};
 
-static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int64_t permits)
+static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int32_t permits)
 {
     struct zr_contest *contest = &semaphore->contest;
     struct zr_hold *hold =
@@ -239,7 +239,7 @@ static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args
     if (status != ZR_OK || args->misuse != NULL)
         return status;
     struct zr_permit_attempt *attempt =
-        new_attempt((struct zr_semaphore *)self, permits->given ? permits->integer : 1);
+        new_attempt((struct zr_semaphore *)self, permits->given ? (int32_t)permits->integer : 1);
     if (attempt == NULL)
         return ZR_NO_MEMORY;
     struct zr_hold *hold = &attempt->hold;

@@ -25,7 +25,9 @@ struct zr_limit_read {
     struct zr_semaphore *semaphore;
     struct zr_call *call;   /* while it is out */
     enum zr_status refused; /* ZR_OK: it was not */
-    struct zr_stat stat;    /* czxid 0: it has brought none */
+    /* Of the directory, as its stat was read. */
+    int64_t mzxid, pzxid; /* mzxid 0: nothing was read */
+    int32_t cversion, child_count;
 };
 
 /* ---- The limit (semaphore_limit.c) --------------------------------------------------------- */

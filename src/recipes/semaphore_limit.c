@@ -47,6 +47,14 @@ int64_t zr_limit_last(const struct zr_semaphore *semaphore)
     return semaphore->room.limit;
 }
 
+static void note_stat(struct zr_limit_read *read, const struct zr_stat *stat)
+{
+    read->mzxid = stat->mzxid;
+    read->pzxid = stat->pzxid;
+    read->cversion = stat->cversion;
+    read->child_count = stat->child_count;
+}
+
 static void asked(struct zr_call *call)
 {
     struct zr_limit_read *read = call->owner;
@@ -55,7 +63,7 @@ static void asked(struct zr_call *call)
     struct zr_room room;
     read->call = NULL;
     if (request->status == ZR_OK) {
-        read->stat = request->stat;
+        note_stat(read, &request->stat);
         semaphore->mzxid = request->stat.mzxid;
         semaphore->known = true;
         semaphore->readable = zr_room_read(request->data_reply, &room);
@@ -78,7 +86,7 @@ enum zr_status zr_limit_ask(struct zr_limit_read *read)
     struct zr_contest *contest = &read->semaphore->contest;
     zr_limit_forget(read);
     read->refused = ZR_OK;
-    read->stat.czxid = 0;
+    read->mzxid = 0;
     enum zr_status status =
         zr_call_new_full(contest->session, ZR_OP_GET, contest->dir, none, &read->call);
     if (status == ZR_OK)
@@ -318,7 +326,7 @@ static void make_directory(struct zr_task *task)
     struct job *job = of(task);
     job->room = (struct zr_room){job->limit, 0, ZR_ROOM_ALL};
     job->data = zr_room_write(&job->room, job->text);
-    zr_verb_ensure_data(task, semaphore_of(task)->contest.dir, job->data, ZR_STEP(read_stored));
+    zr_verb_ensure_data(task, semaphore_of(task)->contest.dir, &job->data, ZR_STEP(read_stored));
 }
 
 static void was_read(struct zr_task *task)

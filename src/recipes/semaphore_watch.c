@@ -136,8 +136,9 @@ static void marked(struct zr_call *call)
 /* Nobody can have looked between our own claim and our own look and seen us wait. */
 static bool seen_to_hold(const struct zr_permit_attempt *attempt, const struct zr_seats *seats)
 {
-    const struct zr_stat *before = &attempt->read.stat, *after = &seats->stat;
-    if (!attempt->first_sight || before->czxid == 0 || before->mzxid != after->mzxid ||
+    const struct zr_limit_read *before = &attempt->read;
+    const struct zr_stat *after = &seats->stat;
+    if (!attempt->first_sight || before->mzxid != after->mzxid ||
         before->pzxid >= attempt->hold.seat.czxid)
         return false;
     /* cversion counts who came and who left, child_count is the difference. */
