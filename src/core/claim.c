@@ -120,8 +120,7 @@ static void refused(struct zr_task *task)
         begin(task);
         break;
     case ZR_NO_NODE:
-        zr_part_ensure(task, seat->dir, true,
-                       seat->dir_data != NULL ? &seat->dir_data->bytes : NULL, begin);
+        zr_part_ensure(task, seat->dir, true, begin);
         break;
     case ZR_NODE_EXISTS:
         drain(task);

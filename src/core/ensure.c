@@ -16,24 +16,30 @@
 
 static void answered(struct zr_task *task);
 
+/* What the node that is being made holds, if it is the directory of a seat that says so. */
+static const struct zr_bytes *own_data(const struct zr_task *task)
+{
+    const struct zr_seat *seat = task->seat;
+    bool own = seat != NULL && task->path == seat->dir && task->path[task->cursor] == '\0';
+    return own && seat->dir_data != NULL ? &seat->dir_data->bytes : NULL;
+}
+
 static void create(struct zr_task *task)
 {
-    const struct zr_bytes empty = {"", 0};
+    const struct zr_bytes empty = {"", 0}, *data = own_data(task);
     struct zr_session *session = task->session;
-    bool with_data = task->path[task->cursor] == '\0' && task->dir_data != NULL;
     char *path = zr_copy(task->path, task->cursor);
     struct zr_call *call = NULL;
-    enum zr_status status = path == NULL
-                                ? ZR_NO_MEMORY
-                                : zr_call_new_full(session, ZR_OP_CREATE, path,
-                                                   with_data ? *task->dir_data : empty, &call);
+    enum zr_status status = path == NULL ? ZR_NO_MEMORY
+                                         : zr_call_new_full(session, ZR_OP_CREATE, path,
+                                                            data != NULL ? *data : empty, &call);
     zr_free(path);
     if (status != ZR_OK) {
         zr_part_fail(task, status);
         return;
     }
     bool in_namespace = task->cursor <= strlen(session->namespace);
-    if (task->containers && !with_data && !in_namespace && !session->no_containers)
+    if (task->containers && data == NULL && !in_namespace && !session->no_containers)
         call->request.mode = ZR_CONTAINER;
     zr_part_send(task, call, answered);
 }
@@ -88,12 +94,11 @@ static void answered(struct zr_task *task)
 }
 
 void zr_part_ensure(struct zr_task *task, const char *dir, bool containers,
-                    const struct zr_bytes *data, void (*after)(struct zr_task *task))
+                    void (*after)(struct zr_task *task))
 {
     task->after = after;
     task->path = dir;
     task->containers = containers;
-    task->dir_data = data;
     task->cursor = strlen(dir);
     create(task);
 }
@@ -106,12 +111,5 @@ static void ensured(struct zr_task *task)
 void zr_verb_ensure(struct zr_task *task, const char *dir, bool containers, struct zr_next next)
 {
     task->next = next;
-    zr_part_ensure(task, dir, containers, NULL, ensured);
-}
-
-void zr_verb_ensure_data(struct zr_task *task, const char *dir, const struct zr_bytes *data,
-                         struct zr_next next)
-{
-    task->next = next;
-    zr_part_ensure(task, dir, true, data, ensured);
+    zr_part_ensure(task, dir, containers, ensured);
 }

@@ -71,8 +71,6 @@ struct zr_task {
     /* The verb in flight; see verbs.h. */
     void (*resume)(struct zr_task *task); /* goes on with it */
     void (*after)(struct zr_task *task);  /* where a part of it that others share returns to */
-    /* Of ensure, borrowed: what the directory itself holds, as a plain node; or null. */
-    const struct zr_bytes *dir_data;
     struct zr_link in_ready, in_signal;
     struct zr_timer pause;
     struct zr_call *call;   /* the request that is out for it */

@@ -26,10 +26,9 @@ void zr_part_pause(struct zr_task *task, int64_t duration_us, void (*resume)(str
 /* Wakes the task when there is no such node. borrows: path. Errors: ZR_NO_MEMORY, ZR_FULL. */
 enum zr_status zr_part_await_gone(struct zr_task *task, const char *path);
 
-/* Makes `dir` and all above it. Unless `data` is null, dir itself is a plain node that holds it.
-   keeps: dir, data. */
+/* Makes `dir` and all above it. keeps: dir. */
 void zr_part_ensure(struct zr_task *task, const char *dir, bool containers,
-                    const struct zr_bytes *data, void (*after)(struct zr_task *task));
+                    void (*after)(struct zr_task *task));
 
 /* Settles an unsure seat (task->seat): afterwards it is taken or empty. */
 void zr_part_find(struct zr_task *task, void (*after)(struct zr_task *task));

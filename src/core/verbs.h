@@ -21,8 +21,8 @@
  * claim: takes a seat in seat->dir and lists the directory in the same flight. Afterwards
  * task->seats is the listing and the seat is in it. Makes the directory when it is missing. A
  * create whose answer was lost is found again by its tag; when the numbers of the directory are
- * used up, it is drained and made anew. keeps: seat. With seat->dir_data, which are made anew too,
- * it may end without a seat, when the directory no longer holds those.
+ * used up, it is drained and made anew. keeps: seat. With seat->dir_data, which are made anew too, it
+ * may end without a seat, when the directory no longer holds those.
  */
 void zr_verb_claim(struct zr_task *task, struct zr_seat *seat, struct zr_next next);
 
@@ -59,11 +59,6 @@ void zr_verb_request(struct zr_task *task, struct zr_call *call, bool repeat, st
 /* ensure: makes the directory and all above it, as containers or as plain nodes. The namespace
    itself is made of plain nodes. keeps: dir. */
 void zr_verb_ensure(struct zr_task *task, const char *dir, bool containers, struct zr_next next);
-
-/* ensure_data: the same for a plain node with these data, below containers. One that is there
-   already stays as it is. keeps: dir, data. */
-void zr_verb_ensure_data(struct zr_task *task, const char *dir, const struct zr_bytes *data,
-                         struct zr_next next);
 
 /* pause: for this long, give or take a quarter. */
 void zr_verb_pause(struct zr_task *task, int64_t duration_us, struct zr_next next);

@@ -145,7 +145,7 @@ struct job {
     struct zr_room room; /* resize: to be written */
     int32_t version;     /* ... over this one */
     char text[ZR_ROOM_TEXT];
-    struct zr_bytes data;
+    char *parent; /* being made */
     int64_t available;
     char *detail;
 };
@@ -216,6 +216,7 @@ static void free_job(struct zr_task *task)
     struct zr_object *self = job->self;
     zr_limit_forget(&job->read);
     zr_free(job->detail);
+    zr_free(job->parent);
     zr_free(job);
     zr_object_unref(self);
 }
@@ -261,13 +262,13 @@ static void request(struct zr_task *task, enum zr_op op, struct zr_next next)
     struct zr_call *call;
     enum zr_status status =
         zr_call_new_full(task->session, op, semaphore_of(task)->contest.dir,
-                         op == ZR_OP_SET ? zr_room_write(&job->room, job->text) : none, &call);
+                         op == ZR_OP_GET ? none : zr_room_write(&job->room, job->text), &call);
     if (status != ZR_OK) {
         zr_verb_fail(task, status);
         return;
     }
     call->request.version = op == ZR_OP_SET ? job->version : ZR_ANY_VERSION;
-    zr_verb_request(task, call, op == ZR_OP_GET, next);
+    zr_verb_request(task, call, op != ZR_OP_SET, next);
 }
 
 static void resized(struct zr_task *task)
@@ -321,12 +322,30 @@ static void written(struct zr_task *task)
     }
 }
 
+static void made(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_NODE_EXISTS || task->outcome == ZR_NO_NODE)
+        read_stored(task);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
 static void make_directory(struct zr_task *task)
 {
+    of(task)->room = (struct zr_room){of(task)->limit, 0, ZR_ROOM_ALL};
+    request(task, ZR_OP_CREATE, ZR_STEP(made));
+}
+
+static void make_parent(struct zr_task *task)
+{
     struct job *job = of(task);
-    job->room = (struct zr_room){job->limit, 0, ZR_ROOM_ALL};
-    job->data = zr_room_write(&job->room, job->text);
-    zr_verb_ensure_data(task, semaphore_of(task)->contest.dir, &job->data, ZR_STEP(read_stored));
+    const char *dir = semaphore_of(task)->contest.dir;
+    zr_free(job->parent);
+    job->parent = zr_copy(dir, zr_path_parent_length(dir));
+    if (job->parent != NULL)
+        zr_verb_ensure(task, job->parent, true, ZR_STEP(make_directory));
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
 }
 
 static void was_read(struct zr_task *task)
@@ -334,7 +353,7 @@ static void was_read(struct zr_task *task)
     struct job *job = of(task);
     struct zr_room stored;
     if (task->outcome == ZR_NO_NODE) {
-        make_directory(task);
+        make_parent(task);
         return;
     }
     if (task->outcome != ZR_OK) {
