@@ -17,6 +17,7 @@ INTERPRETER = $(lua_name)
 variant = $(LUA)$(if $(SAN),-$(SAN))
 BUILD = build/$(variant)
 CORE = $(BUILD)/zkrecipes/core.so
+GUARDIAN = $(BUILD)/zkrecipes/guardian.so
 
 # ---- Flags -----------------------------------------------------------------------------------------------
 
@@ -43,14 +44,19 @@ LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # ---- Building --------------------------------------------------------------------------------------------
 
-SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/lua/*.c)
+SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/sim/*.c src/lua/*.c)
 OBJECTS = $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
 
-all: $(CORE) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
+all: $(CORE) $(GUARDIAN) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
 
 $(CORE): $(OBJECTS) $(EXPORTS)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
+
+# A program in the form of a shared object: see src/zk/spawn.c. Nobody could preload a sanitizer into it.
+$(GUARDIAN): $(wildcard src/guardian/*)
+	@mkdir -p $(@D)
+	$(CC) -g -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Isrc -shared -o $@ $(filter %.c,$^) -l:Scrt1.o
 
 $(BUILD)/obj/%.o: src/%.c | guard
 	@mkdir -p $(@D)
@@ -78,7 +84,7 @@ $(BUILD)/spec_fork.so: spec/support/fork.c | guard
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -shared -o $@ $<
 
-spec: $(CORE) $(BUILD)/spec_fork.so ## run the specs, or SPECS=..., with LUA and SAN as built
+spec: $(CORE) $(GUARDIAN) $(BUILD)/spec_fork.so ## run the specs, or SPECS=..., with LUA and SAN as built
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)
 
 test: deps ## install what is needed, build, run every spec against real servers
@@ -88,8 +94,9 @@ test: deps ## install what is needed, build, run every spec against real servers
 # themselves (what is left) and by valgrind.
 SAN_ENV_asan = ASAN_OPTIONS=detect_leaks=0
 SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1
-SANITIZED = spec/unit/host_spec.lua spec/unit/together_spec.lua spec/unit/wait_spec.lua spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua \
-  spec/recipes/budget_spec.lua spec/recipes/semaphore_spec.lua spec/faults/session_spec.lua spec/faults/wire_spec.lua spec/faults/memory_spec.lua
+SANITIZED = spec/unit/sim_spec.lua spec/unit/sim_worlds_spec.lua spec/unit/sim_faults_spec.lua spec/unit/host_spec.lua spec/unit/together_spec.lua spec/unit/wait_spec.lua spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua \
+  spec/recipes/budget_spec.lua spec/faults/session_spec.lua spec/faults/wire_spec.lua spec/faults/memory_spec.lua \
+  spec/faults/guardian_spec.lua spec/recipes/unfair_spec.lua spec/recipes/ways_spec.lua spec/recipes/barrier_spec.lua spec/recipes/semaphore_spec.lua spec/faults/counter_spec.lua
 
 asan: ## the specs under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory spec SAN=asan SPECS="$(SANITIZED)"
@@ -119,23 +126,40 @@ STEPS ?= 4000
 
 $(SIM)/world_test $(SIM)/fault_test: $(SIM)/%: spec/sim/%.c $(SIM_SOURCES)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/core/alloc.c src/core/status.c
+	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/core/alloc.c src/core/lease.c src/core/status.c
 
 $(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/status.c $(LDLIBS)
+	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/lease.c src/core/status.c $(LDLIBS)
+
+ENGINE_OBJECTS = $(patsubst src/%.c,$(SIM)/%.o,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c))
+
+$(SIM)/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+
+$(SIM)/spec/%.o: spec/sim/%.c
+	@mkdir -p $(@D)
+	$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+
+$(SIM)/counter_test $(SIM)/histories: $(SIM)/%: $(SIM)/spec/%.o $(ENGINE_OBJECTS)
+	$(CC) $(SIM_FLAGS) -o $@ $^
+
+-include $(wildcard $(SIM)/*/*.d)
 
 OF_RECIPE = $(if $(RECIPE),--recipe $(RECIPE))
 ONE_SEED = $(filter command line,$(origin SEED))
-ENGINE_SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/sim/*.c)
-
-$(SIM)/counter_test $(SIM)/histories: $(SIM)/%: spec/sim/%.c $(ENGINE_SOURCES) $(SIM_SOURCES) $(wildcard src/recipes/*.h)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< $(ENGINE_SOURCES)
 
 sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SEEDS=..., or the one of SEED=...), and all small ones
-	@$(SIM)/histories $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS)))
-	@$(if $(ONE_SEED),,$(SIM)/histories $(OF_RECIPE) --small)
+	@$(SIM)/histories $(OF_RECIPE) $(if $(SHAPE),--shape '$(SHAPE)' --trace,$(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS))))
+	@$(if $(ONE_SEED)$(SHAPE),,$(SIM)/histories $(OF_RECIPE) --small)
+
+planted: ## plant each bug of spec/sim/planted_*.lua (or BUG='its name') and see that histories catch it
+	@$(MAKE) --no-print-directory planted-here
+	@$(MAKE) --no-print-directory SAN=asan planted-here
+
+planted-here: $(SIM)/histories
+	@CC='$(CC)' CFLAGS='$(SIM_FLAGS)' $(INTERPRETER) spec/sim/plant.lua $(SIM) $(if $(BUG),'$(BUG)')
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
@@ -143,10 +167,40 @@ sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_t
 	@$(SIM)/fault_test
 	@$(ENVIRONMENT) dev/zk exec -- sh -c 'exec $(SIM)/model_test "$$ZK_HOSTS" $(SEED) $(STEPS)'
 
+# ---- Fuzzing -----------------------------------------------------------------------------------------------
+
+SECONDS ?= 60
+FUZZ_CC = clang
+FUZZ_FLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+  -std=c11 -D_GNU_SOURCE -Isrc -Wall -Wextra -Wshadow $(if $(CI),-Werror)
+FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
+
+# A target includes the source whose static functions it calls; these are the others.
+FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
+FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/thread.c
+FUZZ_SOURCES_listing = $(filter-out src/core/listing.c,$(wildcard src/core/*.c src/recipes/*.c))
+FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c src/lua/*.c))
+FUZZ_FLAGS_values = $(shell $(PKG_CONFIG) --cflags --libs lua5.4) -lm
+
+.SECONDEXPANSION:
+build/fuzz/%: fuzz/%.c fuzz/fuzz.h $$(FUZZ_SOURCES_$$*) $(wildcard src/*/*.h src/core/listing.c src/zk/resolver.c)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(FUZZ_SOURCES_$*) $(FUZZ_FLAGS_$*)
+
+fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## SECONDS=... foreign input and random calls of the API under sanitizers (SEED=... repeats calls)
+	@$(MAKE) --no-print-directory all SAN=asan LUA=5.4
+	@$(MAKE) --no-print-directory all SAN= LUA=luajit
+	@dev/fuzz $(SECONDS) '$(if $(filter command line,$(origin SEED)),$(SEED))' $(FUZZ_TARGETS)
+
+# The random caller alone, with LUA and SAN as built.
+fuzz-api: $(CORE)
+	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) TRACE=build/fuzz/api-$(variant).trace SEED=$(if $(filter command line,$(origin SEED)),$(SEED)) \
+	  dev/zk exec -- $(strip $(PRELOAD) $(INTERPRETER)) fuzz/api.lua $(SECONDS)
+
 # ---- Checks ----------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c)
-LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua)
+C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h)
+LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
 	@dev/check-borders
@@ -164,6 +218,13 @@ rock: ## luarocks make into an empty tree, and require it from another folder
 demo: deps all ## see it work: a shared lock, a killed holder, on a server of its own or on HOSTS=...
 	@$(ENVIRONMENT) HOSTS='$(HOSTS)' $(INTERPRETER) dev/demo/main.lua
 
+SECONDS ?= 600
+WORKERS ?= 4
+COROUTINES ?= 25
+
+torture: deps all ## processes, locks and an ensemble under random faults, for SECONDS=600; SEED=... WORKERS=... COROUTINES=...
+	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/main.lua $(SECONDS) $(if $(filter file,$(origin SEED)),random,$(SEED)) $(WORKERS) $(COROUTINES)
+
 ci: deps ## what CI runs
 	@dev/ci
 
@@ -171,7 +232,7 @@ ci: deps ## what CI runs
 
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev luarocks lua-busted lua-socket lua-luv default-jre-headless libzookeeper-java libslf4j-java \
-  procps lua-check clang-format cppcheck valgrind dpkg-dev
+  procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
 
 deps: ## install what the build and the specs need, from Debian's packages
 	@dpkg-query -W -f '$${db:Status-Status}\n' $(DEPS) 2>/dev/null | grep -cx installed | grep -qx $(words $(DEPS)) || \
@@ -189,4 +250,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo ci sim sim-test
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo torture ci sim planted planted-here sim-test fuzz fuzz-api

@@ -17,6 +17,13 @@ local function callable(value)
   return type(meta) == "table" and type(meta.__call) == "function"
 end
 
+-- Raises unless it is an object with this metatable.
+function M.self(object, meta, method)
+  if debug.getmetatable(object) == meta then return end
+  core.misuse(("calling '%s' on a bad self (%s expected, got %s); write object:%s(...)"):format(method,
+    meta.__name, type(object), method))
+end
+
 function M.fn(value, argument, name)
   if not callable(value) then bad(argument, name, "function expected, got " .. type(value)) end
 end
@@ -32,6 +39,20 @@ function M.seconds(value, argument, name, may_be_nil)
   end
 end
 
+function M.path(value, argument, name)
+  if type(value) ~= "string" then bad(argument, name, "path expected, got " .. type(value)) end
+  local problem = core.path_problem(value)
+  if problem then bad(argument, name, ("path '%s' %s"):format(value, problem)) end
+end
+
+-- Raises unless it is a whole number from 1 to `most`.
+function M.count(value, most, argument, name)
+  if type(value) ~= "number" then bad(argument, name, "number expected, got " .. type(value)) end
+  if value % 1 ~= 0 or value < 1 or value > most then
+    bad(argument, name, ("whole number from 1 to %d expected, got %s"):format(most, tostring(value)))
+  end
+end
+
 -- Raises unless it is a list of functions.
 function M.fns(value, argument, name)
   if type(value) ~= "table" then bad(argument, name, "list of functions expected, got " .. type(value)) end
@@ -42,18 +63,20 @@ function M.fns(value, argument, name)
   end
 end
 
--- Raises unless it is a table of options of these types, or nil.
+-- Raises unless it is a table of options of these types, or nil. Gives a plain copy: what is read of it later cannot fail.
 function M.options(value, known, argument, name)
   if value == nil then return {} end
   if type(value) ~= "table" then bad(argument, name, "table of options expected, got " .. type(value)) end
+  local options = {}
   for key, given in pairs(value) do
     local wanted = known[key]
     if not wanted then bad(argument, name, "unknown option '" .. tostring(key) .. "'") end
     if type(given) ~= wanted then
       bad(argument, name, ("option '%s': %s expected, got %s"):format(key, wanted, type(given)))
     end
+    options[key] = given
   end
-  return value
+  return options
 end
 
 M.bad = bad

@@ -7,7 +7,12 @@
 --   scope(guard, fn, ...)      fn(...); Lua 5.4 closes the guard however fn ends, also when its coroutine is closed
 --   pack, unpack               lists that may hold nil
 
+local core = require "zkrecipes.core"
+
 local M = {}
+
+-- The names of its chunks, for wait.lua to mark as parts of the library.
+M.sources = { debug.getinfo(1, "S").source, "=zkrecipes.coroutines" }
 
 local TRACEBACK = "\nstack traceback:\n"
 
@@ -17,7 +22,7 @@ local unpack_n = table.unpack or unpack -- luacheck: ignore 113 143
 function M.unpack(list) return unpack_n(list, 1, list.n) end
 
 -- Lua 5.1: coroutines made here > those they run in.
-local outer = setmetatable({}, { __mode = "k" })
+local outer = setmetatable({}, { __mode = "kv" })
 
 -- True when pcall lets a yield pass.
 local yieldable = pcall(coroutine.wrap(function() assert(pcall(coroutine.yield)) end))
@@ -95,4 +100,6 @@ end
 
 M.scope = M.closes and chunk() or plain_scope
 
+core.own("=zkrecipes.coroutines")
+core.own(debug.getinfo(1, "S").source)
 return M

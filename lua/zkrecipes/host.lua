@@ -16,6 +16,7 @@
 --
 -- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), report(text).
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local wait = require "zkrecipes.wait"
 
@@ -46,13 +47,25 @@ local function client_of(host)
   return client
 end
 
-function M.new(adapter)
+local FUNCTIONS = { "attach", "detach", "token", "park", "unpark", "spawn", "now" }
+
+-- Raises unless it is an adapter.
+function M.check(adapter)
+  for _, name in ipairs(FUNCTIONS) do
+    if type(adapter[name]) ~= "function" then check.bad(1, "using", "the adapter has no function '" .. name .. "'") end
+  end
+end
+
+-- new(adapter [, make]): make(host) gives the engine; when left out it is one over the real client.
+function M.new(adapter, make)
   local host = {
     adapter = adapter,
+    make = make or core.engine,
     waiters = {},                                -- slot > record, or false
     pool = {},                                   -- records to be used again
     pending = 0,                                 -- how many wait for the core
-    tasks = {},                                  -- the set of those that have not ended
+    tasks = {},                                  -- task > its number, of those that have not ended
+    task_count = 0,                              -- ever
     live = 0,                                    -- how many of them are not daemons
     logs = setmetatable({}, { __mode = "k" }),   -- session > its log function
     opened = setmetatable({}, { __mode = "v" }), -- number > session
@@ -63,11 +76,23 @@ function M.new(adapter)
   return host
 end
 
+-- What hosts that run together have in common.
+local COMMON = { "tasks", "task_count", "live", "idle", "logs", "opened", "opened_count", "running", "on_error",
+  "on_failure" }
+
+-- A host with an engine of its own, whose tasks and sessions are those of `first`.
+function M.beside(first, adapter, make)
+  local host = M.new(adapter, make)
+  for i = 1, #COMMON do host[COMMON[i]] = nil end
+  M.ready(host)
+  return setmetatable(host, { __index = first, __newindex = first })
+end
+
 -- Makes the engine when it is first needed, and a new one in a child of the process that made it.
 function M.ready(host)
   if host.engine and not host.engine:forked() then return end
   if host.engine then return wait.renew(host) end
-  host.engine = core.engine(host)
+  host.engine = host.make(host)
   host.adapter.attach(host.client)
 end
 

@@ -12,65 +12,12 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
 local hosts = require "zkrecipes.host"
-local runner = require "zkrecipes.run"
-local sessions = require "zkrecipes.session"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
-
-require "zkrecipes.objects"
-
-local VERSION = "scm"
+local module = require "zkrecipes.module"
 
 -- The adapter that is taken when nobody has named one.
 local function default_adapter()
   return "builtin"
-end
-
--- ---- The functions of a host -------------------------------------------------------------------
-
-local function add_time(zk, host)
-  function zk.sleep(seconds)
-    check.seconds(seconds, 1, "sleep")
-    hosts.ready(host)
-    wait.check()
-    if seconds == 0 then return wait.yield(host) end
-    wait.pause(host, wait.record(), seconds)
-  end
-
-  function zk.now()
-    hosts.ready(host)
-    return host.adapter.now()
-  end
-end
-
-local function add_tasks(zk, host)
-  function zk.spawn(fn, ...)
-    check.fn(fn, 1, "spawn")
-    hosts.ready(host)
-    return tasks.spawn(host, {}, fn, ...)
-  end
-
-  function zk.all(fns)
-    hosts.ready(host)
-    return tasks.all(host, fns)
-  end
-
-  function zk.any(fns)
-    hosts.ready(host)
-    return tasks.any(host, fns)
-  end
-end
-
-local function add_run(zk, host)
-  function zk.run(fn, options)
-    if host.adapter.name ~= "builtin" then
-      core.misuse("zk.run belongs to the built-in host; here the loop is '" .. host.adapter.name .. "'")
-    end
-    hosts.ready(host)
-    return runner.run(host, fn, options)
-  end
 end
 
 local modules = {} -- adapter > module
@@ -78,21 +25,26 @@ local modules = {} -- adapter > module
 local using
 
 local function module_of(adapter)
-  local host = hosts.new(adapter)
-  local zk = { _VERSION = VERSION, canceled = wait.canceled, pcall = coroutines.pcall, using = using }
-  function zk.session(options) return sessions.open(host, options) end
-  add_time(zk, host)
-  add_tasks(zk, host)
-  add_run(zk, host)
+  local zk = module.of(hosts.new(adapter))
+  zk.using = using
   return zk
+end
+
+local function adapter_of(name)
+  local found, adapter = pcall(require, "zkrecipes.adapters." .. name)
+  if found then return adapter end
+  local problem = tostring(adapter)
+  if problem:find("module 'zkrecipes.adapters." .. name, 1, true) then problem = "there is none of this name" end
+  return check.bad(1, "using", ("adapter '%s' cannot be loaded: %s"):format(name, problem))
 end
 
 -- using(name or adapter): the same module on another host.
 function using(adapter)
-  if type(adapter) == "string" then adapter = require("zkrecipes.adapters." .. adapter) end
+  if type(adapter) == "string" then adapter = adapter_of(adapter) end
   if type(adapter) ~= "table" then
     check.bad(1, "using", "name of an adapter or adapter expected, got " .. type(adapter))
   end
+  hosts.check(adapter)
   modules[adapter] = modules[adapter] or module_of(adapter)
   return modules[adapter]
 end

@@ -1,8 +1,12 @@
--- The loop of the built-in host. One turn of it: coroutines whose time has come, coroutines that were woken, both
--- in bounded batches; sleep until something is due or arrives; let the core work; see which timers are over.
+-- A loop of our own, for the built-in host and for simulated worlds. One turn of it: coroutines whose time has come,
+-- coroutines that were woken, both in bounded batches; sleep until something is due or arrives; let the core work; see
+-- which timers are over.
 --
 -- It knows a coroutine by its record { co, parked, queued }; a record without a coroutine is somebody who drives the
 -- loop until it is `queued`. Coroutines are resumed here alone, never from inside another one.
+--
+-- What it asks of its client is in host.lua; a client that has holds(record) may keep a coroutine that could go on, and
+-- gives it back with `release`.
 
 local core = require "zkrecipes.core"
 local queue = require "zkrecipes.queue"
@@ -13,16 +17,21 @@ local M = {}
 local BATCH = 64  -- coroutines in one turn
 local STEPS = 256 -- steps of the core in one turn
 
-local client                                 -- of the host, see host.lua
-local woken, late = queue.new(), queue.new() -- records: woken; whose time is over
-local timers = timers_of.new()
-local driving = false
+local Loop = {}
+Loop.__index = Loop
 
-M.current = nil -- the record that is being resumed
+function M.new()
+  return setmetatable({
+    client = nil,                                  -- of the host, see host.lua
+    woken = queue.new(), late = queue.new(),       -- records: woken; whose time is over
+    timers = timers_of.new(),
+    records = setmetatable({}, { __mode = "kv" }), -- coroutine > its record, which refers to it: Lua 5.1 would keep both
+    current = nil,                                 -- the record that is being resumed
+    driving = false,
+  }, Loop)
+end
 
-function M.attach(given) client = given end
-
-function M.now() return client.now() end
+function Loop:now() return self.client.now() end
 
 local function enqueue(list, record)
   if record.queued then return end
@@ -30,77 +39,83 @@ local function enqueue(list, record)
   if record.co then list:push(record) end
 end
 
-function M.wake(record) enqueue(woken, record) end
+function Loop:wake(record) enqueue(self.woken, record) end
 
 -- Wakes it at that time, unless it is stopped before.
-function M.wake_at(record, at) timers:start(record, at) end
+function Loop:wake_at(record, at) self.timers:start(record, at) end
 
-function M.stop(record) timers:stop(record) end
+function Loop:stop(record) self.timers:stop(record) end
 
-local function resume(record)
+-- What the client has held may go on.
+function Loop:release(record) self.woken:push(record) end
+
+local function resume(self, record)
+  local client = self.client
+  if client.holds and client.holds(record) then return end
   record.queued = false
   if not record.parked or coroutine.status(record.co) ~= "suspended" then return end
-  M.current = record
+  self.current = record
   local ok, problem = coroutine.resume(record.co)
-  M.current = nil
+  self.current = nil
   if not ok then client.report(debug.traceback(record.co, tostring(problem))) end
 end
 
-local function run(list)
+local function run(self, list)
   for _ = 1, BATCH do
     local record = list:pop()
     if not record then return end
-    resume(record)
+    resume(self, record)
   end
 end
 
 -- Seconds until there is something to do; nil: only the core can bring it.
-function M.timeout()
-  if not (woken:empty() and late:empty()) then return 0 end
-  local due = timers:next()
-  return due and math.max(due - client.now(), 0)
+function Loop:timeout()
+  if not (self.woken:empty() and self.late:empty()) then return 0 end
+  local due = self.timers:next()
+  return due and math.max(due - self.client.now(), 0)
 end
 
 -- How long the loop may sleep before it looks after `record` again.
-local function idle_time(record)
+local function idle_time(self, record)
   if not record or record.queued then return 0 end
-  local left = M.timeout()
-  if not left and client.pending() == 0 then
+  local left = self:timeout()
+  if not left and self.client.pending() == 0 then
     core.misuse("every coroutine waits for another one, nothing can wake them")
   end
   return left
 end
 
-local function turn(record)
-  run(late)
-  run(woken)
-  local left = idle_time(record)
+local function turn(self, record)
+  local client, timers = self.client, self.timers
+  run(self, self.late)
+  run(self, self.woken)
+  local left = idle_time(self, record)
   if left ~= 0 then client.wait(left) end
   client.dispatch(STEPS)
   local now = client.now()
   local over = timers:expire(now)
   while over do
-    enqueue(late, over)
+    enqueue(self.late, over)
     over = timers:expire(now)
   end
 end
 
 -- One turn that does not wait.
-function M.step()
-  if driving then core.misuse("the loop is running already; it must not be driven from inside") end
-  turn(nil)
+function Loop:step()
+  if self.driving then core.misuse("the loop is running already; it must not be driven from inside") end
+  turn(self, nil)
 end
 
-local function turns(record)
-  repeat turn(record) until record.queued
+local function turns(self, record)
+  repeat turn(self, record) until record.queued
 end
 
 -- Turns until the record is queued.
-function M.drive(record)
-  if driving then core.misuse("cannot wait here: the loop is running already") end
-  driving = true
-  local ok, problem = pcall(turns, record)
-  driving, M.current = false, nil
+function Loop:drive(record)
+  if self.driving then core.misuse("cannot wait here: the loop is running already") end
+  self.driving = true
+  local ok, problem = pcall(turns, self, record)
+  self.driving, self.current = false, nil
   record.queued = false
   if not ok then error(problem, 0) end
 end

@@ -29,36 +29,45 @@ local function finish(hold, ok, ...)
 end
 
 -- object:with([timeout, [permits,]] fn): acquires, runs fn(hold), releases in any case.
-local function with(self, timeout, permits, fn)
-  local argument = 3
-  if permits == nil and fn == nil then
-    timeout, fn, argument = nil, timeout, 1
-  elseif fn == nil then
-    permits, fn, argument = nil, permits, 2
+local function adds_with(class)
+  return function(self, timeout, permits, fn)
+    local argument = 3
+    if permits == nil and fn == nil then
+      timeout, fn, argument = nil, timeout, 1
+    elseif fn == nil then
+      permits, fn, argument = nil, permits, 2
+    end
+    check.self(self, class.meta, "with")
+    check.fn(fn, argument, "with")
+    local hold, message, code = class.methods.acquire(self, timeout, permits)
+    if not hold then return nil, message, code end
+    return finish(hold, coroutines.scope(hold, coroutines.protected, fn, hold))
   end
-  check.fn(fn, argument, "with")
-  local hold, message, code = self:acquire(timeout, permits)
-  if not hold then return nil, message, code end
-  return finish(hold, coroutines.scope(hold, coroutines.protected, fn, hold))
 end
 
 -- ---- on_lost -----------------------------------------------------------------------------------
 
 -- Waits without referring to the hold, so that it can still be collected.
-local function tell_when_lost(host, slot, hold_of, fn)
-  local why = wait.await(host, slot)
+local function tell_when_lost(host, slot, expected, hold_of, fn)
+  local record = expected[1]
+  expected[1] = nil
+  local why = wait.await(host, slot, record)
   local hold = hold_of[1]
   if hold and why and why ~= "released" then fn(hold, why) end
 end
 
-local function adds_on_lost(start)
+local function adds_on_lost(start, meta)
   return function(self, fn)
     wait.check()
+    check.self(self, meta, "on_lost")
     check.fn(fn, 1, "on_lost")
     local slot, host, code = start(self)
     if not slot then return nil, host, code end
-    local hold_of = setmetatable({ self }, { __mode = "v" })
-    tasks.spawn(host, { daemon = true }, tell_when_lost, host, slot, hold_of, fn)
+    local hold_of, expected = setmetatable({ self }, { __mode = "v" }), { wait.expect(host, slot) }
+    local function on_end() -- perhaps before it began
+      if expected[1] then expected[1]:give_up() end
+    end
+    tasks.spawn(host, { daemon = true, on_end = on_end }, tell_when_lost, host, slot, expected, hold_of, fn)
     return true
   end
 end
@@ -67,8 +76,8 @@ end
 
 local function extend(class)
   for name, start in pairs(class.start) do class.methods[name] = waiting(start) end
-  if class.start.acquire then class.methods.with = with end
-  if class.start.lost then class.methods.on_lost = adds_on_lost(class.start.lost) end
+  if class.start.acquire then class.methods.with = adds_with(class) end
+  if class.start.lost then class.methods.on_lost = adds_on_lost(class.start.lost, class.meta) end
 end
 
 for _, class in pairs(core.classes) do extend(class) end

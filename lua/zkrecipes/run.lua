@@ -17,12 +17,6 @@ local M = {}
 local OPTIONS = { fail_fast = "boolean", on_error = "function" }
 local LINGER = 2 -- seconds for sessions to close, and for canceled coroutines to clean up
 
-local function cancel_all(host)
-  local all = {}
-  for task in pairs(host.tasks) do all[#all + 1] = task end
-  for i = 1, #all do all[i]:cancel() end
-end
-
 -- Waits until no task is left, or for so long.
 local function drain(host, timeout)
   if host.live == 0 then return end
@@ -64,7 +58,7 @@ end
 local function fail_with(host, state, problem)
   if state.failed then return end
   state.failed, state.failure = true, problem
-  cancel_all(host)
+  tasks.cancel_all(host)
 end
 
 local function spawn_main(host, options, state, fn)
@@ -79,14 +73,15 @@ end
 function M.run(host, fn, options)
   check.fn(fn, 1, "run")
   options = check.options(options, OPTIONS, 2, "run")
-  if host.running or wait.task_of[coroutines.running()] then
+  local task = wait.task_of[coroutines.running()]
+  if host.running or task and task.host.tasks == host.tasks then
     core.misuse("zk.run is running already; use zk.spawn inside of it")
   end
   local state = begin(host, options)
   local main = spawn_main(host, options, state, fn)
   local ok, problem = pcall(drain, host)
   if not ok then
-    cancel_all(host)
+    tasks.cancel_all(host)
     pcall(drain, host, LINGER)
   end
   local closed, close_problem = pcall(clean_up, host, state)

@@ -66,6 +66,7 @@ end
 -- for state in session:states() do ... end: the states since the beginning (at most the last 16), then
 -- every new one; ends when the session is closed.
 function Session:states()
+  check.self(self, class.meta, "states")
   local seen = 0
   return function()
     local state, count = self:next_state(seen)
@@ -77,11 +78,16 @@ end
 
 -- ---- Foreign loops -----------------------------------------------------------------------------
 
-function Session:loop() return hosts.loop(core.host(self)) end
-function Session:fd() return core.host(self).engine:fd() end
-function Session:pollfd() return self:fd() end
+local function host_of(session, method)
+  check.self(session, class.meta, method)
+  return core.host(session)
+end
+
+function Session:loop() return hosts.loop(host_of(self, "loop")) end
+function Session:fd() return host_of(self, "fd").engine:fd() end
+function Session:pollfd() return host_of(self, "pollfd").engine:fd() end
 function Session.events() return "r" end
-function Session:dispatch() return self:loop().dispatch() end
+function Session:dispatch() return hosts.loop(host_of(self, "dispatch")).dispatch() end
 
 -- ---- delete_tree -------------------------------------------------------------------------------
 
@@ -144,6 +150,7 @@ local function worth_another_round(code) return code == "not_empty" or code == "
 
 -- session:delete_tree(path): the znode and all below it.
 function Session:delete_tree(path)
+  check.self(self, class.meta, "delete_tree")
   if path == "/" then check.bad(1, "delete_tree", "the root cannot be deleted") end
   for round = 1, ROUNDS do
     local done, message, code

@@ -16,19 +16,24 @@ local M = {}
 
 local pack, unpack = coroutines.pack, coroutines.unpack
 
-local Task = {}
+local Task = { __name = "zkrecipes.task" }
 Task.__index = Task
 
 -- ---- The end of a task -------------------------------------------------------------------------
 
+-- The keys of a table whose values are numbers, in their order: what happens must not depend on addresses.
+local function in_order(numbers)
+  local keys = {}
+  for key in pairs(numbers) do keys[#keys + 1] = key end
+  table.sort(keys, function(a, b) return numbers[a] < numbers[b] end)
+  return keys
+end
+
 local function tell_joiners(task)
-  local any = false
-  for record in pairs(task.joiners) do
-    any = true
-    wait.wake(task.host, record)
-  end
+  local joiners = in_order(task.joiners)
+  for i = 1, #joiners do wait.wake(task.host, joiners[i]) end
   task.joiners = nil
-  return any
+  return #joiners > 0
 end
 
 local function finish(task, ok, ...)
@@ -60,8 +65,9 @@ end
 
 function M.spawn(host, how, fn, ...)
   local task = setmetatable({ host = host, how = how, fn = fn, arguments = pack(...), joiners = {},
-    done = false, canceled = false }, Task)
-  host.tasks[task] = true
+    joined = 0, done = false, canceled = false }, Task)
+  host.task_count = host.task_count + 1
+  host.tasks[task] = host.task_count
   if not how.daemon then host.live = host.live + 1 end
   host.adapter.spawn(function() coroutines.scope(task, run, task) end)
   return task
@@ -77,20 +83,29 @@ local function outcome(task)
 end
 
 function Task:wait(timeout)
+  check.self(self, Task, "wait")
   check.seconds(timeout, 1, "wait", true)
   wait.check()
   if wait.task_of[coroutines.running()] == self then core.misuse("a task cannot wait for itself") end
   if not self.done and timeout ~= 0 then
     local record
     record = wait.record(function() if self.joiners then self.joiners[record] = nil end end)
-    self.joiners[record] = true
+    self.joined = self.joined + 1
+    self.joiners[record] = self.joined
     if not wait.pause(self.host, record, timeout) then record:give_up() end
   end
   if self.done then return outcome(self) end
   return nil, "task:wait: the time limit passed", "timeout"
 end
 
+-- Cancels all tasks of the host that have not ended, the oldest first.
+function M.cancel_all(host)
+  local all = in_order(host.tasks)
+  for i = 1, #all do all[i]:cancel() end
+end
+
 function Task:cancel()
+  check.self(self, Task, "cancel")
   if self.done or self.canceled then return end
   self.canceled = true
   if self.waiting then self.host.adapter.unpark(self.waiting.token) end

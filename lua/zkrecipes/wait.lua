@@ -18,8 +18,8 @@ local running, scope = coroutines.running, coroutines.scope
 -- What is raised in a canceled task.
 M.canceled = setmetatable({}, { __tostring = function() return "the task was canceled" end })
 
--- Coroutine > task, for those that a task runs in.
-M.task_of = setmetatable({}, { __mode = "k" })
+-- Coroutine > task, for those that a task runs in. A waiting task refers to its coroutine, which Lua 5.1 would keep.
+M.task_of = setmetatable({}, { __mode = "kv" })
 local task_of = M.task_of
 
 -- Raises in a canceled task, before anything is begun.
@@ -105,17 +105,22 @@ function M.pause(host, record, timeout)
   return record.done
 end
 
--- Waits for the core, and returns what it brings.
-function M.await(host, slot)
-  local engine, token, problem = host.engine, host.adapter.token()
+-- The beginning of a wait whose coroutine comes later; await or give_up ends it. Without it a task that is quick would be
+-- over before anybody waits, and its slot be somebody else's.
+M.expect = slot_record
+
+-- Waits for the core, and returns what it brings. `record`: what expect gave, if it was called.
+function M.await(host, slot, record)
+  record = record or slot_record(host, slot)
+  local engine, token, problem = record.engine, host.adapter.token()
   if not token then
-    engine:drop(slot)
+    forget_slot(record)
     core.misuse(problem)
   end
-  local record = slot_record(host, slot)
   record.token = token
   local stopped = scope(record, suspend, host, record)
   if stopped then forget_slot(record) end
+  record.co, record.task, record.token = nil, nil, nil -- it would keep them alive in the pool
   host.pool[#host.pool + 1] = record
   if stopped then error(M.canceled, 0) end
   return engine:take(slot)
@@ -164,7 +169,7 @@ end
 function M.renew(host)
   local waiters = host.waiters
   host.adapter.detach(host.client)
-  host.engine, host.waiters, host.pending = core.engine(host), {}, 0
+  host.engine, host.waiters, host.pending = host.make(host), {}, 0
   for _, record in pairs(waiters) do
     if record then M.wake(host, record) end
   end
@@ -189,4 +194,5 @@ function M.dispatch(host, limit)
 end
 
 core.own(debug.getinfo(1, "S").source)
+for i = 1, #coroutines.sources do core.own(coroutines.sources[i]) end
 return M

@@ -204,6 +204,25 @@ describe("plain requests", function()
     assert.is_truthy(code == "no_auth" or code == "unsupported" or code == "server_error" or code == "reconfig")
   end))
 
+  it("a reconfig whose task is canceled keeps what is being sent", run(function()
+    local bytes = ("x"):rep(200000)
+    for i = 1, 30 do
+      for _ = 1, 20 do zk.spawn(session.set, session, "/none", bytes) end -- what is in front of it
+      local task = zk.spawn(session.reconfig, session, { joining = ("server.9=127.0.0.1:1:2;3"):rep(i), leaving = "4" })
+      zk.sleep(0)
+      task:cancel()
+      zk.sleep(0)
+    end
+    assert(session:sync("/"))
+  end))
+
+  it("a message without a subject has no gap", run(function()
+    local other = env.session()
+    assert(other:connected(10))
+    assert.matches("^add_auth: ", env.fails("auth_failed", other:add_auth("", "x")))
+    other:close()
+  end))
+
   it("from a hundred coroutines at once", run(function()
     assert(session:create("/many", nil, { parents = true }))
     local jobs = {}

@@ -8,17 +8,18 @@
 
 #include "tally.h"
 
-/* A host that comes back every 100 us. */
+/* Hosts that come back every 100 us. */
 static inline void calm_for(int64_t us)
 {
     for (int64_t until_us = clock_us() + us; clock_us() < until_us;) {
         zr_sim_advance(now.world, 100);
-        zr_engine_dispatch(now.processes[0].engine, 256);
+        EACH_PROCESS(p)
+        zr_engine_dispatch(p->engine, 256);
     }
 }
 
 struct requests {
-    int64_t creates, lists, deletes, gets;
+    int64_t creates, lists, deletes, gets, looks;
 };
 
 static struct requests counted;
@@ -31,6 +32,7 @@ static inline struct requests requests_so_far(void)
         .lists = zr_sim_all_requests(now.world, ZR_OP_CHILDREN),
         .deletes = zr_sim_all_requests(now.world, ZR_OP_DELETE),
         .gets = zr_sim_all_requests(now.world, ZR_OP_GET),
+        .looks = zr_sim_all_requests(now.world, ZR_OP_EXISTS),
     };
 }
 
@@ -48,31 +50,51 @@ static inline void spent(const char *what, struct requests budget)
                   sum.lists - counted.lists == budget.lists &&
                   sum.deletes - counted.deletes == budget.deletes &&
                   sum.gets - counted.gets == budget.gets &&
+                  sum.looks - counted.looks == budget.looks &&
                   zr_sim_all_requests(now.world, ZR_SIM_ANY_OP) - all_counted ==
-                      budget.creates + budget.lists + budget.deletes + budget.gets;
+                      budget.creates + budget.lists + budget.deletes + budget.gets +
+                          budget.looks;
     if (!within)
-        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets", what,
+        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets, %lld looks", what,
               (long long)budget.creates, (long long)budget.lists, (long long)budget.deletes,
-              (long long)budget.gets);
+              (long long)budget.gets, (long long)budget.looks);
     count_from_here();
 }
 
-/* What was granted, or null. */
-static inline struct zr_object *acquire_calmly(int mode, int64_t limit_us)
+/* A process begins an attempt, and as much happens as can. */
+static inline struct zr_task *begin_calmly(int process, int mode, int64_t limit_us)
 {
-    struct contender user = {.process = &now.processes[0], .mode = mode};
+    struct contender user = {.process = &now.processes[process], .mode = mode};
     struct zr_args args = {0};
-    args.at[0].given = true;
+    now.attempts++;
+    args.at[0].given = limit_us >= 0;
     args.at[0].integer = limit_us;
-    result.object = NULL;
     now.recipe->start(&user, &args);
     calm_for(10 * MS);
-    if (zr_engine_next_reported(now.processes[0].engine) != user.task)
+    return user.task;
+}
+
+/* It has ended: what was granted, or null. */
+static inline struct zr_object *end_calmly(struct zr_task *task)
+{
+    result.object = NULL;
+    if (zr_engine_next_reported(task->session->engine) != task)
         wrong("nothing was reported");
-    else if (user.task->status == ZR_OK)
-        user.task->kind->results(user.task, &sink);
-    zr_task_drop(user.task, true);
+    else if (task->status == ZR_OK)
+        task->kind->results(task, &sink);
+    zr_task_drop(task, true);
     return result.object;
+}
+
+static inline struct zr_object *acquire_calmly(int mode, int64_t limit_us)
+{
+    return end_calmly(begin_calmly(0, mode, limit_us));
+}
+
+static inline void give_up_calmly(struct zr_task *task)
+{
+    zr_task_drop(task, false);
+    calm_for(10 * MS);
 }
 
 static inline void release_calmly(struct zr_object *hold)
@@ -88,15 +110,18 @@ static inline void release_calmly(struct zr_object *hold)
 
 static inline void try_budget(const struct recipe *recipe)
 {
-    struct shape shape = {.seed = 1, .servers = 1, .processes = 1, .contenders = 0};
+    struct shape shape = {.seed = 1, .servers = 1, .processes = 3, .contenders = 0};
     shape.tick_ms = 20000; /* so that no container is reaped meanwhile */
     shape.timeout_ms = 60000;
+    running = "--recipe, its requests";
     begin_history(recipe, &shape, tracing ? stdout : NULL);
     calm_for(10 * MS);
     recipe->spend();
     bool right = finish_history();
     passed += right;
     failed += !right;
+    if (!right && first_only)
+        tell_first(running, now.wrong);
     if (!right)
         printf("%s, its requests: %s\n", recipe->name, now.wrong);
 }

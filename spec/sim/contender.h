@@ -64,6 +64,8 @@ static inline void attempt(struct contender *contender)
     contender->generation = process->session->generation;
     contender->failures = now.failures;
     contender->canceled = contender->granted = false;
+    contender->began_us = clock_us();
+    now.attempts++;
     contender->occupied = was_occupied(contender->mode);
     args.at[0].given = contender->limit_us >= 0;
     args.at[0].integer = contender->limit_us;
@@ -74,6 +76,8 @@ static inline void attempt(struct contender *contender)
     if (status != ZR_OK) {
         check_end(contender, status);
         next_attempt(contender);
+    } else if (contender->task->reported) {
+        wrong("%d.%d is told the end inside the start", process->number, contender->number);
     }
     watch_tries();
 }
@@ -92,6 +96,7 @@ static inline void begin(struct contender *contender)
 
 static inline void drop(struct contender *contender, bool taken)
 {
+    now.cancels += !contender->task->reported;
     struct zr_task *task = contender->task;
     contender->task = NULL;
     zr_task_drop(task, taken);
@@ -121,6 +126,24 @@ static inline void give_up(struct contender *contender)
     else {
         drop(contender, false);
         next_attempt(contender);
+    }
+}
+
+/* The same at a certain step, for the small histories. */
+static inline void stop(struct contender *contender, enum stop how)
+{
+    say("%d.%d is stopped (%d)", contender->process->number, contender->number, (int)how);
+    contender->canceled = how != TIME_OUT;
+    if (how == CANCEL_ALL && now.recipe->cancel != NULL) {
+        cancel_all(contender->process);
+    } else if (how == TIME_OUT) {
+        contender->limit_us = NEVER / 2;
+        zr_task_interrupt(contender->task, ZR_TIMEOUT);
+    } else if (how == DROP) {
+        drop(contender, false);
+        next_attempt(contender);
+    } else {
+        zr_task_interrupt(contender->task, ZR_CANCELED);
     }
 }
 
@@ -182,6 +205,7 @@ static inline void ask(struct contender *contender)
     struct zr_args args = {0};
     args.at[0].given = true;
     args.at[0].integer = some_time();
+    now.asked++;
     bool writes = now.recipe->excludes[contender->mode] && roll(3) > 0;
     say("%d.%d %s", contender->process->number, contender->number, writes ? "writes" : "watches");
     enum zr_status status = writes ? write_token(contender)

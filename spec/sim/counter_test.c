@@ -14,6 +14,7 @@
 #include "core/session.h"
 #include "core/task.h"
 #include "recipes/hold.h"
+#include "recipes/lock.h"
 #include "recipes/recipes.h"
 #include "sim/sim.h"
 
@@ -62,8 +63,8 @@ static void ignore_boolean(struct zr_sink *sink, const char *key, bool value)
 static void open_process(struct process *process)
 {
     struct zr_session_options options = {.hosts = {"sim:1", 5}, .timeout_us = 10000000};
-    struct zr_bytes no_data = {NULL, 0};
-    struct zr_args args = {.at[0] = {.given = true, .bytes = {"/l", 2}}, .options = &no_data};
+    const struct zr_lock_options choice = {0};
+    struct zr_args args = {.at[0] = {.given = true, .bytes = {"/l", 2}}, .options = &choice};
     const char *misuse;
     check(zr_engine_new(zr_sim_zk(world), &process->engine) == ZR_OK, "an engine");
     zr_engine_seed(process->engine, (uint64_t)(process - processes) + 1);

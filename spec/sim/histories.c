@@ -1,19 +1,21 @@
 /*
  * histories.c: the recipes' own code over the simulated ZooKeeper, in many histories with faults.
  *
- *     histories [--recipe NAME] [--seeds N] [--seed S] [--small] [--trace]
+ *     histories [--recipe NAME] [--seeds N] [--seed S] [--small] [--shape TEXT]
+ *               [--trace] [--first]
  *
  * A seed decides everything: how many servers and processes there are, what their users do, which
  * faults there are and when. After a while the faults end; then everything must come to an end.
  * What must hold meanwhile is in oracle.h and in the file of each recipe. --small goes through all
- * histories of two processes with one fault, of each kind, at each request.
+ * histories of two processes with one fault, of each kind, at each request. --first ends with the
+ * first violation, without telling more of it.
  */
-#include "lock.h"
 #include "semaphore.h"
 #include "shape.h"
 #include "small.h"
+#include "unfair.h"
 
-static const struct recipe *const recipes[] = {&lock_recipe, &semaphore_recipe, NULL};
+static const struct recipe *const recipes[] = {&lock_recipe, &unfair_recipe, &semaphore_recipe, NULL};
 
 static void try_seed(const struct recipe *recipe, uint64_t seed)
 {
@@ -23,41 +25,73 @@ static void try_seed(const struct recipe *recipe, uint64_t seed)
     try_history(recipe, &shape, name);
 }
 
-static void try_recipe(const struct recipe *recipe, uint64_t seed, uint64_t seeds, bool small)
+struct wish {
+    const char *recipe;   /* or null: all */
+    uint64_t seed, seeds; /* seeds 0: as many as the recipe says */
+    bool small;
+    struct shape shape; /* with processes: this one */
+};
+
+static void try_recipe(const struct recipe *recipe, const struct wish *wish)
 {
-    grants = lost = timeouts = 0;
+    uint64_t seeds = wish->seeds > 0 ? wish->seeds : recipe->histories;
+    begin_tally();
+    if (wish->shape.processes > 0)
+        try_shape(recipe, &wish->shape);
+    else if (wish->small)
+        for (int servers = 1; servers <= 3; servers += 2)
+            try_all_small(recipe, servers);
+    else
+        for (uint64_t i = 0; i < seeds; i++)
+            try_seed(recipe, wish->seed + i);
     try_budget(recipe);
-    for (int servers = 1; small && servers <= 3; servers += 2)
-        try_all_small(recipe, servers);
-    for (uint64_t end = seed + seeds; !small && seed < end; seed++)
-        try_seed(recipe, seed);
-    printf("%s: %lld grants, %lld losses, %lld time limits\n", recipe->name, (long long)grants,
-           (long long)lost, (long long)timeouts);
+    tell_tally(recipe);
 }
 
 /* ---- Main ---------------------------------------------------------------------------------- */
 
+/* False: not an option. */
+static bool read_option(struct wish *wish, const char *option, const char *value)
+{
+    if (strcmp(option, "--recipe") == 0)
+        wish->recipe = value;
+    else if (strcmp(option, "--shape") == 0)
+        return read_shape(value, &wish->shape);
+    else if (strcmp(option, "--seeds") == 0)
+        wish->seeds = strtoull(value, NULL, 10);
+    else if (strcmp(option, "--seed") == 0)
+        wish->seed = strtoull(value, NULL, 10), wish->seeds = 1;
+    else
+        return false;
+    return true;
+}
+
+static bool read_flag(struct wish *wish, const char *flag)
+{
+    bool small = strcmp(flag, "--small") == 0, trace = strcmp(flag, "--trace") == 0;
+    bool first = strcmp(flag, "--first") == 0;
+    wish->small = wish->small || small;
+    tracing = tracing || trace;
+    first_only = first_only || first;
+    return small || trace || first;
+}
+
 int main(int count, char **words)
 {
-    uint64_t seed = 1, seeds = 0;
-    const char *only = NULL;
-    bool small = false;
+    struct wish wish = {.seed = 1};
     for (int i = 1; i < count; i++) {
-        const char *value = i + 1 < count ? words[i + 1] : "0";
-        tracing = tracing || strcmp(words[i], "--trace") == 0;
-        small = small || strcmp(words[i], "--small") == 0;
-        if (strcmp(words[i], "--recipe") == 0)
-            only = value;
-        if (strcmp(words[i], "--seeds") == 0)
-            seeds = strtoull(value, NULL, 10);
-        if (strcmp(words[i], "--seed") == 0) {
-            seed = strtoull(value, NULL, 10);
-            seeds = 1;
+        if (read_flag(&wish, words[i]))
+            continue;
+        if (i + 1 == count || !read_option(&wish, words[i], words[i + 1])) {
+            fprintf(stderr, "histories: what is %s?\n", words[i]);
+            return 2;
         }
+        i++;
     }
+    expect_crashes();
     for (int i = 0; recipes[i] != NULL; i++)
-        if (only == NULL || strcmp(recipes[i]->name, only) == 0)
-            try_recipe(recipes[i], seed, seeds > 0 ? seeds : recipes[i]->histories, small);
+        if (wish.recipe == NULL || strcmp(recipes[i]->name, wish.recipe) == 0)
+            try_recipe(recipes[i], &wish);
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0 || passed == 0;
 }

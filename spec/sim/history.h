@@ -28,7 +28,10 @@
 #define SECOND INT64_C(1000000)
 #define NEVER INT64_MAX
 #define REGISTER "/n/r"
+#define NO_REQUEST 1000000 /* a plan for this one is none */
+#define MOST_PLANS 8
 #define MOST_PROCESSES 4
+#define MOST_REMOVED 16
 #define MOST_CONTENDERS 3
 
 enum part {
@@ -52,6 +55,7 @@ struct contender {
     struct zr_task *question; /* of the hold */
     struct zr_object *hold;   /* counted */
     int64_t limit_us;         /* of the attempt; 0 is a try */
+    int64_t began_us;         /* the attempt */
     int generation, failures; /* of the session, of the memory, when it began */
     bool canceled, occupied, granted;
 };
@@ -65,9 +69,13 @@ struct process {
     struct zr_task *closing;  /* the close method is under way */
     int64_t close_us;         /* when its session is closed and another one opened */
     bool over;                /* closed for good */
+    int steps;                /* that its first contender has waited */
     struct contender contenders[MOST_CONTENDERS];
     int count;
 };
+
+/* How an attempt is stopped. */
+enum stop { CANCEL_ALL, INTERRUPT, DROP, TIME_OUT, STOPS };
 
 /* What a history is made from. */
 struct shape {
@@ -75,10 +83,15 @@ struct shape {
     int servers, processes, contenders, attempts;
     int32_t tick_ms, timeout_ms;
     int64_t faults_us;           /* for so long there are faults */
+    int64_t lag_us;              /* of all servers but the leader, until something changes it */
     struct zr_sim_faults faults; /* at random */
-    struct zr_sim_plan plans[8]; /* for the process of the same number, round */
+    struct zr_sim_plan plans[MOST_PLANS]; /* for the process of the same number, round */
     int plan_count;
     int alloc_failures; /* in a thousand steps */
+    int alloc_at;       /* this allocation fails, and no other */
+    int stop_at;        /* at this step of a process its contender is stopped ... */
+    enum stop stop_how;
+    int stops; /* ... of this process */
     bool chaos, kills, closes, patient, slow_hosts;
     bool scripted;              /* each process does the same thing each time: */
     int script[MOST_PROCESSES]; /* this one of the recipe's */
@@ -91,16 +104,20 @@ static struct history {
     struct zr_sim_random dice;
     struct process processes[MOST_PROCESSES];
     int64_t begin_us, quiet_us, chaos_us;
-    int64_t token, written;      /* the last one granted, the last one in the register */
-    int64_t free_us[MOST_MODES]; /* since when a try may not fail; NEVER: it may */
-    bool used_up;                /* the numbers were brought to their end */
-    int failures;                /* of memory */
-    int grants, lost, timeouts, steps;
+    int64_t token, written;        /* the last one granted, the last one in the register */
+    int64_t free_us[MOST_MODES];   /* since when a try may not fail; NEVER: it may */
+    bool used_up;                  /* the numbers were brought to their end */
+    int64_t removed[MOST_REMOVED]; /* the tokens of seats that somebody else deleted */
+    int removed_count;
+    int failures; /* of memory */
+    int attempts, asked, grants, lost, timeouts, cancels, meddled, overtaken, steps;
+    int64_t requests, breaks, faults[ZR_SIM_PAUSE + 1];
     size_t plans_left;
     int64_t blocks; /* of memory, before */
-    bool calm;
+    bool calm, stopped;
     FILE *trace;
-    char wrong[240]; /* what was violated first */
+    char wrong[240];  /* what was violated first ... */
+    const char *kind; /* ... and its format */
 } now;
 
 #define EACH_PROCESS(p)                                                                            \
@@ -141,6 +158,7 @@ static inline void wrong(const char *format, ...)
     va_list arguments;
     if (now.wrong[0] != '\0')
         return;
+    now.kind = format;
     va_start(arguments, format);
     vsnprintf(now.wrong, sizeof(now.wrong), format, arguments);
     va_end(arguments);
@@ -156,6 +174,7 @@ static inline bool ran_out(int since)
 
 static struct {
     bool boolean;
+    int64_t id;
     struct zr_object *object;
 } result;
 
@@ -168,6 +187,12 @@ static inline void sink_boolean(struct zr_sink *sink, const char *key, bool valu
 {
     (void)sink, (void)key;
     result.boolean = value;
+}
+
+static inline void sink_id(struct zr_sink *sink, const char *key, int64_t value)
+{
+    (void)sink, (void)key;
+    result.id = value;
 }
 
 static inline void sink_integer(struct zr_sink *sink, const char *key, int64_t value)
@@ -191,7 +216,7 @@ static struct zr_sink sink = {
     .boolean = sink_boolean,
     .integer = sink_integer,
     .bytes = sink_bytes,
-    .id = sink_integer,
+    .id = sink_id,
     .object = sink_object,
     .begin = sink_nothing,
 };
@@ -229,6 +254,15 @@ static inline bool call(struct zr_object *object, const char *name)
     struct zr_args none = {0};
     method(object, name)->call(object, &none, &sink);
     return result.boolean;
+}
+
+static inline int64_t token_of(const struct zr_hold *hold)
+{
+    const struct zr_property *property = hold->object.class->properties;
+    while (strcmp(property->name, "token") != 0)
+        property++;
+    property->get((struct zr_object *)&hold->object, &sink);
+    return result.id;
 }
 
 /* As a binding lets go of something. */

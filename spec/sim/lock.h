@@ -7,14 +7,15 @@
  */
 
 #include "budget.h"
+#include "recipes/lock.h"
 
 /* ---- How it is used ------------------------------------------------------------------------ */
 
 static inline enum zr_status make_lock(struct process *process)
 {
-    struct zr_bytes data = {roll(2) == 0 ? "owner" : NULL, 5};
-    data.length = data.at != NULL ? 5 : 0;
-    return make_object(process, "lock", "/l", &data);
+    struct zr_lock_options choice = {.data = {roll(2) == 0 ? "owner" : NULL, 5}};
+    choice.data.length = choice.data.at != NULL ? 5 : 0;
+    return make_object(process, "lock", "/l", &choice);
 }
 
 static inline enum zr_status start_lock(struct contender *contender, struct zr_args *args)
@@ -43,6 +44,25 @@ static inline bool lock_may_fail(int mode, const struct zr_seat *own)
     return others(own, "") > 0;
 }
 
+/* To wait costs a create, a list and a read that watches. Whoever was next when he looked gets it
+   for nothing, others look once more; nobody else is woken. When one ahead gives up, the one behind
+   it looks again. */
+static inline void spend_waiting(void)
+{
+    struct zr_object *hold = acquire_calmly(0, SECOND);
+    count_from_here();
+    struct zr_task *next = begin_calmly(1, 0, -1), *middle = begin_calmly(2, 0, -1);
+    struct zr_task *last = begin_calmly(0, 0, -1);
+    spent("three that wait", (struct requests){.creates = 3, .lists = 3, .gets = 3});
+    give_up_calmly(middle);
+    spent("one gives up", (struct requests){.deletes = 1, .lists = 1, .gets = 1});
+    release_calmly(hold);
+    spent("a hand-over", (struct requests){.deletes = 1});
+    release_calmly(end_calmly(next));
+    spent("a later hand-over", (struct requests){.deletes = 1, .lists = 1});
+    release_calmly(end_calmly(last));
+}
+
 /* A free lock costs a create and a list; its release, a delete; and a try in vain, one list. */
 static inline void spend_lock(void)
 {
@@ -58,6 +78,7 @@ static inline void spend_lock(void)
     hold = acquire_calmly(0, 0);
     spent("try", (struct requests){.creates = 1, .lists = 2});
     release_calmly(hold);
+    spend_waiting();
 }
 
 static const struct recipe lock_recipe = {
@@ -76,6 +97,7 @@ static const struct recipe lock_recipe = {
     .held = one_at_a_time,
     .may_fail = lock_may_fail,
     .may_end_with = usual_end,
+    .requests = 8,
     .spend = spend_lock,
 };
 

@@ -7,7 +7,9 @@
  * where holds do.
  *
  * When sessions are killed from outside (shape.kills) nobody's lease is true, and a hold of a
- * killed session counts as over: there only the token protects. Without that, no exception is made.
+ * killed session counts as over: there only the token protects. So it is with a waiter whose znode
+ * somebody else deleted: when the one ahead leaves it takes over without asking. Without that, no
+ * exception is made.
  */
 
 #include "history.h"
@@ -21,6 +23,9 @@ static inline struct zr_hold *hold_of(const struct contender *contender)
 
 static inline bool killed(const struct zr_hold *hold)
 {
+    for (int i = 0; i < now.removed_count; i++)
+        if (now.removed[i] == hold->seat.czxid)
+            return true;
     return now.shape.kills && !zr_sim_session_alive(now.world, hold->session->id);
 }
 
@@ -107,10 +112,22 @@ static inline void nobody_before(const struct contender *contender, const struct
 /* For a recipe's `granted`: no token was granted that is younger. */
 static inline void youngest_grant(const struct zr_hold *hold)
 {
-    if (hold->seat.czxid <= now.token)
-        wrong("token %llx was granted after %llx", (long long)hold->seat.czxid,
-              (long long)now.token);
-    now.token = hold->seat.czxid;
+    int64_t token = token_of(hold);
+    if (token <= now.token)
+        wrong("token %llx was granted after %llx", (long long)token, (long long)now.token);
+    now.token = token;
+}
+
+/* Those that asked earlier, in other processes, but whose requests came later. */
+static inline void count_overtaken(const struct contender *contender, const struct zr_hold *hold)
+{
+    EACH_PROCESS(p)
+    EACH_CONTENDER(c, p)
+    {
+        const struct zr_hold *other = hold_of(c);
+        now.overtaken += other != NULL && p != contender->process &&
+                         c->began_us < contender->began_us && other->seat.czxid > hold->seat.czxid;
+    }
 }
 
 static inline void granted(struct contender *contender, const struct zr_hold *hold)
@@ -118,7 +135,8 @@ static inline void granted(struct contender *contender, const struct zr_hold *ho
     contender->granted = true;
     now.grants++;
     say("%d.%d is granted %s, token %llx", contender->process->number, contender->number,
-        hold->seat.path, (unsigned long long)hold->seat.czxid);
+        hold->seat.path, (unsigned long long)token_of(hold));
+    count_overtaken(contender, hold);
     if (!killed(hold))
         now.recipe->granted(contender, hold);
 }
@@ -129,8 +147,12 @@ static inline void check_grants(void)
     EACH_CONTENDER(c, p)
     {
         const struct zr_hold *hold = hold_of(c);
-        if (hold != NULL && !c->granted && hold->state == ZR_HELD)
+        if (hold == NULL || hold->state != ZR_HELD)
+            continue;
+        if (!c->granted)
             granted(c, hold);
+        if (hold->seat.generation != hold->session->generation)
+            wrong("%d.%d holds it on a session that is over", p->number, c->number);
     }
 }
 
@@ -200,6 +222,19 @@ static inline bool was_lost(const struct contender *contender)
     return contender->its->generation > contender->generation && !now.calm;
 }
 
+/* Its process has nothing left to do, but somebody was not told that his time is over. */
+static inline void check_told(struct process *process)
+{
+    EACH_CONTENDER(c, process)
+    {
+        struct zr_hold *hold = hold_of(c);
+        if (c->part == WAITING && c->limit_us > 0 && clock_us() > c->began_us + c->limit_us)
+            wrong("%d.%d still waits after its time limit", process->number, c->number);
+        if (hold != NULL && hold->state == ZR_HELD && !call(&hold->object, "valid"))
+            wrong("%d.%d was not told that its hold is over", process->number, c->number);
+    }
+}
+
 /* A recipe's `may_end_with`: only for a reason that was there. */
 static inline bool usual_end(const struct contender *contender, enum zr_status status)
 {
@@ -227,6 +262,7 @@ static inline void check_end(const struct contender *contender, enum zr_status s
     say("%d.%d: %s", contender->process->number, contender->number, zr_status_word(status));
     now.lost += status == ZR_LOST;
     now.timeouts += status == ZR_TIMEOUT;
+    now.cancels += status == ZR_CANCELED;
     if (!now.recipe->may_end_with(contender, status))
         wrong("%d.%d ends with %s", contender->process->number, contender->number,
               zr_status_word(status));

@@ -80,9 +80,11 @@ static inline void hand_out(struct process *process)
 
 static inline void dispatch(struct process *process)
 {
-    zr_engine_dispatch(process->engine, roll(3) == 0 ? 1 + (int)roll(3) : 256);
+    int few = now.shape.stop_at > 0 ? 1 : roll(3) == 0 ? 1 + (int)roll(3) : 256;
+    zr_engine_dispatch(process->engine, few);
     check_grants();
     check_holds();
+    watch_tries();
     hand_out(process);
 }
 
@@ -110,12 +112,28 @@ static inline void act_all(struct process *process)
         open_session(process);
 }
 
+/* Its first contender waits, one step longer now. */
+static inline void stop_in_time(struct process *process)
+{
+    struct contender *first = &process->contenders[0];
+    if (process->number != now.shape.stops || first->part != WAITING || now.stopped ||
+        ++process->steps < now.shape.stop_at)
+        return;
+    now.stopped = true;
+    stop(first, now.shape.stop_how);
+    check_holds();
+}
+
 static inline void attend(struct process *process)
 {
     if (zr_sim_paused(process->zk))
         return;
     if (zr_sim_ready(process->zk) || zr_engine_timeout_us(process->engine) == 0)
         dispatch(process);
+    if (now.shape.stop_at > 0)
+        stop_in_time(process);
+    if (zr_engine_timeout_us(process->engine) != 0)
+        check_told(process);
     act_all(process);
 }
 
@@ -166,6 +184,41 @@ static inline void use_up(void)
     if (!now.used_up)
         now.used_up = zr_sim_set_counter(now.world, now.recipe->dir,
                                          (int32_t)(INT64_C(2147483647) - (1 << 20) - roll(5)));
+}
+
+/* A znode of the recipe, and how many are older. */
+struct choice {
+    int left;
+    char path[200];
+    int64_t czxid;
+};
+
+static inline void choose(void *with, const struct zr_sim_view *view)
+{
+    struct choice *choice = with;
+    if (strlen(view->path) == strlen(now.recipe->dir) || choice->left-- != 0)
+        return;
+    snprintf(choice->path, sizeof(choice->path), "%s", view->path);
+    choice->czxid = view->stat.czxid;
+}
+
+/* Somebody writes to a contender's znode, or deletes it, unless it may be the holder's. */
+static inline void meddle(void)
+{
+    size_t count = zr_sim_count(now.world, now.recipe->dir);
+    if (count == 0)
+        return;
+    now.meddled++;
+    struct choice choice = {.left = (int)roll((int64_t)count)};
+    zr_sim_walk(now.world, now.recipe->dir, choose, &choice);
+    struct census census = {NULL, "", choice.czxid, 0};
+    zr_sim_walk(now.world, now.recipe->dir, count_node, &census);
+    if (roll(2) == 0)
+        zr_sim_touch(now.world, choice.path);
+    else if (census.count > 0 && now.removed_count < MOST_REMOVED) {
+        now.removed[now.removed_count++] = choice.czxid;
+        zr_sim_remove(now.world, choice.path);
+    }
 }
 
 /* Nobody reaches anybody, and one server stops before it has told the leader whom it heard. */
@@ -219,8 +272,11 @@ static inline void trouble_servers(void)
 static inline void trouble(void)
 {
     now.chaos_us = clock_us() + roll(now.shape.timeout_ms * MS);
-    if (roll(3) == 0)
+    int64_t whose = roll(6);
+    if (whose < 2)
         trouble_servers();
+    else if (whose == 2)
+        meddle();
     else
         trouble_process(&now.processes[roll(now.shape.processes)]);
 }

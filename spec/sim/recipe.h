@@ -59,6 +59,11 @@ struct recipe {
     bool (*may_fail)(int mode, const struct zr_seat *own);
     /* An attempt may end like this. */
     bool (*may_end_with)(const struct contender *contender, enum zr_status status);
+    /* So many requests are enough for an attempt, its end and the directory it needs, beside two
+       for each contender. */
+    int requests;
+    /* At most so many watches stay behind in a session: on the directory itself. */
+    int watches;
     /* What it sends when nothing disturbs it; see budget.h. */
     void (*spend)(void);
 };

@@ -19,8 +19,11 @@ static inline void plan_faults(void)
 {
     for (int i = 0; i < now.shape.plan_count; i++)
         zr_sim_plan(now.processes[i % now.shape.processes].zk, &now.shape.plans[i]);
-    if (!now.calm)
-        zr_sim_set_faults(now.world, &now.shape.faults);
+    if (now.calm)
+        return;
+    zr_sim_set_faults(now.world, &now.shape.faults);
+    for (int i = 1; i < now.shape.servers; i++)
+        zr_sim_lag(now.world, i, now.shape.lag_us);
 }
 
 static inline void begin_history(const struct recipe *recipe, const struct shape *shape,
@@ -45,6 +48,7 @@ static inline void begin_history(const struct recipe *recipe, const struct shape
         open_process(&now.processes[i], i);
     zr_sim_observe(now.world, saw, NULL);
     plan_faults();
+    zr_alloc_fail(shape->alloc_at);
 }
 
 /* Until when nothing happens by itself. */
@@ -74,14 +78,16 @@ static inline void trouble_now(void)
 static inline void step(void)
 {
     bool fails = now.quiet_us != NEVER && roll(1000) < now.shape.alloc_failures;
-    zr_alloc_fail(fails ? 1 + roll(12) : 0);
+    if (now.shape.alloc_at == 0)
+        zr_alloc_fail(fails ? 1 + roll(12) : 0);
     zr_sim_run(now.world, next_us());
     check_holds();
     trouble_now();
     EACH_PROCESS(p)
     attend(p);
     now.failures += zr_alloc_failed();
-    zr_alloc_fail(0);
+    if (now.shape.alloc_at == 0 || zr_alloc_failed())
+        zr_alloc_fail(0);
 }
 
 /* ---- Its end ------------------------------------------------------------------------------- */
@@ -94,13 +100,22 @@ static inline bool users_are_done(void)
     return true;
 }
 
+/* The session is there, and nobody wants anything of it any more. */
+static inline bool is_idle(const struct zr_session *session)
+{
+    return zr_list_empty(&session->tasks) && zr_list_empty(&session->ties) &&
+           zr_list_empty(&session->queue) && session->seats.count == 0 &&
+           session->listings.count == 0 && session->watches.count == 0;
+}
+
 /* Everything that was let go of has been cleaned up behind it. */
 static inline bool is_clean(void)
 {
     EACH_PROCESS(p)
-    if (p->closing != NULL || p->session == NULL || !zr_list_empty(&p->session->tasks))
+    if (p->closing != NULL || p->session == NULL || !is_idle(p->session))
         return false;
-    return zr_sim_count(now.world, now.recipe->dir) == 0;
+    return zr_sim_count(now.world, now.recipe->dir) == 0 &&
+           zr_sim_watch_count(now.world) <= (size_t)(now.recipe->watches * now.shape.processes);
 }
 
 static inline bool has_ended(void)
@@ -117,7 +132,8 @@ static inline void run_until(bool (*reached)(void), const char *what)
     until_us = (clock_us() > from_us ? clock_us() : from_us) + PATIENCE_US;
     while (now.wrong[0] == '\0' && !(now.quiet_us == NEVER && reached())) {
         if (clock_us() > until_us || ++now.steps > MOST_STEPS)
-            wrong("%s: not within the time", what);
+            wrong("%s: not within the time; %zu znodes, %zu watches", what,
+                  zr_sim_count(now.world, now.recipe->dir), zr_sim_watch_count(now.world));
         else
             step();
     }
@@ -132,6 +148,15 @@ static inline void leave(void)
     }
 }
 
+/* What is enough, whatever happens: an attempt looks again when one ahead leaves; a connection that
+   breaks or memory that is short makes each contender repeat what it has under way. */
+static inline int64_t most_requests(void)
+{
+    int64_t contenders = now.shape.processes * now.shape.contenders;
+    return now.attempts * (now.recipe->requests + 2 * contenders) + 3 * now.asked +
+           6 * (now.breaks * now.shape.contenders + now.failures) + 2 * now.meddled * contenders;
+}
+
 static inline void end_history(void)
 {
     EACH_PROCESS(p)
@@ -143,8 +168,16 @@ static inline void end_history(void)
     if (zr_sim_session_count(now.world) + zr_sim_watch_count(now.world) > 0)
         wrong("%zu sessions, %zu watches are left", zr_sim_session_count(now.world),
               zr_sim_watch_count(now.world));
+    now.requests = zr_sim_all_requests(now.world, ZR_SIM_ANY_OP);
+    now.breaks = zr_sim_break_count(now.world);
+    for (int i = 0; i <= ZR_SIM_PAUSE; i++)
+        now.faults[i] = zr_sim_fault_count(now.world, (enum zr_sim_fault)i);
+    if (now.requests > most_requests())
+        wrong("%lld requests, %lld are enough", (long long)now.requests,
+              (long long)most_requests());
     zr_sim_observe(now.world, NULL, NULL);
     zr_sim_world_free(now.world);
+    now.trace = NULL; /* it needs the world's clock */
 }
 
 /* Everything comes to its end. True: all was right; else such a history is left as it is. */
@@ -157,8 +190,7 @@ static inline bool finish_history(void)
     if (now.wrong[0] == '\0')
         end_history();
     if (now.wrong[0] == '\0' && zr_alloc_blocks() != now.blocks)
-        snprintf(now.wrong, sizeof(now.wrong), "%lld blocks are left",
-                 (long long)(zr_alloc_blocks() - now.blocks));
+        wrong("%lld blocks are left", (long long)(zr_alloc_blocks() - now.blocks));
     zr_alloc_fail(0);
     return now.wrong[0] == '\0';
 }

@@ -146,7 +146,8 @@ static inline void note_limit(void *with, const struct zr_sim_view *view)
     say("the limit is %lld", (long long)room.limit);
 }
 
-/* ---- Nobody waits in vain --------------------------------------------------------------------- */
+/* ---- Nobody waits in vain ---------------------------------------------------------------------
+ */
 
 /* After the last fault it takes so long until everybody has a connection again. */
 #define SETTLED_US (7 * SECOND)
@@ -159,7 +160,9 @@ static inline int64_t slow_us(void)
 
 static inline bool nothing_disturbs(void)
 {
-    return now.quiet_us == NEVER && (now.calm || clock_us() > stored.quiet_us + SETTLED_US);
+    /* A holder whose node somebody has deleted is waited for by his own session all the same. */
+    return now.removed_count == 0 && now.quiet_us == NEVER &&
+           (now.calm || clock_us() > stored.quiet_us + SETTLED_US);
 }
 
 /* All but those who wait do nothing for a while: who releases soon would wake again whom a mark
@@ -201,9 +204,11 @@ static inline void check_waiter(const struct contender *contender)
 {
     int64_t *since_us = &stored.room_us[contender->process->number][contender->number];
     const struct zr_hold *hold = contender->task != NULL ? zr_hold_of(contender->task) : NULL;
+    struct zr_stat stat;
     if (hold == NULL || contender->task->phase != ZR_RUNNING || hold->state != ZR_ACQUIRING ||
         hold->seat.state != ZR_SEAT_TAKEN || !nothing_disturbs() ||
-        hold->session->state != ZR_CONNECTED || zr_sim_paused(contender->process->zk) ||
+        !zr_sim_stat(now.world, hold->seat.path, &stat) || hold->session->state != ZR_CONNECTED ||
+        zr_sim_paused(contender->process->zk) ||
         permits_there(NULL, hold->seat.czxid) > limit_now())
         *since_us = 0;
     else if (*since_us == 0)
@@ -252,7 +257,8 @@ static inline bool semaphore_may_fail(int mode, const struct zr_seat *own)
 static inline bool semaphore_end(const struct contender *contender, enum zr_status status)
 {
     if (status == ZR_CONFLICT)
-        return contender->mode + 1 > extreme_limit(0, -1) || stored.stranger[contender->process->number][contender->number];
+        return contender->mode + 1 > extreme_limit(0, -1) ||
+               stored.stranger[contender->process->number][contender->number];
     if (status == ZR_NO_NODE)
         return !now.calm;
     return usual_end(contender, status);
@@ -292,6 +298,8 @@ static const struct recipe semaphore_recipe = {
     .held = semaphore_held,
     .may_fail = semaphore_may_fail,
     .may_end_with = semaphore_end,
+    .requests = 20, /* and resize */
+    .watches = 1,
     .spend = spend_semaphore,
 };
 

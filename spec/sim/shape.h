@@ -60,6 +60,7 @@ static inline void shape_trouble(struct shape *shape, struct zr_sim_random *dice
     shape->closes = zr_sim_random_below(dice, 4) == 0;
     shape->slow_hosts = zr_sim_random_below(dice, 3) == 0;
     shape->alloc_failures = zr_sim_random_below(dice, 4) == 0 ? 60 : 0;
+    shape->lag_us = zr_sim_random_below(dice, 2) == 0 ? 0 : zr_sim_random_below(dice, 30 * MS);
     shape->plan_count = (int)zr_sim_random_below(dice, 6);
     shape_faults(shape, dice);
     for (int i = 0; i < shape->plan_count; i++)

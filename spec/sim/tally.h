@@ -4,29 +4,129 @@
 /* tally.h: runs histories, counts them, and tells of those that failed; of the first one with all
    that happened. */
 
+#include <signal.h>
+#include <unistd.h>
+
+#include "retell.h"
 #include "run.h"
+#include "shrink.h"
+
+/* ---- What has happened, all in all --------------------------------------------------------- */
+
+/* Of one recipe. */
+struct tally {
+    int64_t histories, grants, lost, timeouts, cancels, failures, meddled, overtaken, requests,
+        breaks;
+    int64_t faults[ZR_SIM_PAUSE + 1];
+};
 
 /* ---- Counting and telling ------------------------------------------------------------------ */
 
 static int passed, failed;
-static int64_t grants, lost, timeouts;
+static struct tally tally;
 static bool tracing;
+static bool first_only; /* the first violation ends all */
+
+/* ---- What never comes back ----------------------------------------------------------------- */
+
+#define LIMIT_S 5 /* of the real time, for one history */
+
+static const char *running; /* its name */
+
+static inline void tell_first(const char *name, const char *what)
+{
+    char line[400];
+    int length =
+        snprintf(line, sizeof(line), "after %d histories: %s: %s\n", passed + 1, name, what);
+    _exit(write(STDOUT_FILENO, line, (size_t)length) == length ? 1 : 2);
+}
+
+static inline void never_ended(int number)
+{
+    tell_first(running, number == SIGALRM ? "does not come back" : "crashes");
+}
+
+static inline void expect_crashes(void)
+{
+    static const int numbers[] = {SIGALRM, SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        signal(numbers[i], never_ended);
+}
+
+/* ---- The sums ------------------------------------------------------------------------------ */
+
+static inline void begin_tally(void)
+{
+    tally = (struct tally){0};
+}
+
+static inline void count_history(void)
+{
+    tally.histories++;
+    tally.grants += now.grants;
+    tally.lost += now.lost;
+    tally.timeouts += now.timeouts;
+    tally.cancels += now.cancels;
+    tally.failures += now.failures;
+    tally.meddled += now.meddled;
+    tally.overtaken += now.overtaken;
+    tally.requests += now.requests;
+    tally.breaks += now.breaks;
+    for (int i = 0; i <= ZR_SIM_PAUSE; i++)
+        tally.faults[i] += now.faults[i];
+}
+
+static inline void tell_tally(const struct recipe *recipe)
+{
+    printf("%s: %lld histories, %lld grants, %lld losses, %lld time limits, %lld cancellations, "
+           "%lld allocations failed\n",
+           recipe->name, (long long)tally.histories, (long long)tally.grants, (long long)tally.lost,
+           (long long)tally.timeouts, (long long)tally.cancels, (long long)tally.failures);
+    printf("%s: %lld requests, %lld connections broke, %lld strange hands, %lld overtaken",
+           recipe->name, (long long)tally.requests, (long long)tally.breaks,
+           (long long)tally.meddled, (long long)tally.overtaken);
+    for (int i = 0; i <= ZR_SIM_PAUSE; i++)
+        printf(", %lld %s", (long long)tally.faults[i], fault_names[i]);
+    printf("\n");
+}
+
+/* ---- One history --------------------------------------------------------------------------- */
+
+/* A history has failed: what is the shortest like it, and how to see it again. */
+static inline void tell_short(const struct recipe *recipe, const struct shape *shape)
+{
+    alarm(0);
+    struct shape found = shrink(recipe, shape);
+    tell_shape(&found, stdout);
+    printf("  make sim RECIPE=%s SHAPE=%s\n", recipe->name, shape_text(&found));
+    run_history(recipe, &found, stdout);
+}
 
 static inline void try_history(const struct recipe *recipe, const struct shape *shape,
                                const char *name)
 {
+    running = name;
+    alarm(tracing ? 0 : LIMIT_S);
     bool right = run_history(recipe, shape, tracing ? stdout : NULL);
     passed += right;
     failed += !right;
-    grants += now.grants;
-    lost += now.lost;
-    timeouts += now.timeouts;
+    count_history();
     if (right)
         return;
+    if (first_only)
+        tell_first(name, now.wrong);
     printf("%s: %s\n", name, now.wrong);
     if (!tracing && failed <= 1)
-        run_history(recipe, shape, stdout);
+        tell_short(recipe, shape);
     fflush(stdout);
+}
+
+/* Of a history that is only known by its shape. */
+static inline void try_shape(const struct recipe *recipe, const struct shape *shape)
+{
+    char name[2100];
+    snprintf(name, sizeof(name), "--recipe %s --shape %s", recipe->name, shape_text(shape));
+    try_history(recipe, shape, name);
 }
 
 #endif

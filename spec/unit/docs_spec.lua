@@ -3,6 +3,7 @@
 require "zkrecipes"
 local core = require "zkrecipes.core"
 local process = require "spec.support.process"
+local sim = require "zkrecipes.sim"
 local zk = require "zkrecipes"
 
 local function read(path)
@@ -49,6 +50,16 @@ describe("the documents name", function()
       end
     end)
   end
+
+  it("every method of a simulated world", function()
+    local world = getmetatable(sim.new()).__index
+    for name in pairs(world) do
+      if not name:find("^__") then
+        assert(META:find("function World:" .. name .. "(", 1, true), "world:" .. name .. " is not in the definitions")
+        assert(DOCS:find("`world:" .. name .. "(", 1, true), "world:" .. name .. " is in no page of docs/")
+      end
+    end
+  end)
 
   it("every code", function()
     local session_page = read("docs/session.md")

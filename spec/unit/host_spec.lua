@@ -106,6 +106,11 @@ describe("zk.run", function()
     assert.error_matches(function() zk.run(print, { on_error = 1 }) end, "function expected, got number")
   end)
 
+  it("runs again after options that raise when they are read", function()
+    zk.pcall(zk.run, function() end, setmetatable({}, { __index = function() error("not here") end }))
+    assert.are.equal(5, zk.run(function() return 5 end))
+  end)
+
   it("survives an error in the error handler", function()
     local stderr, written = io.stderr, {}
     io.stderr = { write = function(_, ...) written[#written + 1] = table.concat({ ... }) end } -- luacheck: ignore 122
@@ -236,5 +241,33 @@ describe("zk.sleep and zk.now", function()
       assert.is_true(ticks > 100, ticks)
       assert.is_true(late <= ticks / 2, late)
     end)
+  end)
+end)
+
+describe("tasks that have ended", function()
+  it("leave no memory behind", function()
+    local function grown()
+      zk.run(function() for _ = 1, 2000 do zk.spawn(zk.sleep, 0) end end)
+      collectgarbage()
+      collectgarbage()
+      return collectgarbage("count")
+    end
+    grown()
+    local before = grown()
+    assert.is_true(grown() - before < 200, "kilobytes are left")
+  end)
+
+  it("wake those who wait for them in the order in which they came", function()
+    local order = {}
+    zk.run(function()
+      local task = zk.spawn(zk.sleep, 0.01)
+      for i = 1, 20 do
+        zk.spawn(function()
+          task:wait()
+          order[#order + 1] = i
+        end)
+      end
+    end)
+    for i = 1, 20 do assert.are.equal(i, order[i]) end
   end)
 end)

@@ -117,10 +117,61 @@ local _ = close and describe("a coroutine that is closed", function()
   end)
 end)
 
+-- What is in the weak table is collected soon. One or two may still lie on a stack.
+local function assert_collected(weak)
+  local left = 0
+  for _ = 1, 3 do collectgarbage() end
+  for _ in pairs(weak) do left = left + 1 end
+  assert.is_true(left <= 2, left .. " are left")
+end
+
+describe("what has ended", function()
+  it("is not kept by the waits that are used again", function()
+    local session = deaf_session()
+    local weak = setmetatable({}, { __mode = "k" })
+    zk.run(function()
+      for _ = 1, 20 do
+        zk.spawn(function()
+          local mine = {}
+          weak[mine] = true
+          session:connected(0.001)
+          return mine
+        end)
+      end
+    end)
+    assert_collected(weak)
+    session:close(0)
+  end)
+
+  it("is collected though its coroutine was known: tasks, and coroutines of one's own", function()
+    local weak = setmetatable({}, { __mode = "k" })
+    zk.run(function()
+      for _ = 1, 20 do
+        zk.spawn(function()
+          weak[coroutine.running()] = true
+          local own = coroutine.create(function()
+            zk.sleep(0.001)
+            coroutine.yield()
+          end)
+          weak[own] = true
+          coroutine.resume(own)
+          zk.sleep(0.01)
+          coroutine.resume(own)
+        end)
+      end
+    end)
+    zk.sleep(0)
+    assert_collected(weak)
+  end)
+end)
+
 describe("zk.using", function()
   it("gives one module per adapter", function()
     assert.are.equal(zk, zk.using "builtin")
     assert.error_matches(function() zk.using(5) end, "name of an adapter or adapter expected")
-    assert.has_error(function() zk.using "no such adapter" end)
+    assert.error_matches(function() zk.using "nobody" end,
+      "bad argument #1 to 'using' %(adapter 'nobody' cannot be loaded: there is none of this name%)")
+    assert.error_matches(function() zk.using {} end,
+      "bad argument #1 to 'using' %(the adapter has no function 'attach'%)")
   end)
 end)

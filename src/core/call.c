@@ -254,6 +254,29 @@ void zr_call_free(struct zr_call *call)
     destroy(call);
 }
 
+bool zr_call_stale(const struct zr_call *call)
+{
+    return call->bound && call->generation != call->session->generation;
+}
+
+void zr_call_give_back_stale(struct zr_session *session)
+{
+    struct zr_list waiting;
+    struct zr_link *link;
+    zr_list_init(&waiting);
+    zr_list_move(&waiting, &session->queue);
+    while ((link = zr_list_shift(&waiting)) != NULL) {
+        struct zr_call *call = ZR_HOLDER(link, struct zr_call, in_queue);
+        if (!zr_call_stale(call)) {
+            zr_list_append(&session->queue, link);
+            continue;
+        }
+        call->state = ZR_CALL_BACK;
+        call->request.status = ZR_LOST;
+        call->done(call);
+    }
+}
+
 void zr_call_flush(struct zr_session *session)
 {
     while (may_go(session) && !zr_list_empty(&session->queue))

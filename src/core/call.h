@@ -25,6 +25,8 @@ struct zr_call {
     void (*done)(struct zr_call *call); /* the answer is in `request` */
     void *owner;                        /* whom `done` serves */
     struct zr_acl *acl;                 /* ours, or null: the session's */
+    bool bound;                         /* not to be sent in a later generation ... */
+    int generation;                     /* ... than this one: it comes back with ZR_LOST */
     char room[];                        /* path, data, created */
 };
 
@@ -56,6 +58,12 @@ void zr_call_again(struct zr_call *call);
 
 /* takes: call, or null. Its answer, if it is still out, is thrown away. */
 void zr_call_free(struct zr_call *call);
+
+/* True when it is bound to a generation that is over: it may not be sent again. */
+bool zr_call_stale(const struct zr_call *call);
+
+/* The session: its generation is over; gives back what waited and was bound to it. */
+void zr_call_give_back_stale(struct zr_session *session);
 
 /* The session: sends what waits and may go now. */
 void zr_call_flush(struct zr_session *session);

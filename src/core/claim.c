@@ -3,6 +3,8 @@
 #include "core/verb_parts.h"
 #include "core/watch.h"
 
+#include <string.h>
+
 /*
  * Takes a seat and lists its directory, in one round trip:
  * 1. Wait until there is a session: its id is part of the name.
@@ -120,7 +122,7 @@ static void refused(struct zr_task *task)
         begin(task);
         break;
     case ZR_NO_NODE:
-        zr_part_ensure(task, seat->dir, true, begin);
+        zr_part_ensure(task, seat->dir, strlen(seat->dir), true, begin);
         break;
     case ZR_NODE_EXISTS:
         drain(task);

@@ -46,12 +46,11 @@ static void create(struct zr_task *task)
 
 static void step_down(struct zr_task *task)
 {
-    const char *rest = task->path + task->cursor;
-    if (rest[0] == '\0') {
+    if (task->cursor == task->target) {
         task->after(task);
         return;
     }
-    task->cursor += 1 + strcspn(rest + 1, "/");
+    task->cursor += 1 + strcspn(task->path + task->cursor + 1, "/");
     create(task);
 }
 
@@ -93,13 +92,13 @@ static void answered(struct zr_task *task)
     }
 }
 
-void zr_part_ensure(struct zr_task *task, const char *dir, bool containers,
+void zr_part_ensure(struct zr_task *task, const char *path, size_t length, bool containers,
                     void (*after)(struct zr_task *task))
 {
     task->after = after;
-    task->path = dir;
+    task->path = path;
     task->containers = containers;
-    task->cursor = strlen(dir);
+    task->cursor = task->target = length;
     create(task);
 }
 
@@ -111,5 +110,5 @@ static void ensured(struct zr_task *task)
 void zr_verb_ensure(struct zr_task *task, const char *dir, bool containers, struct zr_next next)
 {
     task->next = next;
-    zr_part_ensure(task, dir, containers, ensured);
+    zr_part_ensure(task, dir, strlen(dir), containers, ensured);
 }

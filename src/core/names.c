@@ -26,11 +26,11 @@ static int32_t next_character(const unsigned char **at, const unsigned char *end
     return code;
 }
 
-/* The characters that ZooKeeper's server refuses. */
+/* The characters that ZooKeeper's server refuses. Those from 0x10000 on are surrogates to it. */
 static bool forbidden(int32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0xd800 && code <= 0xf8ff) ||
-           (code >= 0xfff0 && code <= 0xffff);
+           code >= 0xfff0;
 }
 
 static const char *characters_problem(const char *path, size_t length)
@@ -41,7 +41,7 @@ static const char *characters_problem(const char *path, size_t length)
         if (code < 0)
             return "must be valid UTF-8";
         if (forbidden(code))
-            return "must not hold control or private characters";
+            return "must not hold control characters, private ones, or any above U+FFEF";
     }
     return NULL;
 }
@@ -175,6 +175,8 @@ const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence)
 
 /* ---- Host lists ---------------------------------------------------------------------------- */
 
+#define HOST_MAX 255 /* of a name without the port; the resolver has no room for more */
+
 size_t zr_hosts_length(const char *hosts)
 {
     return strcspn(hosts, "/");
@@ -207,6 +209,8 @@ static const char *bracket_problem(const char *host, size_t length)
     size_t address = (size_t)(close - host) - 1, rest = length - address - 2;
     if (address == 0 || strspn(host + 1, "0123456789abcdefABCDEF:.%") < address)
         return "has something in brackets that is not an IPv6 address";
+    if (address > HOST_MAX)
+        return "has a host name that is longer than 255 bytes";
     if (rest == 0)
         return NULL;
     return close[1] == ':' ? port_problem(close + 2, rest - 1) : "has no ':' before the port";
@@ -223,6 +227,8 @@ static const char *host_problem(const char *host, size_t length)
         name++;
     if (name == 0)
         return "has an empty host";
+    if (name > HOST_MAX)
+        return "has a host name that is longer than 255 bytes";
     if (name == length)
         return NULL;
     if (host[name] != ':')

@@ -12,9 +12,13 @@
  *
  * The create belongs to the seat, not to the task that asked for it: when the task is interrupted
  * the answer still arrives here, and the clean-up knows what there is to remove.
- * The name is "<session id>-<counter>-<stem><number>": unique for every attempt, so that a lost
- * create is found again, and a node of an earlier session can never be taken for ours. It sorts
- * correctly beside Curator's contenders.
+ * The name of one in a queue is "<session id>-<counter>-<stem><number>": unique for every attempt,
+ * so that a lost create is found again, and a node of an earlier session can never be taken for
+ * ours. It sorts correctly beside Curator's contenders.
+ *
+ * The one place without a queue has a name that everybody uses. There the session of the node
+ * says whose it is, and two seats of one session never try at the same time: whoever finds one
+ * with zr_seat_find waits until it is gone.
  */
 
 void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *dir,
@@ -42,8 +46,20 @@ void zr_seat_fini(struct zr_seat *seat)
 
 /* ---- Claiming ------------------------------------------------------------------------------ */
 
+static enum zr_status make_fixed_path(struct zr_seat *seat)
+{
+    if (seat->path == NULL)
+        seat->path = zr_copy_string(seat->dir);
+    if (seat->path == NULL)
+        return ZR_NO_MEMORY;
+    seat->prefix = strlen(seat->path);
+    return zr_table_add(&seat->session->seats, &seat->in_session, seat->path);
+}
+
 static enum zr_status make_path(struct zr_seat *seat)
 {
+    if (seat->stem == NULL)
+        return make_fixed_path(seat);
     const char *dir = strlen(seat->dir) == 1 ? "" : seat->dir;
     size_t size =
         strlen(dir) + sizeof("/-18446744073709551615--2147483648") + 16 + strlen(seat->stem->text);
@@ -63,7 +79,8 @@ static enum zr_status make_path(struct zr_seat *seat)
 static enum zr_status take(struct zr_seat *seat, const char *number)
 {
     strcpy(seat->path + seat->prefix, number);
-    seat->sequence = zr_sequence(seat->path, seat->stem->text);
+    if (seat->stem != NULL)
+        seat->sequence = zr_sequence(seat->path, seat->stem->text);
     if (seat->in_session.key == NULL &&
         zr_table_add(&seat->session->seats, &seat->in_session, seat->path) != ZR_OK) {
         seat->path[seat->prefix] = '\0';
@@ -87,11 +104,11 @@ static void created(struct zr_call *call)
     } else if (request->sent && request->status == ZR_CONNECTION_LOSS) {
         seat->state = ZR_SEAT_UNSURE;
     } else {
-        seat->state = ZR_SEAT_NONE;
         seat->refused = request->status;
+        zr_seat_gone(seat);
     }
     zr_call_free(call);
-    if (seat->leaving || seat->state != ZR_SEAT_TAKEN)
+    if (seat->leaving || seat->stem == NULL || seat->state != ZR_SEAT_TAKEN)
         zr_task_wake(seat->task, ZR_OK);
 }
 
@@ -101,9 +118,11 @@ enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
     if (status != ZR_OK)
         return status;
     status = zr_call_new_full(seat->session, ZR_OP_CREATE, seat->path, seat->data, &seat->create);
-    if (status != ZR_OK)
+    if (status != ZR_OK) {
+        forget_node(seat);
         return status;
-    seat->create->request.mode = ZR_EPHEMERAL_SEQUENTIAL;
+    }
+    seat->create->request.mode = seat->stem != NULL ? ZR_EPHEMERAL_SEQUENTIAL : ZR_EPHEMERAL;
     seat->state = ZR_SEAT_CLAIMING;
     seat->generation = seat->session->generation;
     seat->czxid = 0;
@@ -121,6 +140,16 @@ enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_seats *seats
             return take(seat, seats->names->at[i] + strlen(tag));
     seat->state = ZR_SEAT_NONE;
     return ZR_OK;
+}
+
+void zr_seat_settle_fixed(struct zr_seat *seat, const struct zr_stat *stat)
+{
+    if (stat->ephemeral_owner != seat->session->id) {
+        zr_seat_gone(seat);
+        return;
+    }
+    seat->state = ZR_SEAT_TAKEN;
+    seat->czxid = stat->czxid;
 }
 
 void zr_seat_gone(struct zr_seat *seat)

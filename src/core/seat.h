@@ -3,7 +3,9 @@
 
 /*
  * seat.h: a place in a queue of contenders: an ephemeral sequential node of this session, from
- * the moment its create is sent until it is surely gone. Thread: the host's.
+ * the moment its create is sent until it is surely gone. A seat without a stem is the only place
+ * there is: the ephemeral node `dir` itself, whose name does not tell whose it is.
+ * Thread: the host's.
  */
 
 #include "core/call.h"
@@ -28,8 +30,9 @@ struct zr_seat {
     enum zr_seat_state state;
     int generation;                      /* of the session, when it was claimed */
     enum zr_status refused;              /* why the last create was refused; ZR_OK: it was not */
+    int32_t permits;                     /* the recipe's, of a lease: are part of its name */
     const char *dir;                     /* with the namespace; borrowed while the seat lives */
-    const struct zr_stem *stem;          /* of the node's name */
+    const struct zr_stem *stem;          /* of the node's name; null: the node is `dir` itself */
     struct zr_bytes data;                /* of the node; borrowed while the seat lives */
     const struct zr_dir_data *dir_data;  /* the recipe's, borrowed: claim makes the directory, when
                                             it must, as a plain node with these; null: as a
@@ -41,10 +44,9 @@ struct zr_seat {
     struct zr_call *create;              /* while claiming */
     struct zr_task *task;                /* woken when the create has failed or is unsure ... */
     bool leaving;                        /* ... and, when this is set, also when it is taken */
-    int32_t permits;                     /* the recipe's, of a lease: are part of its name */
+    bool head;                           /* the recipe's: it is, or was, the first in its queue */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
-    bool head;             /* the recipe's: it is, or was, the first in its queue */
     struct zr_signal gone; /* fires when the node is surely gone; who waits there is told in
                               task->head_left whether it was the head */
 };
@@ -70,10 +72,15 @@ void zr_seat_gone(struct zr_seat *seat);
 /* True when the session under it is another one now, or closed: whatever it was, it is gone. */
 bool zr_seat_over(const struct zr_seat *seat);
 
+/* The same for a seat without a stem: what a look at its node found, behind a sync. It is taken
+   when the node belongs to this session: it has no other seat there at a time. */
+void zr_seat_settle_fixed(struct zr_seat *seat, const struct zr_stat *stat);
+
 /* Its index in a listing, or -1 when it is not there. */
 int64_t zr_seat_index(const struct zr_seat *seat, const struct zr_seats *seats);
 
-/* The seat of this session whose node this is, or null. */
+/* The seat of this session whose node this is, or null. A seat without a stem counts from the
+   moment its create is sent. */
 struct zr_seat *zr_seat_find(const struct zr_session *session, const char *path);
 
 #endif

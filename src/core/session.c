@@ -91,8 +91,9 @@ static void schedule_reopen(struct zr_session *session)
 void zr_session_open_handle(struct zr_session *session)
 {
     struct zr_zk *zk = session->engine->zk;
-    struct zr_zk_config config = {session->hosts, session->asked_timeout_ms, session->auth,
-                                  session->auth_count, session->strict};
+    struct zr_zk_config config = {session->hosts,  session->asked_timeout_ms,
+                                  session->auth,   session->auth_count,
+                                  session->strict, session->guardian};
     struct zr_generation *generation = zr_alloc(sizeof(*generation));
     if (generation == NULL || zk->open(zk, &config, generation, &generation->handle) != ZR_OK) {
         zr_free(generation);
@@ -160,6 +161,7 @@ static void end_generation(struct zr_session *session, int64_t linger_us, enum z
     end_tasks(session, session->state == ZR_STATE_CLOSED, why);
     zr_listings_drop(session, why);
     zr_watches_drop(session, why);
+    zr_call_give_back_stale(session);
 }
 
 static void lost(struct zr_session *session)

@@ -190,11 +190,12 @@ const char *zr_task_message(const struct zr_task *task, char *buffer, size_t siz
 {
     const struct zr_session *session = task->session;
     const char *why = task->detail != NULL ? task->detail : zr_status_text(task->status);
+    const char *gap = task->subject[0] != '\0' ? " " : "";
     bool waits_for_link = task->status == ZR_TIMEOUT || task->status == ZR_CONNECTION_LOSS;
     if (waits_for_link && session->state != ZR_CONNECTED && session->trouble != NULL)
-        snprintf(buffer, size, "%s %s: %s (not connected: %s)", task->kind->name, task->subject,
-                 why, session->trouble);
+        snprintf(buffer, size, "%s%s%s: %s (not connected: %s)", task->kind->name, gap,
+                 task->subject, why, session->trouble);
     else
-        snprintf(buffer, size, "%s %s: %s", task->kind->name, task->subject, why);
+        snprintf(buffer, size, "%s%s%s: %s", task->kind->name, gap, task->subject, why);
     return buffer;
 }

@@ -77,7 +77,7 @@ struct zr_task {
     struct zr_seats *seats; /* counted: the listing a verb brought */
     struct zr_seat *seat;   /* borrowed: of claim and vacate */
     const char *path;       /* borrowed: of ensure ... */
-    size_t cursor;          /* ... and how much of it is being made */
+    size_t cursor, target;  /* ... how much of it is being made, and how much must be */
     bool containers;        /* ... as containers */
     bool repeat;            /* of request */
     bool head_left;         /* of await_gone: it was the first of its queue, see seat.h */

@@ -4,7 +4,8 @@
  * Empties a seat, whatever state it is in:
  * 1. The create is still out: wait for its answer. (It was never sent: forget it.)
  * 2. The answer was lost: find out whether the node is there.
- * 3. It is there: delete it, again and again until the server has said that it is gone.
+ * 3. It is there: delete it, again and again until the server has said that it is gone. Where
+ *    others use the same name (a seat without a stem), look again before each delete.
  *
  * What can go wrong: the session is over; then so is the node, and nothing may be sent any more
  * (a late delete must never meet another session). Memory is exhausted: pause, try again.
@@ -42,11 +43,47 @@ static void synced(struct zr_call *call)
     (void)call; /* find_listed looks at it; it comes after this */
 }
 
+static void find_looked(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK)
+        zr_seat_settle_fixed(task->seat, &task->call->request.stat);
+    else if (task->outcome == ZR_NO_NODE)
+        zr_seat_gone(task->seat);
+    if (task->outcome == ZR_CONNECTION_LOSS)
+        find(task);
+    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        task->after(task);
+    else
+        zr_task_verb_done(task, task->outcome);
+}
+
+static void ask_for_fixed(struct zr_task *task, enum zr_op op, void (*resume)(struct zr_task *))
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    if (zr_call_new_full(task->session, op, task->seat->path, none, &call) == ZR_OK)
+        zr_part_send(task, call, resume);
+    else
+        zr_part_pause(task, MEMORY_PAUSE_US, find);
+}
+
+static void find_synced(struct zr_task *task)
+{
+    if (task->outcome == ZR_CONNECTION_LOSS)
+        find(task);
+    else
+        ask_for_fixed(task, ZR_OP_EXISTS, find_looked);
+}
+
 static void find(struct zr_task *task)
 {
     const struct zr_bytes none = {NULL, 0};
     struct zr_call *sync;
     struct zr_seat *seat = task->seat;
+    if (seat->stem == NULL) {
+        ask_for_fixed(task, ZR_OP_SYNC, find_synced);
+        return;
+    }
     zr_part_begin(task, find_listed);
     enum zr_status status = zr_call_new_full(task->session, ZR_OP_SYNC, seat->dir, none, &sync);
     if (status == ZR_OK) {
@@ -78,10 +115,15 @@ static void deleted(struct zr_task *task)
 {
     if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         gone(task);
-    else if (task->outcome == ZR_CONNECTION_LOSS)
-        zr_call_again(task->call);
-    else
+    else if (task->outcome != ZR_CONNECTION_LOSS)
         zr_task_verb_done(task, task->outcome);
+    else if (task->seat->stem != NULL)
+        zr_call_again(task->call);
+    else {
+        /* It may be gone, and somebody else have come: look whose it is before the next delete. */
+        task->seat->state = ZR_SEAT_UNSURE;
+        go_on(task);
+    }
 }
 
 static void delete_node(struct zr_task *task)

@@ -2,8 +2,8 @@
 #define ZR_VERB_PARTS_H
 
 /*
- * verb_parts.h: what the verbs are made of; for verbs.c, claim.c, vacate.c and ensure.c only.
- * A part ends by calling `after`, or fails the verb. Thread: the host's.
+ * verb_parts.h: what the verbs are made of; for verbs.c, claim.c, occupy.c, vacate.c and ensure.c
+ * only. A part ends by calling `after`, or fails the verb. Thread: the host's.
  */
 
 #include "core/verbs.h"
@@ -26,8 +26,9 @@ void zr_part_pause(struct zr_task *task, int64_t duration_us, void (*resume)(str
 /* Wakes the task when there is no such node. borrows: path. Errors: ZR_NO_MEMORY, ZR_FULL. */
 enum zr_status zr_part_await_gone(struct zr_task *task, const char *path);
 
-/* Makes `dir` and all above it. keeps: dir. */
-void zr_part_ensure(struct zr_task *task, const char *dir, bool containers,
+/* Makes the directory that the first `length` bytes of the path name, and all above it.
+   keeps: path. */
+void zr_part_ensure(struct zr_task *task, const char *path, size_t length, bool containers,
                     void (*after)(struct zr_task *task));
 
 /* Settles an unsure seat (task->seat): afterwards it is taken or empty. */

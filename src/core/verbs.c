@@ -71,10 +71,14 @@ static void always_next(struct zr_task *task)
 static void request_answered(struct zr_task *task)
 {
     bool lost = task->outcome == ZR_CONNECTION_LOSS;
-    if (lost && (task->repeat || !task->call->request.sent))
+    bool again = lost && (task->repeat || !task->call->request.sent);
+    if (again && !zr_call_stale(task->call)) {
         zr_call_again(task->call);
-    else
-        zr_task_verb_done(task, ZR_OK);
+        return;
+    }
+    if (again)
+        task->outcome = task->call->request.status = ZR_LOST;
+    zr_task_verb_done(task, ZR_OK);
 }
 
 void zr_verb_request(struct zr_task *task, struct zr_call *call, bool repeat, struct zr_next next)
@@ -98,12 +102,19 @@ void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next)
         zr_part_fail(task, status);
 }
 
+static void wait_over(struct zr_task *task)
+{
+    if (task->outcome == ZR_CONFLICT)
+        task->detail = "a znode in its way is not ephemeral, no session's end will remove it";
+    zr_part_done(task);
+}
+
 /* The wait has been set up, or not, while what the task holds was still needed. */
 static void wait_for(struct zr_task *task, enum zr_status status, struct zr_next next)
 {
     task->next = next;
     if (status == ZR_OK)
-        zr_part_begin(task, zr_part_done);
+        zr_part_begin(task, wait_over);
     else
         zr_part_fail(task, status);
 }
@@ -125,6 +136,12 @@ enum zr_status zr_part_await_gone(struct zr_task *task, const char *path)
         return zr_watch_gone(task, path);
     zr_list_append(&ours->gone.tasks, &task->in_signal);
     return ZR_OK;
+}
+
+void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next)
+{
+    task->head_left = false;
+    wait_for(task, zr_part_await_gone(task, path), next);
 }
 
 void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next)

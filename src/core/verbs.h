@@ -21,10 +21,18 @@
  * claim: takes a seat in seat->dir and lists the directory in the same flight. Afterwards
  * task->seats is the listing and the seat is in it. Makes the directory when it is missing. A
  * create whose answer was lost is found again by its tag; when the numbers of the directory are
- * used up, it is drained and made anew. keeps: seat. With seat->dir_data, which are made anew too, it
- * may end without a seat, when the directory no longer holds those.
+ * used up, it is drained and made anew. keeps: seat.
+ * With seat->dir_data, which are made anew too, it may end without a seat, when the directory no
+ * longer holds those.
  */
 void zr_verb_claim(struct zr_task *task, struct zr_seat *seat, struct zr_next next);
+
+/*
+ * occupy: takes the node of a seat without a stem, unless somebody has it: afterwards the seat is
+ * taken, or it is empty and seat->refused is ZR_NODE_EXISTS. Makes what is missing above.
+ * keeps: seat.
+ */
+void zr_verb_occupy(struct zr_task *task, struct zr_seat *seat, struct zr_next next);
 
 /* vacate: the seat's node is removed, until that is certain; or its session is over. For
    clean-ups: it copes with a seat in any state. keeps: seat. */
@@ -37,6 +45,9 @@ void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next);
    watch; then task->head_left tells whether it was the head of its queue when it left. */
 void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
                         struct zr_next next);
+
+/* await_free: the same for a node whose path is known. borrows: path. */
+void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next);
 
 /* await_deleted: the same, but always by a watch, so that also a seat of ours is seen to go. */
 void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next);

@@ -11,6 +11,8 @@
  *    exists would leave a watch for ever), or joins those for whom that was done.
  * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
  * 3. Any other event has used the watch up: the node is read again, if anybody still waits.
+ * 4. Somebody waits for a node that is not ephemeral: no session's end will remove it, so he is
+ *    told that instead of waiting for ever.
  *
  * What can go wrong: the connection is lost under the read: it is repeated. The connection is
  * lost later: the client registers its watches again by itself and reports what was missed. An
@@ -82,11 +84,12 @@ static void looked(struct zr_call *call)
         zr_call_again(call);
         return;
     }
+    watch->set = outcome == ZR_OK;
+    if (outcome == ZR_OK && call->request.stat.ephemeral_owner == 0)
+        outcome = ZR_CONFLICT;
     zr_call_free(call);
     watch->call = NULL;
-    if (outcome == ZR_OK)
-        watch->set = true;
-    else
+    if (outcome != ZR_OK)
         zr_signal_fire(&watch->gone, outcome == ZR_NO_NODE ? ZR_OK : outcome);
     drop_if_unused(watch);
 }
@@ -119,6 +122,12 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path)
         drop_if_unused(watch);
     }
     return status;
+}
+
+bool zr_watch_awaited(const struct zr_session *session, const char *path)
+{
+    const struct zr_watch *watch = find(session, path);
+    return watch != NULL && !zr_list_empty(&watch->gone.tasks);
 }
 
 /* ---- Following ----------------------------------------------------------------------------- */

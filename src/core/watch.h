@@ -19,10 +19,13 @@ struct zr_task;
  * Wakes the task when the node is gone: task->resume sees ZR_OK. Not sent when the watch is set
  * already. Repeated over lost connections and spurious events. borrows: path (with the
  * namespace). Errors, then the task is not woken: ZR_NO_MEMORY, ZR_FULL (too much is watched).
- * The task is woken with another status when the read is refused (ZR_NO_AUTH) or the session is
- * lost.
+ * The task is woken with another status when the read is refused (ZR_NO_AUTH), when the node is
+ * not ephemeral (ZR_CONFLICT), or when the session is lost.
  */
 enum zr_status zr_watch_gone(struct zr_task *task, const char *path);
+
+/* A task of this session waits for its going. */
+bool zr_watch_awaited(const struct zr_session *session, const char *path);
 
 /*
  * Follows the events at a path, where the follower's own requests (get, exists, children with

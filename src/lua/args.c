@@ -138,6 +138,11 @@ static void read_option(struct reader *reader, int index, const struct zr_option
             zr_lua_bad_type(reader, index, "boolean");
         *(bool *)field = lua_toboolean(reader->L, index);
         break;
+    case 'n':
+        if (!lua_isboolean(reader->L, index))
+            zr_lua_bad_type(reader, index, "boolean");
+        *(bool *)field = !lua_toboolean(reader->L, index);
+        break;
     case 'i':
         *(int64_t *)field = zr_lua_read_integer(reader, index, -COMPAT_EXACT, COMPAT_EXACT);
         break;

@@ -35,9 +35,10 @@ struct lua_engine {
     int size, first_free;
 };
 
-/* Pushes an engine over what `make` makes. `host`: the stack index of a value for the Lua layer's
-   own use. Raises an error when memory is exhausted. */
-void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(struct zr_zk **zk), int host);
+/* Pushes an engine over what `make(with)` makes. `host`: the stack index of a value for the Lua
+   layer's own use. Raises an error when memory is exhausted. */
+void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct zr_zk **zk),
+                       void *with, int host);
 
 /* The engine of the userdata at `owner`; null when it is closed. */
 struct lua_engine *zr_lua_engine_of(lua_State *L, int owner);
@@ -66,6 +67,12 @@ void zr_slots_clear(struct lua_engine *engine, int slot);
 
 /* Drops every task and frees the array. */
 void zr_slots_fini(struct lua_engine *engine);
+
+/* ---- The simulated ZooKeeper (sim.c, sim_faults.c, sim_look.c) ---------------------------------
+ */
+
+/* Pushes { world = function, kinds = { create = 0, ... }, faults = { cut = 0, ... } }. */
+void zr_lua_sim_open(lua_State *L);
 
 /* ---- Objects (object.c) and their methods (method.c) ----------------------------------------- */
 

@@ -58,7 +58,8 @@ struct lua_engine *zr_lua_engine_of(lua_State *L, int owner)
 
 /* ---- Beginning and end ---------------------------------------------------------------------- */
 
-void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(struct zr_zk **zk), int host)
+void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct zr_zk **zk),
+                       void *with, int host)
 {
     struct zr_zk *zk;
     struct lua_engine *engine = compat_new_userdata(L, sizeof(*engine));
@@ -71,7 +72,7 @@ void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(struct zr_zk **zk), 
     compat_set_associated(L, -2);
     compat_registry_get(L, &meta_key);
     lua_setmetatable(L, -2);
-    enum zr_status status = make(&zk);
+    enum zr_status status = make(with, &zk);
     if (status == ZR_OK)
         status = zr_engine_new(zk, &engine->core);
     if (status != ZR_OK)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/names.h"
 #include "lua/binding.h"
 #include "zk/zk_client.h"
 
@@ -26,11 +27,17 @@ static void pin(void)
         dlopen(info.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
-/* engine(host): a new engine; `host` comes with every slot. */
+static enum zr_status make_client(void *unused, struct zr_zk **zk)
+{
+    (void)unused;
+    return zr_zk_client_new(zk);
+}
+
+/* engine(host): a new engine over the real client; `host` comes with every slot. */
 static int new_engine(lua_State *L)
 {
     lua_settop(L, 1);
-    zr_lua_engine_new(L, zr_zk_client_new, 1);
+    zr_lua_engine_new(L, make_client, NULL, 1);
     return 1;
 }
 
@@ -41,6 +48,15 @@ static int host_of(lua_State *L)
     compat_get_associated(L, 1);
     if (lua_istable(L, -1))
         lua_rawgeti(L, -1, 1);
+    return 1;
+}
+
+/* path_problem(path): nil, or what is wrong with it. */
+static int path_problem(lua_State *L)
+{
+    size_t length;
+    const char *path = luaL_checklstring(L, 1, &length);
+    lua_pushstring(L, zr_path_problem(path, length)); /* a null becomes nil */
     return 1;
 }
 
@@ -77,17 +93,12 @@ static int alloc_bytes(lua_State *L)
 }
 
 static const luaL_Reg functions[] = {
-    {"engine", new_engine},
-    {"host", host_of},
-    {"live", zr_lua_objects_live},
-    {"own", zr_lua_own},
-    {"misuse", zr_lua_raise},
-    {"isatty", is_terminal},
-    {"alloc_fail", alloc_fail},
-    {"alloc_failed", alloc_failed},
-    {"alloc_blocks", alloc_blocks},
-    {"alloc_bytes", alloc_bytes},
-    {NULL, NULL},
+    {"engine", new_engine},         {"host", host_of},
+    {"live", zr_lua_objects_live},  {"own", zr_lua_own},
+    {"misuse", zr_lua_raise},       {"isatty", is_terminal},
+    {"path_problem", path_problem}, {"alloc_fail", alloc_fail},
+    {"alloc_failed", alloc_failed}, {"alloc_blocks", alloc_blocks},
+    {"alloc_bytes", alloc_bytes},   {NULL, NULL},
 };
 
 int luaopen_zkrecipes_core(lua_State *L)
@@ -98,5 +109,7 @@ int luaopen_zkrecipes_core(lua_State *L)
     zr_lua_add_functions(L, functions);
     zr_lua_classes_open(L);
     lua_setfield(L, -2, "classes");
+    zr_lua_sim_open(L);
+    lua_setfield(L, -2, "sim");
     return 1;
 }

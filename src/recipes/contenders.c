@@ -1,5 +1,7 @@
 #include "recipes/contenders.h"
 
+#include <string.h>
+
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
@@ -97,11 +99,12 @@ static void list(struct zr_task *task)
     zr_verb_list(task, of(task)->dir, ZR_STEP(read_all));
 }
 
-static void emit_one(struct zr_sink *sink, const struct zr_request *read, bool holding, bool shared,
-                     int64_t permits)
+static void emit_one(struct zr_sink *sink, size_t namespace, const struct zr_request *read,
+                     bool holding, bool shared, int64_t permits)
 {
     sink->begin(sink, NULL);
     sink->bytes(sink, "data", read->data_reply);
+    zr_emit_string(sink, "path", read->path + namespace);
     sink->id(sink, "token", read->stat.czxid);
     sink->boolean(sink, "holding", holding);
     sink->boolean(sink, "shared", shared);
@@ -115,6 +118,7 @@ static void emit_one(struct zr_sink *sink, const struct zr_request *read, bool h
 static void results(struct zr_task *task, struct zr_sink *sink)
 {
     const struct contenders *all = of(task);
+    size_t namespace = strlen(task->session->namespace);
     bool first = true, all_share = true;
     struct zr_room room = {0, 0, ZR_ROOM_ALL};
     if (all->limit != NULL)
@@ -127,7 +131,7 @@ static void results(struct zr_task *task, struct zr_sink *sink)
             int64_t permits = all->seats->at[i].permits;
             bool holding =
                 permits > 0 ? zr_room_may_hold(&room, all->seats, i) : first || all_share;
-            emit_one(sink, &all->reads[i]->request, holding, shared, permits);
+            emit_one(sink, namespace, &all->reads[i]->request, holding, shared, permits);
             first = false;
         }
     sink->end(sink);
@@ -149,8 +153,44 @@ static void free_task(struct zr_task *task)
 static const struct zr_task_kind kind = {
     .name = "contenders", .late = ZR_CONNECTION_LOSS, .results = results, .free = free_task};
 
-enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
-                                   const char *dir, const char *subject, struct zr_task **task)
+/* ---- Where there is one place -------------------------------------------------------------- */
+
+static void one_read(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        zr_task_finish(task, ZR_OK);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
+static void read_one(struct zr_task *task)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    enum zr_status status = zr_call_new_full(task->session, ZR_OP_GET, of(task)->dir, none, &call);
+    if (status == ZR_OK)
+        zr_verb_request(task, call, true, ZR_STEP(one_read));
+    else
+        zr_verb_fail(task, status);
+}
+
+static void results_one(struct zr_task *task, struct zr_sink *sink)
+{
+    const struct zr_request *read = &task->call->request;
+    sink->begin(sink, NULL);
+    if (read->status == ZR_OK && read->stat.ephemeral_owner != 0)
+        emit_one(sink, strlen(task->session->namespace), read, true, false, 0);
+    sink->end(sink);
+}
+
+static const struct zr_task_kind kind_of_one = {
+    .name = "contenders", .late = ZR_CONNECTION_LOSS, .results = results_one, .free = free_task};
+
+/* ---- Starting ------------------------------------------------------------------------------ */
+
+static enum zr_status start(struct zr_session *session, struct zr_object *self, const char *dir,
+                            const char *subject, const struct zr_task_kind *how,
+                            struct zr_next first, struct zr_task **task)
 {
     enum zr_status status = zr_session_usable(session);
     if (status != ZR_OK)
@@ -162,6 +202,18 @@ enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object 
     all->dir = dir;
     zr_signal_init(&all->all_read);
     *task = &all->task;
-    zr_task_start(*task, &kind, session, subject, zr_session_patience_us(session), ZR_STEP(list));
+    zr_task_start(*task, how, session, subject, zr_session_patience_us(session), first);
     return ZR_OK;
+}
+
+enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
+                                   const char *dir, const char *subject, struct zr_task **task)
+{
+    return start(session, self, dir, subject, &kind, ZR_STEP(list), task);
+}
+
+enum zr_status zr_contenders_start_one(struct zr_session *session, struct zr_object *self,
+                                       const char *path, const char *subject, struct zr_task **task)
+{
+    return start(session, self, path, subject, &kind_of_one, ZR_STEP(read_one), task);
 }

@@ -16,4 +16,9 @@
 enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
                                    const char *dir, const char *subject, struct zr_task **task);
 
+/* The same where the only place is the node `path`: a list of its holder, or of nobody. */
+enum zr_status zr_contenders_start_one(struct zr_session *session, struct zr_object *self,
+                                       const char *path, const char *subject,
+                                       struct zr_task **task);
+
 #endif

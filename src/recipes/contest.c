@@ -39,7 +39,7 @@ static int64_t nearest(const struct zr_hold *hold, const struct zr_seats *seats,
     return index;
 }
 
-static void held_by_another(struct zr_task *task)
+void zr_contest_held_by_another(struct zr_task *task)
 {
     task->detail = "it is held by somebody else";
     zr_verb_fail(task, ZR_TIMEOUT);
@@ -49,7 +49,7 @@ static void look(struct zr_task *task)
 {
     const struct zr_seats *seats = task->seats;
     if (seats != NULL && nearest(zr_hold_of(task), seats, (int64_t)seats->count) >= 0)
-        held_by_another(task);
+        zr_contest_held_by_another(task);
     else
         claim(task);
 }
@@ -82,13 +82,13 @@ static void check(struct zr_task *task)
         claim(task);
         return;
     }
-    hold->position = index;
+    hold->position = (int32_t)index;
     int64_t ahead = nearest(hold, task->seats, index);
     hold->next_in_line = ahead == 0;
     if (ahead < 0)
         zr_hold_grant(hold);
     else if (hold->only_try)
-        held_by_another(task);
+        zr_contest_held_by_another(task);
     else
         zr_verb_await_gone(task, hold->seat.dir, task->seats->at[ahead].name, ZR_STEP(moved_up));
 }
@@ -96,12 +96,21 @@ static void check(struct zr_task *task)
 enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role *role,
                                 const struct zr_arg *timeout, struct zr_task **task)
 {
+    return zr_contest_begin(contest, role, role->stem, timeout, ZR_STEP(look_first), ZR_STEP(claim),
+                            task);
+}
+
+enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role *role,
+                                const struct zr_stem *stem, const struct zr_arg *timeout,
+                                struct zr_next try_first, struct zr_next wait_first,
+                                struct zr_task **task)
+{
     struct zr_session *session = contest->session;
     enum zr_status status = zr_session_usable(session);
     if (status != ZR_OK)
         return status;
     struct zr_hold *hold =
-        zr_hold_new(session, &contest->object, contest->dir, role->stem, contest->data);
+        zr_hold_new(session, &contest->object, contest->dir, stem, contest->data);
     if (hold == NULL)
         return ZR_NO_MEMORY;
     *task = &hold->task;
@@ -109,10 +118,10 @@ enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role
     zr_list_append(&contest->attempts, &hold->task.in_owner);
     if (hold->only_try)
         zr_task_start(*task, role->try, session, contest->path, zr_session_patience_us(session),
-                      ZR_STEP(look_first));
+                      try_first);
     else
         zr_task_start(*task, role->wait, session, contest->path,
-                      timeout->given ? timeout->integer : -1, ZR_STEP(claim));
+                      timeout->given ? timeout->integer : -1, wait_first);
     return ZR_OK;
 }
 

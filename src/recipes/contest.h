@@ -46,6 +46,15 @@ void zr_contest_free(struct zr_object *self); /* for its class */
 enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role *role,
                                 const struct zr_arg *timeout, struct zr_task **task);
 
+/* For other ways to wait: makes the attempt and starts it with one of these steps. */
+enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role *role,
+                                const struct zr_stem *stem, const struct zr_arg *timeout,
+                                struct zr_next try_first, struct zr_next wait_first,
+                                struct zr_task **task);
+
+/* The step of a try that came too late. */
+void zr_contest_held_by_another(struct zr_task *task);
+
 /* Methods and properties that all of them have. */
 enum zr_status zr_contest_cancel(struct zr_object *self, struct zr_args *args,
                                  struct zr_sink *sink);

@@ -68,7 +68,8 @@ void zr_hold_grant(struct zr_hold *hold)
 {
     struct zr_session *session = hold->session;
     hold->state = ZR_HELD;
-    hold->seat.head = !hold->seat.stem->shared; /* others may hold it too */
+    /* Where some share, others may hold it too. */
+    hold->seat.head = hold->seat.stem == NULL || !hold->seat.stem->shared;
     hold->since_us = zr_engine_now_us(session->engine);
     zr_list_append(&session->ties, &hold->tie.link);
     zr_task_finish(&hold->task, ZR_OK);

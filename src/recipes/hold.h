@@ -30,7 +30,7 @@ struct zr_hold {
     bool guarded;
     bool only_try;     /* the recipe's: do not wait */
     bool next_in_line; /* the recipe's: only the holder is ahead */
-    int64_t position;  /* the recipe's: how many were ahead when it looked last; -1: not yet */
+    int32_t position;  /* the recipe's: how many were ahead when it looked last; -1: not yet */
     int64_t since_us;  /* it began to wait, or, when it is held, to hold */
     /* The recipe's, or null: frees what is its own. */
     void (*fini)(struct zr_hold *hold);

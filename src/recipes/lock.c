@@ -1,19 +1,27 @@
+#include "recipes/lock.h"
+
 #include "recipes/contest.h"
+#include "recipes/unfair.h"
 
 /*
- * The fair lock: whoever came first holds it, the others wait in the order in which they came.
- * contest.c has the steps: claim a seat, look who is ahead, wait until that one is gone.
+ * The lock.
  *
- * Everybody in the directory keeps out everybody behind, so that at most one holds it; a reader
- * or a writer of a read/write lock on the same path is one of them.
+ * Fair: whoever came first holds it, the others wait in the order in which they came. contest.c
+ * has the steps: claim a seat, look who is ahead, wait until that one is gone. Everybody in the
+ * directory keeps out everybody behind, so that at most one holds it; a reader or a writer of a
+ * read/write lock on the same path is one of them.
+ *
+ * Unfair: the path is one node, whoever makes it holds it (unfair.c).
  */
 
-struct lock_options {
-    struct zr_bytes data;
+struct lock {
+    struct zr_contest contest;
+    bool unfair;
 };
 
 static const struct zr_option options[] = {
-    {"data", 'd', offsetof(struct lock_options, data)},
+    {"data", 'd', offsetof(struct zr_lock_options, data)},
+    {"fair", 'n', offsetof(struct zr_lock_options, unfair)},
     {NULL, 0, 0},
 };
 
@@ -24,14 +32,23 @@ static const struct zr_role role = {&zr_stem_lock, &wait_kind, &try_kind};
 static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args,
                                     struct zr_task **task)
 {
-    return zr_contest_start((struct zr_contest *)self, &role, &args->at[0], task);
+    struct lock *lock = (struct lock *)self;
+    return lock->unfair ? zr_unfair_start(&lock->contest, &role, &args->at[0], task)
+                        : zr_contest_start(&lock->contest, &role, &args->at[0], task);
+}
+
+static enum zr_status start_contenders(struct zr_object *self, struct zr_args *args,
+                                       struct zr_task **task)
+{
+    return ((struct lock *)self)->unfair ? zr_unfair_contenders(self, args, task)
+                                         : zr_contest_contenders(self, args, task);
 }
 
 static const struct zr_method methods[] = {
     {.name = "acquire", .args = "t?", .start = start_acquire},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
-    {.name = "contenders", .args = "", .start = zr_contest_contenders},
+    {.name = "contenders", .args = "", .start = start_contenders},
     {.name = NULL},
 };
 
@@ -42,15 +59,18 @@ const struct zr_class zr_lock_class = {"lock", methods, properties, NULL, zr_con
 static enum zr_status make(struct zr_session *session, struct zr_args *args,
                            struct zr_object **object)
 {
-    const struct lock_options *given = args->options;
-    return zr_contest_new(sizeof(struct zr_contest), &zr_lock_class, session, args->at[0].bytes.at,
-                          given->data, object);
+    const struct zr_lock_options *given = args->options;
+    enum zr_status status = zr_contest_new(sizeof(struct lock), &zr_lock_class, session,
+                                           args->at[0].bytes.at, given->data, object);
+    if (status == ZR_OK)
+        ((struct lock *)*object)->unfair = given->unfair;
+    return status;
 }
 
 const struct zr_recipe zr_lock_recipe = {
     .name = "lock",
     .args = "po?",
     .options = options,
-    .options_size = sizeof(struct lock_options),
+    .options_size = sizeof(struct zr_lock_options),
     .make = make,
 };

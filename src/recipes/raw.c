@@ -311,11 +311,14 @@ enum zr_status zr_raw_reconfig(struct zr_object *self, struct zr_args *args, str
         args->misuse = "one of joining, leaving and members is needed";
     if (args->misuse != NULL)
         return ZR_BAD_ARGUMENTS;
-    enum zr_status status = make(self, ZR_OP_RECONFIG, (struct zr_bytes){"/", 1}, none, &raw);
+    /* As the data of the request, which outlives this task when it is interrupted. */
+    struct zr_bytes text;
+    enum zr_status status = raw_join_servers(options, &text);
+    if (status == ZR_OK)
+        status = make(self, ZR_OP_RECONFIG, (struct zr_bytes){"/", 1}, text, &raw);
+    zr_free((char *)text.at);
     if (status != ZR_OK)
         return status;
-    if (raw_keep_servers(raw, options) == ZR_OK)
-        return raw_run(raw, task);
-    raw_free(&raw->task);
-    return ZR_NO_MEMORY;
+    raw_find_servers(&raw->call->request, options);
+    return raw_run(raw, task);
 }

@@ -21,10 +21,13 @@ static enum zr_status start_multi(struct zr_object *self, struct zr_hold *hold, 
     raw->hold = hold;
     status =
         zr_call_new_multi(session, hold != NULL ? hold->seat.path : NULL, parts, count, &raw->call);
-    if (status == ZR_OK)
-        return raw_run(raw, task);
-    raw_free(&raw->task);
-    return status;
+    if (status != ZR_OK) {
+        raw_free(&raw->task);
+        return status;
+    }
+    raw->call->bound = hold != NULL;
+    raw->call->generation = session->generation;
+    return raw_run(raw, task);
 }
 
 enum zr_status zr_raw_multi(struct zr_object *self, struct zr_args *args, struct zr_task **task)

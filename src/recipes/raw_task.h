@@ -19,7 +19,6 @@ struct raw {
     char *subject;          /* the user's path */
     char *parent;           /* being made */
     bool parents;           /* make it when it is missing */
-    char *servers;          /* reconfig: the block of its strings */
     char detail[256];
 };
 
@@ -45,7 +44,11 @@ const struct zr_task_kind *raw_kind(enum zr_op op, bool of_hold);
 /* takes: the task and all it has. */
 void raw_free(struct zr_task *task);
 
-/* Copies the lists of servers into the request. borrows: options. Errors: ZR_NO_MEMORY. */
-enum zr_status raw_keep_servers(struct raw *raw, const struct zr_reconfig_options *options);
+/* gives: the three strings of a reconfig, one behind the other, each with its NUL; text->at is null
+   when memory is exhausted. */
+enum zr_status raw_join_servers(const struct zr_reconfig_options *options, struct zr_bytes *text);
+
+/* The request's data is such a text: points joining, leaving and members at what is in it. */
+void raw_find_servers(struct zr_request *request, const struct zr_reconfig_options *options);
 
 #endif

@@ -110,7 +110,7 @@ static void check(struct zr_task *task)
         zr_seat_gone(&hold->seat); /* somebody has removed it */
         claim(task);
     } else if (limit_stands(task)) {
-        hold->position = index;
+        hold->position = (int32_t)index;
         wait_or_take(task, index);
     }
 }

@@ -114,8 +114,9 @@ void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next l
         zr_verb_fail(task, status);
     else if (ours == NULL)
         zr_verb_request(task, call, true, ZR_STEP(read_ahead));
-    else if (ours->head)
-        look.step(task); /* granted, by a listing that is younger than ours */
+    else if (ours->head) /* it holds, whatever the limit says; somebody may have changed it by hand
+                          */
+        zr_permit_watch_holders(task, ahead + 1, look);
     else
         zr_verb_await(task, &ours->gone, look);
 }

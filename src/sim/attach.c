@@ -21,7 +21,6 @@ static struct zr_sim_world *world_of(const struct zr_handle *handle)
 
 void zr_sim_handle_send(struct zr_handle *handle, struct zr_sim_packet *packet, int64_t delay_us)
 {
-    packet->sent_us = world_of(handle)->now_us;
     zr_sim_wire_send(&handle->conn->up, packet, delay_us);
 }
 
@@ -119,6 +118,13 @@ static void fail_all(struct zr_handle *handle)
     }
 }
 
+/* Heartbeats that are under way come back as what proves nothing. */
+static void fail_beats(struct zr_handle *handle)
+{
+    while (handle->lease.count > 0)
+        zr_lease_answered(&handle->lease, false, timeout_us(handle));
+}
+
 static void detach(struct zr_handle *handle, bool arrives)
 {
     struct zr_sim_agenda *agenda = &world_of(handle)->agenda;
@@ -127,12 +133,14 @@ static void detach(struct zr_handle *handle, bool arrives)
     zr_sim_cancel(agenda, &handle->cut);
     if (handle->conn != NULL)
         zr_sim_conn_let_go(handle->conn, arrives);
+    fail_beats(handle);
     handle->conn = NULL;
     handle->phase = ZR_SIM_APART;
 }
 
 void zr_sim_handle_lost(struct zr_handle *handle, bool arrives)
 {
+    world_of(handle)->breaks++;
     detach(handle, arrives);
     zr_sim_tell_suspended(handle);
     fail_all(handle);

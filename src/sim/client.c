@@ -30,7 +30,7 @@ static enum zr_status open_handle(struct zr_zk *zk, const struct zr_zk_config *c
 
 static int64_t lease_us(struct zr_handle *handle)
 {
-    return handle->closed ? 0 : handle->lease_us;
+    return handle->closed ? 0 : handle->lease.deadline_us;
 }
 
 static void take(struct zr_zk *zk, struct zr_list *messages)
@@ -56,10 +56,16 @@ static int fd(struct zr_zk *zk)
     return -1;
 }
 
-bool zr_sim_paused(const struct zr_zk *zk)
+int64_t zr_sim_paused_us(const struct zr_zk *zk)
 {
     const struct zr_sim_process *process = (const struct zr_sim_process *)zk;
-    return process->world->now_us < process->paused_until_us;
+    int64_t left_us = process->paused_until_us - process->world->now_us;
+    return left_us > 0 ? left_us : 0;
+}
+
+bool zr_sim_paused(const struct zr_zk *zk)
+{
+    return zr_sim_paused_us(zk) > 0;
 }
 
 bool zr_sim_ready(const struct zr_zk *zk)

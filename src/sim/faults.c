@@ -146,6 +146,7 @@ int64_t zr_sim_faults_before(struct zr_handle *handle, struct zr_sim_packet *pac
     }
     if (met->fault == ZR_SIM_NO_FAULT)
         return 0;
+    process->world->met[met->fault]++;
     trace(handle, met);
     if (breaks(met->fault))
         process->down_until_us = process->world->now_us + met->down_us;

@@ -70,7 +70,12 @@ static void take_connect(struct zr_sim_world *world, struct zr_sim_packet *packe
         session->conn = packet->conn->number;
         zr_sim_session_touch(world, session);
     }
-    zr_sim_leader_commit(world, zr_sim_txn_new(packet), fresh);
+    if (fresh) {
+        zr_sim_leader_commit(world, zr_sim_txn_new(packet), true);
+    } else {
+        packet->decided = true; /* not in line with the transactions: its server may lag behind */
+        zr_sim_conn_pump(packet->conn);
+    }
 }
 
 static void take_close(struct zr_sim_world *world, struct zr_sim_packet *packet)

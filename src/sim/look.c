@@ -28,6 +28,16 @@ int64_t zr_sim_all_requests(const struct zr_sim_world *world, int op)
     return sum(world->requests, op);
 }
 
+int64_t zr_sim_fault_count(const struct zr_sim_world *world, enum zr_sim_fault fault)
+{
+    return world->met[fault];
+}
+
+int64_t zr_sim_break_count(const struct zr_sim_world *world)
+{
+    return world->breaks;
+}
+
 size_t zr_sim_watch_count(const struct zr_sim_world *world)
 {
     size_t count = 0;

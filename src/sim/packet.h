@@ -41,7 +41,6 @@ struct zr_sim_packet {
     enum zr_sim_kind kind;
     struct zr_sim_conn *conn; /* counted */
     int64_t at_us;            /* arrives not before */
-    int64_t sent_us;          /* by the client */
     size_t size;              /* bytes, about */
     enum zr_sim_fate fate;
     bool through_leader;        /* only the leader can answer it ... */

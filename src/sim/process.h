@@ -6,6 +6,7 @@
  * world.
  */
 
+#include "core/lease.h"
 #include "sim/server.h"
 #include "sim/sim.h"
 
@@ -61,7 +62,7 @@ struct zr_handle {
     struct zr_sim_index watched; /* the watches, as the library knows them */
     struct zr_sim_event alarm, beat, cut, retry;
 
-    int64_t acknowledged_us, lease_us; /* lease.h of src/zk explains it */
+    struct zr_lease lease;
 
     bool connected; /* the host was told so */
     bool known;     /* ... of this session at all */

@@ -35,6 +35,9 @@ struct zr_sim_options {
 /* gives: a world, which lives until it was freed and the last of its clients as well. */
 struct zr_sim_world *zr_sim_world_new(const struct zr_sim_options *options);
 
+/* From now on its lines go there; null: nowhere. */
+void zr_sim_trace_to(struct zr_sim_world *world, FILE *to);
+
 /* takes: world. Its clients may go on. */
 void zr_sim_world_free(struct zr_sim_world *world);
 
@@ -57,6 +60,9 @@ bool zr_sim_run(struct zr_sim_world *world, int64_t until_us);
 /* The process has something to take and is not paused. */
 bool zr_sim_ready(const struct zr_zk *zk);
 bool zr_sim_paused(const struct zr_zk *zk);
+
+/* How long it still is paused; 0: it is not. */
+int64_t zr_sim_paused_us(const struct zr_zk *zk);
 
 /* ---- Faults of one client process ---------------------------------------------------------- */
 
@@ -127,6 +133,11 @@ void zr_sim_stop(struct zr_sim_world *world, int server, bool on);
 /* The next sequential child of this znode gets this number. False: there is no such znode. */
 bool zr_sim_set_counter(struct zr_sim_world *world, const char *path, int32_t counter);
 
+/* Somebody else writes to the znode what is in it, or deletes it. False: it is not there, has
+   children, or the leader is down. */
+bool zr_sim_touch(struct zr_sim_world *world, const char *path);
+bool zr_sim_remove(struct zr_sim_world *world, const char *path);
+
 /* ---- Faults at random ---------------------------------------------------------------------- */
 
 /* How many of a million requests meet each fault; at most one each. Times are upper bounds. */
@@ -149,6 +160,10 @@ void zr_sim_set_faults(struct zr_sim_world *world, const struct zr_sim_faults *f
    reconnect needs are not among them. op may be ZR_SIM_ANY_OP. */
 int64_t zr_sim_requests(const struct zr_zk *zk, int op);
 int64_t zr_sim_all_requests(const struct zr_sim_world *world, int op);
+
+/* How often a request met this fault, and how often a client lost its connection. */
+int64_t zr_sim_fault_count(const struct zr_sim_world *world, enum zr_sim_fault fault);
+int64_t zr_sim_break_count(const struct zr_sim_world *world);
 
 /* Watches on all servers. */
 size_t zr_sim_watch_count(const struct zr_sim_world *world);

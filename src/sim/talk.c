@@ -19,17 +19,20 @@ static void beat(struct zr_sim_event *event);
 
 static void schedule_beat(struct zr_handle *handle)
 {
-    struct zr_sim_world *world = handle->process->world;
-    zr_sim_schedule(&world->agenda, &handle->beat, world->now_us + timeout_us(handle) / 4, beat);
+    int64_t next_us = zr_lease_next(&handle->lease, timeout_us(handle));
+    zr_sim_schedule(&handle->process->world->agenda, &handle->beat, next_us, beat);
 }
 
 /* A read of the leader's order; as a write it is the deletion of what is never there. */
 static void send_beat(struct zr_handle *handle, bool write)
 {
-    struct zr_sim_packet *packet = zr_sim_packet_new(handle->conn, ZR_SIM_BEAT);
-    packet->copy.op = write ? ZR_OP_DELETE : ZR_OP_SYNC;
-    packet->copy.path = zr_sim_copy_string(write ? "/zkrecipes-heartbeat" : "/");
-    zr_sim_handle_send(handle, packet, 0);
+    bool goes = zr_lease_sent(&handle->lease, handle->process->world->now_us);
+    if (goes) {
+        struct zr_sim_packet *packet = zr_sim_packet_new(handle->conn, ZR_SIM_BEAT);
+        packet->copy.op = write ? ZR_OP_DELETE : ZR_OP_SYNC;
+        packet->copy.path = zr_sim_copy_string(write ? "/zkrecipes-heartbeat" : "/");
+        zr_sim_handle_send(handle, packet, 0);
+    }
     schedule_beat(handle);
 }
 
@@ -80,30 +83,19 @@ static void greeted(struct zr_handle *handle, const struct zr_sim_packet *packet
     send_beat(handle, false);
 }
 
-static void extend_lease(struct zr_handle *handle, int64_t from_us)
-{
-    int64_t until_us = from_us + timeout_us(handle) - timeout_us(handle) / 100;
-    if (until_us > handle->lease_us)
-        handle->lease_us = until_us;
-}
-
 /* The first answer proves the connection; the handshake counts if the quorum saw it. */
 static void prove(struct zr_handle *handle)
 {
     handle->phase = ZR_SIM_PROVED;
     if (!handle->known || !handle->write_heartbeat)
-        extend_lease(handle, handle->began_us);
+        zr_lease_handshake(&handle->lease, handle->began_us, timeout_us(handle));
     zr_sim_tell_connected(handle);
 }
 
-/* Not this heartbeat counts, but the one before: the leader hears of servers' clients late. */
 static void beaten(struct zr_handle *handle, const struct zr_sim_packet *packet)
 {
     bool proof = !handle->write_heartbeat || packet->copy.op == ZR_OP_DELETE;
-    if (proof && handle->acknowledged_us != 0)
-        extend_lease(handle, handle->acknowledged_us);
-    if (proof)
-        handle->acknowledged_us = packet->sent_us;
+    zr_lease_answered(&handle->lease, proof, timeout_us(handle));
     if (handle->phase == ZR_SIM_UP)
         prove(handle);
 }

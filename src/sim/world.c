@@ -35,6 +35,11 @@ void zr_sim_trace(const struct zr_sim_world *world, const char *format, ...)
     fputc('\n', world->options.trace);
 }
 
+void zr_sim_trace_to(struct zr_sim_world *world, FILE *to)
+{
+    world->options.trace = to;
+}
+
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
 static void set_options(struct zr_sim_world *world, const struct zr_sim_options *options)

@@ -5,11 +5,7 @@
 
 local coroutines = require "zkrecipes.coroutines"
 local core = require "zkrecipes.core"
-local loop = require "zkrecipes.loop"
-
-local M = { name = "builtin", now = loop.now, step = loop.step, timeout = loop.timeout, unpark = loop.wake }
-
-local records = setmetatable({}, { __mode = "k" }) -- coroutine > its record, see loop.lua
+local loops = require "zkrecipes.loop"
 
 -- What a coroutine of the user's own, resumed by himself inside of one of ours, yields while it waits: it is woken
 -- by the loop. A generator must not wait, its consumer would get this as a value; so it speaks up.
@@ -18,38 +14,56 @@ local WAITING = setmetatable({}, {
   __index = function(waiting) error(tostring(waiting), 2) end,
 })
 
-function M.attach(client) loop.attach(client) end
+-- What spawns and parks on this loop.
+local function add_coroutines(adapter, loop)
+  local records = loop.records
 
-function M.detach() end
-
-function M.spawn(fn)
-  local record = { co = coroutine.create(fn), queued = false, parked = true }
-  records[record.co] = record
-  loop.wake(record)
-end
-
--- A record: of the coroutine, or a new one for whoever will drive the loop.
-function M.token()
-  local co = coroutines.running()
-  local record = records[co]
-  if record then return record end
-  if not loop.current then return { queued = false } end
-  record = { co = co, queued = false, foreign = true }
-  records[co] = record
-  return record
-end
-
-function M.park(record, timeout)
-  if timeout then loop.wake_at(record, loop.now() + timeout) end
-  if record.co then
-    record.parked = true
-    coroutine.yield(record.foreign and WAITING or nil)
-    record.parked = false
-  else
-    loop.drive(record)
+  function adapter.spawn(fn)
+    local record = { co = coroutine.create(fn), queued = false, parked = true }
+    records[record.co] = record
+    loop:wake(record)
+    return record
   end
-  loop.stop(record)
+
+  -- A record: of the coroutine, or a new one for whoever will drive the loop.
+  function adapter.token()
+    local co = coroutines.running()
+    local record = records[co]
+    if record then return record end
+    if not loop.current then return { queued = false } end
+    record = { co = co, queued = false, foreign = true, within = loop.current }
+    records[co] = record
+    return record
+  end
+
+  function adapter.park(record, timeout)
+    if timeout then loop:wake_at(record, loop:now() + timeout) end
+    if record.co then
+      record.parked = true
+      coroutine.yield(record.foreign and WAITING or nil)
+      record.parked = false
+    else
+      loop:drive(record)
+    end
+    loop:stop(record)
+  end
 end
+
+-- over(loop): an adapter whose coroutines this loop runs; simulated worlds have loops of their own.
+local function over(loop)
+  local adapter = { name = "builtin" }
+  function adapter.attach(client) loop.client = client end
+  function adapter.detach() end
+  function adapter.now() return loop:now() end
+  function adapter.step() loop:step() end
+  function adapter.timeout() return loop:timeout() end
+  function adapter.unpark(record) loop:wake(record) end
+  add_coroutines(adapter, loop)
+  return adapter
+end
+
+local M = over(loops.new())
+M.over = over
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -1,12 +1,12 @@
 ---@meta zkrecipes.lock
 
--- The fair lock and its holds. See docs/recipes/lock.md.
+-- The lock and its holds. See docs/recipes/lock.md.
 
 -- ---- Lock --------------------------------------------------------------------------------------
 
----A fair lock: first come, first served, across all processes and coroutines. The algorithm is "Locks" of ZooKeeper's
----page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_recipes_Locks), each waiter watching only
----the one ahead of it. Not reentrant: every acquire is an attempt of its own.
+---The lock. Fair (the default): first come, first served, across all processes and coroutines. The algorithm is "Locks"
+---of ZooKeeper's page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_recipes_Locks), each waiter
+---watching only the one ahead of it. Every acquire is an attempt of its own.
 ---@class zkrecipes.Lock
 ---@field path string
 local Lock = {}
@@ -35,8 +35,21 @@ function Lock:with(timeout, fn) end
 ---@return integer count
 function Lock:cancel() end
 
+---Asks those who hold it to let go; their `on_request` decides. The word is that of Curator's Revoker.
+---```lua
+---if not lock:acquire(1) then lock:request() end
+---```
+---@async
+---@return integer? asked how many were asked, string? message, zkrecipes.Code? code
+function Lock:request() end
+
+---Releases what this coroutine has acquired last. Only for reentrant locks; misuse when it does not hold it.
+---@return true
+function Lock:release() end
+
 ---@class zkrecipes.Contender
 ---@field data? string
+---@field path string its znode
 ---@field token string
 ---@field holding boolean
 ---@field shared boolean it is a reader of a read/write lock

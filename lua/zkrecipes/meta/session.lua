@@ -151,9 +151,16 @@ function Session:multi(parts) end
 ---@return zkrecipes.Watch? watch, string? message, zkrecipes.Code? code
 function Session:watch(path) end
 
+---@class zkrecipes.LockOptions
+---@field data? string shown to others by contenders()
+---@field fair? boolean default true; false: no order, the path itself is the one ephemeral znode
+---@field reentrant? boolean the coroutine that holds it may acquire it again
+---@field on_request? fun(hold: zkrecipes.Hold) somebody asks the holder to let go
+---@field cohort? boolean the coroutines that use this object stand behind one znode and hand it on locally
+
 ---A lock at this path. Asks no server.
 ---@param path string a directory of its own, made when missing
----@param options? { data?: string } data: shown to others by contenders()
+---@param options? zkrecipes.LockOptions
 ---@return zkrecipes.Lock? lock, string? message, zkrecipes.Code? code
 function Session:lock(path, options) end
 
@@ -196,3 +203,22 @@ function Watch:wait(timeout) end
 
 ---@return true
 function Watch:close() end
+
+---@param path string its znode; closed while it is there
+---@return zkrecipes.Barrier barrier
+function Session:barrier(path) end
+
+---@param path string its znode, made when missing
+---@param count integer 1 to 1,000,000; all must give the same
+---@return zkrecipes.Latch latch
+function Session:latch(path, count) end
+
+---@param path string a directory of its own
+---@param size integer 1 to 5,000
+---@return zkrecipes.CyclicBarrier barrier
+function Session:cyclic_barrier(path, size) end
+
+---@param path string a directory of its own
+---@param size integer 1 to 5,000
+---@return zkrecipes.DoubleBarrier barrier
+function Session:double_barrier(path, size) end

@@ -7,7 +7,7 @@
  *
  * Answers come in the order of the requests, hence a ring of send times is enough.
  */
-#include "zk/lease.h"
+#include "core/lease.h"
 
 bool zr_lease_sent(struct zr_lease *lease, int64_t now_us)
 {

@@ -1,0 +1,163 @@
+-- The judgement on the torture run's journal: what must never be is looked for, and told with an
+-- example.
+--
+-- A token is the creation zxid of a node and a write has its zxid from the server as well (mzxid), so
+-- what the server did is ordered by the server; only who was valid when is told by our clock.
+
+local M = {}
+
+local function by_lock(list, wanted, before)
+  local lists = {}
+  for _, item in ipairs(list) do
+    if wanted(item) then
+      lists[item.lock] = lists[item.lock] or {}
+      table.insert(lists[item.lock], item)
+    end
+  end
+  for _, of_lock in pairs(lists) do table.sort(of_lock, before) end
+  return lists
+end
+
+-- A check that fails keeps its first example.
+local function finding()
+  return { count = 0, note = function(self, ...)
+    self.count = self.count + 1
+    self.example = self.example or string.format(...)
+  end }
+end
+
+local function describe(hold)
+  return ("worker %d, token %s, valid from %.6f to %.6f"):format(hold.worker, hold.token, hold.first, hold.last)
+end
+
+-- Holds in the order in which they were first seen valid: none may begin before all those before it have ended.
+local function check_holds(journal)
+  local overlaps, falling = finding(), finding()
+  for lock, holds in pairs(by_lock(journal.holds, function(hold) return hold.first end,
+    function(a, b) return a.first < b.first end)) do
+    local longest = holds[1]
+    for i = 2, #holds do
+      local hold, before = holds[i], holds[i - 1]
+      if hold.first < longest.last then overlaps:note("lock %s: %s; %s", lock, describe(longest), describe(hold)) end
+      if hold.token <= before.token then falling:note("lock %s: %s; %s", lock, describe(before), describe(hold)) end
+      if hold.last > longest.last then longest = hold end
+    end
+  end
+  return overlaps, falling
+end
+
+local function acknowledged(write) return write.zxid end
+
+-- By token: when a hold with a larger one was first seen valid. What a smaller one begins to write after that is stale.
+local function successors(holds)
+  local since, earliest = {}, math.huge
+  for i = #holds, 1, -1 do
+    since[holds[i].token] = earliest
+    earliest = math.min(earliest, holds[i].first or math.huge)
+  end
+  return since
+end
+
+local function check_stale(journal)
+  local stale = finding()
+  local holds = by_lock(journal.holds, function() return true end, function(a, b) return a.token < b.token end)
+  for lock, writes in pairs(by_lock(journal.writes, acknowledged, function(a, b) return a.zxid < b.zxid end)) do
+    local since, highest = successors(holds[lock] or {}), ""
+    for _, write in ipairs(writes) do
+      if write.token < highest or write.begun > (since[write.token] or math.huge) then
+        stale:note("lock %s: token %s wrote %d after a later holder", lock, write.token, write.value)
+      end
+      if write.token > highest then highest = write.token end
+    end
+  end
+  return stale
+end
+
+-- Writes nobody knows the outcome of, by value.
+local function open_writes(journal, lock)
+  local values, count = {}, 0
+  for _, write in ipairs(journal.writes) do
+    if write.lock == lock and not write.zxid and not write.refused then
+      values[write.value], count = true, count + 1
+    end
+  end
+  journal.unknown = journal.unknown + count
+  return values
+end
+
+-- Every value from 1 to the register's was written once, in this order; one that nobody has acknowledged
+-- must be one of unknown outcome.
+local function check_updates(journal, registers)
+  local lost = finding()
+  local lists = by_lock(journal.writes, acknowledged, function(a, b) return a.zxid < b.zxid end)
+  journal.unknown = 0
+  for lock, final in pairs(registers) do
+    local open, last = open_writes(journal, lock), 0
+    local function fill(upto)
+      for value = last + 1, upto do
+        if not open[value] then lost:note("lock %s: nobody wrote %d", lock, value) end
+      end
+    end
+    for _, write in ipairs(lists[lock] or {}) do
+      if write.value <= last then
+        lost:note("lock %s: %d was written by %s after %d", lock, write.value, write.token, last)
+      end
+      fill(write.value - 1)
+      last = math.max(last, write.value)
+    end
+    fill(final)
+    if final < last then lost:note("lock %s: the register has %d, but %d was written", lock, final, last) end
+  end
+  return lost
+end
+
+local function check_waits(journal)
+  local open = finding()
+  for worker, turns in pairs(journal.turns) do
+    for name, turn in pairs(turns) do
+      if turn.asked then open:note("worker %d.%s since %.6f", worker, name, turn.asked) end
+    end
+  end
+  return open
+end
+
+-- Counts that should be zero, and lists that should be empty.
+local function check_facts(facts)
+  local seen = {}
+  for name, what in pairs(facts) do
+    local found = finding()
+    for _, text in ipairs(what) do found:note("%s", text) end
+    seen[name] = found
+  end
+  return seen
+end
+
+---All checks, in the order in which they are told: { what, whether it is so, what was seen }.
+---@param journal table see journal.lua; holds of sessions that were ended from outside are cut there
+---@param registers table<string, integer> what each lock's register has at the end
+---@param facts table<string, string[]> what else is wrong: crashed, deserted, left, processes; each may be empty
+function M.checks(journal, registers, facts)
+  journal.outlived = journal:cut_expired()
+  local overlaps, falling = check_holds(journal)
+  local also = check_facts { crashed = facts.crashed, deserted = facts.deserted, left = facts.left,
+    processes = facts.processes, trouble = journal.trouble }
+  local checks = {}
+  for i, entry in ipairs {
+    { "no two valid holds of a lock at once", overlaps },
+    { "tokens grow from hold to hold", falling },
+    { "no write of a stale holder", check_stale(journal) },
+    { "no update lost or done twice", check_updates(journal, registers) },
+    { "everybody who waited got an answer", check_waits(journal) },
+    { "every worker was granted after the faults", also.deserted },
+    { "every worker lived until it was ended", also.crashed },
+    { "nothing unexpected was said", also.trouble },
+    { "nothing is left on the servers", also.left },
+    { "no process is left", also.processes },
+  } do
+    local what, found = entry[1], entry[2]
+    checks[i] = { what, found.count == 0, ("%d times; %s"):format(found.count, found.example or "") }
+  end
+  return checks
+end
+
+return M

@@ -1,0 +1,150 @@
+-- What the logs of the torture run (worker.lua) say: who held which lock, from when until when at
+-- least, and what was written. check.lua judges it.
+--
+-- A hold's `first` and `last` are the times between which it was surely valid.
+
+local journal = {}
+journal.__index = journal
+
+local function new()
+  return setmetatable({ turns = {}, holds = {}, writes = {}, given_up = {}, refused = 0, unread = 0, unknown = 0,
+    ended = 0, expiries = {}, losses = {}, trouble = {} }, journal)
+end
+
+local effects = {}
+
+function effects.waits(_, turn, time, lock)
+  turn.lock, turn.asked, turn.hold, turn.write = lock, time, nil, nil
+end
+
+function effects.holds(self, turn, time, token)
+  turn.hold = { lock = turn.lock, token = token, worker = turn.worker, asked = turn.asked, granted = time }
+  turn.asked = nil
+  table.insert(self.holds, turn.hold)
+end
+
+function effects.valid(_, turn, time)
+  turn.hold.first = turn.hold.first or time
+  turn.hold.last = time
+end
+
+function effects.invalid(_, turn) turn.hold.lost = true end
+
+function effects.unread(self) self.unread = self.unread + 1 end
+
+function effects.releases(_, turn, time)
+  turn.hold.released, turn.hold = time, nil
+end
+
+function effects.writes(self, turn, time, value)
+  turn.write = { lock = turn.lock, token = turn.hold.token, value = tonumber(value), begun = time }
+  table.insert(self.writes, turn.write)
+end
+
+function effects.wrote(_, turn, _, rest)
+  turn.write.zxid = rest:match("^%d+ (%x+)$")
+end
+
+-- The server, or the session that knows that the hold is lost, says that nothing was written; or nobody knows.
+local certain = { lost = true, no_node = true }
+local uncertain = { connection_loss = true, closed = true }
+
+function effects.refused(self, turn, _, rest)
+  local code = rest:match("(%S+)$")
+  turn.write.refused = certain[code]
+  if certain[code] then
+    self.refused = self.refused + 1
+  elseif not uncertain[code] then
+    self:complain("a write failed with " .. rest)
+  end
+end
+
+local expected = { timeout = true, canceled = true, lost = true, connection_loss = true }
+
+function effects.gives_up(self, turn, _, code)
+  self.given_up[code] = (self.given_up[code] or 0) + 1
+  turn.asked = nil
+  if not expected[code] then self:complain("an acquire failed with " .. code) end
+end
+
+function effects.ends(self) self.ended = self.ended + 1 end
+
+function effects.pid() end
+effects.status = effects.pid
+
+function effects.state(self, turn, time, rest)
+  if rest:find("^lost") then table.insert(self.losses, { worker = turn.worker, time = time }) end
+end
+
+function journal:complain(text)
+  table.insert(self.trouble, text)
+end
+
+function journal:turn_of(worker, name)
+  local turns = self.turns[worker] or {}
+  self.turns[worker] = turns
+  turns[name] = turns[name] or { worker = worker }
+  return turns[name]
+end
+
+---Takes a line of a worker's log. What is no such line is trouble.
+function journal:add(worker, line)
+  local time, name, what, rest = line:match("^(%S+) (%d+) (%S+) ?(.*)$")
+  local effect = effects[what]
+  if not effect then return self:complain("worker " .. worker .. " said: " .. line) end
+  local ok = pcall(effect, self, self:turn_of(worker, name), tonumber(time), rest)
+  if not ok then self:complain("worker " .. worker .. " said out of turn: " .. line) end
+end
+
+---Does one of the worker's coroutines hold a lock, as far as is known?
+function journal:holding(worker)
+  for _, turn in pairs(self.turns[worker] or {}) do
+    if turn.hold then return true end
+  end
+  return false
+end
+
+---A worker was killed: what it waited for it waits for no more; what it was about to write may be written.
+function journal:died(worker, time)
+  for _, turn in pairs(self.turns[worker] or {}) do
+    if turn.hold then turn.hold.killed = time end
+  end
+  self.turns[worker] = nil
+  table.insert(self.losses, { worker = worker, time = time })
+end
+
+---A worker's session was ended from outside. That is told to nobody: until the worker hears of it, it believes its lease,
+---and others may be granted what it held.
+---@param limit number when the lease must have ended
+function journal:expired(worker, time, limit)
+  table.insert(self.expiries, { worker = worker, time = time, limit = limit })
+end
+
+-- When the worker knew that the session was over.
+local function noticed(self, expiry)
+  local first = math.huge
+  for _, loss in ipairs(self.losses) do
+    if loss.worker == expiry.worker and loss.time >= expiry.time then first = math.min(first, loss.time) end
+  end
+  return first
+end
+
+---Holds count only up to the time at which their session was ended from outside. → for how long the longest of them
+---was believed valid beyond that
+function journal:cut_expired()
+  local longest = 0
+  for _, expiry in ipairs(self.expiries) do
+    local known = noticed(self, expiry)
+    for _, hold in ipairs(self.holds) do
+      local concerned = hold.worker == expiry.worker and hold.first and hold.granted <= known
+      if concerned and hold.last > expiry.time and hold.last <= expiry.limit then
+        longest = math.max(longest, hold.last - expiry.time)
+        hold.last = expiry.time
+        if hold.first > hold.last then hold.first, hold.last = nil, nil end
+      end
+    end
+  end
+  return longest
+end
+
+return { new = new }

@@ -1,0 +1,165 @@
+-- One process of the torture run: many coroutines that take locks and add one to a register which
+-- each lock guards. Started by dev/torture/workers.lua, which reads the log: our standard output.
+--
+-- A line of the log: time, coroutine, what, and what belongs to it. The clock is the same for all
+-- processes of the machine. It is written before what it tells is done (waits, writes, releases), or
+-- after (holds, wrote, refused, gives_up), so that the log claims less than was so, never more.
+
+local zk = require "zkrecipes"
+local randoms = require "dev.torture.random"
+
+local hosts, namespace, timeout, coroutines, names, seed, stream, finish = ...
+timeout, coroutines = tonumber(timeout), tonumber(coroutines)
+
+local LOCKS = {}
+for name in names:gmatch("%S+") do LOCKS[#LOCKS + 1] = name end
+local PATIENCE = 60 -- seconds that those wait who want the lock in any case
+
+io.stdout:setvbuf("line") -- one write per line: what was told before a kill -9 is in the file
+local over = false
+
+local function note_at(time, name, ...)
+  io.write(table.concat({ string.format("%.6f", time), name, ... }, " "), "\n")
+end
+
+local function note(name, ...)
+  note_at(zk.now(), name, ...)
+end
+
+-- ---- A hold ------------------------------------------------------------------------------------
+
+-- The first look tells the time after it, every later one the time before it: from the first to the
+-- last time told the hold was surely valid, since what has ended does not begin again.
+local function begins(turn)
+  local valid = turn.hold:valid()
+  note(turn.name, valid and "valid" or "invalid")
+  return valid
+end
+
+local function still(turn)
+  local time = zk.now()
+  local valid = turn.hold:valid()
+  note_at(time, turn.name, valid and "valid" or "invalid")
+  return valid
+end
+
+local function write(turn, send)
+  local value = turn.known + 1
+  note(turn.name, "writes", value)
+  local stat, _, code = send(turn.register, value .. " " .. turn.hold.token)
+  if stat then
+    turn.known = value
+    note(turn.name, "wrote", value, stat.mzxid)
+  else
+    note(turn.name, "refused", value, code)
+  end
+end
+
+-- Reads the register and writes one more: right only as long as nobody else writes in between.
+local function add_one(turn)
+  local data, _, code = turn.session:get(turn.register)
+  if code then return note(turn.name, "unread", code) end
+  if not still(turn) then return end
+  turn.known = tonumber(data:match("^%d+"))
+  write(turn, function(...) return turn.hold:set(...) end)
+end
+
+-- The hold is not ours any more, and we write nevertheless. hold:set knows it and asks no server; so
+-- half of us send the check of the node themselves, through the new session: the server must refuse, unless
+-- the node is still there. (Our lease ends before the server's; then nobody else can have been granted.)
+local function write_stale(turn)
+  if not turn.known then return end
+  if turn.random:chance(0.5) then
+    return write(turn, function(...) return turn.hold:set(...) end)
+  end
+  write(turn, function(path, data)
+    local results, message, code = turn.session:multi { { "check", turn.hold.path }, { "set", path, data } }
+    return results and results[2], message, code
+  end)
+end
+
+-- Some hold it for long, so that faults meet a holder.
+local function work(turn)
+  local random = turn.random
+  local long = random:chance(0.015)
+  local rounds = long and 10 or math.floor(random:between(1, 3.5))
+  local valid = begins(turn)
+  while valid and rounds > 0 do
+    add_one(turn)
+    zk.sleep(long and random:between(0.05, 0.15) or random:between(0, 0.01))
+    rounds, valid = rounds - 1, still(turn)
+  end
+  if not valid then write_stale(turn) end
+end
+
+-- ---- A turn ------------------------------------------------------------------------------------
+
+-- Most wait as long as it takes, some only try, some are impatient.
+local function limit_of(random)
+  local dice = random:next()
+  if dice < 0.1 then return 0 end
+  return dice < 0.25 and random:between(0.05, 2) or PATIENCE
+end
+
+local function take_turn(session, locks, name, random)
+  local which, limit = random:pick(LOCKS), limit_of(random)
+  note(name, "waits", which)
+  local hold, _, code = locks[which]:acquire(limit)
+  if not hold then
+    note(name, "gives_up", code)
+    return zk.sleep(random:between(0, 0.1))
+  end
+  note(name, "holds", hold.token)
+  work { session = session, hold = hold, name = name, random = random, register = "/register-" .. which }
+  note(name, "releases")
+  hold:release()
+end
+
+local function contend(session, locks, name)
+  local random = randoms.new(seed, stream * 1000 + name)
+  while not over do
+    take_turn(session, locks, name, random)
+  end
+end
+
+-- ---- The process -------------------------------------------------------------------------------
+
+local function tell_states(session)
+  local state, seen = session:next_state(0)
+  while state do
+    note(0, "state", state, session.id or "-")
+    state, seen = session:next_state(seen)
+  end
+end
+
+-- Sometimes all who wait for a lock are told to give up at once.
+local function cancel_now_and_then(locks)
+  local random = randoms.new(seed, stream * 1000)
+  while not over do
+    zk.sleep(random:between(0.5, 6))
+    locks[random:pick(LOCKS)]:cancel()
+  end
+end
+
+local function await_end()
+  while not over do
+    zk.sleep(0.1)
+    local file = io.open(finish)
+    over = file ~= nil
+    if file then file:close() end
+  end
+end
+
+zk.run(function()
+  local session = zk.session { hosts = hosts, timeout = timeout, namespace = namespace }
+  zk.spawn(tell_states, session)
+  local locks, tasks = {}, { await_end }
+  for _, which in ipairs(LOCKS) do locks[which] = session:lock("/locks/" .. which) end
+  for name = 1, coroutines do
+    tasks[#tasks + 1] = function() contend(session, locks, name) end
+  end
+  tasks[#tasks + 1] = function() cancel_now_and_then(locks) end
+  zk.all(tasks)
+  session:close()
+  note(0, "ends")
+end)

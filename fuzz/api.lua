@@ -1,0 +1,177 @@
+-- The random caller of the whole Lua API: fuzz/api.lua [SECONDS]. It needs a server in ZK_HOSTS (dev/zk exec), and keeps
+-- the record of the calls of the present round in the file TRACE.
+--
+-- It goes in rounds, each from a seed of its own (SEED=n repeats one): some sessions are opened, on the server and on a
+-- port where nobody is, a few workers make random calls, everything is closed and dropped, and nothing may be left. What
+-- an answer must be: fuzz/api/rules.lua.
+
+local calls = require "fuzz.api.calls"
+local core = require "zkrecipes.core"
+local new_dice = require "fuzz.api.dice"
+local rules = require "fuzz.api.rules"
+local targets = require "fuzz.api.targets"
+local tasks = require "zkrecipes.tasks"
+local values = require "fuzz.api.values"
+local zk = require "zkrecipes"
+
+local WORKERS, CALLS = 5, 60
+local PATIENCE = 15 -- seconds in which everything must be given back
+
+local server = assert(os.getenv("ZK_HOSTS"), "ZK_HOSTS is not set: dev/zk exec -- lua5.4 fuzz/api.lua")
+local trace_name = os.getenv("TRACE") or "api.trace"
+local only = tonumber(os.getenv("SEED"))
+local limit = tonumber(arg[1]) or 10 -- seconds
+values.server = server
+
+-- ---- A round -----------------------------------------------------------------------------------
+
+local function open(options)
+  local session = assert(zk.session(options))
+  calls.keep("session", session)
+  return session
+end
+
+local function open_sessions(namespace)
+  local first = open { hosts = server, namespace = namespace, timeout = 4 }
+  local second = open { hosts = server, namespace = namespace, timeout = 4, auth = { { scheme = "digest", credential = "a:b" } } }
+  open { hosts = "127.0.0.1:1", timeout = 1 }
+  open { hosts = "127.0.0.1:1" }:close(0)
+  for _, session in ipairs { first, second, first } do
+    calls.keep("lock", session:lock("/lock"))
+    calls.keep("watch", session:watch("/a"))
+  end
+  calls.keep("states", first:states())
+  calls.keep("loop", first:loop())
+  return first
+end
+
+local function open_all(namespace)
+  local first = open_sessions(namespace)
+  assert(first:connected(20))
+  for _, path in ipairs { "/a", "/b", "/lock" } do first:create(path, "data", { parents = true }) end
+  calls.keep("hold", assert(first:lock("/held"):acquire(10)))
+  calls.keep("task", zk.spawn(function() return 1 end))
+  return first
+end
+
+-- Errors that nobody waits for.
+local function on_error(text)
+  local problem = rules.reported(text)
+  if problem then calls.wrong(problem, text) end
+end
+
+local function in_run(dice, namespace)
+  zk.run(function()
+    open_all(namespace)
+    local workers = {}
+    for i = 1, WORKERS do
+      local own = dice:fork()
+      workers[i] = zk.spawn(function() calls.work(own, CALLS) end)
+    end
+    for i = 1, WORKERS do workers[i]:wait() end
+    calls.close_all()
+  end, { on_error = on_error })
+end
+
+-- Ends what would wait for ever, until the round is over. A daemon, so that no zk.run waits for it; one of them may
+-- cancel it, then there is another.
+local function guard(host, round_now)
+  tasks.spawn(host, { daemon = true, quiet = true, on_end = function(task)
+    if not task.ok and not round_now.over then guard(host, round_now) end
+  end }, function()
+    while not round_now.over do
+      zk.sleep(0.3)
+      calls.close_all()
+    end
+  end)
+end
+
+-- Outside of zk.run, where calls drive the loop themselves.
+local function on_main(dice, namespace)
+  local round_now = { over = false }
+  local host = core.host(open_all(namespace))
+  host.on_error = on_error
+  guard(host, round_now)
+  calls.work_on_main(dice, CALLS)
+  round_now.over = true
+  calls.close_all()
+  zk.sleep(0.4)
+  host.on_error = nil
+end
+
+-- On the main thread: what was abandoned may still be about.
+local function delete(namespace)
+  local session = zk.session { hosts = server }
+  local _, message, code = session:delete_tree(namespace)
+  if code and code ~= "no_node" and code ~= "no_auth" then error(message) end
+  session:close()
+end
+
+-- Everything is dropped; what is left of it then?
+local function settle(blocks)
+  local deadline = zk.now() + PATIENCE
+  calls.clear(new_dice(1))
+  repeat
+    collectgarbage()
+    collectgarbage()
+    zk.sleep(0.005)
+    if calls.live() == 0 and core.alloc_blocks() <= blocks then return end
+  until zk.now() > deadline
+  calls.wrong("something is left", ("%d objects, %d blocks, %d before"):format(calls.live(), core.alloc_blocks(), blocks))
+end
+
+local function round(seed)
+  local dice, namespace = new_dice(seed), ("/fuzz-%d-%d"):format(os.time(), seed)
+  local blocks = core.alloc_blocks()
+  calls.trace = assert(io.open(trace_name, "w"))
+  calls.trace:setvbuf("line")
+  calls.note("SEED=" .. seed)
+  calls.clear(dice)
+  calls.depth = 0;
+  (seed % 5 == 4 and on_main or in_run)(dice, namespace)
+  settle(blocks)
+  delete(namespace)
+  settle(blocks)
+  calls.trace:close()
+end
+
+-- ---- All rounds --------------------------------------------------------------------------------
+
+local function report(rounds)
+  local never, vain = {}, {}
+  for _, target in ipairs(targets.list) do
+    if calls.counts[target.label] == 0 then never[#never + 1] = target.label end
+    if calls.good[target.label] == 0 then vain[#vain + 1] = target.label end
+  end
+  print(("%d calls of %d functions and fields in %d rounds"):format(calls.calls, #targets.list, rounds))
+  if os.getenv("COUNTS") then
+    for _, target in ipairs(targets.list) do
+      print(("%8d called %8d answered  %s"):format(calls.counts[target.label], calls.good[target.label], target.label))
+    end
+  end
+  if #vain > 0 then print("never answered with a value: " .. table.concat(vain, ", ")) end
+  if #never > 0 then print("never called: " .. table.concat(never, ", ")) end
+  return #never == 0
+end
+
+-- What stays for good, a thread and its few blocks, is made before anything is counted.
+local function warm_up()
+  zk.run(function()
+    local session = zk.session { hosts = server }
+    assert(session:connected(20))
+    session:close()
+  end)
+  collectgarbage()
+  collectgarbage()
+end
+
+local from = zk.now()
+warm_up()
+local first = only or os.time() % 1000000 * 1000
+local rounds = 0
+repeat
+  round(first + rounds)
+  rounds = rounds + 1
+until only or zk.now() - from > limit
+local complete = report(rounds)
+os.exit(only ~= nil or complete)

@@ -1,0 +1,251 @@
+-- One random call after the other: what is called, on whom, with what, and in which way; and the judgement of what comes
+-- back.
+
+local core = require "zkrecipes.core"
+local rules = require "fuzz.api.rules"
+local targets = require "fuzz.api.targets"
+local values = require "fuzz.api.values"
+local zk = require "zkrecipes"
+
+local unpack = table.unpack or unpack -- luacheck: ignore 113 143
+local close_coroutine = coroutine.close -- luacheck: ignore 143
+
+local M = { calls = 0, counts = {}, good = {}, depth = 0 }
+
+local KEPT = 8      -- objects of each kind
+local STUCK = 10    -- seconds after which a canceled call counts as one that hangs
+local DEEPEST = 3   -- calls in callbacks of calls
+
+for _, target in ipairs(targets.list) do M.counts[target.label], M.good[target.label] = 0, 0 end
+
+-- ---- The record --------------------------------------------------------------------------------
+
+local function short(value)
+  local kind = type(value)
+  if kind == "string" then
+    return #value > 40 and ("(%q... %d bytes)"):format(value:sub(1, 20), #value) or ("%q"):format(value)
+  end
+  if kind == "number" then return ("%.17g"):format(value) end
+  if kind ~= "table" then return kind == "userdata" and tostring(value) or kind == "boolean" and tostring(value) or kind end
+  return targets.metas[debug.getmetatable(value)] or debug.getmetatable(value) and "{ with a metatable }" or "{ " .. #value .. " }"
+end
+
+local function describe(target, list)
+  local words = {}
+  for i = 1, list.n do words[i] = short(list[i]) end
+  return ("%s (%s)"):format(target.label, table.concat(words, ", "))
+end
+
+local function note(text) M.trace:write((text:gsub("[^\32-\126]", "?")), "\n") end
+M.note = note
+
+-- Ends everything: what is wrong is in the last lines of the record.
+function M.wrong(what, detail)
+  note("WRONG: " .. what .. ": " .. tostring(detail))
+  M.trace:flush()
+  os.exit(1)
+end
+
+-- ---- The objects there are ---------------------------------------------------------------------
+
+local pool
+
+function M.clear(dice)
+  pool = { session = {}, lock = {}, hold = {}, watch = {}, task = {}, loop = {}, states = {} }
+  M.dice, M.sessions = dice, setmetatable({}, { __mode = "k" })
+end
+
+function M.keep(kind, object)
+  local list = pool[kind] or {}
+  pool[kind] = list
+  if kind == "session" then M.sessions[object] = true end
+  list[#list < KEPT and #list + 1 or M.dice:below(KEPT) + 1] = object
+end
+
+-- A method that was added since: its objects are found by their metatables.
+local function adopt(target, ...)
+  for i = 1, select("#", ...) do
+    local value = select(i, ...)
+    local kind = (type(value) == "userdata" or type(value) == "table") and targets.metas[debug.getmetatable(value)]
+    if kind then M.keep(kind, value) end
+  end
+  if target.name == "loop" and ... then M.keep("loop", (...)) end
+  if target.name == "states" and type(...) == "function" then M.keep("states", (...)) end
+end
+
+local KINDS = { "session", "lock", "hold", "watch", "task", "session", "lock", "hold" }
+
+function values.object(dice)
+  local list = pool[dice:pick(KINDS)]
+  return list[1] and dice:pick(list)
+end
+
+-- ---- One call ----------------------------------------------------------------------------------
+
+local function judge(target, ok, ...)
+  local problem
+  if ok then
+    problem = rules.returned(target.name, select("#", ...), ...)
+    if ... ~= nil then M.good[target.label] = M.good[target.label] + 1 end
+    adopt(target, ...)
+  else
+    problem = rules.raised(target.name, (...))
+  end
+  if problem then
+    note("of " .. target.label .. (ok and " came: " or " raised: ") .. short((...)) .. ", " .. short((select(2, ...))))
+    M.wrong(problem .. " (" .. target.label .. ")", ok and select(2, ...) or (...))
+  end
+  return ...
+end
+
+local function invoke(target, list)
+  M.calls = M.calls + 1
+  M.counts[target.label] = M.counts[target.label] + 1
+  note(describe(target, list))
+  return judge(target, pcall(target.call, unpack(list, 1, list.n)))
+end
+
+local function argument(dice, name, signature)
+  if dice:one_in(15) then return values.wild(dice) end
+  if name == "options" then return values.options(dice, signature.options) end
+  if name == "type" or name == "log" then return values.wild(dice) end
+  return (values[name] or values.wild)(dice)
+end
+
+local function subject(dice, target)
+  local list = pool[target.kind] or {}
+  if not target.property and target.kind ~= "loop" and dice:one_in(15) then return values.wild(dice), true end
+  if list[1] then return dice:pick(list), true end
+end
+
+-- gives: the arguments, with self; nil when there is nobody to call it on.
+local function arguments(dice, target)
+  local list, names = { n = 0 }, target.signature.arguments
+  if target.kind then
+    local self, found = subject(dice, target)
+    if not found then return nil end
+    list[1], list.n = self, 1
+  end
+  local count = dice:one_in(25) and dice:below(#names + 3) or #names
+  for i = 1, target.property and 0 or count do
+    list.n = list.n + 1
+    list[list.n] = argument(dice, names[i] or "?", target.signature)
+  end
+  return list
+end
+
+-- A wait that nobody could end must not last.
+local function make_short(list)
+  for i = 1, list.n do
+    if type(list[i]) == "number" and list[i] > 1 then list[i] = 0.05 end
+  end
+end
+
+local function roll(dice)
+  local target, list
+  repeat
+    target = dice:pick(targets.list)
+    list = arguments(dice, target)
+  until list
+  return target, list
+end
+
+-- Here and now, for callbacks: whoever runs them sees to it that they end.
+function M.nested(dice)
+  if M.depth >= DEEPEST then return end
+  local target, list = roll(dice)
+  if target.label == "zk.run" then return end -- in a coroutine that was abandoned it could go on for ever
+  M.depth = M.depth + 1
+  make_short(list)
+  invoke(target, list)
+  M.depth = M.depth - 1
+end
+values.call = M.nested
+
+-- ---- The ways to call --------------------------------------------------------------------------
+
+-- In a task, which is canceled when it takes long; then it must end.
+local function in_task(dice, fn)
+  local task = zk.spawn(fn)
+  local _, _, code = task:wait(dice:one_in(8) and 0 or dice:below(50) / 1000)
+  if code ~= "timeout" then return end
+  task:cancel()
+  _, _, code = task:wait(STUCK)
+  if code == "timeout" then M.wrong("a canceled call does not end", "") end
+end
+
+local function once(dice)
+  local target, list = roll(dice)
+  return function() invoke(target, list) end, list
+end
+
+-- In a coroutine that nobody cares for any more.
+local function abandoned(dice)
+  local fn, list = once(dice)
+  make_short(list)
+  local co = coroutine.create(fn)
+  coroutine.resume(co)
+  if dice:one_in(2) and close_coroutine and coroutine.status(co) == "suspended" then close_coroutine(co) end
+end
+
+-- Its object may be collected already when the finalizer runs.
+local function in_finalizer(dice)
+  if not close_coroutine then return end -- before 5.4 tables have no finalizers that run in this order
+  local keeper = setmetatable({}, { __gc = function(keeper) invoke(keeper.target, keeper) end })
+  local session = dice:pick(pool.session)
+  keeper.target, keeper.n = dice:pick(targets.pure), 1
+  keeper[1] = session:lock("/collected") or session:watch("/collected")
+end
+
+local WAYS = {
+  function(dice) in_task(dice, (once(dice))) end,
+  function(dice) in_task(dice, (once(dice))) end,
+  function(dice) in_task(dice, (once(dice))) end,
+  function(dice)
+    local one, other = once(dice), once(dice)
+    in_task(dice, function() zk.all { one, other } end)
+  end,
+  function(dice)
+    local one = once(dice)
+    in_task(dice, function() zk.any { one, function() zk.sleep(0.01) end } end)
+  end,
+  abandoned,
+  function(dice)
+    if dice:one_in(4) then in_finalizer(dice) end
+    if dice:one_in(4) then collectgarbage() else collectgarbage("step", 200) end
+  end,
+}
+
+-- `count` calls and what they bring along, in the coroutine of one worker.
+function M.work(dice, count)
+  for _ = 1, count do dice:pick(WAYS)(dice) end
+end
+
+-- The same on the main thread, without coroutines around.
+function M.work_on_main(dice, count)
+  for _ = 1, count do
+    local fn, list = once(dice)
+    make_short(list)
+    fn()
+  end
+end
+
+-- ---- The end -----------------------------------------------------------------------------------
+
+-- What keeps others waiting is let go. A session that is being collected may still be among them.
+function M.close_all()
+  local all = {}
+  for session in pairs(M.sessions) do all[#all + 1] = session end
+  for i = 1, #all do
+    local ok, problem = zk.pcall(all[i].close, all[i], 1)
+    if not ok and problem == zk.canceled then error(problem, 0) end
+  end
+end
+
+function M.live()
+  local count = 0
+  for _, number in pairs(core.live()) do count = count + number end
+  return count
+end
+
+return M

@@ -1,0 +1,73 @@
+-- Everything that can be called, found where it is: the classes of the core with what the Lua layer added to them, the
+-- fields that the reference names, tasks, loops, iterators, and the module itself.
+--
+-- A target: label, name (as errors call it), kind (of its self; nil: none), call, signature, and `waits`, if it may wait.
+
+local core = require "zkrecipes.core"
+local signatures = require "fuzz.api.signatures"
+local zk = require "zkrecipes"
+
+local M = { list = {}, metas = {}, pure = {} }
+
+local NOTHING = { arguments = {} }
+
+local function add(target)
+  target.signature = target.signature or NOTHING
+  M.list[#M.list + 1] = target
+  if target.kind and not target.waits and not target.property then M.pure[#M.pure + 1] = target end
+end
+
+local function sorted(map)
+  local names = {}
+  for name in pairs(map) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+local function add_property(kind, name)
+  add { label = kind .. "." .. name, name = "property", kind = kind, property = true,
+    call = function(self) return self[name] end }
+end
+
+local function add_class(kind, class)
+  M.metas[class.meta] = kind
+  for _, name in ipairs(sorted(class.methods)) do
+    local waits = class.start[name] or kind == "session" and (name == "delete_tree" or name == "dispatch")
+    add { label = kind .. ":" .. name, name = name, kind = kind, call = class.methods[name], waits = waits or name == "with",
+      signature = signatures.methods[name] }
+  end
+  for _, name in ipairs(sorted(signatures.fields[kind] or {})) do add_property(kind, name) end
+  add_property(kind, "no_such_field")
+  add { label = kind .. ":tostring", name = "property", kind = kind, property = true, call = function(self) return tostring(self) end }
+  if class.meta.__close then
+    add { label = kind .. ":<close>", name = "cancel", kind = kind, property = true, call = class.meta.__close }
+  end
+end
+
+local function add_task()
+  local meta = debug.getmetatable(zk.spawn(function() end))
+  M.metas[meta] = "task"
+  for _, name in ipairs { "wait", "cancel" } do
+    add { label = "task:" .. name, name = name, kind = "task", call = meta[name], waits = true, signature = signatures.methods[name] }
+  end
+end
+
+local function add_module()
+  for _, name in ipairs(sorted(zk)) do
+    if type(zk[name]) == "function" then
+      add { label = "zk." .. name, name = name, call = zk[name], waits = true, signature = signatures.module[name] or
+        { arguments = { "fn", "..." } } }
+    end
+  end
+end
+
+for _, kind in ipairs(sorted(core.classes)) do add_class(kind, core.classes[kind]) end
+add_task()
+add_module()
+for _, name in ipairs { "fd", "events", "pollfd", "timeout", "dispatch" } do
+  add { label = "loop." .. name, name = name == "timeout" and "timeout" or name, kind = "loop", field = name, waits = true,
+    call = function(loop) return loop[name]() end }
+end
+add { label = "states()", name = "states", kind = "states", waits = true, property = true, call = function(next) return next() end }
+
+return M

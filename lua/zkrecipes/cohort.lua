@@ -1,0 +1,224 @@
+-- A cohort: the coroutines that use one lock handle stand behind one znode. What a local hand-off costs is a
+-- switch of coroutines, and no request.
+--
+-- 1. The first one who waits makes the cohort join the queue of the servers, as one contender.
+-- 2. Granted: the one who has waited longest has a turn.
+-- 3. He releases: the next one has his turn, with the same znode; after TURNS of them, or when nobody waits, the
+--    znode is given up, so that other processes get theirs, and the cohort queues up again.
+--
+-- Nothing is given from one turn to the next but the znode: a turn that is over says so for ever, though the
+-- cohort may still hold the lock.
+--
+-- What can go wrong: all who wait give up (the cohort leaves the queue); the lock is lost (the turn is over, and
+-- whoever waits is served by a new claim); a turn is forgotten (it ends when it is collected).
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local queues = require "zkrecipes.queue"
+local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local TURNS = 32
+
+-- ---- Turns: what a member is given -------------------------------------------------------------
+
+local Turn = {}
+Turn.__index = Turn
+Turn.__name = "zkrecipes.hold"
+
+local function check_write(turn)
+  if turn.state.over then core.misuse("the hold was released; acquire again before writing under it") end
+  return turn.state.main
+end
+
+function Turn:create(...) return check_write(self):create(...) end
+function Turn:set(...) return check_write(self):set(...) end
+function Turn:delete(...) return check_write(self):delete(...) end
+function Turn:multi(...) return check_write(self):multi(...) end
+
+function Turn:valid() return not self.state.over and self.state.main:valid() end
+
+local function finish(state, why)
+  if state.over then return end
+  state.over = why
+  local cohort = state.cohort
+  for record in pairs(state.waiters) do wait.wake(cohort.host, record) end
+  cohort.current = nil
+  if why == "released" then cohort:pass() else cohort:forget() end
+end
+
+function Turn:release()
+  finish(self.state, "released")
+  return true
+end
+
+Turn.__close, Turn.__gc = Turn.release, Turn.release
+
+function Turn:lost(timeout)
+  check.seconds(timeout, 1, "lost", true)
+  local state = self.state
+  if not state.over and timeout ~= 0 then
+    local record
+    record = wait.record(function() state.waiters[record] = nil end)
+    state.waiters[record] = true
+    state.cohort:watch()
+    if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
+  end
+  if state.over then return state.over end
+  return nil, "hold:lost " .. self.path .. ": the time limit passed", "timeout"
+end
+
+function Turn:on_lost(fn)
+  check.fn(fn, 1, "on_lost")
+  local turn_of = setmetatable({ self }, { __mode = "v" })
+  local lost = self.lost
+  tasks.spawn(self.state.cohort.host, { daemon = true }, function(turn)
+    local why = lost(turn)
+    if why ~= "released" and turn_of[1] then fn(turn_of[1], why) end
+  end, { state = self.state, path = self.path })
+  return true
+end
+
+-- Lua 5.1 collects userdata only with a finalizer.
+local function guard(state)
+  if not newproxy then return nil end -- luacheck: ignore 113
+  local sentinel = newproxy(true)     -- luacheck: ignore 113
+  getmetatable(sentinel).__gc = function() finish(state, "released") end
+  return sentinel
+end
+
+-- ---- The cohort --------------------------------------------------------------------------------
+
+local Cohort = {}
+Cohort.__index = Cohort
+
+-- acquire(lock, timeout), cancel(lock): of the lock itself.
+function M.new(host, lock, acquire, cancel)
+  return setmetatable({ host = host, lock = lock, acquire_main = acquire, cancel_main = cancel,
+    waiting = queues.new(), count = 0 }, Cohort)
+end
+
+local function new_turn(cohort)
+  local main = cohort.main
+  local state = { cohort = cohort, main = main, waiters = {}, over = false }
+  cohort.current, cohort.turns = state, cohort.turns + 1
+  return setmetatable({ state = state, token = main.token, path = main.path, since = cohort.host.adapter.now(),
+    sentinel = guard(state) }, Turn)
+end
+
+local function next_waiter(cohort)
+  local record = cohort.waiting:pop()
+  while record and record.gone do record = cohort.waiting:pop() end
+  if record then cohort.count = cohort.count - 1 end
+  return record
+end
+
+local function leave(cohort, record)
+  if record.gone or record.done then return end
+  record.gone = true
+  cohort.count = cohort.count - 1
+  if cohort.count == 0 and cohort.claiming then cohort.cancel_main(cohort.lock) end
+end
+
+local function tell_all(cohort, message, code)
+  local record = next_waiter(cohort)
+  while record do
+    record.message, record.code = message, code
+    wait.wake(cohort.host, record)
+    record = next_waiter(cohort)
+  end
+end
+
+local function claim(cohort)
+  local hold, message, code = cohort.acquire_main(cohort.lock)
+  cohort.claiming = false
+  cohort.main, cohort.turns = hold, 0
+  if hold then return cohort:pass() end
+  if code == "canceled" and cohort.count > 0 then return cohort:join() end
+  tell_all(cohort, message, code)
+end
+
+-- Somebody waits: sees to it that the cohort has, or will have, the lock.
+function Cohort:join()
+  if self.main or self.claiming then return end
+  self.claiming = true
+  tasks.spawn(self.host, { daemon = true }, claim, self)
+end
+
+-- The next one, or nobody.
+function Cohort:pass()
+  local main = self.main
+  if not main then return end
+  local record = self.turns < TURNS and main:valid() and next_waiter(self)
+  if record then
+    record.turn = new_turn(self)
+    return wait.wake(self.host, record)
+  end
+  self.main = nil
+  main:release()
+  if self.count > 0 then self:join() end
+end
+
+-- The lock is lost.
+function Cohort:forget()
+  self.main = nil
+  if self.count > 0 then self:join() end
+end
+
+-- Ends the turn when the lock is lost.
+function Cohort:watch()
+  local main = self.main
+  if main == self.watched then return end
+  self.watched = main
+  main:on_lost(function(_, why)
+    if self.current and self.current.main == main then finish(self.current, why) end
+  end)
+end
+
+-- ---- Acquire -----------------------------------------------------------------------------------
+
+local function failed(cohort, reason, code)
+  return nil, "lock:acquire " .. cohort.lock.path .. ": " .. reason, code
+end
+
+local function try(cohort)
+  if cohort.main or cohort.claiming then return failed(cohort, "it is held by somebody else", "timeout") end
+  cohort.claiming = true
+  local hold, message, code = cohort.acquire_main(cohort.lock, 0)
+  cohort.claiming = false
+  cohort.main, cohort.turns = hold, 0
+  if hold then return new_turn(cohort) end
+  if cohort.count > 0 then cohort:join() end
+  return nil, message, code
+end
+
+function Cohort:acquire(timeout)
+  wait.check()
+  if timeout == 0 then return try(self) end
+  local record
+  record = wait.record(function()
+    if record.turn then record.turn:release() else leave(self, record) end
+  end)
+  self.waiting:push(record)
+  self.count = self.count + 1
+  self:join()
+  local ok, done = coroutines.pcall(wait.pause, self.host, record, timeout)
+  if not (ok and done) then record:give_up() end
+  if not ok then error(done, 0) end
+  if record.turn then return record.turn end
+  if record.done then return nil, record.message, record.code end
+  return failed(self, "the time limit passed", "timeout")
+end
+
+function Cohort:cancel()
+  local count = self.count
+  local _, message, code = failed(self, "it was canceled", "canceled")
+  tell_all(self, message, code)
+  return count
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

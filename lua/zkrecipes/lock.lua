@@ -1,0 +1,178 @@
+-- What locks can do beyond the core:
+--
+--   reentrant    the coroutine that holds it acquires it again without asking anybody; its releases are counted
+--   on_request   lock:request() writes a word into the holder's znode, as Curator's Revoker does; the holder
+--                watches its znode, puts its data back and calls on_request(hold)
+--   cohort       the coroutines that use one handle stand behind one znode; see cohort.lua
+
+local check = require "zkrecipes.check"
+local cohorts = require "zkrecipes.cohort"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local tasks = require "zkrecipes.tasks"
+
+require "zkrecipes.objects"
+
+local Session, Lock, Hold = core.classes.session.methods, core.classes.lock.methods, core.classes.hold.methods
+
+local REQUEST = "__REVOKE__"
+local MAIN = {} -- stands for the main thread among the owners
+
+local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean" }
+
+local weak_keys, weak = { __mode = "k" }, { __mode = "kv" }
+
+local sessions = setmetatable({}, weak_keys) -- lock > session
+local ways = setmetatable({}, weak_keys)     -- lock > its ways, for those that have some
+local counts = setmetatable({}, weak_keys)   -- hold of a reentrant lock > how often it is acquired
+
+-- ---- Making ------------------------------------------------------------------------------------
+
+-- The options of the core, and ours.
+local function divide(options)
+  local given, way = {}, nil
+  for name, value in next, options do
+    local wanted = WAYS[name]
+    if wanted and type(value) ~= wanted then
+      check.bad(2, "lock", ("option '%s': %s expected, got %s"):format(name, wanted, type(value)))
+    elseif wanted and value then
+      way = way or { owners = setmetatable({}, weak) }
+      way[name] = value
+    elseif not wanted then
+      given[name] = value
+    end
+  end
+  if way and way.reentrant and way.cohort then
+    check.bad(2, "lock", "options 'reentrant' and 'cohort' do not go together")
+  end
+  return given, way
+end
+
+local make = Session.lock
+
+function Session:lock(path, options)
+  local way
+  if type(options) == "table" then options, way = divide(options) end
+  local lock, message, code = make(self, path, options)
+  if not lock then return nil, message, code end
+  sessions[lock], ways[lock] = self, way
+  if way then way.data = options.data end
+  return lock
+end
+
+-- ---- Revocable ---------------------------------------------------------------------------------
+
+-- Sees to requests until the hold is over. Does not refer to it while it waits, so that it can be collected.
+local function attend(session, path, hold_of, way)
+  local watch = session:watch(path)
+  while watch and hold_of[1] and hold_of[1]:valid() do
+    local found = session:get(path)
+    local hold = hold_of[1]
+    if found == REQUEST and hold and hold:valid() then
+      hold:set(path, way.data)
+      way.on_request(hold)
+    end
+    hold = nil -- luacheck: ignore 311
+    watch:wait()
+  end
+  if watch then watch:close() end
+end
+
+local acquire_core = Lock.acquire
+
+-- From the servers.
+local function acquire(lock, timeout)
+  local way = ways[lock]
+  local hold, message, code = acquire_core(lock, timeout)
+  if hold and way and way.on_request then
+    tasks.spawn(core.host(lock), { daemon = true }, attend, sessions[lock], hold.path,
+      setmetatable({ hold }, weak), way)
+  end
+  return hold, message, code
+end
+
+-- lock:request(): asks those who hold it to let go; how many were asked.
+function Lock:request()
+  local all, message, code = self:contenders()
+  if not all then return nil, message, code end
+  local asked = 0
+  for i = 1, #all do
+    if all[i].holding then
+      local stat, problem, why = sessions[self]:set(all[i].path, REQUEST)
+      if not stat and why ~= "no_node" then return nil, problem, why end
+      if stat then asked = asked + 1 end
+    end
+  end
+  return asked
+end
+
+-- ---- Reentrant ---------------------------------------------------------------------------------
+
+local function me() return coroutines.running() or MAIN end
+
+-- What the running coroutine holds, or nil.
+local function own(way)
+  local hold = way.owners[me()]
+  return hold and counts[hold] and hold
+end
+
+local function enter(lock, way, timeout)
+  local hold = own(way)
+  if not hold then
+    local message, code
+    hold, message, code = acquire(lock, timeout)
+    if not hold then return nil, message, code end
+    way.owners[me()], counts[hold] = hold, 0
+  elseif not hold:valid() then
+    return nil, "lock:acquire " .. lock.path .. ": it was lost while this coroutine held it; release it first", "lost"
+  end
+  counts[hold] = counts[hold] + 1
+  return hold
+end
+
+local release = Hold.release
+
+function Hold:release()
+  local count = counts[self]
+  if count and count > 1 then
+    counts[self] = count - 1
+    return true
+  end
+  if count then counts[self] = nil end
+  return release(self)
+end
+
+function core.classes.hold.meta.__close(hold) hold:release() end
+
+-- lock:release(): what the running coroutine has acquired last.
+function Lock:release()
+  local way = ways[self]
+  if not (way and way.reentrant) then core.misuse("lock:release is for reentrant locks; call release of the hold") end
+  local hold = own(way)
+  if not hold then core.misuse("lock:release: this coroutine does not hold " .. self.path) end
+  return hold:release()
+end
+
+local cancel = Lock.cancel
+
+-- ---- All ways ----------------------------------------------------------------------------------
+
+function Lock:acquire(timeout)
+  local way = ways[self]
+  if way and way.reentrant then return enter(self, way, timeout) end
+  if way and way.cohort then
+    check.seconds(timeout, 1, "acquire", true)
+    way.members = way.members or cohorts.new(core.host(self), self, acquire, cancel)
+    return way.members:acquire(timeout)
+  end
+  return acquire(self, timeout)
+end
+
+function Lock:cancel()
+  local way = ways[self]
+  if way and way.members then return way.members:cancel() end
+  return cancel(self)
+end
+
+core.own(debug.getinfo(1, "S").source)
+return Lock

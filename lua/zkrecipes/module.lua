@@ -1,0 +1,74 @@
+-- The functions of the module on one host. What it gives to the user is put together in init.lua, or, for a simulated
+-- process, in sim/process.lua.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local hosts = require "zkrecipes.host"
+local runner = require "zkrecipes.run"
+local sessions = require "zkrecipes.session"
+local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
+
+require "zkrecipes.objects"
+require "zkrecipes.lock"
+require "zkrecipes.barrier"
+require "zkrecipes.rounds"
+
+local M = { VERSION = "scm" }
+
+local function add_time(zk, host)
+  function zk.sleep(seconds)
+    check.seconds(seconds, 1, "sleep")
+    hosts.ready(host)
+    wait.check()
+    if seconds == 0 then return wait.yield(host) end
+    wait.pause(host, wait.record(), seconds)
+  end
+
+  function zk.now()
+    hosts.ready(host)
+    return host.adapter.now()
+  end
+end
+
+local function add_tasks(zk, host)
+  function zk.spawn(fn, ...)
+    check.fn(fn, 1, "spawn")
+    hosts.ready(host)
+    return tasks.spawn(host, {}, fn, ...)
+  end
+
+  function zk.all(fns)
+    hosts.ready(host)
+    return tasks.all(host, fns)
+  end
+
+  function zk.any(fns)
+    hosts.ready(host)
+    return tasks.any(host, fns)
+  end
+end
+
+local function add_run(zk, host)
+  function zk.run(fn, options)
+    if not host.adapter.step then
+      core.misuse("zk.run belongs to the built-in host; here the loop is '" .. host.adapter.name .. "'")
+    end
+    hosts.ready(host)
+    return runner.run(host, fn, options)
+  end
+end
+
+-- of(host): all but `using`.
+function M.of(host)
+  local zk = { _VERSION = M.VERSION, canceled = wait.canceled, pcall = coroutines.pcall }
+  function zk.session(options) return sessions.open(host, options) end
+  add_time(zk, host)
+  add_tasks(zk, host)
+  add_run(zk, host)
+  return zk
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,119 @@
+-- ZooKeeper's counter at its end, on a real server whose tree was prepared (spec/support/snapshot.lua):
+-- the numbers of sequential znodes stop at 2147483647, from where everybody gets the same one. The
+-- lock treats the last million numbers as used up, empties its directory and makes it anew.
+
+local zk = require "zkrecipes"
+local testing = require "zkrecipes.testing"
+local env = require "spec.support.env"
+local snapshot = require "spec.support.snapshot"
+
+local LAST = 2147483647
+local LIMIT = LAST - 2 ^ 20 -- ZR_SEQUENCE_LIMIT
+local CLIENTS, ROUNDS = 8, 10
+
+local function number_of(path) return tonumber(path:match("%d%d%d%d%d%d%d%d%d%d$")) end
+
+describe("the counter of sequential znodes", function()
+  local server
+  setup(function() server = assert(testing.start()) end)
+  teardown(function() server:stop() end)
+
+  local function session(namespace)
+    return zk.session { hosts = server.hosts, timeout = 15, namespace = namespace }
+  end
+
+  it("freezes at its end, and gives everybody the same number", env.run(function()
+    local namespace = env.namespace()
+    local one = session(namespace)
+    assert(one:create("/d", "", { parents = true }))
+    snapshot.set_counter(server, namespace .. "/d", LAST - 1)
+    assert.are.equal(LAST - 1, number_of(assert(one:create("/d/a-", "", { sequential = true }))))
+    for _, name in ipairs { "a", "b", "c" } do
+      assert.are.equal(LAST, number_of(assert(one:create("/d/" .. name .. "-", "", { sequential = true }))))
+    end
+    env.fails("node_exists", one:create("/d/a-", "", { sequential = true }))
+    one:close()
+  end))
+
+  -- Makes the lock's directory in its usual way, and sets its counter. → its czxid
+  local function prepare(one, namespace, counter)
+    assert(one:lock("/l"):acquire(10)):release()
+    env.queue_of(one, "/l", 0)
+    local stat = one:exists("/l")
+    snapshot.set_counter(server, namespace .. "/l", counter)
+    return stat.czxid
+  end
+
+  -- One client's turns: reads a plain counter and adds one to it, which only works out under the lock.
+  local function client(namespace, book)
+    local mine = session(namespace)
+    local lock = mine:lock("/l")
+    for _ = 1, ROUNDS do
+      local hold = assert(lock:acquire(40))
+      book.holders = book.holders + 1
+      book.most = math.max(book.most, book.holders)
+      table.insert(book.tokens, hold.token)
+      table.insert(book.numbers, number_of(hold.path))
+      local value = tonumber((mine:get("/counter"))) + 1
+      assert(hold:valid())
+      assert(mine:set("/counter", tostring(value)))
+      assert(hold:valid())
+      book.holders = book.holders - 1
+      hold:release()
+    end
+    mine:close()
+  end
+
+  local function contend(namespace)
+    local book, clients = { holders = 0, most = 0, tokens = {}, numbers = {} }, {}
+    for i = 1, CLIENTS do
+      clients[i] = function() client(namespace, book) end
+    end
+    zk.all(clients)
+    return book
+  end
+
+  local function check_exclusion(one, book)
+    assert.are.equal(1, book.most)
+    assert.are.equal(CLIENTS * ROUNDS, #book.tokens)
+    for i = 2, #book.tokens do
+      assert.is_true(book.tokens[i - 1] < book.tokens[i])
+    end
+    assert.are.equal(tostring(CLIENTS * ROUNDS), (one:get("/counter")))
+  end
+
+  -- Eight clients, eighty turns, from this number on. → the numbers that holders had
+  local function through(counter)
+    local namespace = env.namespace()
+    local one = session(namespace)
+    assert(one:create("/counter", "0", { parents = true }))
+    local made = prepare(one, namespace, counter)
+    local book = contend(namespace)
+    check_exclusion(one, book)
+    env.queue_of(one, "/l", 0)
+    assert.is_true(one:exists("/l").czxid > made) -- made anew
+    one:close()
+    return book.numbers
+  end
+
+  local function all_below(limit, numbers)
+    for _, number in ipairs(numbers) do
+      assert.is_true(number < limit)
+    end
+  end
+
+  it("near its end: eight clients, and the directory is made anew", env.run(function()
+    all_below(CLIENTS * ROUNDS * 2, through(2147483600))
+  end))
+
+  it("at its end: the same", env.run(function()
+    all_below(CLIENTS * ROUNDS * 2, through(LAST))
+  end))
+
+  it("where the lock sees its end coming: those before it have their turn, then it starts anew", env.run(function()
+    local numbers = through(LIMIT - 20)
+    all_below(LIMIT, numbers)
+    assert.are.equal(LIMIT - 20, numbers[1])
+    assert.is_true(numbers[#numbers] < CLIENTS * ROUNDS * 2)
+  end))
+end)

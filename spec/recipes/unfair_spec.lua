@@ -1,0 +1,161 @@
+-- The unfair lock on a real server: one node, whoever makes it holds it.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+local UNFAIR = { fair = false, data = "me" }
+
+describe("the unfair lock", function()
+  it("is the node of its path, and excludes", run(function()
+    local session = env.session()
+    local other = session:lock("/a/b/l", { fair = false })
+    local hold = assert(session:lock("/a/b/l", UNFAIR):acquire())
+    assert.are.equal("/a/b/l", hold.path)
+    local data, stat = assert(session:get("/a/b/l"))
+    assert.are.same({ "me", hold.token, session.id }, { data, stat.czxid, stat.ephemeral_owner })
+    assert.is_true(hold:valid())
+    fails("timeout", other:acquire(0))
+    fails("timeout", other:acquire(0.05))
+    hold:release()
+    local second = assert(other:acquire(10))
+    assert.is_true(second.token > hold.token)
+    assert(second:create("/x", "guarded"))
+    second:release()
+    session:close()
+  end))
+
+  it("comes to everybody who waits, of whatever session, one at a time", run(function()
+    local namespace = env.namespace()
+    local waits, inside, turns, last = {}, 0, 0, ""
+    for i = 1, 60 do
+      local session = i % 20 == 1 and env.session { namespace = namespace } or waits.session
+      waits.session = session
+      waits[i] = env.start(function()
+        session:lock("/l", UNFAIR):with(30, function(hold)
+          inside = inside + 1
+          assert.are.equal(1, inside)
+          assert.is_true(hold.token > last)
+          last = hold.token
+          zk.sleep(0)
+          inside, turns = inside - 1, turns + 1
+        end)
+      end)
+    end
+    for i = 1, 60 do waits[i]() end
+    assert.are.equal(60, turns)
+    assert.is_false(waits.session:exists("/l"))
+  end))
+
+  it("tells who holds it", run(function()
+    local session = env.session()
+    local lock = session:lock("/l", UNFAIR)
+    assert.are.same({}, assert(lock:contenders()))
+    local hold = assert(lock:acquire())
+    local all = assert(lock:contenders())
+    assert.are.same({ 1, "me", true, hold.token }, { #all, all[1].data, all[1].holding, all[1].token })
+    hold:release()
+  end))
+
+  it("does not go together with a fair lock on the same path, and says so", run(function()
+    local session = env.session()
+    local unfair, fair = session:lock("/l", UNFAIR), session:lock("/l")
+    local hold = assert(unfair:acquire())
+    fails("no_children_for_ephemerals", fair:acquire(5))
+    hold:release()
+    env.eventually("it is gone", function() return session:exists("/l") == false end)
+    hold = assert(fair:acquire())
+    assert.matches("not ephemeral", fails("conflict", unfair:acquire(5)))
+    assert.matches("not ephemeral", fails("conflict", unfair:acquire(0)))
+    hold:release()
+  end))
+
+  it("is canceled, and lost with its session", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local hold = assert(session:lock("/l", UNFAIR):acquire())
+    local lock = other:lock("/l", UNFAIR)
+    local wait = env.start(function() return lock:acquire() end)
+    env.eventually("it waits", function() return #lock:attempts() == 1 end)
+    assert.are.equal(1, lock:cancel())
+    fails("canceled", wait())
+    wait = env.start(function() return lock:acquire(20) end)
+    session:close()
+    assert.is_false(hold:valid())
+    assert(wait()):release()
+  end))
+
+  it("deletes nobody else's node when the answer to its own delete was lost", run(function()
+    local proxy, namespace = env.proxy(), env.namespace()
+    local session = env.session { hosts = proxy.hosts, namespace = namespace }
+    local other = env.session { namespace = namespace }
+    local hold = assert(session:lock("/l", UNFAIR):acquire())
+    proxy:drop_reply("delete", 1)
+    hold:release()
+    assert(proxy:wait_for("fired", 1))
+    local second = assert(other:lock("/l", UNFAIR):acquire(10))
+    assert(session:sync("/")) -- connected again, and past whatever it repeats
+    assert(session:get("/l"))
+    assert.is_true(second:valid())
+    assert(second:create("/x", ""))
+    second:release()
+  end))
+
+  it("adopts its own node when the answer to the create was lost", run(function()
+    local proxy = env.proxy()
+    local session = env.session { hosts = proxy.hosts }
+    assert(session:connected(10))
+    proxy:drop_reply("create2", 1)
+    local hold = assert(session:lock("/l", UNFAIR):acquire(10))
+    assert.are.equal(1, proxy:fired())
+    local _, stat = assert(session:get("/l"))
+    assert.are.equal(stat.czxid, hold.token)
+    hold:release()
+  end))
+
+  describe("in requests", function()
+    local proxy, session, other
+    before_each(function()
+      local namespace = env.namespace()
+      proxy = env.proxy()
+      session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
+      other = env.session { namespace = namespace, timeout = 10 }
+      assert(session:create("/d", nil, { parents = true }))
+      assert(other:connected(10))
+      proxy:reset()
+    end)
+
+    -- What went over the wire since the last call.
+    local function spent()
+      assert(session:get_acl("/d")) -- everything before it has arrived when it is answered
+      local counts = proxy:counts()
+      proxy:reset()
+      return { counts.create2, counts.delete, counts.exists, counts.getData, counts.getChildren2 }
+    end
+
+    it("free: one write; release: one write; a failing try: one read", run(function()
+      local hold = assert(session:lock("/d/l", UNFAIR):acquire())
+      assert.are.same({ 1, 0, 0, 0, 0 }, spent())
+      hold:release()
+      assert.are.same({ 0, 1, 0, 0, 0 }, spent())
+      hold = assert(other:lock("/d/l", UNFAIR):acquire())
+      fails("timeout", session:lock("/d/l", UNFAIR):acquire(0))
+      assert.are.same({ 0, 0, 1, 0, 0 }, spent())
+      hold:release()
+    end))
+
+    it("fifty that lost: one write and one watch for all of them", run(function()
+      local hold = assert(other:lock("/d/l", UNFAIR):acquire())
+      local lock, waits = session:lock("/d/l", UNFAIR), {}
+      for i = 1, 50 do
+        waits[i] = env.start(function() assert(lock:acquire(30)):release() end)
+      end
+      env.eventually("the watch is set", function() return proxy:counts().getData == 1 end)
+      assert.are.same({ 1, 0, 0, 1, 0 }, spent())
+      hold:release()
+      for i = 1, 50 do waits[i]() end
+      local writes = spent()
+      assert.are.same({ 50, 50 }, { writes[1], writes[2] })
+    end))
+  end)
+end)

@@ -1,0 +1,386 @@
+-- What may befall a simulated world, and what it does to a lock. Needs no server.
+
+local deaf = require "spec.support.deaf"
+local sim = require "zkrecipes.sim"
+local zk = require "zkrecipes"
+
+local assert_misuse = deaf.assert_misuse
+
+-- A test that runs inside of a world.
+local function within(options, body)
+  return function()
+    local world = sim.new(options)
+    world:run(function() body(world) end)
+  end
+end
+
+-- Waits, in virtual time, until the condition holds.
+local function eventually(world, what, condition)
+  for _ = 1, 10000 do
+    if condition() then return end
+    world.zk.sleep(0.01)
+  end
+  error("never happened: " .. what, 2)
+end
+
+describe("an expired session", function()
+  it("loses its hold, and a new one is opened", within({}, function(world)
+    local session, told = world:session(), nil
+    local hold = assert(session:lock("/l"):acquire())
+    hold:on_lost(function(_, why) told = why end)
+    local id = session.id
+    assert.are.equal(1, world:expire(session))
+    assert.is_false(world:alive(id))
+    assert.are.equal("lost", (hold:lost()))
+    assert.is_false(hold:valid())
+    eventually(world, "a new session", function() return session.id and session.id ~= id end)
+    assert(session:connected())
+    assert.are.equal("lost", told)
+    assert.is_true(world:alive(session.id))
+  end))
+
+  it("may have been none", within({}, function(world)
+    local session = world:session()
+    assert.are.equal(0, world:expire(session))
+    session:close()
+    assert.are.equal(0, world:expire(session))
+  end))
+
+  it("may be each one of a process", within({}, function(world)
+    local a, b, c = world.zk.session(), world.zk.session(), world:session()
+    assert(a:connected() and b:connected() and c:connected())
+    assert.are.equal(2, world:expire(world.zk))
+    assert.are.equal(1, world:sessions())
+  end))
+end)
+
+describe("a partition", function()
+  it("ends the hold here before another can hold it there", within({}, function(world)
+    local a, b = world:session { timeout = 6 }, world:session { timeout = 6 }
+    local hold = assert(a:lock("/l"):acquire())
+    local over
+    world.zk.spawn(function()
+      while hold:valid() do world.zk.sleep(0.001) end
+      over = world:now()
+    end)
+    local task = world.zk.spawn(function()
+      local other = assert(b:lock("/l"):acquire())
+      assert.is_false(hold:valid())
+      assert.is_true(other:valid() and other.token > hold.token)
+      return world:now()
+    end)
+    world:advance(60)
+    assert.is_true(hold:valid())
+    world:partition(a)
+    local cut = world:now()
+    world:advance(3)
+    assert.is_true(hold:valid())
+    local taken = assert(task:wait())
+    assert.is_true(cut + 3 < over and over < taken and taken < cut + 12)
+    assert.is_nil(a.id)
+    world:heal(a)
+    assert(a:connected(30))
+  end))
+
+  it("of one direction leaves the other", within({}, function(world)
+    local session = world:session()
+    assert(session:connected())
+    world:partition(session, "to_client")
+    local _, _, code = session:create("/x") -- done, but nobody hears of it
+    assert.are.equal("connection_loss", code)
+    assert.is_table(select(2, world:get("/x")))
+    world:heal()
+    assert(session:connected(60))
+    world:partition(session, "to_server")
+    assert.are.equal("connection_loss", select(3, session:create("/y")))
+    assert.is_nil(select(2, world:get("/y")))
+  end))
+
+  it("of one process leaves the others alone", within({}, function(world)
+    local a, b = world:session(), world:session()
+    assert(a:connected() and b:connected())
+    world:partition(a)
+    world:advance(100)
+    assert.is_nil(a.id)
+    assert.are.equal("connected", b.state)
+  end))
+end)
+
+describe("a broken connection", function()
+  it("is made again, and the hold lasts", within({}, function(world)
+    local session = world:session()
+    local hold, id = assert(session:lock("/l"):acquire()), session.id
+    world:cut(session)
+    world:advance(0)
+    assert.are.equal("suspended", session.state)
+    assert(session:connected())
+    assert.are.equal(id, session.id)
+    assert.is_true(hold:valid())
+  end))
+
+  it("of one of several sessions in a process", within({}, function(world)
+    local a, b = world.zk.session(), world.zk.session()
+    assert(a:connected() and b:connected())
+    world:cut(a)
+    world:advance(0)
+    assert.are.equal("suspended", a.state)
+    assert.are.equal("connected", b.state)
+    world:cut(world.zk)
+    world:advance(0)
+    assert.are.equal("suspended", b.state)
+  end))
+
+  it("cannot be made while it is disconnected", within({}, function(world)
+    local session = world:session { timeout = 6 }
+    assert(session:connected())
+    world:disconnect(session)
+    world:advance(5)
+    assert.are.equal("suspended", session.state)
+    world:advance(5)
+    assert.is_nil(session.id)
+    world:heal()
+    assert(session:connected(30))
+  end))
+end)
+
+describe("a lost reply", function()
+  it("of the create leaves the lock taken once", within({}, function(world)
+    local session = world:session()
+    assert(session:create("/l"))
+    world:lose_reply(session, "create")
+    assert.are.equal(1, world:planned(session))
+    local hold = assert(session:lock("/l"):acquire())
+    assert.are.equal(0, world:planned(session))
+    assert.are.equal(1, #world:children("/l"))
+    assert.are.equal("/l/" .. world:children("/l")[1], hold.path)
+    assert.are.equal(2, world:requests(session, "create"))
+  end))
+
+  it("is connection_loss to a plain create, which was done", within({}, function(world)
+    local session = world:session()
+    world:lose_reply(session, "create", 2)
+    assert(session:create("/one"))
+    assert.are.equal("connection_loss", select(3, session:create("/two")))
+    assert.is_table(select(2, world:get("/two")))
+  end))
+
+  it("differs from a lost request, which was not done", within({}, function(world)
+    local session = world:session()
+    world:lose_request(session, "create")
+    assert.are.equal("connection_loss", select(3, session:create("/one")))
+    assert.is_nil(select(2, world:get("/one")))
+    assert(session:create("/one"))
+  end))
+end)
+
+describe("a planned fault", function()
+  it("delays, expires, cuts, pauses", within({}, function(world)
+    local session = world:session { timeout = 6 }
+    assert(session:create("/x", "0"))
+    world:plan(session, "delay", { kind = "get", seconds = 1.5 })
+    local from = world:now()
+    assert(session:get("/x"))
+    assert.is_true(world:now() - from >= 1.5)
+
+    world:plan(session, "late_request", { kind = "set", seconds = 0.5, down = 2 })
+    assert.are.equal("connection_loss", select(3, session:set("/x", "1")))
+    assert.are.equal("0", (world:get("/x")))
+    world:advance(1)
+    assert.are.equal("1", (world:get("/x")))
+
+    local id = session.id
+    world:plan(session, "expire", { kind = "exists", nth = 2 })
+    assert(session:exists("/x") and session:exists("/x"))
+    eventually(world, "a new session", function() return session.id and session.id ~= id end)
+
+    world:plan(session, "pause", { seconds = 100 })
+    from = world:now()
+    session:get("/x")
+    assert.is_true(world:now() - from >= 100)
+    world:plan(session, "cut", { kind = "any", down = 1 })
+    session:sync("/")
+    assert.are.equal(0, world:planned(session))
+  end))
+end)
+
+describe("a paused process", function()
+  it("does nothing, and finds its hold lost when it wakes", within({}, function(world)
+    local a, b = world:process(), world:process()
+    local session, journal, hold = a.session(), {}, nil
+    a.spawn(function()
+      hold = assert(session:lock("/l"):acquire())
+      while hold:valid() do
+        journal[#journal + 1] = world:now()
+        a.sleep(1)
+      end
+      journal.ended = world:now()
+    end)
+    world:advance(10)
+    local worked = #journal
+    assert.is_true(worked >= 10)
+    world:pause(session, 60)
+    local from = world:now()
+    local other = assert(b.session():lock("/l"):acquire())
+    assert.is_true(world:now() - from < 30)
+    assert.is_true(other:valid())
+    assert.is_nil(journal.ended)
+    assert.are.equal(worked, #journal)
+    world:advance(60)
+    assert.are.equal(worked, #journal) -- it looked before it worked
+    assert.is_true(journal.ended >= from + 60 and journal.ended < from + 61)
+  end))
+
+  it("for a short time keeps its hold", within({}, function(world)
+    local session = world:session { timeout = 10 }
+    local hold = assert(session:lock("/l"):acquire())
+    world:pause(session, 2)
+    world:advance(20)
+    assert.is_true(hold:valid())
+  end))
+
+  it("holds what was woken, in order, until it goes on", within({}, function(world)
+    local a, order = world:process(), {}
+    for i = 1, 3 do a.spawn(function() a.sleep(0) order[#order + 1] = i end) end
+    world:pause(a, 5)
+    world:advance(4)
+    assert.are.same({}, order)
+    world:advance(2)
+    assert.are.same({ 1, 2, 3 }, order)
+  end))
+end)
+
+describe("servers", function()
+  it("stop and start again", within({}, function(world)
+    local session = world:session { timeout = 20 }
+    assert(session:connected())
+    world:stop_server(1)
+    world:advance(1)
+    assert.are.equal("suspended", session.state)
+    world:start_server(1)
+    assert(session:connected(10))
+    for number = 2, 3 do world:stop_server(number) end
+    eventually(world, "the move", function()
+      return session.state == "connected" and session.server == "127.0.0.1:2181"
+    end)
+    assert(session:create("/x"))
+    world:heal()
+  end))
+
+  it("lag behind the leader", within({}, function(world)
+    local writer, reader = world:session(), world:session()
+    assert(writer:create("/x", "old"))
+    world:move(reader, 2)
+    world:move(writer, 1)
+    world:advance(0.5)
+    assert(reader:get("/x"))
+    world:lag(2, 30)
+    assert(writer:set("/x", "new"))
+    assert.are.equal("127.0.0.1:2182", reader.server)
+    assert.are.equal("old", (reader:get("/x")))
+    assert.are.equal("new", (world:get("/x")))
+    world:heal()
+    assert(reader:sync("/x"))
+    assert.are.equal("new", (reader:get("/x")))
+  end))
+
+  it("hear nothing of the leader, and their clients move on", within({}, function(world)
+    local session = world:session { timeout = 20 }
+    world:move(session, 3)
+    assert(session:connected())
+    eventually(world, "the move", function() return session.server == "127.0.0.1:2183" end)
+    world:isolate_server(3)
+    eventually(world, "another server", function()
+      return session.state == "connected" and session.server ~= "127.0.0.1:2183"
+    end)
+    world:start_server(3)
+  end))
+end)
+
+describe("faults at random", function()
+  it("do not break a lock", function()
+    for seed = 1, 5 do
+      local world = sim.new { seed = seed }
+      local grants, holders = 0, 0
+      world:faults { lose_request = 0.05, lose_reply = 0.05, cut = 0.05, delay = 0.05, late_request = 0.02, expire = 0.02,
+        pause = 0.02, lag = 0.1, max_delay = 2, max_down = 3, max_pause = 15, max_lag = 1 }
+      world:run(function()
+        for _ = 1, 3 do
+          local host = world:process()
+          local lock = host.session { timeout = 4 }:lock("/l")
+          host.spawn(function()
+            for _ = 1, 10 do
+              local hold = lock:acquire(30)
+              if hold and hold:valid() then
+                grants, holders = grants + 1, holders + 1
+                assert.are.equal(1, holders)
+                holders = holders - 1
+                hold:release()
+              end
+            end
+          end)
+        end
+        world:advance(600)
+        world:faults(nil)
+        world:heal()
+        world:advance(60)
+        assert.are.same({}, world:children("/l") or {})
+      end)
+      assert.is_true(grants >= 10)
+    end
+  end)
+end)
+
+describe("misuse of faults", function()
+  it("raises at the caller's line", function()
+    local world, other = sim.new(), sim.new()
+    local session, foreign = world:session(), other:session()
+    local real = deaf.deaf_session()
+    local lock = session:lock("/l")
+    for _, name in ipairs { "cut", "disconnect", "partition", "heal", "pause", "move", "lose_request", "lose_reply",
+      "plan", "planned", "expire" } do
+      local function refuses(value, text)
+        if name == "plan" then
+          assert_misuse(function() world:plan(value, "cut") end, "bad argument #1 to 'plan' %(" .. text)
+        elseif value ~= nil or name ~= "heal" then
+          assert_misuse(function() world[name](world, value) end, "bad argument #1 to '" .. name .. "' %(" .. text)
+        end
+      end
+      refuses(nil, "session or process of this world expected, got nil")
+      refuses(1, "session or process of this world expected, got number")
+      refuses({}, "session or process of this world expected, got table")
+      refuses(lock, "session or process of this world expected, got userdata")
+      refuses(io.stderr, "session or process of this world expected, got userdata")
+      refuses(zk, "session or process of this world expected, got table")
+      refuses(other.zk, "session or process of this world expected, got table")
+      refuses(foreign, "session or process of this world expected, got one of another world")
+      refuses(real, "session or process of this world expected, got one of another world")
+    end
+    assert_misuse(function() world:partition(session, "up") end, "bad argument #2 to 'partition' %(unknown direction " ..
+      "'up'; there are: both, to_client, to_server%)")
+    assert_misuse(function() world:lose_reply(session, "creat") end, "bad argument #2 to 'lose_reply' %(unknown kind of " ..
+      "request 'creat'; there are: add_auth, any, children, create,")
+    assert_misuse(function() world:lose_reply(session, 1) end, "bad argument #2 to 'lose_reply' %(unknown kind of " ..
+      "request of type number")
+    assert_misuse(function() world:lose_request(session, "get", 0) end, "bad argument #3 to 'lose_request' %(integer")
+    assert_misuse(function() world:plan(session, "fire") end, "bad argument #2 to 'plan' %(unknown fault 'fire'; there " ..
+      "are: cut, delay, expire, late_request, lose_reply, lose_request, pause%)")
+    assert_misuse(function() world:plan(session, "cut", { of = 1 }) end, "bad argument #3 to 'plan' %(unknown option 'of'")
+    assert_misuse(function() world:plan(session, "cut", { nth = 1.5 }) end, "bad argument #%d to 'plan'")
+    assert_misuse(function() world:plan(session, "delay", { seconds = -1 }) end, "bad argument #3 to 'plan'")
+    assert_misuse(function() world:pause(session) end, "bad argument #2 to 'pause' %(seconds expected")
+    assert_misuse(function() world:pause(session, 1e6) end, "bad argument #2 to 'pause' %(a pause lasts at most")
+    assert_misuse(function() world:move(session, 4) end, "bad argument #2 to 'move' %(integer from 1 to 3 expected, got 4")
+    assert_misuse(function() world:stop_server(0) end, "bad argument #1 to 'stop_server' %(integer from 1 to 3")
+    assert_misuse(function() world:start_server("1") end, "bad argument #1 to 'start_server'")
+    assert_misuse(function() world:lag(1, 1) end, "bad argument #1 to 'lag' %(server 1 is the leader")
+    assert_misuse(function() world:isolate_server(1) end, "bad argument #1 to 'isolate_server' %(server 1 is the leader")
+    assert_misuse(function() world:faults(1) end, "bad argument #1 to 'faults' %(table of options expected")
+    assert_misuse(function() world:faults { cut = 2 } end, "bad argument #1 to 'faults' %(option 'cut': share from 0 to 1")
+    assert_misuse(function() world:faults { cut = 0.6, delay = 0.6 } end, "bad argument #1 to 'faults' %(a request meets")
+    assert_misuse(function() world:faults { cut = 0.1, max_down = -1 } end, "bad argument #1 to 'faults'")
+    assert_misuse(function() world:faults { cutt = 0.1 } end, "bad argument #1 to 'faults' %(unknown option 'cutt'")
+    local one, two = world.zk.session(), world.zk.session()
+    assert_misuse(function() world:cut(one) end, "bad argument #1 to 'cut' %(the session is not connected, and its")
+    one:close(0) two:close(0) real:close(0)
+  end)
+end)

@@ -1,0 +1,220 @@
+-- The checker of the torture run sees what must never be: logs made by hand, one for each violation.
+
+local check = require "dev.torture.check"
+local journals = require "dev.torture.journal"
+local randoms = require "dev.torture.random"
+local tally = require "dev.torture.tally"
+
+-- Tokens and zxids are written as %d here and have 16 digits in the log.
+local function hex(number) return ("%016x"):format(number) end
+
+-- A turn without a fault: granted at `from`, writes once at `from` + 0.1, valid until `to`.
+local function turn(log, worker, from, to, token, value)
+  for _, line in ipairs { "%g 1 waits a", "%g 1 holds " .. hex(token), "%g 1 valid" } do
+    log:add(worker, line:format(from))
+  end
+  log:add(worker, ("%g 1 writes %d"):format(from + 0.1, value))
+  log:add(worker, ("%g 1 wrote %d %s"):format(from + 0.2, value, hex(token + 1)))
+  log:add(worker, ("%g 1 valid"):format(to))
+  log:add(worker, ("%g 1 releases"):format(to))
+end
+
+local NO_FACTS = { crashed = {}, deserted = {}, left = {}, processes = {} }
+
+-- The checks that failed, in their order.
+local function failures(log, final, facts)
+  local all = {}
+  for name, none in pairs(NO_FACTS) do all[name] = (facts or {})[name] or none end
+  local failed = {}
+  for _, one in ipairs(check.checks(log, { a = final }, all)) do
+    if not one[2] then failed[#failed + 1] = one[1] end
+  end
+  return failed
+end
+
+describe("the checker of the torture run", function()
+  local log
+  before_each(function() log = journals.new() end)
+
+  it("finds nothing wrong with a good run", function()
+    turn(log, 1, 1, 2, 10, 1)
+    turn(log, 2, 2, 3, 20, 2)
+    turn(log, 1, 3.5, 4, 30, 3)
+    log:add(1, "5 0 state connected 0123456789abcdef")
+    log:add(1, "6 0 ends")
+    assert.are.same({}, failures(log, 3))
+  end)
+
+  it("sees two valid holds at once", function()
+    turn(log, 1, 1, 2, 10, 1)
+    turn(log, 2, 1.9, 3, 20, 2)
+    assert.are.same({ "no two valid holds of a lock at once" }, failures(log, 2))
+  end)
+
+  it("sees a hold inside another, and one after it that overlaps the long one", function()
+    turn(log, 1, 1, 9, 10, 1)
+    turn(log, 2, 2, 3, 20, 2)
+    turn(log, 3, 8, 9.5, 30, 3)
+    local checks = check.checks(log, { a = 3 }, NO_FACTS)
+    assert.matches("^2 times; lock a: worker 1, token " .. hex(10), checks[1][3])
+  end)
+
+  it("takes holds of different locks apart", function()
+    turn(log, 1, 1, 2, 10, 1)
+    for _, line in ipairs { "1.5 1 waits b", "1.5 1 holds " .. hex(20), "1.5 1 valid", "1.8 1 valid", "1.9 1 releases" } do
+      log:add(2, line)
+    end
+    assert.are.same({}, failures(log, 1))
+  end)
+
+  it("does not count the time for which nobody has seen the hold valid", function()
+    for _, line in ipairs { "1 1 waits a", "1 1 holds " .. hex(10), "1 1 valid", "5 1 invalid", "5 1 releases" } do
+      log:add(1, line)
+    end
+    turn(log, 2, 4, 6, 20, 1)
+    assert.are.same({}, failures(log, 1))
+  end)
+
+  it("counts a hold only until its session was ended from outside, and the next session's in full", function()
+    turn(log, 1, 1, 3, 10, 1)
+    turn(log, 2, 2, 4, 20, 2)
+    log:add(1, "3.5 0 state lost -")
+    log:expired(1, 1.9, 5)
+    assert.are.same({}, failures(log, 2))
+    assert.is_true(log.outlived > 1.09 and log.outlived < 1.11)
+    turn(log, 1, 4, 6, 30, 3)
+    turn(log, 2, 5, 7, 40, 4)
+    assert.are.same({ "no two valid holds of a lock at once" }, failures(log, 4))
+  end)
+
+  it("does not excuse a hold that outlives its lease", function()
+    turn(log, 1, 1, 3, 10, 1)
+    turn(log, 2, 2, 4, 20, 2)
+    log:expired(1, 1.9, 2.9)
+    assert.are.same({ "no two valid holds of a lock at once" }, failures(log, 2))
+  end)
+
+  it("sees a token that goes back", function()
+    turn(log, 1, 1, 2, 20, 1)
+    turn(log, 2, 3, 4, 10, 2)
+    local failed = failures(log, 2)
+    assert.are.equal("tokens grow from hold to hold", failed[1])
+  end)
+
+  it("sees the write of a stale holder: behind the next one's in the server's order", function()
+    log:add(1, "1 1 waits a")
+    log:add(1, "1 1 holds " .. hex(10))
+    log:add(1, "1 1 writes 2")
+    turn(log, 2, 2, 3, 20, 1)
+    log:add(1, "4 1 wrote 2 " .. hex(30))
+    assert.are.same({ "no write of a stale holder" }, failures(log, 2))
+  end)
+
+  it("sees the write of a stale holder: begun when the next one held, before that one wrote", function()
+    log:add(1, "1 1 waits a")
+    log:add(1, "1 1 holds " .. hex(10))
+    log:add(2, "2 1 waits a")
+    log:add(2, "2 1 holds " .. hex(20))
+    log:add(2, "2 1 valid")
+    log:add(1, "3 1 writes 1")
+    log:add(1, "3 1 wrote 1 " .. hex(30))
+    assert.are.same({ "no write of a stale holder" }, failures(log, 1))
+  end)
+
+  it("sees an update that is lost, done twice, or written by nobody", function()
+    local lost = { "no update lost or done twice" }
+    turn(log, 1, 1, 2, 10, 1)
+    turn(log, 2, 3, 4, 20, 1)
+    assert.are.same(lost, failures(log, 1)) -- the second did not see the first one's
+    log = journals.new()
+    turn(log, 1, 1, 2, 10, 1)
+    assert.are.same(lost, failures(log, 0)) -- the register went back
+    assert.are.same(lost, failures(log, 2))
+    turn(log, 2, 3, 4, 20, 3)
+    assert.are.same(lost, failures(log, 3))
+  end)
+
+  it("accepts a write of unknown outcome, done or not; not one that was refused", function()
+    turn(log, 1, 1, 2, 10, 1)
+    log:add(2, "3 1 waits a")
+    log:add(2, "3 1 holds " .. hex(20))
+    log:add(2, "3 1 writes 2")
+    log:add(2, "3 1 refused 2 connection_loss")
+    assert.are.same({}, failures(log, 1))
+    assert.are.same({}, failures(log, 2))
+    log:add(2, "4 1 writes 2")
+    log:add(2, "4 1 refused 2 lost")
+    assert.are.same({ "no update lost or done twice" }, failures(log, 3))
+  end)
+
+  it("takes what a killed worker was about to write for unknown, and its waits for over", function()
+    log:add(1, "1 1 waits a")
+    log:add(1, "1 2 waits a")
+    log:add(1, "1 1 holds " .. hex(10))
+    log:add(1, "1 1 writes 1")
+    assert.is_true(log:holding(1))
+    log:died(1, 2)
+    assert.is_false(log:holding(1))
+    assert.are.same({}, failures(log, 0))
+    assert.are.same({}, failures(log, 1))
+  end)
+
+  it("sees who was never answered", function()
+    log:add(1, "1 1 waits a")
+    assert.are.same({ "everybody who waited got an answer" }, failures(log, 0))
+    log:add(1, "2 1 gives_up timeout")
+    assert.are.same({}, failures(log, 0))
+  end)
+
+  it("sees what is left, who died and who was forgotten", function()
+    for name, text in pairs { left = "nothing is left on the servers", processes = "no process is left",
+      crashed = "every worker lived until it was ended", deserted = "every worker was granted after the faults" } do
+      assert.are.same({ text }, failures(log, 0, { [name] = { "something" } }))
+    end
+  end)
+
+  it("does not take nonsense for news", function()
+    for _, line in ipairs { "lua5.4: out of memory", "1 1 valid", "1 1 explodes", "1 1 gives_up server_error" } do
+      log = journals.new()
+      log:add(1, line)
+      assert.are.same({ "nothing unexpected was said" }, failures(log, 0))
+    end
+  end)
+end)
+
+describe("the figures of the torture run", function()
+  it("are those of the journal", function()
+    local log = journals.new()
+    turn(log, 1, 1, 2, 10, 1)
+    turn(log, 1, 6, 7, 20, 2)
+    turn(log, 2, 8, 9, 30, 3)
+    log.holds[2].asked = 1.5
+    assert.are.same({ 4 }, tally.handoffs(log.holds)) -- the third had not waited before the release
+    assert.are.equal(4.5, tally.quantile(tally.waits(log.holds), 1))
+    local faults = { { kind = "cut", worker = 2, holder = true, from = 3, to = 4 },
+      { kind = "cut", worker = 1, from = 4, to = 7 } }
+    local cut = tally.recoveries(log.holds, faults, 1).cut
+    assert.are.same({ times = 2, holders = 1, stalls = { 3, 2 }, backs = { 4 } }, cut)
+  end)
+
+  it("have a quantile of nothing, too", function()
+    assert.is_nil(tally.quantile({}, 0.5))
+    assert.are.equal(2, tally.quantile({ 3, 1, 2 }, 0.5))
+  end)
+end)
+
+describe("the torture run's random choices", function()
+  it("are repeated by the seed, and differ between streams", function()
+    local function some(...)
+      local random, numbers = randoms.new(...), {}
+      for i = 1, 5 do numbers[i] = random:next() end
+      return numbers
+    end
+    assert.are.same(some(7, 1), some(7, 1))
+    assert.are_not.same(some(7, 1), some(7, 2))
+    assert.are_not.same(some(7, 1), some(8, 1))
+    for _, number in ipairs(some(999999, 4025)) do
+      assert.is_true(number >= 0 and number < 1)
+    end
+  end)
+end)

@@ -1,0 +1,75 @@
+#include "core/names.h"
+#include "core/verb_parts.h"
+
+/*
+ * Takes the only place there is:
+ * 1. Create the node.
+ * 2. Created: done. It is there already: done as well, somebody else has it. Another seat of this
+ *    session has it or tries to: the same, without asking.
+ *
+ * What can go wrong: the parent is missing: make it, begin anew. The answer is lost: look, behind
+ * a sync, whose node is there now (vacate.c); ours: done; none, or somebody else's: begin anew.
+ */
+
+static void go_on(struct zr_task *task);
+
+/* Another seat of this session is there, or tries to be. */
+static void leave_it(struct zr_task *task)
+{
+    task->seat->refused = ZR_NODE_EXISTS;
+    task->resume = zr_part_done;
+    zr_task_wake(task, ZR_OK);
+}
+
+static void begin(struct zr_task *task)
+{
+    zr_part_begin(task, begin);
+    if (task->session->state != ZR_CONNECTED) {
+        zr_list_append(&task->session->changed.tasks, &task->in_signal);
+        return;
+    }
+    task->resume = go_on;
+    enum zr_status status = ZR_OK;
+    if (zr_seat_find(task->session, task->seat->dir) != NULL)
+        leave_it(task);
+    else
+        status = zr_seat_create(task->seat, task);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+static void refused(struct zr_task *task)
+{
+    const struct zr_seat *seat = task->seat;
+    switch ((int)seat->refused) {
+    case ZR_OK: /* looked for and not found */
+    case ZR_CONNECTION_LOSS:
+        begin(task);
+        break;
+    case ZR_NO_NODE:
+        zr_part_ensure(task, seat->dir, zr_path_parent_length(seat->dir), true, begin);
+        break;
+    case ZR_NODE_EXISTS:
+        zr_task_verb_done(task, ZR_OK);
+        break;
+    default:
+        zr_task_verb_done(task, seat->refused);
+    }
+}
+
+static void go_on(struct zr_task *task)
+{
+    if (task->seat->state == ZR_SEAT_UNSURE)
+        zr_part_find(task, go_on);
+    else if (task->seat->state == ZR_SEAT_TAKEN)
+        zr_task_verb_done(task, ZR_OK);
+    else
+        refused(task);
+}
+
+void zr_verb_occupy(struct zr_task *task, struct zr_seat *seat, struct zr_next next)
+{
+    task->next = next;
+    task->seat = seat;
+    begin(task);
+}

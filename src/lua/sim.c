@@ -1,0 +1,273 @@
+#include "lua/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+
+/*
+ * A world as a userdata, its time and its trace. The simulator is a part of `zkrecipes.core` and
+ * not a module of its own: all of the Lua layer, and what it adds to the classes, belongs to the
+ * one core that it requires. A second copy of the binding would need a second copy of the layer.
+ *
+ * The trace is written into a buffer, which the Lua layer empties: no Lua runs inside of the world.
+ *
+ * What can go wrong: memory is exhausted; the line is lost then. The world is collected while
+ * processes of it live: they keep it, and it tells nothing any more.
+ */
+
+static const char meta_key;
+
+/* ---- Text ----------------------------------------------------------------------------------- */
+
+static bool make_room(struct lua_world *world, size_t more)
+{
+    size_t room = world->room > 0 ? world->room : 4096;
+    while (room < world->length + more)
+        room *= 2;
+    if (room == world->room)
+        return true;
+    char *text = zr_alloc(room);
+    if (text == NULL)
+        return false;
+    if (world->length > 0)
+        memcpy(text, world->text, world->length);
+    zr_free(world->text);
+    world->text = text;
+    world->room = room;
+    return true;
+}
+
+static ssize_t write_text(void *with, const char *from, size_t length)
+{
+    struct lua_world *world = with;
+    if (make_room(world, length)) {
+        memcpy(world->text + world->length, from, length);
+        world->length += length;
+    }
+    return (ssize_t)length;
+}
+
+static FILE *open_text(struct lua_world *world)
+{
+    return fopencookie(world, "w", (cookie_io_functions_t){.write = write_text});
+}
+
+void zr_lua_world_push_text(lua_State *L, struct lua_world *world)
+{
+    fflush(world->file);
+    if (world->length > 0)
+        lua_pushlstring(L, world->text, world->length);
+    else
+        lua_pushnil(L);
+    world->length = 0;
+}
+
+/* ---- What is passed ------------------------------------------------------------------------- */
+
+struct lua_world *zr_lua_world_check(lua_State *L)
+{
+    bool good = false;
+    if (lua_type(L, 1) == LUA_TUSERDATA && lua_getmetatable(L, 1)) {
+        compat_registry_get(L, &meta_key);
+        good = lua_rawequal(L, -1, -2);
+        lua_pop(L, 2);
+    }
+    struct lua_world *world = good ? lua_touserdata(L, 1) : NULL;
+    if (world == NULL || world->world == NULL)
+        zr_lua_misuse(L, "world expected, got %s", luaL_typename(L, 1));
+    return world;
+}
+
+struct zr_zk *zr_lua_world_process(lua_State *L, int index)
+{
+    if (lua_isnoneornil(L, index))
+        return NULL;
+    luaL_checktype(L, index, LUA_TUSERDATA);
+    struct lua_engine *engine = zr_lua_engine_of(L, index);
+    if (engine == NULL)
+        zr_lua_misuse(L, "the process was collected already");
+    return engine->core->zk;
+}
+
+/* A difference of two clock readings is a little off, but never nothing. */
+int64_t zr_lua_world_us(lua_State *L, int index)
+{
+    double us = luaL_optnumber(L, index, 0) * 1e6;
+    return us > 0 && us < 1 ? 1 : (int64_t)ceil(us - 0.01);
+}
+
+int64_t zr_lua_world_session(lua_State *L, int index)
+{
+    const char *digits = luaL_optstring(L, index, "0");
+    return (int64_t)strtoull(digits, NULL, 16);
+}
+
+/* ---- Beginning and end ---------------------------------------------------------------------- */
+
+/* Field `name` of the options at stack index 1. */
+static int64_t option(lua_State *L, const char *name)
+{
+    int64_t value = 0;
+    lua_getfield(L, 1, name);
+    compat_to_integer(L, -1, &value);
+    lua_pop(L, 1);
+    return value;
+}
+
+/* world{ seed, servers, tick_ms, reap_ms, latency_us, jitter_us, trace } */
+static int new_world(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    const struct zr_sim_options options = {
+        .seed = (uint64_t)option(L, "seed"),
+        .servers = (int)option(L, "servers"),
+        .tick_ms = (int32_t)option(L, "tick_ms"),
+        .reap_ms = (int32_t)option(L, "reap_ms"),
+        .latency_us = option(L, "latency_us"),
+        .jitter_us = option(L, "jitter_us"),
+    };
+    lua_getfield(L, 1, "trace");
+    bool traced = lua_toboolean(L, -1);
+    struct lua_world *world = compat_new_userdata(L, sizeof(*world));
+    memset(world, 0, sizeof(*world));
+    compat_registry_get(L, &meta_key);
+    lua_setmetatable(L, -2);
+    world->world = zr_sim_world_new(&options);
+    world->file = open_text(world);
+    if (world->file == NULL)
+        return luaL_error(L, "a world cannot be made: %s", zr_status_text(ZR_NO_MEMORY));
+    if (traced)
+        zr_sim_trace_to(world->world, world->file);
+    return 1;
+}
+
+static int collect(lua_State *L)
+{
+    struct lua_world *world = lua_touserdata(L, 1);
+    if (world->world == NULL)
+        return 0;
+    zr_sim_trace_to(world->world, NULL);
+    zr_sim_world_free(world->world);
+    if (world->file != NULL)
+        fclose(world->file);
+    zr_free(world->text);
+    world->world = NULL;
+    return 0;
+}
+
+static enum zr_status make_process(void *with, struct zr_zk **zk)
+{
+    *zk = zr_sim_zk(with);
+    return ZR_OK;
+}
+
+/* world:engine(host, seed): an engine in a new process. */
+static int world_engine(lua_State *L)
+{
+    struct lua_world *world = zr_lua_world_check(L);
+    lua_settop(L, 3);
+    int64_t seed = luaL_checkinteger(L, 3);
+    zr_lua_engine_new(L, make_process, world->world, 2);
+    zr_engine_seed(((struct lua_engine *)lua_touserdata(L, -1))->core, (uint64_t)seed);
+    return 1;
+}
+
+/* ---- Time ----------------------------------------------------------------------------------- */
+
+static int world_now(lua_State *L)
+{
+    lua_pushnumber(L, (lua_Number)zr_sim_now_us(zr_lua_world_check(L)->world) / 1e6);
+    return 1;
+}
+
+/* world:run(seconds): things happen until a process has something to take, or the time is over. */
+static int world_run(lua_State *L)
+{
+    struct zr_sim_world *world = zr_lua_world_check(L)->world;
+    zr_sim_run(world, zr_sim_now_us(world) + zr_lua_world_us(L, 2));
+    return 0;
+}
+
+/* world:advance(seconds): all within this time happens */
+static int world_advance(lua_State *L)
+{
+    zr_sim_advance(zr_lua_world_check(L)->world, zr_lua_world_us(L, 2));
+    return 0;
+}
+
+/* world:text(): the trace since the last call, or nil. */
+static int world_text(lua_State *L)
+{
+    zr_lua_world_push_text(L, zr_lua_world_check(L));
+    return 1;
+}
+
+static const luaL_Reg methods[] = {
+    {"engine", world_engine},   {"now", world_now},   {"run", world_run},
+    {"advance", world_advance}, {"text", world_text}, {NULL, NULL},
+};
+
+/* ---- The table ------------------------------------------------------------------------------ */
+
+struct name {
+    const char *text;
+    int number;
+};
+
+static const struct name kinds[] = {
+    {"any", ZR_SIM_ANY_OP},       {"create", ZR_OP_CREATE},
+    {"delete", ZR_OP_DELETE},     {"exists", ZR_OP_EXISTS},
+    {"get", ZR_OP_GET},           {"set", ZR_OP_SET},
+    {"children", ZR_OP_CHILDREN}, {"sync", ZR_OP_SYNC},
+    {"get_acl", ZR_OP_GET_ACL},   {"set_acl", ZR_OP_SET_ACL},
+    {"add_auth", ZR_OP_ADD_AUTH}, {"reconfig", ZR_OP_RECONFIG},
+    {"multi", ZR_OP_MULTI},       {NULL, 0},
+};
+
+static const struct name faults[] = {
+    {"lose_request", ZR_SIM_LOSE_REQUEST},
+    {"lose_reply", ZR_SIM_LOSE_REPLY},
+    {"late_request", ZR_SIM_LATE_REQUEST},
+    {"delay", ZR_SIM_DELAY},
+    {"cut", ZR_SIM_CUT},
+    {"expire", ZR_SIM_EXPIRE},
+    {"pause", ZR_SIM_PAUSE},
+    {NULL, 0},
+};
+
+/* Sets field `field` of the table on top of the stack. */
+static void set_names(lua_State *L, const char *field, const struct name *names)
+{
+    lua_newtable(L);
+    for (; names->text != NULL; names++) {
+        lua_pushinteger(L, names->number);
+        lua_setfield(L, -2, names->text);
+    }
+    lua_setfield(L, -2, field);
+}
+
+static void make_meta(lua_State *L)
+{
+    lua_newtable(L);
+    lua_newtable(L);
+    zr_lua_add_functions(L, methods);
+    zr_lua_world_add_faults(L);
+    zr_lua_world_add_looks(L);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, collect);
+    lua_setfield(L, -2, "__gc");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    compat_registry_set(L, &meta_key);
+}
+
+void zr_lua_sim_open(lua_State *L)
+{
+    make_meta(L);
+    lua_newtable(L);
+    lua_pushcfunction(L, new_world);
+    lua_setfield(L, -2, "world");
+    set_names(L, "kinds", kinds);
+    set_names(L, "faults", faults);
+}
