@@ -15,6 +15,7 @@ local EXAMPLES = {
   ["multilock.lua"] = "\nthe last one: %a+ > %a+$",
   ["rwlock.lua"] = "\nwriting, alone\na third reads, token %x+\nread by two: true$",
   ["script.lua"] = "^run number 1$",
+  ["semaphore.lua"] = "\nall permits at once\n3 permits are free now$",
   ["sim.lua"] = "^passed: a job changes hands in 40 worlds, 40 hours of virtual time$",
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",
   ["unfair_lock.lua"] = "^turns: 20$",
