@@ -6,6 +6,7 @@
 ---first served. The limit is stored in the znode of its directory; every permit holder has one znode below it.
 ---@class zkrecipes.Semaphore
 ---@field path string
+---@field session zkrecipes.Session
 local Semaphore = {}
 
 ---```lua
