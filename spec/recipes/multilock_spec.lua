@@ -2,13 +2,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
-local run, fails = env.run, env.fails
-
-local function raises(pattern, fn, ...)
-  local ok, problem = pcall(fn, ...)
-  assert.is_false(ok)
-  assert.matches(pattern, problem)
-end
+local run, fails, raises = env.run, env.fails, env.raises
 
 describe("a multilock", function()
   it("takes all, of any kind, and lets go of all", run(function()

@@ -90,6 +90,15 @@ local function results(...)
   return ...
 end
 
+---Fails unless the call raised, at a line of a spec, a message with this pattern.
+function env.raises(pattern, fn, ...)
+  local ok, problem = pcall(fn, ...)
+  if ok then error("did not raise", 2) end
+  if not tostring(problem):find("^%.?/?spec/[%w_/]+%.lua:%d+: ") or not problem:find(pattern) then
+    error(("raised %s instead of %s"):format(tostring(problem), pattern), 2)
+  end
+end
+
 ---Starts fn in a coroutine of its own; gives a function that waits for its results.
 function env.start(fn, ...)
   local task = zk.spawn(fn, ...)
