@@ -90,19 +90,20 @@ public final class Curator {
 
     static double[] drain(int waiters) throws Exception {
         InterProcessMutex blocker = new InterProcessMutex(client, path);
-        AtomicLong last = new AtomicLong();
+        AtomicLong first = new AtomicLong(), last = new AtomicLong();
         blocker.acquire();
         Thread[] threads = begin(waiters, i -> {
             InterProcessMutex lock = new InterProcessMutex(client, path);
             lock.acquire();
             last.set(System.nanoTime());
+            first.compareAndSet(0, last.get());
             lock.release();
         });
         queued(waiters + 1);
-        long from = System.nanoTime(), spent = cpu();
+        long spent = cpu();
         blocker.release();
         for (Thread thread : threads) thread.join();
-        return new double[] {(last.get() - from) / 1e9, (cpu() - spent) / 1e9};
+        return new double[] {(last.get() - first.get()) / 1e9, (cpu() - spent) / 1e9};
     }
 
     static void handoff(int waiters, int rounds) throws Exception {
@@ -113,7 +114,7 @@ public final class Curator {
             seconds += both[0];
             spent += both[1];
         }
-        report((long) waiters * rounds, seconds, spent, "");
+        report((waiters - 1L) * rounds, seconds, spent, "");
     }
 
     static void contend(long first, long last) throws Exception {

@@ -69,22 +69,24 @@ local function crowd(count, turns, acquire_at)
   end)
 end
 
+-- From the first grant to the last: what was idle has woken up by then.
 local function drain(lock, waiters)
-  local hold, tasks, last = assert(lock:acquire()), {}, nil
+  local hold, tasks, first, last = assert(lock:acquire()), {}, nil, nil
   for i = 1, waiters do
     tasks[i] = zk.spawn(function()
       local mine = assert(lock:acquire())
       last = zk.now()
+      first = first or last
       mine:release()
     end)
   end
   queued(path, waiters + 1)
-  local from, cpu = zk.now(), clock()
+  local cpu = clock()
   hold:release()
   for i = 1, waiters do
     tasks[i]:wait()
   end
-  return last - from, clock() - cpu
+  return last - first, clock() - cpu
 end
 
 -- Resident memory in bytes.
@@ -121,7 +123,7 @@ function scenarios.handoff(waiters, rounds)
     local took, spent = drain(lock, waiters)
     seconds, cpu = seconds + took, cpu + spent
   end
-  report(waiters * rounds, seconds, cpu)
+  report((waiters - 1) * rounds, seconds, cpu)
 end
 
 function scenarios.contend(first, last)

@@ -7,7 +7,7 @@ local proxies = require "spec.support.proxy"
 
 local M = {}
 
-local LIMIT = 60 -- seconds for one run
+local LIMIT = 30 -- seconds for one run
 local FIRST_AFTER, WINDOW = 5, 2 -- seconds: when the window of a contest begins, and how long it is
 
 local runs = 0
@@ -30,8 +30,8 @@ local function parse(text)
   return figures
 end
 
-local function run(contestant, hosts, scenario, path)
-  local pipe <close> = io.popen(command(contestant, hosts, path or fresh_path(), scenario))
+function M.run(contestant, hosts, scenario)
+  local pipe <close> = io.popen(command(contestant, hosts, fresh_path(), scenario))
   return parse(pipe:read("a"))
 end
 
@@ -42,7 +42,7 @@ end
 local kinds = {}
 
 function kinds.time(contestant, hosts, _, scenario)
-  local figures, why = run(contestant, hosts, scenario)
+  local figures, why = M.run(contestant, hosts, scenario)
   if not figures then return nil, why end
   return per_operation(figures, figures.ops, figures.seconds)
 end
@@ -64,7 +64,7 @@ function kinds.contend(contestant, hosts, row)
 end
 
 function kinds.memory(contestant, hosts, _, scenario)
-  local figures, why = run(contestant, hosts, scenario)
+  local figures, why = M.run(contestant, hosts, scenario)
   if not figures then return nil, why end
   return { value = figures.rss / 1024, c = figures.c, lua = figures.lua }
 end
@@ -131,7 +131,7 @@ function kinds.counts(contestant, hosts, row)
   local proxy, seen = proxies.start(hosts), {}
   for i, count in ipairs { few, many } do
     proxy:reset()
-    local figures, why = run(contestant, proxy.hosts, form:format(count))
+    local figures, why = M.run(contestant, proxy.hosts, form:format(count))
     if not figures then
       proxy:stop()
       return nil, why

@@ -90,7 +90,8 @@ end
 
 function M.markdown(result)
   local lines, who = { result.text .. "\n" }, result.contestants
-  section(lines, "Time and memory", header("median (least-most)", who, { "times the floor, Lua 5.4 / LuaJIT", "Curator / ours", "kazoo / ours" }),
+  section(lines, "Time and memory", header("median (least-most)", who,
+    { "times the floor, Lua 5.4 / LuaJIT", "Curator / ours", "kazoo / ours" }),
     having(result.rows, function(row) return row.kind ~= "counts" end), function(row) return timing_row(row, who) end)
   section(lines, "CPU of the host's process, microseconds per operation", header("median", who), having(result.rows, has_cpu),
     function(row) return figures_row(row, who, { "cpu" }, "%.0f") end)
