@@ -30,6 +30,15 @@ describe("a multilock", function()
     for _, path in ipairs { "/a", "/b", "/c" } do env.queue_of(session, path, 0) end
   end))
 
+  it("takes one permit of a semaphore", run(function()
+    local session = env.session()
+    local pool = session:semaphore("/pool", 2)
+    local hold = assert(session:multilock { session:lock("/a"), pool }:acquire(5))
+    assert.are.equal(1, pool:available())
+    hold:release()
+    env.eventually("it is back", function() return pool:available() == 2 end)
+  end))
+
   it("takes them in the order of their paths, byte by byte, whatever the locale", run(function()
     local session, order = env.session(), {}
     local function noting(path)

@@ -175,6 +175,27 @@ function Session:rwlock(path, options) end
 ---@param locks (zkrecipes.Lock|zkrecipes.Side)[]
 ---@return zkrecipes.Multilock
 function Session:multilock(locks) end
+---@class zkrecipes.ElectionOptions
+---@field value? string what candidates of this object show to others; default ""
+---@field fair? boolean default true; false: no order, the path itself is the leader's znode
+---@field rank? number the candidates are ordered by rank, the highest leads
+---@field quorum? integer with rank: so many must stand; default 1
+
+---An election at this path. Asks no server.
+---@param path string a directory of its own, made when missing
+---@param options? zkrecipes.ElectionOptions
+---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code
+function Session:election(path, options) end
+
+---A semaphore at this path. Asks no server.
+---```lua
+---local slots = session:semaphore("/pool", 5)
+---```
+---@param path string
+---@param limit? integer at least 1; stored by the first who uses it; nil: whatever is stored
+---@param options? { data?: string } data: what others see in `contenders`
+---@return zkrecipes.Semaphore? semaphore, string? message, zkrecipes.Code? code
+function Session:semaphore(path, limit, options) end
 
 ---@class zkrecipes.Loop for event loops that have no adapter; also what cqueues polls
 ---@field fd fun(): integer watch it for reading ...
