@@ -27,6 +27,7 @@
 #define MOST 10001
 #define NAME_SIZE 256
 #define WARM_UP 100 /* operations */
+#define IDLE 0.2    /* seconds before a hand-over, as with the others */
 
 struct contender {
     zhandle_t *zh;
@@ -73,7 +74,7 @@ static void must(int rc)
 static void turn(void)
 {
     struct pollfd polls[2];
-    int wait = 1000;
+    int wait = 100;
     for (int i = 0; i < handle_count; i++) {
         int fd, interest;
         struct timeval limit;
@@ -358,6 +359,8 @@ static void run_handover(zhandle_t *zh, const char *hosts, const char *dir, int 
         enter(&contenders[(i + 1) % 2], both[(i + 1) % 2], dir, 1);
         until(&parked, 1);
         settle();
+        for (double idle = now() + IDLE; now() < idle;)
+            turn();
         start_clock();
         leave(&contenders[i % 2]);
         until(&granted, i + 2);

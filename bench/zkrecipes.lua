@@ -42,7 +42,7 @@ local function queued(dir, count)
   repeat
     zk.sleep(0.005)
   until #(session:children(dir) or {}) >= count
-  zk.sleep(0.05)
+  zk.sleep(0.2)
 end
 
 local function turns_of(acquire, turns)

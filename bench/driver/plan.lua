@@ -10,7 +10,7 @@
 return {
   { id = "free", title = "free lock, acquire + release, one after another", run = "free 2000" },
   { id = "at_once", title = "free locks, 100 different ones at once", run = "at_once 100 50" },
-  { id = "handoff_10", title = "hand-off, 10 waiters in a process", run = "handoff 10 20" },
+  { id = "handoff_10", title = "hand-off, 10 waiters in a process", run = "handoff 10 10" },
   { id = "handoff_100", title = "hand-off, 100 waiters", run = "handoff 100 5" },
   { id = "handoff_1000", title = "hand-off, 1,000 waiters", run = "handoff 1000 1" },
   { id = "loop_10", title = "10 contenders that queue again at once", run = "loop 10 100" },
@@ -21,7 +21,7 @@ return {
   { id = "read_mostly", title = "read/write lock, 10 contenders, 9 of 10 read", run = "read_mostly 10 50",
     of_contestant = { floor = false, kazoo = false } }, -- kazoo 2.8 never ends in it
   { id = "semaphore", title = "semaphore of 5, 10 contenders", run = "semaphore 10 30 5", of_contestant = { floor = false } },
-  { id = "handover", title = "election, hand-over by resigning", run = "handover 30" },
+  { id = "handover", title = "election, hand-over by resigning", run = "handover 15" },
   { id = "failover", title = "election, fail-over after kill -9, beyond the session timeout", kind = "failover", unit = "ms", rounds = 3 },
   { id = "start", title = "process start to first lock held", kind = "start", run = "start", unit = "ms" },
   { id = "memory_1000", title = "resident memory per waiter, 1,000 waiters", kind = "memory", run = "memory 1000", unit = "KiB",
@@ -32,4 +32,8 @@ return {
   { id = "wire_loop_10", title = "10 contenders that queue again", kind = "counts", run = { "loop 10 %d", 10, 30, 10 }, rounds = 1 },
   { id = "wire_loop_100", title = "100 contenders that queue again", kind = "counts", run = { "loop 100 %d", 2, 6, 100 }, rounds = 1 },
   { id = "wire_try", title = "try on a held lock", kind = "counts", run = { "try %d", 100, 300 }, rounds = 1 },
+  { id = "wire_read_mostly", title = "read/write lock, 10 contenders, 9 of 10 read", kind = "counts",
+    run = { "read_mostly 10 %d", 10, 30, 10 }, rounds = 1, of_contestant = { floor = false, kazoo = false } },
+  { id = "wire_semaphore", title = "semaphore of 5, 10 contenders", kind = "counts", run = { "semaphore 10 %d 5", 10, 30, 10 },
+    rounds = 1, of_contestant = { floor = false } },
 }

@@ -39,7 +39,7 @@ end
 
 -- How many times b is a.
 local function ratio(a, b)
-  return a and b and a.median > 0 and short(b.median / a.median) or "-"
+  return a and b and a.median > 0 and b.median > 0 and short(b.median / a.median) or "-"
 end
 
 local function value(row, id) return row.of[id] and row.of[id].value end
@@ -47,6 +47,7 @@ local function value(row, id) return row.of[id] and row.of[id].value end
 local function timing_row(row, contestants)
   local cells = { row.title .. ", " .. row.unit }
   for _, one in ipairs(contestants) do cells[#cells + 1] = spread(value(row, one.id)) end
+  if row.kind == "failover" then return line(table.move({ "-", "-", "-" }, 1, 3, #cells + 1, cells)) end -- they share the timeout's grain
   local ours, jit = value(row, "lua5.4"), value(row, "luajit")
   cells[#cells + 1] = ratio(value(row, "floor"), ours) .. " / " .. ratio(value(row, "floor"), jit)
   cells[#cells + 1] = ratio(ours, value(row, "curator"))
