@@ -101,8 +101,6 @@ local scenarios = {}
 
 function scenarios.free(turns) in_turn(acquire_of(session:lock(path)), turns) end
 
-function scenarios.unfair(turns) in_turn(acquire_of(session:lock(path, { fair = false })), turns) end
-
 function scenarios.at_once(count, turns)
   local locks = {}
   for i = 1, count do

@@ -34,7 +34,7 @@ end
 local function spread(figure)
   if not figure then return "-" end
   if figure.rounds == 1 then return short(figure.median) end
-  return ("%s (%s-%s)"):format(short(figure.median), short(figure.min), short(figure.max))
+  return ("%s (%s to %s)"):format(short(figure.median), short(figure.min), short(figure.max))
 end
 
 -- How many times b is a.
@@ -91,7 +91,7 @@ end
 
 function M.markdown(result)
   local lines, who = { result.text .. "\n" }, result.contestants
-  section(lines, "Time and memory", header("median (least-most)", who,
+  section(lines, "Time and memory", header("median (least to most)", who,
     { "times the floor, Lua 5.4 / LuaJIT", "Curator / ours", "kazoo / ours" }),
     having(result.rows, function(row) return row.kind ~= "counts" end), function(row) return timing_row(row, who) end)
   section(lines, "CPU of the host's process, microseconds per operation", header("median", who), having(result.rows, has_cpu),
@@ -147,7 +147,7 @@ plot %s
 ]]
 
 function M.picture(result, file)
-  local rows = having(result.rows, function(row) return row.unit == "us" and row.in_picture ~= false end)
+  local rows = having(result.rows, function(row) return row.unit == "us" and row.kind ~= "counts" end)
   if #rows == 0 then return end
   local data, plots = {}, {}
   for _, row in ipairs(rows) do
