@@ -3,6 +3,7 @@ std = "min"
 max_line_length = 140
 files["spec"] = { std = "max+busted" }
 files["fuzz"] = { std = "max" }
+files["bench"] = { std = "max" }
 files["dev"] = { std = "max" }
 files["examples"] = { std = "max" }
 files["lua/zkrecipes/meta"] = { ignore = { "211", "212", "213", "241", "511" } }
