@@ -182,6 +182,12 @@ static int engine_now(lua_State *L)
     return 1;
 }
 
+static int engine_ended(lua_State *L)
+{
+    lua_pushboolean(L, zr_engine_ended(zr_lua_engine_check(L)->core));
+    return 1;
+}
+
 static int engine_forked(lua_State *L)
 {
     lua_pushboolean(L, zr_engine_forked(zr_lua_engine_check(L)->core));
@@ -213,6 +219,7 @@ static const luaL_Reg methods[] = {
     {"timeout", engine_timeout},
     {"fd", engine_fd},
     {"now", engine_now},
+    {"ended", engine_ended},
     {"forked", engine_forked},
     {"note", engine_note},
     {NULL, NULL},

@@ -1,0 +1,1 @@
+require "spec.adapters.contract"("copas", require "spec.support.loops.copas")

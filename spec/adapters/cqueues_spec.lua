@@ -1,0 +1,1 @@
+require "spec.adapters.contract"("cqueues", require "spec.support.loops.cqueues")

@@ -1,0 +1,1 @@
+require "spec.adapters.contract"("luv", require "spec.support.loops.luv")
