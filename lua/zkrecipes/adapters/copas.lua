@@ -58,7 +58,7 @@ function M.keep()
   if watching or client.idle() then return end
   watching = true
   copas.addthread(function()
-    copas.receive(descriptor, 1)
+    repeat copas.receive(descriptor, 1) until not watching or client.idle() -- copas may pause before it returns
     descriptor.close()
   end)
   due = 0

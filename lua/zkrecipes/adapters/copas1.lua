@@ -2,8 +2,8 @@
 --
 -- 1. A waiting coroutine yields to copas something that copas hands back to us, and copas forgets the coroutine.
 -- 2. Our loop resumes it through copas.addthread, so that what it asks of copas next is again copas' business.
--- 3. Our loop has its turns before each copas.step, which sleeps no longer than until something is due: copas.step is
---    replaced. So nothing is resumed from inside another coroutine.
+-- 3. Our loop has its turn at the end of each copas.step, which sleeps no longer than until something is due: copas.step
+--    is replaced. So nothing is resumed from inside another coroutine.
 -- 4. A watcher, a thread of copas that "receives" for ever from our descriptor, ends the sleep when something comes.
 --
 -- What can go wrong: copas closes, when a server's handler ends, the socket for which it waited last. It knows none when
@@ -67,8 +67,9 @@ local step = copas.step
 
 function copas.step(timeout)
   if not client then return step(timeout) end
+  local handled = step(least(timeout, least(loop:timeout(), client.timeout())))
   loop:step()
-  return step(least(timeout, least(loop:timeout(), client.timeout())))
+  return handled
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -28,6 +28,7 @@ local function watch(controller)
     if stop == its_stop then client.dispatch() end
   end
   if watching[controller] == its_stop then watching[controller] = nil end
+  its_stop:signal() -- the others, for whom nothing may come any more
 end
 
 local function keep_in(controller)

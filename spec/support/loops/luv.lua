@@ -1,5 +1,6 @@
 -- luv's loop, for the contract of adapters (spec/adapters/contract.lua).
 
+local coroutines = require "zkrecipes.coroutines"
 local uv = require "luv"
 
 local M = { ends = true }
@@ -9,7 +10,7 @@ local guard = uv.new_timer() -- never closed, see adapters/luv.lua
 function M.start(fn) coroutine.wrap(fn)() end
 
 function M.sleep(seconds)
-  local co = coroutine.running()
+  local co = coroutines.running() -- on Lua 5.1 a task runs in a coroutine within its coroutine
   local timer = uv.new_timer()
   uv.update_time()
   timer:start(math.ceil(seconds * 1000), 0, function()
