@@ -11,10 +11,13 @@
 --   unpark(token)         let it go on, later; may be called twice, and for one that is not parked
 --   spawn(fn)             run fn in a coroutine, later
 --   now()                 seconds on a clock that only goes forward
+--   keep(client)          may be left out; a session was opened: keep the loop from ending until client.idle()
+--   runs                  true where wait on the main thread drives the loop, so that zk.run works
 --   step(), timeout()     only where the adapter has a loop of its own: one turn that does not wait; seconds
 --                         until the next turn is due, nil for no limit
 --
--- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), report(text).
+-- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), idle (no session is open, and
+-- nothing is left to do), report(text).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -43,6 +46,7 @@ local function client_of(host)
   function client.timeout() return host.engine:timeout() end
   function client.now() return host.engine:now() end
   function client.pending() return host.pending end
+  function client.idle() return host.engine:ended() and not host.engine:timeout() end
   function client.report(text) report(host, text) end
   return client
 end

@@ -47,7 +47,7 @@ function env.run(body)
   return function()
     local ok, problem = false, "the test took longer than " .. env.limit .. " s"
     local function test()
-      ok, problem = pcall(body)
+      ok, problem = zk.pcall(body)
     end
     -- A failure ends all that the test has started, or they would wait for ever.
     pcall(zk.run, function()
