@@ -1,0 +1,44 @@
+-- The single barrier: nobody passes while it is closed; once it is open for good everybody passes.
+
+local PATH = "/b/gate"
+
+local function operator(h, zk, session)
+  local barrier = session:barrier(PATH)
+  while not h.healed do
+    h:attempt(zk, function() return barrier:close() end)
+    zk.sleep(h:within(4))
+    if h:chance(0.7) then h:attempt(zk, function() return barrier:open() end) end
+    zk.sleep(h:within(2))
+  end
+end
+
+local function waiter(h, zk, session)
+  local barrier = session:barrier(PATH)
+  while not h.healed do
+    local began = h.world:now()
+    local timeout = h:pick { 0, h:within(0.01), h:within(6), false } or nil
+    local passed, message, code = h:attempt(zk, function() return barrier:wait(timeout) end)
+    h:expect(not passed or h:was(PATH, false, began - h.stale, h.world:now()), "passed a closed barrier, waited from %f to %f",
+      began, h.world:now())
+    h:expect(passed or code == "timeout" or code == "canceled" or timeout == 0, "wait: %s", message)
+    zk.sleep(h:within(1))
+  end
+end
+
+return function(h)
+  local opener
+  h.watches = 3 -- of this path alone
+  for number = 1, 1 + h:below(3) do
+    local zk = h:process()
+    local session = h:session(zk)
+    opener = opener or session
+    if number <= 2 then h:user("operator " .. number, zk, function() operator(h, zk, session) end) end
+    for place = 1, h:below(4) do
+      h:user(("waiter %d.%d"):format(number, place), zk, function() waiter(h, zk, session) end)
+    end
+  end
+  function h.settle()
+    h.world:advance(60) -- operators end
+    h:expect(opener:barrier(PATH):open(), "cannot open")
+  end
+end
