@@ -5,7 +5,7 @@
 --                              coroutine of its own, whose yields are handed on
 --   protected(fn, ...)         the same, and an error that is a string comes with its traceback
 --   scope(guard, fn, ...)      fn(...); Lua 5.4 closes the guard however fn ends, also when its coroutine is closed
---   pack, unpack               lists that may hold nil
+--   pack, unpack               lists that may hold nil; unpack from the first on, or a later one
 
 local core = require "zkrecipes.core"
 
@@ -19,7 +19,7 @@ local TRACEBACK = "\nstack traceback:\n"
 function M.pack(...) return { n = select("#", ...), ... } end
 
 local unpack_n = table.unpack or unpack -- luacheck: ignore 113 143
-function M.unpack(list) return unpack_n(list, 1, list.n) end
+function M.unpack(list, from) return unpack_n(list, from or 1, list.n) end
 
 -- Lua 5.1: coroutines made here > those they run in.
 local outer = setmetatable({}, { __mode = "kv" })

@@ -10,6 +10,12 @@ local function count(h, pattern)
   return number
 end
 
+local function bump(tally, id, name)
+  local mine = tally[id] or { through = 0, unknown = 0 }
+  tally[id] = mine
+  mine[name] = mine[name] + 1
+end
+
 -- Session > how many of its members were in rounds, as the leader has it: a round deletes znodes w- without their m-.
 local function in_rounds(h)
   local requests, numbers = {}, {}
@@ -27,18 +33,14 @@ local function in_rounds(h)
   return numbers
 end
 
-local function bump(tally, id, name)
-  local mine = tally[id] or { through = 0, unknown = 0 }
-  tally[id] = mine
-  mine[name] = mine[name] + 1
-end
-
 -- One wait. A session's number is that at the beginning; when it has changed, nothing is known.
 local function member(h, zk, session, barrier, tally, timeout)
   local id, attempt = nil, h.attempting
   local passed, message, code = attempt(h, zk, function()
-    if not session:connected(timeout) then return nil, "not connected", "timeout" end
-    id = session.id
+    repeat
+      if not session:connected(timeout) then return nil, "not connected", "timeout" end
+      id = session.id
+    until id
     return barrier:wait(timeout)
   end)
   h:expect(passed or code == "timeout" or code == "canceled" or code == "lost", "wait: %s", message)
@@ -75,7 +77,8 @@ return function(h)
     local left = waiting(h)
     h:expect(left < size, "%d wait, though %d are enough", left, size)
     h:expect(count(h, "^w%-") == left, "%d wait, but %d are counted", left, count(h, "^w%-"))
-    h:expect(count(h, "^m%-") == left, "%d wait, but %d take part", left, count(h, "^m%-"))
+    h:expect(count(h, "^m%-") == left, "%d wait, but these take part: %s", left,
+      table.concat(h.world:children(PATH) or {}, " "))
     for place = 1, left > 0 and size - left or 0 do
       h:user("last " .. place, zk, function()
         member(h, zk, session, session:cyclic_barrier(PATH, size), tally)

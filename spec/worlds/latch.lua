@@ -11,7 +11,7 @@ local function is_open(h) return h.world:get(PATH .. "/open") ~= nil end
 
 local function counter(h, zk, latch, tally)
   for _ = 1, h:below(3) do
-    zk.sleep(h:within(6))
+    zk.sleep(h:chance(0.6) and 0 or h:within(6))
     local left, message, code = h:attempt(zk, function()
       local left, message, code = latch:count_down()
       return left, message, code
