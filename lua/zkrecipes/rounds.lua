@@ -6,7 +6,8 @@
 --    given up, or another member was faster, nothing is done, and it lists again.
 -- 3. Its own w- znode is gone: the member is in a round. That is the only thing each member watches.
 -- 4. A cyclic barrier: done, it deletes its m- znode. A double barrier: leave deletes the m- znode, then waits until
---    those of all others of its round are gone: it watches one of them at a time; the last one deletes the round.
+--    those of all others of its round are gone: it watches one of them at a time; the last one deletes the round, and
+--    others of which nobody is left.
 --
 -- Members beyond n wait for the next round.
 --
@@ -154,32 +155,6 @@ local function enter(member, deadline)
   return nil, message, code
 end
 
--- ---- Being stopped -----------------------------------------------------------------------------
-
-local Guard = {}
-
--- Its coroutine was canceled or closed.
-function Guard.__close(guard)
-  local stop = guard.stop
-  guard.stop = nil
-  if stop then stop() end
-end
-
-local function run(guard, fn, ...)
-  local results = coroutines.pack(coroutines.pcall(fn, ...))
-  if results[1] then guard.stop = nil end
-  return results
-end
-
--- fn(...); stop() when it does not come to its end.
-local function guarded(stop, fn, ...)
-  local guard = setmetatable({ stop = stop }, Guard)
-  local results = coroutines.scope(guard, run, guard, fn, ...)
-  Guard.__close(guard)
-  if not results[1] then error(results[2], 0) end
-  return coroutines.unpack(results, 2)
-end
-
 local function new_member(session, id, path, size, what, leaves)
   local tag = gate.tag(session, id)
   return { session = session, id = id, path = path, size = size, what = what, leaves = leaves, tag = tag,
@@ -194,7 +169,7 @@ local function join(barrier, timeout, what, leaves)
   if not id then return nil, message, code end
   local member = new_member(session, id, barrier.path, barrier.size, what, leaves)
   local ok
-  ok, message, code = guarded(function() behind(session, abandon, member) end, enter, member, deadline)
+  ok, message, code = coroutines.guarded(function() behind(session, abandon, member) end, enter, member, deadline)
   if not ok then return nil, message, code end
   return member
 end
@@ -241,6 +216,19 @@ local function straggler(member, data, names)
   end
 end
 
+-- Deletes the rounds in which nobody is any more: the member's own, and those whose members have all died.
+local function sweep(member, names)
+  local session = member.session
+  for i = 1, #names do
+    local path = member.path .. "/" .. names[i]
+    local data, done, message, code
+    if names[i]:find("^round%-") then data, message, code = sure(session.get, session, path) end
+    if data and not straggler(member, data, names) then done, message, code = sure(session.delete, session, path) end
+    if not done and code and code ~= "no_node" then return nil, message, code end
+  end
+  return true
+end
+
 local function leave(member, deadline)
   local session = member.session
   local done, message, code = sure(session.delete, session, member.takes_part)
@@ -252,11 +240,7 @@ local function leave(member, deadline)
       return true
     end
     local other = straggler(member, data, names)
-    if not other then
-      done, message, code = sure(session.delete, session, round)
-      if done or code == "no_node" then return true end
-      return nil, message, code
-    end
+    if not other then return sweep(member, names) end
     done, message, code = gate.await(session, other, false, left_of(session, deadline), member.what)
     if not done then return nil, message, code end
   end
@@ -281,7 +265,7 @@ function Double:enter(timeout)
   end
   local function stop() self.entering = nil end
   self.entering = true
-  local member, message, code = guarded(stop, join, self, timeout, "double_barrier:enter", true)
+  local member, message, code = coroutines.guarded(stop, join, self, timeout, "double_barrier:enter", true)
   stop()
   if not member then return nil, message, code end
   self.member = member

@@ -1,5 +1,8 @@
 -- The cyclic barrier: every round has n members, and these know it; who gave up is in none; nothing is left.
 
+local coroutines = require "zkrecipes.coroutines"
+local gate = require "zkrecipes.gate"
+
 local PATH = "/c/step"
 
 local function count(h, pattern)
@@ -10,46 +13,47 @@ local function count(h, pattern)
   return number
 end
 
-local function bump(tally, id, name)
-  local mine = tally[id] or { through = 0, unknown = 0 }
-  tally[id] = mine
-  mine[name] = mine[name] + 1
-end
-
--- Session > how many of its members were in rounds, as the leader has it: a round deletes znodes w- without their m-.
+-- Tag > how many were in its round, as the leader has it: a round deletes znodes w- without their m-.
 local function in_rounds(h)
-  local requests, numbers = {}, {}
+  local requests, sizes = {}, {}
   for _, change in ipairs(h.changes) do
     local kind, tag = change.path:match "/([wm])%-(%x+%-%d+)$"
     if kind and change.kind == "delete" then
       local request = requests[change.zxid] or { w = {}, m = {} }
       requests[change.zxid] = request
-      request[kind][#request[kind] + 1] = tag:match "%x+"
+      table.insert(request[kind], tag)
     end
   end
   for _, request in pairs(requests) do
-    for _, id in ipairs(#request.m == 0 and request.w or {}) do numbers[id] = (numbers[id] or 0) + 1 end
+    for _, tag in ipairs(#request.m == 0 and request.w or {}) do sizes[tag] = #request.w end
   end
-  return numbers
+  return sizes
 end
 
--- One wait. A session's number is that at the beginning; when it has changed, nothing is known.
-local function member(h, zk, session, barrier, tally, timeout)
-  local id, attempt = nil, h.attempting
-  local passed, message, code = attempt(h, zk, function()
-    repeat
-      if not session:connected(timeout) then return nil, "not connected", "timeout" end
-      id = session.id
-    until id
+-- Tells h.joined[coroutine] the tags that the library gives.
+local give = gate.tag
+local joined = setmetatable({}, { __mode = "k" })
+
+function gate.tag(...)
+  local tag, attempt = give(...), joined[coroutines.running()]
+  if attempt then attempt.tag = tag end
+  return tag
+end
+
+local function member(h, zk, barrier, timeout)
+  local attempt = {}
+  local passed, message, code = h:attempt(zk, function()
+    joined[coroutines.running()] = attempt
     return barrier:wait(timeout)
   end)
   h:expect(passed or code == "timeout" or code == "canceled" or code == "lost", "wait: %s", message)
-  if passed then bump(tally, id, "through") elseif id and code ~= "timeout" then bump(tally, id, "unknown") end
+  attempt.code = passed and "through" or code
+  table.insert(h.attempts, attempt)
 end
 
-local function worker(h, zk, session, barrier, tally)
+local function worker(h, zk, barrier)
   while not h.healed do
-    member(h, zk, session, barrier, tally, h:pick { 0, h:within(0.02), h:within(6), h:within(6), false } or nil)
+    member(h, zk, barrier, h:pick { 0, h:within(0.02), h:within(6), h:within(6), false } or nil)
     zk.sleep(h:within(1.5))
   end
 end
@@ -61,15 +65,15 @@ local function waiting(h)
 end
 
 return function(h)
-  local size, tally, zk, session = h:below(4), {}, nil, nil
-  h.attempting, h.watches = h.attempt, math.huge
+  local size, zk, session = h:below(4), nil, nil
+  h.watches, h.attempts = math.huge, {}
   for number = 1, 1 + h:below(3) do
     zk = h:process()
     local mine, its = zk, h:session(zk)
     local barrier = its:cyclic_barrier(PATH, size)
     session = its
     for place = 1, h:below(3) do
-      h:user(("member %d.%d"):format(number, place), mine, function() worker(h, mine, its, barrier, tally) end)
+      h:user(("member %d.%d"):format(number, place), mine, function() worker(h, mine, barrier) end)
     end
   end
   function h.settle()
@@ -81,17 +85,17 @@ return function(h)
       table.concat(h.world:children(PATH) or {}, " "))
     for place = 1, left > 0 and size - left or 0 do
       h:user("last " .. place, zk, function()
-        member(h, zk, session, session:cyclic_barrier(PATH, size), tally)
+        member(h, zk, session:cyclic_barrier(PATH, size))
       end)
     end
   end
   function h.check()
-    local rounds = in_rounds(h)
-    for id, mine in pairs(tally) do
-      local number = rounds[id] or 0
-      h:expect(mine.through <= number, "%d are through, but %d were in rounds", mine.through, number)
-      h:expect(number <= mine.through + mine.unknown, "%d were in rounds; but %d are through, %d unknown", number,
-        mine.through, mine.unknown)
+    local sizes = in_rounds(h)
+    for _, attempt in ipairs(h.attempts) do
+      local number = attempt.tag and sizes[attempt.tag]
+      h:expect(attempt.code ~= "through" or number, "%s is through, and was in no round", attempt.tag)
+      h:expect(attempt.code ~= "timeout" or not number, "%s was in a round, and gave up", attempt.tag)
+      h:expect(not number or number == size, "%s was in a round of %d", attempt.tag, number or 0)
     end
     h:expect(#(h.world:children(PATH) or {}) == 0, "left: %s", table.concat(h.world:children(PATH) or {}, " "))
   end
