@@ -202,7 +202,7 @@ local function round_of(member)
   end
 end
 
--- One of the round that is still there, other than the member itself; nil: none. Each member takes another one.
+-- One of a round that is still there, nil: none. Each member takes another one.
 local function straggler(member, data, names)
   local there, all, at = {}, {}, 1
   for i = 1, #names do there[names[i]] = true end
@@ -210,7 +210,7 @@ local function straggler(member, data, names)
     all[#all + 1] = tag
     if tag == member.tag then at = #all end
   end
-  for i = 1, #all - 1 do
+  for i = 1, #all do
     local tag = all[(at + i - 1) % #all + 1]
     if there["m-" .. tag] then return member.path .. "/m-" .. tag end
   end

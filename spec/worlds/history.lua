@@ -9,7 +9,8 @@
 --     h:process()                     a client process
 --     h:session(zk)                   a session of it
 --     h:user(name, zk, fn)            a coroutine that must end
---     h:attempt(zk, fn)               what fn gives, in a coroutine of its own that is perhaps canceled or closed
+--     h:attempt(zk, fn [, note])      what fn gives, in a coroutine of its own that is perhaps canceled or closed:
+--                                     then note.struck is true
 --     h:expect(truth, text, ...)      a violation unless it is so
 --     h.healed                        no faults from here on
 --     h:was(path, there, from, to)    was the znode there (or gone) at some moment of that time, on the leader?
@@ -86,9 +87,9 @@ function History:user(name, zk, fn)
   self.users[#self.users + 1] = { name = name, task = zk.spawn(fn) }
 end
 
--- True when it was closed or canceled.
-local function strike(h, zk, task, coroutine_of)
+local function strike(h, zk, task, coroutine_of, note)
   zk.sleep(h:within(h:chance(0.5) and 0.02 or 5))
+  note.struck = not task.done
   local close = rawget(coroutine, "close")
   if h.closes and close and coroutine_of.co and coroutine.status(coroutine_of.co) == "suspended" and h:chance(0.4) then
     close(coroutine_of.co)
@@ -97,13 +98,13 @@ local function strike(h, zk, task, coroutine_of)
   end
 end
 
-function History:attempt(zk, fn)
+function History:attempt(zk, fn, note)
   local coroutine_of = {}
   local task = zk.spawn(function()
     coroutine_of.co = coroutine.running()
     return fn()
   end)
-  if self.cancels and not self.healed and self:chance(0.3) then strike(self, zk, task, coroutine_of) end
+  if self.cancels and not self.healed and self:chance(0.3) then strike(self, zk, task, coroutine_of, note or {}) end
   return task:wait()
 end
 
