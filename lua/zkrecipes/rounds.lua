@@ -178,7 +178,8 @@ end
 
 -- What is there. A new session may be at a server that has not heard of the round yet.
 local function listed(member)
-  local session, id, names, message, code = member.session, nil, nil, nil, nil
+  local session = member.session
+  local id, names, message, code
   repeat
     id = session.id
     if id ~= member.id then sure(session.sync, session, member.path) end

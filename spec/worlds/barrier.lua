@@ -1,6 +1,6 @@
 -- The single barrier: nobody passes while it is closed; once it is open for good everybody passes.
 
-local PATH = "/b/gate"
+local PATH, SHUT = "/b/gate", "/b/shut"
 
 local function operator(h, zk, session)
   local barrier = session:barrier(PATH)
@@ -25,14 +25,24 @@ local function waiter(h, zk, session)
   end
 end
 
+-- At one that nobody opens, so that nobody but who gives up can clean up.
+local function wait_in_vain(h, zk, session)
+  local barrier = session:barrier(SHUT)
+  while not h.healed do
+    h:attempt(zk, function() return barrier:close() and barrier:wait(h:within(3)) end)
+    zk.sleep(h:within(8))
+  end
+end
+
 return function(h)
   local opener
-  h.watches = 3 -- of this path alone
+  h.watches = 6 -- of these two paths alone
   for number = 1, 1 + h:below(3) do
     local zk = h:process()
     local session = h:session(zk)
     opener = opener or session
     if number <= 2 then h:user("operator " .. number, zk, function() operator(h, zk, session) end) end
+    if h:chance(0.3) then h:user("in vain " .. number, zk, function() wait_in_vain(h, zk, session) end) end
     for place = 1, h:below(4) do
       h:user(("waiter %d.%d"):format(number, place), zk, function() waiter(h, zk, session) end)
     end

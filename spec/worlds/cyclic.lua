@@ -13,7 +13,7 @@ local function count(h, pattern)
   return number
 end
 
--- Tag > how many were in its round, as the leader has it: a round deletes znodes w- without their m-.
+-- Tag > how many were in its round, 0 for one that was in two; as the leader has it: a round deletes znodes w- without their m-.
 local function in_rounds(h)
   local requests, sizes = {}, {}
   for _, change in ipairs(h.changes) do
@@ -25,7 +25,7 @@ local function in_rounds(h)
     end
   end
   for _, request in pairs(requests) do
-    for _, tag in ipairs(#request.m == 0 and request.w or {}) do sizes[tag] = #request.w end
+    for _, tag in ipairs(#request.m == 0 and request.w or {}) do sizes[tag] = sizes[tag] and 0 or #request.w end
   end
   return sizes
 end

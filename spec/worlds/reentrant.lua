@@ -16,7 +16,8 @@ local function descend(h, zk, lock, hold, id, depth)
     descend(h, zk, lock, hold, id, depth - 1)
     return true
   end
-  local way, done, code = h:below(3), nil, nil
+  local way = h:below(3)
+  local done, code, _
   if way == 1 then
     done, _, code = lock:with(h:within(1), inside)
   else
