@@ -66,7 +66,7 @@ end
 
 -- ---- Users ---------------------------------------------------------------------------------------
 
-function History:expect(truth, text, ...)
+function History.expect(_, truth, text, ...)
   if not truth then error("violation: " .. text:format(...), 0) end
   return truth
 end
