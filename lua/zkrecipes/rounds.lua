@@ -133,7 +133,7 @@ local function abandon(member)
 end
 
 local function behind(session, fn, ...)
-  tasks.spawn(core.host(session), { daemon = true }, fn, ...)
+  return tasks.spawn(core.host(session), { daemon = true }, fn, ...)
 end
 
 local function enter(member, deadline)
@@ -301,7 +301,8 @@ end
 function Cyclic:wait(timeout)
   local member, message, code = join(self, timeout, "cyclic_barrier:wait", false)
   if not member then return nil, message, code end
-  behind(self.session, sure, self.session.delete, self.session, member.takes_part)
+  local task = behind(self.session, sure, self.session.delete, self.session, member.takes_part)
+  coroutines.pcall(task.wait, task) -- who is canceled here is through nevertheless
   return true
 end
 
