@@ -156,12 +156,15 @@ sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SE
 	@$(SIM)/histories $(OF_RECIPE) $(if $(SHAPE),--shape '$(SHAPE)' --trace,$(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS))))
 	@$(if $(ONE_SEED)$(SHAPE),,$(SIM)/histories $(OF_RECIPE) --small)
 
-planted: ## plant each bug of spec/sim/planted_*.lua (or BUG='its name') and see that histories catch it
+worlds: $(CORE) ## histories of the recipes written in Lua, or RECIPE=...: SEEDS=..., or the one of SEED=... with its trace
+	@$(ENVIRONMENT) $(INTERPRETER) spec/worlds/main.lua $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED),$(if $(SEEDS),--seeds $(SEEDS)))
+
+planted: ## plant each bug of spec/*/planted_*.lua (or BUG='its name') and see that histories catch it
 	@$(MAKE) --no-print-directory planted-here
 	@$(MAKE) --no-print-directory SAN=asan planted-here
 
-planted-here: $(SIM)/histories
-	@CC='$(CC)' CFLAGS='$(SIM_FLAGS)' $(INTERPRETER) spec/sim/plant.lua $(SIM) $(if $(BUG),'$(BUG)')
+planted-here: $(SIM)/histories $(if $(SAN),,$(CORE))
+	@$(ENVIRONMENT) CC='$(CC)' CFLAGS='$(SIM_FLAGS)' $(INTERPRETER) spec/sim/plant.lua $(SIM) $(if $(BUG),'$(BUG)')
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
@@ -283,4 +286,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo torture ci sim planted planted-here sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo torture ci sim worlds planted planted-here sim-test fuzz fuzz-api

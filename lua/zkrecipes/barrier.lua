@@ -66,7 +66,7 @@ function Session:latch(path, count)
   check.self(self, core.classes.session.meta, "latch")
   check.path(path, 1, "latch")
   check.count(count, COUNT_MAX, 2, "latch")
-  return setmetatable({ session = self, path = path, total = count, counted = 0 }, Latch)
+  return setmetatable({ session = self, path = path, total = count }, Latch)
 end
 
 local function conflict(latch, stored)
@@ -85,45 +85,36 @@ local function look(latch)
   end
   if data == nil then return nil, stat, code end
   if data ~= tostring(latch.total) then return conflict(latch, data) end
-  latch.counted = stat.version
   return stat.version
 end
 
-local tags = 0
-
-local function own_name(latch)
-  tags = tags + 1
-  return ("%s/%s-%d"):format(latch.path, latch.session.id, tags)
-end
-
 -- One attempt, under the version that we know.
-local function count(latch, own)
+local function count(latch, counted, own)
   local parts = {
     { "create", own, "" },
-    { "set", latch.path, tostring(latch.total), latch.counted },
+    { "set", latch.path, tostring(latch.total), counted },
   }
-  if latch.counted + 1 == latch.total then parts[3] = { "create", latch.path .. "/open", "" } end
+  if counted + 1 == latch.total then parts[3] = { "create", latch.path .. "/open", "" } end
   return latch.session:multi(parts)
 end
 
-local function left(latch) return math.max(latch.total - latch.counted, 0) end
+local function left(latch, counted) return math.max(latch.total - counted, 0) end
 
 -- How many are left then; 0 when it is open already.
 function Latch:count_down()
-  local counted, message, code = look(self)
+  local id, message, code = gate.connected(self.session)
+  local counted
+  if id then counted, message, code = look(self) end
   if not counted then return nil, message, code end
-  local own = own_name(self)
-  while self.counted < self.total do
+  local own = self.path .. "/" .. gate.tag(self.session, id)
+  while counted < self.total do
     local done
-    done, message, code = count(self, own)
-    if done then
-      self.counted = self.counted + 1
-      return left(self)
-    end
+    done, message, code = count(self, counted, own)
+    if done then return left(self, counted + 1) end
     if code ~= "bad_version" and code ~= "node_exists" and code ~= "connection_loss" then return nil, message, code end
     counted, message, code = look(self)
     if not counted then return nil, message, code end
-    if sure(self.session.exists, self.session, own) then return left(self) end
+    if sure(self.session.exists, self.session, own) then return left(self, counted) end
   end
   return 0
 end
@@ -132,7 +123,7 @@ end
 function Latch:count()
   local counted, message, code = look(self)
   if not counted then return nil, message, code end
-  return left(self)
+  return left(self, counted)
 end
 
 function Latch:wait(timeout)

@@ -45,7 +45,8 @@ local function finish(state, why)
   if state.over then return end
   state.over = why
   local cohort = state.cohort
-  for record in pairs(state.waiters) do wait.wake(cohort.host, record) end
+  local records = wait.in_order(state.waiters)
+  for i = 1, #records do wait.wake(cohort.host, records[i]) end
   cohort.current = nil
   if why == "released" then cohort:pass() else cohort:forget() end
 end
@@ -62,7 +63,8 @@ local function await_end(state, timeout)
   if not state.over and timeout ~= 0 then
     local record
     record = wait.record(function() state.waiters[record] = nil end)
-    state.waiters[record] = true
+    state.came = state.came + 1
+    state.waiters[record] = state.came
     state.cohort:watch()
     if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
   end
@@ -106,7 +108,7 @@ end
 
 local function new_turn(cohort)
   local main = cohort.main
-  local state = { cohort = cohort, main = main, waiters = {}, over = false }
+  local state = { cohort = cohort, main = main, waiters = {}, came = 0, over = false }
   cohort.current, cohort.turns = state, cohort.turns + 1
   return setmetatable({ state = state, token = main.token, path = main.path, since = cohort.host.adapter.now(),
     sentinel = guard(state) }, Turn)
@@ -123,7 +125,10 @@ local function leave(cohort, record)
   if record.gone or record.done then return end
   record.gone = true
   cohort.count = cohort.count - 1
-  if cohort.count == 0 and cohort.claiming then cohort.cancel_main(cohort.lock) end
+  if cohort.count == 0 then
+    cohort.waiting = queues.new() -- only those who have gone are left in it
+    cohort:withdraw()
+  end
 end
 
 local function tell_all(cohort, message, code)
@@ -135,20 +140,32 @@ local function tell_all(cohort, message, code)
   end
 end
 
-local function claim(cohort)
-  local hold, message, code = cohort.acquire_main(cohort.lock)
-  cohort.claiming = false
+-- The end of the task that claims the lock, also when it was canceled.
+local function claimed(cohort, task)
+  local hold, message, code
+  if task.ok then
+    hold, message, code = coroutines.unpack(task.results)
+  else
+    message, code = "lock:acquire " .. cohort.lock.path .. ": it was canceled", "canceled"
+  end
+  cohort.claiming = nil
   cohort.main, cohort.turns = hold, 0
   if hold then return cohort:pass() end
-  if code == "canceled" and cohort.count > 0 then return cohort:join() end
+  if code == "canceled" and task.ok and cohort.count > 0 then return cohort:join() end
   tell_all(cohort, message, code)
 end
 
 -- Somebody waits: sees to it that the cohort has, or will have, the lock.
 function Cohort:join()
-  if self.main or self.claiming then return end
-  self.claiming = true
-  tasks.spawn(self.host, { daemon = true }, claim, self)
+  if self.main then return self:watch() end
+  if self.claiming then return end
+  self.claiming = "wait"
+  tasks.spawn(self.host, { daemon = true, on_end = function(task) claimed(self, task) end }, self.acquire_main, self.lock)
+end
+
+-- Nobody waits any more.
+function Cohort:withdraw()
+  if self.claiming == "wait" then self.cancel_main(self.lock) end
 end
 
 -- The next one, or nobody.
@@ -171,14 +188,18 @@ function Cohort:forget()
   if self.count > 0 then self:join() end
 end
 
--- Ends the turn when the lock is lost.
+-- Ends the turn when the lock is lost, or released by another way.
+local function attend(cohort, main)
+  local why = main:lost()
+  local current = cohort.current
+  if why and current and current.main == main then finish(current, why) end
+end
+
+-- Somebody waits for the end of the turn.
 function Cohort:watch()
-  local main = self.main
-  if main == self.watched then return end
-  self.watched = main
-  main:on_lost(function(_, why)
-    if self.current and self.current.main == main then finish(self.current, why) end
-  end)
+  if self.main == self.watched then return end
+  self.watched = self.main
+  tasks.spawn(self.host, { daemon = true }, attend, self, self.main)
 end
 
 -- ---- Acquire -----------------------------------------------------------------------------------
@@ -187,15 +208,22 @@ local function failed(cohort, reason, code)
   return nil, "lock:acquire " .. cohort.lock.path .. ": " .. reason, code
 end
 
+local function tried(cohort)
+  cohort.claiming = nil
+  if cohort.count > 0 then cohort:join() end
+end
+
 local function try(cohort)
   if cohort.main or cohort.claiming then return failed(cohort, "it is held by somebody else", "timeout") end
-  cohort.claiming = true
-  local hold, message, code = cohort.acquire_main(cohort.lock, 0)
-  cohort.claiming = false
+  cohort.claiming = "try"
+  local hold, message, code = coroutines.guarded(function() tried(cohort) end, cohort.acquire_main, cohort.lock, 0)
+  if not hold then
+    tried(cohort)
+    return nil, message, code
+  end
+  cohort.claiming = nil
   cohort.main, cohort.turns = hold, 0
-  if hold then return new_turn(cohort) end
-  if cohort.count > 0 then cohort:join() end
-  return nil, message, code
+  return new_turn(cohort)
 end
 
 function Cohort:acquire(timeout)
@@ -220,6 +248,7 @@ function Cohort:cancel()
   local count = self.count
   local _, message, code = failed(self, "it was canceled", "canceled")
   tell_all(self, message, code)
+  self:withdraw()
   return count
 end
 

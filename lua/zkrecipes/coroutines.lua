@@ -5,7 +5,8 @@
 --                              coroutine of its own, whose yields are handed on
 --   protected(fn, ...)         the same, and an error that is a string comes with its traceback
 --   scope(guard, fn, ...)      fn(...); Lua 5.4 closes the guard however fn ends, also when its coroutine is closed
---   pack, unpack               lists that may hold nil
+--   guarded(stop, fn, ...)     fn(...); stop() when it raises, or, in Lua 5.4, its coroutine is closed
+--   pack, unpack               lists that may hold nil; unpack from the first on, or a later one
 
 local core = require "zkrecipes.core"
 
@@ -19,7 +20,7 @@ local TRACEBACK = "\nstack traceback:\n"
 function M.pack(...) return { n = select("#", ...), ... } end
 
 local unpack_n = table.unpack or unpack -- luacheck: ignore 113 143
-function M.unpack(list) return unpack_n(list, 1, list.n) end
+function M.unpack(list, from) return unpack_n(list, from or 1, list.n) end
 
 -- Lua 5.1: coroutines made here > those they run in.
 local outer = setmetatable({}, { __mode = "kv" })
@@ -99,6 +100,30 @@ local function plain_scope(guard, fn, ...)
 end
 
 M.scope = M.closes and chunk() or plain_scope
+
+-- ---- Being stopped ---------------------------------------------------------------------------
+
+local Guard = {}
+
+function Guard.__close(guard)
+  local stop = guard.stop
+  guard.stop = nil
+  if stop then stop() end
+end
+
+local function run(guard, fn, ...)
+  local results = M.pack(M.pcall(fn, ...))
+  if results[1] then guard.stop = nil end
+  return results
+end
+
+function M.guarded(stop, fn, ...)
+  local guard = setmetatable({ stop = stop }, Guard)
+  local results = M.scope(guard, run, guard, fn, ...)
+  Guard.__close(guard)
+  if not results[1] then error(results[2], 0) end
+  return M.unpack(results, 2)
+end
 
 core.own("=zkrecipes.coroutines")
 core.own(debug.getinfo(1, "S").source)

@@ -2,7 +2,8 @@
 -- wakes all of them; nobody reads again for himself.
 --
 -- What can go wrong: the connection or the session is lost (the watch goes on with the next one, and what was
--- missed is looked up); all who wait give up (the watch is closed).
+-- missed is looked up); all who wait give up (the watch is closed); somebody comes while an answer is under way that
+-- is older than he (he waits for the next one).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -11,58 +12,72 @@ local wait = require "zkrecipes.wait"
 
 local M = {}
 
-local gates = setmetatable({}, { __mode = "k" }) -- session > key > gate
+local gates = setmetatable({}, { __mode = "k" }) -- session > key > gate, while somebody waits at it
 
-local function wake_all(gate, message, code)
-  gate.open, gate.message, gate.code = true, message, code
-  for record in pairs(gate.waiters) do wait.wake(gate.host, record) end
+-- Wakes those who had come before the look that found it as it is wanted; true when there are no others.
+local function admit(gate, came)
+  local records = wait.in_order(gate.waiters)
+  for i = 1, #records do
+    if gate.waiters[records[i]] <= came then
+      gate.waiters[records[i]] = nil
+      wait.wake(gate.host, records[i])
+    end
+  end
+  return next(gate.waiters) == nil
 end
 
--- Looks until the znode is as it is wanted; or nil, message, code.
-local function look(gate, session, watch)
-  while true do
-    local stat, message, code = session:exists(gate.path)
+-- Looks until the znode is as it is wanted, or nobody waits any more; or nil, message, code.
+local function look(gate)
+  while not gate.over do
+    local came = gate.came
+    local stat, message, code = gate.session:exists(gate.path)
     if stat == nil and code ~= "connection_loss" then return nil, message, code end
-    if stat ~= nil and (stat ~= false) == gate.wanted then return true end
-    local event
-    event, message, code = watch:wait()
-    if not event then return nil, message, code end
+    local found = stat ~= nil and (stat ~= false) == gate.wanted
+    if found and admit(gate, came) then return true end
+    if stat ~= nil and not found and not gate.over then -- else nothing is known: it may have been told already
+      local event
+      event, message, code = gate.watch:wait()
+      if not event then return nil, message, code end
+    end
   end
 end
 
-local function tend(gate, session)
-  local watch, message, code = session:watch(gate.path)
-  if watch then
-    gate.watch = watch
-    local done
-    done, message, code = look(gate, session, watch)
-    if done then message, code = nil, nil end
-    watch:close()
-  end
-  gate.all[gate.key] = nil
-  wake_all(gate, message, code)
+local function forget(gate)
+  gate.over = true
+  if gate.all[gate.key] == gate then gate.all[gate.key] = nil end
+  gate.watch:close()
 end
 
+-- The end of the task that looks, also when it was canceled.
+local function tell(gate, task)
+  if not task.ok then
+    gate.message, gate.code = "the look at " .. gate.path .. " was canceled", "canceled"
+  elseif not task.results[1] then
+    gate.message, gate.code = task.results[2], task.results[3]
+  end
+  forget(gate)
+  local records = wait.in_order(gate.waiters)
+  for i = 1, #records do wait.wake(gate.host, records[i]) end
+end
+
+-- The gate, or nil, message, code.
 local function gate_of(session, path, wanted)
   local all = gates[session] or {}
   gates[session] = all
   local key = (wanted and "+" or "-") .. path
-  local gate = all[key]
-  if not gate then
-    gate = { host = core.host(session), path = path, wanted = wanted, waiters = {}, all = all, key = key }
-    all[key] = gate
-    tasks.spawn(gate.host, { daemon = true }, tend, gate, session)
-  end
+  if all[key] then return all[key] end
+  local watch, message, code = session:watch(path)
+  if not watch then return nil, message, code end
+  local gate = { host = core.host(session), session = session, path = path, wanted = wanted, watch = watch,
+    waiters = {}, came = 0, all = all, key = key }
+  all[key] = gate
+  tasks.spawn(gate.host, { daemon = true, on_end = function(task) tell(gate, task) end }, look, gate)
   return gate
 end
 
 local function leave(gate, record)
   gate.waiters[record] = nil
-  if gate.watch and not gate.open and next(gate.waiters) == nil then
-    gate.all[gate.key] = nil
-    gate.open = true
-    gate.watch:close()
-  end
+  if not gate.over and next(gate.waiters) == nil then forget(gate) end
 end
 
 -- await(session, path, wanted, timeout, what): until the znode is there (wanted) or gone; true, or nil, message, code.
@@ -71,13 +86,16 @@ function M.await(session, path, wanted, timeout, what)
   wait.check()
   if timeout == 0 then
     local stat, message, code = session:exists(path)
-    if stat == nil then return nil, message, code end
-    if (stat ~= false) == wanted then return true end
+    if stat == nil and code ~= "connection_loss" then return nil, message, code end
+    if stat ~= nil and (stat ~= false) == wanted then return true end
     return nil, what .. " " .. path .. ": it is not open", "timeout"
   end
-  local gate, record = gate_of(session, path, wanted), nil
+  local gate, message, code = gate_of(session, path, wanted)
+  if not gate then return nil, message, code end
+  local record
   record = wait.record(function() leave(gate, record) end)
-  gate.waiters[record] = true
+  gate.came = gate.came + 1
+  gate.waiters[record] = gate.came
   if not wait.pause(gate.host, record, timeout) then
     record:give_up()
     return nil, what .. " " .. path .. ": the time limit passed", "timeout"
@@ -91,6 +109,25 @@ function M.sure(call, ...)
   local value, message, code
   repeat value, message, code = call(...) until code ~= "connection_loss"
   return value, message, code
+end
+
+-- connected(session, timeout): its id, which it has only while it is connected; or nil, message, code.
+function M.connected(session, timeout)
+  local id, done, message, code
+  repeat
+    done, message, code = session:connected(timeout)
+    id = session.id
+  until id or not done
+  if not done then return nil, message, code end
+  return id
+end
+
+local tags = setmetatable({}, { __mode = "k" }) -- session > how many it has given
+
+-- tag(session, id): part of a name that nobody else uses. id: which it has, or had.
+function M.tag(session, id)
+  tags[session] = (tags[session] or 0) + 1
+  return ("%s-%d"):format(id, tags[session])
 end
 
 core.own(debug.getinfo(1, "S").source)

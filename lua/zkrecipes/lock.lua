@@ -10,6 +10,7 @@ local cohorts = require "zkrecipes.cohort"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
 
 require "zkrecipes.objects"
 
@@ -35,7 +36,7 @@ local function divide(options)
     if wanted and type(value) ~= wanted then
       check.bad(2, "lock", ("option '%s': %s expected, got %s"):format(name, wanted, type(value)))
     elseif wanted and value then
-      way = way or { owners = setmetatable({}, weak) }
+      way = way or { owners = setmetatable({}, weak_keys) }
       way[name] = value
     elseif not wanted then
       given[name] = value
@@ -62,20 +63,41 @@ end
 
 -- ---- Revocable ---------------------------------------------------------------------------------
 
+-- What it was before the request; again and again while it is ours and nobody knows whether it was done.
+local function restore(hold, path, data)
+  local code
+  repeat code = select(3, hold:set(path, data)) until code ~= "connection_loss" or not hold:valid()
+end
+
+-- An error of on_request is reported, and the next request seen to.
+local function call(host, on_request, hold)
+  local ok, problem = coroutines.protected(on_request, hold)
+  if ok then return end
+  if problem == wait.canceled then error(problem, 0) end
+  tasks.spawn(host, { daemon = true }, error, problem, 0)
+end
+
+-- Looks for a request; true while the hold is not over. Refers to it only meanwhile.
+local function look(session, path, hold_of, way)
+  local found, _, code
+  repeat found, _, code = session:get(path) until code ~= "connection_loss"
+  local hold = hold_of[1]
+  if not hold or hold:lost(0) then return false end
+  if found == REQUEST and hold:valid() then
+    restore(hold, path, way.data)
+    call(core.host(session), way.on_request, hold)
+  end
+  return true
+end
+
 -- Sees to requests until the hold is over. Does not refer to it while it waits, so that it can be collected.
 local function attend(session, path, hold_of, way)
   local watch = session:watch(path)
-  while watch and hold_of[1] and hold_of[1]:valid() do
-    local found = session:get(path)
-    local hold = hold_of[1]
-    if found == REQUEST and hold and hold:valid() then
-      hold:set(path, way.data)
-      way.on_request(hold)
-    end
-    hold = nil -- luacheck: ignore 311
-    watch:wait()
-  end
-  if watch then watch:close() end
+  if not watch then return end
+  coroutines.guarded(function() watch:close() end, function()
+    while look(session, path, hold_of, way) and watch:wait() do end
+  end)
+  watch:close()
 end
 
 local acquire_core = Lock.acquire
@@ -112,7 +134,7 @@ end
 
 local function me() return coroutines.running() or MAIN end
 
--- What the running coroutine holds, or nil.
+-- What the running coroutine holds, or nil. An owner keeps his hold: who calls lock:release() need not.
 local function own(way)
   local hold = way.owners[me()]
   return hold and counts[hold] and hold

@@ -22,8 +22,17 @@ end
 
 -- ---- with --------------------------------------------------------------------------------------
 
-local function finish(hold, ok, ...)
-  hold:release()
+-- Releases once: a reentrant hold counts.
+local Once = {}
+
+function Once.__close(once)
+  local hold = once.hold
+  once.hold = nil
+  if hold then hold:release() end
+end
+
+local function finish(once, ok, ...)
+  Once.__close(once)
   if not ok then error((...), 0) end
   return ...
 end
@@ -41,7 +50,8 @@ local function adds_with(class)
     check.fn(fn, argument, "with")
     local hold, message, code = class.methods.acquire(self, timeout, permits)
     if not hold then return nil, message, code end
-    return finish(hold, coroutines.scope(hold, coroutines.protected, fn, hold))
+    local once = setmetatable({ hold = hold }, Once)
+    return finish(once, coroutines.scope(once, coroutines.protected, fn, hold))
   end
 end
 

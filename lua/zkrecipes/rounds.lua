@@ -6,7 +6,8 @@
 --    given up, or another member was faster, nothing is done, and it lists again.
 -- 3. Its own w- znode is gone: the member is in a round. That is the only thing each member watches.
 -- 4. A cyclic barrier: done, it deletes its m- znode. A double barrier: leave deletes the m- znode, then waits until
---    those of all others of its round are gone: it watches one of them at a time; the last one deletes the round.
+--    those of all others of its round are gone: it watches one of them at a time; the last one deletes the round, and
+--    others of which nobody is left.
 --
 -- Members beyond n wait for the next round.
 --
@@ -16,7 +17,9 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
 local gate = require "zkrecipes.gate"
+local tasks = require "zkrecipes.tasks"
 
 local M = {}
 
@@ -24,13 +27,6 @@ local Session = core.classes.session.methods
 local sure = gate.sure
 
 local SIZE_MAX = 5000 -- of a round: its request must fit
-
-local tags = 0
-
-local function new_tag(session)
-  tags = tags + 1
-  return ("%s-%d"):format(session.id, tags)
-end
 
 local function now(session) return core.host(session).adapter.now() end
 
@@ -43,6 +39,18 @@ local function lost(member)
     member.path), "lost"
 end
 
+-- True when the next request is sent in the member's session: one that had to wait would be sent in the next one, too,
+-- and make a member of nobody.
+local function same_session(member)
+  local session = member.session
+  while session.id == member.id do
+    if session.state == "connected" then return true end
+    local connected, message, code = session:connected()
+    if not connected then return nil, message, code end
+  end
+  return lost(member)
+end
+
 -- Both znodes, or nil, message, code.
 local function announce(member)
   local session = member.session
@@ -50,15 +58,16 @@ local function announce(member)
     { "create", member.waits, "", { ephemeral = true } },
     { "create", member.takes_part, "", { ephemeral = true } },
   }
-  local made, message, code = session:multi(parts)
-  while code == "no_node" or code == "connection_loss" do
+  local made, message, code
+  repeat
     if code == "no_node" then
       local dir, problem, why = session:create(member.path, "", { parents = true })
       if not dir and why ~= "node_exists" and why ~= "connection_loss" then return nil, problem, why end
     end
-    if session.id ~= member.id then return lost(member) end
+    made, message, code = same_session(member)
+    if not made then return nil, message, code end
     made, message, code = session:multi(parts)
-  end
+  until code ~= "no_node" and code ~= "connection_loss"
   if made or code == "node_exists" then return true end
   return nil, message, code
 end
@@ -81,7 +90,7 @@ local function begin(member, found)
   local parts, list = {}, table.concat(found, "\n", 1, member.size)
   for i = 1, member.size do parts[i] = { "delete", member.path .. "/w-" .. found[i] } end
   if member.leaves then
-    parts[#parts + 1] = { "create", member.path .. "/round-" .. new_tag(member.session), list }
+    parts[#parts + 1] = { "create", member.path .. "/round-" .. gate.tag(member.session, member.id), list }
   end
   return member.session:multi(parts)
 end
@@ -98,23 +107,33 @@ local function count(member)
   end
 end
 
+local function leaving(member) return { { "delete", member.waits }, { "delete", member.takes_part } } end
+
 -- Gives up; true when the round had begun before that.
 local function withdraw(member)
   local session = member.session
-  local parts = { { "delete", member.waits }, { "delete", member.takes_part } }
-  local done, message, code
-  repeat
-    done, message, code = session:multi(parts)
-    if session.id ~= member.id then return lost(member) end
-    if code == "connection_loss" then
-      -- Whichever it was that removed it: without m- it was this call.
-      local there = sure(session.exists, session, member.takes_part)
-      if there == false then done = true end
-    end
-  until done or code ~= "connection_loss"
+  local done, message, code = sure(session.multi, session, leaving(member))
   if done then return false end
-  if code == "no_node" then return true end
-  return nil, message, code
+  if code ~= "no_node" then return nil, message, code end
+  -- Without m- no round has removed w-: an attempt whose answer was lost has, or it was never made, or the session ended.
+  local there
+  there, message, code = sure(session.exists, session, member.takes_part)
+  if session.id ~= member.id then return lost(member) end
+  if there == nil then return nil, message, code end
+  return there ~= false
+end
+
+-- Nobody wants to know the outcome any more: nothing is left, though it may be a new session that has made the znodes.
+local function abandon(member)
+  local session = member.session
+  local _, _, code = sure(session.multi, session, leaving(member))
+  if code ~= "no_node" then return end
+  sure(session.delete, session, member.waits)
+  sure(session.delete, session, member.takes_part)
+end
+
+local function behind(session, fn, ...)
+  return tasks.spawn(core.host(session), { daemon = true }, fn, ...)
 end
 
 local function enter(member, deadline)
@@ -124,16 +143,21 @@ local function enter(member, deadline)
     ok, message, code = gate.await(member.session, member.waits, false, left_of(member.session, deadline), member.what)
   end
   if code == "closed" then return nil, message, code end
-  if member.session.id ~= member.id then return lost(member) end
+  if member.session.id ~= member.id then
+    behind(member.session, abandon, member)
+    return lost(member)
+  end
   if ok then return true end
-  local begun = withdraw(member)
+  local begun, problem, why = withdraw(member)
+  if why == "lost" then behind(member.session, abandon, member) end
+  if begun == nil then return nil, problem, why end
   if begun then return true end
   return nil, message, code
 end
 
-local function new_member(session, path, size, what, leaves)
-  local tag = new_tag(session)
-  return { session = session, id = session.id, path = path, size = size, what = what, leaves = leaves, tag = tag,
+local function new_member(session, id, path, size, what, leaves)
+  local tag = gate.tag(session, id)
+  return { session = session, id = id, path = path, size = size, what = what, leaves = leaves, tag = tag,
     waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag }
 end
 
@@ -141,32 +165,45 @@ local function join(barrier, timeout, what, leaves)
   check.seconds(timeout, 1, what:match(":(.*)"), true)
   local session = barrier.session
   local deadline = timeout and now(session) + timeout
-  local connected, message, code = session:connected(timeout)
-  if not connected then return nil, message, code end
-  local member = new_member(session, barrier.path, barrier.size, what, leaves)
+  local id, message, code = gate.connected(session, timeout)
+  if not id then return nil, message, code end
+  local member = new_member(session, id, barrier.path, barrier.size, what, leaves)
   local ok
-  ok, message, code = enter(member, deadline)
+  ok, message, code = coroutines.guarded(function() behind(session, abandon, member) end, enter, member, deadline)
   if not ok then return nil, message, code end
   return member
 end
 
 -- ---- Leaving -----------------------------------------------------------------------------------
 
+-- What is there. A new session may be at a server that has not heard of the round yet.
+local function listed(member)
+  local session = member.session
+  local id, names, message, code
+  repeat
+    id = session.id
+    if id ~= member.id then sure(session.sync, session, member.path) end
+    names, message, code = sure(session.children, session, member.path)
+  until not names or session.id == id
+  return names, message, code
+end
+
 -- The round that the member is in: its path and the tags of its members; nil when it is over.
 local function round_of(member)
   local session = member.session
-  local names, message, code = sure(session.children, session, member.path)
+  local names, message, code = listed(member)
   if not names then return nil, message, code end
   for i = 1, #names do
     if names[i]:find("^round%-") then
       local path = member.path .. "/" .. names[i]
-      local data = sure(session.get, session, path)
+      local data, problem, why = sure(session.get, session, path)
+      if not data and why ~= "no_node" then return nil, problem, why end
       if data and ("\n" .. data .. "\n"):find("\n" .. member.tag .. "\n", 1, true) then return path, data, names end
     end
   end
 end
 
--- One of the round that is still there, other than the member itself; nil: none. Each member takes another one.
+-- One of a round that is still there, nil: none. Each member takes another one.
 local function straggler(member, data, names)
   local there, all, at = {}, {}, 1
   for i = 1, #names do there[names[i]] = true end
@@ -174,10 +211,23 @@ local function straggler(member, data, names)
     all[#all + 1] = tag
     if tag == member.tag then at = #all end
   end
-  for i = 1, #all - 1 do
+  for i = 1, #all do
     local tag = all[(at + i - 1) % #all + 1]
     if there["m-" .. tag] then return member.path .. "/m-" .. tag end
   end
+end
+
+-- Deletes the rounds in which nobody is any more: the member's own, and those whose members have all died.
+local function sweep(member, names)
+  local session = member.session
+  for i = 1, #names do
+    local path = member.path .. "/" .. names[i]
+    local data, done, message, code
+    if names[i]:find("^round%-") then data, message, code = sure(session.get, session, path) end
+    if data and not straggler(member, data, names) then done, message, code = sure(session.delete, session, path) end
+    if not done and code and code ~= "no_node" then return nil, message, code end
+  end
+  return true
 end
 
 local function leave(member, deadline)
@@ -191,11 +241,7 @@ local function leave(member, deadline)
       return true
     end
     local other = straggler(member, data, names)
-    if not other then
-      done, message, code = sure(session.delete, session, round)
-      if done or code == "no_node" then return true end
-      return nil, message, code
-    end
+    if not other then return sweep(member, names) end
     done, message, code = gate.await(session, other, false, left_of(session, deadline), member.what)
     if not done then return nil, message, code end
   end
@@ -216,8 +262,13 @@ function Session:double_barrier(path, size)
 end
 
 function Double:enter(timeout)
-  if self.member then core.misuse("double_barrier:enter: it is in a round already; leave it first") end
-  local member, message, code = join(self, timeout, "double_barrier:enter", true)
+  if self.member or self.entering then
+    core.misuse("double_barrier:enter: it is in a round already, or enters one; leave it first")
+  end
+  local function stop() self.entering = nil end
+  self.entering = true
+  local member, message, code = coroutines.guarded(stop, join, self, timeout, "double_barrier:enter", true)
+  stop()
   if not member then return nil, message, code end
   self.member = member
   return true
@@ -252,7 +303,8 @@ end
 function Cyclic:wait(timeout)
   local member, message, code = join(self, timeout, "cyclic_barrier:wait", false)
   if not member then return nil, message, code end
-  sure(self.session.delete, self.session, member.takes_part)
+  local task = behind(self.session, sure, self.session.delete, self.session, member.takes_part)
+  coroutines.pcall(task.wait, task) -- who is canceled here is through nevertheless
   return true
 end
 

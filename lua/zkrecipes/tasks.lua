@@ -15,19 +15,12 @@ local wait = require "zkrecipes.wait"
 local M = {}
 
 local pack, unpack = coroutines.pack, coroutines.unpack
+local in_order = wait.in_order
 
 local Task = { __name = "zkrecipes.task" }
 Task.__index = Task
 
 -- ---- The end of a task -------------------------------------------------------------------------
-
--- The keys of a table whose values are numbers, in their order: what happens must not depend on addresses.
-local function in_order(numbers)
-  local keys = {}
-  for key in pairs(numbers) do keys[#keys + 1] = key end
-  table.sort(keys, function(a, b) return numbers[a] < numbers[b] end)
-  return keys
-end
 
 local function tell_joiners(task)
   local joiners = in_order(task.joiners)

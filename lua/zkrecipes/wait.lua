@@ -134,6 +134,14 @@ function M.wake(host, record)
   if record.token then host.adapter.unpark(record.token) end
 end
 
+-- The keys of a table whose values are numbers, in their order: what happens must not depend on addresses.
+function M.in_order(numbers)
+  local keys = {}
+  for key in pairs(numbers) do keys[#keys + 1] = key end
+  table.sort(keys, function(a, b) return numbers[a] < numbers[b] end)
+  return keys
+end
+
 -- Lets the others run first.
 function M.yield(host)
   local token, problem = host.adapter.token()

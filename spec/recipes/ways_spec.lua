@@ -45,6 +45,20 @@ describe("a reentrant lock", function()
     assert.are.same({}, (assert(lock:contenders())))
   end))
 
+  it("is held until the outer `with` ends, and by who keeps no hold", run(function()
+    local lock = env.session():lock("/l", { reentrant = true })
+    lock:with(5, function(hold)
+      lock:with(5, function() end)
+      assert.is_true(hold:valid())
+      assert(lock:acquire(0))
+      lock:release()
+      assert.is_true(hold:valid())
+    end)
+    assert(lock:acquire(5))
+    for _ = 1, 3 do collectgarbage() end
+    assert.is_true(lock:release())
+  end))
+
   it("says that it was lost instead of entering again", run(function()
     local session = env.session { timeout = 2 }
     local lock = session:lock("/l", { reentrant = true })
@@ -112,6 +126,14 @@ describe("a lock that can be asked for", function()
 end)
 
 describe("a cohort", function()
+  it("goes on after a canceled try", run(function()
+    local lock = env.session():lock("/l", { cohort = true })
+    local task = zk.spawn(function() return lock:acquire(0) end)
+    zk.sleep(0)
+    task:cancel()
+    assert(lock:acquire(10)):release()
+  end))
+
   it("hands on locally: one znode, no requests, in order", run(function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts }

@@ -1,4 +1,4 @@
--- Plants each bug of planted_*.lua into a copy of its file, and sees that the histories catch it.
+-- Plants each bug of spec/*/planted_*.lua into a copy of its file, and sees that the histories catch it.
 --
 --     plant.lua FOLDER [NAME]      FOLDER: where make has built the simulator's objects
 --
@@ -8,7 +8,7 @@
 -- A bug is { name, file, old, new }, where `old` must occur exactly once in the file: a list that
 -- no longer fits the code fails. Further fields: also ({ file, old, new }, a second place), run (arguments
 -- for histories, if not random ones of the lock).
--- Nothing else is compiled again than the one file.
+-- Nothing else is compiled again than the one file. A bug in a Lua file is found by worlds (spec/worlds); `run` is for them.
 
 local folder, only, part, parts = (...), select(2, ...)
 local limit = 120 -- seconds a bug may take
@@ -95,8 +95,18 @@ local function verdict(said, well)
   return crash and what .. " (" .. crash .. ")" or what, after, name
 end
 
+-- A copy of the Lua file with the bug in it, which is found first. Gives the command that runs the worlds.
+local function prepare(bug)
+  local place = folder .. "/planted/" .. bug.name:gsub("%W+", "-")
+  local text, problem = replaced(read(bug.file), bug)
+  if not text then return nil, bug.file .. ": " .. problem end
+  output("mkdir -p " .. place .. "/zkrecipes")
+  write(place .. bug.file:gsub("^lua", ""), text)
+  return ("env LUA_PATH='%s/?.lua;%s' %s spec/worlds/main.lua"):format(place, os.getenv "LUA_PATH", arg[-1])
+end
+
 local function try(bug)
-  local path, problem = build(bug)
+  local path, problem = (bug.file:find "%.lua$" and prepare or build)(bug)
   if not path then return { bug.name, "NOT BUILT: " .. problem, "-", 0, failed = true } end
   local arguments = "--first " .. (bug.run or "--recipe lock --seeds 20000")
   local began = os.time()
@@ -110,7 +120,7 @@ end
 
 local function all_bugs()
   local bugs = {}
-  for _, path in ipairs(lines((output "ls spec/sim/planted_*.lua"))) do
+  for _, path in ipairs(lines((output "ls spec/*/planted_*.lua"))) do
     for _, bug in ipairs(dofile(path)) do
       local here = (bug.asan or false) == (folder:find "asan$" ~= nil)
       if here and (not only or only == "" or bug.name == only) then bugs[#bugs + 1] = bug end

@@ -15,8 +15,11 @@
  * 3. Wait for an event, whatever it says, and look again.
  *
  * What can go wrong: several changes between two looks are told once each, a deletion before the
- * creation that followed it; what was there only between two looks is not seen. The children's
- * list is read when it has changed: it is not meant for directories of a hundred thousand names.
+ * creation that followed it. A node that came and went between two looks may have been seen by the
+ * owner of the watch, who now waits for its end: so the deletion is told when we look again and
+ * find nothing again. For the same reason the first look is told when it had to be repeated. The
+ * children's list is read when it has changed: it is not meant for directories of a hundred
+ * thousand names.
  */
 
 enum news { CREATED, CHANGED, DELETED, CHILDREN, NEWS_COUNT };
@@ -28,6 +31,7 @@ struct watchpoint {
     struct zr_watch *watch;     /* followed */
     int64_t events;             /* how many there had been when the look began */
     bool looking, primed, closed;
+    bool missed;          /* a look failed */
     enum zr_status ended; /* why it looks no more */
     char *path, *full;
     struct zr_stat seen;         /* czxid 0: no node */
@@ -67,12 +71,17 @@ static void compare(struct watchpoint *point, const struct zr_stat *now)
         note(point, CHANGED);
     if (point->primed && !other && now->pzxid != seen->pzxid)
         note(point, CHILDREN);
+    if (point->primed && !other && now->czxid == 0)
+        note(point, DELETED);
+    if (!point->primed && point->missed)
+        note(point, now->czxid != 0 ? CREATED : DELETED);
     point->seen = *now;
     point->primed = true;
 }
 
 static void again(struct zr_task *task)
 {
+    of(task)->missed = true;
     zr_verb_pause(task, 100000, ZR_STEP(look));
 }
 

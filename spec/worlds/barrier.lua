@@ -1,0 +1,54 @@
+-- The single barrier: nobody passes while it is closed; once it is open for good everybody passes.
+
+local PATH, SHUT = "/b/gate", "/b/shut"
+
+local function operator(h, zk, session)
+  local barrier = session:barrier(PATH)
+  while not h.healed do
+    h:attempt(zk, function() return barrier:close() end)
+    zk.sleep(h:within(4))
+    if h:chance(0.7) then h:attempt(zk, function() return barrier:open() end) end
+    zk.sleep(h:within(2))
+  end
+end
+
+local function waiter(h, zk, session)
+  local barrier = session:barrier(PATH)
+  while not h.healed do
+    local began = h.world:now()
+    local timeout = h:pick { 0, h:within(0.01), h:within(6), false } or nil
+    local passed, message, code = h:attempt(zk, function() return barrier:wait(timeout) end)
+    h:expect(not passed or h:was(PATH, false, began - h.stale, h.world:now()), "passed a closed barrier, waited from %f to %f",
+      began, h.world:now())
+    h:expect(passed or code == "timeout" or code == "canceled" or timeout == 0, "wait: %s", message)
+    zk.sleep(h:within(1))
+  end
+end
+
+-- At one that nobody opens, so that nobody but who gives up can clean up.
+local function wait_in_vain(h, zk, session)
+  local barrier = session:barrier(SHUT)
+  while not h.healed do
+    h:attempt(zk, function() return barrier:close() and barrier:wait(h:within(3)) end)
+    zk.sleep(h:within(8))
+  end
+end
+
+return function(h)
+  local opener
+  h.watches = 6 -- of these two paths alone
+  for number = 1, 1 + h:below(3) do
+    local zk = h:process()
+    local session = h:session(zk)
+    opener = opener or session
+    if number <= 2 then h:user("operator " .. number, zk, function() operator(h, zk, session) end) end
+    if h:chance(0.3) then h:user("in vain " .. number, zk, function() wait_in_vain(h, zk, session) end) end
+    for place = 1, h:below(4) do
+      h:user(("waiter %d.%d"):format(number, place), zk, function() waiter(h, zk, session) end)
+    end
+  end
+  function h.settle()
+    h.world:advance(60) -- operators end
+    h:expect(opener:barrier(PATH):open(), "cannot open")
+  end
+end

@@ -1,0 +1,102 @@
+-- The cyclic barrier: every round has n members, and these know it; who gave up is in none; nothing is left.
+
+local coroutines = require "zkrecipes.coroutines"
+local gate = require "zkrecipes.gate"
+
+local PATH = "/c/step"
+
+local function count(h, pattern)
+  local number = 0
+  for _, name in ipairs(h.world:children(PATH) or {}) do
+    if name:find(pattern) then number = number + 1 end
+  end
+  return number
+end
+
+-- Tag > how many were in its round, 0 for one that was in two; as the leader has it: a round deletes znodes w- without their m-.
+local function in_rounds(h)
+  local requests, sizes = {}, {}
+  for _, change in ipairs(h.changes) do
+    local kind, tag = change.path:match "/([wm])%-(%x+%-%d+)$"
+    if kind and change.kind == "delete" then
+      local request = requests[change.zxid] or { w = {}, m = {} }
+      requests[change.zxid] = request
+      table.insert(request[kind], tag)
+    end
+  end
+  for _, request in pairs(requests) do
+    for _, tag in ipairs(#request.m == 0 and request.w or {}) do sizes[tag] = sizes[tag] and 0 or #request.w end
+  end
+  return sizes
+end
+
+-- Tells h.joined[coroutine] the tags that the library gives.
+local give = gate.tag
+local joined = setmetatable({}, { __mode = "k" })
+
+function gate.tag(...)
+  local tag, attempt = give(...), joined[coroutines.running()]
+  if attempt then attempt.tag = tag end
+  return tag
+end
+
+local function member(h, zk, barrier, timeout)
+  local attempt = {}
+  local passed, message, code = h:attempt(zk, function()
+    joined[coroutines.running()] = attempt
+    return barrier:wait(timeout)
+  end)
+  h:expect(passed or code == "timeout" or code == "canceled" or code == "lost", "wait: %s", message)
+  attempt.code = passed and "through" or code
+  table.insert(h.attempts, attempt)
+end
+
+local function worker(h, zk, barrier)
+  while not h.healed do
+    member(h, zk, barrier, h:pick { 0, h:within(0.02), h:within(6), h:within(6), false } or nil)
+    zk.sleep(h:within(1.5))
+  end
+end
+
+local function waiting(h)
+  local number = 0
+  for _, user in ipairs(h.users) do number = number + (user.task.done and 0 or 1) end
+  return number
+end
+
+return function(h)
+  local size, zk, session = h:below(4), nil, nil
+  h.watches, h.attempts = math.huge, {}
+  for number = 1, 1 + h:below(3) do
+    zk = h:process()
+    local mine, its = zk, h:session(zk)
+    local barrier = its:cyclic_barrier(PATH, size)
+    session = its
+    for place = 1, h:below(3) do
+      h:user(("member %d.%d"):format(number, place), mine, function() worker(h, mine, barrier) end)
+    end
+  end
+  function h.settle()
+    h.world:advance(60)
+    local left = waiting(h)
+    h:expect(left < size, "%d wait, though %d are enough", left, size)
+    h:expect(count(h, "^w%-") == left, "%d wait, but %d are counted", left, count(h, "^w%-"))
+    h:expect(count(h, "^m%-") == left, "%d wait, but these take part: %s", left,
+      table.concat(h.world:children(PATH) or {}, " "))
+    for place = 1, left > 0 and size - left or 0 do
+      h:user("last " .. place, zk, function()
+        member(h, zk, session:cyclic_barrier(PATH, size))
+      end)
+    end
+  end
+  function h.check()
+    local sizes = in_rounds(h)
+    for _, attempt in ipairs(h.attempts) do
+      local number = attempt.tag and sizes[attempt.tag]
+      h:expect(attempt.code ~= "through" or number, "%s is through, and was in no round", attempt.tag)
+      h:expect(attempt.code ~= "timeout" or not number, "%s was in a round, and gave up", attempt.tag)
+      h:expect(not number or number == size, "%s was in a round of %d", attempt.tag, number or 0)
+    end
+    h:expect(#(h.world:children(PATH) or {}) == 0, "left: %s", table.concat(h.world:children(PATH) or {}, " "))
+  end
+end

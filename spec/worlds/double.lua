@@ -1,0 +1,85 @@
+-- The double barrier: n begin together, and nobody leaves while another living member of the round is inside.
+
+local PATH = "/d/phase"
+
+-- The tags of the round that a tag is in, or nil.
+local function round_of(h, tag)
+  for _, name in ipairs(h.world:children(PATH) or {}) do
+    local data = name:find "^round%-" and h.world:get(PATH .. "/" .. name)
+    if data and ("\n" .. data .. "\n"):find("\n" .. tag .. "\n", 1, true) then
+      local tags = {}
+      for other in data:gmatch "[^\n]+" do tags[#tags + 1] = other end
+      return tags
+    end
+  end
+end
+
+-- Leaves, again and again until it has.
+local function leave(h, zk, barrier, tags)
+  repeat
+    local left, message, code = h:attempt(zk, function()
+      local left, message, code = barrier:leave(h:chance(0.5) and h:within(5) or nil)
+      for _, tag in ipairs(left and tags or {}) do
+        local id = h.inside[tag]
+        h:expect(not (id and h.world:alive(id)), "left before %s", tag)
+      end
+      return left, message, code
+    end)
+    h:expect(left or code == "timeout" or code == "canceled", "leave: %s", message)
+  until left
+end
+
+local function round(h, zk, session, size, timeout)
+  local barrier, tag, tags = session:double_barrier(PATH, size), nil, nil
+  local entered, message, code = h:attempt(zk, function()
+    local entered, message, code = barrier:enter(timeout)
+    if not entered then return nil, message, code end
+    tag = barrier.member.tag
+    tags = round_of(h, tag) or {}
+    h:expect(#tags == size or not h.world:alive(session.id), "%d are in a round for %d", #tags, size)
+    h.inside[tag] = session.id
+    return true
+  end)
+  h:expect(entered or code == "timeout" or code == "canceled" or code == "lost", "enter: %s", message)
+  if not barrier.member then return end
+  zk.sleep(h:within(3))
+  if tag then h.inside[tag] = nil end
+  leave(h, zk, barrier, tags or {})
+end
+
+local function worker(h, zk, session, size)
+  while not h.healed do
+    round(h, zk, session, size, h:pick { 0, h:within(0.02), h:within(6), h:within(6), false } or nil)
+    zk.sleep(h:within(1.5))
+  end
+end
+
+return function(h)
+  local size, zk, session = h:below(4), nil, nil
+  h.watches, h.inside = math.huge, {}
+  for number = 1, 1 + h:below(3) do
+    zk = h:process()
+    local mine, its = zk, h:session(zk)
+    session = its
+    for place = 1, h:below(3) do
+      h:user(("member %d.%d"):format(number, place), mine, function() worker(h, mine, its, size) end)
+    end
+  end
+  function h.settle()
+    h.world:advance(60)
+    local left = 0
+    for _, user in ipairs(h.users) do left = left + (user.task.done and 0 or 1) end
+    h:expect(left < size, "%d wait, though %d are enough", left, size)
+    local names = h.world:children(PATH) or {}
+    local members = 0
+    for _, name in ipairs(names) do members = members + (name:find "^[wm]%-" and 1 or 0) end
+    h:expect(members == 2 * left, "%d wait, but this is there: %s", left, table.concat(names, " "))
+    for place = 1, size - left do -- also with none: a round that begins and ends sweeps those whose members have died
+      h:user("last " .. place, zk, function() round(h, zk, session, size) end)
+    end
+  end
+  function h.check()
+    local names = h.world:children(PATH) or {}
+    h:expect(#names == 0, "left: %s", table.concat(names, " "))
+  end
+end
