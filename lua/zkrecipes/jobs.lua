@@ -71,7 +71,7 @@ end
 
 -- Waits for room.
 local function find_room(queue, count, timeout, method)
-  if not queue.capacity then return true end
+  if not queue.capacity then return queue.store:ready() end
   local now = core.host(queue.store.session).adapter.now
   local deadline, pause = timeout and now() + timeout, 0.02
   while true do

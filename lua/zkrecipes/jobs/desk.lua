@@ -40,6 +40,8 @@ function M:be_present()
   local store = self.store
   if self.presence and self.presence_of == store.session.id then return true end
   while true do
+    local ready, problem, why = store:ready()
+    if not ready then return nil, problem, why end
     local path = store.path .. "/consumers/" .. store:new_tag()
     local made, message, code = store.session:create(path, "", { ephemeral = true })
     if made then

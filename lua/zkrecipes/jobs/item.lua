@@ -226,6 +226,7 @@ local function ack(state)
   local seen
   repeat
     local done, message, code = desk.store.session:multi(parts)
+    seen = nil
     if not done then
       if faster(code) then return lost(state, "ack") end
       if code ~= "connection_loss" then return nil, message, code end

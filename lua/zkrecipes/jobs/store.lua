@@ -26,15 +26,23 @@ end
 
 local handles = setmetatable({}, { __mode = "k" }) -- session > how many stores it has
 
+-- Tags begin with the id of the session, which must have been connected once.
+function M:ready()
+  if self.id or self.session.id then return true end
+  local stat, message, code = self.session:exists(self.path)
+  if stat == nil then return nil, message, code end
+  return true
+end
+
 -- A name that nobody else has or had.
 function M:new_tag()
   local id = self.session.id
-  if id ~= self.id then
+  if id and id ~= self.id then
     handles[self.session] = (handles[self.session] or 0) + 1
     self.id, self.number = id, handles[self.session]
   end
   self.tags = self.tags + 1
-  return ("%s_%d_%d"):format(id or "new", self.number or 0, self.tags)
+  return ("%s_%d_%d"):format(self.id, self.number, self.tags)
 end
 
 function M:lane(priority)
@@ -67,19 +75,26 @@ end
 
 -- ---- Directories -------------------------------------------------------------------------------
 
-local function make(self, path, data)
-  local made, message, code = self.session:create(path, data or "", { parents = true })
-  if made or code == "node_exists" or code == "connection_loss" then return true end
+-- Until it is made, by us or by others.
+local function surely(request, session, what, data, options)
+  local made, message, code
+  for _ = 1, ROUNDS do
+    made, message, code = request(session, what, data, options)
+    if code ~= "connection_loss" then break end
+  end
+  if made or code == "node_exists" then return true end
   return nil, message, code
+end
+
+local function make(self, path)
+  return surely(self.session.create, self.session, path, "", { parents = true })
 end
 
 -- The lane with its first bucket, all at once.
 local function make_lane(self, lane)
   local parts = { { "create", lane.path, "0" }, { "create", lane.bell, "" }, { "create", lane.out, "" } }
   if lane ~= self.later then parts[4] = { "create", layout.bucket_path(lane, 0), "" } end
-  local made, message, code = self.session:multi(parts)
-  if made or code == "node_exists" or code == "connection_loss" then return true end
-  return nil, message, code
+  return surely(self.session.multi, self.session, parts)
 end
 
 -- Everything that is not there for the first item; what fails is tried again by who needs it.
