@@ -186,7 +186,10 @@ local function work(desk, waiter, place)
     desk.working_on[place.key] = true
     item, message, code = items[waiter.method](desk, place)
     desk.working_on[place.key] = nil
-    if not item and not code then place = next_place(desk) end
+    if not item and not code then
+      desk.ranked = nil -- somebody else is here
+      place = next_place(desk)
+    end
   end
   if item then
     deliver(desk, waiter, item)
