@@ -132,7 +132,9 @@ function Queue:put(data, options)
   check.seconds(given.timeout, 2, "put", true)
   local ok, message, code = find_room(self, 1, given.timeout, "put")
   if not ok then return nil, message, code end
-  return put_one(self.store, data, given)
+  local put, problem, why = put_one(self.store, data, given)
+  self.desk:more_urgent(given.priority or 0)
+  return put, problem, why
 end
 
 local function check_all(list)

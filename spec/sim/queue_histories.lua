@@ -210,15 +210,20 @@ local function drain(history)
   end
   history.stop = true
   local dead = {}
-  for letter in queue:dead() do dead[letter.data] = true end
+  while not pcall(function()
+    for letter in queue:dead() do dead[letter.data] = true end
+  end) do zk.sleep(0.1) end
   return dead, queue, zk
 end
 
 local function check_left(history, queue)
   local world = history.world
-  local size = queue:size()
+  local size
+  repeat size = queue:size() until size
   if size ~= 0 then violation(history, "left", size .. " items by count") end
-  for item in queue:items() do violation(history, "left", item.data) end
+  local listed, first
+  repeat listed, first = pcall(queue:items()) until listed -- it raises when the connection is lost
+  if first then violation(history, "left", first.data) end
   for _, folder in ipairs { "claims", "seat" } do
     local names = world:children("/jobs/" .. folder) or {}
     if #names > 0 then violation(history, "left", folder .. ": " .. table.concat(names, " ")) end

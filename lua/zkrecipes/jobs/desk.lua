@@ -15,6 +15,7 @@ local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.jobs.fetch"
 local items = require "zkrecipes.jobs.item"
 local later = require "zkrecipes.jobs.later"
+local layout = require "zkrecipes.jobs.layout"
 local queues = require "zkrecipes.queue"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -326,6 +327,12 @@ end
 function M:came_back()
   self.batch_until = 0
   happened(self)
+end
+
+-- Ours is put with this priority: does it come before what we have listed?
+function M:more_urgent(priority)
+  local place = self.batch[self.at]
+  if place and place.lane.name > layout.priority_name(priority) then self.batch_until = 0 end
 end
 
 -- ---- Waiting -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ local M = {}
 
 local BATCH = 200 -- items that are handed out by one listing
 local FEW = 10    -- ... while something more urgent may come
+local FIRST = layout.priority_name(0)
 
 -- ---- Claims ------------------------------------------------------------------------------------
 
@@ -137,7 +138,7 @@ function M.look(desk)
     local places
     places, message, code = first_free(desk, lanes[i], found)
     if not places then return nil, message, code end
-    if #places > 0 then return share(desk, places, i > 1 and FEW or BATCH) end
+    if #places > 0 then return share(desk, places, lanes[i].name > FIRST and FEW or BATCH) end
   end
   return {}
 end
