@@ -8,7 +8,7 @@ local KILLS = tonumber(os.getenv "SPEC_KILLS") or 25
 -- Starts spec/support/worker.lua; gives its pid and the file that it writes.
 local function start(namespace, role, name)
   local file = os.tmpname()
-  local pipe = assert(io.popen(string.format("sh -c 'echo $$; exec %s spec/support/worker.lua %s %s %s %s > %s 2>&1'",
+  local pipe = assert(io.popen(string.format("exec sh -c 'echo $$; exec %s spec/support/worker.lua %s %s %s %s > %s 2>&1'",
     env.interpreter(), env.server().hosts, namespace, role, name, file)))
   return { role = role, pid = pipe:read("*n"), file = file, pipe = pipe }
 end

@@ -7,6 +7,8 @@
 -- Buckets are tiny, so that all of their life is in each history. What must hold:
 --   lost        an item whose put succeeded is acked, or a dead letter
 --   foreign     nothing comes out that nobody put in
+--   stale       nobody acks what another one has by now
+--   attempts    nobody is given an item more often than allowed
 --   exclusive   nobody is given an item while the session of another one who has it lives
 --   twice       no item is done twice where nothing can excuse it
 --   order       of one producer's items, where nothing disturbs it
@@ -34,6 +36,7 @@ local function new_history(seed)
   for _ = 1, 5 do roll(2) end
   local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1], world = sim.new { seed = seed },
     put = {}, maybe = {}, done = {}, held = {}, order = {}, producing = 0, consumers = {}, stop = false }
+  history.patient = roll(2) == 0
   history.attempts = roll(3) == 0 and 2 or 1000
   history.count = roll(4) == 0 and 1 or 2 + roll(2)
   if history.mode == "calm" then history.count = 1 + roll(3) end
@@ -99,12 +102,17 @@ local function check_given(history, item, session)
   if held and held.path == item.path and held.id ~= session.id and history.world:alive(held.id) then
     violation(history, "exclusive", name .. " is given to two")
   end
-  history.held[name] = { id = session.id, path = item.path }
+  if item.attempts > history.attempts then violation(history, "attempts", name .. ": " .. item.attempts) end
+  history.held[name] = { id = session.id, path = item.path, item = item }
   history.given = (history.given or 0) + 1
 end
 
 local function note_done(history, item)
-  local name = item.data
+  local name, held = item.data, history.held[item.data]
+  local other = held and held.item ~= item and held.path == item.path and history.world:alive(held.id)
+  if other and history.world:get(item.path) then
+    violation(history, "stale", name .. " is acked by one who had lost it")
+  end
   history.held[name] = nil
   history.done[name] = (history.done[name] or 0) + 1
   table.insert(history.order, name)
@@ -120,10 +128,12 @@ local function nack(history, item)
   item:nack(history.roll(3) == 0 and history.roll(4) or nil)
 end
 
-local function consume(history, zk, consumer)
+local function consume(history, zk, consumer, task)
   local queue, session = consumer.queue, consumer.session
   while not history.stop and not consumer.dead do
-    local item = queue:claim(1 + history.roll(3))
+    task.waiting = true
+    local item = queue:claim(history.patient and 10 * DRAIN or 1 + history.roll(3))
+    task.waiting = nil
     if item and consumer.dead then break end
     if item then
       check_given(history, item, session)
@@ -150,10 +160,14 @@ end
 
 local function start_consumer(history)
   local zk = history.world:process()
-  local consumer = { zk = zk }
+  local consumer = { zk = zk, tasks = {} }
   consumer.queue, consumer.session = queue_of(history, zk)
   table.insert(history.consumers, consumer)
-  for _ = 1, 1 + history.roll(3) * (history.exact and 0 or 1) do zk.spawn(consume, history, zk, consumer) end
+  for _ = 1, 1 + history.roll(3) * (history.exact and 0 or 1) do
+    local task = {}
+    task.task = zk.spawn(consume, history, zk, consumer, task)
+    table.insert(consumer.tasks, task)
+  end
 end
 
 -- kill -9: nothing of it is heard any more.
@@ -199,16 +213,24 @@ local function drain(history)
   local zk = world:process()
   local queue = zk.session():queue("/jobs", { attempts = history.attempts })
   local deadline = world:now() + DRAIN
-  while history.producing > 0 or history.mode == "kills" and not history.killed or (queue:size() or 1) > 0 do
+  local empty = 0 -- twice, because an item that moves to another lane meanwhile may be missed by the count
+  while empty < 2 do
+    local ready = history.producing == 0 and (history.mode ~= "kills" or history.killed)
+    empty = ready and queue:size() == 0 and empty + 1 or 0
     if history.producing == 0 and history.mode == "faults" and not history.healed then
       history.healed = true
       world:heal()
       deadline = world:now() + DRAIN
     end
-    if world:now() > deadline then violation(history, "late", table.concat(world:dump("/jobs"), "\n")) end
+    if world:now() > deadline then violation(history, "late", world:dump("/jobs")) end
     zk.sleep(0.5)
   end
   history.stop = true
+  for _, consumer in ipairs(history.consumers) do
+    for i = 1, #consumer.tasks do
+      if consumer.tasks[i].waiting then consumer.tasks[i].task:cancel() end
+    end
+  end
   local dead = {}
   while not pcall(function()
     for letter in queue:dead() do dead[letter.data] = true end

@@ -36,10 +36,10 @@ local function daemon(desk, fn, ...) return tasks.spawn(desk.host, { daemon = tr
 
 -- ---- Presence ----------------------------------------------------------------------------------
 
--- Sees to it that the consumer is known, in the present session.
+-- Sees to it that the consumer is known, in the present session: its znode, or nil, message, code.
 function M:be_present()
   local store = self.store
-  if self.presence and self.presence_of == store.session.id then return true end
+  if self.presence and self.presence_of == store.session.id then return self.presence end
   while true do
     local ready, problem, why = store:ready()
     if not ready then return nil, problem, why end
@@ -47,7 +47,7 @@ function M:be_present()
     local made, message, code = store.session:create(path, "", { ephemeral = true })
     if made then
       self.presence, self.presence_of = path, store.session.id
-      return true
+      return path
     end
     if code ~= "connection_loss" then return nil, message, code end
   end
@@ -185,8 +185,13 @@ local function work(desk, waiter, place)
   local item, message, code
   while place and not item and not code do
     desk.working_on[place.key] = true
-    item, message, code = items[waiter.method](desk, place)
+    local ok
+    ok, item, message, code = coroutines.pcall(items[waiter.method], desk, place)
     desk.working_on[place.key] = nil
+    if not ok then
+      tell(desk, waiter, nil, "queue " .. desk.store.path .. ": " .. tostring(item), "error")
+      error(item, 0)
+    end
     if not item and not code then
       desk.ranked = nil -- somebody else is here
       place = next_place(desk)

@@ -28,7 +28,7 @@ local REMEMBER = 60     -- seconds
 -- Forgets what was acked long ago. The check makes sure that they are the session's own.
 local function forget_old(desk)
   local store, list, now = desk.store, desk.remembered, desk.host.adapter.now()
-  if #list == 0 or #list < REMEMBERED and now - list[1].at < REMEMBER then return end
+  if #list == 0 or not desk.presence or #list < REMEMBERED and now - list[1].at < REMEMBER then return end
   local parts, presence = { { "check", desk.presence } }, desk.presence
   while list[1] and #parts < 100 and (now - list[1].at >= REMEMBER or #list > REMEMBERED / 2) do
     local old = table.remove(list, 1)
@@ -146,14 +146,13 @@ end
 
 -- item; or nil and GONE; or nil, message, code.
 function M.claim(desk, place)
-  local ok, message, code = desk:be_present()
-  if not ok then return nil, message, code end
+  local presence, message, code = desk:be_present()
+  if not presence then return nil, message, code end
   local entry, version, why = read(desk, place)
   if not entry then return nil, version, why end
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, claim = desk.store, claim_path(desk, place)
   entry.attempts, entry.claimant = entry.attempts + 1, store:new_tag()
-  local presence = desk.presence
   local done
   done, message, code = store.session:multi {
     { "create", claim, entry.claimant, { ephemeral = true } },
