@@ -9,6 +9,7 @@ local EXAMPLES = {
   ["lock.lua"] = "\nstep 3\nreleased$",
   ["lock_ways.lua"] = "^asked, and let go\ninside twice\nturns: 5$",
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
+  ["queue.lua"] = "^queued: 6\ndead letter: broken, attempts: 2\nleft: 0$",
   ["script.lua"] = "^run number 1$",
   ["sim.lua"] = "^passed: a job changes hands in 40 worlds, 40 hours of virtual time$",
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",

@@ -7,7 +7,7 @@
 -- Buckets are tiny, so that all of their life is in each history. What must hold:
 --   lost        an item whose put succeeded is acked, or a dead letter
 --   foreign     nothing comes out that nobody put in
---   stale       nobody acks what another one has by now
+--   stale       nobody loses a claim while his session lives
 --   attempts    nobody is given an item more often than allowed
 --   exclusive   nobody is given an item while the session of another one who has it lives
 --   twice       no item is done twice where nothing can excuse it
@@ -103,16 +103,14 @@ local function check_given(history, item, session)
     violation(history, "exclusive", name .. " is given to two")
   end
   if item.attempts > history.attempts then violation(history, "attempts", name .. ": " .. item.attempts) end
-  history.held[name] = { id = session.id, path = item.path, item = item }
+  history.held[name] = { id = session.id, path = item.path }
+  local _, stat = history.world:get(item.state.claim)
+  item.owner = stat and stat.ephemeral_owner
   history.given = (history.given or 0) + 1
 end
 
 local function note_done(history, item)
-  local name, held = item.data, history.held[item.data]
-  local other = held and held.item ~= item and held.path == item.path and history.world:alive(held.id)
-  if other and history.world:get(item.path) then
-    violation(history, "stale", name .. " is acked by one who had lost it")
-  end
+  local name = item.data
   history.held[name] = nil
   history.done[name] = (history.done[name] or 0) + 1
   table.insert(history.order, name)
@@ -145,8 +143,8 @@ local function consume(history, zk, consumer, task)
         local ok, _, code = item:ack()
         if ok then
           note_done(history, item)
-        elseif code == "lost" and history.mode == "calm" then
-          violation(history, "lost", "the claim of " .. item.data)
+        elseif code == "lost" and item.owner and history.world:alive(item.owner) then
+          violation(history, "stale", "the claim of " .. item.data .. " was lost, but its session lives")
         else
           history.held[item.data] = nil
           if code ~= "lost" then history.unsure = true end

@@ -17,7 +17,7 @@ local BUGS = {
   { "a lost answer of a put counts as done", "store", "if found then return true end", "do return true end" },
   { "buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else" },
   { "the dead are not noticed", "desk", '  watch_path(desk, store.path .. "/consumers")\n', "" },
-  { "a put does not ring", "store", '    parts[#parts + 1] = { "set", lane.bell, "" }\n', "" },
+  { "no look after the watches are set", "desk", "  desk.watching = true\n  happened(desk)", "  desk.watching = true" },
   { "what is poison goes round for ever", "item",
     "if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end", "" },
   { "items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b" },

@@ -23,12 +23,13 @@ local wait = require "zkrecipes.wait"
 local M = {}
 M.__index = M
 
+local CLAIMS = 5000 -- of one process: the end of a session is one transaction, which must not be too large
 local FRESH = 2    -- seconds for which a listing is trusted
 local AGAIN = 0.1  -- seconds until what failed for want of a connection is tried again
 
 function M.new(store, seat, max_attempts)
   return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
-    line = queues.new(), front = {}, waiting = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
+    line = queues.new(), front = {}, waiting = 0, claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
     working_on = {}, remembered = {}, watches = {} }, M)
 end
 
@@ -353,6 +354,9 @@ end
 -- method: "claim" or "take".
 function M:wait_for(method, timeout)
   wait.check()
+  if self.claims + self.waiting > CLAIMS then
+    return nil, ("queue:%s %s: this process has %d claims"):format(method, self.store.path, self.claims), "full"
+  end
   local waiter = { method = method, try = timeout == 0 }
   self.tickets = (self.tickets or 0) + 1
   waiter.ticket = self.tickets

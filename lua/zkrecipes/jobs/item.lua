@@ -84,6 +84,12 @@ end
 
 -- ---- Claiming ----------------------------------------------------------------------------------
 
+-- Its claim is over.
+local function finish(state, how)
+  if not state.over then state.desk.claims = state.desk.claims - 1 end
+  state.over = how
+end
+
 -- Lua 5.1 collects tables without asking; userdata it asks.
 local function guard(state, lose)
   if not newproxy then return nil end -- luacheck: ignore 113
@@ -100,6 +106,7 @@ end
 
 local function new_item(desk, place, entry, version, claim)
   local state = { desk = desk, place = place, entry = entry, version = version, claim = claim }
+  if claim then desk.claims = desk.claims + 1 end
   return setmetatable({ state = state, data = entry.data, id = entry.id, attempts = entry.attempts,
     priority = entry.priority, path = layout.item_path(place), sentinel = claim and guard(state, lose) }, Item)
 end
@@ -199,7 +206,7 @@ end
 -- ---- What becomes of it ------------------------------------------------------------------------
 
 local function lost(state, method)
-  state.over = "lost"
+  finish(state, "lost")
   return nil, ("item:%s %s: the claim was lost, the item went back to the queue"):format(method,
     layout.item_path(state.place)), "lost"
 end
@@ -234,7 +241,7 @@ local function ack(state)
       if seen == "changed" then return lost(state, "ack") end
     end
   until seen ~= "again"
-  state.over = "acked"
+  finish(state, "acked")
   remember_id(desk, state.entry)
   return true
 end
@@ -252,7 +259,7 @@ function M.give_back(state, untouched)
   while not state.over do
     local done, message, code = desk.store.session:multi(parts)
     if done then
-      state.over = "nacked"
+      finish(state, "nacked")
     elseif faster(code) then
       return lost(state, "nack")
     elseif code ~= "connection_loss" then
@@ -261,7 +268,7 @@ function M.give_back(state, untouched)
       local settled
       settled, message, code = desk.store:settle()
       if not settled and code ~= "connection_loss" then return nil, message, code end
-      if settled and desk.store.session:exists(state.claim) == false then state.over = "nacked" end
+      if settled and desk.store.session:exists(state.claim) == false then finish(state, "nacked") end
     end
   end
   desk:came_back()
@@ -273,7 +280,7 @@ local function move_away(state, lane)
   local claim = { { "delete", state.claim } }
   local ok, message, code = M.move(state.desk, state.place, state.entry, state.version, lane, claim)
   if ok then
-    state.over = "nacked"
+    finish(state, "nacked")
     return true
   end
   if faster(code) then return lost(state, "nack") end
