@@ -140,6 +140,7 @@ describe("a queue", function()
     env.eventually("it has left", function() return #session:children("/jobs/seat") == 0 end)
     queue:put("1")
     local item = assert(queue:claim(5))
+    assert.equal(1, item.attempts)
     item = nil -- luacheck: ignore 311
     env.eventually("it came back", function()
       collectgarbage()

@@ -246,7 +246,7 @@ local function ack(state)
   return true
 end
 
--- Back to its place. untouched: the attempt does not count.
+-- Back to its place. untouched: the attempt does not count, and nobody waits who could ask again.
 function M.give_back(state, untouched)
   local desk, path = state.desk, layout.item_path(state.place)
   local lane = state.place.lane
@@ -267,7 +267,7 @@ function M.give_back(state, untouched)
     else
       local settled
       settled, message, code = desk.store:settle()
-      if not settled and code ~= "connection_loss" then return nil, message, code end
+      if not settled and not (untouched and code == "connection_loss") then return nil, message, code end
       if settled and desk.store.session:exists(state.claim) == false then finish(state, "nacked") end
     end
   end
@@ -309,11 +309,20 @@ local function state_of(item, method)
   return state
 end
 
+-- Calls fn(state, ...) and keeps the item alive meanwhile: when it is collected it is given back.
+local function keeping(item, fn, ...)
+  local state = item.state
+  state.item = item
+  local ok, message, code = fn(state, ...)
+  state.item = nil
+  return ok, message, code
+end
+
 function Item:ack()
   local state, _, message, code = state_of(self, "ack")
   if not state then return nil, message, code end
   if not state.claim then core.misuse("item:ack: it was taken, not claimed; there is nothing to ack") end
-  return ack(state)
+  return keeping(self, ack)
 end
 
 function Item:nack(delay)
@@ -321,7 +330,7 @@ function Item:nack(delay)
   local state, _, message, code = state_of(self, "nack")
   if not state then return nil, message, code end
   if not state.claim then core.misuse("item:nack: it was taken, not claimed; put it again") end
-  return nack(state, delay or 0)
+  return keeping(self, nack, delay or 0)
 end
 
 local function abandon(item)
