@@ -94,11 +94,12 @@ end
 local function guard(state, lose)
   if not newproxy then return nil end -- luacheck: ignore 113
   local sentinel = newproxy(true)     -- luacheck: ignore 113
-  getmetatable(sentinel).__gc = function() lose(state) end
+  getmetatable(sentinel).__gc = function() pcall(lose, state) end
   return sentinel
 end
 
--- Gives back what nobody has any more.
+-- Gives back what nobody has any more. In a finalizer it is called under pcall: the engine may be collected before the item,
+-- and LuaJIT would raise the error wherever the program is.
 local function lose(state)
   if state.over or state.desk.host.engine:forked() then return end
   tasks.spawn(state.desk.host, { daemon = true, quiet = true }, M.give_back, state, true)
@@ -334,7 +335,7 @@ function Item:nack(delay)
 end
 
 local function abandon(item)
-  if item.state.claim then lose(item.state) end
+  if item.state.claim then pcall(lose, item.state) end
 end
 
 Item.__close, Item.__gc = abandon, abandon
