@@ -120,10 +120,12 @@ local function note_done(history, item)
   end
 end
 
-local function nack(history, item)
+local function nack(history, consumer, item)
   history.held[item.data] = nil
   history.nacked = true
-  item:nack(history.roll(3) == 0 and history.roll(4) or nil)
+  local delay = history.roll(3) == 0 and history.roll(4) or nil
+  local code
+  repeat code = select(3, item:nack(delay)) until code ~= "connection_loss" or consumer.dead
 end
 
 local function consume(history, zk, consumer, task)
@@ -138,9 +140,10 @@ local function consume(history, zk, consumer, task)
       if history.roll(4) == 0 then zk.sleep(history.roll(100) / 50) end
       if consumer.dead then break end
       if history.nacks and history.roll(6) == 0 and not history.stop then
-        nack(history, item)
+        nack(history, consumer, item)
       else
-        local ok, _, code = item:ack()
+        local ok, code, _
+        repeat ok, _, code = item:ack() until code ~= "connection_loss" or consumer.dead
         if ok then
           note_done(history, item)
         elseif code == "lost" and item.owner and history.world:alive(item.owner) then
