@@ -24,6 +24,18 @@ function M.self(object, meta, method)
     meta.__name, type(object), method))
 end
 
+-- The same for every method of a class that is written in Lua; its metatable may be the table of its methods.
+function M.selves(methods, meta)
+  for name, method in pairs(methods) do
+    if type(method) == "function" then
+      methods[name] = function(self, ...)
+        M.self(self, meta, name)
+        return method(self, ...)
+      end
+    end
+  end
+end
+
 function M.fn(value, argument, name)
   if not callable(value) then bad(argument, name, "function expected, got " .. type(value)) end
 end
@@ -36,6 +48,20 @@ function M.seconds(value, argument, name, may_be_nil)
   if value < 0 then bad(argument, name, "seconds must not be negative, got " .. value) end
   if value > SECONDS_MAX then
     bad(argument, name, ("seconds must be at most %.0f, got %.14g"):format(SECONDS_MAX, value))
+  end
+end
+
+function M.path(value, argument, name)
+  if type(value) ~= "string" then bad(argument, name, "path expected, got " .. type(value)) end
+  local problem = core.path_problem(value)
+  if problem then bad(argument, name, ("path '%s' %s"):format(value, problem)) end
+end
+
+-- Raises unless it is a whole number from 1 to `most`.
+function M.count(value, most, argument, name)
+  if type(value) ~= "number" then bad(argument, name, "number expected, got " .. type(value)) end
+  if value % 1 ~= 0 or value < 1 or value > most then
+    bad(argument, name, ("whole number from 1 to %d expected, got %s"):format(most, tostring(value)))
   end
 end
 

@@ -22,9 +22,8 @@ local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean
 
 local weak_keys, weak = { __mode = "k" }, { __mode = "kv" }
 
-local sessions = setmetatable({}, weak_keys) -- lock > session
-local ways = setmetatable({}, weak_keys)     -- lock > its ways, for those that have some
-local counts = setmetatable({}, weak_keys)   -- hold of a reentrant lock > how often it is acquired
+local ways = setmetatable({}, weak_keys)   -- lock > its ways, for those that have some
+local counts = setmetatable({}, weak_keys) -- hold of a reentrant lock > how often it is acquired
 
 -- ---- Making ------------------------------------------------------------------------------------
 
@@ -51,11 +50,12 @@ end
 local make = Session.lock
 
 function Session:lock(path, options)
+  check.self(self, core.classes.session.meta, "lock")
   local way
   if type(options) == "table" then options, way = divide(options) end
   local lock, message, code = make(self, path, options)
   if not lock then return nil, message, code end
-  sessions[lock], ways[lock] = self, way
+  ways[lock] = way
   if way then way.data = options.data end
   return lock
 end
@@ -85,20 +85,22 @@ local function acquire(lock, timeout)
   local way = ways[lock]
   local hold, message, code = acquire_core(lock, timeout)
   if hold and way and way.on_request then
-    tasks.spawn(core.host(lock), { daemon = true }, attend, sessions[lock], hold.path,
+    tasks.spawn(core.host(lock), { daemon = true }, attend, lock.session, hold.path,
       setmetatable({ hold }, weak), way)
   end
   return hold, message, code
 end
 
--- lock:request(): asks those who hold it to let go; how many were asked.
+-- lock:request(): asks the one who holds it to let go; how many were asked. Readers of a read/write lock are left
+-- alone: their znode may carry the mark of a downgrade.
 function Lock:request()
+  check.self(self, core.classes.lock.meta, "request")
   local all, message, code = self:contenders()
   if not all then return nil, message, code end
   local asked = 0
   for i = 1, #all do
-    if all[i].holding then
-      local stat, problem, why = sessions[self]:set(all[i].path, REQUEST)
+    if all[i].holding and not all[i].shared then
+      local stat, problem, why = self.session:set(all[i].path, REQUEST)
       if not stat and why ~= "no_node" then return nil, problem, why end
       if stat then asked = asked + 1 end
     end
@@ -133,6 +135,7 @@ end
 local release = Hold.release
 
 function Hold:release()
+  check.self(self, core.classes.hold.meta, "release")
   local count = counts[self]
   if count and count > 1 then
     counts[self] = count - 1
@@ -146,10 +149,13 @@ function core.classes.hold.meta.__close(hold) hold:release() end
 
 -- lock:release(): what the running coroutine has acquired last.
 function Lock:release()
+  check.self(self, core.classes.lock.meta, "release")
   local way = ways[self]
-  if not (way and way.reentrant) then core.misuse("lock:release is for reentrant locks; call release of the hold") end
+  if not (way and way.reentrant) then
+    core.misuse("calling 'release' on a lock that is not reentrant; call release of the hold")
+  end
   local hold = own(way)
-  if not hold then core.misuse("lock:release: this coroutine does not hold " .. self.path) end
+  if not hold then core.misuse("calling 'release' on " .. self.path .. ", which this coroutine does not hold") end
   return hold:release()
 end
 
@@ -158,6 +164,7 @@ local cancel = Lock.cancel
 -- ---- All ways ----------------------------------------------------------------------------------
 
 function Lock:acquire(timeout)
+  check.self(self, core.classes.lock.meta, "acquire")
   local way = ways[self]
   if way and way.reentrant then return enter(self, way, timeout) end
   if way and way.cohort then
@@ -169,6 +176,7 @@ function Lock:acquire(timeout)
 end
 
 function Lock:cancel()
+  check.self(self, core.classes.lock.meta, "cancel")
   local way = ways[self]
   if way and way.members then return way.members:cancel() end
   return cancel(self)

@@ -13,6 +13,11 @@ local wait = require "zkrecipes.wait"
 require "zkrecipes.objects"
 require "zkrecipes.lock"
 require "zkrecipes.jobs"
+require "zkrecipes.barrier"
+require "zkrecipes.election"
+require "zkrecipes.rounds"
+require "zkrecipes.rwlock"
+require "zkrecipes.multilock"
 
 local M = { VERSION = "scm" }
 

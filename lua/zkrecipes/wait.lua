@@ -109,8 +109,9 @@ end
 -- over before anybody waits, and its slot be somebody else's.
 M.expect = slot_record
 
--- Waits for the core, and returns what it brings. `record`: what expect gave, if it was called.
-function M.await(host, slot, record)
+-- Waits for the core, and returns what it brings. `record`: what expect gave, if it was called. In a canceled task it
+-- raises, or, when it is to be `quiet`, returns M.canceled.
+function M.await(host, slot, record, quiet)
   record = record or slot_record(host, slot)
   local engine, token, problem = record.engine, host.adapter.token()
   if not token then
@@ -122,6 +123,7 @@ function M.await(host, slot, record)
   if stopped then forget_slot(record) end
   record.co, record.task, record.token = nil, nil, nil -- it would keep them alive in the pool
   host.pool[#host.pool + 1] = record
+  if stopped and quiet then return M.canceled end
   if stopped then error(M.canceled, 0) end
   return engine:take(slot)
 end

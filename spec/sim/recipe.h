@@ -34,6 +34,8 @@ struct recipe {
 
     /* ---- How it is used. Dice: roll(). */
 
+    /* A history begins; or null. */
+    void (*begin)(void);
     /* Makes process->object. */
     enum zr_status (*make)(struct process *process);
     /* It can be acquired in so many ways, for a reader and for a writer for example;
@@ -41,6 +43,9 @@ struct recipe {
     int modes;
     /* Starts an attempt in contender->mode: contender->task. Its time limit is args->at[0]. */
     enum zr_status (*start)(struct contender *contender, struct zr_args *args);
+    /* What else a holder asks of its hold: starts contender->question. Null: nothing. */
+    enum zr_status (*other)(struct contender *contender);
+    void (*other_ended)(const struct contender *contender, enum zr_status status);
     const char *cancel;           /* the method of the object that ends all attempts; or null */
     const char *release;          /* the method of the hold */
     bool excludes[MOST_MODES];    /* whoever holds it in this mode is alone, and may write */
@@ -60,6 +65,8 @@ struct recipe {
     /* So many requests are enough for an attempt, its end and the directory it needs, beside two
        for each contender. */
     int requests;
+    /* At most so many watches stay behind in a session: on the directory itself. */
+    int watches;
     /* What it sends when nothing disturbs it; see budget.h. */
     void (*spend)(void);
 };

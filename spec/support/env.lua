@@ -83,10 +83,26 @@ function env.fails(code, ...)
   return message
 end
 
+-- A failure inside of the task fails whoever waits for it.
+local function results(...)
+  local ok, message, code = ...
+  if ok == nil and code == "error" then error(message, 0) end
+  return ...
+end
+
+---Fails unless the call raised, at a line of a spec, a message with this pattern.
+function env.raises(pattern, fn, ...)
+  local ok, problem = pcall(fn, ...)
+  if ok then error("did not raise", 2) end
+  if not tostring(problem):find("^%.?/?spec/[%w_/]+%.lua:%d+: ") or not problem:find(pattern) then
+    error(("raised %s instead of %s"):format(tostring(problem), pattern), 2)
+  end
+end
+
 ---Starts fn in a coroutine of its own; gives a function that waits for its results.
 function env.start(fn, ...)
   local task = zk.spawn(fn, ...)
-  return function() return task:wait(env.limit) end, task
+  return function() return results(task:wait(env.limit)) end, task
 end
 
 ---Waits until this many contenders stand in the lock's queue.

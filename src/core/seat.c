@@ -26,6 +26,7 @@ void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *
 {
     *seat = (struct zr_seat){
         .session = session, .dir = dir, .stem = stem, .data = data, .sequence = -1};
+    seat->shared = stem != NULL && stem->shared;
     zr_signal_init(&seat->gone);
 }
 
@@ -63,13 +64,16 @@ static enum zr_status make_path(struct zr_seat *seat)
     const char *dir = strlen(seat->dir) == 1 ? "" : seat->dir;
     size_t size =
         strlen(dir) + sizeof("/-18446744073709551615--2147483648") + 16 + strlen(seat->stem->text);
+    char permits[sizeof("2147483647-")] = "";
+    if (seat->permits > 0)
+        size += (size_t)snprintf(permits, sizeof(permits), "%" PRId32 "-", seat->permits);
     zr_free(seat->path);
     seat->path = zr_alloc(size);
     if (seat->path == NULL)
         return ZR_NO_MEMORY;
     uint64_t id = (uint64_t)seat->session->id;
-    seat->prefix = (size_t)snprintf(seat->path, size, "%s/%016" PRIx64 "-%" PRIu64 "-%s", dir, id,
-                                    ++seat->session->tags, seat->stem->text);
+    seat->prefix = (size_t)snprintf(seat->path, size, "%s/%016" PRIx64 "-%" PRIu64 "-%s%s", dir, id,
+                                    ++seat->session->tags, permits, seat->stem->text);
     return ZR_OK;
 }
 
@@ -162,6 +166,12 @@ void zr_seat_gone(struct zr_seat *seat)
         zr_task_wake(task, ZR_OK);
     }
     seat->head = false;
+}
+
+void zr_seat_share(struct zr_seat *seat)
+{
+    seat->shared = true;
+    zr_signal_let_pass(&seat->gone);
 }
 
 /* ---- Questions ----------------------------------------------------------------------------- */

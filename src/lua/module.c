@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/names.h"
 #include "lua/binding.h"
 #include "zk/zk_client.h"
 
@@ -50,6 +51,15 @@ static int host_of(lua_State *L)
     return 1;
 }
 
+/* path_problem(path): nil, or what is wrong with it. */
+static int path_problem(lua_State *L)
+{
+    size_t length;
+    const char *path = luaL_checklstring(L, 1, &length);
+    lua_pushstring(L, zr_path_problem(path, length)); /* a null becomes nil */
+    return 1;
+}
+
 /* isatty(fd) */
 static int is_terminal(lua_State *L)
 {
@@ -83,17 +93,12 @@ static int alloc_bytes(lua_State *L)
 }
 
 static const luaL_Reg functions[] = {
-    {"engine", new_engine},
-    {"host", host_of},
-    {"live", zr_lua_objects_live},
-    {"own", zr_lua_own},
-    {"misuse", zr_lua_raise},
-    {"isatty", is_terminal},
-    {"alloc_fail", alloc_fail},
-    {"alloc_failed", alloc_failed},
-    {"alloc_blocks", alloc_blocks},
-    {"alloc_bytes", alloc_bytes},
-    {NULL, NULL},
+    {"engine", new_engine},         {"host", host_of},
+    {"live", zr_lua_objects_live},  {"own", zr_lua_own},
+    {"misuse", zr_lua_raise},       {"isatty", is_terminal},
+    {"path_problem", path_problem}, {"alloc_fail", alloc_fail},
+    {"alloc_failed", alloc_failed}, {"alloc_blocks", alloc_blocks},
+    {"alloc_bytes", alloc_bytes},   {NULL, NULL},
 };
 
 int luaopen_zkrecipes_core(lua_State *L)

@@ -164,6 +164,39 @@ function Session:watch(path) end
 ---@return zkrecipes.Lock? lock, string? message, zkrecipes.Code? code
 function Session:lock(path, options) end
 
+---A read/write lock at this path. Asks no server.
+---@param path string a directory of its own, made when missing
+---@param options? { data?: string } data: shown to others by contenders()
+---@return zkrecipes.Rwlock? rwlock, string? message, zkrecipes.Code? code
+function Session:rwlock(path, options) end
+
+---Several locks of this session as one: all or none, in an order in which two callers cannot deadlock. Raises when two
+---have the same path.
+---@param locks (zkrecipes.Lock|zkrecipes.Side)[]
+---@return zkrecipes.Multilock
+function Session:multilock(locks) end
+---@class zkrecipes.ElectionOptions
+---@field value? string what candidates of this object show to others; default ""
+---@field fair? boolean default true; false: no order, the path itself is the leader's znode
+---@field rank? number the candidates are ordered by rank, the highest leads
+---@field quorum? integer with rank: so many must stand; default 1
+
+---An election at this path. Asks no server.
+---@param path string a directory of its own, made when missing
+---@param options? zkrecipes.ElectionOptions
+---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code
+function Session:election(path, options) end
+
+---A semaphore at this path. Asks no server.
+---```lua
+---local slots = session:semaphore("/pool", 5)
+---```
+---@param path string
+---@param limit? integer at least 1; stored by the first who uses it; nil: whatever is stored
+---@param options? { data?: string } data: what others see in `contenders`
+---@return zkrecipes.Semaphore? semaphore, string? message, zkrecipes.Code? code
+function Session:semaphore(path, limit, options) end
+
 ---@class zkrecipes.Loop for event loops that have no adapter; also what cqueues polls
 ---@field fd fun(): integer watch it for reading ...
 ---@field timeout fun(): number? ... for at most so many seconds ...
@@ -193,3 +226,22 @@ function Watch:wait(timeout) end
 
 ---@return true
 function Watch:close() end
+
+---@param path string its znode; closed while it is there
+---@return zkrecipes.Barrier barrier
+function Session:barrier(path) end
+
+---@param path string its znode, made when missing
+---@param count integer 1 to 1,000,000; all must give the same
+---@return zkrecipes.Latch latch
+function Session:latch(path, count) end
+
+---@param path string a directory of its own
+---@param size integer 1 to 5,000
+---@return zkrecipes.CyclicBarrier barrier
+function Session:cyclic_barrier(path, size) end
+
+---@param path string a directory of its own
+---@param size integer 1 to 5,000
+---@return zkrecipes.DoubleBarrier barrier
+function Session:double_barrier(path, size) end

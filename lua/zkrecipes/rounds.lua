@@ -1,0 +1,263 @@
+-- Double and cyclic barriers: n members go on together.
+--
+-- 1. A member makes two ephemeral znodes in one request: w-<tag>, it waits, and m-<tag>, it takes part.
+-- 2. It lists the directory. Whoever sees n that wait begins a round with the first n of them: in one request it
+--    deletes their w- znodes and makes round-<tag>, whose data are their tags. All or none: when one of them has
+--    given up, or another member was faster, nothing is done, and it lists again.
+-- 3. Its own w- znode is gone: the member is in a round. That is the only thing each member watches.
+-- 4. A cyclic barrier: done, it deletes its m- znode. A double barrier: leave deletes the m- znode, then waits until
+--    those of all others of its round are gone: it watches one of them at a time; the last one deletes the round.
+--
+-- Members beyond n wait for the next round.
+--
+-- What can go wrong: the time limit passes: the member deletes its w- znode; it was gone already: then it is in a
+-- round, and says so. A member dies: its znodes go with its session. The session is lost while one waits: `lost`;
+-- whether the round had begun is not known then.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local gate = require "zkrecipes.gate"
+
+local M = {}
+
+local Session = core.classes.session.methods
+local sure = gate.sure
+
+local SIZE_MAX = 5000 -- of a round: its request must fit
+
+local tags = 0
+
+local function new_tag(session)
+  tags = tags + 1
+  return ("%s-%d"):format(session.id, tags)
+end
+
+local function now(session) return core.host(session).adapter.now() end
+
+local function left_of(session, deadline) return deadline and math.max(deadline - now(session), 0) end
+
+-- ---- Joining -----------------------------------------------------------------------------------
+
+local function lost(member)
+  return nil, ("%s %s: the session was lost while it waited; the round may have begun"):format(member.what,
+    member.path), "lost"
+end
+
+-- Both znodes, or nil, message, code.
+local function announce(member)
+  local session = member.session
+  local parts = {
+    { "create", member.waits, "", { ephemeral = true } },
+    { "create", member.takes_part, "", { ephemeral = true } },
+  }
+  local made, message, code = session:multi(parts)
+  while code == "no_node" or code == "connection_loss" do
+    if code == "no_node" then
+      local dir, problem, why = session:create(member.path, "", { parents = true })
+      if not dir and why ~= "node_exists" and why ~= "connection_loss" then return nil, problem, why end
+    end
+    if session.id ~= member.id then return lost(member) end
+    made, message, code = session:multi(parts)
+  end
+  if made or code == "node_exists" then return true end
+  return nil, message, code
+end
+
+-- The tags of those that wait, the longest waiting last among equals: by name, which all see alike.
+local function waiting(member)
+  local names, message, code = sure(member.session.children, member.session, member.path)
+  if not names then return nil, message, code end
+  local found = {}
+  for i = 1, #names do
+    local tag = names[i]:match("^w%-(.+)$")
+    if tag then found[#found + 1] = tag end
+  end
+  table.sort(found)
+  return found
+end
+
+-- Begins a round with the first n.
+local function begin(member, found)
+  local parts, list = {}, table.concat(found, "\n", 1, member.size)
+  for i = 1, member.size do parts[i] = { "delete", member.path .. "/w-" .. found[i] } end
+  if member.leaves then
+    parts[#parts + 1] = { "create", member.path .. "/round-" .. new_tag(member.session), list }
+  end
+  return member.session:multi(parts)
+end
+
+-- Begins rounds until fewer than n wait.
+local function count(member)
+  while true do
+    local found, message, code = waiting(member)
+    if not found then return nil, message, code end
+    if #found < member.size then return true end
+    local done
+    done, message, code = begin(member, found)
+    if not done and code ~= "no_node" and code ~= "connection_loss" then return nil, message, code end
+  end
+end
+
+-- Gives up; true when the round had begun before that.
+local function withdraw(member)
+  local session = member.session
+  local parts = { { "delete", member.waits }, { "delete", member.takes_part } }
+  local done, message, code
+  repeat
+    done, message, code = session:multi(parts)
+    if session.id ~= member.id then return lost(member) end
+    if code == "connection_loss" then
+      -- Whichever it was that removed it: without m- it was this call.
+      local there = sure(session.exists, session, member.takes_part)
+      if there == false then done = true end
+    end
+  until done or code ~= "connection_loss"
+  if done then return false end
+  if code == "no_node" then return true end
+  return nil, message, code
+end
+
+local function enter(member, deadline)
+  local ok, message, code = announce(member)
+  if ok then ok, message, code = count(member) end
+  if ok then
+    ok, message, code = gate.await(member.session, member.waits, false, left_of(member.session, deadline), member.what)
+  end
+  if code == "closed" then return nil, message, code end
+  if member.session.id ~= member.id then return lost(member) end
+  if ok then return true end
+  local begun = withdraw(member)
+  if begun then return true end
+  return nil, message, code
+end
+
+local function new_member(session, path, size, what, leaves)
+  local tag = new_tag(session)
+  return { session = session, id = session.id, path = path, size = size, what = what, leaves = leaves, tag = tag,
+    waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag }
+end
+
+local function join(barrier, timeout, what, leaves)
+  check.seconds(timeout, 1, what:match(":(.*)"), true)
+  local session = barrier.session
+  local deadline = timeout and now(session) + timeout
+  local connected, message, code = session:connected(timeout)
+  if not connected then return nil, message, code end
+  local member = new_member(session, barrier.path, barrier.size, what, leaves)
+  local ok
+  ok, message, code = enter(member, deadline)
+  if not ok then return nil, message, code end
+  return member
+end
+
+-- ---- Leaving -----------------------------------------------------------------------------------
+
+-- The round that the member is in: its path and the tags of its members; nil when it is over.
+local function round_of(member)
+  local session = member.session
+  local names, message, code = sure(session.children, session, member.path)
+  if not names then return nil, message, code end
+  for i = 1, #names do
+    if names[i]:find("^round%-") then
+      local path = member.path .. "/" .. names[i]
+      local data = sure(session.get, session, path)
+      if data and ("\n" .. data .. "\n"):find("\n" .. member.tag .. "\n", 1, true) then return path, data, names end
+    end
+  end
+end
+
+-- One of the round that is still there, other than the member itself; nil: none. Each member takes another one.
+local function straggler(member, data, names)
+  local there, all, at = {}, {}, 1
+  for i = 1, #names do there[names[i]] = true end
+  for tag in data:gmatch("[^\n]+") do
+    all[#all + 1] = tag
+    if tag == member.tag then at = #all end
+  end
+  for i = 1, #all - 1 do
+    local tag = all[(at + i - 1) % #all + 1]
+    if there["m-" .. tag] then return member.path .. "/m-" .. tag end
+  end
+end
+
+local function leave(member, deadline)
+  local session = member.session
+  local done, message, code = sure(session.delete, session, member.takes_part)
+  if not done and code ~= "no_node" then return nil, message, code end
+  while true do
+    local round, data, names = round_of(member)
+    if not round then
+      if names then return nil, data, names end
+      return true
+    end
+    local other = straggler(member, data, names)
+    if not other then
+      done, message, code = sure(session.delete, session, round)
+      if done or code == "no_node" then return true end
+      return nil, message, code
+    end
+    done, message, code = gate.await(session, other, false, left_of(session, deadline), member.what)
+    if not done then return nil, message, code end
+  end
+end
+
+-- ---- The double barrier ------------------------------------------------------------------------
+
+local Double = {}
+Double.__index = Double
+Double.__name = "zkrecipes.double_barrier"
+
+-- session:double_barrier(path, n)
+function Session:double_barrier(path, size)
+  check.self(self, core.classes.session.meta, "double_barrier")
+  check.path(path, 1, "double_barrier")
+  check.count(size, SIZE_MAX, 2, "double_barrier")
+  return setmetatable({ session = self, path = path, size = size }, Double)
+end
+
+function Double:enter(timeout)
+  if self.member then core.misuse("double_barrier:enter: it is in a round already; leave it first") end
+  local member, message, code = join(self, timeout, "double_barrier:enter", true)
+  if not member then return nil, message, code end
+  self.member = member
+  return true
+end
+
+function Double:leave(timeout)
+  check.seconds(timeout, 1, "leave", true)
+  local member = self.member
+  if not member then core.misuse("double_barrier:leave: it is in no round; enter first") end
+  member.what = "double_barrier:leave"
+  local done, message, code = leave(member, timeout and now(self.session) + timeout)
+  if not done and code ~= "closed" then return nil, message, code end
+  self.member = nil
+  return done, message, code
+end
+
+-- ---- The cyclic barrier ------------------------------------------------------------------------
+
+local Cyclic = {}
+Cyclic.__index = Cyclic
+Cyclic.__name = "zkrecipes.cyclic_barrier"
+
+-- session:cyclic_barrier(path, n)
+function Session:cyclic_barrier(path, size)
+  check.self(self, core.classes.session.meta, "cyclic_barrier")
+  check.path(path, 1, "cyclic_barrier")
+  check.count(size, SIZE_MAX, 2, "cyclic_barrier")
+  return setmetatable({ session = self, path = path, size = size }, Cyclic)
+end
+
+-- Until n have come; each n that come are one generation. Any number of coroutines may wait with one object.
+function Cyclic:wait(timeout)
+  local member, message, code = join(self, timeout, "cyclic_barrier:wait", false)
+  if not member then return nil, message, code end
+  sure(self.session.delete, self.session, member.takes_part)
+  return true
+end
+
+check.selves(Double, Double)
+check.selves(Cyclic, Cyclic)
+
+core.own(debug.getinfo(1, "S").source)
+return M

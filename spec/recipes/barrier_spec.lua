@@ -1,0 +1,247 @@
+-- Barriers and the latch, on a real server.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run, fails, raises = env.run, env.fails, env.raises
+
+-- As many sessions on one namespace, the first one through the proxy when there is one.
+local function sessions(count, options)
+  local all, namespace = {}, env.namespace()
+  for i = 1, count do
+    all[i] = env.session { namespace = namespace, hosts = options and options.hosts or nil }
+  end
+  return all
+end
+
+describe("a barrier", function()
+  it("lets everybody wait until it is opened, by anybody", run(function()
+    local all = sessions(3)
+    local barrier = all[1]:barrier("/a/b")
+    assert.is_true(barrier:wait(0)) -- not closed yet
+    assert.is_true(barrier:close())
+    assert.is_true(barrier:close())
+    fails("timeout", barrier:wait(0))
+    fails("timeout", all[2]:barrier("/a/b"):wait(0.05))
+    local waits, through = {}, 0
+    for i = 1, 30 do
+      waits[i] = env.start(function()
+        assert(all[i % 3 + 1]:barrier("/a/b"):wait(20))
+        through = through + 1
+      end)
+    end
+    zk.sleep(0)
+    assert.are.equal(0, through)
+    assert.is_true(all[3]:barrier("/a/b"):open())
+    assert.is_true(all[3]:barrier("/a/b"):open())
+    for i = 1, 30 do waits[i]() end
+    assert.are.equal(30, through)
+  end))
+
+  it("is opened for a thousand of a session by one event and one read", run(function()
+    local proxy = env.proxy()
+    local session = env.session { hosts = proxy.hosts }
+    local barrier = session:barrier("/b")
+    assert(barrier:close())
+    local waits = {}
+    for i = 1, 1000 do waits[i] = env.start(function() return assert(barrier:wait(30)) end) end
+    env.eventually("it is watched", function() return proxy:counts().exists >= 2 end)
+    assert(session:sync("/"))
+    proxy:reset()
+    assert(barrier:open())
+    for i = 1, 1000 do waits[i]() end
+    local counts = proxy:counts()
+    assert.are.same({ 1, 1 }, { counts.delete, counts.events })
+    assert.is_true(counts.exists <= 2, "reads: " .. counts.exists)
+  end))
+
+  it("leaves no watch when all have given up, and goes on after a cut", run(function()
+    local proxy = env.proxy()
+    local session = env.session { hosts = proxy.hosts }
+    local barrier = session:barrier("/b")
+    assert(barrier:close())
+    fails("timeout", barrier:wait(0.02))
+    local wait = env.start(function() return barrier:wait(20) end)
+    env.eventually("it is watched", function() return proxy:counts().exists >= 3 end)
+    proxy:cut()
+    assert(session:get("/b"))
+    assert(barrier:open())
+    assert.is_true(wait())
+  end))
+
+  it("complains about misuse, and tells of a closed session", run(function()
+    local session = env.session()
+    raises("path 'b' must start with '/'", function() session:barrier("b") end)
+    raises("path expected, got nil", function() session:latch(nil, 1) end)
+    raises("whole number", function() session:latch("/l", 0) end)
+    raises("seconds", function() session:barrier("/b"):wait("soon") end)
+    local barrier = session:barrier("/b")
+    assert(barrier:close())
+    local wait = env.start(function() return barrier:wait() end)
+    zk.sleep(0)
+    session:close()
+    fails("closed", wait())
+    fails("closed", barrier:open())
+  end))
+end)
+
+describe("a latch", function()
+  it("opens when it was counted down n times, and stays open", run(function()
+    local all = sessions(3)
+    local latch = all[1]:latch("/a/l", 3)
+    local wait = env.start(function() return all[2]:latch("/a/l", 3):wait(20) end)
+    fails("timeout", latch:wait(0))
+    assert.are.equal(3, latch:count())
+    assert.are.equal(2, all[3]:latch("/a/l", 3):count_down())
+    assert.are.equal(1, latch:count_down())
+    fails("timeout", latch:wait(0.01))
+    assert.are.equal(0, latch:count_down())
+    assert.is_true(wait())
+    assert.is_true(latch:wait(0))
+    assert.are.equal(0, latch:count_down())
+    assert.are.equal(0, latch:count())
+  end))
+
+  it("counts each once, of many at a time", run(function()
+    local all, waits, zeros = sessions(4), {}, 0
+    for i = 1, 40 do
+      waits[i] = env.start(function()
+        if assert(all[i % 4 + 1]:latch("/l", 41):count_down()) == 0 then zeros = zeros + 1 end
+      end)
+    end
+    for i = 1, 40 do waits[i]() end
+    assert.are.equal(0, zeros)
+    assert.are.equal(1, all[1]:latch("/l", 41):count())
+    assert.are.equal(0, all[1]:latch("/l", 41):count_down())
+  end))
+
+  it("counts once when the answer is lost, done or not", run(function()
+    for _, fault in ipairs { "drop_reply", "drop_request" } do
+      local proxy = env.proxy()
+      local session = env.session { hosts = proxy.hosts }
+      local latch = session:latch("/l", 5)
+      assert.are.equal(5, latch:count())
+      proxy[fault](proxy, "multi", 1)
+      assert.are.equal(4, latch:count_down())
+      assert.are.equal(1, proxy:fired())
+      assert.are.equal(4, latch:count())
+    end
+  end))
+
+  it("made for another number is a conflict", run(function()
+    local session = env.session()
+    session:latch("/l", 3):count_down()
+    assert.matches("made for 3 counts, not for 4", fails("conflict", session:latch("/l", 4):count_down()))
+    fails("conflict", session:latch("/l", 4):count())
+  end))
+end)
+
+describe("a double barrier", function()
+  it("is entered by n together, and left together", run(function()
+    local all, entered, left, waits = sessions(3), 0, 0, {}
+    for i = 1, 3 do
+      waits[i] = env.start(function()
+        local barrier = all[i]:double_barrier("/b", 3)
+        assert(barrier:enter(20))
+        entered = entered + 1
+        env.eventually("all are in", function() return entered == 3 end)
+        if i == 1 then env.eventually("the others leave", function() return #all[1]:children("/b") == 2 end) end
+        assert.are.equal(0, left)
+        assert(barrier:leave(20))
+        left = left + 1
+      end)
+      if i < 3 then
+        env.eventually("it waits", function() return #(all[1]:children("/b") or {}) == 2 * i end)
+        assert.are.equal(0, entered)
+      end
+    end
+    for i = 1, 3 do waits[i]() end
+    assert.are.same({}, all[1]:children("/b"))
+  end))
+
+  it("does not count who gave up, nor who died", run(function()
+    local all = sessions(3)
+    fails("timeout", all[1]:double_barrier("/b", 2):enter(0.05))
+    local wait = env.start(function() return all[1]:double_barrier("/b", 2):enter(20) end)
+    env.eventually("it waits", function() return #(all[2]:children("/b") or {}) == 2 end)
+    all[1]:close()
+    fails("closed", wait())
+    fails("timeout", all[2]:double_barrier("/b", 2):enter(0.05))
+    assert.are.same({}, all[2]:children("/b"))
+  end))
+
+  it("takes who is too many into the next round", run(function()
+    local all, rounds, waits = sessions(2), 0, {}
+    for i = 1, 6 do
+      waits[i] = env.start(function()
+        local barrier = all[i % 2 + 1]:double_barrier("/b", 2)
+        assert(barrier:enter(30))
+        rounds = rounds + 1
+        assert(barrier:leave(30))
+      end)
+    end
+    for i = 1, 6 do waits[i]() end
+    assert.are.equal(6, rounds)
+    assert.are.same({}, all[1]:children("/b"))
+  end))
+
+  it("is left when a member dies inside", run(function()
+    local all = sessions(2)
+    local dying = env.start(function() return all[1]:double_barrier("/b", 2):enter(20) end)
+    local barrier = all[2]:double_barrier("/b", 2)
+    assert(barrier:enter(20))
+    assert(dying())
+    fails("timeout", barrier:leave(0.05))
+    all[1]:close()
+    assert(barrier:leave(20))
+    raises("enter first", function() barrier:leave() end)
+  end))
+end)
+
+describe("a cyclic barrier", function()
+  it("lets n through, again and again", run(function()
+    local all, waits, turns = sessions(3), {}, { 0, 0, 0 }
+    for i = 1, 3 do
+      waits[i] = env.start(function()
+        local barrier = all[i]:cyclic_barrier("/c", 3)
+        for _ = 1, 10 do
+          assert(barrier:wait(30))
+          turns[i] = turns[i] + 1
+          for j = 1, 3 do assert.is_true(math.abs(turns[i] - turns[j]) <= 1) end
+        end
+      end)
+    end
+    for i = 1, 3 do waits[i]() end
+    assert.are.same({ 10, 10, 10 }, turns)
+    assert.are.same({}, all[1]:children("/c"))
+  end))
+
+  it("decides between giving up and going on", run(function()
+    local all = sessions(2)
+    local through = 0
+    for _ = 1, 20 do
+      local one = env.start(function() return all[1]:cyclic_barrier("/c", 2):wait(0.004) end)
+      local other = env.start(function() return all[2]:cyclic_barrier("/c", 2):wait(0.004) end)
+      local a, b = one(), other()
+      assert.are.equal(a, b)
+      if a then through = through + 1 end
+    end
+    assert.are.same({}, all[1]:children("/c"))
+    assert.is_true(through <= 20)
+  end))
+
+  it("survives lost answers", run(function()
+    for n = 1, 3 do
+      for _, fault in ipairs { "drop_reply", "drop_request" } do
+        local proxy, namespace = env.proxy(), env.namespace()
+        local faulty = env.session { hosts = proxy.hosts, namespace = namespace }
+        local other = env.session { namespace = namespace }
+        assert(faulty:create("/c", "", { parents = true }))
+        proxy[fault](proxy, "multi", n)
+        local wait = env.start(function() return faulty:cyclic_barrier("/c", 2):wait(20) end)
+        assert(other:cyclic_barrier("/c", 2):wait(20))
+        assert.is_true(wait())
+        env.queue_of(other, "/c", 0)
+      end
+    end
+  end))
+end)
