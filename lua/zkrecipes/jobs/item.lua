@@ -235,11 +235,13 @@ local function ack(state)
     local done, message, code = desk.store.session:multi(parts)
     seen = nil
     if not done then
-      if faster(code) then return lost(state, "ack") end
-      if code ~= "connection_loss" then return nil, message, code end
+      local gone = faster(code)
+      if gone and not state.unsure then return lost(state, "ack") end
+      if not gone and code ~= "connection_loss" then return nil, message, code end
+      state.unsure = true -- also for the next call, if this one ends without an answer
       seen, message, code = look_again(state)
       if not seen then return nil, message, code end
-      if seen == "changed" then return lost(state, "ack") end
+      if seen == "changed" or gone and seen == "again" then return lost(state, "ack") end
     end
   until seen ~= "again"
   finish(state, "acked")
