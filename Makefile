@@ -166,6 +166,14 @@ planted: ## plant each bug of spec/*/planted_*.lua (or BUG='its name') and see t
 planted-here: $(SIM)/histories $(if $(SAN),,$(CORE))
 	@$(ENVIRONMENT) CC='$(CC)' CFLAGS='$(SIM_FLAGS)' $(INTERPRETER) spec/sim/plant.lua $(SIM) $(if $(BUG),'$(BUG)')
 
+SEEDS_QUEUE = $(or $(SEEDS),10000)
+
+sim-queue: $(CORE) ## histories of the queue, which is written in Lua: SEEDS=..., or the one of SEED=...
+	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_histories.lua $(if $(ONE_SEED),1 $(SEED),$(SEEDS_QUEUE))
+
+planted-queue: $(CORE) ## plant the bugs of spec/sim/queue_planted.lua and see that the queue's histories catch them
+	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_planted.lua build/planted-queue
+
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
 	@$(SIM)/world_test
@@ -286,4 +294,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo torture ci sim worlds planted planted-here sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo torture ci sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api

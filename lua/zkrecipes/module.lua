@@ -12,6 +12,7 @@ local wait = require "zkrecipes.wait"
 
 require "zkrecipes.objects"
 require "zkrecipes.lock"
+require "zkrecipes.jobs"
 require "zkrecipes.barrier"
 require "zkrecipes.election"
 require "zkrecipes.rounds"

@@ -1,0 +1,365 @@
+-- The queue: session:queue(path, options). The layout on the servers is told in jobs/layout.lua, how items are put and moved in
+-- jobs/store.lua, claimed in jobs/item.lua, found in jobs/fetch.lua, and waited for in jobs/desk.lua.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local desks = require "zkrecipes.jobs.desk"
+local fetch = require "zkrecipes.jobs.fetch"
+local items = require "zkrecipes.jobs.item"
+local later = require "zkrecipes.jobs.later"
+local layout = require "zkrecipes.jobs.layout"
+local simple = require "zkrecipes.jobs.simple"
+local stores = require "zkrecipes.jobs.store"
+local wait = require "zkrecipes.wait"
+
+local Session = core.classes.session.methods
+
+local Queue = { __name = "zkrecipes.queue" }
+Queue.__index = Queue
+
+local OPTIONS = { capacity = "number", attempts = "number", format = "string" }
+local ATTEMPTS = 5
+local PUT = { priority = "number", delay = "number", id = "string", timeout = "number" }
+local ENTRY = { priority = "number", delay = "number", id = "string", data = "string" }
+local CHUNK, CHUNK_BYTES = 100, 500000
+local ID_MAX = 200
+
+-- ---- Making ------------------------------------------------------------------------------------
+
+local function integer(value, name, method, argument, least, most)
+  if value ~= nil and (value % 1 ~= 0 or value < least or value > most) then
+    check.bad(argument, method, ("option '%s': integer from %d to %d expected, got %s"):format(name, least, most,
+      tostring(value)))
+  end
+  return value
+end
+
+function Session:queue(path, options)
+  check.self(self, core.classes.session.meta, "queue")
+  options = check.options(options, OPTIONS, 2, "queue")
+  integer(options.capacity, "capacity", "queue", 2, 1, 2 ^ 31 - 1)
+  integer(options.attempts, "attempts", "queue", 2, 1, 2 ^ 31 - 1)
+  if options.format ~= nil and options.format ~= "simple" then
+    check.bad(2, "queue", "option 'format': only 'simple' is known, got '" .. options.format .. "'")
+  end
+  if type(path) ~= "string" or path == "/" then
+    check.bad(1, "queue", "path of a znode below the root expected, got " .. tostring(path))
+  end
+  local seat, message, code = self:lock(options.format and path or path .. "/seat")
+  if not seat then return nil, message, code end
+  if options.format then return simple.new(self, path, options) end
+  local store = stores.new(self, path)
+  return setmetatable({ path = path, store = store, capacity = options.capacity, credit = 0,
+    desk = desks.new(store, seat, options.attempts or ATTEMPTS) }, Queue)
+end
+
+-- ---- Room --------------------------------------------------------------------------------------
+
+-- Is there room for so many? Asks the servers when what we were told last is used up: the nearer to the limit, the sooner.
+local function has_room(queue, count)
+  if queue.credit >= count then
+    queue.credit = queue.credit - count
+    return true
+  end
+  local size, message, code = queue:size()
+  if not size then return nil, message, code end
+  local left = queue.capacity - size
+  if left < count then return false end
+  queue.credit = math.max(math.min(math.floor(left / 10), 100), count) - count
+  return true
+end
+
+-- Waits for room.
+local function find_room(queue, count, timeout, method)
+  if not queue.capacity then return queue.store:ready() end
+  local now = core.host(queue.store.session).adapter.now
+  local deadline, pause = timeout and now() + timeout, 0.02
+  while true do
+    local room, message, code = has_room(queue, count)
+    if room or room == nil then return room, message, code end
+    local left = deadline and deadline - now()
+    if left and left <= 0 then
+      return nil, ("queue:%s %s: it is full (%d items)"):format(method, queue.path, queue.capacity), "full"
+    end
+    wait.pause(core.host(queue.store.session), wait.record(), math.min(pause, left or pause))
+    pause = math.min(pause * 2, 0.5)
+  end
+end
+
+-- ---- Put ---------------------------------------------------------------------------------------
+
+local function check_entry(given, method, argument)
+  integer(given.priority, "priority", method, argument, 0, layout.PRIORITIES)
+  check.seconds(given.delay, argument, method, true)
+  if given.id ~= nil and (#given.id == 0 or #given.id > ID_MAX) then
+    check.bad(argument, method, ("option 'id': 1 to %d bytes expected, got %d"):format(ID_MAX, #given.id))
+  end
+end
+
+local function check_data(data, method, argument)
+  if type(data) ~= "string" then check.bad(argument, method, "string expected, got " .. type(data)) end
+end
+
+-- The id is known by our tag: it was us.
+local function put_done(store, entry)
+  return function()
+    local place, message, code = store.session:get((layout.id_path(store.path, entry.id)))
+    if code == "no_node" then return false end
+    if code then return nil, message, code end
+    return place:match("%S+$") == entry.tag
+  end
+end
+
+local function put_one(store, data, given)
+  local entry = { attempts = 0, priority = given.priority or 0, id = given.id, data = data, tag = store:new_tag() }
+  local lane, list = store:lane(entry.priority), { entry }
+  if given.delay and given.delay > 0 then
+    local now, message, code = store:now()
+    if not now then return nil, message, code end
+    lane, entry.due = store.later, math.ceil(now + given.delay * 1000)
+  end
+  if entry.id then list.ids = list end
+  local ok, message, code = store:append(lane, list, nil, entry.id and put_done(store, entry))
+  if code == "node_exists" and entry.id then return true, "known" end
+  return ok, message, code
+end
+
+function Queue:put(data, options)
+  check.self(self, Queue, "put")
+  check_data(data, "put", 1)
+  local given = check.options(options, PUT, 2, "put")
+  check_entry(given, "put", 2)
+  check.seconds(given.timeout, 2, "put", true)
+  local ok, message, code = find_room(self, 1, given.timeout, "put")
+  if not ok then return nil, message, code end
+  local put, problem, why = put_one(self.store, data, given)
+  self.desk:more_urgent(given.priority or 0)
+  return put, problem, why
+end
+
+local function check_all(list)
+  if type(list) ~= "table" then check.bad(1, "put_all", "list expected, got " .. type(list)) end
+  local entries = {}
+  for i = 1, #list do
+    local given = list[i]
+    if type(given) == "string" then given = { data = given } end
+    given = check.options(given, ENTRY, 1, "put_all")
+    check_data(given.data, "put_all", 1)
+    check_entry(given, "put_all", 1)
+    entries[i] = given
+  end
+  return entries
+end
+
+-- How many from `from` on fit into one multi: they have one lane, no delay and no id.
+local function chunk(entries, from)
+  local priority, bytes, at = entries[from].priority or 0, 0, from
+  while entries[at] and at - from < CHUNK do
+    local each = entries[at]
+    bytes = bytes + #each.data + 200
+    if each.id or each.delay or (each.priority or 0) ~= priority or bytes > CHUNK_BYTES then break end
+    at = at + 1
+  end
+  return math.max(at - from, 1)
+end
+
+local function put_chunk(store, entries, from, count)
+  if count == 1 then return put_one(store, entries[from].data, entries[from]) end
+  local list, priority = {}, entries[from].priority or 0
+  for i = 1, count do
+    list[i] = { attempts = 0, priority = priority, data = entries[from + i - 1].data, tag = store:new_tag() }
+  end
+  return store:append(store:lane(priority), list)
+end
+
+function Queue:put_all(list, timeout)
+  check.self(self, Queue, "put_all")
+  check.seconds(timeout, 2, "put_all", true)
+  local entries = check_all(list)
+  local at = 1
+  while at <= #entries do
+    local count = chunk(entries, at)
+    local ok, message, code = find_room(self, count, timeout, "put_all")
+    if ok then ok, message, code = put_chunk(self.store, entries, at, count) end
+    if not ok then return nil, message, code, at - 1 end
+    at = at + count
+  end
+  return #entries
+end
+
+-- ---- Claim, take -------------------------------------------------------------------------------
+
+function Queue:claim(timeout)
+  check.self(self, Queue, "claim")
+  check.seconds(timeout, 1, "claim", true)
+  return self.desk:wait_for("claim", timeout)
+end
+
+function Queue:take(timeout)
+  check.self(self, Queue, "take")
+  check.seconds(timeout, 1, "take", true)
+  local item, message, code = self.desk:wait_for("take", timeout)
+  if not item then return nil, message, code end
+  return item.data, item
+end
+
+-- ---- Looking -----------------------------------------------------------------------------------
+
+function Queue:size()
+  check.self(self, Queue, "size")
+  local store = self.store
+  local lanes, message, code = store:list_lanes()
+  if not lanes then return nil, message, code end
+  lanes[#lanes + 1] = store.later
+  local sum = 0
+  for i = 1, #lanes do
+    local length
+    length, message, code = store:length(lanes[i])
+    if not length then return nil, message, code end
+    sum = sum + length
+  end
+  return sum
+end
+
+function Queue:peek()
+  check.self(self, Queue, "peek")
+  while true do
+    local places, message, code = fetch.look(self.desk)
+    if not places then return nil, message, code end
+    if #places == 0 then return false end
+    local entry, version, why = items.read(self.desk, places[1])
+    if entry then return items.view(self.desk, places[1], entry, version, false) end
+    if why then return nil, version, why end
+  end
+end
+
+-- The items of some lanes, bucket by bucket, as a function for `for`; raises what it cannot read.
+local function walk(queue, lanes)
+  local store, desk = queue.store, queue.desk
+  local lane, buckets, bucket, names, at, b = 0, {}, nil, {}, 0, 0
+  local function advance()
+    at = at + 1
+    while not names[at] do
+      b = b + 1
+      while not buckets[b] do
+        lane, b = lane + 1, 1
+        if not lanes[lane] then return nil end
+        buckets = assert(fetch.list_buckets(store, lanes[lane]))
+      end
+      bucket = buckets[b]
+      local list = lanes[lane] == store.later and later.list or fetch.list_bucket
+      names = assert(list(store, lanes[lane] == store.later and bucket or lanes[lane], bucket))
+      at = 1
+    end
+    return { lane = lanes[lane], bucket = bucket, name = names[at] }
+  end
+  return function()
+    local place = advance()
+    while place do
+      local entry, version, code = items.read(desk, place)
+      if entry then
+        local key = layout.claim_name(place.lane, place.bucket, place.name)
+        local claimed = version > 0 and store.session:exists(store.path .. "/claims/" .. key) ~= false
+        local view = items.view(desk, place, entry, version, claimed)
+        view.due = layout.due_of(place.name)
+        return view, place, entry, version
+      end
+      if code then error(version, 0) end
+      place = advance()
+    end
+    return nil
+  end
+end
+
+function Queue:items()
+  check.self(self, Queue, "items")
+  local store, next_item = self.store, nil
+  return function()
+    if not next_item then
+      local lanes = assert(store:list_lanes())
+      lanes[#lanes + 1] = store.later
+      next_item = walk(self, lanes)
+    end
+    return (next_item())
+  end
+end
+
+-- ---- Dead letters, ids -------------------------------------------------------------------------
+
+function Queue:dead()
+  check.self(self, Queue, "dead")
+  local next_item = walk(self, { self.store.dead })
+  return function() return (next_item()) end
+end
+
+function Queue:dead_size()
+  check.self(self, Queue, "dead_size")
+  return self.store:length(self.store.dead)
+end
+
+-- Puts dead letters back, as new items, until this many (nil: all) are.
+function Queue:redrive(limit)
+  check.self(self, Queue, "redrive")
+  local count = 0
+  local next_item = walk(self, { self.store.dead })
+  while not limit or count < limit do
+    local view, place, entry, version = next_item()
+    if not view then break end
+    entry.attempts = 0
+    local ok, message, code = items.move(self.desk, place, entry, version, self.store:lane(entry.priority))
+    if ok then
+      count = count + 1
+    elseif code ~= "no_node" and code ~= "bad_version" then
+      return nil, message, code
+    end
+  end
+  return count
+end
+
+local function lane_of(store, name)
+  if name == "dead" or name == "later" then return store[name] end
+  return store:lane(tonumber(name))
+end
+
+-- Where the item with this id is: place, version; or false; or nil, message, code.
+local function find_id(queue, id)
+  local store = queue.store
+  local data, message, code = store.session:get((layout.id_path(store.path, id)))
+  if code == "no_node" then return false end
+  if code then return nil, message, code end
+  local name, bucket, tag = data:match("^(%S+) (%d+) (%S+)$")
+  if not name then return false end
+  local place = { lane = lane_of(store, name), bucket = tonumber(bucket) }
+  local names, problem, why = fetch.list_bucket(store, place.lane, place.bucket)
+  if not names then return nil, problem, why end
+  for i = 1, #names do
+    if layout.tag(names[i]) == tag then
+      place.name = names[i]
+      return place
+    end
+  end
+  return false
+end
+
+function Queue:remove(id)
+  check.self(self, Queue, "remove")
+  check_data(id, "remove", 1)
+  local store, desk = self.store, self.desk
+  local place, message, code = find_id(self, id)
+  if not place then return place, message, code end
+  local parts = items.unclaimed(desk, place)
+  parts[#parts + 1] = { "delete", layout.item_path(place) }
+  parts[#parts + 1] = { "set", place.lane.out, "" }
+  parts[#parts + 1] = { "delete", (layout.id_path(store.path, id)) }
+  local done
+  done, message, code = store.session:multi(parts)
+  if done then return true end
+  if code == "no_node" then return false end
+  if code == "node_exists" then
+    return nil, ("queue:remove %s: the item '%s' is claimed"):format(self.path, id), "conflict"
+  end
+  return nil, message, code
+end
+
+core.own(debug.getinfo(1, "S").source)
+return Queue

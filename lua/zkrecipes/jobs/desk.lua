@@ -1,0 +1,379 @@
+-- The desk: what the coroutines of one process that want items from one queue have in common. They wait in a line; one
+-- task looks for items and starts a worker for each, so many claims are in flight, and none of them runs in a coroutine of the
+-- user's, which may end at any moment.
+--
+-- 1. While somebody waits: the next place of the last listing goes to a worker; when there is none, a new listing.
+-- 2. Nothing there: the desk queues up for the seat, a fair lock of all processes that are idle. Whoever has it watches what
+--    comes in; the others wait and are not woken. So a put wakes one process. It keeps the seat while somebody waits there.
+-- 3. The dead: their claims go with their sessions, and so does `consumers/<session>`, which whoever has the seat watches.
+--
+-- What can go wrong: a waiter leaves while his worker claims (the item goes to the next, or back); the session is lost (the seat,
+-- too: the desk queues up again); an item that was listed is gone (the worker takes the next place).
+
+local coroutines = require "zkrecipes.coroutines"
+local core = require "zkrecipes.core"
+local fetch = require "zkrecipes.jobs.fetch"
+local items = require "zkrecipes.jobs.item"
+local later = require "zkrecipes.jobs.later"
+local layout = require "zkrecipes.jobs.layout"
+local queues = require "zkrecipes.queue"
+local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+M.__index = M
+
+local CLAIMS = 5000 -- of one process: the end of a session is one transaction, which must not be too large
+local FRESH = 2    -- seconds for which a listing is trusted
+local AGAIN = 0.1  -- seconds until what failed for want of a connection is tried again
+
+function M.new(store, seat, max_attempts)
+  return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
+    line = queues.new(), front = {}, waiting = 0, claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
+    working_on = {}, remembered = {}, watches = {} }, M)
+end
+
+local function daemon(desk, fn, ...) return tasks.spawn(desk.host, { daemon = true, quiet = true }, fn, ...) end
+
+-- ---- Presence ----------------------------------------------------------------------------------
+
+-- Sees to it that the consumer is known, in the present session: its znode, or nil, message, code.
+function M:be_present()
+  local store = self.store
+  if self.presence and self.presence_of == store.session.id then return self.presence end
+  while true do
+    local ready, problem, why = store:ready()
+    if not ready then return nil, problem, why end
+    local path = store.path .. "/consumers/" .. store:new_tag()
+    local made, message, code = store.session:create(path, "", { ephemeral = true })
+    if made then
+      self.presence, self.presence_of = path, store.session.id
+      return path
+    end
+    if code ~= "connection_loss" then return nil, message, code end
+  end
+end
+
+-- A claim failed, perhaps because it is gone.
+function M:check_presence(path)
+  if path == self.presence and self.store.session:exists(path) == false then self.presence = nil end
+end
+
+-- How many consumers there are, and which one this is (from 0).
+function M:rank()
+  local now = self.host.adapter.now()
+  if not self.ranked or now > self.ranked then
+    local names = self.presence and self.store.session:children(self.store.path .. "/consumers")
+    self.count, self.number = 1, 0
+    if names then
+      table.sort(names)
+      for i = 1, #names do
+        if self.store.path .. "/consumers/" .. names[i] == self.presence then self.count, self.number = #names, i - 1 end
+      end
+    end
+    self.ranked = now + FRESH
+  end
+  return self.count, self.number
+end
+
+-- ---- The line ----------------------------------------------------------------------------------
+
+local function stir(desk)
+  desk.stirred = true
+  if desk.parked then wait.wake(desk.host, desk.parked) end
+end
+
+-- Something has happened: look again.
+local function happened(desk)
+  desk.events = desk.events + 1
+  stir(desk)
+end
+
+local function park(desk, timeout)
+  if not desk.stirred then
+    desk.parked = wait.record()
+    wait.pause(desk.host, desk.parked, timeout)
+    desk.parked = nil
+  end
+  desk.stirred = false
+end
+
+local function pop(desk)
+  while true do
+    local waiter = table.remove(desk.front, 1) or desk.line:pop()
+    if not waiter then return nil end
+    if not waiter.gone then
+      desk.waiting = desk.waiting - 1
+      waiter.served = true
+      return waiter
+    end
+  end
+end
+
+-- Back to the beginning of the line.
+local function push_back(desk, waiter)
+  waiter.served = false
+  if waiter.gone then return end
+  local at = 1
+  while desk.front[at] and desk.front[at].ticket < waiter.ticket do at = at + 1 end
+  table.insert(desk.front, at, waiter)
+  desk.waiting = desk.waiting + 1
+end
+
+local function tell(desk, waiter, item, message, code)
+  waiter.item, waiter.message, waiter.code = item, message, code
+  wait.wake(desk.host, waiter.record)
+end
+
+local function fail_all(desk, message, code)
+  local waiter = pop(desk)
+  while waiter do
+    tell(desk, waiter, nil, message, code)
+    waiter = pop(desk)
+  end
+end
+
+-- Those who only try have seen that nothing is there.
+local function fail_tries(desk)
+  local others, waiter = {}, pop(desk)
+  while waiter do
+    if waiter.try then
+      tell(desk, waiter, nil, "queue:" .. waiter.method .. " " .. desk.store.path .. ": there is no item", "timeout")
+    else
+      others[#others + 1] = waiter
+    end
+    waiter = pop(desk)
+  end
+  for i = 1, #others do push_back(desk, others[i]) end
+  desk.tries = 0
+end
+
+-- ---- Workers -----------------------------------------------------------------------------------
+
+local function next_place(desk)
+  if desk.host.adapter.now() > desk.batch_until then return nil end
+  local place = desk.batch[desk.at]
+  desk.at = desk.at + 1
+  return place
+end
+
+-- An item for which nobody waits any more.
+local function unwanted(desk, item)
+  if item.state.claim then
+    items.give_back(item.state, true)
+    return
+  end
+  local entry, store = item.state.entry, desk.store
+  entry.tag, entry.id = store:new_tag(), nil
+  store:append(item.state.place.lane, { entry })
+end
+
+local function deliver(desk, waiter, item)
+  if waiter.gone then
+    local other = pop(desk)
+    if other and other.method ~= waiter.method then
+      push_back(desk, other)
+      other = nil
+    end
+    waiter = other
+  end
+  if waiter then return tell(desk, waiter, item) end
+  unwanted(desk, item)
+end
+
+-- Claims for this waiter, the place or one behind it.
+local function work(desk, waiter, place)
+  local item, message, code
+  while place and not item and not code do
+    desk.working_on[place.key] = true
+    local ok
+    ok, item, message, code = coroutines.pcall(items[waiter.method], desk, place)
+    desk.working_on[place.key] = nil
+    if not ok then
+      tell(desk, waiter, nil, "queue " .. desk.store.path .. ": " .. tostring(item), "error")
+      error(item, 0)
+    end
+    if not item and not code then
+      desk.ranked = nil -- somebody else is here
+      place = next_place(desk)
+    end
+  end
+  if item then
+    deliver(desk, waiter, item)
+  elseif code and (code ~= "connection_loss" or waiter.method == "take") then
+    tell(desk, waiter, nil, message, code)
+  else
+    push_back(desk, waiter)
+    desk.events = desk.events + 1
+    desk:serve()
+  end
+end
+
+-- ---- The seat ----------------------------------------------------------------------------------
+
+local function close_watches(desk)
+  for path, watch in pairs(desk.watches) do
+    desk.watches[path] = nil
+    watch:close()
+  end
+end
+
+local function watch_path(desk, path)
+  if desk.watches[path] then return end
+  local watch = desk.store.session:watch(path)
+  if not watch then return end
+  desk.watches[path] = watch
+  daemon(desk, function()
+    while desk.watches[path] == watch and watch:wait() do happened(desk) end
+    if desk.watches[path] == watch then desk.watches[path] = nil end
+  end)
+end
+
+-- Before the look: what comes in after it is told.
+local function watch_all(desk)
+  local store = desk.store
+  local lanes = store:list_lanes() or {}
+  watch_path(desk, store.path .. "/lanes")
+  watch_path(desk, store.path .. "/consumers")
+  watch_path(desk, store.later.bell)
+  for i = 1, #lanes do watch_path(desk, lanes[i].bell) end
+end
+
+local function stand_up(desk)
+  local hold = desk.hold
+  desk.hold = nil
+  close_watches(desk)
+  if hold then hold:release() end
+end
+
+-- Waits until it is this desk's turn to watch.
+local function sit_down(desk)
+  local hold, _, code = desk.seat:acquire()
+  desk.seating = nil
+  if not hold then
+    if code ~= "closed" and code ~= "canceled" then wait.pause(desk.host, wait.record(), AGAIN) end
+    return happened(desk)
+  end
+  if desk.waiting == 0 then return hold:release() end
+  desk.hold = hold
+  hold:on_lost(function() happened(desk) end)
+  watch_all(desk)
+  desk.watching = true
+  happened(desk)
+end
+
+local function seated(desk) return desk.hold and desk.hold:valid() end
+
+-- Nothing is there: waits for what comes.
+local function idle(desk)
+  if desk.hold and not desk.hold:valid() then stand_up(desk) end
+  if not desk.hold and not desk.seating then
+    desk.seating = true
+    daemon(desk, sit_down, desk)
+  end
+  local due = desk.next_due
+  local left = due and math.max((due - desk.store:now()) / 1000, 0.001)
+  park(desk, seated(desk) and left or nil)
+  if due and seated(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
+end
+
+-- ---- The task ----------------------------------------------------------------------------------
+
+local function look(desk)
+  local seen = desk.events
+  local ok, message, code = later.look(desk)
+  local places
+  if ok then
+    if desk.watching then watch_all(desk) end
+    places, message, code = fetch.look(desk)
+  end
+  if not places then
+    if code ~= "connection_loss" then return fail_all(desk, message, code) end
+    return park(desk, AGAIN)
+  end
+  desk.looked = seen
+  desk.batch, desk.at, desk.batch_until = places, 1, desk.host.adapter.now() + FRESH
+end
+
+local function run(desk)
+  while desk.waiting > 0 do
+    local place = next_place(desk)
+    if place then
+      local waiter = pop(desk)
+      if waiter then daemon(desk, work, desk, waiter, place) end
+    elseif desk.looked ~= desk.events then
+      look(desk)
+    elseif #desk.batch > 0 then -- it is used up, and there may be more
+      desk.events = desk.events + 1
+    else
+      fail_tries(desk)
+      if desk.waiting > 0 then idle(desk) end
+    end
+  end
+end
+
+local function finish(desk)
+  desk.running, desk.watching = false, false
+  if desk.seating then desk.seat:cancel() end
+  stand_up(desk)
+end
+
+-- Sees to it that those who wait are served.
+function M:serve()
+  if self.running then return stir(self) end
+  self.running = true
+  if self.at > #self.batch then self.events = self.events + 1 end
+  tasks.spawn(self.host, { daemon = true, quiet = true, on_end = function(task)
+    finish(self)
+    if not task.ok then fail_all(self, "queue " .. self.store.path .. ": " .. tostring(task.results[1]), "error") end
+  end }, run, self)
+end
+
+-- Ours came back: it is before what we have listed.
+function M:came_back()
+  self.batch_until = 0
+  happened(self)
+end
+
+-- Ours is put with this priority: does it come before what we have listed?
+function M:more_urgent(priority)
+  local place = self.batch[self.at]
+  if place and place.lane.name > layout.priority_name(priority) then self.batch_until = 0 end
+end
+
+-- ---- Waiting -----------------------------------------------------------------------------------
+
+local function leave(desk, waiter)
+  if waiter.gone then return end
+  waiter.gone = true
+  if waiter.item then return daemon(desk, unwanted, desk, waiter.item) end
+  if not waiter.served then desk.waiting = desk.waiting - 1 end
+  if desk.waiting == 0 then stir(desk) end
+end
+
+-- method: "claim" or "take".
+function M:wait_for(method, timeout)
+  wait.check()
+  if self.claims + self.waiting > CLAIMS then
+    return nil, ("queue:%s %s: this process has %d claims"):format(method, self.store.path, self.claims), "full"
+  end
+  local waiter = { method = method, try = timeout == 0 }
+  self.tickets = (self.tickets or 0) + 1
+  waiter.ticket = self.tickets
+  waiter.record = wait.record(function() leave(self, waiter) end)
+  self.line:push(waiter)
+  self.waiting = self.waiting + 1
+  if not self.watching then self.events = self.events + 1 end
+  self:serve()
+  local limit = timeout
+  if waiter.try then limit = nil end
+  local ok, done = coroutines.pcall(wait.pause, self.host, waiter.record, limit)
+  if not (ok and done) then waiter.record:give_up() end
+  if not ok then error(done, 0) end
+  if waiter.item then return waiter.item end
+  if waiter.message then return nil, waiter.message, waiter.code end
+  return nil, ("queue:%s %s: the time limit passed"):format(method, self.store.path), "timeout"
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

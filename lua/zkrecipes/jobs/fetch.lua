@@ -1,0 +1,147 @@
+-- Which items come next: listings of one bucket at a time, whatever the queue's length.
+--
+-- 1. The lanes, the most urgent first. 2. In each the first bucket with an item that nobody has claimed: one listing of it, and one
+-- of all claims. Buckets that are sealed and empty are deleted on the way. 3. What is found is cut into shares, one for each
+-- consumer, so that they do not run for the same items; a consumer whose share is empty helps the others.
+--
+-- What can go wrong: what a listing shows may be gone when it is claimed. Then the next one is tried.
+
+local core = require "zkrecipes.core"
+local layout = require "zkrecipes.jobs.layout"
+
+local M = {}
+
+local BATCH = 200 -- items that are handed out by one listing
+local FEW = 10    -- ... while something more urgent may come
+local FIRST = layout.priority_name(0)
+
+-- ---- Claims ------------------------------------------------------------------------------------
+
+local function list_claims(desk)
+  local names, message, code = desk.store.session:children(desk.store.path .. "/claims")
+  if code == "no_node" then return {} end
+  if not names then return nil, message, code end
+  local claims = {}
+  for i = 1, #names do claims[names[i]] = true end
+  return claims
+end
+
+-- ---- Buckets -----------------------------------------------------------------------------------
+
+function M.list_buckets(store, lane)
+  local names, message, code = store.session:children(lane.path)
+  if code == "no_node" then return {} end
+  if not names then return nil, message, code end
+  local numbers = {}
+  for i = 1, #names do numbers[#numbers + 1] = layout.bucket_number(names[i]) end
+  table.sort(numbers)
+  return numbers
+end
+
+local function by_sequence(names)
+  local order = {}
+  for i = #names, 1, -1 do
+    order[names[i]] = layout.sequence(names[i])
+    if not order[names[i]] then table.remove(names, i) end
+  end
+  table.sort(names, function(a, b) return order[a] < order[b] end)
+  return names
+end
+
+-- The names in a bucket, in order, and whether it is sealed; an empty list when there is none.
+function M.list_bucket(store, lane, number)
+  local names, stat, code = store.session:children(layout.bucket_path(lane, number))
+  if code == "no_node" then return {}, true end
+  if not names then return nil, stat, code end
+  return by_sequence(names), stat.version > 0
+end
+
+local function free_of(desk, lane, bucket, names, claims)
+  local places = {}
+  for i = 1, #names do
+    local key = layout.claim_name(lane, bucket, names[i])
+    if not claims[key] and not desk.working_on[key] then
+      places[#places + 1] = { lane = lane, bucket = bucket, name = names[i], key = key }
+    end
+  end
+  return places
+end
+
+-- Known buckets of a lane that may hold something, beginning with the first; read again when the last one is sealed.
+local function next_bucket(desk, lane, after)
+  local known = lane.buckets or {}
+  for i = 1, #known do
+    if known[i] > after then return known[i] end
+  end
+  local message, code
+  known, message, code = M.list_buckets(desk.store, lane)
+  if not known then return nil, message, code end
+  lane.buckets = known
+  for i = 1, #known do
+    if known[i] > after then return known[i] end
+  end
+  return false
+end
+
+local function drop_bucket(desk, lane, number)
+  desk.store.session:delete(layout.bucket_path(lane, number))
+  for i = 1, #(lane.buckets or {}) do
+    if lane.buckets[i] == number then return table.remove(lane.buckets, i) end
+  end
+end
+
+-- The first places of the lane that are free; or nil, message, code.
+local function first_free(desk, lane, found)
+  local number, message, code = next_bucket(desk, lane, -1)
+  while number do
+    local names, sealed, why = M.list_bucket(desk.store, lane, number)
+    if not names then return nil, sealed, why end
+    if #names > 0 then
+      if not found.claims then
+        found.claims, message, code = list_claims(desk)
+        if not found.claims then return nil, message, code end
+      end
+      local places = free_of(desk, lane, number, names, found.claims)
+      if #places > 0 then return places end
+    elseif sealed then
+      drop_bucket(desk, lane, number)
+    end
+    if not sealed then return {} end
+    number, message, code = next_bucket(desk, lane, number)
+  end
+  if number == nil then return nil, message, code end
+  return {}
+end
+
+-- ---- Shares ------------------------------------------------------------------------------------
+
+-- Ours of these, or all when none is, from where nobody else begins.
+local function share(desk, places, limit)
+  local count, rank = desk:rank()
+  local mine = {}
+  for i = 1, #places do
+    if count == 1 or layout.sequence(places[i].name) % count == rank then mine[#mine + 1] = places[i] end
+    if #mine == limit then return mine end
+  end
+  if #mine > 0 then return mine end
+  local from = math.floor(#places * rank / count)
+  for i = 1, math.min(#places, limit) do mine[i] = places[(from + i - 1) % #places + 1] end
+  return mine
+end
+
+-- A list of places to be claimed in this order; or nil, message, code.
+function M.look(desk)
+  local lanes, message, code = desk.store:list_lanes()
+  if not lanes then return nil, message, code end
+  local found = {}
+  for i = 1, #lanes do
+    local places
+    places, message, code = first_free(desk, lanes[i], found)
+    if not places then return nil, message, code end
+    if #places > 0 then return share(desk, places, lanes[i].name > FIRST and FEW or BATCH) end
+  end
+  return {}
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

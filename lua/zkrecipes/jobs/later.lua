@@ -1,0 +1,86 @@
+-- Delayed items: they wait in /jobs/later, in a bucket for each minute, under the time when they are due, and are then put
+-- into their lane, behind what is there already. Whoever looks for items sees to it; several may, one succeeds.
+--
+-- The clock is the server's: the times of changes, as it writes them into stats. We know it to within a round trip, and
+-- the servers' own clocks may differ when another one leads; so an item comes by so much early or late, never lost.
+
+local core = require "zkrecipes.core"
+local fetch = require "zkrecipes.jobs.fetch"
+local items = require "zkrecipes.jobs.item"
+local layout = require "zkrecipes.jobs.layout"
+
+local M = {}
+
+local function by_due(names)
+  table.sort(names, function(a, b)
+    local due_a, due_b = layout.due_of(a), layout.due_of(b)
+    if due_a ~= due_b then return due_a < due_b end
+    return layout.sequence(a) < layout.sequence(b)
+  end)
+  return names
+end
+
+-- The delayed items of one bucket, in order.
+function M.list(store, slot)
+  local names, _, code = fetch.list_bucket(store, store.later, slot)
+  if not names then return nil, _, code end
+  return by_due(names)
+end
+
+local function release(desk, slot, name)
+  local store = desk.store
+  local place = { lane = store.later, bucket = slot, name = name }
+  local entry, version, code = items.read(desk, place)
+  if not entry then return code == nil, version, code end
+  local ok, message, why = items.move(desk, place, entry, version, store:lane(entry.priority))
+  if ok or why == "no_node" or why == "bad_version" then return true end
+  return nil, message, why
+end
+
+-- Those of one minute that are due. When the next one is (false: no more), or nil, message, code.
+local function release_slot(desk, slot, now)
+  local names, message, code = M.list(desk.store, slot)
+  if not names then return nil, message, code end
+  for i = 1, #names do
+    local due = layout.due_of(names[i])
+    if due > now then return due end
+    local ok, problem, why = release(desk, slot, names[i])
+    if not ok then return nil, problem, why end
+  end
+  if layout.slot_begins(slot + 2) < now then desk.store.session:delete(layout.bucket_path(desk.store.later, slot)) end
+  return false
+end
+
+local function release_due(desk, now)
+  local slots, message, code = fetch.list_buckets(desk.store, desk.store.later)
+  if not slots then return nil, message, code end
+  for i = 1, #slots do
+    local begins = layout.slot_begins(slots[i])
+    if begins > now then return begins end
+    local due
+    due, message, code = release_slot(desk, slots[i], now)
+    if due == nil then return nil, message, code end
+    if due then return due end
+  end
+  return false
+end
+
+-- Puts what is due into its lane; true, or nil, message, code. desk.next_due says when to look again.
+function M.look(desk)
+  local store = desk.store
+  local bell, message, code = store.session:exists(store.later.bell)
+  if bell == nil then return nil, message, code end
+  if not bell then return true end
+  local now
+  now, message, code = store:now()
+  if not now then return nil, message, code end
+  if bell.version == desk.later_seen and not (desk.next_due and desk.next_due <= now) then return true end
+  local due
+  due, message, code = release_due(desk, now)
+  if due == nil then return nil, message, code end
+  desk.later_seen, desk.next_due = bell.version, due
+  return true
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,85 @@
+-- Where a queue keeps what, and how it is called.
+--
+--   /jobs/lanes/<priority>             a lane: one for each priority; its data is the number of the bucket that is filled
+--   /jobs/lanes/<priority>/in, out     their versions count what was ever put in and removed; `in` is the bell as well
+--   /jobs/lanes/<priority>/b-<number>  a bucket of about a thousand items; version 0: it takes items, else it is sealed
+--   /jobs/lanes/<priority>/b-<number>/<tag>-q-<number>   an item: a line of header, and the data
+--   /jobs/dead                         a lane too: of items that nobody could do
+--   /jobs/later                        delayed items; its buckets are minutes: b-<minute>/<due>-<tag>-q-<number>
+--   /jobs/claims/<lane>.<bucket>.<item>  ephemeral: the item is claimed
+--   /jobs/consumers/<session>-<n>      ephemeral: a process that claims; with it go its claims
+--   /jobs/seat                         a fair lock: whose holder watches for what comes in
+--   /jobs/ids/<two digits>/<id>        where the item with this id is; ephemeral once it was acked
+--
+-- An item's version changes with each claim, so whoever claims, acks or moves it says which version he has seen.
+
+local core = require "zkrecipes.core"
+
+local M = {}
+
+M.BUCKET = 1000      -- items after which a bucket is sealed
+M.PRIORITIES = 65535 -- the largest
+
+local SLOT_MS = 60000
+
+-- ---- Names -------------------------------------------------------------------------------------
+
+function M.priority_name(priority) return ("%05d"):format(priority) end
+function M.bucket_name(number) return ("b-%010d"):format(number) end
+
+-- The number at the end of a name, or nil when it is no item's.
+function M.sequence(name) return tonumber(name:match("%-q%-(%d+)$")) end
+
+function M.bucket_number(name) return tonumber(name:match("^b%-(%d+)$")) end
+
+function M.due_of(name) return tonumber(name:match("^(%d+)%-")) end
+
+function M.slot_of(due) return math.floor(due / SLOT_MS) end
+
+function M.slot_begins(slot) return slot * SLOT_MS end
+
+-- The tag of the one who made the name.
+function M.tag(name) return name:match("([%w_]+)%-q%-%d+$") end
+
+function M.claim_name(lane, bucket, name) return ("%s.%010d.%s"):format(lane.name, bucket, name) end
+
+local function escape(char) return ("%%%02x"):format(char:byte()) end
+
+-- The znode of an id: any bytes are allowed in it.
+function M.id_path(root, id)
+  local sum = 0
+  for i = 1, #id do sum = (sum * 31 + id:byte(i)) % 256 end
+  return ("%s/ids/%02x/%s"):format(root, sum, (id:gsub("[^%w_-]", escape))), ("%s/ids/%02x"):format(root, sum)
+end
+
+-- ---- Lanes -------------------------------------------------------------------------------------
+
+-- A lane is { path, name, tail = number of the bucket that is filled, or nil when it is not known }.
+function M.lane(path, name) return { path = path, name = name, bell = path .. "/in", out = path .. "/out" } end
+
+function M.bucket_path(lane, number) return lane.path .. "/" .. M.bucket_name(number) end
+
+function M.item_path(place) return M.bucket_path(place.lane, place.bucket) .. "/" .. place.name end
+
+-- ---- What an item holds ------------------------------------------------------------------------
+
+local HEADER = "^zq1 (%d+) (%d+) ([%w_%-]+) (%S+)\n"
+
+-- entry: { attempts, priority, claimant = tag of the last claim, id, data }.
+function M.encode(entry)
+  local id = entry.id and entry.id:gsub("[^%w_-]", escape) or "."
+  return ("zq1 %d %d %s %s\n%s"):format(entry.attempts, entry.priority, entry.claimant or "-", id, entry.data)
+end
+
+local function unescape(digits) return string.char(tonumber(digits, 16)) end
+
+-- The entry; or nil when it is not one of ours.
+function M.decode(blob)
+  local _, last, attempts, priority, claimant, id = (blob or ""):find(HEADER)
+  if not last then return nil end
+  return { attempts = tonumber(attempts), priority = tonumber(priority), claimant = claimant,
+    id = id ~= "." and id:gsub("%%(%x%x)", unescape) or nil, data = blob:sub(last + 1) }
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,147 @@
+-- The layout of ZooKeeper's own queue recipe (Java's and C's) and of Curator's SimpleDistributedQueue: /path/qn-<number> with the data
+-- as it is. Nothing of claims, priorities, ids or delays is known there.
+--
+-- Put: create. Take: list once, then read and delete in order; the listing serves until it is used up or a moment old.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+
+local M = {}
+
+local Simple = { __name = "zkrecipes.queue" }
+Simple.__index = Simple
+
+local FRESH = 2
+
+function M.new(session, path, options)
+  if options.capacity or options.attempts then
+    check.bad(2, "queue", "format 'simple' has neither capacity nor attempts")
+  end
+  return setmetatable({ session = session, path = path, batch = {}, at = 1, fresh_until = 0 }, Simple)
+end
+
+local function sequence(name) return tonumber(name:match("^qn%-(%-?%d+)$")) end
+
+local function list(queue)
+  local names, message, code = queue.session:children(queue.path)
+  if code == "no_node" then return {} end
+  if not names then return nil, message, code end
+  local ours = {}
+  for i = 1, #names do
+    if sequence(names[i]) then ours[#ours + 1] = names[i] end
+  end
+  table.sort(ours, function(a, b) return sequence(a) < sequence(b) end)
+  return ours
+end
+
+local function child(queue, name) return queue.path .. "/" .. name end
+
+function Simple:put(data)
+  check.self(self, Simple, "put")
+  if type(data) ~= "string" then check.bad(1, "put", "string expected, got " .. type(data)) end
+  local path, message, code = self.session:create(child(self, "qn-"), data, { sequential = true, parents = true })
+  if not path then return nil, message, code end
+  return true
+end
+
+function Simple:put_all(all)
+  check.self(self, Simple, "put_all")
+  if type(all) ~= "table" then check.bad(1, "put_all", "list expected, got " .. type(all)) end
+  for i = 1, #all do
+    local ok, message, code = self:put(all[i])
+    if not ok then return nil, message, code, i - 1 end
+  end
+  return #all
+end
+
+-- The next name that may still be there, or false; or nil, message, code.
+local function next_name(queue)
+  local now = core.host(queue.session).adapter.now()
+  if not queue.batch[queue.at] or now > queue.fresh_until then
+    local names, message, code = list(queue)
+    if not names then return nil, message, code end
+    queue.batch, queue.at, queue.fresh_until = names, 1, now + FRESH
+  end
+  local name = queue.batch[queue.at]
+  queue.at = queue.at + 1
+  return name or false
+end
+
+-- data; or false when nothing is there; or nil, message, code.
+local function take(queue)
+  local name, message, code = next_name(queue)
+  while name do
+    local data, problem, why = queue.session:get(child(queue, name))
+    if not why then
+      local done
+      done, problem, why = queue.session:delete(child(queue, name))
+      if done then return data or "" end
+    end
+    if why ~= "no_node" then return nil, problem, why end
+    name, message, code = next_name(queue)
+  end
+  return name, message, code
+end
+
+local function wait_and_take(queue, timeout)
+  local now = core.host(queue.session).adapter.now
+  local deadline = timeout and now() + timeout
+  local watch, message, code = queue.session:watch(queue.path)
+  if not watch then return nil, message, code end
+  local data
+  repeat
+    queue.fresh_until = 0
+    data, message, code = take(queue)
+    local told = data ~= false or watch:wait(deadline and math.max(deadline - now(), 0))
+  until data ~= false or not told
+  watch:close()
+  return data, message, code
+end
+
+function Simple:take(timeout)
+  check.self(self, Simple, "take")
+  check.seconds(timeout, 1, "take", true)
+  local data, message, code = take(self)
+  if data == false and timeout ~= 0 then data, message, code = wait_and_take(self, timeout) end
+  if data then return data end
+  if data == nil then return nil, message, code end
+  return nil, "queue:take " .. self.path .. ": there is no item", "timeout"
+end
+
+function Simple:size()
+  check.self(self, Simple, "size")
+  local stat, message, code = self.session:exists(self.path)
+  if stat == nil then return nil, message, code end
+  return stat and stat.num_children or 0
+end
+
+function Simple:items()
+  check.self(self, Simple, "items")
+  local names, at = nil, 0
+  return function()
+    names = names or assert(list(self))
+    while names[at + 1] do
+      at = at + 1
+      local data, message, code = self.session:get(child(self, names[at]))
+      if not code then return { data = data, path = child(self, names[at]) } end
+      if code ~= "no_node" then error(message, 0) end
+    end
+    return nil
+  end
+end
+
+function Simple:peek()
+  check.self(self, Simple, "peek")
+  return self:items()() or false
+end
+
+local function missing(name)
+  return function()
+    core.misuse(("queue:%s: format 'simple' does not know it; there are put, put_all, take, peek, size, items"):format(name))
+  end
+end
+
+for _, name in ipairs { "claim", "remove", "dead", "dead_size", "redrive" } do Simple[name] = missing(name) end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,292 @@
+-- What changes a queue on the servers: the steps that put, claim, move and remove items. Each is one multi, and each
+-- knows what to do when its answer is lost: wait for the link, `sync`, and look.
+--
+-- Put: 1. Check that the bucket is not sealed, create the item in it, ring `in`. 2. Whoever gets a number beyond the
+-- bucket's size seals it and makes the next one; puts that come too late for a bucket go to the next.
+--
+-- The end of an item: its claim and its znode are deleted, and `out` counts it.
+--
+-- What can go wrong: the directories are not there yet (they are made), somebody else seals the bucket, or has emptied
+-- and deleted it (the lane is read again), the answer is lost.
+
+local core = require "zkrecipes.core"
+local layout = require "zkrecipes.jobs.layout"
+
+local M = {}
+M.__index = M
+
+local ROUNDS = 5 -- how often a write is begun anew whose answer was lost
+
+function M.new(session, path)
+  local self = setmetatable({ session = session, path = path, lanes = {}, tags = 0 }, M)
+  self.dead = layout.lane(path .. "/dead", "dead")
+  self.later = layout.lane(path .. "/later", "later")
+  return self
+end
+
+local handles = setmetatable({}, { __mode = "k" }) -- session > how many stores it has
+
+-- Tags begin with the id of the session, which must have been connected once.
+function M:ready()
+  if self.id or self.session.id then return true end
+  local stat, message, code = self.session:exists(self.path)
+  if stat == nil then return nil, message, code end
+  return true
+end
+
+-- A name that nobody else has or had.
+function M:new_tag()
+  local id = self.session.id
+  if id and id ~= self.id then
+    handles[self.session] = (handles[self.session] or 0) + 1
+    self.id, self.number = id, handles[self.session]
+  end
+  self.tags = self.tags + 1
+  return ("%s_%d_%d"):format(self.id, self.number, self.tags)
+end
+
+function M:lane(priority)
+  local name = layout.priority_name(priority)
+  self.lanes[name] = self.lanes[name] or layout.lane(self.path .. "/lanes/" .. name, name)
+  return self.lanes[name]
+end
+
+-- ---- Time --------------------------------------------------------------------------------------
+
+-- The server's clock, in milliseconds, as a stat of a write that was just answered tells it.
+function M:tell_time(stat)
+  self.offset = stat.mtime - core.host(self.session).adapter.now() * 1000
+end
+
+-- The server's clock now; the first time it writes.
+function M:now()
+  if not self.offset then
+    local stat, message, code = self.session:set(self.path, "")
+    if code == "no_node" then
+      local made, problem, why = self:make(self.later)
+      if not made then return nil, problem, why end
+      stat, message, code = self.session:set(self.path, "")
+    end
+    if not stat then return nil, message, code end
+    self:tell_time(stat)
+  end
+  return self.offset + core.host(self.session).adapter.now() * 1000
+end
+
+-- ---- Directories -------------------------------------------------------------------------------
+
+-- Until it is made, by us or by others.
+local function surely(request, session, what, data, options)
+  local made, message, code
+  for _ = 1, ROUNDS do
+    made, message, code = request(session, what, data, options)
+    if code ~= "connection_loss" then break end
+  end
+  if made or code == "node_exists" then return true end
+  return nil, message, code
+end
+
+local function make(self, path)
+  return surely(self.session.create, self.session, path, "", { parents = true })
+end
+
+-- The lane with its first bucket, all at once.
+local function make_lane(self, lane)
+  local parts = { { "create", lane.path, "0" }, { "create", lane.bell, "" }, { "create", lane.out, "" } }
+  if lane ~= self.later then parts[4] = { "create", layout.bucket_path(lane, 0), "" } end
+  return surely(self.session.multi, self.session, parts)
+end
+
+-- Everything that is not there for the first item; what fails is tried again by who needs it.
+function M:make(lane)
+  for _, name in ipairs { "lanes", "claims", "consumers" } do
+    local ok, message, code = make(self, self.path .. "/" .. name)
+    if not ok then return nil, message, code end
+  end
+  for _, each in ipairs { self.dead, self.later, lane } do
+    local ok, message, code = make_lane(self, each)
+    if not ok then return nil, message, code end
+  end
+  return true
+end
+
+-- The number of the bucket that is filled.
+local function find_tail(self, lane)
+  if lane.tail then return lane.tail end
+  local data, message, code = self.session:get(lane.path)
+  if code == "no_node" then
+    local ok, problem, why = self:make(lane)
+    if not ok then return nil, problem, why end
+    data, message, code = self.session:get(lane.path)
+  end
+  if code then return nil, message, code end
+  lane.tail = lane.tail or tonumber(data)
+  return lane.tail
+end
+
+-- Seals the bucket and begins the next; whoever comes second finds it done.
+local function roll(self, lane, number)
+  if lane.tail ~= number then return end
+  lane.tail = nil
+  self.session:multi {
+    { "set", layout.bucket_path(lane, number), "", 0 },
+    { "create", layout.bucket_path(lane, number + 1), "" },
+    { "set", lane.path, tostring(number + 1) },
+  }
+end
+
+-- ---- Lost answers ------------------------------------------------------------------------------
+
+-- Waits until what was sent before has surely arrived, or never will: true, or nil, message, code.
+function M:settle()
+  return self.session:sync(self.path)
+end
+
+-- Is there an item with this tag in the bucket? Its name, false, or nil, message, code.
+local function find_tag(self, lane, bucket, tag)
+  local names, message, code = self.session:children(layout.bucket_path(lane, bucket))
+  if code == "no_node" then return false end
+  if not names then return nil, message, code end
+  for i = 1, #names do
+    if layout.tag(names[i]) == tag then return names[i] end
+  end
+  return false
+end
+
+-- After a write whose answer was lost: true when it was done, false when it was not.
+local function was_done(self, lane, bucket, entries, done)
+  local ok, message, code = self:settle()
+  if not ok then return nil, message, code end
+  if done then return done() end
+  local name, problem, why = find_tag(self, lane, bucket, entries[1].tag)
+  if name == nil then return nil, problem, why end
+  return name ~= false
+end
+
+-- ---- Putting -----------------------------------------------------------------------------------
+
+local function put_parts(self, lane, bucket, entries, extra)
+  local path, parts = layout.bucket_path(lane, bucket), {}
+  if lane ~= self.later then parts[1] = { "check", path, 0 } end
+  for i = 1, #entries do
+    local entry = entries[i]
+    local name = (entry.due and ("%013d-"):format(entry.due) or "") .. entry.tag .. "-q-"
+    parts[#parts + 1] = { "create", path .. "/" .. name, layout.encode(entry), { sequential = true } }
+    parts[#parts + 1] = { "set", lane.bell, "" }
+  end
+  for i = 1, #extra do parts[#parts + 1] = extra[i] end
+  local made = entries.ids or {}
+  for i = 1, #made do
+    local place = ("%s %d %s"):format(lane.name, bucket, made[i].tag)
+    local at = layout.id_path(self.path, made[i].id)
+    parts[#parts + 1] = entries.known and { "set", at, place } or { "create", at, place }
+  end
+  return parts
+end
+
+local function bucket_for(self, lane, entries)
+  if lane == self.later then return layout.slot_of(entries[1].due) end
+  return find_tail(self, lane)
+end
+
+-- What follows a put that was done.
+local function after_put(self, lane, bucket, entries, results)
+  local at = lane == self.later and 1 or 2
+  local last = results[at + 2 * (#entries - 1)]
+  self:tell_time(results[at + 1])
+  if lane ~= self.later and layout.sequence(last) >= layout.BUCKET - 1 then roll(self, lane, bucket) end
+  return true
+end
+
+local function make_missing(self, lane, bucket, entries)
+  lane.tail = nil
+  if lane == self.later then
+    local ok, message, code = self:make(lane)
+    if ok then ok, message, code = make(self, layout.bucket_path(lane, bucket)) end
+    if not ok then return nil, message, code end
+  end
+  for i = 1, #(entries.ids or {}) do
+    local _, folder = layout.id_path(self.path, entries.ids[i].id)
+    local ok, message, code = make(self, folder)
+    if not ok then return nil, message, code end
+  end
+  return true
+end
+
+-- Appends entries to a lane, all or none; with `extra` parts of the same multi. `done()`, if given, tells whether it was
+-- done when the answer is lost. True; or nil, message, code: no_node when a znode of `extra` is not there, node_exists when an
+-- id is known.
+function M:append(lane, entries, extra, done)
+  local lost, missing = 0, 0
+  while true do
+    local bucket, message, code = bucket_for(self, lane, entries)
+    if not bucket then return nil, message, code end
+    local results
+    results, message, code = self.session:multi(put_parts(self, lane, bucket, entries, extra or {}))
+    if results then return after_put(self, lane, bucket, entries, results) end
+    if code == "connection_loss" then
+      lost = lost + 1
+      if lost > ROUNDS then return nil, message, code end
+      local found, problem, why = was_done(self, lane, bucket, entries, done)
+      if found then return true end
+      if found == nil then return nil, problem, why end
+    elseif code == "no_node" and missing < ROUNDS then
+      missing = missing + 1
+      if extra and not self:all_there(extra) then return nil, message, code end
+      local ok, problem, why = make_missing(self, lane, bucket, entries)
+      if not ok then return nil, problem, why end
+    elseif code == "bad_version" and (not extra or self:is_sealed(lane, bucket)) then
+      if lane.tail == bucket then lane.tail = nil end
+    else
+      return nil, message, code
+    end
+  end
+end
+
+function M:is_sealed(lane, bucket)
+  local stat = self.session:exists(layout.bucket_path(lane, bucket))
+  return not stat or stat.version > 0
+end
+
+-- Is there everything that these parts delete?
+function M:all_there(parts)
+  local made = {}
+  for i = 1, #parts do
+    if parts[i][1] == "create" then
+      made[parts[i][2]] = true
+    elseif not made[parts[i][2]] and self.session:exists(parts[i][2]) == false then
+      return false
+    end
+  end
+  return true
+end
+
+-- ---- Counting ----------------------------------------------------------------------------------
+
+-- How many items there are in a lane, claimed ones included.
+function M:length(lane)
+  local out, message, code = self.session:exists(lane.out)
+  if out == nil then return nil, message, code end
+  local bell
+  bell, message, code = self.session:exists(lane.bell)
+  if bell == nil then return nil, message, code end
+  if not bell or not out then return 0 end
+  return (bell.version - out.version) % 4294967296
+end
+
+-- The lanes of all priorities, the first to be served first.
+function M:list_lanes()
+  local names, message, code = self.session:children(self.path .. "/lanes")
+  if code == "no_node" then return {} end
+  if not names then return nil, message, code end
+  table.sort(names)
+  local lanes = {}
+  for i = 1, #names do
+    local priority = tonumber(names[i])
+    if priority then lanes[#lanes + 1] = self:lane(priority) end
+  end
+  return lanes
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,291 @@
+-- The queue on a real server.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local layout = require "zkrecipes.jobs.layout"
+local testing = require "zkrecipes.testing"
+local run, fails = env.run, env.fails
+
+-- The znodes that claims and idle consumers leave while they live.
+local function left(session)
+  return #session:children("/jobs/claims"), #(session:children("/jobs/seat") or {})
+end
+
+describe("a queue", function()
+  local session, queue, namespace
+  local function other(options)
+    options = options or {}
+    options.namespace = namespace
+    return env.session(options)
+  end
+  before_each(function()
+    namespace = env.namespace()
+    session = env.session { namespace = namespace }
+    queue = session:queue("/jobs", { attempts = 3 })
+  end)
+  after_each(function() session:close() end)
+
+  it("gives what was put, in order, any bytes", run(function()
+    assert(queue:put("a\0b"))
+    assert(queue:put(""))
+    assert.equal(3, queue:put_all { "1", { data = "2" }, "3" })
+    assert.equal(5, queue:size())
+    assert.equal("a\0b", queue:peek().data)
+    local seen = {}
+    for item in queue:items() do seen[#seen + 1] = item.data end
+    assert.same({ "a\0b", "", "1", "2", "3" }, seen)
+    for i = 1, 5 do
+      local item = assert(queue:claim(5))
+      assert.equal(seen[i], item.data)
+      assert.equal(1, item.attempts)
+      assert.is_true(item:ack())
+    end
+    assert.equal(0, queue:size())
+    assert.is_false(queue:peek())
+    fails("timeout", queue:claim(0))
+    fails("timeout", queue:claim(0.05))
+    fails("timeout", queue:take(0))
+  end))
+
+  it("keeps an item until it is acked; nack brings it back to its place", run(function()
+    queue:put_all { "1", "2" }
+    local first = assert(queue:claim())
+    assert.equal(2, queue:size())
+    local second = assert(queue:claim())
+    assert.equal("2", second.data)
+    fails("timeout", queue:claim(0))
+    assert.is_true(first:nack())
+    second:nack()
+    local again = assert(queue:claim(5))
+    assert.equal("1", again.data)
+    assert.equal(2, again.attempts)
+    again:ack()
+    assert.has_error(function() again:ack() end)
+    assert.has_error(function() first:nack() end)
+  end))
+
+  it("take removes at once", run(function()
+    queue:put("1")
+    local data, item = queue:take(5)
+    assert.equal("1", data)
+    assert.equal(0, queue:size())
+    assert.has_error(function() item:ack() end)
+  end))
+
+  it("does not take what somebody else has claimed", run(function()
+    local second = other()
+    queue:put_all { "1", "2" }
+    local item = assert(queue:claim())
+    assert.equal("2", (second:queue("/jobs"):take(5)))
+    fails("timeout", second:queue("/jobs"):take(0))
+    item:ack()
+    second:close()
+  end))
+
+  it("gives each item to one of many consumers, in many processes' stead", run(function()
+    local count, seen, total = 300, {}, 0
+    local sessions = {}
+    for s = 1, 4 do
+      sessions[s] = other()
+      local mine = sessions[s]:queue("/jobs")
+      for _ = 1, 5 do
+        zk.spawn(function()
+          while total < count do
+            local item = mine:claim(0.5)
+            if item then
+              assert.is_nil(seen[item.data])
+              seen[item.data], total = true, total + 1
+              assert(item:ack())
+            end
+          end
+        end)
+      end
+    end
+    for i = 1, count / 10 do
+      local list = {}
+      for j = 1, 10 do list[j] = tostring(i * 10 + j) end
+      queue:put_all(list)
+    end
+    env.eventually("all are done", function() return total == count end, 30)
+    assert.equal(0, queue:size())
+    env.eventually("nothing is left", function()
+      local claims, seats = left(session)
+      return claims == 0 and seats == 0
+    end)
+    for s = 1, 4 do sessions[s]:close() end
+  end))
+
+  it("a dead consumer's claim comes back by itself, before what was put later", run(function()
+    local dying = other { timeout = 2 }
+    queue:put_all { "1", "2" }
+    local item = assert(dying:queue("/jobs"):claim(5))
+    assert.equal("1", item.data)
+    queue:claim(5):ack()
+    local wait = env.start(function() return queue:claim(20) end)
+    env.eventually("somebody watches", function() return #(session:children("/jobs/seat") or {}) == 1 end)
+    assert(testing.expire(env.server(), dying.id))
+    local again = assert(wait())
+    assert.equal("1", again.data)
+    assert.equal(2, again.attempts)
+    fails("lost", item:ack())
+    fails("lost", item:nack())
+    assert.is_true(again:ack())
+    dying:close()
+  end))
+
+  it("a coroutine that is canceled, and a forgotten item, keep nothing", run(function()
+    local task = zk.spawn(function() return queue:claim() end)
+    env.eventually("it waits", function() return #(session:children("/jobs/seat") or {}) == 1 end)
+    task:cancel()
+    env.eventually("it has left", function() return #session:children("/jobs/seat") == 0 end)
+    queue:put("1")
+    local item = assert(queue:claim(5))
+    assert.equal(1, item.attempts)
+    item = nil -- luacheck: ignore 311
+    env.eventually("it came back", function()
+      collectgarbage()
+      return #session:children("/jobs/claims") == 0
+    end)
+    assert.equal(1, assert(queue:claim(5)).attempts)
+  end))
+
+  it("after so many attempts an item is a dead letter, and can be put back", run(function()
+    queue:put("poison", { id = "p" })
+    for i = 1, 3 do
+      local item = assert(queue:claim(5))
+      assert.equal(i, item.attempts)
+      item:nack()
+    end
+    fails("timeout", queue:claim(0))
+    assert.equal(0, queue:size())
+    assert.equal(1, queue:dead_size())
+    for letter in queue:dead() do
+      assert.equal("poison", letter.data)
+      assert.equal(3, letter.attempts)
+    end
+    assert.equal(1, queue:redrive())
+    assert.equal(0, queue:dead_size())
+    local item = assert(queue:claim(5))
+    assert.equal(1, item.attempts)
+    assert.equal("p", item.id)
+    item:ack()
+  end))
+
+  it("of consumers that died too often as well", run(function()
+    local once = session:queue("/jobs", { attempts = 1 })
+    once:put("1")
+    local dying = other { timeout = 2 }
+    assert(dying:queue("/jobs"):claim(5))
+    assert(testing.expire(env.server(), dying.id))
+    env.eventually("it is a dead letter", function()
+      once:claim(0)
+      return once:dead_size() == 1
+    end)
+    assert.equal(0, once:size())
+    dying:close()
+  end))
+
+  it("serves lower numbers first, also when others are under way", run(function()
+    for i = 1, 30 do queue:put("low" .. i, { priority = 7 }) end
+    assert.equal("low1", queue:take(5))
+    queue:put("high", { priority = 1 })
+    queue:put("first")
+    local seen = {}
+    for i = 1, 25 do seen[queue:take(5)] = i end
+    assert.is_true(seen.first < seen.high)
+    assert.equal(6, queue:size())
+  end))
+
+  it("shows an item when it is due", run(function()
+    local from = zk.now()
+    queue:put("late", { delay = 0.7, priority = 2 })
+    queue:put("now")
+    assert.equal(2, queue:size())
+    assert.equal("now", queue:take(5))
+    fails("timeout", queue:claim(0))
+    local item = assert(queue:claim(5))
+    assert.equal("late", item.data)
+    local took = zk.now() - from
+    assert.is_true(took > 0.65 and took < 3, "took " .. took)
+    item:nack(0.5)
+    from = zk.now()
+    item = assert(queue:claim(5))
+    assert.is_true(zk.now() - from > 0.4)
+    assert.equal(2, item.attempts)
+    item:ack()
+  end))
+
+  it("knows ids: once is enough, and they can be removed", run(function()
+    assert.is_true(queue:put("1", { id = "a/b\0c" }))
+    local ok, known = queue:put("1", { id = "a/b\0c" })
+    assert.is_true(ok)
+    assert.equal("known", known)
+    assert.equal(1, queue:size())
+    assert.is_true(queue:remove("a/b\0c"))
+    assert.is_false(queue:remove("a/b\0c"))
+    assert.equal(0, queue:size())
+    queue:put("2", { id = "x", delay = 100 })
+    assert.is_true(queue:remove("x"))
+    queue:put("3", { id = "x" })
+    local item = assert(queue:claim(5))
+    assert.equal("x", item.id)
+    fails("conflict", queue:remove("x"))
+    item:ack()
+    ok, known = queue:put("3", { id = "x" })
+    assert.is_true(ok and known == "known")
+    assert.equal(0, queue:size())
+  end))
+
+  it("a lost answer of a put with an id makes no second item", run(function()
+    local proxy = env.proxy()
+    local far = other { hosts = proxy.hosts }
+    local mine = far:queue("/jobs")
+    assert(mine:put("0", { id = "0" }))
+    for i = 1, 5 do
+      proxy:drop_reply("multi")
+      assert.is_true(mine:put("x", { id = "id" .. i }))
+    end
+    assert.equal(6, queue:size())
+    far:close()
+    proxy:heal()
+  end))
+
+  it("is full at its capacity, or waits", run(function()
+    local small = session:queue("/jobs", { capacity = 3 })
+    for i = 1, 3 do assert(small:put(tostring(i), { timeout = 0 })) end
+    fails("full", small:put("4", { timeout = 0 }))
+    fails("full", small:put("4", { timeout = 0.1 }))
+    local put = env.start(function() return small:put("4") end)
+    assert.equal("1", small:take(5))
+    assert.is_true(put())
+    assert.equal(3, small:size())
+  end))
+
+  it("fills bucket after bucket and deletes those that are empty", run(function()
+    local size = layout.BUCKET
+    layout.BUCKET = 10
+    for i = 1, 95 do queue:put(tostring(i)) end
+    for i = 1, 95 do assert.equal(tostring(i), (queue:take(5))) end
+    layout.BUCKET = size
+    fails("timeout", queue:take(0))
+    assert.is_true(#session:children("/jobs/lanes/00000") <= 4)
+  end))
+
+  it("says what is wrong with its arguments", run(function()
+    local function misuse(text, ...)
+      local ok, problem = pcall(...)
+      assert.is_false(ok)
+      assert.matches(text, problem)
+      assert.matches("queue_spec.lua", problem)
+    end
+    misuse("string expected", function() queue:put(5) end)
+    misuse("priority", function() queue:put("", { priority = -1 }) end)
+    misuse("unknown option", function() queue:put("", { prio = 1 }) end)
+    misuse("capacity", function() session:queue("/q", { capacity = 0 }) end)
+    misuse("format", function() session:queue("/q", { format = "x" }) end)
+    misuse("path", function() session:queue("q") end)
+    misuse("path", function() session:queue("/") end)
+    misuse("list expected", function() queue:put_all("x") end)
+    misuse("bad self", function() queue.claim() end)
+  end))
+end)

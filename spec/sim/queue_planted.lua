@@ -1,0 +1,71 @@
+-- Plants bugs into copies of the queue's sources, and sees that its histories catch each:
+--
+--     queue_planted.lua FOLDER        where the copies go
+--
+-- A bug is { name, file, old, new }; `old` must be there exactly once.
+
+local BUGS = {
+  { "ack without the version of its claim", "item", '{ "delete", layout.item_path(place), state.version }',
+    '{ "delete", layout.item_path(place) }' },
+  { "claims outlive their session", "item", '{ "create", claim, entry.claimant, { ephemeral = true } },',
+    '{ "create", claim, entry.claimant },' },
+  { "a claim whose answer is lost is left behind", "item", "return look_for_claim(desk, place, entry, claim)",
+    "return nil, GONE" },
+  { "a lost answer of an ack counts as done", "item",
+    "state.unsure = true -- also for the next call, if this one ends without an answer",
+    'if code == "connection_loss" then return true end' },
+  { "a lost answer of a put counts as done", "store", "if found then return true end", "do return true end" },
+  { "buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else" },
+  { "the dead are not noticed", "desk", '  watch_path(desk, store.path .. "/consumers")\n', "" },
+  { "no look after the watches are set", "desk", "  desk.watching = true\n  happened(desk)", "  desk.watching = true" },
+  { "what is poison goes round for ever", "item",
+    "if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end", "" },
+  { "items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b" },
+  { "a move forgets to delete", "item", '  extra[#extra + 1] = { "delete", path, version }\n', "" },
+  { "take and bury do not look for claims", "item",
+    'return { { "create", path, "", { ephemeral = true } }, { "delete", path } }', "return {}" },
+  { "two processes use the same tags", "store", '("%s_%d_%d"):format(self.id, self.number, self.tags)',
+    '("%s_%d_%d"):format("x", self.number, self.tags)' },
+}
+
+local folder = ... or "build/planted-queue"
+
+local function read(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("*a")
+  file:close()
+  return text
+end
+
+local function plant(bug, number)
+  local into = folder .. "/" .. number
+  os.execute(("rm -rf %s && mkdir -p %s && cp -r lua/zkrecipes %s"):format(into, into, into))
+  local path = ("/zkrecipes/jobs/%s.lua"):format(bug[2])
+  local text = read("lua" .. path)
+  local from, to = text:find(bug[3], 1, true)
+  if not from then return nil, "what it replaces is not there" end
+  if text:find(bug[3], to + 1, true) then return nil, "what it replaces is there twice" end
+  local file = assert(io.open(into .. path, "wb"))
+  file:write(text:sub(1, from - 1), bug[4], text:sub(to + 1))
+  file:close()
+  return into
+end
+
+local function try(bug, number)
+  local into, problem = plant(bug, number)
+  if not into then return false, problem end
+  local pipe = io.popen(("LUA_PATH='%s/?.lua;%s/?/init.lua;'\"$LUA_PATH\" timeout 120 %s spec/sim/queue_histories.lua 5000 2>&1; echo $?")
+    :format(into, into, arg[-1]))
+  local said = pipe:read("*a")
+  pipe:close()
+  return said:match "(%d+)%s*$" == "1" and said:find "^after", said:match "^[^\n]*"
+end
+
+local passed, failed = 0, 0
+for number, bug in ipairs(BUGS) do
+  local caught, said = try(bug, number)
+  print(("%-46s %s"):format(bug[1], (caught and "" or "NOT CAUGHT: ") .. said:sub(1, 90)))
+  if caught then passed = passed + 1 else failed = failed + 1 end
+end
+print(("%d passed, %d failed"):format(passed, failed))
+os.exit(failed == 0)
