@@ -166,7 +166,7 @@ planted: ## plant each bug of spec/*/planted_*.lua (or BUG='its name') and see t
 planted-here: $(SIM)/histories $(if $(SAN),,$(CORE))
 	@$(ENVIRONMENT) CC='$(CC)' CFLAGS='$(SIM_FLAGS)' $(INTERPRETER) spec/sim/plant.lua $(SIM) $(if $(BUG),'$(BUG)')
 
-SEEDS_QUEUE = $(or $(SEEDS),10000)
+SEEDS_QUEUE = $(or $(SEEDS),5000)
 
 sim-queue: $(CORE) ## histories of the queue, which is written in Lua: SEEDS=..., or the one of SEED=...
 	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_histories.lua $(if $(ONE_SEED),1 $(SEED),$(SEEDS_QUEUE))
