@@ -109,6 +109,7 @@ build = {
         "src/recipes/downgrade.c",
         "src/recipes/election.c",
         "src/recipes/eyes.c",
+        "src/recipes/gone.c",
         "src/recipes/hold.c",
         "src/recipes/leader.c",
         "src/recipes/observe.c",

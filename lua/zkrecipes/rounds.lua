@@ -136,22 +136,32 @@ local function behind(session, fn, ...)
   return tasks.spawn(core.host(session), { daemon = true }, fn, ...)
 end
 
+-- Waits until w- is gone. The end of our own session removes it as well, and the server may say so before it says
+-- that the session has ended; then m- is gone, too.
+local function begun(member, deadline)
+  local session = member.session
+  local gone, message, code = session:await_gone(member.waits, left_of(session, deadline))
+  if not gone then return nil, message, code end
+  local there
+  there, message, code = sure(session.exists, session, member.takes_part)
+  if there == false then return lost(member) end
+  return there and true, message, code
+end
+
 local function enter(member, deadline)
   local ok, message, code = announce(member)
   if ok then ok, message, code = count(member) end
-  if ok then
-    ok, message, code = gate.await(member.session, member.waits, false, left_of(member.session, deadline), member.what)
-  end
+  if ok then ok, message, code = begun(member, deadline) end
   if code == "closed" then return nil, message, code end
   if member.session.id ~= member.id then
     behind(member.session, abandon, member)
     return lost(member)
   end
   if ok then return true end
-  local begun, problem, why = withdraw(member)
+  local began, problem, why = withdraw(member)
   if why == "lost" then behind(member.session, abandon, member) end
-  if begun == nil then return nil, problem, why end
-  if begun then return true end
+  if began == nil then return nil, problem, why end
+  if began then return true end
   return nil, message, code
 end
 
@@ -242,8 +252,8 @@ local function leave(member, deadline)
     end
     local other = straggler(member, data, names)
     if not other then return sweep(member, names) end
-    done, message, code = gate.await(session, other, false, left_of(session, deadline), member.what)
-    if not done then return nil, message, code end
+    done, message, code = session:await_gone(other, left_of(session, deadline))
+    if not done and code ~= "lost" then return nil, message, code end
   end
 end
 

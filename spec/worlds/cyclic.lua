@@ -66,7 +66,7 @@ end
 
 return function(h)
   local size, zk, session = h:below(4), nil, nil
-  h.watches, h.attempts = math.huge, {}
+  h.attempts = {}
   for number = 1, 1 + h:below(3) do
     zk = h:process()
     local mine, its = zk, h:session(zk)

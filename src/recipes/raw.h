@@ -28,7 +28,8 @@ typedef enum zr_status zr_start(struct zr_object *self, struct zr_args *args,
                                 struct zr_task **task);
 
 zr_start zr_raw_create, zr_raw_get, zr_raw_set, zr_raw_exists, zr_raw_delete, zr_raw_children,
-    zr_raw_get_acl, zr_raw_set_acl, zr_raw_sync, zr_raw_add_auth, zr_raw_reconfig, zr_raw_multi;
+    zr_raw_get_acl, zr_raw_set_acl, zr_raw_sync, zr_raw_add_auth, zr_raw_reconfig, zr_raw_multi,
+    zr_await_gone;
 
 #define ZR_RAW_METHODS                                                                             \
     {.name = "create",                                                                             \

@@ -172,6 +172,7 @@ static const struct zr_method methods[] = {
     {.name = "close", .args = "t?", .start = start_close},
     {.name = "next_state", .args = "i", .start = start_next_state},
     ZR_RAW_METHODS,
+    {.name = "await_gone", .args = "pt?", .start = zr_await_gone},
     {.name = NULL},
 };
 

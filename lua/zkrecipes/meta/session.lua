@@ -158,6 +158,14 @@ function Session:watch(path) end
 ---@field on_request? fun(hold: zkrecipes.Hold) somebody asks the holder to let go
 ---@field cohort? boolean the coroutines that use this object stand behind one znode and hand it on locally
 
+---Waits until an ephemeral znode is gone. All who wait for it in this session share one watch, which is used up when it
+---goes; `watch` is for znodes that come and go. `conflict`: the znode is not ephemeral.
+---@async
+---@param path string
+---@param timeout? number
+---@return true? gone, string? message, zkrecipes.Code? code
+function Session:await_gone(path, timeout) end
+
 ---A lock at this path. Asks no server.
 ---@param path string a directory of its own, made when missing
 ---@param options? zkrecipes.LockOptions

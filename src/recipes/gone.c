@@ -1,0 +1,68 @@
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
+#include "recipes/raw.h"
+
+/*
+ * session:await_gone(path): waits until an ephemeral znode is gone, with one watch that all who
+ * wait for it in this session share, and that is used up when it goes: nothing stays behind.
+ */
+
+struct gone {
+    struct zr_task task;
+    char *path; /* the user's */
+    char *full; /* with the namespace */
+};
+
+static struct gone *of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct gone, task);
+}
+
+static void went(struct zr_task *task)
+{
+    zr_task_finish(task, ZR_OK);
+}
+
+static void watch(struct zr_task *task)
+{
+    zr_verb_await_deleted(task, of(task)->full, ZR_STEP(went));
+}
+
+static void results(struct zr_task *task, struct zr_sink *sink)
+{
+    (void)task;
+    sink->boolean(sink, NULL, true);
+}
+
+static void free_task(struct zr_task *task)
+{
+    struct gone *gone = of(task);
+    zr_free(gone->path);
+    zr_free(gone->full);
+    zr_free(gone);
+}
+
+static const struct zr_task_kind kind = {
+    .name = "await_gone", .bound = true, .results = results, .free = free_task};
+
+enum zr_status zr_await_gone(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    struct zr_session *session = (struct zr_session *)self;
+    enum zr_status status = zr_session_usable(session);
+    if (status != ZR_OK)
+        return status;
+    struct gone *gone = zr_alloc(sizeof(*gone));
+    if (gone == NULL)
+        return ZR_NO_MEMORY;
+    gone->path = zr_copy_string(args->at[0].bytes.at);
+    gone->full = zr_path_join(session->namespace, args->at[0].bytes.at);
+    if (gone->path == NULL || gone->full == NULL) {
+        free_task(&gone->task);
+        return ZR_NO_MEMORY;
+    }
+    *task = &gone->task;
+    zr_task_start(*task, &kind, session, gone->path, args->at[1].given ? args->at[1].integer : -1,
+                  ZR_STEP(watch));
+    return ZR_OK;
+}
