@@ -195,15 +195,20 @@ local function try(cohort)
   return nil, message, code
 end
 
+-- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+local function new_member(cohort)
+  local record = wait.record(function(record)
+    if record.turn then record.turn:release() else leave(cohort, record) end
+  end)
+  cohort.waiting:push(record)
+  cohort.count = cohort.count + 1
+  return record
+end
+
 function Cohort:acquire(timeout)
   wait.check()
   if timeout == 0 then return try(self) end
-  local record
-  record = wait.record(function()
-    if record.turn then record.turn:release() else leave(self, record) end
-  end)
-  self.waiting:push(record)
-  self.count = self.count + 1
+  local record = new_member(self)
   self:join()
   local ok, done = coroutines.pcall(wait.pause, self.host, record, timeout)
   if not (ok and done) then record:give_up() end

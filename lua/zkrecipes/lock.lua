@@ -108,21 +108,24 @@ end
 
 -- ---- Reentrant ---------------------------------------------------------------------------------
 
-local function me() return coroutines.running() or MAIN end
+local function me(lock)
+  local adapter = core.host(lock).adapter
+  return adapter.self and adapter.self() or coroutines.running() or MAIN
+end
 
 -- What the running coroutine holds, or nil.
-local function own(way)
-  local hold = way.owners[me()]
+local function own(lock, way)
+  local hold = way.owners[me(lock)]
   return hold and counts[hold] and hold
 end
 
 local function enter(lock, way, timeout)
-  local hold = own(way)
+  local hold = own(lock, way)
   if not hold then
     local message, code
     hold, message, code = acquire(lock, timeout)
     if not hold then return nil, message, code end
-    way.owners[me()], counts[hold] = hold, 0
+    way.owners[me(lock)], counts[hold] = hold, 0
   elseif not hold:valid() then
     return nil, "lock:acquire " .. lock.path .. ": it was lost while this coroutine held it; release it first", "lost"
   end
@@ -148,7 +151,7 @@ function core.classes.hold.meta.__close(hold) hold:release() end
 function Lock:release()
   local way = ways[self]
   if not (way and way.reentrant) then core.misuse("lock:release is for reentrant locks; call release of the hold") end
-  local hold = own(way)
+  local hold = own(self, way)
   if not hold then core.misuse("lock:release: this coroutine does not hold " .. self.path) end
   return hold:release()
 end

@@ -56,11 +56,16 @@ function Task.__close(task)
 end
 
 local function run(task)
-  wait.task_of[coroutines.running()] = task
-  if task.canceled then return finish(task, false, wait.canceled) end
+  local co = coroutines.running()
+  wait.task_of[co] = task
   local arguments = task.arguments
   task.arguments = nil
-  finish(task, coroutines.protected(task.fn, unpack(arguments)))
+  if task.canceled then
+    finish(task, false, wait.canceled)
+  else
+    finish(task, coroutines.protected(task.fn, unpack(arguments)))
+  end
+  wait.task_of[co] = nil -- nginx uses it again for something else
 end
 
 function M.spawn(host, how, fn, ...)
@@ -82,16 +87,21 @@ local function outcome(task)
   return nil, "task:wait: the task failed: " .. tostring(results[1]), "error"
 end
 
+-- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+local function new_joiner(task)
+  local record = wait.record(function(record) if task.joiners then task.joiners[record] = nil end end)
+  task.joined = task.joined + 1
+  task.joiners[record] = task.joined
+  return record
+end
+
 function Task:wait(timeout)
   check.self(self, Task, "wait")
   check.seconds(timeout, 1, "wait", true)
   wait.check()
   if wait.task_of[coroutines.running()] == self then core.misuse("a task cannot wait for itself") end
   if not self.done and timeout ~= 0 then
-    local record
-    record = wait.record(function() if self.joiners then self.joiners[record] = nil end end)
-    self.joined = self.joined + 1
-    self.joiners[record] = self.joined
+    local record = new_joiner(self)
     if not wait.pause(self.host, record, timeout) then record:give_up() end
   end
   if self.done then return outcome(self) end
