@@ -78,6 +78,14 @@ $(BUILD)/spec_fork.so: spec/support/fork.c | guard
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -shared -o $@ $<
 
+# The specs of nginx need the module for LuaJIT.
+ifeq ($(SAN)$(filter luajit,$(LUA)),)
+spec: for-nginx
+for-nginx: | guard
+	@$(MAKE) --no-print-directory -s LUA=luajit
+.PHONY: for-nginx
+endif
+
 spec: $(CORE) $(BUILD)/spec_fork.so ## run the specs, or SPECS=..., with LUA and SAN as built
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)
 
@@ -225,7 +233,7 @@ ci: deps ## what CI runs
 
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev luarocks lua-busted lua-socket lua-luv default-jre-headless libzookeeper-java libslf4j-java \
-  procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
+  nginx-light libnginx-mod-http-lua procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
 
 deps: ## install what the build and the specs need, from Debian's packages
 	@dpkg-query -W -f '$${db:Status-Status}\n' $(DEPS) 2>/dev/null | grep -cx installed | grep -qx $(words $(DEPS)) || \

@@ -22,6 +22,8 @@
 --   unfit()               why no engine can be made here, or nil
 --   yield()               lets the others run
 --   report(text)          an error that nobody waits for
+--   granted(hold)         the running coroutine has got it
+--   in_background()       true when that is for nobody who could let go of it when the host comes to its end
 --   self()                what stands for the running coroutine, where a coroutine is used for one thing after another
 --
 -- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), report(text), parked, sweep;

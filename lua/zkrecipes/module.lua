@@ -60,10 +60,34 @@ local function add_run(zk, host)
   end
 end
 
+-- What of these options differs from those, or nil.
+local function difference(given, other)
+  for name, value in pairs(given) do
+    if type(value) ~= "table" and value ~= other[name] then return name end
+  end
+end
+
+local function add_shared(zk, host)
+  local shared, shared_options
+
+  function zk.shared(options)
+    if shared and shared.state ~= "closed" then
+      local name = type(options) == "table" and difference(options, shared_options)
+      if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(name)) end
+      return shared
+    end
+    local session, message, code = sessions.open(host, options)
+    if not session then return nil, message, code end
+    shared, shared_options = session, options or {}
+    return shared
+  end
+end
+
 -- of(host): all but `using`.
 function M.of(host)
   local zk = { _VERSION = M.VERSION, canceled = wait.canceled, pcall = coroutines.pcall }
   function zk.session(options) return sessions.open(host, options) end
+  add_shared(zk, host)
   add_time(zk, host)
   add_tasks(zk, host)
   add_run(zk, host)

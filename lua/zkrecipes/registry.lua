@@ -47,6 +47,7 @@ function M.await(host, slot, object)
   local adapter = host.adapter
   registry.holds[hold] = { background = adapter.in_background and adapter.in_background() }
   of[hold] = registry
+  if adapter.granted then adapter.granted(hold) end
   return hold
 end
 

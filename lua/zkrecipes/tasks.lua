@@ -131,23 +131,30 @@ local function cancel_all(tasks)
   for i = 1, #tasks do tasks[i]:cancel() end
 end
 
+-- Starts all. What it closes over is not of the frame that waits, see new_joiner.
+local function start_group(host, fns, decides)
+  local group = { left = #fns }
+  local tasks = {}
+  local function on_end(task)
+    group.left = group.left - 1
+    if not group.decided and decides(task) then
+      group.decided = task
+      cancel_all(tasks)
+    end
+    if group.left == 0 then wait.wake(host, group.record) end
+  end
+  group.tasks, group.record = tasks, wait.record(function() cancel_all(tasks) end)
+  for i = 1, #fns do tasks[i] = M.spawn(host, { quiet = true, on_end = on_end }, fns[i]) end
+  return group
+end
+
 -- Runs all, and returns their tasks when every one has ended, and the first one of which decides(task) was
 -- true: it made the others be canceled.
 local function run_group(host, fns, decides)
-  local tasks, left, decided, record = {}, #fns, nil, nil
-  local function on_end(task)
-    left = left - 1
-    if not decided and decides(task) then
-      decided = task
-      cancel_all(tasks)
-    end
-    if left == 0 then wait.wake(host, record) end
-  end
   wait.check()
-  record = wait.record(function() cancel_all(tasks) end)
-  for i = 1, #fns do tasks[i] = M.spawn(host, { quiet = true, on_end = on_end }, fns[i]) end
-  if #fns > 0 then wait.pause(host, record) end
-  return tasks, decided
+  local group = start_group(host, fns, decides)
+  if #fns > 0 then wait.pause(host, group.record) end
+  return group.tasks, group.decided
 end
 
 function M.all(host, fns)

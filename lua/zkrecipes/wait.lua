@@ -77,7 +77,7 @@ end
 local function canceled(task) return task and task.canceled end
 
 -- The host comes to its end, and this coroutine is to end with it.
-local function stopped(adapter, token) return adapter.stopped and adapter.stopped(token) end
+local function at_an_end(adapter, token) return adapter.stopped and adapter.stopped(token) end
 
 -- Parks until it is done, late, or canceled; true when canceled.
 local function suspend(host, record, deadline)
@@ -86,7 +86,7 @@ local function suspend(host, record, deadline)
   record.co, record.task = co, task
   if task then begin(task, record) end
   if parked then parked[token] = record end
-  while not record.done and not canceled(task) and not stopped(adapter, token) do
+  while not record.done and not canceled(task) and not at_an_end(adapter, token) do
     local left = deadline and deadline - adapter.now()
     if left and left <= 0 then break end
     adapter.park(token, left)
@@ -94,7 +94,7 @@ local function suspend(host, record, deadline)
   if task then task.waiting = nil end
   if parked then parked[token] = nil end
   record.awake = true
-  return canceled(task) or not record.done and stopped(adapter, token)
+  return canceled(task) or not record.done and at_an_end(adapter, token)
 end
 
 -- Waits until the record is done or the time is over (nil: no limit); raises when canceled.

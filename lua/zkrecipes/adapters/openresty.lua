@@ -9,11 +9,13 @@
 -- * nginx refuses a timer, or accepts it and never runs it: the dispatcher starts what was spawned again.
 -- * The worker is to end: whoever waits in the background, not for a request, is stopped.
 
+local contexts = require "zkrecipes.openresty.contexts"
 local core = require "zkrecipes.core"
 local dispatcher = require "zkrecipes.openresty.dispatcher"
 local semaphore = require "ngx.semaphore"
 
-local M = { name = "openresty", attach = dispatcher.attach, detach = dispatcher.detach, report = dispatcher.report }
+local M = { name = "openresty", attach = dispatcher.attach, detach = dispatcher.detach, report = dispatcher.report,
+  in_background = contexts.in_background, granted = contexts.granted, self = contexts.self }
 
 local WAITS = { rewrite = true, server_rewrite = true, access = true, precontent = true, content = true, timer = true,
   preread = true }
@@ -22,22 +24,6 @@ local LONGEST = 3600 -- seconds; a semaphore takes no more than 24 days
 local tokens = setmetatable({}, { __mode = "k" }) -- coroutine > token
 
 local phase = ngx.get_phase
-
--- What we keep with a request, or with a timer.
-local function context()
-  local found = ngx.ctx.zkrecipes
-  if not found then
-    found = { selves = {} }
-    ngx.ctx.zkrecipes = found
-  end
-  return found
-end
-
--- True unless the running code works for a request.
-function M.in_background()
-  local now = phase()
-  return now == "init_worker" or now == "timer" and not context().for_request
-end
 
 function M.unfit()
   if phase() ~= "init" then return nil end
@@ -56,7 +42,7 @@ function M.token()
     token = { sem = semaphore.new(0), parked = false, posted = false }
     tokens[co] = token
   end
-  token.background = now == "timer" and M.in_background()
+  token.background = now == "timer" and contexts.in_background()
   return token
 end
 
@@ -77,23 +63,17 @@ function M.gone(token) return token.parked and token.sem:count() ~= (token.poste
 
 function M.stopped(token) return token.background and dispatcher.ending() end
 
-function M.yield() ngx.sleep(0) end
+function M.yield() ngx.sleep(0.001) end -- 0 needs a patched nginx
 
 function M.spawn(fn)
-  local for_request = not M.in_background()
+  local for_request = not contexts.in_background()
   dispatcher.start(function()
-    context().for_request = for_request
+    contexts.current().for_request = for_request
     fn()
   end)
 end
 
 function M.now() return dispatcher.client.now() end
-
-function M.self()
-  local selves, co = context().selves, coroutine.running()
-  selves[co] = selves[co] or {}
-  return selves[co]
-end
 
 core.own(debug.getinfo(1, "S").source)
 return M

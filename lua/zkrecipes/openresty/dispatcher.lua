@@ -20,7 +20,7 @@ local semaphore = require "ngx.semaphore"
 local M = { client = nil }
 
 local SWEEP, RETRY, IDLE, TICK, LOOK, DAY = 0.5, 1, 1, 0.1, 20, 86400
-local LINGER = 10 -- seconds for which locks of requests are waited for when the worker is to end
+local LINGER = 2  -- seconds for which locks of requests are waited for when the worker is to end
 local BATCH = 512 -- steps of the core at once
 
 local alarm = semaphore.new(0)
@@ -130,11 +130,12 @@ end
 local function connect()
   local address, problem = M.client.listen()
   if not address then return nil, problem end
-  local socket, ok = ngx.socket.tcp(), nil
+  local socket = ngx.socket.tcp()
   socket:settimeouts(1000, 1000, DAY * 1000)
-  ok, problem = socket:connect(address)
-  if ok then ok, problem = M.client.accept() end
-  if not ok then return nil, problem end
+  local connected, why = socket:connect(address)
+  if not connected then return nil, why end
+  local accepted, reason = M.client.accept()
+  if not accepted then return nil, reason end
   return socket
 end
 
@@ -156,8 +157,9 @@ function M.serve()
   local socket, problem = connect()
   if socket then
     deaf, used = false, M.client.now()
-    local listener, ok = ngx.thread.spawn(listen, socket), nil
-    ok, problem = pcall(keep_time)
+    local listener = ngx.thread.spawn(listen, socket)
+    local ok, failure = pcall(keep_time)
+    problem = failure
     ngx.thread.kill(listener)
     socket:close()
     if ok and not deaf then asked = -DAY end
