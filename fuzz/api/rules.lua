@@ -31,7 +31,9 @@ local function names_it(message, name)
   for i = 1, #GENERAL do
     if message:find(GENERAL[i], 1, true) then return true end
   end
-  return message:find("bad argument", 1, true) or message:find("bad self", 1, true)
+  -- A method in Lua that calls another one first may name that one.
+  return message:find("bad argument", 1, true) or message:find("bad self", 1, true) or
+    message:find("was collected already", 1, true)
 end
 
 local function internals(message)

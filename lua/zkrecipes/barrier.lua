@@ -29,6 +29,7 @@ Barrier.__name = "zkrecipes.barrier"
 
 -- session:barrier(path)
 function Session:barrier(path)
+  check.self(self, core.classes.session.meta, "barrier")
   check.path(path, 1, "barrier")
   return setmetatable({ session = self, path = path }, Barrier)
 end
@@ -62,6 +63,7 @@ local COUNT_MAX = 1000000
 
 -- session:latch(path, n)
 function Session:latch(path, count)
+  check.self(self, core.classes.session.meta, "latch")
   check.path(path, 1, "latch")
   check.count(count, COUNT_MAX, 2, "latch")
   return setmetatable({ session = self, path = path, total = count, counted = 0 }, Latch)
@@ -136,6 +138,9 @@ end
 function Latch:wait(timeout)
   return gate.await(self.session, self.path .. "/open", true, timeout, "latch:wait")
 end
+
+check.selves(Barrier, Barrier)
+check.selves(Latch, Latch)
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -24,6 +24,18 @@ function M.self(object, meta, method)
     meta.__name, type(object), method))
 end
 
+-- The same for every method of a class that is written in Lua; its metatable may be the table of its methods.
+function M.selves(methods, meta)
+  for name, method in pairs(methods) do
+    if type(method) == "function" then
+      methods[name] = function(self, ...)
+        M.self(self, meta, name)
+        return method(self, ...)
+      end
+    end
+  end
+end
+
 function M.fn(value, argument, name)
   if not callable(value) then bad(argument, name, "function expected, got " .. type(value)) end
 end

@@ -57,28 +57,36 @@ end
 
 Turn.__close, Turn.__gc = Turn.release, Turn.release
 
-function Turn:lost(timeout)
-  check.seconds(timeout, 1, "lost", true)
-  local state = self.state
+-- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+local function new_waiter(state)
+  local record = wait.record(function(record) state.waiters[record] = nil end)
+  state.waiters[record] = true
+  return record
+end
+
+-- Knows nothing of the turn itself, so that it can be collected while somebody waits for its end.
+local function await_end(state, timeout)
   if not state.over and timeout ~= 0 then
-    local record
-    record = wait.record(function() state.waiters[record] = nil end)
-    state.waiters[record] = true
+    local record = new_waiter(state)
     state.cohort:watch()
     if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
   end
   if state.over then return state.over end
-  return nil, "hold:lost " .. self.path .. ": the time limit passed", "timeout"
+  return nil, "hold:lost " .. state.main.path .. ": the time limit passed", "timeout"
+end
+
+function Turn:lost(timeout)
+  check.seconds(timeout, 1, "lost", true)
+  return await_end(self.state, timeout)
 end
 
 function Turn:on_lost(fn)
   check.fn(fn, 1, "on_lost")
-  local turn_of = setmetatable({ self }, { __mode = "v" })
-  local lost = self.lost
-  tasks.spawn(self.state.cohort.host, { daemon = true }, function(turn)
-    local why = lost(turn)
+  local state, turn_of = self.state, setmetatable({ self }, { __mode = "v" })
+  tasks.spawn(state.cohort.host, { daemon = true }, function()
+    local why = await_end(state)
     if why ~= "released" and turn_of[1] then fn(turn_of[1], why) end
-  end, { state = self.state, path = self.path })
+  end)
   return true
 end
 
@@ -224,6 +232,8 @@ function Cohort:cancel()
   tell_all(self, message, code)
   return count
 end
+
+check.selves(Turn, Turn)
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -65,6 +65,13 @@ local function leave(gate, record)
   end
 end
 
+-- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+local function enter(gate)
+  local record = wait.record(function(record) leave(gate, record) end)
+  gate.waiters[record] = true
+  return record
+end
+
 -- await(session, path, wanted, timeout, what): until the znode is there (wanted) or gone; true, or nil, message, code.
 function M.await(session, path, wanted, timeout, what)
   check.seconds(timeout, 1, "wait", true)
@@ -75,9 +82,8 @@ function M.await(session, path, wanted, timeout, what)
     if (stat ~= false) == wanted then return true end
     return nil, what .. " " .. path .. ": it is not open", "timeout"
   end
-  local gate, record = gate_of(session, path, wanted), nil
-  record = wait.record(function() leave(gate, record) end)
-  gate.waiters[record] = true
+  local gate = gate_of(session, path, wanted)
+  local record = enter(gate)
   if not wait.pause(gate.host, record, timeout) then
     record:give_up()
     return nil, what .. " " .. path .. ": the time limit passed", "timeout"

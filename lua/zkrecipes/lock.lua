@@ -8,15 +8,14 @@
 local check = require "zkrecipes.check"
 local cohorts = require "zkrecipes.cohort"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
 local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
 
 require "zkrecipes.objects"
 
 local Session, Lock, Hold = core.classes.session.methods, core.classes.lock.methods, core.classes.hold.methods
 
 local REQUEST = "__REVOKE__"
-local MAIN = {} -- stands for the main thread among the owners
 
 local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean" }
 
@@ -51,6 +50,7 @@ end
 local make = Session.lock
 
 function Session:lock(path, options)
+  check.self(self, core.classes.session.meta, "lock")
   local way
   if type(options) == "table" then options, way = divide(options) end
   local lock, message, code = make(self, path, options)
@@ -91,13 +91,15 @@ local function acquire(lock, timeout)
   return hold, message, code
 end
 
--- lock:request(): asks those who hold it to let go; how many were asked.
+-- lock:request(): asks the one who holds it to let go; how many were asked. Readers of a read/write lock are left
+-- alone: their znode may carry the mark of a downgrade.
 function Lock:request()
+  check.self(self, core.classes.lock.meta, "request")
   local all, message, code = self:contenders()
   if not all then return nil, message, code end
   local asked = 0
   for i = 1, #all do
-    if all[i].holding then
+    if all[i].holding and not all[i].shared then
       local stat, problem, why = sessions[self]:set(all[i].path, REQUEST)
       if not stat and why ~= "no_node" then return nil, problem, why end
       if stat then asked = asked + 1 end
@@ -108,10 +110,7 @@ end
 
 -- ---- Reentrant ---------------------------------------------------------------------------------
 
-local function me(lock)
-  local adapter = core.host(lock).adapter
-  return adapter.self and adapter.self() or coroutines.running() or MAIN
-end
+local function me(lock) return wait.self(core.host(lock)) end
 
 -- What the running coroutine holds, or nil.
 local function own(lock, way)
@@ -136,6 +135,7 @@ end
 local release = Hold.release
 
 function Hold:release()
+  check.self(self, core.classes.hold.meta, "release")
   local count = counts[self]
   if count and count > 1 then
     counts[self] = count - 1
@@ -149,10 +149,13 @@ function core.classes.hold.meta.__close(hold) hold:release() end
 
 -- lock:release(): what the running coroutine has acquired last.
 function Lock:release()
+  check.self(self, core.classes.lock.meta, "release")
   local way = ways[self]
-  if not (way and way.reentrant) then core.misuse("lock:release is for reentrant locks; call release of the hold") end
+  if not (way and way.reentrant) then
+    core.misuse("calling 'release' on a lock that is not reentrant; call release of the hold")
+  end
   local hold = own(self, way)
-  if not hold then core.misuse("lock:release: this coroutine does not hold " .. self.path) end
+  if not hold then core.misuse("calling 'release' on " .. self.path .. ", which this coroutine does not hold") end
   return hold:release()
 end
 
@@ -161,6 +164,7 @@ local cancel = Lock.cancel
 -- ---- All ways ----------------------------------------------------------------------------------
 
 function Lock:acquire(timeout)
+  check.self(self, core.classes.lock.meta, "acquire")
   local way = ways[self]
   if way and way.reentrant then return enter(self, way, timeout) end
   if way and way.cohort then
@@ -172,6 +176,7 @@ function Lock:acquire(timeout)
 end
 
 function Lock:cancel()
+  check.self(self, core.classes.lock.meta, "cancel")
   local way = ways[self]
   if way and way.members then return way.members:cancel() end
   return cancel(self)

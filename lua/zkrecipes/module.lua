@@ -13,7 +13,10 @@ local wait = require "zkrecipes.wait"
 require "zkrecipes.objects"
 require "zkrecipes.lock"
 require "zkrecipes.barrier"
+require "zkrecipes.election"
 require "zkrecipes.rounds"
+require "zkrecipes.rwlock"
+require "zkrecipes.multilock"
 
 local M = { VERSION = "scm" }
 

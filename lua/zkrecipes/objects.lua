@@ -30,7 +30,7 @@ local function finish(hold, ok, ...)
   return ...
 end
 
--- object:with([timeout,] fn): acquires, runs fn(hold), releases in any case.
+-- object:with([timeout,] fn): acquires, runs fn(hold), releases in any case. class: { meta =, methods = }.
 local function adds_with(class)
   return function(self, timeout, fn)
     local argument = 2
@@ -44,6 +44,8 @@ local function adds_with(class)
     return finish(hold, coroutines.scope(hold, coroutines.protected, fn, hold))
   end
 end
+
+M.adds_with = adds_with
 
 -- ---- on_lost -----------------------------------------------------------------------------------
 

@@ -28,6 +28,14 @@ function M.check()
   if task and task.canceled then error(M.canceled, 0) end
 end
 
+local MAIN = {} -- stands for the main thread
+
+-- What stands for the running coroutine, to remember what it holds.
+function M.self(host)
+  local adapter = host.adapter
+  return adapter.self and adapter.self() or running() or MAIN
+end
+
 -- ---- One wait ----------------------------------------------------------------------------------
 
 local Record = {}
@@ -114,8 +122,9 @@ end
 -- over before anybody waits, and its slot be somebody else's.
 M.expect = slot_record
 
--- Waits for the core, and returns what it brings. `record`: what expect gave, if it was called.
-function M.await(host, slot, record)
+-- Waits for the core, and returns what it brings. `record`: what expect gave, if it was called. In a canceled task it
+-- raises, or, when it is to be `quiet`, returns M.canceled.
+function M.await(host, slot, record, quiet)
   record = record or slot_record(host, slot)
   local engine, token, problem = record.engine, host.adapter.token()
   if not token then
@@ -127,6 +136,7 @@ function M.await(host, slot, record)
   if stopped then forget_slot(record) end
   record.co, record.task, record.token, record.object = nil, nil, nil, nil -- they would keep them alive in the pool
   host.pool[#host.pool + 1] = record
+  if stopped and quiet then return M.canceled end
   if stopped then error(M.canceled, 0) end
   return engine:take(slot)
 end
@@ -181,7 +191,7 @@ function M.sweep(host)
   for token, record in pairs(host.parked) do
     if host.adapter.gone(token) then
       host.parked[token] = nil
-      record:give_up()
+      if not record.awake then record:give_up() end -- else it was when the core had finished
     end
   end
 end

@@ -87,6 +87,43 @@ describe("exhausted memory", function()
     env.queue_of(other, "/l", 0)
   end))
 
+  it("in reading, writing, a downgrade that lets a reader in, and a multilock", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local rw, theirs, lock = session:rwlock("/rw"), other:rwlock("/rw"), session:lock("/l")
+    assert(session:create("/rw", nil, { parents = true }))
+    assert(other:connected(10))
+    at_every_allocation(function(n)
+      local hold = check(rw:write(10))
+      local reader = n % 2 == 0 and rw or theirs
+      local wait = env.start(function() return reader:read(hold and 0.03 or 10) end)
+      if hold then
+        check(hold:downgrade())
+        hold:set("/rw", "x")
+      end
+      local mine = check(wait())
+      if hold then hold:release() end
+      if mine then mine:release() end
+      check(rw:read(0))
+      collectgarbage()
+    end)
+    at_every_allocation(function()
+      local all = session:multilock { lock, rw:writer() }
+      local hold = check(all:acquire(10))
+      if hold then
+        check(hold:set("/rw", "x"))
+        hold:release()
+      end
+    end)
+    env.eventually("empty", function()
+      collectgarbage()
+      return #other:children("/rw") == 0
+    end)
+    assert(theirs:write(5)):release()
+    other:close()
+    session:close()
+  end))
+
   it("in plain requests, a multi, a watch, contenders", run(function()
     local session = env.session()
     assert(session:create("/x", "0", { parents = true }))
@@ -107,6 +144,48 @@ describe("exhausted memory", function()
       end
     end)
     assert(session:get("/x"))
+    session:close()
+  end))
+
+  it("in an election: a term, what it says, who leads, an observer", run(function()
+    local session = env.session()
+    assert(session:create("/e", nil, { parents = true }))
+    local count = at_every_allocation(function()
+      local election = check(session:election("/e", { value = "x" }))
+      local term = election and check(election:campaign(10))
+      if term then
+        check(term:ready())
+        check(term:sleep(0))
+        check(election:candidates())
+        local leader = check(election:leader())
+        assert.is_true(leader == nil or leader.value == "x")
+        leader = check(election:next_leader(0))
+        assert.is_true(leader == nil or leader.token == term.token)
+        term:resign()
+      end
+    end)
+    assert.is_true(count > 20)
+    env.queue_of(session, "/e", 0)
+    local election = session:election("/e")
+    assert.is_nil(election:leader())
+    assert.is_false((election:next_leader(0)))
+    session:close()
+  end))
+
+  it("while a function leads", run(function()
+    local session = env.session()
+    assert(session:create("/e", nil, { parents = true }))
+    at_every_allocation(function()
+      local election, led = check(session:election("/e")), 0
+      if not election then return end
+      election:lead(function(term)
+        led = led + 1
+        term:sleep(0)
+        election:stop()
+      end, { backoff = 0.001, backoff_max = 0.001, on_error = function() end })
+      assert.is_true(led > 0)
+    end)
+    env.queue_of(session, "/e", 0)
     session:close()
   end))
 

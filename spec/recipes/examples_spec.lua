@@ -6,10 +6,14 @@ local zk = require "zkrecipes"
 
 -- Every file of examples/, with a line that it prints last or near to it.
 local EXAMPLES = {
+  ["election.lua"] = "\nnobody leads\nthe end$",
   ["barrier.lua"] = "^closed: 0 steps\nopened: 6 steps$",
+  ["guardian.lua"] = "\nthe next holder, %d%.%d+ s after kill %-9$",
   ["lock.lua"] = "\nstep 3\nreleased$",
   ["lock_ways.lua"] = "^asked, and let go\ninside twice\nturns: 5$",
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
+  ["multilock.lua"] = "\nthe last one: %a+ > %a+$",
+  ["rwlock.lua"] = "\nwriting, alone\na third reads, token %x+\nread by two: true$",
   ["script.lua"] = "^run number 1$",
   ["sim.lua"] = "^passed: a job changes hands in 40 worlds, 40 hours of virtual time$",
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",

@@ -19,7 +19,7 @@ static inline void calm_for(int64_t us)
 }
 
 struct requests {
-    int64_t creates, lists, deletes, gets, looks;
+    int64_t creates, lists, deletes, gets, looks, sets;
 };
 
 static struct requests counted;
@@ -33,6 +33,7 @@ static inline struct requests requests_so_far(void)
         .deletes = zr_sim_all_requests(now.world, ZR_OP_DELETE),
         .gets = zr_sim_all_requests(now.world, ZR_OP_GET),
         .looks = zr_sim_all_requests(now.world, ZR_OP_EXISTS),
+        .sets = zr_sim_all_requests(now.world, ZR_OP_SET),
     };
 }
 
@@ -51,13 +52,14 @@ static inline void spent(const char *what, struct requests budget)
                   sum.deletes - counted.deletes == budget.deletes &&
                   sum.gets - counted.gets == budget.gets &&
                   sum.looks - counted.looks == budget.looks &&
+                  sum.sets - counted.sets == budget.sets &&
                   zr_sim_all_requests(now.world, ZR_SIM_ANY_OP) - all_counted ==
                       budget.creates + budget.lists + budget.deletes + budget.gets +
-                          budget.looks;
+                          budget.looks + budget.sets;
     if (!within)
-        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets, %lld looks", what,
-              (long long)budget.creates, (long long)budget.lists, (long long)budget.deletes,
-              (long long)budget.gets, (long long)budget.looks);
+        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets, %lld looks, %lld sets",
+              what, (long long)budget.creates, (long long)budget.lists, (long long)budget.deletes,
+              (long long)budget.gets, (long long)budget.looks, (long long)budget.sets);
     count_from_here();
 }
 

@@ -206,10 +206,16 @@ static inline void ask(struct contender *contender)
     args.at[0].given = true;
     args.at[0].integer = some_time();
     now.asked++;
-    bool writes = now.recipe->excludes[contender->mode] && roll(3) > 0;
-    say("%d.%d %s", contender->process->number, contender->number, writes ? "writes" : "watches");
-    enum zr_status status = writes ? write_token(contender)
-                                   : start(contender->hold, "lost", &args, &contender->question);
+    bool other = now.recipe->other != NULL && roll(2) == 0;
+    contender->other = other;
+    bool writes = !other && now.recipe->excludes[contender->mode] && roll(3) > 0;
+    say("%d.%d %s", contender->process->number, contender->number,
+        other    ? "asks"
+        : writes ? "writes"
+                 : "watches");
+    enum zr_status status = other    ? now.recipe->other(contender)
+                            : writes ? write_token(contender)
+                                     : start(contender->hold, "lost", &args, &contender->question);
     after(contender, ASKING, NEVER);
     if (status != ZR_OK)
         after(contender, HOLDING, some_time());
@@ -221,6 +227,8 @@ static inline void answered(struct contender *contender)
     say("%d.%d is answered %s", contender->process->number, contender->number,
         zr_status_word(task->status));
     contender->question = NULL;
+    if (contender->other)
+        now.recipe->other_ended(contender, task->status);
     zr_task_drop(task, true);
     after(contender, HOLDING, some_time());
 }

@@ -10,11 +10,14 @@
  * histories of two processes with one fault, of each kind, at each request. --first ends with the
  * first violation, without telling more of it.
  */
+#include "election.h"
+#include "rwlock.h"
 #include "shape.h"
 #include "small.h"
 #include "unfair.h"
 
-static const struct recipe *const recipes[] = {&lock_recipe, &unfair_recipe, NULL};
+static const struct recipe *const recipes[] = {&lock_recipe, &unfair_recipe, &rwlock_recipe,
+                                               &election_recipe, NULL};
 
 static void try_seed(const struct recipe *recipe, uint64_t seed)
 {

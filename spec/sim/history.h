@@ -58,6 +58,7 @@ struct contender {
     int64_t began_us;         /* the attempt */
     int generation, failures; /* of the session, of the memory, when it began */
     bool canceled, occupied, granted;
+    bool other; /* the question is the recipe's own */
 };
 
 struct process {
@@ -105,6 +106,7 @@ static struct history {
     struct process processes[MOST_PROCESSES];
     int64_t begin_us, quiet_us, chaos_us;
     int64_t token, written;        /* the last one granted, the last one in the register */
+    int64_t alone;                 /* the last one granted in a mode that excludes */
     int64_t free_us[MOST_MODES];   /* since when a try may not fail; NEVER: it may */
     bool used_up;                  /* the numbers were brought to their end */
     int64_t removed[MOST_REMOVED]; /* the tokens of seats that somebody else deleted */

@@ -41,6 +41,9 @@ struct recipe {
     int modes;
     /* Starts an attempt in contender->mode: contender->task. Its time limit is args->at[0]. */
     enum zr_status (*start)(struct contender *contender, struct zr_args *args);
+    /* What else a holder asks of its hold: starts contender->question. Null: nothing. */
+    enum zr_status (*other)(struct contender *contender);
+    void (*other_ended)(const struct contender *contender, enum zr_status status);
     const char *cancel;           /* the method of the object that ends all attempts; or null */
     const char *release;          /* the method of the hold */
     bool excludes[MOST_MODES];    /* whoever holds it in this mode is alone, and may write */

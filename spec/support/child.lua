@@ -10,13 +10,16 @@ local function shell(format, ...)
 end
 
 ---Starts spec/support/holder.lua; it shares the lock "/l" of this namespace.
-function child.start(namespace, timeout, hosts)
+---`more`: another `script`, a command to start it with (`through`), `quiet`: without its standard error.
+function child.start(namespace, timeout, hosts, more)
+  more = more or {}
   local fifo = os.tmpname()
   os.remove(fifo)
   assert(shell("mkfifo %s", fifo))
   local lua = env.interpreter()
-  local command = string.format("echo $$ > %s.pid; exec %s spec/support/holder.lua '%s' '%s' %g > %s", fifo,
-    lua, hosts or env.server().hosts, namespace, timeout, fifo)
+  local command = string.format("echo $$ > %s.pid; exec %s %s spec/support/%s.lua '%s' '%s' %g >%s%s", fifo,
+    more.through or "", lua, more.script or "holder", hosts or env.server().hosts, namespace, timeout, fifo,
+    more.quiet and " 2>/dev/null" or "")
   local self = setmetatable({ input = assert(io.popen(command, "w")) }, child)
   self.input:setvbuf("no")
   self.output = assert(io.open(fifo))

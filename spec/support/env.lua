@@ -83,10 +83,17 @@ function env.fails(code, ...)
   return message
 end
 
+-- A failure inside of the task fails whoever waits for it.
+local function results(...)
+  local ok, message, code = ...
+  if ok == nil and code == "error" then error(message, 0) end
+  return ...
+end
+
 ---Starts fn in a coroutine of its own; gives a function that waits for its results.
 function env.start(fn, ...)
   local task = zk.spawn(fn, ...)
-  return function() return task:wait(env.limit) end, task
+  return function() return results(task:wait(env.limit)) end, task
 end
 
 ---Waits until this many contenders stand in the lock's queue.

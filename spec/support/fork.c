@@ -2,6 +2,7 @@
  * What specs need of processes and Lua does not offer: fork without exec. A Lua module of its own,
  * built with the specs and never installed.
  */
+#include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdlib.h>
@@ -33,6 +34,28 @@ static int fork_wait(lua_State *L)
     return 1;
 }
 
+/* childless(): nobody whom wait() would find */
+static int fork_childless(lua_State *L)
+{
+    lua_pushboolean(L, waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+    return 1;
+}
+
+/* exec(program, argument): returns only when it fails */
+static int fork_exec(lua_State *L)
+{
+    const char *program = luaL_checkstring(L, 1);
+    execlp(program, program, luaL_checkstring(L, 2), (char *)NULL);
+    return 0;
+}
+
+/* close_from(fd): every descriptor from there on, whoever it belongs to */
+static int fork_close_from(lua_State *L)
+{
+    closefrom((int)luaL_checkinteger(L, 1));
+    return 0;
+}
+
 __attribute__((visibility("default"))) int luaopen_spec_fork(lua_State *L);
 
 int luaopen_spec_fork(lua_State *L)
@@ -47,5 +70,11 @@ int luaopen_spec_fork(lua_State *L)
     lua_setfield(L, -2, "exit");
     lua_pushcfunction(L, fork_wait);
     lua_setfield(L, -2, "wait");
+    lua_pushcfunction(L, fork_childless);
+    lua_setfield(L, -2, "childless");
+    lua_pushcfunction(L, fork_exec);
+    lua_setfield(L, -2, "exec");
+    lua_pushcfunction(L, fork_close_from);
+    lua_setfield(L, -2, "close_from");
     return 1;
 }

@@ -6,6 +6,25 @@ local zk = require "zkrecipes"
 
 local deaf_session, reported, assert_misuse = deaf.deaf_session, deaf.reported, deaf.assert_misuse
 
+describe("a coroutine that has ended", function()
+  it("is collected", function()
+    local alive = setmetatable({}, { __mode = "k" })
+    zk.run(function()
+      for _ = 1, 100 do
+        zk.spawn(function()
+          alive[coroutine.running()] = true
+          zk.sleep(0)
+        end)
+      end
+    end)
+    collectgarbage()
+    collectgarbage()
+    local count = 0
+    for _ in pairs(alive) do count = count + 1 end
+    assert.is_true(count < 10, count .. " of 100 are still there")
+  end)
+end)
+
 describe("zk.run", function()
   it("returns what the function returned, nils too", function()
     local results = coroutines.pack(zk.run(function() return 1, nil, 3, nil end))
@@ -156,6 +175,22 @@ describe("zk.spawn", function()
     assert.is_nil(ran)
     zk.sleep(0)
     assert.is_true(ran)
+  end)
+
+  it("is collected when it has ended", function()
+    zk.run(function()
+      local alive = setmetatable({}, { __mode = "k" })
+      for i = 1, 20 do
+        local task = zk.spawn(function() zk.sleep(i % 2 * 0.001) return {} end)
+        alive[task] = true
+        task:wait()
+      end
+      collectgarbage()
+      collectgarbage()
+      local left = 0
+      for _ in pairs(alive) do left = left + 1 end
+      assert.is_true(left <= 2, left .. " of 20 are left")
+    end)
   end)
 
   it("cannot wait for itself", function()

@@ -124,12 +124,13 @@ int64_t zr_sequence(const char *name, const char *stem)
 }
 
 const struct zr_stem zr_stem_lock = {"lock-", false}, zr_stem_write = {"__WRIT__", false},
-                     zr_stem_read = {"__READ__", true}, zr_stem_latch = {"latch-", false};
+                     zr_stem_read = {"__READ__", true}, zr_stem_latch = {"latch-", false},
+                     zr_stem_rank = {"rank-", false};
 
 const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence)
 {
     static const struct zr_stem *const stems[] = {&zr_stem_lock, &zr_stem_write, &zr_stem_read,
-                                                  &zr_stem_latch};
+                                                  &zr_stem_latch, &zr_stem_rank};
     for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++) {
         *sequence = zr_sequence(name, stems[i]->text);
         if (*sequence >= 0)

@@ -29,12 +29,13 @@ size_t zr_path_parent_length(const char *path);
 int64_t zr_sequence(const char *name, const char *stem);
 
 /* What stands before the number in the name of a contender, and says what it wants. The words are
-   Curator's, so that its contenders and ours understand each other. */
+   Curator's, so that its contenders and ours understand each other; but `rank`, which it does not
+   have. */
 struct zr_stem {
     const char *text;
     bool shared; /* it goes together with others that are shared */
 };
-extern const struct zr_stem zr_stem_lock, zr_stem_write, zr_stem_read, zr_stem_latch;
+extern const struct zr_stem zr_stem_lock, zr_stem_write, zr_stem_read, zr_stem_latch, zr_stem_rank;
 
 /* The stem of a contender's name, and its number; null when it is no contender. */
 const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence);

@@ -26,6 +26,7 @@ void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *
 {
     *seat = (struct zr_seat){
         .session = session, .dir = dir, .stem = stem, .data = data, .sequence = -1};
+    seat->shared = stem != NULL && stem->shared;
     zr_signal_init(&seat->gone);
 }
 
@@ -162,6 +163,12 @@ void zr_seat_gone(struct zr_seat *seat)
         zr_task_wake(task, ZR_OK);
     }
     seat->head = false;
+}
+
+void zr_seat_share(struct zr_seat *seat)
+{
+    seat->shared = true;
+    zr_signal_let_pass(&seat->gone);
 }
 
 /* ---- Questions ----------------------------------------------------------------------------- */

@@ -36,6 +36,7 @@ struct zr_seat {
     bool leaving;                        /* ... and, when this is set, also when it is taken */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
+    bool shared;           /* its holder shares: by its stem, or since zr_seat_share */
     bool head;             /* the recipe's: it is, or was, the first in its queue */
     struct zr_signal gone; /* fires when the node is surely gone; who waits there is told in
                               task->head_left whether it was the head */
@@ -58,6 +59,9 @@ enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_seats *seats
 
 /* The node is gone, or its session is. */
 void zr_seat_gone(struct zr_seat *seat);
+
+/* The node carries the mark (mark.h): who waits until its holder shares is woken. */
+void zr_seat_share(struct zr_seat *seat);
 
 /* True when the session under it is another one now, or closed: whatever it was, it is gone. */
 bool zr_seat_over(const struct zr_seat *seat);

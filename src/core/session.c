@@ -91,8 +91,9 @@ static void schedule_reopen(struct zr_session *session)
 void zr_session_open_handle(struct zr_session *session)
 {
     struct zr_zk *zk = session->engine->zk;
-    struct zr_zk_config config = {session->hosts, session->asked_timeout_ms, session->auth,
-                                  session->auth_count, session->strict};
+    struct zr_zk_config config = {session->hosts,  session->asked_timeout_ms,
+                                  session->auth,   session->auth_count,
+                                  session->strict, session->guardian};
     struct zr_generation *generation = zr_alloc(sizeof(*generation));
     if (generation == NULL || zk->open(zk, &config, generation, &generation->handle) != ZR_OK) {
         zr_free(generation);

@@ -33,8 +33,9 @@ struct zr_session_options {
     int64_t timeout_us; /* -1: the default */
     struct zr_auths auth;
     struct zr_acls acl;
-    bool strict;  /* the lease's heartbeat is a write */
-    bool logging; /* somebody reads the engine's notes */
+    bool strict;   /* the lease's heartbeat is a write */
+    bool guardian; /* a process of its own ends the session when this one dies */
+    bool logging;  /* somebody reads the engine's notes */
 };
 
 /* One handle's life: the connection of one generation. Owner of its messages. */
@@ -64,7 +65,7 @@ struct zr_session {
     struct zr_acls acl;   /* one block, ours */
     struct zr_auth *auth; /* ours */
     size_t auth_count;
-    bool strict, logging;
+    bool strict, guardian, logging;
     bool no_containers;       /* the server is too old for them */
     bool namespace_made;      /* it was, or nobody has missed it */
     char *trouble;            /* the last thing that went wrong while connecting, or null */

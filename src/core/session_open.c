@@ -25,6 +25,7 @@ const struct zr_option zr_session_options[] = {
     OPTION("auth", 'l', auth),
     OPTION("acl", 'a', acl),
     OPTION("strict", 'b', strict),
+    OPTION("guardian", 'b', guardian),
     OPTION("log", 'b', logging),
     {NULL, 0, 0},
 };
@@ -79,6 +80,7 @@ static enum zr_status set_options(struct zr_session *session,
     int64_t timeout_us = options->timeout_us >= 0 ? options->timeout_us : DEFAULT_TIMEOUT_US;
     session->asked_timeout_ms = session->timeout_ms = (int32_t)(timeout_us / 1000);
     session->strict = options->strict;
+    session->guardian = options->guardian;
     session->logging = options->logging;
     if (options->acl.count > 0) {
         session->acl = (struct zr_acls){zr_acls_copy(&options->acl), options->acl.count};

@@ -22,4 +22,8 @@ static inline void zr_signal_init(struct zr_signal *signal)
 /* Wakes all that wait; their verbs see `outcome`. */
 void zr_signal_fire(struct zr_signal *signal, enum zr_status outcome);
 
+/* The same for those alone for whom it is enough that a holder shares (task->passes). The holder
+   was the head of its queue: task->head_left. */
+void zr_signal_let_pass(struct zr_signal *signal);
+
 #endif

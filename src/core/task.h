@@ -80,7 +80,8 @@ struct zr_task {
     size_t cursor, target;  /* ... how much of it is being made, and how much must be */
     bool containers;        /* ... as containers */
     bool repeat;            /* of request */
-    bool head_left;         /* of await_gone: it was the first of its queue, see seat.h */
+    bool passes;            /* of await_passable: a holder that shares is as good as gone */
+    bool head_left;         /* of both: it was the first of its queue, see seat.h */
     enum zr_status outcome; /* of what woke it */
     int losses;             /* connections lost under the verb in flight, in a row */
 };

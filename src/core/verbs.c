@@ -119,33 +119,48 @@ static void wait_for(struct zr_task *task, enum zr_status status, struct zr_next
         zr_part_fail(task, status);
 }
 
-void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
-                        struct zr_next next)
+static void await_node(struct zr_task *task, const char *dir, const char *name, bool passes,
+                       struct zr_next next)
 {
     char *path = zr_path_child(dir, name);
-    task->head_left = false;
-    enum zr_status status = path != NULL ? zr_part_await_gone(task, path) : ZR_NO_MEMORY;
+    enum zr_status status = path != NULL ? zr_part_await_gone(task, path, passes) : ZR_NO_MEMORY;
     zr_free(path);
     wait_for(task, status, next);
 }
 
-enum zr_status zr_part_await_gone(struct zr_task *task, const char *path)
+void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
+                        struct zr_next next)
+{
+    await_node(task, dir, name, false, next);
+}
+
+void zr_verb_await_passable(struct zr_task *task, const char *dir, const char *name,
+                            struct zr_next next)
+{
+    await_node(task, dir, name, true, next);
+}
+
+enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool passes)
 {
     struct zr_seat *ours = zr_seat_find(task->session, path);
+    task->head_left = false;
+    task->passes = passes;
     if (ours == NULL)
         return zr_watch_gone(task, path);
     zr_list_append(&ours->gone.tasks, &task->in_signal);
+    if (ours->shared)
+        zr_signal_let_pass(&ours->gone);
     return ZR_OK;
 }
 
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next)
 {
-    task->head_left = false;
-    wait_for(task, zr_part_await_gone(task, path), next);
+    wait_for(task, zr_part_await_gone(task, path, false), next);
 }
 
 void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next)
 {
+    task->passes = false;
     wait_for(task, zr_watch_gone(task, path), next);
 }
 

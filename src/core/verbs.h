@@ -44,7 +44,12 @@ void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next);
 void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
                         struct zr_next next);
 
-/* await_free: the same for a node whose path is known. borrows: path. */
+/* await_passable: the same, or until its holder shares it (mark.h); then task->head_left is true.
+ */
+void zr_verb_await_passable(struct zr_task *task, const char *dir, const char *name,
+                            struct zr_next next);
+
+/* await_free: as await_gone, for a node whose path is known. borrows: path. */
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next);
 
 /* await_deleted: the same, but always by a watch, so that also a seat of ours is seen to go. */

@@ -4,13 +4,15 @@
 
 #include "core/alloc.h"
 #include "core/call.h"
+#include "core/mark.h"
 #include "core/task.h"
 
 /*
  * 1. zr_watch_gone reads the node with a watch (get, never exists: on a node that has vanished
  *    exists would leave a watch for ever), or joins those for whom that was done.
  * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
- * 3. Any other event has used the watch up: the node is read again, if anybody still waits.
+ * 3. Any other event has used the watch up: the node is read again, if anybody still waits. Do the
+ *    data say that its holder shares now, those are woken for whom that is enough.
  * 4. Somebody waits for a node that is not ephemeral: no session's end will remove it, so he is
  *    told that instead of waiting for ever.
  *
@@ -25,7 +27,8 @@ struct zr_watch {
     struct zr_signal gone, changed;
     int64_t events; /* so far */
     int followers;
-    bool set;             /* there is a watch on the node on the server */
+    bool set;             /* there is a watch on the node on the server ... */
+    bool shared;          /* ... and when it was set, the holder shared */
     struct zr_call *call; /* the read that sets it for `gone` */
     char path[];
 };
@@ -85,12 +88,15 @@ static void looked(struct zr_call *call)
         return;
     }
     watch->set = outcome == ZR_OK;
+    watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);
     if (outcome == ZR_OK && call->request.stat.ephemeral_owner == 0)
         outcome = ZR_CONFLICT;
     zr_call_free(call);
     watch->call = NULL;
     if (outcome != ZR_OK)
         zr_signal_fire(&watch->gone, outcome == ZR_NO_NODE ? ZR_OK : outcome);
+    else if (watch->shared)
+        zr_signal_let_pass(&watch->gone);
     drop_if_unused(watch);
 }
 
@@ -116,7 +122,10 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path)
     if (status != ZR_OK)
         return status;
     zr_list_append(&watch->gone.tasks, &task->in_signal);
-    status = look(watch);
+    if (watch->set && watch->shared)
+        zr_signal_let_pass(&watch->gone);
+    else
+        status = look(watch);
     if (status != ZR_OK) {
         zr_unlink(&task->in_signal);
         drop_if_unused(watch);

@@ -168,6 +168,8 @@ struct zr_zk_config {
     const struct zr_auth *auth;
     size_t auth_count;
     bool write_heartbeat; /* the lease's heartbeat is a write, which needs the quorum */
+    bool guardian;        /* a process of its own ends the session when this one dies; the simulator
+                             knows no processes */
 };
 
 /* One ZooKeeper handle: a connection, or the attempts to get one, and at most one session. */

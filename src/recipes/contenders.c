@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/mark.h"
 #include "core/names.h"
 #include "core/verbs.h"
 
@@ -91,7 +92,7 @@ static void emit_one(struct zr_sink *sink, size_t namespace, const struct zr_req
                      bool holding, bool shared)
 {
     sink->begin(sink, NULL);
-    sink->bytes(sink, "data", read->data_reply);
+    sink->bytes(sink, "data", zr_unmarked(read->data_reply, read->stat.czxid));
     zr_emit_string(sink, "path", read->path + namespace);
     sink->id(sink, "token", read->stat.czxid);
     sink->boolean(sink, "holding", holding);
@@ -109,9 +110,11 @@ static void results(struct zr_task *task, struct zr_sink *sink)
     sink->begin(sink, NULL);
     for (size_t i = 0; i < all->count; i++)
         if (all->reads[i]->request.status == ZR_OK) {
-            bool shared = all->seats->at[i].stem->shared;
+            const struct zr_request *read = &all->reads[i]->request;
+            bool shared =
+                all->seats->at[i].stem->shared || zr_marked(read->data_reply, read->stat.czxid);
             all_share = all_share && shared;
-            emit_one(sink, namespace, &all->reads[i]->request, first || all_share, shared);
+            emit_one(sink, namespace, read, first || all_share, shared);
             first = false;
         }
     sink->end(sink);

@@ -1,6 +1,7 @@
 #include "recipes/contest.h"
 
 #include "core/alloc.h"
+#include "core/mark.h"
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/contenders.h"
@@ -15,9 +16,12 @@
  *    it is ours: nobody can have come in between. Else look again who is ahead now.
  *
  * Everybody ahead keeps out whoever wants it alone; one who shares is kept out only by those who
- * do not, and so is not woken when others that share leave.
+ * do not, and so is not woken when others that share leave. A holder that has it alone may begin
+ * to share it (downgrade.c): its name stays what it was, and its data say so. It was the head of
+ * the queue then, so for those who share it is as good as gone.
  *
- * To try (timeout 0) is to look first, and to write nothing while somebody keeps it out.
+ * To try (timeout 0) is to look first, and to write nothing while somebody keeps it out. Who wants
+ * to share looks at the data, too, when only the head of the queue keeps it out.
  *
  * What can go wrong: answers get lost, the directory vanishes, numbers run out (claim sees to
  * it); the wait ends in any other way than with the grant (the clean-up vacates the seat); the
@@ -45,11 +49,53 @@ void zr_contest_held_by_another(struct zr_task *task)
     zr_verb_fail(task, ZR_TIMEOUT);
 }
 
+static void not_kept_out(struct zr_task *task)
+{
+    struct zr_hold *hold = zr_hold_of(task);
+    if (hold->seat.state == ZR_SEAT_TAKEN)
+        zr_hold_grant(hold);
+    else
+        claim(task);
+}
+
+static void read_head(struct zr_task *task)
+{
+    const struct zr_request *read = &task->call->request;
+    if (read->status == ZR_OK && !zr_marked(read->data_reply, read->stat.czxid))
+        zr_contest_held_by_another(task);
+    else if (read->status == ZR_OK || read->status == ZR_NO_NODE)
+        not_kept_out(task);
+    else
+        zr_verb_fail(task, read->status);
+}
+
+/* To try, with this one ahead: does it really keep it out? */
+static void try_past(struct zr_task *task, int64_t ahead)
+{
+    const struct zr_seat *seat = &zr_hold_of(task)->seat;
+    const struct zr_bytes none = {NULL, 0};
+    if (!seat->stem->shared || ahead > 0) {
+        zr_contest_held_by_another(task);
+        return;
+    }
+    struct zr_call *call;
+    char *path = zr_path_child(seat->dir, task->seats->at[ahead].name);
+    enum zr_status status = ZR_NO_MEMORY;
+    if (path != NULL)
+        status = zr_call_new_full(task->session, ZR_OP_GET, path, none, &call);
+    zr_free(path);
+    if (status == ZR_OK)
+        zr_verb_request(task, call, true, ZR_STEP(read_head));
+    else
+        zr_verb_fail(task, status);
+}
+
 static void look(struct zr_task *task)
 {
     const struct zr_seats *seats = task->seats;
-    if (seats != NULL && nearest(zr_hold_of(task), seats, (int64_t)seats->count) >= 0)
-        zr_contest_held_by_another(task);
+    int64_t ahead = seats != NULL ? nearest(zr_hold_of(task), seats, (int64_t)seats->count) : -1;
+    if (ahead >= 0)
+        try_past(task, ahead);
     else
         claim(task);
 }
@@ -73,6 +119,16 @@ static void moved_up(struct zr_task *task)
         zr_verb_list(task, hold->seat.dir, ZR_STEP(check));
 }
 
+static void await(struct zr_task *task, int64_t ahead)
+{
+    const struct zr_seat *seat = &zr_hold_of(task)->seat;
+    const char *name = task->seats->at[ahead].name;
+    if (seat->stem->shared)
+        zr_verb_await_passable(task, seat->dir, name, ZR_STEP(moved_up));
+    else
+        zr_verb_await_gone(task, seat->dir, name, ZR_STEP(moved_up));
+}
+
 static void check(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
@@ -88,9 +144,9 @@ static void check(struct zr_task *task)
     if (ahead < 0)
         zr_hold_grant(hold);
     else if (hold->only_try)
-        zr_contest_held_by_another(task);
+        try_past(task, ahead);
     else
-        zr_verb_await_gone(task, hold->seat.dir, task->seats->at[ahead].name, ZR_STEP(moved_up));
+        await(task, ahead);
 }
 
 enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role *role,
@@ -180,6 +236,11 @@ enum zr_status zr_contest_contenders(struct zr_object *self, struct zr_args *arg
 void zr_contest_get_path(struct zr_object *self, struct zr_sink *sink)
 {
     zr_emit_string(sink, NULL, ((struct zr_contest *)self)->path);
+}
+
+void zr_contest_get_session(struct zr_object *self, struct zr_sink *sink)
+{
+    sink->object(sink, NULL, &((struct zr_contest *)self)->session->object);
 }
 
 /* ---- Making and freeing -------------------------------------------------------------------- */

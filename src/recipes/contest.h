@@ -63,5 +63,6 @@ enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
 enum zr_status zr_contest_contenders(struct zr_object *self, struct zr_args *args,
                                      struct zr_task **task);
 void zr_contest_get_path(struct zr_object *self, struct zr_sink *sink);
+void zr_contest_get_session(struct zr_object *self, struct zr_sink *sink);
 
 #endif

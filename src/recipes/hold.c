@@ -4,7 +4,6 @@
 
 #include "core/alloc.h"
 #include "core/verbs.h"
-#include "recipes/raw.h"
 
 /*
  * The life of a hold:
@@ -62,8 +61,7 @@ void zr_hold_grant(struct zr_hold *hold)
 {
     struct zr_session *session = hold->session;
     hold->state = ZR_HELD;
-    /* Where some share, others may hold it too. */
-    hold->seat.head = hold->seat.stem == NULL || !hold->seat.stem->shared;
+    hold->seat.head = !hold->seat.shared; /* others may hold it too */
     hold->since_us = zr_engine_now_us(session->engine);
     zr_list_append(&session->ties, &hold->tie.link);
     zr_task_finish(&hold->task, ZR_OK);
@@ -125,8 +123,7 @@ void zr_hold_discard(struct zr_task *task)
     zr_object_unref(&hold->object);
 }
 
-static enum zr_status call_release(struct zr_object *self, struct zr_args *args,
-                                   struct zr_sink *sink)
+enum zr_status zr_hold_release(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
 {
     (void)args;
     release((struct zr_hold *)self);
@@ -136,7 +133,7 @@ static enum zr_status call_release(struct zr_object *self, struct zr_args *args,
 
 /* ---- Is it still ours? --------------------------------------------------------------------- */
 
-static enum zr_status call_valid(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+enum zr_status zr_hold_valid(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
 {
     (void)args;
     struct zr_hold *hold = (struct zr_hold *)self;
@@ -211,8 +208,8 @@ static void wait_free(struct zr_task *task)
 static const struct zr_task_kind wait_kind = {
     .name = "hold:lost", .outlives = true, .results = wait_results, .free = wait_free};
 
-static enum zr_status start_lost(struct zr_object *self, struct zr_args *args,
-                                 struct zr_task **task)
+enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task)
 {
     struct zr_hold *hold = (struct zr_hold *)self;
     if (zr_engine_forked(hold->session->engine))
@@ -251,12 +248,17 @@ static void get_since(struct zr_object *self, struct zr_sink *sink)
     sink->number(sink, NULL, (double)((struct zr_hold *)self)->since_us / 1e6);
 }
 
-static void forget(struct zr_object *self)
+static void get_shared(struct zr_object *self, struct zr_sink *sink)
+{
+    sink->boolean(sink, NULL, ((struct zr_hold *)self)->seat.shared);
+}
+
+void zr_hold_forget(struct zr_object *self)
 {
     release((struct zr_hold *)self);
 }
 
-static void free_hold(struct zr_object *self)
+void zr_hold_free(struct zr_object *self)
 {
     struct zr_hold *hold = (struct zr_hold *)self;
     struct zr_object *owner = hold->owner;
@@ -269,14 +271,19 @@ static void free_hold(struct zr_object *self)
 }
 
 static const struct zr_method methods[] = {
-    {.name = "release", .args = "", .call = call_release},
-    {.name = "valid", .args = "", .call = call_valid},
-    {.name = "lost", .args = "t?", .start = start_lost},
-    ZR_GUARDED_METHODS,
+    {.name = "release", .args = "", .call = zr_hold_release},
+    ZR_HOLD_METHODS,
+    {.name = "downgrade", .args = "", .start = zr_hold_downgrade},
     {.name = NULL},
 };
 
-static const struct zr_property properties[] = {
+const struct zr_property zr_hold_properties[] = {
     {"token", get_token}, {"path", get_path}, {"since", get_since}, {NULL, NULL}};
 
-const struct zr_class zr_hold_class = {"hold", methods, properties, forget, free_hold};
+static const struct zr_property properties[] = {{"token", get_token},
+                                                {"path", get_path},
+                                                {"since", get_since},
+                                                {"shared", get_shared},
+                                                {NULL, NULL}};
+
+const struct zr_class zr_hold_class = {"hold", methods, properties, zr_hold_forget, zr_hold_free};

@@ -9,6 +9,7 @@
 
 #include "core/seat.h"
 #include "core/task.h"
+#include "recipes/raw.h"
 
 enum zr_hold_state { ZR_ACQUIRING, ZR_HELD, ZR_LET_GO };
 
@@ -36,6 +37,19 @@ struct zr_hold {
 
 extern const struct zr_class zr_hold_class;
 
+/* A recipe that calls its holds otherwise has a class of its own for them, made of these; its
+   structs are struct zr_hold all the same. */
+enum zr_status zr_hold_release(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+enum zr_status zr_hold_valid(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task);
+#define ZR_HOLD_METHODS                                                                            \
+    {.name = "valid", .args = "", .call = zr_hold_valid},                                          \
+        {.name = "lost", .args = "t?", .start = zr_hold_start_lost}, ZR_GUARDED_METHODS
+extern const struct zr_property zr_hold_properties[];
+void zr_hold_forget(struct zr_object *self);
+void zr_hold_free(struct zr_object *self);
+
 /*
  * gives: a hold in the state ZR_ACQUIRING, with the reference of its task, which the recipe
  * starts with a kind whose clean is zr_hold_clean, results zr_hold_results, discard
@@ -55,6 +69,10 @@ void zr_hold_clean(struct zr_task *task);
 void zr_hold_results(struct zr_task *task, struct zr_sink *sink);
 void zr_hold_discard(struct zr_task *task);
 void zr_hold_free_task(struct zr_task *task);
+
+/* For its class: `downgrade`, see downgrade.c. */
+enum zr_status zr_hold_downgrade(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task);
 
 /* The server said that the hold's node is gone: it is lost. Nothing when it is not held. */
 void zr_hold_lost(struct zr_hold *hold);

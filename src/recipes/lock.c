@@ -52,7 +52,8 @@ static const struct zr_method methods[] = {
     {.name = NULL},
 };
 
-static const struct zr_property properties[] = {{"path", zr_contest_get_path}, {NULL, NULL}};
+static const struct zr_property properties[] = {
+    {"path", zr_contest_get_path}, {"session", zr_contest_get_session}, {NULL, NULL}};
 
 const struct zr_class zr_lock_class = {"lock", methods, properties, NULL, zr_contest_free};
 

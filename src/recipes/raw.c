@@ -147,8 +147,8 @@ static void send(struct zr_task *task)
 
 struct zr_session *raw_session(struct zr_object *self)
 {
-    return self->class == &zr_hold_class ? ((struct zr_hold *)self)->session
-                                         : (struct zr_session *)self;
+    return self->class == &zr_session_class ? (struct zr_session *)self
+                                            : ((struct zr_hold *)self)->session;
 }
 
 enum zr_status raw_new(struct zr_object *self, enum zr_op op, const char *subject, struct raw **out)

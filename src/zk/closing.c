@@ -83,8 +83,10 @@ static bool leave(struct zr_handle *handle, int64_t now_us)
     return handle->parting_fd < 0;
 }
 
-static void finish(struct zr_handle *handle)
+/* over: the server has ended the session. */
+static void finish(struct zr_handle *handle, bool over)
 {
+    zr_warden_dismiss(handle, over);
     for (struct zr_link *link; (link = zr_list_shift(&handle->todo)) != NULL;)
         zr_handle_refuse(handle, ZR_HOLDER(link, struct zr_request, message.link),
                          ZR_CONNECTION_LOSS);
@@ -98,15 +100,16 @@ bool zr_closing_step(struct zr_handle *handle, int64_t now_us)
 {
     if (handle->close_by_us == INT64_MAX)
         return false;
+    bool over = false;
     if (handle->parting_fd < 0) {
         if (!leave(handle, now_us))
             return false;
     } else {
-        if (!hung_up(handle->parting_fd) &&
-            now_us < earlier(handle->close_by_us, handle->parting_by_us))
+        over = hung_up(handle->parting_fd);
+        if (!over && now_us < earlier(handle->close_by_us, handle->parting_by_us))
             return false;
         close(handle->parting_fd);
     }
-    finish(handle);
+    finish(handle, over);
     return true;
 }

@@ -68,6 +68,7 @@ static void prove(struct zr_handle *handle, int64_t session_id)
     publish(handle);
     learn_peer(client);
     zr_report_connected(handle);
+    handle->warden.news = handle->warden.wanted;
 }
 
 void zr_connection_answer(struct zr_handle *handle, bool answered, int64_t session_id)
@@ -107,6 +108,8 @@ void zr_connection_over(struct zr_handle *handle, enum zr_message_kind kind)
         return;
     }
     client->dead = true;
+    if (kind == ZR_MSG_EXPIRED)
+        zr_warden_dismiss(handle, true);
     zr_report_final(handle, kind);
 }
 

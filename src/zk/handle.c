@@ -47,7 +47,7 @@ static void init(struct zr_handle *handle)
     zr_outlet_init(&handle->outlet);
     zr_list_init(&handle->todo);
     zr_list_init(&handle->out);
-    handle->client.fd = handle->parting_fd = handle->poll_index = -1;
+    handle->client.fd = handle->parting_fd = handle->poll_index = handle->warden.fd = -1;
     handle->close_by_us = INT64_MAX;
 }
 
@@ -63,6 +63,7 @@ struct zr_handle *zr_handle_new(const struct zr_zk_config *config, void *owner, 
     handle->inbox = inbox;
     handle->timeout_ms = config->timeout_ms;
     handle->write_heartbeat = config->write_heartbeat;
+    handle->warden.wanted = config->guardian;
     if (zr_report_init(handle) && copy_credentials(handle, config))
         return handle;
     zr_handle_free(handle);

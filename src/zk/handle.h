@@ -19,6 +19,7 @@
 #include "zk/mailbox.h"
 #include "zk/report.h"
 #include "zk/resolver.h"
+#include "zk/warden.h"
 
 struct zr_io;
 
@@ -74,6 +75,7 @@ struct zr_handle {
     struct zr_client client;
     struct zr_lease lease;
     struct zr_report report;
+    struct zr_warden warden;
     struct zr_credential *credentials;
 
     struct zr_resolution *resolution;

@@ -24,6 +24,7 @@
 #include "zk/handle.h"
 #include "zk/servers.h"
 #include "zk/thread.h"
+#include "zk/warden.h"
 
 #define MOST_REQUESTS 1000 /* in one turn */
 #define LONGEST_BATCH_US 5000
@@ -230,8 +231,12 @@ static void serve(struct zr_io *io, struct zr_handle *handle, struct budget *bud
     int64_t now = zr_now_us();
     zr_servers_step(handle, now);
     send_batch(handle, budget);
-    if (zr_connection_due_us(handle) <= now)
+    if (handle->warden.news)
+        zr_warden_tell(handle);
+    if (zr_connection_due_us(handle) <= now) {
+        zr_warden_look(handle);
         zr_client_beat(handle, now);
+    }
     if (zr_closing_step(handle, zr_now_us()))
         let_go(io, handle);
     else

@@ -9,6 +9,7 @@
 ---watching only the one ahead of it. Every acquire is an attempt of its own.
 ---@class zkrecipes.Lock
 ---@field path string
+---@field session zkrecipes.Session
 local Lock = {}
 
 ---```lua
@@ -74,11 +75,18 @@ function Lock:contenders() end
 ---@field token string fencing token: larger for every later holder
 ---@field path string of its node
 ---@field since number zk.now() when it was granted
+---@field shared boolean a reader's of a read/write lock
 local Hold = {}
 
 ---Lets go; returns at once, the server is told behind it, until that is certain. May be called again.
 ---@return true
 function Hold:release() end
+
+---Of a writer of a read/write lock, which becomes a reader: readers behind come in, and no writer comes between. Repeated
+---until it is certain. Raises for other locks and after release.
+---@async
+---@return true? ok, string? message, zkrecipes.Code? code
+function Hold:downgrade() end
 
 ---Surely still ours? No round trip; says no before the server can have given it to somebody else.
 ---@return boolean

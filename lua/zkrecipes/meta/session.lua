@@ -164,6 +164,29 @@ function Session:watch(path) end
 ---@return zkrecipes.Lock? lock, string? message, zkrecipes.Code? code
 function Session:lock(path, options) end
 
+---A read/write lock at this path. Asks no server.
+---@param path string a directory of its own, made when missing
+---@param options? { data?: string } data: shown to others by contenders()
+---@return zkrecipes.Rwlock? rwlock, string? message, zkrecipes.Code? code
+function Session:rwlock(path, options) end
+
+---Several locks of this session as one: all or none, in an order in which two callers cannot deadlock. Raises when two
+---have the same path.
+---@param locks (zkrecipes.Lock|zkrecipes.Side)[]
+---@return zkrecipes.Multilock
+function Session:multilock(locks) end
+---@class zkrecipes.ElectionOptions
+---@field value? string what candidates of this object show to others; default ""
+---@field fair? boolean default true; false: no order, the path itself is the leader's znode
+---@field rank? number the candidates are ordered by rank, the highest leads
+---@field quorum? integer with rank: so many must stand; default 1
+
+---An election at this path. Asks no server.
+---@param path string a directory of its own, made when missing
+---@param options? zkrecipes.ElectionOptions
+---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code
+function Session:election(path, options) end
+
 ---@class zkrecipes.Loop for event loops that have no adapter; also what cqueues polls
 ---@field fd fun(): integer watch it for reading ...
 ---@field timeout fun(): number? ... for at most so many seconds ...

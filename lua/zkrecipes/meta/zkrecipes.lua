@@ -129,6 +129,8 @@ function Task:cancel() end
 ---@field acl? zkrecipes.Acl of nodes we create; default "open"
 ---@field strict? boolean default false; true: hold:valid() also demands that the leader has its quorum (one small
 ---write per quarter of the timeout)
+---@field guardian? boolean default false; true: a small process ends the session as soon as this process is dead (see
+---docs/guardian.md)
 ---@field log? fun(level: "error"|"warning"|"info", text: string) called from the loop; must not wait
 
 ---Opens a session and returns at once; connecting goes on behind it, for ever, and after an expiry a new ZooKeeper

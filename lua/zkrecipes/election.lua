@@ -1,0 +1,276 @@
+-- What elections and their terms can do beyond the core: values with a mark of readiness, sleeping until the
+-- term is lost, observing. lead.lua has what runs a function while one leads.
+--
+-- The data of a candidate's node are its value; once the leader has said that it is ready, READY stands behind
+-- it, so that others learn both in one read, and those who never say so leave the data as they are.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local lead = require "zkrecipes.lead"
+local ranked = require "zkrecipes.ranked"
+local wait = require "zkrecipes.wait"
+
+local READY = "\0ready"
+
+local class = core.classes.election
+local Election, Term = class.methods, core.classes.term.methods
+
+-- ---- Values ------------------------------------------------------------------------------------
+
+-- Election > how it is decided by rank: { session, rank, quorum, attempts, terms }.
+local rules_of = setmetatable({}, { __mode = "k" })
+
+local function is_marked(data) return data ~= nil and data:sub(-#READY) == READY end
+
+-- What is told of a node, with `value` and `ready` (and `rank`) instead of its data.
+local function decode(node)
+  local data = node.data
+  local rank, value = ranked.decode(node.by_rank and data)
+  node.data, node.by_rank, node.rank = nil, nil, rank
+  if rank then data = value end
+  node.ready = is_marked(data)
+  node.value = node.ready and data:sub(1, -#READY - 1) or data
+  return node
+end
+
+local function check_value(value, argument, name)
+  if type(value) ~= "string" then check.bad(argument, name, "string expected, got " .. type(value)) end
+  if is_marked(value) then check.bad(argument, name, "a value must not end with the mark of readiness, \"\\0ready\"") end
+end
+
+local make = core.classes.session.methods.election
+
+-- The options without those of an election by rank, which become rules.
+local function take_rules(session, options)
+  local given = {}
+  for key, value in pairs(options) do given[key] = value end
+  local rank, quorum = given.rank, given.quorum
+  given.rank, given.quorum = nil, nil
+  if rank == nil and quorum == nil then return given end
+  ranked.check_rank(rank, 2, "election")
+  if given.fair ~= nil then check.bad(2, "election", "options 'rank' and 'fair' do not go together") end
+  quorum = quorum or 1
+  if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
+    check.bad(2, "election", "option 'quorum': number of candidates expected, got " .. tostring(quorum))
+  end
+  local terms = setmetatable({}, { __mode = "k" })
+  return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = {}, terms = terms }
+end
+
+-- session:election(path [, options])
+function core.classes.session.methods:election(path, options)
+  local rules
+  if type(options) == "table" then
+    options, rules = take_rules(self, options)
+    if type(options.value) == "string" then
+      check_value(options.value, 2, "election")
+      if rules then options.value = ranked.encode(rules.rank, options.value) end
+    elseif rules and options.value == nil then
+      options.value = ranked.encode(rules.rank, "")
+    end
+  end
+  local election, message, code = make(self, path, options)
+  if election then rules_of[election] = rules end
+  return election, message, code
+end
+
+-- ---- Terms -------------------------------------------------------------------------------------
+
+-- Term > { value =, ready =, rank = } for what its node is to say; `election`, `resigned`.
+local says = setmetatable({}, { __mode = "k" })
+
+local campaign, cancel = Election.campaign, Election.cancel
+
+local function begin(election, term, value, rank)
+  says[term] = { election = election, value = value, ready = false, rank = rank }
+  return term
+end
+
+-- Written again when the answer was lost: twice does no harm, and it is always the latest that is written.
+local function tell(term)
+  local say = says[term]
+  local stat, message, code
+  repeat
+    local data = say.value .. (say.ready and READY or "")
+    stat, message, code = term:set(term.path, say.rank and ranked.encode(say.rank, data) or data)
+  until stat or code ~= "connection_loss" or not term:valid()
+  if stat then return true end
+  return nil, message, code
+end
+
+function Election:campaign(timeout)
+  local rules = rules_of[self]
+  if rules then
+    local first, value = ranked.decode(self.value)
+    return ranked.campaign(self, rules, timeout, function(term)
+      rules.terms[begin(self, term, value, rules.rank)] = true
+      if rules.rank ~= first then tell(term) end
+    end)
+  end
+  local term, message, code = campaign(self, timeout)
+  if term then begin(self, term, self.value) end
+  return term, message, code
+end
+
+function Election:cancel()
+  local rules = rules_of[self]
+  return cancel(self) + (rules and ranked.cancel(rules) or 0)
+end
+
+-- term:proclaim(value): what others see from now on.
+function Term:proclaim(value)
+  check_value(value, 1, "proclaim")
+  says[self].value = value
+  return tell(self)
+end
+
+-- term:ready(): what there was to do at the start is done.
+function Term:ready()
+  says[self].ready = true
+  return tell(self)
+end
+
+-- A term that is over wakes its sleepers with an answer once, also in a task that is stopped because of it: the
+-- function's first chance to end by itself. Task > the term it was told of.
+local told = setmetatable({}, { __mode = "k" })
+
+-- True when this task is canceled and has had its chance, or was canceled for another reason.
+local function must_stop(term)
+  local task = wait.task_of[coroutines.running()]
+  if not task or not task.canceled then return false end
+  if told[task] == term or term:valid() then return true end
+  told[task] = term
+  return false
+end
+
+-- election:update_rank(rank): of this handle's candidates, those that stand and later ones.
+function Election:update_rank(rank)
+  local rules = rules_of[self]
+  if not rules then core.misuse("bad call of 'update_rank' (this election is not decided by rank)") end
+  ranked.check_rank(rank, 1, "update_rank")
+  rules.rank = rank
+  local ok, message, code = true, nil, nil
+  local terms = {}
+  for term in pairs(rules.terms) do terms[#terms + 1] = term end
+  table.sort(terms, function(a, b) return a.token < b.token end)
+  for i = 1, #terms do
+    says[terms[i]].rank = rank
+    if terms[i]:valid() then ok, message, code = tell(terms[i]) end
+  end
+  if ok then return true end
+  return nil, message, code
+end
+
+local function over(term)
+  return nil, "term:sleep " .. term.path .. ": the term is over", "lost"
+end
+
+local start_lost = core.classes.term.start.lost
+
+-- term:sleep(seconds): true; or nil, message, "lost" as soon as the term is over.
+function Term:sleep(seconds)
+  check.seconds(seconds, 1, "sleep")
+  if must_stop(self) then error(wait.canceled, 0) end
+  local slot, host, failed = start_lost(self, seconds)
+  if not slot then return nil, host, failed end
+  local why, message, code = wait.await(host, slot, nil, true)
+  if why == wait.canceled then
+    if must_stop(self) then error(wait.canceled, 0) end
+    return over(self)
+  end
+  if why then return over(self) end
+  if code == "timeout" then return true end
+  return nil, message, code
+end
+
+-- ---- Who leads ---------------------------------------------------------------------------------
+
+local leader, next_leader, candidates = Election.leader, Election.next_leader, Election.candidates
+
+-- election:leader(): { value, ready, token, session, since }; or nil: nobody leads.
+function Election:leader()
+  local rules = rules_of[self]
+  local node, message, code = (rules and ranked.leader or leader)(self, rules)
+  if node then return decode(node) end
+  if node == false then return nil end
+  return nil, message, code
+end
+
+-- One step of observe(): the leader, or false, and how many changes were seen.
+function Election:next_leader(seen)
+  local rules = rules_of[self]
+  local node, count, code = (rules and ranked.next_leader or next_leader)(self, seen, rules)
+  if node then node = decode(node) end
+  return node, count, code
+end
+
+local PASSES = { no_memory = true, full = true, connection_loss = true, server_error = true }
+local PAUSE = 0.5 -- seconds, after a failure that may pass
+
+-- for leader in election:observe() do ... end: the present leader and every later one, false when nobody leads;
+-- ends when the session is closed.
+function Election:observe()
+  local seen, host = 0, core.host(self)
+  return function()
+    local node, count, code
+    repeat
+      if PASSES[code] then wait.pause(host, wait.record(), PAUSE) end
+      node, count, code = self:next_leader(seen)
+    until node ~= nil or not PASSES[code]
+    if node ~= nil then seen = count end
+    return node
+  end
+end
+
+-- election:candidates(): in queue order, the leader first.
+function Election:candidates()
+  local list, message, code = candidates(self)
+  if not list then return nil, message, code end
+  for i = 1, #list do
+    list[i].by_rank = rules_of[self] ~= nil
+    local one = decode(list[i])
+    one.leading, one.holding, one.shared = one.holding, nil, nil
+  end
+  return list
+end
+
+-- ---- Leading -----------------------------------------------------------------------------------
+
+local resign = Term.resign
+
+-- term:resign(): at once; idempotent. With a successor, one of candidates(): waits until it leads, or fails, and
+-- the term goes on.
+function Term:resign(successor)
+  local say = says[self]
+  if successor ~= nil then
+    local rules = rules_of[say.election]
+    if not rules then core.misuse("bad call of 'resign' (only in an election by rank can a successor be named)") end
+    if type(successor) ~= "table" or type(successor.token) ~= "string" then
+      check.bad(1, "resign", "candidate expected, got " .. type(successor))
+    end
+    local ok, message, code = ranked.hand_over(say.election, rules, self, successor.token)
+    if not ok then return nil, message, code end
+  end
+  say.resigned = true
+  return resign(self)
+end
+
+for name, method in pairs(lead.methods(function(term) return says[term].resigned end)) do Election[name] = method end
+
+-- ---- Misuse ------------------------------------------------------------------------------------
+
+local function guard(methods, meta, names)
+  for name in names:gmatch("%S+") do
+    local method = methods[name]
+    methods[name] = function(self, a, b, c)
+      check.self(self, meta, name)
+      return method(self, a, b, c)
+    end
+  end
+end
+
+guard(Election, class.meta, "campaign cancel leader next_leader observe candidates update_rank lead every stop")
+guard(Term, core.classes.term.meta, "proclaim ready sleep resign")
+
+core.own(debug.getinfo(1, "S").source)

@@ -1,0 +1,183 @@
+-- Running a function while one leads:
+--
+--   lead(election, fn, options)           campaign, fn(term), resign, campaign again
+--   every(election, seconds, fn, options) the same with a timer that fires while one leads
+--   stop(election)                        ends all of these
+--
+-- 1. A task campaigns, for ever.
+-- 2. Elected: fn runs in a task of its own. Its end, however it comes, resigns; never the other way round, so
+--    that nobody else leads by our resignation while fn runs.
+-- 3. The term is lost: fn's task is canceled, so that its next wait raises. The loss is known when the lease
+--    ends, before the server can let another one lead.
+-- 4. When fn has ended: campaign again. After an error of fn that is reported, and later every time.
+--
+-- What can go wrong: fn does not wait, so nothing can stop it; term:valid() is for that.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local OPTIONS = { cooldown = "number", backoff = "number", backoff_max = "number", on_error = "function" }
+local BACKOFF, BACKOFF_MAX = 1, 30
+
+-- Failures of a campaign after which another one may succeed.
+local PASSES = { lost = true, no_memory = true, full = true, connection_loss = true, server_error = true }
+
+local active = setmetatable({}, { __mode = "k" }) -- election > the set of its leads
+
+-- ---- One term ----------------------------------------------------------------------------------
+
+local function report(lead, problem)
+  if not lead.on_error then return lead.host.report(lead.host, problem) end
+  local ok, other = coroutines.pcall(lead.on_error, problem)
+  if not ok and other ~= wait.canceled then
+    lead.host.report(lead.host, tostring(problem) .. "\nand on_error failed: " .. tostring(other))
+  end
+end
+
+-- The caller of lead() is answered when neither the campaigner nor the function runs any more.
+local function wake_if_over(lead)
+  if lead.task.done and not lead.serving then
+    active[lead.election][lead] = nil
+    wait.wake(lead.host, lead.record)
+  end
+end
+
+-- Runs the function for this term; gives its task, and true when the term was lost before it ended.
+local function serve(lead, term)
+  local host, lost, task, record = lead.host, false, nil, nil
+  local function on_end()
+    lost = not term:valid() and not lead.resigned(term)
+    term:resign()
+    lead.serving = false
+    wait.wake(host, record)
+    wake_if_over(lead)
+  end
+  record = wait.record(function() task:cancel() end)
+  task = tasks.spawn(host, { quiet = true, on_end = on_end }, lead.fn, term)
+  lead.serving = true
+  local told, problem = term:on_lost(function() task:cancel() end)
+  if not told then
+    task:cancel()
+    report(lead, problem)
+  end
+  wait.pause(host, record)
+  return task, lost
+end
+
+-- ---- The campaigner ----------------------------------------------------------------------------
+
+local function backoff(lead, failures)
+  if failures == 0 then return 0 end
+  local longest = math.min(lead.backoff * 2 ^ (failures - 1), lead.backoff_max)
+  return longest * (0.5 + math.random() / 2)
+end
+
+local function pause(lead, seconds)
+  if seconds > 0 then wait.pause(lead.host, wait.record(), seconds) end
+end
+
+-- True when the function ended well, or only because its term did.
+local function ended_well(lead, task, lost)
+  local problem = task.results[1]
+  if task.ok or lost or problem == wait.canceled then return true end
+  report(lead, problem)
+  return false
+end
+
+local function campaign(lead)
+  local failures = 0
+  while true do
+    local term, message, code = lead.election:campaign()
+    if term then
+      failures = ended_well(lead, serve(lead, term)) and 0 or failures + 1
+    elseif PASSES[code] then
+      failures = code == "lost" and 0 or failures + 1
+    else
+      return nil, message, code
+    end
+    pause(lead, math.max(backoff(lead, failures), term and lead.cooldown or 0))
+  end
+end
+
+-- ---- Methods -----------------------------------------------------------------------------------
+
+local function read_options(options, argument, name)
+  options = check.options(options, OPTIONS, argument, name)
+  check.seconds(options.cooldown, argument, name, true)
+  check.seconds(options.backoff, argument, name, true)
+  check.seconds(options.backoff_max, argument, name, true)
+  return options
+end
+
+local started = 0
+
+local function start(election, fn, options, resigned)
+  local host, lead = core.host(election), nil
+  started = started + 1
+  lead = {
+    number = started,
+    election = election, host = host, fn = fn, resigned = resigned, on_error = options.on_error,
+    cooldown = options.cooldown or 0, backoff = options.backoff or BACKOFF,
+    backoff_max = options.backoff_max or BACKOFF_MAX,
+    record = wait.record(function() lead.task:cancel() end),
+  }
+  active[election] = active[election] or {}
+  active[election][lead] = true
+  lead.task = tasks.spawn(host, { quiet = true, on_end = function() wake_if_over(lead) end }, campaign, lead)
+  return lead
+end
+
+local function run(election, name, fn, options, resigned)
+  wait.check()
+  local lead = start(election, fn, options, resigned)
+  wait.pause(lead.host, lead.record)
+  local task = lead.task
+  if task.ok then return coroutines.unpack(task.results) end
+  if task.results[1] ~= wait.canceled then error(task.results[1], 0) end
+  return nil, ("election:%s %s: it was stopped"):format(name, election.path), "canceled"
+end
+
+-- resigned(term): true when the user has resigned.
+function M.methods(resigned)
+  local methods = {}
+
+  -- election:lead(fn [, options]): until it is stopped or the session is closed.
+  function methods:lead(fn, options)
+    check.fn(fn, 1, "lead")
+    return run(self, "lead", fn, read_options(options, 2, "lead"), resigned)
+  end
+
+  -- election:every(seconds, fn [, options]): at once when elected, then at every multiple of `seconds` since.
+  function methods:every(seconds, fn, options)
+    check.seconds(seconds, 1, "every")
+    if seconds == 0 then check.bad(1, "every", "seconds must be more than 0") end
+    check.fn(fn, 2, "every")
+    local now = core.host(self).adapter.now
+    return run(self, "every", function(term)
+      local from = now()
+      repeat
+        fn(term)
+        local left = seconds - (now() - from) % seconds
+      until not term:sleep(left)
+    end, read_options(options, 3, "every"), resigned)
+  end
+
+  -- election:stop(): the functions are stopped; lead and every return when they have ended.
+  function methods:stop()
+    local all = {}
+    for lead in pairs(active[self] or {}) do all[#all + 1] = lead end
+    table.sort(all, function(a, b) return a.number < b.number end)
+    for i = 1, #all do all[i].task:cancel() end
+    return #all
+  end
+
+  return methods
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

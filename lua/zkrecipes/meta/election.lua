@@ -1,0 +1,179 @@
+---@meta zkrecipes.election
+
+-- Elections and terms. See docs/recipes/election.md.
+
+-- ---- Election ----------------------------------------------------------------------------------
+
+---An election: the candidates stand in line, the first one leads until it resigns or its session is over. The algorithm
+---is "Leader Election" of ZooKeeper's page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_leaderElection);
+---participants of Curator's LeaderLatch stand in the same line.
+---@class zkrecipes.Election
+---@field path string
+---@field value string what this object's candidates show to others; by rank: the rank, a newline, the value
+local Election = {}
+
+---Stands, and waits until it is elected.
+---```lua
+---local term, message, code = election:campaign(30)
+---```
+---@async
+---@param timeout? number 0: only try; reads, and writes nothing while somebody leads
+---@return zkrecipes.Term? term, string? message, zkrecipes.Code? code
+function Election:campaign(timeout) end
+
+---Ends all campaigns of this object that wait, with "canceled".
+---@return integer count
+function Election:cancel() end
+
+---The campaigns of this object that wait now; asks no server.
+---@return zkrecipes.Attempt[]
+function Election:attempts() end
+
+---@class zkrecipes.Leader
+---@field value? string nil: another program has stored null
+---@field ready boolean it has said that it is ready
+---@field rank? number in an election by rank
+---@field token string of its term: larger for every later leader
+---@field session string id of its session
+---@field since number seconds since 1970, the server's clock: when it stood
+
+---Who leads: one read, as long as it is the same one. nil alone: nobody leads.
+---@async
+---@return zkrecipes.Leader? leader, string? message, zkrecipes.Code? code
+function Election:leader() end
+
+---Who leads now, then every later leader, and every new value and readiness of one; `false` when nobody leads. Goes on
+---over reconnects and expiry, ends when the session is closed. Waits, so on plain Lua 5.1 use next_leader in a loop.
+---```lua
+---for leader in election:observe() do print(leader and leader.value or "nobody") end
+---```
+---@async
+---@return fun(): zkrecipes.Leader|false|nil
+function Election:observe() end
+
+---One step of observe().
+---@async
+---@param seen integer how many changes were seen: 0, then what the last call returned
+---@return zkrecipes.Leader|false|nil leader, integer|string seen_or_message, zkrecipes.Code? code
+function Election:next_leader(seen) end
+
+---@class zkrecipes.Candidate: zkrecipes.Leader
+---@field leading boolean
+
+---Who stands, in order: the leader first.
+---@async
+---@return zkrecipes.Candidate[]? candidates, string? message, zkrecipes.Code? code
+function Election:candidates() end
+
+---In an election by rank: another rank for this object's candidates, those that stand and later ones.
+---@async
+---@param rank number
+---@return true? ok, string? message, zkrecipes.Code? code
+function Election:update_rank(rank) end
+
+---@class zkrecipes.LeadOptions
+---@field cooldown? number seconds to stay away after a term, default 0
+---@field backoff? number seconds to stay away after the first error, doubled by every further one; default 1
+---@field backoff_max? number the most of that; default 30
+---@field on_error? fun(problem: any) default: the error goes where those of spawned functions go
+
+---Campaigns, runs fn(term), resigns, campaigns again, for ever. When the term is lost, fn is stopped: a term:sleep that
+---waits returns, every other wait raises zk.canceled. An error of fn resigns, is reported, and backs off.
+---```lua
+---election:lead(function(term)
+---  prepare()
+---  term:ready()
+---  while term:sleep(1) do work(term) end
+---end)
+---```
+---@async
+---@param fn fun(term: zkrecipes.Term)
+---@param options? zkrecipes.LeadOptions
+---@return nil, string message, zkrecipes.Code code "canceled" after stop(), "closed" ...
+function Election:lead(fn, options) end
+
+---A timer that fires on the leader only: at once when elected, then at multiples of `seconds` since; what a long run
+---misses is left out. Otherwise as lead.
+---@async
+---@param seconds number
+---@param fn fun(term: zkrecipes.Term)
+---@param options? zkrecipes.LeadOptions
+---@return nil, string message, zkrecipes.Code code
+function Election:every(seconds, fn, options) end
+
+---Ends every lead() and every() of this object: their functions are stopped, and they return when these have ended.
+---@return integer count
+function Election:stop() end
+
+-- ---- Term --------------------------------------------------------------------------------------
+
+---One leader's time. Ends with the session, with resign, at the end of a `local term <close>`, and when it is collected.
+---@class zkrecipes.Term
+---@field token string fencing token: larger for every later leader
+---@field path string of its node
+---@field since number zk.now() when it was elected
+local Term = {}
+
+---Ends it; returns at once, the server is told behind it, until that is certain. May be called again.
+---In an election by rank a successor may be named: then it waits until that one has the lead; or fails, and the term goes on.
+---@param successor? zkrecipes.Candidate
+---@return true? ok, string? message, zkrecipes.Code? code "no_node": it does not stand any more
+function Term:resign(successor) end
+
+---Surely still leading? No round trip; says no before the server can have let another one lead.
+---@return boolean
+function Term:valid() end
+
+---Sleeps, but not longer than the term lasts.
+---@async
+---@param seconds number
+---@return true? ok, string? message, zkrecipes.Code? code "lost": the term is over
+function Term:sleep(seconds) end
+
+---Shows another value, in this term.
+---@async
+---@param value string
+---@return true? ok, string? message, zkrecipes.Code? code
+function Term:proclaim(value) end
+
+---Says that what there was to do at the start is done: leader().ready.
+---@async
+---@return true? ok, string? message, zkrecipes.Code? code
+function Term:ready() end
+
+---Waits until it is over.
+---@async
+---@param timeout? number
+---@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code
+function Term:lost(timeout) end
+
+---Runs fn(term, why) in a coroutine when it is lost or its session closed; not when it is resigned.
+---@param fn fun(term: zkrecipes.Term, why: "lost"|"closed")
+---@return true? ok, string? message, zkrecipes.Code? code
+function Term:on_lost(fn) end
+
+---The writes of a term carry a check of its own node: after it was lost they fail with "lost" and change nothing.
+---@async
+---@param path string
+---@param data? string
+---@param options? { ephemeral?: boolean, sequential?: boolean, acl?: zkrecipes.Acl }
+---@return string? path, string? message, zkrecipes.Code? code
+function Term:create(path, data, options) end
+
+---@async
+---@param path string
+---@param data? string
+---@param version? integer
+---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code
+function Term:set(path, data, version) end
+
+---@async
+---@param path string
+---@param version? integer
+---@return true? ok, string? message, zkrecipes.Code? code
+function Term:delete(path, version) end
+
+---@async
+---@param parts zkrecipes.Part[]
+---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code
+function Term:multi(parts) end

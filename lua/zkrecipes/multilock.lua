@@ -1,0 +1,201 @@
+-- session:multilock{ lock, rw:writer(), ... }: several locks as one, all or none.
+--
+-- They are taken one after the other in an order that is the same for everybody: by path, byte by byte. So of
+-- two callers that want some of the same, one is first at the first of these, and no circle of waiting can
+-- close. When one cannot be had, those taken before are let go.
+--
+-- What can go wrong: the coroutine is canceled or closed half-way (the scope of the acquisition lets go of what
+-- was taken); the session is lost in between, and with it the first ones (then the rest is let go, too).
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local objects = require "zkrecipes.objects"
+local tasks = require "zkrecipes.tasks"
+
+-- ---- The hold ----------------------------------------------------------------------------------
+
+local Multihold = { __name = "zkrecipes.multihold" }
+Multihold.__index = Multihold
+
+function Multihold:release()
+  for i = 1, self.count do
+    if self.holds[i] then self.holds[i]:release() end
+  end
+  return true
+end
+
+function Multihold:valid()
+  for i = 1, self.count do
+    if not self.holds[i]:valid() then return false end
+  end
+  return true
+end
+
+-- What the first one says that is over already.
+local function first_over(self)
+  for i = 1, self.count do
+    local why = self.holds[i]:lost(0)
+    if why then return why end
+  end
+end
+
+function Multihold:lost(timeout)
+  check.seconds(timeout, 1, "lost", true)
+  local waits = {}
+  for i = 1, self.count do
+    waits[i] = function() return self.holds[i]:lost(timeout) end
+  end
+  local why, message, code = tasks.any(core.host(self.holds[1]), waits)
+  if why then return why end
+  why = first_over(self)
+  if why then return why end
+  return nil, message, code
+end
+
+-- Tells once, and does not keep the hold from being collected.
+function Multihold:on_lost(fn)
+  check.fn(fn, 1, "on_lost")
+  local told, self_of = false, setmetatable({ self }, { __mode = "v" })
+  local function tell(_, why)
+    local hold = self_of[1]
+    if told or not hold then return end
+    told = true
+    fn(hold, why)
+  end
+  for i = 1, self.count do
+    local ok, message, code = self.holds[i]:on_lost(tell)
+    if not ok then return nil, message, code end
+  end
+  return true
+end
+
+-- ---- Guarded writes ----------------------------------------------------------------------------
+
+-- The server says "no node" of a part, or of one of our checks.
+local function lost_one(self)
+  for i = 2, self.count do
+    local ok, message, code = self.holds[i]:multi { { "check", "/" } }
+    if not ok and code == "lost" then return message end
+  end
+end
+
+-- The first hold checks itself; the checks of the others follow the parts, so that these keep their numbers.
+function Multihold:multi(parts)
+  if type(parts) ~= "table" then check.bad(1, "multi", "list of operations expected, got " .. type(parts)) end
+  local all, count = {}, #parts
+  for i = 1, count do all[i] = parts[i] end
+  for i = 2, self.count do all[count + i - 1] = { "check", self.holds[i].path } end
+  local results, message, code = self.holds[1]:multi(all)
+  if results then
+    for i = count + 1, #all do results[i] = nil end
+    return results
+  end
+  local lost = code == "no_node" and lost_one(self)
+  if lost then return nil, lost, "lost" end
+  return nil, message, code
+end
+
+local function first(results, message, code)
+  if results then return results[1] end
+  return nil, message, code
+end
+
+function Multihold:create(path, data, options) return first(self:multi { { "create", path, data, options } }) end
+function Multihold:set(path, data, version) return first(self:multi { { "set", path, data, version } }) end
+function Multihold:delete(path, version) return first(self:multi { { "delete", path, version } }) end
+
+check.selves(Multihold, Multihold)
+Multihold.__close = Multihold.release
+
+-- ---- Acquiring ---------------------------------------------------------------------------------
+
+local Multilock = { __name = "zkrecipes.multilock" }
+Multilock.__index = Multilock
+
+-- All that the hold needs, or nil, message, code.
+local function take_all(self, hold, timeout)
+  local now = core.host(self.session).adapter.now
+  local deadline = timeout and timeout > 0 and now() + timeout
+  for _, entry in ipairs(self.order) do
+    local left = deadline and deadline - now() or timeout
+    if deadline and left <= 0 then
+      return nil, ("multilock:acquire: the time limit passed before %s"):format(entry.path), "timeout"
+    end
+    local one, message, code = entry.lock:acquire(left)
+    if not one then return nil, "multilock:acquire: " .. message, code end
+    hold.holds[entry.index] = one
+  end
+  if not hold:valid() then return nil, "multilock:acquire: some were lost while the others were taken", "lost" end
+  hold.since, hold.complete = now(), true
+  return true
+end
+
+local guard = {}
+
+function guard.__close(scope)
+  if not scope.hold.complete then scope.hold:release() end
+end
+
+local function finish(hold, ok, taken, message, code)
+  if ok and taken then return hold end
+  hold:release()
+  if not ok then error(taken, 0) end
+  return nil, message, code
+end
+
+function Multilock:acquire(timeout)
+  check.seconds(timeout, 1, "acquire", true)
+  local hold = setmetatable({ holds = {}, count = #self.order, complete = false }, Multihold)
+  local scope = setmetatable({ hold = hold }, guard)
+  return finish(hold, coroutines.scope(scope, coroutines.pcall, take_all, self, hold, timeout))
+end
+
+check.selves(Multilock, Multilock)
+Multilock.with = objects.adds_with { meta = Multilock, methods = Multilock }
+
+-- ---- Making ------------------------------------------------------------------------------------
+
+local function bad(text, ...) check.bad(1, "multilock", text:format(...)) end
+
+local function field(value, name)
+  local ok, found = pcall(function() return value[name] end)
+  return ok and found or nil
+end
+
+local function check_entry(session, lock, index)
+  local path = field(lock, "path")
+  if not field(lock, "acquire") or type(path) ~= "string" then
+    bad("entry %d: a lock, or the reader() or writer() of a read/write lock, expected, got %s", index, tostring(lock))
+  end
+  if field(lock, "session") ~= session then bad("entry %d: %s is of another session", index, path) end
+  return { lock = lock, path = path, index = index }
+end
+
+-- As bytes: the order of `<` depends on the locale, and must be the same in all processes.
+local function comes_before(one, other)
+  local a, b = one.path, other.path
+  for i = 1, math.min(#a, #b) do
+    local x, y = a:byte(i), b:byte(i)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+function core.classes.session.methods.multilock(session, locks)
+  check.self(session, core.classes.session.meta, "multilock")
+  if type(locks) ~= "table" then bad("list of locks expected, got %s", type(locks)) end
+  if #locks == 0 then bad("at least one lock expected") end
+  local order, index_of = {}, {}
+  for i = 1, #locks do
+    local entry = check_entry(session, locks[i], i)
+    if index_of[entry.path] then
+      bad("entries %d and %d: both are %s, and one would wait for the other", index_of[entry.path], i, entry.path)
+    end
+    index_of[entry.path], order[i] = i, entry
+  end
+  table.sort(order, comes_before)
+  return setmetatable({ session = session, order = order }, Multilock)
+end
+
+core.own(debug.getinfo(1, "S").source)

@@ -1,0 +1,253 @@
+-- Elections by rank, after Spinnaker (Rao, Shekita, Tata: "Using Paxos to Build a Scalable, Consistent, and Highly
+-- Available Datastore", 2011, section 6): once `quorum` candidates stand, the one of the highest rank leads, of
+-- equal ones the one who stood first.
+--
+-- 1. A candidate takes a seat in the directory; its node says its rank and its value.
+-- 2. The data of the directory name the seat that leads. As long as that node is there, it leads; wait for its end.
+-- 3. It is gone, or there was none: read all candidates. Fewer than the quorum, or somebody else is the best: wait
+--    until something in the directory changes, and look again (also when a while is over: ranks may change).
+-- 4. It is oneself: write one's name into the directory, provided that nobody has since it was read (version) and
+--    that one's own seat is there (the guard of the term). That write decides, and its zxid is the token.
+--
+-- Safety comes from that one write: a seat's name is unique and its node never comes back, and of two writes over
+-- one version one fails. Who is the best is only a matter of who tries.
+--
+-- What can go wrong: the answer to the write is lost: the directory is read again, and names who leads. The best
+-- candidate lives but does not look: the others wait for it, until its session is over.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+
+local M = {}
+
+local RANK_MAX = 2 ^ 53
+local LOOK_AGAIN = 1 -- seconds
+
+local Election, Term = core.classes.election.methods, core.classes.term.methods
+local stand, elected, list = Election.stand, Term.elected, Election.candidates
+Election.stand, Term.elected = nil, nil
+
+-- ---- Ranks -------------------------------------------------------------------------------------
+
+function M.check_rank(value, argument, name)
+  if type(value) ~= "number" or value % 1 ~= 0 or value < -RANK_MAX or value > RANK_MAX then
+    check.bad(argument, name, "rank: whole number of at most 2^53 expected, got " .. tostring(value))
+  end
+end
+
+-- The rank is a line of its own before the value.
+function M.encode(rank, value) return ("%.0f\n%s"):format(rank, value) end
+
+-- Gives rank, value; nil: not the data of a candidate by rank.
+function M.decode(data)
+  local at = data and data:find("\n", 1, true)
+  local rank = at and tonumber(data:sub(1, at - 1))
+  if rank then return rank, data:sub(at + 1) end
+end
+
+-- ---- Who leads ---------------------------------------------------------------------------------
+
+local function name_of(path) return path:match("[^/]*$") end
+
+local function child(election, name) return (election.path == "/" and "" or election.path) .. "/" .. name end
+
+-- Gives the name that the directory gives (or nil), its stat; or nil, nil, message, code.
+local function read_directory(session, election)
+  local data, stat, code = session:get(election.path)
+  if type(stat) ~= "table" then return nil, nil, stat, code end
+  return data and data:match("^%x+%-%d+%-rank%-%d+$"), stat
+end
+
+-- Gives { data, token, session, since }; false: nobody leads; or nil, message, code.
+function M.leader(election, rules)
+  local session, before = rules.session, nil
+  while true do
+    local name, stat, message, code = read_directory(session, election)
+    if not stat and code ~= "no_node" then return nil, message, code end
+    if not name or name == before then return false end
+    local data, seat, why = session:get(child(election, name))
+    if type(seat) == "table" then
+      return { by_rank = true, data = data, token = stat.mzxid, session = seat.ephemeral_owner, since = stat.mtime / 1000 }, name
+    end
+    if why ~= "no_node" then return nil, seat, why end
+    before = name -- gone; unless the directory names another one by now, nobody leads
+  end
+end
+
+local function mark_of(node) return node and node.token .. node.data or "nobody" end
+
+-- Waits until something else may be seen than this; the node and its name as leader() gave them.
+local function await_other(election, rules, node, name)
+  local watch, message, code = rules.session:watch(name and child(election, name) or election.path)
+  if not watch then return nil, message, code end
+  local now = M.leader(election, rules)
+  if now ~= nil and mark_of(now) == mark_of(node) then watch:wait() end
+  watch:close()
+  return true
+end
+
+-- As leader, but waits until there were more than `seen` changes; gives their number too.
+function M.next_leader(election, seen, rules)
+  while true do
+    local node, name, code = M.leader(election, rules)
+    if node == nil then return nil, name, code end
+    if mark_of(node) ~= rules.mark then rules.mark, rules.changes = mark_of(node), rules.changes + 1 end
+    if rules.changes > seen then return node, rules.changes end
+    local ok, message, why = await_other(election, rules, node, name)
+    if not ok then return nil, message, why end
+  end
+end
+
+-- ---- A campaign --------------------------------------------------------------------------------
+
+local function left(deadline, now)
+  return deadline and math.max(deadline - now(), 0)
+end
+
+-- Waits for an event of the watch; a campaign that is canceled closes it.
+local function wait_for(attempt, watch, seconds)
+  if attempt.canceled then return end
+  attempt.watch = watch
+  local what = watch:wait(seconds)
+  attempt.watch = nil
+  return what
+end
+
+-- The token of the candidate who should lead, or nil.
+local function best(candidates, quorum)
+  if #candidates < quorum then return nil end
+  local chosen, highest
+  for i = 1, #candidates do
+    local rank = M.decode(candidates[i].data)
+    if rank and (not highest or rank > highest) then chosen, highest = candidates[i].token, rank end
+  end
+  return chosen
+end
+
+-- Waits until the leader's node is gone, and tells whether it was there; or nil, message, code.
+local function await_end(race, name, limit)
+  local path = child(race.election, name)
+  local watch, message, code = race.session:watch(path)
+  if not watch then return nil, message, code end
+  local there = race.session:exists(path) ~= false
+  if there then wait_for(race.attempt, watch, limit) end
+  watch:close()
+  return there
+end
+
+-- Tries to lead if it is our turn; else waits until that may have changed. Gives our token, nothing, or nil,
+-- message, code.
+local function decide(race, stat, limit)
+  local watch, message, code = race.session:watch(race.election.path)
+  if not watch then return nil, message, code end
+  local candidates, written = list(race.election), nil
+  if candidates and best(candidates, race.quorum) == race.seat then
+    written, message, code = race.term:multi { { "set", race.election.path, race.name, stat.version } }
+  else
+    wait_for(race.attempt, watch, math.min(limit or LOOK_AGAIN, LOOK_AGAIN))
+  end
+  watch:close()
+  if written then return written[1].mzxid end
+  if code and code ~= "bad_version" and code ~= "connection_loss" then return nil, message, code end
+end
+
+-- The same.
+local function look(race)
+  local limit = left(race.deadline, race.now)
+  local name, stat, message, code = read_directory(race.session, race.election)
+  if code == "connection_loss" then return end
+  if not stat then return nil, message, code == "no_node" and "lost" or code end
+  if name == race.name then return stat.mzxid end
+  local there
+  if name then there, message, code = await_end(race, name, limit) end
+  if code then return nil, message, code end
+  if not there then return decide(race, stat, limit) end
+end
+
+local function run(race)
+  repeat
+    local token, message, code = look(race)
+    if token or code then return token, message, code end
+    if race.attempt.canceled then return nil, "it was canceled", "canceled" end
+    if not race.term:valid() then return nil, "the session was lost", "lost" end
+  until race.deadline and race.now() >= race.deadline
+  return nil, "the time limit passed", "timeout"
+end
+
+local function fail(election, message, code)
+  return nil, ("election:campaign %s: %s"):format(election.path, message), code
+end
+
+-- rules: { session, quorum, attempts }; begin(term) is called when the seat is taken.
+function M.campaign(election, rules, timeout, begin)
+  check.seconds(timeout, 1, "campaign", true)
+  local now = core.host(election).adapter.now
+  if timeout == 0 then
+    local leader, message, code = M.leader(election, rules)
+    if leader then return fail(election, "it is held by somebody else", "timeout") end
+    if leader == nil then return nil, message, code end
+  end
+  local deadline = timeout and now() + timeout
+  local term, message, code = stand(election, timeout ~= 0 and timeout or rules.session.timeout)
+  if not term then return nil, message, code end
+  begin(term)
+  local attempt = { seat = term.token }
+  local race = { election = election, session = rules.session, quorum = rules.quorum, term = term, attempt = attempt,
+    seat = term.token, name = name_of(term.path), deadline = deadline, now = now }
+  rules.attempts[attempt] = true
+  local ok, token, why, word = coroutines.pcall(run, race)
+  rules.attempts[attempt] = nil
+  if ok and token then
+    elected(term, token)
+    return term
+  end
+  term:resign()
+  if not ok then error(token, 0) end
+  return fail(election, why, word)
+end
+
+-- The name of the seat with this token, or nil, message, code.
+local function find_seat(election, session, token)
+  local names, message, code = session:children(election.path)
+  if not names then return nil, message, code end
+  for i = 1, #names do
+    local stat = session:exists(child(election, names[i]))
+    if stat and stat.czxid == token then return names[i] end
+  end
+  return nil, ("term:resign %s: the successor does not stand any more"):format(election.path), "no_node"
+end
+
+-- Gives the lead to the candidate with this token: in one write its seat is named, and ours is left.
+function M.hand_over(election, rules, term, token)
+  local heir, message, code = find_seat(election, rules.session, token)
+  if not heir then return nil, message, code end
+  while true do
+    local name, stat, why, word = read_directory(rules.session, election)
+    if name == heir then return true end -- it was done, and its answer lost
+    if not stat and word ~= "connection_loss" then return nil, why, word end
+    if stat then
+      local done
+      done, message, code = term:multi { { "check", child(election, heir) },
+        { "set", election.path, heir, stat.version }, { "delete", term.path } }
+      if done then return true end
+      if code ~= "connection_loss" and code ~= "lost" then return nil, message, code end
+      if code == "lost" and select(1, read_directory(rules.session, election)) ~= heir then return nil, message, code end
+    end
+  end
+end
+
+-- Ends the campaigns that wait; gives their number.
+function M.cancel(rules)
+  local all = {}
+  for attempt in pairs(rules.attempts) do all[#all + 1] = attempt end
+  table.sort(all, function(a, b) return a.seat < b.seat end)
+  for i = 1, #all do
+    all[i].canceled = true
+    if all[i].watch then all[i].watch:close() end
+  end
+  return #all
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

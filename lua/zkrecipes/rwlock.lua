@@ -1,0 +1,82 @@
+-- The read/write lock's part in Lua: each of its two sides as a lock of its own, and the refusal of what
+-- would wait for itself.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local objects = require "zkrecipes.objects"
+local wait = require "zkrecipes.wait"
+
+local class = core.classes.rwlock
+local Rwlock = class.methods
+
+-- ---- Waiting for oneself -----------------------------------------------------------------------
+
+local WEAK_KEYS, WEAK_VALUES = { __mode = "k" }, { __mode = "v" }
+
+-- Lock > coroutine > path of a hold > hold. Keeps none of them.
+local taken = setmetatable({}, WEAK_KEYS)
+
+local function note(rw, hold)
+  local co = wait.self(core.host(rw))
+  taken[rw] = taken[rw] or setmetatable({}, WEAK_KEYS)
+  taken[rw][co] = taken[rw][co] or setmetatable({}, WEAK_VALUES)
+  taken[rw][co][hold.path] = hold
+end
+
+local function refuse(rw, name, held_shared)
+  local way_out = name == "read" and "downgrade the hold or release it first" or "release it first"
+  core.misuse(("rwlock:%s: this coroutine holds %s for %s and would wait for itself; %s"):format(name, rw.path,
+    held_shared and "reading" or "writing", way_out))
+end
+
+-- Readers go together; any other hold of this coroutine would be in its own way.
+local function check_own(rw, name, shares)
+  local holds = taken[rw] and taken[rw][wait.self(core.host(rw))]
+  for _, hold in pairs(holds or {}) do
+    if hold:valid() and not (shares and hold.shared) then refuse(rw, name, hold.shared) end
+  end
+end
+
+local function adds_refusal(name, shares)
+  local acquire = Rwlock[name]
+  Rwlock[name] = function(self, timeout)
+    if debug.getmetatable(self) == class.meta then check_own(self, name, shares) end
+    local hold, message, code = acquire(self, timeout)
+    if not hold then return nil, message, code end
+    note(self, hold)
+    return hold
+  end
+end
+
+adds_refusal("read", true)
+adds_refusal("write", false)
+
+-- ---- The two sides -----------------------------------------------------------------------------
+
+local Side, meta = {}, { __name = "zkrecipes.rwlock.side" }
+
+function Side:acquire(timeout) return self.rw[self.way](self.rw, timeout) end
+
+check.selves(Side, meta)
+Side.with = objects.adds_with { meta = meta, methods = Side }
+
+function meta.__index(side, key)
+  if key == "path" or key == "session" then return side.rw[key] end
+  return Side[key]
+end
+
+function meta.__tostring(side) return ("zkrecipes.rwlock: %s (%s)"):format(side.path, side.way) end
+
+local function side_of(rw, way) return setmetatable({ rw = rw, way = way }, meta) end
+
+function Rwlock:reader()
+  check.self(self, class.meta, "reader")
+  return side_of(self, "read")
+end
+
+function Rwlock:writer()
+  check.self(self, class.meta, "writer")
+  return side_of(self, "write")
+end
+
+core.own(debug.getinfo(1, "S").source)

@@ -1,0 +1,228 @@
+-- Several locks as one: an order that is the same for everybody, all or none.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+local function raises(pattern, fn, ...)
+  local ok, problem = pcall(fn, ...)
+  assert.is_false(ok)
+  assert.matches(pattern, problem)
+end
+
+describe("a multilock", function()
+  it("takes all, of any kind, and lets go of all", run(function()
+    local session = env.session()
+    local rw = session:rwlock("/b")
+    local all = session:multilock { session:lock("/c"), rw:writer(), session:lock("/a") }
+    local hold = assert(all:acquire(5))
+    assert.is_true(hold:valid())
+    assert.is_true(zk.now() - hold.since < 5)
+    assert.matches("^/c/.*lock", hold.holds[1].path) -- as they were given
+    assert.matches("^/b/.*WRIT", hold.holds[2].path)
+    assert.matches("^/a/.*lock", hold.holds[3].path)
+    for _, path in ipairs { "/a", "/b", "/c" } do fails("timeout", session:lock(path):acquire(0)) end
+    fails("timeout", all:acquire(0.02))
+    assert.is_true(hold:release())
+    assert.is_true(hold:release())
+    assert.is_false(hold:valid())
+    assert(all:acquire(0)):release()
+    for _, path in ipairs { "/a", "/b", "/c" } do env.queue_of(session, path, 0) end
+  end))
+
+  it("takes them in the order of their paths, byte by byte, whatever the locale", run(function()
+    local session, order = env.session(), {}
+    local function noting(path)
+      local lock = session:lock(path)
+      return { path = path, session = session, acquire = function(_, timeout)
+        order[#order + 1] = path
+        return lock:acquire(timeout)
+      end }
+    end
+    assert(session:multilock { noting "/b", noting "/a/z", noting "/B", noting "/a", noting "/ä" }:acquire(5)):release()
+    assert.are.same({ "/B", "/a", "/a/z", "/b", "/ä" }, order)
+  end))
+
+  it("takes none when one cannot be had, and says which", run(function()
+    local session = env.session()
+    local all = session:multilock { session:lock("/c"), session:lock("/a"), session:lock("/b") }
+    local hold = assert(session:lock("/b"):acquire())
+    for _, timeout in ipairs { 0, 0.05 } do
+      assert.matches("multilock:acquire: lock:acquire /b: ", (fails("timeout", all:acquire(timeout))))
+      env.queue_of(session, "/a", 0)
+      env.queue_of(session, "/b", 1)
+    end
+    assert.is_false(session:exists("/c"))
+    hold:release()
+    assert(all:acquire(5)):release()
+  end))
+
+  it("has one time limit for all", run(function()
+    local session = env.session()
+    local holds = {}
+    for i, path in ipairs { "/a", "/b", "/c" } do
+      holds[i] = assert(session:lock(path):acquire())
+      env.start(function()
+        zk.sleep(0.12 * i)
+        holds[i]:release()
+      end)
+    end
+    local all, from = session:multilock { session:lock("/a"), session:lock("/b"), session:lock("/c") }, zk.now()
+    fails("timeout", all:acquire(0.2))
+    local took = zk.now() - from
+    assert.is_true(took >= 0.19 and took < 0.3, "took " .. took)
+    assert(all:acquire(5)):release()
+  end))
+
+  it("does not deadlock, whatever the order in which it is given them, 400 times", run(function()
+    local namespace, waits, inside, taken = env.namespace(), {}, 0, 0
+    for i = 1, 4 do
+      local session = env.session { namespace = namespace }
+      waits[i] = env.start(function()
+        local a, b = session:lock("/a"), session:rwlock("/b"):writer()
+        local all = session:multilock(i % 2 == 0 and { a, b } or { b, a })
+        for _ = 1, 100 do
+          all:with(30, function(hold)
+            inside, taken = inside + 1, taken + 1
+            assert.are.equal(1, inside)
+            assert.is_true(hold:valid())
+            zk.sleep(0)
+            inside = inside - 1
+          end)
+        end
+        session:close()
+      end)
+    end
+    for i = 1, 4 do assert.is_nil(select(2, waits[i]())) end
+    assert.are.equal(400, taken)
+  end))
+
+  it("lets its readers go together", run(function()
+    local session = env.session()
+    local function all() return session:multilock { session:rwlock("/a"):reader(), session:rwlock("/b"):reader() } end
+    local one, other = assert(all():acquire(5)), assert(all():acquire(0))
+    one:release()
+    other:release()
+  end))
+
+  it("runs a function under all, and lets go in any case", run(function()
+    local session = env.session()
+    local all = session:multilock { session:lock("/a"), session:lock("/b") }
+    assert.are.same({ true, "x" }, { all:with(5, function(hold) return hold:valid(), "x" end) })
+    local ok, problem = pcall(all.with, all, function() error("boom") end)
+    assert.is_false(ok)
+    assert.matches("boom", problem)
+    assert(all:acquire(0)):release()
+  end))
+
+  it("leaves nothing when its coroutine is cancelled or closed half-way", run(function()
+    local session = env.session()
+    local all = session:multilock { session:lock("/a"), session:lock("/b"), session:lock("/c") }
+    local hold = assert(session:lock("/b"):acquire())
+    local _, task = env.start(function() all:acquire() end)
+    env.queue_of(session, "/b", 2)
+    task:cancel()
+    fails("canceled", task:wait())
+    env.queue_of(session, "/a", 0)
+    env.queue_of(session, "/b", 1)
+    if coroutine.close then
+      local parked = coroutine.create(function() all:acquire() end)
+      coroutine.resume(parked)
+      env.queue_of(session, "/b", 2)
+      assert(coroutine.close(parked))
+      env.queue_of(session, "/a", 0)
+      env.queue_of(session, "/b", 1)
+    end
+    hold:release()
+    assert(all:acquire(5)):release()
+  end))
+
+  it("is let go of when it is forgotten", run(function()
+    local session = env.session()
+    local all = session:multilock { session:lock("/a"), session:lock("/b") }
+    do
+      local hold = assert(all:acquire(5))
+      hold:on_lost(function() end)
+    end
+    collectgarbage()
+    collectgarbage()
+    assert(all:acquire(5)):release()
+  end))
+
+  it("is lost when one of them is, and tells once", run(function()
+    local session, told = env.session(), {}
+    local hold = assert(session:multilock { session:lock("/a"), session:lock("/b") }:acquire(5))
+    fails("timeout", hold:lost(0.01))
+    hold:on_lost(function(which, why) told[#told + 1] = { which, why } end)
+    local wait = env.start(function() return hold:lost() end)
+    assert(session:delete(hold.holds[2].path))
+    assert.are.equal("lost", (wait()))
+    assert.is_false(hold:valid())
+    assert(session:delete(hold.holds[1].path))
+    env.eventually("on_lost", function() return #told > 0 and not hold.holds[1]:valid() end)
+    assert.are.same({ { hold, "lost" } }, told)
+    hold:release()
+    hold = assert(session:multilock { session:lock("/a"), session:lock("/b") }:acquire(5))
+    wait = env.start(function() return hold:lost() end)
+    hold:release()
+    assert.are.equal("released", (wait()))
+  end))
+
+  it("writes under the protection of all", run(function()
+    local session = env.session()
+    local hold = assert(session:multilock { session:lock("/b"), session:lock("/a"), session:lock("/c") }:acquire(5))
+    assert.are.equal("/x", (hold:create("/x", nil, { ephemeral = true })))
+    assert.are.equal(session.id, session:exists("/x").ephemeral_owner)
+    assert.are.equal(1, hold:set("/x", "1").version)
+    local results = assert(hold:multi { { "set", "/x", "2", 1 }, { "create", "/y", "0" } })
+    assert.are.same({ 2, 2, "/y" }, { #results, results[1].version, results[2] })
+    assert.matches("part 2 %(/no%)", (fails("no_node", hold:multi { { "set", "/x", "3" }, { "delete", "/no" } })))
+    fails("bad_version", hold:delete("/x", 9))
+    assert.is_true(hold:delete("/y"))
+    assert(session:delete(hold.holds[3].path))
+    fails("lost", hold:set("/x", "stale"))
+    assert.is_false(hold:valid())
+    assert.are.equal("2", (session:get("/x")))
+    hold:release()
+    raises("multilock_spec.lua:%d+: .*released", function() hold:set("/x", "4") end)
+    raises("multilock_spec.lua:%d+: .*list of operations", function() hold:multi(5) end)
+  end))
+
+  it("refuses what it cannot order, or would wait for itself", run(function()
+    local session, other = env.session(), env.session()
+    local a = session:lock("/a")
+    local function refused(pattern, list)
+      raises("multilock_spec.lua:%d+: bad argument #1 to 'multilock' %(" .. pattern,
+        function() session:multilock(list) end)
+    end
+    refused("list of locks expected", nil)
+    refused("list of locks expected", "x")
+    refused("at least one", {})
+    refused("entry 2: a lock, .* expected, got zkrecipes.rwlock: /b", { a, session:rwlock("/b") })
+    refused("entry 1: a lock", { session })
+    refused("entry 1: a lock", { 5 })
+    refused("entry 1: a lock", { session:multilock { a } })
+    refused("entry 2: /b is of another session", { a, other:lock("/b") })
+    refused("entries 1 and 3: both are /a", { a, session:lock("/b"), session:rwlock("/a"):reader() })
+    raises("multilock_spec.lua:%d+: .*seconds", function() session:multilock { a }:acquire(-1) end)
+    raises("multilock_spec.lua:%d+: calling 'multilock' on a bad self", function() session.multilock { a } end)
+    raises("multilock_spec.lua:%d+: calling 'acquire' on a bad self", function() session:multilock { a }.acquire(1) end)
+    raises("multilock_spec.lua:%d+: calling 'with' on a bad self",
+      function() session:multilock({ a }).with(1, print) end)
+    local hold = assert(session:multilock({ a }):acquire(5))
+    raises("multilock_spec.lua:%d+: calling 'release' on a bad self", function() hold.release() end)
+    hold:release()
+    other:close()
+  end))
+
+  it("ends with its session", run(function()
+    local session = env.session()
+    local all = session:multilock { session:lock("/a"), session:lock("/b") }
+    local hold = assert(all:acquire(5))
+    session:close()
+    assert.is_false(hold:valid())
+    assert.are.equal("closed", (hold:lost()))
+    fails("closed", all:acquire(5))
+    hold:release()
+  end))
+end)

@@ -1,0 +1,164 @@
+-- The read/write lock's budgets: requests on the wire, counted by a proxy, exactly. See budget_spec.lua.
+
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+local apart = {}
+for name in ("requests replies events connections bytes_up bytes_down ping heartbeat connect"):gmatch("%S+") do
+  apart[name] = true
+end
+
+describe("the read/write lock's requests", function()
+  local proxy, session, other, namespace
+  before_each(function()
+    proxy, namespace = env.proxy(), env.namespace()
+    session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
+    other = env.session { namespace = namespace, timeout = 10 } -- not through the proxy
+    assert(session:create("/rw", nil, { parents = true }))
+    assert(other:connected(10))
+    proxy:reset()
+  end)
+  after_each(function()
+    session:close()
+    other:close()
+  end)
+
+  -- What went over the wire since the last call, by name.
+  local function spent()
+    assert(session:exists("/rw")) -- everything before it has arrived when it is answered
+    local requests = {}
+    for name, count in pairs(proxy:counts()) do
+      if not apart[name] and count > 0 then requests[name] = count end
+    end
+    requests.exists = requests.exists > 1 and requests.exists - 1 or nil
+    proxy:reset()
+    return requests
+  end
+
+  -- Starts a wait through the proxy and returns when it watches the one ahead.
+  local function watching(acquire, lock)
+    local before = proxy:counts().getData
+    local wait = env.start(acquire, lock)
+    env.eventually("the watch is set", function() return proxy:counts().getData == before + 1 end)
+    return wait
+  end
+
+  it("free, to read and to write: create and list in one flight; release: one delete", run(function()
+    local rw = session:rwlock("/rw")
+    for _, way in ipairs { "read", "write", "read" } do
+      local hold = assert(rw[way](rw))
+      assert.are.same({ create2 = 1, getChildren2 = 1 }, spent())
+      hold:release()
+      assert.are.same({ delete = 1 }, spent())
+    end
+  end))
+
+  it("to read beside readers: as if it were free", run(function()
+    local theirs = assert(other:rwlock("/rw"):read())
+    local hold = assert(session:rwlock("/rw"):read())
+    assert.are.same({ create2 = 1, getChildren2 = 1 }, spent())
+    hold:release()
+    theirs:release()
+  end))
+
+  it("a reader waits with one watch on the nearest writer, and nobody else's leaving wakes it", run(function()
+    local readers = { assert(other:rwlock("/rw"):read()), assert(other:rwlock("/rw"):read()) }
+    local theirs = other:rwlock("/rw")
+    local writes = env.start(theirs.write, theirs)
+    env.queue_of(other, "/rw", 3)
+    local wait = watching(session:rwlock("/rw").read, session:rwlock("/rw"))
+    assert.are.same({ create2 = 1, getChildren2 = 1, getData = 1 }, spent())
+    readers[1]:release()
+    readers[2]:release()
+    local hold = assert(writes())
+    assert.are.same({}, spent())
+    hold:release()
+    local mine = assert(wait())
+    assert.are.same({ getChildren2 = 1 }, spent()) -- it stood behind a waiter when it looked
+    mine:release()
+  end))
+
+  it("readers behind a writer that holds: nothing when it leaves", run(function()
+    local hold = assert(other:rwlock("/rw"):write())
+    local rw = session:rwlock("/rw")
+    local waits = { watching(rw.read, rw) }
+    for i = 2, 5 do
+      waits[i] = env.start(rw.read, rw)
+      env.queue_of(other, "/rw", i + 1)
+    end
+    assert.are.equal(1, spent().getData) -- one watch for all
+    hold:release()
+    local mine = {}
+    for i = 1, 5 do mine[i] = assert(waits[i]()) end
+    assert.are.same({}, spent())
+    for i = 1, 5 do mine[i]:release() end
+  end))
+
+  it("a writer behind a single holder: nothing when it leaves", run(function()
+    for _, way in ipairs { "read", "write" } do
+      local theirs = other:rwlock("/rw")
+      local hold = assert(theirs[way](theirs))
+      local wait = watching(session:rwlock("/rw").write, session:rwlock("/rw"))
+      assert.are.same({ create2 = 1, getChildren2 = 1, getData = 1 }, spent())
+      hold:release()
+      local mine = assert(wait())
+      assert.are.same({}, spent())
+      mine:release()
+      env.queue_of(other, "/rw", 0)
+      spent()
+    end
+  end))
+
+  it("a writer behind two readers: one listing and one watch more, at most", run(function()
+    local first, second = assert(other:rwlock("/rw"):read()), assert(other:rwlock("/rw"):read())
+    local wait = watching(session:rwlock("/rw").write, session:rwlock("/rw"))
+    spent()
+    second:release()
+    env.eventually("it watches the other one", function() return proxy:counts().getData == 1 end)
+    assert.are.same({ getChildren2 = 1, getData = 1 }, spent())
+    first:release()
+    assert(wait()):release()
+    assert.are.same({ delete = 1 }, spent())
+  end))
+
+  it("a failing try: one read to write, two to read, no write", run(function()
+    local hold = assert(other:rwlock("/rw"):write())
+    local rw = session:rwlock("/rw")
+    fails("timeout", rw:write(0))
+    assert.are.same({ getChildren2 = 1 }, spent())
+    fails("timeout", rw:read(0))
+    assert.are.same({ getChildren2 = 1, getData = 1 }, spent())
+    hold:release()
+    hold = assert(other:rwlock("/rw"):read())
+    local theirs = other:rwlock("/rw")
+    local wait = env.start(theirs.write, theirs)
+    env.queue_of(other, "/rw", 2)
+    fails("timeout", rw:read(0)) -- who waits ahead cannot share
+    assert.are.same({ getChildren2 = 1 }, spent())
+    hold:release()
+    wait():release()
+  end))
+
+  it("a downgrade: one; each session that waits to read behind it: one; readers of its own: none", run(function()
+    local rw, theirs = session:rwlock("/rw"), other:rwlock("/rw")
+    local hold = assert(rw:write())
+    local ours = env.start(rw.read, rw)
+    env.queue_of(other, "/rw", 2)
+    spent()
+    assert(hold:downgrade())
+    local mine = assert(ours())
+    assert.are.same({ setData = 1 }, spent())
+    mine:release()
+    hold:release()
+    env.queue_of(other, "/rw", 0)
+
+    hold = assert(theirs:write())
+    local wait = watching(rw.read, rw)
+    spent()
+    assert(hold:downgrade())
+    mine = assert(wait())
+    assert.are.same({ getData = 1 }, spent())
+    mine:release()
+    hold:release()
+  end))
+end)

@@ -1,0 +1,86 @@
+-- A process with a guarded session that ends, or does not, as it is told on standard input, a line at a time.
+-- Its ephemeral znode is "/e". It answers every line with one, if it lives.
+
+local process = require "spec_fork"
+local zk = require "zkrecipes"
+
+local hosts, namespace, timeout = arg[1], arg[2], tonumber(arg[3])
+local notes = {}
+local session = zk.session { hosts = hosts, namespace = namespace, timeout = timeout, guardian = true,
+  log = function(level, text) if level == "warning" then notes[#notes + 1] = text end end }
+local lock = session:lock("/l")
+
+local commands = {}
+
+function commands.hold()
+  return (assert(session:create("/e", "", { ephemeral = true, parents = true })))
+end
+
+function commands.acquire() return assert(lock:acquire(30)).path end
+
+function commands.id()
+  assert(session:sync("/"))
+  return session.id
+end
+
+function commands.server() return session.server end
+
+function commands.notes()
+  assert(session:sync("/"))
+  return #notes .. " " .. table.concat(notes, "; ")
+end
+
+function commands.childless() return tostring(process.childless()) end
+
+-- A child that does nothing and lives until it is killed.
+function commands.fork()
+  local pid = process.fork()
+  if pid == 0 then process.exec("sleep", "100") end
+  return tostring(pid)
+end
+
+-- The same without exec: it has every descriptor that its parent has.
+function commands.copy()
+  local pid = process.fork()
+  if pid == 0 then
+    os.execute("exec sleep 100")
+    process.exit(0)
+  end
+  return tostring(pid)
+end
+
+-- A child with a guarded session of its own, as the worker of a master has.
+function commands.worker()
+  local pid = process.fork()
+  if pid == 0 then
+    local own = zk.session { hosts = hosts, namespace = namespace, timeout = timeout, guardian = true }
+    assert(own:create("/w", "", { ephemeral = true }))
+    zk.sleep(100)
+    process.exit(0)
+  end
+  return tostring(pid)
+end
+
+function commands.close(limit)
+  local from = zk.now()
+  session:close(tonumber(limit))
+  return string.format("closed after %.3f s", zk.now() - from)
+end
+
+function commands.exit() os.exit(0) end
+function commands.fail() error("an error that nobody catches") end
+function commands.exec() process.exec("sleep", "100") end
+
+function commands.close_from()
+  process.close_from(3)
+  return "all closed"
+end
+
+io.stdout:setvbuf("no")
+for line in io.lines() do
+  local word, rest = line:match("^(%S+) ?(.*)$")
+  if word == "end" then
+    break
+  end
+  print(commands[word](rest))
+end

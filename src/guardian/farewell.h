@@ -1,0 +1,14 @@
+#ifndef ZR_GUARDIAN_FAREWELL_H
+#define ZR_GUARDIAN_FAREWELL_H
+
+/* farewell.h: ends a session from outside of the process that it belonged to. */
+
+#include "guardian/order.h"
+
+/*
+ * Attaches to the session and closes it, at one server after the other, until one says that it is
+ * over or its timeout has passed. borrows: order. Waits.
+ */
+void zr_farewell(const struct zr_guardian_order *order);
+
+#endif

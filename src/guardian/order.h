@@ -1,0 +1,52 @@
+#ifndef ZR_GUARDIAN_ORDER_H
+#define ZR_GUARDIAN_ORDER_H
+
+/*
+ * order.h: what a process tells its guardian, one order per packet, over a pair of sockets whose
+ * other end nobody but the process holds. Both come from the same build; the mark shows when they
+ * do not.
+ *
+ * The guardian finds what it needs in place of the standard descriptors, so that whatever else it
+ * was started with can be closed.
+ */
+
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+enum {
+    ZR_GUARDIAN_ORDERS,  /* its end of the pair */
+    ZR_GUARDIAN_PROCESS, /* a pidfd of the process: readable when all of its threads have ended */
+    ZR_GUARDIAN_MEMORY,  /* /proc/PID/maps, opened by the process: empty when its program is gone */
+};
+
+#define ZR_GUARDIAN_MARK "zkguard1"
+#define ZR_GUARDIAN_SERVERS 64
+
+enum zr_guardian_task {
+    ZR_GUARD, /* end this session when the process is dead */
+    /* These two are the last, and say nothing else: */
+    ZR_GUARD_BRIEFLY, /* the same, but it was given up: it ends by itself within its timeout */
+    ZR_GUARD_NOTHING, /* the session is over */
+};
+
+struct zr_guardian_server {
+    uint32_t length;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address;
+};
+
+struct zr_guardian_order {
+    char mark[8];
+    int32_t task; /* enum zr_guardian_task */
+    int32_t timeout_ms;
+    int64_t session_id;
+    char password[16];
+    uint32_t server_count;
+    struct zr_guardian_server servers[ZR_GUARDIAN_SERVERS]; /* the most promising first */
+};
+
+#endif

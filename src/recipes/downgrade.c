@@ -1,0 +1,107 @@
+#include "core/alloc.h"
+#include "core/mark.h"
+#include "core/verbs.h"
+#include "recipes/hold.h"
+
+/*
+ * hold:downgrade(): the writer of a read/write lock becomes a reader, and no writer comes between.
+ *
+ * 1. Mark the data of the hold's own node (mark.h). The node stays, and with it the place at the
+ *    head of the queue: writers behind wait on, as for any reader.
+ * 2. Readers that wait for it see the change and come in. Those of this session, which watch
+ *    nothing, are told by the seat.
+ *
+ * To take a reader's seat behind and then to leave the writer's, as Curator does, would let in a
+ * writer that stands between the two.
+ *
+ * What can go wrong: the answer is lost: the mark is made again until it is certain, for to make it
+ * twice does no harm. Whoever asked gives up: it goes on behind him, so that readers of this
+ * session and of others see the same. The hold is released, or lost with its session: then nobody
+ * needs it any more.
+ */
+
+struct downgrade {
+    struct zr_task task;
+    struct zr_hold *hold; /* counted */
+};
+
+static struct zr_hold *hold_of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct downgrade, task)->hold;
+}
+
+static void marked(struct zr_task *task)
+{
+    struct zr_hold *hold = hold_of(task);
+    enum zr_status status = task->outcome;
+    if (status == ZR_OK) {
+        zr_seat_share(&hold->seat);
+    } else if (status == ZR_NO_NODE) {
+        zr_hold_lost(hold);
+        status = ZR_LOST;
+        task->detail = hold->why == ZR_OK ? "the hold was released"
+                                          : "the hold's own znode is gone, it holds nothing";
+    }
+    zr_task_finish(task, status);
+}
+
+static enum zr_status make_mark(struct zr_hold *hold, struct zr_call **call)
+{
+    struct zr_bytes data = zr_mark_data(hold->seat.data, hold->seat.czxid);
+    if (data.at == NULL)
+        return ZR_NO_MEMORY;
+    enum zr_status status = zr_call_new_full(hold->session, ZR_OP_SET, hold->seat.path, data, call);
+    zr_free((char *)data.at);
+    return status;
+}
+
+static void mark(struct zr_task *task)
+{
+    struct zr_call *call;
+    struct zr_hold *hold = hold_of(task);
+    if (hold->seat.shared || hold->state != ZR_HELD || zr_seat_over(&hold->seat)) {
+        zr_task_finish(task, ZR_OK);
+        return;
+    }
+    enum zr_status status = make_mark(hold, &call);
+    if (status == ZR_OK)
+        zr_verb_request(task, call, true, ZR_STEP(marked));
+    else
+        zr_verb_fail(task, status);
+}
+
+static void results(struct zr_task *task, struct zr_sink *sink)
+{
+    (void)task;
+    sink->boolean(sink, NULL, true);
+}
+
+static void free_task(struct zr_task *task)
+{
+    struct zr_hold *hold = hold_of(task);
+    zr_free(ZR_HOLDER(task, struct downgrade, task));
+    zr_object_unref(&hold->object);
+}
+
+static const struct zr_task_kind kind = {
+    .name = "hold:downgrade", .clean = mark, .bound = true, .results = results, .free = free_task};
+
+enum zr_status zr_hold_downgrade(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
+{
+    struct zr_hold *hold = (struct zr_hold *)self;
+    if (hold->seat.stem != &zr_stem_write && hold->seat.stem != &zr_stem_read)
+        args->misuse = "only a hold of a read/write lock can be downgraded";
+    else if (hold->state != ZR_HELD && hold->why == ZR_OK)
+        args->misuse = "the hold was released";
+    if (args->misuse != NULL || hold->state != ZR_HELD)
+        return args->misuse != NULL ? ZR_BAD_ARGUMENTS : hold->why;
+    struct downgrade *downgrade = zr_alloc(sizeof(*downgrade));
+    if (downgrade == NULL)
+        return ZR_NO_MEMORY;
+    downgrade->hold = hold;
+    zr_object_ref(self);
+    *task = &downgrade->task;
+    zr_task_start(*task, &kind, hold->session, hold->task.subject, -1, ZR_STEP(mark));
+    return ZR_OK;
+}

@@ -1,0 +1,159 @@
+#include "recipes/election.h"
+
+#include <stdlib.h>
+
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
+#include "recipes/unfair.h"
+
+/*
+ * Elections: the candidates queue up like those who want a lock (contest.c), and the first one
+ * leads until its node is gone. The algorithm is "Leader Election" of ZooKeeper's page of recipes;
+ * the names are those of Curator's LeaderLatch, whose participants stand in the same queue.
+ *
+ * Unfair: the path is one node, whoever makes it leads (unfair.c).
+ *
+ * A term is a hold that is called otherwise. The candidate's node has its value, for the others to
+ * see; what a candidate says of itself is a matter of the language above
+ * (lua/zkrecipes/election.lua). Who leads, for anybody who asks, is in leader.c.
+ */
+
+/* ---- Terms --------------------------------------------------------------------------------- */
+
+/* The fencing token of a term is that of the write that made it lead. */
+static enum zr_status call_elected(struct zr_object *self, struct zr_args *args,
+                                   struct zr_sink *sink)
+{
+    ((struct zr_hold *)self)->seat.czxid = (int64_t)strtoull(args->at[0].bytes.at, NULL, 16);
+    sink->boolean(sink, NULL, true);
+    return ZR_OK;
+}
+
+static const struct zr_method term_methods[] = {
+    {.name = "elected", .args = "s", .call = call_elected},
+    {.name = "resign", .args = "", .call = zr_hold_release},
+    ZR_HOLD_METHODS,
+    {.name = NULL},
+};
+
+const struct zr_class zr_term_class = {"term", term_methods, zr_hold_properties, zr_hold_forget,
+                                       zr_hold_free};
+
+/* ---- Elections ----------------------------------------------------------------------------- */
+
+static const struct zr_option options[] = {
+    {"value", 'd', offsetof(struct zr_election_options, value)},
+    {"fair", 'n', offsetof(struct zr_election_options, unfair)},
+    {NULL, 0, 0},
+};
+
+static const struct zr_task_kind wait_kind = ZR_CONTEST_KIND("election:campaign", ZR_OK);
+static const struct zr_task_kind try_kind =
+    ZR_CONTEST_KIND("election:campaign", ZR_CONNECTION_LOSS);
+static const struct zr_role role = {&zr_stem_latch, &wait_kind, &try_kind};
+
+static enum zr_status start_campaign(struct zr_object *self, struct zr_args *args,
+                                     struct zr_task **task)
+{
+    struct zr_election *election = (struct zr_election *)self;
+    enum zr_status status = election->unfair
+                                ? zr_unfair_start(&election->contest, &role, &args->at[0], task)
+                                : zr_contest_start(&election->contest, &role, &args->at[0], task);
+    if (status == ZR_OK)
+        zr_hold_of(*task)->object.class = &zr_term_class;
+    return status;
+}
+
+static enum zr_status start_candidates(struct zr_object *self, struct zr_args *args,
+                                       struct zr_task **task)
+{
+    return ((struct zr_election *)self)->unfair ? zr_unfair_contenders(self, args, task)
+                                                : zr_contest_contenders(self, args, task);
+}
+
+static void seated(struct zr_task *task)
+{
+    zr_hold_grant(zr_hold_of(task));
+}
+
+static void take_seat(struct zr_task *task)
+{
+    zr_verb_claim(task, &zr_hold_of(task)->seat, ZR_STEP(seated));
+}
+
+static enum zr_status start_stand(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task)
+{
+    struct zr_contest *contest = (struct zr_contest *)self;
+    struct zr_session *session = contest->session;
+    enum zr_status status = zr_session_usable(session);
+    if (status != ZR_OK)
+        return status;
+    struct zr_hold *hold = zr_hold_new(session, self, contest->dir, &zr_stem_rank, contest->data);
+    if (hold == NULL)
+        return ZR_NO_MEMORY;
+    hold->object.class = &zr_term_class;
+    zr_list_append(&contest->attempts, &hold->task.in_owner);
+    *task = &hold->task;
+    zr_task_start(*task, &wait_kind, session, contest->path,
+                  args->at[0].given ? args->at[0].integer : -1, ZR_STEP(take_seat));
+    return ZR_OK;
+}
+
+static void get_value(struct zr_object *self, struct zr_sink *sink)
+{
+    sink->bytes(sink, NULL, ((struct zr_contest *)self)->data);
+}
+
+static const struct zr_method methods[] = {
+    {.name = "campaign", .args = "t?", .start = start_campaign},
+    {.name = "stand", .args = "t?", .start = start_stand},
+    {.name = "cancel", .args = "", .call = zr_contest_cancel},
+    {.name = "attempts", .args = "", .call = zr_contest_attempts},
+    {.name = "candidates", .args = "", .start = start_candidates},
+    {.name = "leader", .args = "", .start = zr_leader_start},
+    {.name = "next_leader", .args = "i", .start = zr_next_leader_start},
+    {.name = NULL},
+};
+
+static const struct zr_property properties[] = {
+    {"path", zr_contest_get_path}, {"value", get_value}, {NULL, NULL}};
+
+static void forget(struct zr_object *self)
+{
+    zr_follower_stop((struct zr_election *)self);
+}
+
+static void free_election(struct zr_object *self)
+{
+    struct zr_election *election = (struct zr_election *)self;
+    zr_call_free(election->seen);
+    zr_free(election->head);
+    zr_contest_free(self);
+}
+
+const struct zr_class zr_election_class = {"election", methods, properties, forget, free_election};
+
+static enum zr_status make(struct zr_session *session, struct zr_args *args,
+                           struct zr_object **object)
+{
+    const struct zr_election_options *given = args->options;
+    struct zr_bytes value = given->value.at != NULL ? given->value : (struct zr_bytes){"", 0};
+    enum zr_status status = zr_contest_new(sizeof(struct zr_election), &zr_election_class, session,
+                                           args->at[0].bytes.at, value, object);
+    if (status != ZR_OK)
+        return status;
+    struct zr_election *election = (struct zr_election *)*object;
+    election->unfair = given->unfair;
+    zr_signal_init(&election->news);
+    return ZR_OK;
+}
+
+const struct zr_recipe zr_election_recipe = {
+    .name = "election",
+    .args = "po?",
+    .options = options,
+    .options_size = sizeof(struct zr_election_options),
+    .make = make,
+};

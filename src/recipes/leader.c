@@ -1,0 +1,191 @@
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
+#include "recipes/election.h"
+
+/*
+ * Who leads, for anyone who asks. The head of the queue stays its head until its node is gone, so
+ * a read of that node that succeeds proves that it led at that moment:
+ * 1. Read the node that led when somebody looked last: one request. It is there: that is it.
+ * 2. Else list the queue, and read the node of the first; when it has gone meanwhile, list again.
+ * 3. Nobody stands there: nobody led when the list was made.
+ *
+ * In an unfair election there is one place to read.
+ *
+ * `leader` does that once; observe.c does it again and again, with watches. The first in the queue
+ * counts as the leader even if its process does not know of it yet.
+ *
+ * What can go wrong: the server lags behind the others, and so does its word.
+ */
+
+struct zr_look *zr_look_of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct zr_look, task);
+}
+
+void zr_look_ask(struct zr_task *task, enum zr_op op, const char *path, struct zr_next next)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    enum zr_status status = zr_call_new_full(task->session, op, path, none, &call);
+    if (status != ZR_OK) {
+        zr_verb_fail(task, status);
+        return;
+    }
+    call->request.watch = zr_look_of(task)->follows && op != ZR_OP_SYNC;
+    zr_verb_request(task, call, true, next);
+}
+
+/* The node of this path is gone; somebody may have found another head meanwhile. */
+static void forget_head(struct zr_election *election, const char *path)
+{
+    if (election->head != NULL && strcmp(election->head, path) == 0) {
+        zr_free(election->head);
+        election->head = NULL;
+    }
+}
+
+static void was_read(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    if (task->outcome == ZR_OK) {
+        look->found(task);
+    } else if (task->outcome == ZR_NO_NODE) {
+        forget_head(look->election, task->call->request.path);
+        zr_look(task);
+    } else {
+        zr_verb_fail(task, task->outcome);
+    }
+}
+
+static void read_head(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    const char *head = look->election->head;
+    enum zr_status status = look->follows ? zr_follower_turn_to(look->election, head) : ZR_OK;
+    if (status == ZR_OK)
+        zr_look_ask(task, ZR_OP_GET, head, ZR_STEP(was_read));
+    else
+        zr_verb_fail(task, status);
+}
+
+static void listed(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    struct zr_election *election = look->election;
+    const struct zr_seats *seats = task->seats;
+    if (seats == NULL || seats->count == 0) {
+        look->nobody(task);
+        return;
+    }
+    zr_free(election->head);
+    election->head = zr_path_child(election->contest.dir, seats->at[0].name);
+    if (election->head != NULL)
+        read_head(task);
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+}
+
+/* ---- Without a queue ----------------------------------------------------------------------- */
+
+static void only_was_read(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    bool led = task->outcome == ZR_OK && task->call->request.stat.ephemeral_owner != 0;
+    if (led)
+        look->found(task);
+    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        look->nobody(task);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
+static void read_only_place(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    const char *place = look->election->contest.dir;
+    enum zr_status status = look->follows ? zr_follower_turn_to(look->election, place) : ZR_OK;
+    if (status == ZR_OK)
+        zr_look_ask(task, ZR_OP_GET, place, ZR_STEP(only_was_read));
+    else
+        zr_verb_fail(task, status);
+}
+
+void zr_look(struct zr_task *task)
+{
+    const struct zr_election *election = zr_look_of(task)->election;
+    if (election->unfair)
+        read_only_place(task);
+    else if (election->head != NULL)
+        read_head(task);
+    else
+        zr_verb_list(task, election->contest.dir, ZR_STEP(listed));
+}
+
+/* ---- leader -------------------------------------------------------------------------------- */
+
+void zr_leader_emit(struct zr_sink *sink, const struct zr_call *read)
+{
+    if (read == NULL) {
+        sink->boolean(sink, NULL, false);
+        return;
+    }
+    const struct zr_stat *stat = &read->request.stat;
+    sink->begin(sink, NULL);
+    sink->bytes(sink, "data", read->request.data_reply);
+    sink->id(sink, "token", stat->czxid);
+    sink->id(sink, "session", stat->ephemeral_owner);
+    sink->number(sink, "since", (double)stat->ctime_ms / 1e3);
+    sink->end(sink);
+}
+
+static void found(struct zr_task *task)
+{
+    zr_look_of(task)->read = task->call;
+    task->call = NULL;
+    zr_task_finish(task, ZR_OK);
+}
+
+static void nobody(struct zr_task *task)
+{
+    zr_task_finish(task, ZR_OK);
+}
+
+static void results(struct zr_task *task, struct zr_sink *sink)
+{
+    zr_leader_emit(sink, zr_look_of(task)->read);
+}
+
+static void free_look(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    struct zr_object *election = &look->election->contest.object;
+    zr_call_free(look->read);
+    zr_free(look);
+    zr_object_unref(election);
+}
+
+static const struct zr_task_kind kind = {
+    .name = "election:leader", .late = ZR_CONNECTION_LOSS, .results = results, .free = free_look};
+
+enum zr_status zr_leader_start(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    (void)args;
+    struct zr_contest *contest = (struct zr_contest *)self;
+    struct zr_session *session = contest->session;
+    enum zr_status status = zr_session_usable(session);
+    if (status != ZR_OK)
+        return status;
+    struct zr_look *look = zr_alloc(sizeof(*look));
+    if (look == NULL)
+        return ZR_NO_MEMORY;
+    look->election = (struct zr_election *)zr_object_ref(self);
+    look->found = found;
+    look->nobody = nobody;
+    *task = &look->task;
+    zr_task_start(*task, &kind, session, contest->path, zr_session_patience_us(session),
+                  ZR_STEP(zr_look));
+    return ZR_OK;
+}

@@ -1,0 +1,74 @@
+#include "recipes/contest.h"
+
+/*
+ * The read/write lock: any number of readers at once, or one writer alone, in the order in which
+ * they came. contest.c has the steps, the stems of the nodes' names say what each of them wants.
+ *
+ * 1. A reader waits for the nearest writer ahead, and is not woken before that one has left;
+ *    nor is it when other readers come and go.
+ * 2. A writer waits for the nearest node ahead, whatever that is.
+ * 3. A writer that needs to be alone no more shares: downgrade.c.
+ *
+ * So nobody overtakes anybody who keeps him out, and nobody starves. A plain lock on the same path
+ * is a writer to us, and we are others ahead to it. The names are Curator's.
+ */
+
+struct rwlock_options {
+    struct zr_bytes data;
+};
+
+static const struct zr_option options[] = {
+    {"data", 'd', offsetof(struct rwlock_options, data)},
+    {NULL, 0, 0},
+};
+
+static const struct zr_task_kind read_kind = ZR_CONTEST_KIND("rwlock:read", ZR_OK);
+static const struct zr_task_kind try_read_kind = ZR_CONTEST_KIND("rwlock:read", ZR_CONNECTION_LOSS);
+static const struct zr_role reader = {&zr_stem_read, &read_kind, &try_read_kind};
+
+static const struct zr_task_kind write_kind = ZR_CONTEST_KIND("rwlock:write", ZR_OK);
+static const struct zr_task_kind try_write_kind =
+    ZR_CONTEST_KIND("rwlock:write", ZR_CONNECTION_LOSS);
+static const struct zr_role writer = {&zr_stem_write, &write_kind, &try_write_kind};
+
+static enum zr_status start_read(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
+{
+    return zr_contest_start((struct zr_contest *)self, &reader, &args->at[0], task);
+}
+
+static enum zr_status start_write(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task)
+{
+    return zr_contest_start((struct zr_contest *)self, &writer, &args->at[0], task);
+}
+
+static const struct zr_method methods[] = {
+    {.name = "read", .args = "t?", .start = start_read},
+    {.name = "write", .args = "t?", .start = start_write},
+    {.name = "cancel", .args = "", .call = zr_contest_cancel},
+    {.name = "attempts", .args = "", .call = zr_contest_attempts},
+    {.name = "contenders", .args = "", .start = zr_contest_contenders},
+    {.name = NULL},
+};
+
+static const struct zr_property properties[] = {
+    {"path", zr_contest_get_path}, {"session", zr_contest_get_session}, {NULL, NULL}};
+
+const struct zr_class zr_rwlock_class = {"rwlock", methods, properties, NULL, zr_contest_free};
+
+static enum zr_status make(struct zr_session *session, struct zr_args *args,
+                           struct zr_object **object)
+{
+    const struct rwlock_options *given = args->options;
+    return zr_contest_new(sizeof(struct zr_contest), &zr_rwlock_class, session,
+                          args->at[0].bytes.at, given->data, object);
+}
+
+const struct zr_recipe zr_rwlock_recipe = {
+    .name = "rwlock",
+    .args = "po?",
+    .options = options,
+    .options_size = sizeof(struct rwlock_options),
+    .make = make,
+};

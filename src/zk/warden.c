@@ -1,0 +1,127 @@
+/*
+ * 1. The first proved connection: a guardian is started (spawn.c), and told the session and the
+ * servers. 2. Every later one: it is told again, because another server may be the best to ask now.
+ * 3. At every heartbeat: is it still there? 4. The handle ends: it may go.
+ *
+ * What can go wrong: a guardian cannot be started, or is killed. Then the session is as good as
+ * without: it ends with its timeout. If the process dies before the last word is said, the guardian
+ * does what it is there for.
+ *
+ * Only the guardian ever reads from its end, so whatever can be read at ours is its end.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "zk/warden.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "guardian/order.h"
+#include "zk/handle.h"
+#include "zk/report.h"
+#include "zk/spawn.h"
+
+/* ---- The order ------------------------------------------------------------------------------ */
+
+static void add_server(struct zr_guardian_order *order, const struct sockaddr *address,
+                       socklen_t length)
+{
+    struct zr_guardian_server *server = &order->servers[order->server_count];
+    if (order->server_count == ZR_GUARDIAN_SERVERS || length > sizeof server->address)
+        return;
+    memcpy(&server->address, address, length);
+    server->length = length;
+    order->server_count++;
+}
+
+/* "1.2.3.4:2181" or "::1:2181". borrows: text. */
+static void add_numeric(struct zr_guardian_order *order, const char *text, size_t length)
+{
+    char host[ZR_RESOLVER_ADDRESS];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
+                             .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    snprintf(host, sizeof host, "%.*s", (int)length, text);
+    char *colon = strrchr(host, ':');
+    if (colon == NULL)
+        return;
+    *colon = '\0';
+    if (getaddrinfo(host, colon + 1, &hints, &found) == 0) {
+        add_server(order, found->ai_addr, found->ai_addrlen);
+        freeaddrinfo(found);
+    }
+}
+
+/* First the server that we are connected to, then all. */
+static void list_servers(struct zr_guardian_order *order, const struct zr_handle *handle)
+{
+    struct sockaddr_storage peer;
+    socklen_t length = sizeof peer;
+    if (getpeername(handle->client.fd, (struct sockaddr *)&peer, &length) == 0)
+        add_server(order, (struct sockaddr *)&peer, length);
+    const char *text = handle->addresses;
+    while (text != NULL && *text != '\0') {
+        const char *end = strchrnul(text, ',');
+        add_numeric(order, text, (size_t)(end - text));
+        text = *end == ',' ? end + 1 : end;
+    }
+}
+
+/* Never waits; a guardian that is stopped knows at least what it was told first. */
+static void send_order(const struct zr_warden *warden, const struct zr_guardian_order *order)
+{
+    send(warden->fd, order, sizeof *order, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* ---- Its life ------------------------------------------------------------------------------- */
+
+void zr_warden_tell(struct zr_handle *handle)
+{
+    struct zr_warden *warden = &handle->warden;
+    struct zr_guardian_order order = {.mark = ZR_GUARDIAN_MARK,
+                                      .task = ZR_GUARD,
+                                      .timeout_ms = handle->client.timeout_ms,
+                                      .session_id = handle->client.session_id};
+    char problem[ZR_SPAWN_PROBLEM] = "";
+    warden->news = false;
+    if (warden->fd < 0)
+        warden->fd = zr_spawn_guardian(problem);
+    if (warden->fd < 0) {
+        zr_report_note(handle, 'W', problem);
+        return;
+    }
+    memcpy(order.password, handle->client.password, sizeof order.password);
+    list_servers(&order, handle);
+    send_order(warden, &order);
+    explicit_bzero(&order, sizeof order);
+}
+
+void zr_warden_look(struct zr_handle *handle)
+{
+    struct zr_warden *warden = &handle->warden;
+    char byte;
+    if (warden->fd < 0 || (recv(warden->fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN))
+        return;
+    close(warden->fd);
+    warden->fd = -1;
+    zr_report_note(handle, 'W', "the session's guardian has ended; another one is started");
+    zr_warden_tell(handle);
+}
+
+void zr_warden_dismiss(struct zr_handle *handle, bool over)
+{
+    struct zr_warden *warden = &handle->warden;
+    if (warden->fd < 0)
+        return;
+    const struct zr_guardian_order order = {.mark = ZR_GUARDIAN_MARK,
+                                            .task = over ? ZR_GUARD_NOTHING : ZR_GUARD_BRIEFLY};
+    send_order(warden, &order);
+    close(warden->fd);
+    warden->fd = -1;
+}
