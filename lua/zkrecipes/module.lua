@@ -7,6 +7,7 @@ local coroutines = require "zkrecipes.coroutines"
 local hosts = require "zkrecipes.host"
 local runner = require "zkrecipes.run"
 local sessions = require "zkrecipes.session"
+local status = require "zkrecipes.status"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -91,6 +92,13 @@ function M.of(host)
   local zk = { _VERSION = M.VERSION, canceled = wait.canceled, pcall = coroutines.pcall }
   function zk.session(options) return sessions.open(host, options) end
   add_shared(zk, host)
+  function zk.status(options)
+    options = check.options(options, { queues = "boolean" }, 1, "status")
+    hosts.ready(host)
+    local found = status.of(host)
+    if options.queues then status.queues(host, found) end
+    return found
+  end
   add_time(zk, host)
   add_tasks(zk, host)
   add_run(zk, host)
