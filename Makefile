@@ -234,6 +234,18 @@ COROUTINES ?= 25
 torture: deps all ## processes, locks and an ensemble under random faults, for SECONDS=600; SEED=... WORKERS=... COROUTINES=...
 	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/main.lua $(SECONDS) $(if $(filter file,$(origin SEED)),random,$(SEED)) $(WORKERS) $(COROUTINES)
 
+demo-openresty: deps ## the same inside of nginx: a lock, a timer that only the leader runs, a reload, the status page
+	@$(MAKE) --no-print-directory -s LUA=luajit
+	@dev/zk exec -- lua5.4 dev/demo/openresty.lua
+
+load-openresty: deps ## 10,000 requests that wait for locks in one worker, and what plain requests feel of it
+	@$(MAKE) --no-print-directory -s LUA=luajit
+	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/openresty.lua load
+
+soak-openresty: deps ## SECONDS=... of requests that take locks, go away or stay, with reloads; what has grown
+	@$(MAKE) --no-print-directory -s LUA=luajit
+	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/openresty.lua soak $(SECONDS)
+
 ci: deps ## what CI runs
 	@dev/ci
 
@@ -259,4 +271,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo torture ci sim planted planted-here sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci sim planted planted-here sim-test fuzz fuzz-api

@@ -86,7 +86,8 @@ describe("the status of an nginx worker", function()
     } ]]):format(env.server().hosts, namespace),
       server = [[ location = /status { content_by_lua_block { require("zkrecipes.openresty").status() } } ]] }
     assert(process.eventually(function()
-      return select(2, it_runs:get("/status?format=prometheus")):find("zkrecipes_waiting 1\n", 1, true)
+      local _, text = it_runs:get("/status?format=json")
+      return text:find('"length":2', 1, true) and text:find('"holds":[{', 1, true)
     end))
   end)
 
@@ -95,7 +96,6 @@ describe("the status of an nginx worker", function()
   it("is JSON, text for Prometheus, or refused", function()
     local _, json = it_runs:get("/status?format=json")
     local found = dkjson.decode(json)
- io.stderr:write(json)
     assert.equal("connected", found.sessions[1].state)
     assert.equal(1, found.holds[1].waiters)
     assert.same({ 2 }, found.queues[1].places)
