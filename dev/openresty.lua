@@ -62,8 +62,8 @@ local function kilobytes(pid) return process.output("awk '/VmRSS/ {print $2}' /p
 local function waiting(it) return tonumber((select(2, it:get("/count", 60)):match("^%d+"))) end
 
 local function load_it()
-  local it = nginx.start { http = HTTP, server = SERVER, connections = WAITERS + 200,
-    main = "worker_rlimit_nofile " .. WAITERS + 500 .. ";" }
+  local it = nginx.start { http = HTTP, server = SERVER, connections = math.floor(WAITERS * 1.25), -- it closes new ones
+    main = "worker_rlimit_nofile " .. math.floor(WAITERS * 1.5) .. ";" } -- when but a sixteenth is left
   it:get("/keep", 60)
   local pid = it:workers()[1]
   print("nobody waits:    " .. latency(wrk(it)) .. ", " .. kilobytes(pid) .. " kB")
