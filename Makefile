@@ -253,7 +253,7 @@ ci: deps ## what CI runs
 
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev luarocks lua-busted lua-socket lua-luv default-jre-headless libzookeeper-java libslf4j-java \
-  nginx-light libnginx-mod-http-lua procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
+  nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
 
 deps: ## install what the build and the specs need, from Debian's packages
 	@dpkg-query -W -f '$${db:Status-Status}\n' $(DEPS) 2>/dev/null | grep -cx installed | grep -qx $(words $(DEPS)) || \

@@ -275,6 +275,43 @@ describe("in nginx", function()
     becomes(0, 5)
   end)
 
+  -- The shared memory of nginx outlives a reload: it counts who leads.
+  it("never two workers lead, through reloads and while requests come", function()
+    namespace = env.namespace()
+    running = nginx.start { workers = 2, http = ([[
+      lua_shared_dict seen 1m;
+      init_worker_by_lua_block {
+        zk = require "zkrecipes"
+        session = zk.shared { hosts = "%s", timeout = 5, namespace = "%s" }
+        zk.spawn(function()
+          session:election("/e"):lead(function(term)
+            local seen = ngx.shared.seen
+            if seen:incr("leaders", 1, 0) > 1 then seen:set("two", true) end
+            seen:incr("terms", 1, 0)
+            zk.pcall(zk.sleep, 3600)
+            seen:incr("leaders", -1)
+          end)
+        end)
+      }
+    ]]):format(server.hosts, namespace), server = [[ location = /seen { content_by_lua_block {
+      local seen = ngx.shared.seen
+      ngx.say(seen:get("leaders") or 0, " ", seen:get("terms") or 0, " ", tostring(seen:get("two")))
+    } } ]] }
+    local function terms(at_least)
+      assert(process.eventually(function()
+        local leaders, count, two = select(2, running:get("/seen")):match("(%d+) (%d+) (%l+)")
+        assert.equal("nil", two)
+        return tonumber(leaders) == 1 and tonumber(count) >= at_least
+      end), "nobody leads")
+    end
+    for reload = 1, 6 do
+      terms(reload)
+      running:signal("HUP")
+      assert(process.eventually(function() return #running:workers() == 2 end))
+    end
+    terms(7)
+  end)
+
   it("a worker that is killed loses its locks with its session, and the next one opens its own", function()
     local it = start()
     it:get("/keep")

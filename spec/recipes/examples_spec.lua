@@ -75,6 +75,12 @@ describe("the demo", function()
     assert.equal("", process.output("pgrep -f 'demo/[w]orker.lua " .. env.server().hosts .. "'"))
   end)
 
+  it("of nginx runs, and all its checks hold", function()
+    local output, status = run("ZK_HOSTS='%s' timeout 60 lua5.4 dev/demo/openresty.lua </dev/null", env.server().hosts)
+    assert.equal("0", status, output)
+    assert.matches("nginx ends when it is told to +yes", output)
+  end)
+
   it("fails, and says why, when there is no server", function()
     local output, status = run("HOSTS=127.0.0.1:1 timeout 60 env %s dev/demo/main.lua </dev/null", env.interpreter())
     assert.equal("1", status)
