@@ -131,28 +131,37 @@ local function clients(it, tally)
   end
 end
 
-local function settle(it, workers)
-  process.eventually(function() return #it:workers() == workers and ours("zk_ephemerals_count") == workers end, 20)
+-- After a reload: when the workers of before are gone.
+local function settle(it, before)
+  process.eventually(function()
+    for _, pid in ipairs(before) do
+      if process.runs(pid) then return false end
+    end
+    return #it:workers() == #before and ours("zk_ephemerals_count") == #before
+  end, 20)
   return sums(it)
 end
 
 local function soak(seconds)
   local it = nginx.start { http = HTTP, server = SERVER, workers = 2, main = "worker_shutdown_timeout 20s;" }
   local tally, reloads, from = { gone = 0 }, 0, socket.gettime()
-  local first
+  local first, before
   while socket.gettime() - from < seconds do
     clients(it, tally)
     if (socket.gettime() - from) / 5 > reloads + 1 then
+      before = it:workers()
       it:signal("HUP")
       reloads = reloads + 1
       if reloads % 5 == 1 then
-        local now = settle(it, 2)
+        local now = settle(it, before)
         first = first or now
         show(("after %d reloads"):format(reloads), now)
       end
     end
   end
-  local last = settle(it, 2)
+  before = it:workers()
+  it:signal("HUP")
+  local last = settle(it, before)
   show("at the end", last)
   print(("%d reloads; %d held, %d timeout, %d failed, %d lost; %d went away"):format(reloads, tally.held or 0,
     tally.timeout or 0, tally.failed or 0, tally.LOST or 0, tally.gone))

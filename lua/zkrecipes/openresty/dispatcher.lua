@@ -82,8 +82,10 @@ local function dispatch()
   if left then look_at(M.client.now() + left) end
 end
 
--- Lets go who waits in the background; they find out that they are to end.
-local function stop_background()
+-- When the worker is to end: wakes who waits in the background; they find out that they are to end.
+local function end_with_worker(now)
+  if not ngx.worker.exiting() then return end
+  ends_at = ends_at or now + LINGER
   for token in pairs(M.client.parked) do
     if token.background and not token.posted then
       token.posted = true
@@ -105,10 +107,7 @@ local function keep_time()
   repeat
     alarm:wait(pause(M.client.now()))
     local now = M.client.now()
-    if ngx.worker.exiting() then
-      ends_at = ends_at or now + LINGER
-      stop_background()
-    end
+    end_with_worker(now)
     dispatch()
     M.client.sweep()
     start_again(now)
@@ -151,23 +150,33 @@ function M.needed()
   return false
 end
 
+-- Listens until nobody needs it; or nil and why it cannot.
+local function serve_once()
+  local socket, problem = connect()
+  if not socket then return nil, problem end
+  deaf, used = false, M.client.now()
+  local listener = ngx.thread.spawn(listen, socket)
+  local ok, failure = pcall(keep_time)
+  ngx.thread.kill(listener)
+  socket:close()
+  if not ok then return nil, failure end
+  return not deaf, "the bell does not ring any more"
+end
+
 function M.serve()
   if running then return end
   running = true
-  local socket, problem = connect()
-  if socket then
-    deaf, used = false, M.client.now()
-    local listener = ngx.thread.spawn(listen, socket)
-    local ok, failure = pcall(keep_time)
-    problem = failure
-    ngx.thread.kill(listener)
-    socket:close()
-    if ok and not deaf then asked = -DAY end
+  local ok, problem = serve_once()
+  while not ok and busy() do
+    if not ngx.worker.exiting() then M.report("the dispatcher will try again: " .. tostring(problem)) end
+    ngx.sleep(RETRY)
+    end_with_worker(M.client.now())
+    M.client.sweep()
+    ok, problem = serve_once()
   end
-  if problem and not ngx.worker.exiting() then M.report("the dispatcher will try again: " .. tostring(problem)) end
   M.client.hangup()
-  running = false
-  if busy() then M.needed() end
+  running, asked = false, -DAY
+  if busy() then M.needed() end -- since it was told to leave
 end
 
 local function sentinel()
