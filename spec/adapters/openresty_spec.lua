@@ -262,6 +262,14 @@ describe("in nginx", function()
     end)
   end
 
+  it("an idle worker ends at once", function()
+    local it = start()
+    it:get("/lock")
+    local from, old = socket.gettime(), it:workers()[1]
+    it:signal("QUIT")
+    assert.is_true(ends_soon(old, from, it:log()) < 3)
+  end)
+
   it("a reload lets requests that wait, and that hold, finish with the old worker", function()
     local it = start()
     local old = it:workers()[1]
