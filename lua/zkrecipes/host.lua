@@ -27,7 +27,7 @@
 --   self()                what stands for the running coroutine, where a coroutine is used for one thing after another
 --
 -- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), report(text), parked, sweep;
--- listen, accept, hangup: the bell (src/lua/bell.c); holding: how much is held, but for what was granted in_background().
+-- listen, accept, ring, hangup: the bell (src/lua/bell.c); holding: how much is held, but for what was granted in_background().
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -62,6 +62,7 @@ local function client_of(host)
   function client.sweep() wait.sweep(host) end
   function client.listen() return host.engine:listen() end
   function client.accept() return host.engine:accept() end
+  function client.ring() host.engine:ring() end
   function client.hangup() host.engine:hangup() end
   function client.holding() return registry.holding(host) end
   client.parked = host.parked

@@ -106,6 +106,14 @@ static int engine_accept(lua_State *L)
     return 1;
 }
 
+/* ring(): as if there were something to do */
+static int engine_ring(lua_State *L)
+{
+    const struct lua_engine *engine = zr_lua_engine_check(L);
+    engine->core->zk->wake(engine->core->zk);
+    return 0;
+}
+
 /* hangup(): it does not ring any more */
 static int engine_hangup(lua_State *L)
 {
@@ -118,6 +126,7 @@ static int engine_hangup(lua_State *L)
 static const luaL_Reg methods[] = {
     {"listen", engine_listen},
     {"accept", engine_accept},
+    {"ring", engine_ring},
     {"hangup", engine_hangup},
     {NULL, NULL},
 };

@@ -182,6 +182,7 @@ end
 local function sentinel()
   if not ngx.worker.exiting() then ngx.timer.at(DAY, sentinel) end
   alarm:post(1)
+  M.client.ring() -- nginx, outside of its loop now, would look after the alarm at the next event only
 end
 
 function M.attach(client)
