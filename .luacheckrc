@@ -7,6 +7,7 @@ files["lua/zkrecipes/openresty"] = in_nginx
 files["lua/zkrecipes/adapters/openresty.lua"] = in_nginx
 files["spec"] = { std = "max+busted" }
 files["fuzz"] = { std = "max" }
+files["bench"] = { std = "max" }
 files["dev"] = { std = "max" }
 files["examples"] = { std = "max" }
 files["lua/zkrecipes/meta"] = { ignore = { "211", "212", "213", "241", "511" } }

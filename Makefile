@@ -104,7 +104,8 @@ SAN_ENV_asan = ASAN_OPTIONS=detect_leaks=0
 SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1
 SANITIZED = $(addprefix spec/unit/,sim_spec.lua sim_worlds_spec.lua sim_faults_spec.lua host_spec.lua together_spec.lua wait_spec.lua args_spec.lua) \
   $(addprefix spec/recipes/,lock_spec.lua session_spec.lua budget_spec.lua unfair_spec.lua ways_spec.lua barrier_spec.lua \
-    rwlock_spec.lua downgrade_spec.lua multilock_spec.lua election_spec.lua lead_spec.lua ranked_spec.lua) \
+    rwlock_spec.lua downgrade_spec.lua multilock_spec.lua election_spec.lua lead_spec.lua ranked_spec.lua \
+    semaphore_spec.lua) \
   $(addprefix spec/faults/,session_spec.lua wire_spec.lua memory_spec.lua guardian_spec.lua counter_spec.lua rwlock_spec.lua election_spec.lua)
 
 asan: ## the specs under the address and undefined-behaviour sanitizers
@@ -206,10 +207,32 @@ fuzz-api: $(CORE)
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) TRACE=build/fuzz/api-$(variant).trace SEED=$(if $(filter command line,$(origin SEED)),$(SEED)) \
 	  dev/zk exec -- $(strip $(PRELOAD) $(INTERPRETER)) fuzz/api.lua $(SECONDS)
 
+# ---- Benchmarks --------------------------------------------------------------------------------------------
+
+BENCH_CLASSES = $(subst $() ,:,$(patsubst %,/usr/share/java/%.jar,curator-recipes curator-framework curator-client zookeeper))
+
+build/bench/floor: bench/floor.c
+	@mkdir -p $(@D)
+	$(CC) -O2 -g -std=c11 $(WARNINGS) -o $@ $< $(LDLIBS)
+
+build/bench/Curator.class: bench/Curator.java
+	@mkdir -p $(@D)
+	javac -cp $(BENCH_CLASSES) -d $(@D) $<
+
+# Both modules are built by makes of their own, as the interpreter is chosen once per make.
+bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C program, Curator and kazoo: ROUNDS=5 ONLY=free,try MEMBERS=3 FSYNC=yes DOCS=1
+	@$(MAKE) --no-print-directory all LUA=5.4
+	@$(MAKE) --no-print-directory all LUA=luajit
+	@ROUNDS='$(ROUNDS)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
+
+bench-quick: ## counts that do not depend on the machine (requests, bytes, instructions), against the stored ones
+	@$(MAKE) --no-print-directory all LUA=5.4
+	@STORE='$(STORE)' lua5.4 bench/quick.lua
+
 # ---- Checks ----------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h)
-LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua)
+C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*.c)
+LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
 	@dev/check-borders
@@ -252,13 +275,22 @@ ci: deps ## what CI runs
 # ---- What must be installed ------------------------------------------------------------------------------
 
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
-  libluajit2-5.1-dev luarocks lua-busted lua-socket lua-luv default-jre-headless libzookeeper-java libslf4j-java \
+  libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
+  lua-coxpcall lua-posix default-jre-headless libzookeeper-java libslf4j-java \
   nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
 
-deps: ## install what the build and the specs need, from Debian's packages
-	@dpkg-query -W -f '$${db:Status-Status}\n' $(DEPS) 2>/dev/null | grep -cx installed | grep -qx $(words $(DEPS)) || \
+# Asks apt only when something is missing.
+install = dpkg-query -W -f '$${db:Status-Status}\n' $(1) 2>/dev/null | grep -cx installed | grep -qx $(words $(1)) || \
 	  { $(SUDO) apt-get -qq update && \
-	    DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get -qq install -y --no-install-recommends $(DEPS) >/dev/null; }
+	    DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get -qq install -y --no-install-recommends $(1) >/dev/null; }
+
+deps: ## install what the build and the specs need, from Debian's packages
+	@$(call install,$(DEPS))
+
+BENCH_DEPS = default-jdk-headless libcurator-recipes-java python3-kazoo gnuplot-nox
+
+bench-deps: deps ## install the peers and what compiles and draws, from Debian's packages
+	@$(call install,$(BENCH_DEPS))
 
 guard:
 	@echo '#include <zookeeper/zookeeper.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && \

@@ -67,9 +67,10 @@ end
 -- The hold is not ours any more, and we write nevertheless. hold:set knows it and asks no server; so
 -- half of us send the check of the node themselves, through the new session: the server must refuse, unless
 -- the node is still there. (Our lease ends before the server's; then nobody else can have been granted.)
+-- The node of the unfair lock has a name that everybody uses: there such a check says nothing.
 local function write_stale(turn)
   if not turn.known then return end
-  if turn.random:chance(0.5) then
+  if turn.which == "unfair" or turn.random:chance(0.5) then
     return write(turn, function(...) return turn.hold:set(...) end)
   end
   write(turn, function(path, data)
@@ -92,6 +93,31 @@ local function work(turn)
   if not valid then write_stale(turn) end
 end
 
+-- ---- What is contended for ---------------------------------------------------------------------
+
+local MAKE = {}
+
+function MAKE.fair(session, path) return session:lock(path) end
+
+function MAKE.unfair(session, path) return session:lock(path, { fair = false }) end
+
+-- The write side of a read/write lock.
+function MAKE.writer(session, path)
+  local rw = session:rwlock(path)
+  local writer = rw:writer()
+  return { acquire = function(_, limit) return writer:acquire(limit) end, cancel = function() rw:cancel() end }
+end
+
+-- Terms of an election, which resign instead of being released.
+function MAKE.term(session, path)
+  local election = session:election(path)
+  return { acquire = function(_, limit) return election:campaign(limit) end, cancel = function() election:cancel() end }
+end
+
+local function release(hold)
+  if hold.resign then hold:resign() else hold:release() end
+end
+
 -- ---- A turn ------------------------------------------------------------------------------------
 
 -- Most wait as long as it takes, some only try, some are impatient.
@@ -110,9 +136,9 @@ local function take_turn(session, locks, name, random)
     return zk.sleep(random:between(0, 0.1))
   end
   note(name, "holds", hold.token)
-  work { session = session, hold = hold, name = name, random = random, register = "/register-" .. which }
+  work { session = session, hold = hold, name = name, random = random, which = which, register = "/register-" .. which }
   note(name, "releases")
-  hold:release()
+  release(hold)
 end
 
 local function contend(session, locks, name)
@@ -154,7 +180,7 @@ zk.run(function()
   local session = zk.session { hosts = hosts, timeout = timeout, namespace = namespace }
   zk.spawn(tell_states, session)
   local locks, tasks = {}, { await_end }
-  for _, which in ipairs(LOCKS) do locks[which] = session:lock("/locks/" .. which) end
+  for _, which in ipairs(LOCKS) do locks[which] = MAKE[which](session, "/locks/" .. which) end
   for name = 1, coroutines do
     tasks[#tasks + 1] = function() contend(session, locks, name) end
   end

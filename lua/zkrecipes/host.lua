@@ -11,6 +11,8 @@
 --   unpark(token)         let it go on, later; may be called twice, and for one that is not parked
 --   spawn(fn)             run fn in a coroutine, later
 --   now()                 seconds on a clock that only goes forward
+--   keep(client)          may be left out; a session was opened: keep the loop from ending until client.idle()
+--   runs                  true where wait on the main thread drives the loop, so that zk.run works
 --   step(), timeout()     only where the adapter has a loop of its own: one turn that does not wait; seconds
 --                         until the next turn is due, nil for no limit
 --
@@ -26,8 +28,9 @@
 --   in_background()       true when that is for nobody who could let go of it when the host comes to its end
 --   self()                what stands for the running coroutine, where a coroutine is used for one thing after another
 --
--- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), report(text), parked, sweep;
--- listen, accept, ring, hangup: the bell (src/lua/bell.c); holding: how much is held, but for what was granted in_background().
+-- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), idle (no session is open, and
+-- nothing is left to do), report(text), parked, sweep; holding: how much is held, but for what was granted in_background();
+-- listen, accept, ring, hangup: the bell (src/lua/bell.c).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -58,6 +61,7 @@ local function client_of(host)
   function client.timeout() return host.engine:timeout() end
   function client.now() return host.engine:now() end
   function client.pending() return host.pending end
+  function client.idle() return host.engine:ended() and not host.engine:timeout() end
   function client.report(text) report(host, text) end
   function client.sweep() wait.sweep(host) end
   function client.listen() return host.engine:listen() end

@@ -21,9 +21,8 @@ local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean
 
 local weak_keys, weak = { __mode = "k" }, { __mode = "kv" }
 
-local sessions = setmetatable({}, weak_keys) -- lock > session
-local ways = setmetatable({}, weak_keys)     -- lock > its ways, for those that have some
-local counts = setmetatable({}, weak_keys)   -- hold of a reentrant lock > how often it is acquired
+local ways = setmetatable({}, weak_keys)   -- lock > its ways, for those that have some
+local counts = setmetatable({}, weak_keys) -- hold of a reentrant lock > how often it is acquired
 
 -- ---- Making ------------------------------------------------------------------------------------
 
@@ -55,7 +54,7 @@ function Session:lock(path, options)
   if type(options) == "table" then options, way = divide(options) end
   local lock, message, code = make(self, path, options)
   if not lock then return nil, message, code end
-  sessions[lock], ways[lock] = self, way
+  ways[lock] = way
   if way then way.data = options.data end
   return lock
 end
@@ -85,7 +84,7 @@ local function acquire(lock, timeout)
   local way = ways[lock]
   local hold, message, code = acquire_core(lock, timeout)
   if hold and way and way.on_request then
-    tasks.spawn(core.host(lock), { daemon = true }, attend, sessions[lock], hold.path,
+    tasks.spawn(core.host(lock), { daemon = true }, attend, lock.session, hold.path,
       setmetatable({ hold }, weak), way)
   end
   return hold, message, code
@@ -100,7 +99,7 @@ function Lock:request()
   local asked = 0
   for i = 1, #all do
     if all[i].holding and not all[i].shared then
-      local stat, problem, why = sessions[self]:set(all[i].path, REQUEST)
+      local stat, problem, why = self.session:set(all[i].path, REQUEST)
       if not stat and why ~= "no_node" then return nil, problem, why end
       if stat then asked = asked + 1 end
     end

@@ -5,6 +5,9 @@
 -- It knows a coroutine by its record { co, parked, queued }; a record without a coroutine is somebody who drives the
 -- loop until it is `queued`. Coroutines are resumed here alone, never from inside another one.
 --
+-- Who has a loop of his own steps this one: `kick`, if it is there, is called when timeout() may have become less. With
+-- `resume` somebody else resumes the coroutines.
+--
 -- What it asks of its client is in host.lua; a client that has holds(record) may keep a coroutine that could go on, and
 -- gives it back with `release`.
 
@@ -20,8 +23,9 @@ local STEPS = 256 -- steps of the core in one turn
 local Loop = {}
 Loop.__index = Loop
 
-function M.new()
+function M.new(resume)
   return setmetatable({
+    resume = resume or coroutine.resume,
     client = nil,                                  -- of the host, see host.lua
     woken = queue.new(), late = queue.new(),       -- records: woken; whose time is over
     timers = timers_of.new(),
@@ -39,10 +43,16 @@ local function enqueue(list, record)
   if record.co then list:push(record) end
 end
 
-function Loop:wake(record) enqueue(self.woken, record) end
+function Loop:wake(record)
+  enqueue(self.woken, record)
+  if self.kick then self.kick() end
+end
 
 -- Wakes it at that time, unless it is stopped before.
-function Loop:wake_at(record, at) self.timers:start(record, at) end
+function Loop:wake_at(record, at)
+  self.timers:start(record, at)
+  if self.kick then self.kick() end
+end
 
 function Loop:stop(record) self.timers:stop(record) end
 
@@ -54,8 +64,8 @@ local function resume(self, record)
   if client.holds and client.holds(record) then return end
   record.queued = false
   if not record.parked or coroutine.status(record.co) ~= "suspended" then return end
-  self.current = record
-  local ok, problem = coroutine.resume(record.co)
+  self.current, record.parked = record, false -- what it yields for from now on may be none of our business
+  local ok, problem = self.resume(record.co)
   self.current = nil
   if not ok then client.report(debug.traceback(record.co, tostring(problem))) end
 end
@@ -77,7 +87,7 @@ end
 
 -- How long the loop may sleep before it looks after `record` again.
 local function idle_time(self, record)
-  if not record or record.queued then return 0 end
+  if record.queued then return 0 end
   local left = self:timeout()
   if not left and self.client.pending() == 0 then
     core.misuse("every coroutine waits for another one, nothing can wake them")
@@ -85,12 +95,14 @@ local function idle_time(self, record)
   return left
 end
 
-local function turn(self, record)
-  local client, timers = self.client, self.timers
+local function run_all(self)
   run(self, self.late)
   run(self, self.woken)
-  local left = idle_time(self, record)
-  if left ~= 0 then client.wait(left) end
+end
+
+-- What has come, and whose time is over.
+local function advance(self)
+  local client, timers = self.client, self.timers
   client.dispatch(STEPS)
   local now = client.now()
   local over = timers:expire(now)
@@ -100,10 +112,18 @@ local function turn(self, record)
   end
 end
 
--- One turn that does not wait.
+local function turn(self, record)
+  run_all(self)
+  local left = idle_time(self, record)
+  if left ~= 0 then self.client.wait(left) end
+  advance(self)
+end
+
+-- One turn that does not wait; it ends with the coroutines, which need not wait for the next poll.
 function Loop:step()
   if self.driving then core.misuse("the loop is running already; it must not be driven from inside") end
-  turn(self, nil)
+  advance(self)
+  run_all(self)
 end
 
 local function turns(self, record)

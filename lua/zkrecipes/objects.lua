@@ -30,16 +30,18 @@ local function finish(hold, ok, ...)
   return ...
 end
 
--- object:with([timeout,] fn): acquires, runs fn(hold), releases in any case. class: { meta =, methods = }.
+-- object:with([timeout, [permits,]] fn): acquires, runs fn(hold), releases in any case. class: { meta =, methods = }.
 local function adds_with(class)
-  return function(self, timeout, fn)
-    local argument = 2
-    if fn == nil then
+  return function(self, timeout, permits, fn)
+    local argument = 3
+    if permits == nil and fn == nil then
       timeout, fn, argument = nil, timeout, 1
+    elseif fn == nil then
+      permits, fn, argument = nil, permits, 2
     end
     check.self(self, class.meta, "with")
     check.fn(fn, argument, "with")
-    local hold, message, code = class.methods.acquire(self, timeout)
+    local hold, message, code = class.methods.acquire(self, timeout, permits)
     if not hold then return nil, message, code end
     return finish(hold, coroutines.scope(hold, coroutines.protected, fn, hold))
   end

@@ -52,6 +52,7 @@ function M.open(host, options)
   host.opened_count = host.opened_count + 1
   host.opened[host.opened_count] = session
   host.logs[session] = log
+  if host.adapter.keep then host.adapter.keep(host.client) end
   return session
 end
 

@@ -71,10 +71,10 @@ end
 function M.spawn(host, how, fn, ...)
   local task = setmetatable({ host = host, how = how, fn = fn, arguments = pack(...), joiners = {},
     joined = 0, done = false, canceled = false }, Task)
+  host.adapter.spawn(function() coroutines.scope(task, run, task) end) -- first: it may refuse
   host.task_count = host.task_count + 1
   host.tasks[task] = host.task_count
   if not how.daemon then host.live = host.live + 1 end
-  host.adapter.spawn(function() coroutines.scope(task, run, task) end)
   return task
 end
 

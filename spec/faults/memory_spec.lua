@@ -124,6 +124,39 @@ describe("exhausted memory", function()
     session:close()
   end))
 
+  it("in a semaphore: acquire, wait, try, available, resize", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local sem, blocker = session:semaphore("/p", 2), other:semaphore("/p", 2)
+    assert(sem:acquire(10)):release()
+    at_every_allocation(function(n)
+      local hold
+      repeat
+        hold = blocker:acquire(10, 2)
+      until hold
+      local ended = false
+      local wait = env.start(function()
+        local mine, message, code = sem:acquire(n % 2 == 0 and 0.02 or 10)
+        ended = true
+        return mine, message, code
+      end)
+      env.eventually("parked or ended", function() return ended or #(other:children("/p") or {}) == 2 end)
+      check(sem:acquire(0))
+      check(sem:available())
+      hold:release()
+      local mine = check(wait())
+      if mine then
+        mine:release()
+      end
+      check(sem:resize(3))
+      check(sem:resize(2))
+    end)
+    env.queue_of(other, "/p", 0)
+    core.alloc_fail(0)
+    assert(sem:resize(2))
+    assert(sem:acquire(5, 2)):release()
+  end))
+
   it("in plain requests, a multi, a watch, contenders", run(function()
     local session = env.session()
     assert(session:create("/x", "0", { parents = true }))

@@ -2,13 +2,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
-local run, fails = env.run, env.fails
-
-local function raises(pattern, fn, ...)
-  local ok, problem = pcall(fn, ...)
-  assert.is_false(ok)
-  assert.matches("^spec/recipes/barrier_spec%.lua:%d+: .*" .. pattern, problem)
-end
+local run, fails, raises = env.run, env.fails, env.raises
 
 -- As many sessions on one namespace, the first one through the proxy when there is one.
 local function sessions(count, options)

@@ -2,43 +2,19 @@
 -- pings are counted apart and left out. A budget is exact: one request more or less is a failure.
 
 local zk = require "zkrecipes"
+local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
--- What is not a request of ours, and what is no request at all.
-local apart = {}
-for name in ("requests replies events connections bytes_up bytes_down ping heartbeat connect"):gmatch("%S+") do
-  apart[name] = true
-end
-
 describe("the fair lock's requests", function()
-  local proxy, session, other, namespace
+  local budget, proxy, session, other
   before_each(function()
-    proxy, namespace = env.proxy(), env.namespace()
-    session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
-    other = env.session { namespace = namespace, timeout = 10 } -- not through the proxy
-    assert(session:create("/l", nil, { parents = true }))
-    assert(other:connected(10))
-    proxy:reset()
+    budget = budgets.start("/l")
+    proxy, session, other = budget.proxy, budget.session, budget.other
   end)
-  after_each(function()
-    session:close()
-    other:close()
-  end)
+  after_each(function() budget:stop() end)
 
-  -- What went over the wire since the last call, by name.
-  local function spent()
-    assert(session:exists("/l")) -- everything before it has arrived when it is answered
-    local requests = {}
-    for name, count in pairs(proxy:counts()) do
-      if not apart[name] and count > 0 then
-        requests[name] = count
-      end
-    end
-    requests.exists = requests.exists > 1 and requests.exists - 1 or nil
-    proxy:reset()
-    return requests
-  end
+  local function spent() return budget:spent() end
 
   it("free: create and list in one flight; release: one delete", run(function()
     local lock = session:lock("/l")

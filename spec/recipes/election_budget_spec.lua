@@ -1,38 +1,18 @@
 -- What elections cost: requests on the wire, counted by a proxy; exact, as in budget_spec.lua.
 
+local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
 local run = env.run
 
 describe("an election's requests", function()
-  local apart = {}
-  for name in ("requests replies events connections bytes_up bytes_down ping heartbeat connect"):gmatch("%S+") do
-    apart[name] = true
-  end
-  local proxy, session, other
+  local budget, proxy, session, other
   before_each(function()
-    local namespace = env.namespace()
-    proxy = env.proxy()
-    session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
-    other = env.session { namespace = namespace, timeout = 10 } -- not through the proxy
-    assert(session:create("/e", nil, { parents = true }))
-    assert(other:connected(10))
-    proxy:reset()
+    budget = budgets.start("/e")
+    proxy, session, other = budget.proxy, budget.session, budget.other
   end)
-  after_each(function()
-    session:close()
-    other:close()
-  end)
+  after_each(function() budget:stop() end)
 
-  local function spent()
-    assert(session:sync("/elsewhere")) -- everything before it has arrived when it is answered
-    local requests = {}
-    for name, count in pairs(proxy:counts()) do
-      if not apart[name] and count > 0 then requests[name] = count end
-    end
-    requests.sync = requests.sync > 1 and requests.sync - 1 or nil
-    proxy:reset()
-    return requests
-  end
+  local function spent() return budget:spent() end
 
   it("to lead, to proclaim, to resign", run(function()
     local election = session:election("/e")

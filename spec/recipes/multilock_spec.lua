@@ -2,13 +2,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
-local run, fails = env.run, env.fails
-
-local function raises(pattern, fn, ...)
-  local ok, problem = pcall(fn, ...)
-  assert.is_false(ok)
-  assert.matches(pattern, problem)
-end
+local run, fails, raises = env.run, env.fails, env.raises
 
 describe("a multilock", function()
   it("takes all, of any kind, and lets go of all", run(function()
@@ -28,6 +22,15 @@ describe("a multilock", function()
     assert.is_false(hold:valid())
     assert(all:acquire(0)):release()
     for _, path in ipairs { "/a", "/b", "/c" } do env.queue_of(session, path, 0) end
+  end))
+
+  it("takes one permit of a semaphore", run(function()
+    local session = env.session()
+    local pool = session:semaphore("/pool", 2)
+    local hold = assert(session:multilock { session:lock("/a"), pool }:acquire(5))
+    assert.are.equal(1, pool:available())
+    hold:release()
+    env.eventually("it is back", function() return pool:available() == 2 end)
   end))
 
   it("takes them in the order of their paths, byte by byte, whatever the locale", run(function()

@@ -1,39 +1,18 @@
 -- The read/write lock's budgets: requests on the wire, counted by a proxy, exactly. See budget_spec.lua.
 
+local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
-local apart = {}
-for name in ("requests replies events connections bytes_up bytes_down ping heartbeat connect"):gmatch("%S+") do
-  apart[name] = true
-end
-
 describe("the read/write lock's requests", function()
-  local proxy, session, other, namespace
+  local budget, proxy, session, other
   before_each(function()
-    proxy, namespace = env.proxy(), env.namespace()
-    session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
-    other = env.session { namespace = namespace, timeout = 10 } -- not through the proxy
-    assert(session:create("/rw", nil, { parents = true }))
-    assert(other:connected(10))
-    proxy:reset()
+    budget = budgets.start("/rw")
+    proxy, session, other = budget.proxy, budget.session, budget.other
   end)
-  after_each(function()
-    session:close()
-    other:close()
-  end)
+  after_each(function() budget:stop() end)
 
-  -- What went over the wire since the last call, by name.
-  local function spent()
-    assert(session:exists("/rw")) -- everything before it has arrived when it is answered
-    local requests = {}
-    for name, count in pairs(proxy:counts()) do
-      if not apart[name] and count > 0 then requests[name] = count end
-    end
-    requests.exists = requests.exists > 1 and requests.exists - 1 or nil
-    proxy:reset()
-    return requests
-  end
+  local function spent() return budget:spent() end
 
   -- Starts a wait through the proxy and returns when it watches the one ahead.
   local function watching(acquire, lock)

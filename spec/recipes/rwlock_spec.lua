@@ -2,19 +2,13 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
-local run, fails = env.run, env.fails
+local run, fails, raises = env.run, env.fails, env.raises
 
 -- Starts a wait and returns when it stands in the queue, which then has so many.
 local function queued(session, number, acquire, lock, ...)
   local wait, task = env.start(acquire, lock, ...)
   env.queue_of(session, lock.path, number)
   return wait, task
-end
-
-local function raises(pattern, fn, ...)
-  local ok, problem = pcall(fn, ...)
-  assert.is_false(ok)
-  assert.matches(pattern, problem)
 end
 
 describe("a read/write lock", function()

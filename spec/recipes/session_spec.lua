@@ -22,7 +22,8 @@ describe("a session", function()
     fails("closed", session:connected(1))
   end))
 
-  it("streams its states", run(function()
+  -- On Lua 5.1 one cannot wait in `for ... in`.
+  local _ = (_VERSION ~= "Lua 5.1" or rawget(_G, "jit")) and it("streams its states", run(function()
     local session = env.session()
     local seen = {}
     local wait = env.start(function()

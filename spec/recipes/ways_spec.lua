@@ -2,13 +2,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
-local run, fails = env.run, env.fails
-
-local function raises(pattern, fn, ...)
-  local ok, problem = pcall(fn, ...)
-  assert.is_false(ok)
-  assert.matches("^spec/recipes/ways_spec%.lua:%d+: .*" .. pattern, problem)
-end
+local run, fails, raises = env.run, env.fails, env.raises
 
 describe("a reentrant lock", function()
   it("is acquired again by the coroutine that holds it, without a request, and released as often", run(function()

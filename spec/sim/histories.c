@@ -12,12 +12,14 @@
  */
 #include "election.h"
 #include "rwlock.h"
+#include "semaphore.h"
 #include "shape.h"
 #include "small.h"
 #include "unfair.h"
 
-static const struct recipe *const recipes[] = {&lock_recipe, &unfair_recipe, &rwlock_recipe,
-                                               &election_recipe, NULL};
+static const struct recipe *const recipes[] = {
+    &lock_recipe, &unfair_recipe, &rwlock_recipe, &semaphore_recipe, &election_recipe, NULL,
+};
 
 static void try_seed(const struct recipe *recipe, uint64_t seed)
 {

@@ -34,6 +34,8 @@ struct recipe {
 
     /* ---- How it is used. Dice: roll(). */
 
+    /* A history begins; or null. */
+    void (*begin)(void);
     /* Makes process->object. */
     enum zr_status (*make)(struct process *process);
     /* It can be acquired in so many ways, for a reader and for a writer for example;
@@ -63,6 +65,8 @@ struct recipe {
     /* So many requests are enough for an attempt, its end and the directory it needs, beside two
        for each contender. */
     int requests;
+    /* At most so many watches stay behind in a session: on the directory itself. */
+    int watches;
     /* What it sends when nothing disturbs it; see budget.h. */
     void (*spend)(void);
 };

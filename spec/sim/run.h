@@ -42,6 +42,8 @@ static inline void begin_history(const struct recipe *recipe, const struct shape
     for (int mode = 0; mode < recipe->modes; mode++)
         now.free_us[mode] = now.begin_us - MINUTE;
     now.chaos_us = shape->chaos ? now.begin_us : NEVER;
+    if (recipe->begin != NULL)
+        recipe->begin();
     for (int i = 0; i < shape->processes; i++)
         open_process(&now.processes[i], i);
     zr_sim_observe(now.world, saw, NULL);
@@ -112,7 +114,8 @@ static inline bool is_clean(void)
     EACH_PROCESS(p)
     if (p->closing != NULL || p->session == NULL || !is_idle(p->session))
         return false;
-    return zr_sim_count(now.world, now.recipe->dir) + zr_sim_watch_count(now.world) == 0;
+    return zr_sim_count(now.world, now.recipe->dir) == 0 &&
+           zr_sim_watch_count(now.world) <= (size_t)(now.recipe->watches * now.shape.processes);
 }
 
 static inline bool has_ended(void)

@@ -47,7 +47,7 @@ function env.run(body)
   return function()
     local ok, problem = false, "the test took longer than " .. env.limit .. " s"
     local function test()
-      ok, problem = pcall(body)
+      ok, problem = zk.pcall(body)
     end
     -- A failure ends all that the test has started, or they would wait for ever.
     pcall(zk.run, function()
@@ -88,6 +88,15 @@ local function results(...)
   local ok, message, code = ...
   if ok == nil and code == "error" then error(message, 0) end
   return ...
+end
+
+---Fails unless the call raised, at a line of a spec, a message with this pattern.
+function env.raises(pattern, fn, ...)
+  local ok, problem = pcall(fn, ...)
+  if ok then error("did not raise", 2) end
+  if not tostring(problem):find("^%.?/?spec/[%w_/]+%.lua:%d+: ") or not problem:find(pattern) then
+    error(("raised %s instead of %s"):format(tostring(problem), pattern), 2)
+  end
 end
 
 ---Starts fn in a coroutine of its own; gives a function that waits for its results.

@@ -19,7 +19,8 @@
  * - The node is not in the listing: somebody has removed it. Begin anew.
  * - The directory's counter is used up (see names.h), so that numbers say nothing any more: give
  *   the seat up, wait until all who came before the limit have left, delete the directory (the
- *   server refuses while anybody is in it), begin anew.
+ *   server refuses while anybody is in it), begin anew. Data that the recipe keeps there are made
+ *   anew as they were read; when they have changed since, it has to read them again.
  */
 
 #define DRAIN_PAUSE_US 100000
@@ -35,6 +36,8 @@ static void dir_deleted(struct zr_task *task)
 {
     if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         begin(task);
+    else if (task->outcome == ZR_BAD_VERSION)
+        zr_task_verb_done(task, ZR_OK);
     else if (task->outcome == ZR_NOT_EMPTY || task->outcome == ZR_CONNECTION_LOSS)
         zr_part_pause(task, DRAIN_PAUSE_US, drain);
     else
@@ -47,9 +50,12 @@ static enum zr_status delete_dir(struct zr_task *task)
     struct zr_call *call;
     enum zr_status status =
         zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->dir, none, &call);
-    if (status == ZR_OK)
-        zr_part_send(task, call, dir_deleted);
-    return status;
+    if (status != ZR_OK)
+        return status;
+    if (task->seat->dir_data != NULL)
+        call->request.version = task->seat->dir_data->version;
+    zr_part_send(task, call, dir_deleted);
+    return ZR_OK;
 }
 
 static enum zr_status await_last(struct zr_task *task)

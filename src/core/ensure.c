@@ -16,21 +16,30 @@
 
 static void answered(struct zr_task *task);
 
+/* What the node that is being made holds, if it is the directory of a seat that says so. */
+static const struct zr_bytes *own_data(const struct zr_task *task)
+{
+    const struct zr_seat *seat = task->seat;
+    bool own = seat != NULL && task->path == seat->dir && task->path[task->cursor] == '\0';
+    return own && seat->dir_data != NULL ? &seat->dir_data->bytes : NULL;
+}
+
 static void create(struct zr_task *task)
 {
-    const struct zr_bytes empty = {"", 0};
+    const struct zr_bytes empty = {"", 0}, *data = own_data(task);
     struct zr_session *session = task->session;
     char *path = zr_copy(task->path, task->cursor);
     struct zr_call *call = NULL;
-    enum zr_status status =
-        path == NULL ? ZR_NO_MEMORY : zr_call_new_full(session, ZR_OP_CREATE, path, empty, &call);
+    enum zr_status status = path == NULL ? ZR_NO_MEMORY
+                                         : zr_call_new_full(session, ZR_OP_CREATE, path,
+                                                            data != NULL ? *data : empty, &call);
     zr_free(path);
     if (status != ZR_OK) {
         zr_part_fail(task, status);
         return;
     }
     bool in_namespace = task->cursor <= strlen(session->namespace);
-    if (task->containers && !in_namespace && !session->no_containers)
+    if (task->containers && data == NULL && !in_namespace && !session->no_containers)
         call->request.mode = ZR_CONTAINER;
     zr_part_send(task, call, answered);
 }

@@ -52,7 +52,8 @@ static struct zr_seats *sort(struct zr_names *names)
         int64_t sequence;
         const struct zr_stem *stem = zr_stem_of(names->at[i], &sequence);
         if (stem != NULL && sequence < ZR_SEQUENCE_LIMIT)
-            seats->at[seats->count++] = (struct zr_seat_name){sequence, names->at[i], stem};
+            seats->at[seats->count++] =
+                (struct zr_seat_name){sequence, names->at[i], stem, zr_permits(names->at[i])};
     }
     qsort(seats->at, seats->count, sizeof(seats->at[0]), by_sequence);
     return seats;
@@ -91,9 +92,10 @@ static void listed(struct zr_call *call)
         return;
     }
     struct zr_seats *seats = outcome == ZR_OK ? sort(call->request.names) : NULL;
-    if (seats != NULL)
+    if (seats != NULL) {
         call->request.names = NULL;
-    else if (outcome == ZR_OK)
+        seats->stat = call->request.stat;
+    } else if (outcome == ZR_OK)
         outcome = ZR_NO_MEMORY;
     answer(listing, seats, outcome);
     zr_seats_unref(seats);

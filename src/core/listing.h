@@ -17,11 +17,13 @@ struct zr_seat_name {
     int64_t sequence;
     const char *name; /* in `names` */
     const struct zr_stem *stem;
+    int64_t permits; /* of a lease, else 0 */
 };
 
 /* One listing: the contenders that have a usable sequence number, by number. */
 struct zr_seats {
     int refs;
+    struct zr_stat stat;    /* of the directory, as it was listed */
     struct zr_names *names; /* all children */
     size_t count;
     struct zr_seat_name at[];

@@ -123,18 +123,52 @@ int64_t zr_sequence(const char *name, const char *stem)
     return number;
 }
 
+int64_t zr_count(const char *text, size_t length)
+{
+    int64_t count = 0;
+    if (length == 0 || length > DIGITS || text[0] == '0')
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return 0;
+        count = count * 10 + (text[i] - '0');
+    }
+    return count <= INT32_MAX ? count : 0;
+}
+
 const struct zr_stem zr_stem_lock = {"lock-", false}, zr_stem_write = {"__WRIT__", false},
                      zr_stem_read = {"__READ__", true}, zr_stem_latch = {"latch-", false},
-                     zr_stem_rank = {"rank-", false};
+                     zr_stem_rank = {"rank-", false}, zr_stem_lease = {"lease-", false};
+
+int64_t zr_permits(const char *name)
+{
+    if (zr_sequence(name, zr_stem_lease.text) < 0)
+        return 0;
+    const char *end = name + strlen(name) - DIGITS - strlen(zr_stem_lease.text), *first = end;
+    if (end == name || *--first != '-')
+        return 0;
+    end = first;
+    while (first > name && first[-1] >= '0' && first[-1] <= '9')
+        first--;
+    if (first == name || first[-1] != '-')
+        return 0;
+    return zr_count(first, (size_t)(end - first));
+}
+
+/* A lease that does not say for how much is none. */
+static bool is_whole(const struct zr_stem *stem, const char *name)
+{
+    return stem != &zr_stem_lease || zr_permits(name) > 0;
+}
 
 const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence)
 {
-    static const struct zr_stem *const stems[] = {&zr_stem_lock, &zr_stem_write, &zr_stem_read,
-                                                  &zr_stem_latch, &zr_stem_rank};
+    static const struct zr_stem *const stems[] = {&zr_stem_lock,  &zr_stem_write, &zr_stem_read,
+                                                  &zr_stem_latch, &zr_stem_rank,  &zr_stem_lease};
     for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++) {
         *sequence = zr_sequence(name, stems[i]->text);
         if (*sequence >= 0)
-            return stems[i];
+            return is_whole(stems[i], name) ? stems[i] : NULL;
     }
     return NULL;
 }

@@ -28,6 +28,9 @@ size_t zr_path_parent_length(const char *path);
 /* The number at the end of "<anything><stem><ten digits>"; -1 when the name is not of that form. */
 int64_t zr_sequence(const char *name, const char *stem);
 
+/* The number from 1 to 2147483647 that these characters are; 0 when they are none. */
+int64_t zr_count(const char *text, size_t length);
+
 /* What stands before the number in the name of a contender, and says what it wants. The words are
    Curator's, so that its contenders and ours understand each other; but `rank`, which it does not
    have. */
@@ -35,7 +38,12 @@ struct zr_stem {
     const char *text;
     bool shared; /* it goes together with others that are shared */
 };
-extern const struct zr_stem zr_stem_lock, zr_stem_write, zr_stem_read, zr_stem_latch, zr_stem_rank;
+extern const struct zr_stem zr_stem_lock, zr_stem_write, zr_stem_read, zr_stem_latch, zr_stem_rank,
+    zr_stem_lease;
+
+/* How many permits "<anything>-<permits>-lease-<ten digits>" asks for, 1 to 2147483647; 0 when the
+   name is not of that form. */
+int64_t zr_permits(const char *name);
 
 /* The stem of a contender's name, and its number; null when it is no contender. */
 const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence);

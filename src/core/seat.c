@@ -64,13 +64,16 @@ static enum zr_status make_path(struct zr_seat *seat)
     const char *dir = strlen(seat->dir) == 1 ? "" : seat->dir;
     size_t size =
         strlen(dir) + sizeof("/-18446744073709551615--2147483648") + 16 + strlen(seat->stem->text);
+    char permits[sizeof("2147483647-")] = "";
+    if (seat->permits > 0)
+        size += (size_t)snprintf(permits, sizeof(permits), "%" PRId32 "-", seat->permits);
     zr_free(seat->path);
     seat->path = zr_alloc(size);
     if (seat->path == NULL)
         return ZR_NO_MEMORY;
     uint64_t id = (uint64_t)seat->session->id;
-    seat->prefix = (size_t)snprintf(seat->path, size, "%s/%016" PRIx64 "-%" PRIu64 "-%s", dir, id,
-                                    ++seat->session->tags, seat->stem->text);
+    seat->prefix = (size_t)snprintf(seat->path, size, "%s/%016" PRIx64 "-%" PRIu64 "-%s%s", dir, id,
+                                    ++seat->session->tags, permits, seat->stem->text);
     return ZR_OK;
 }
 
@@ -121,6 +124,7 @@ enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
         return status;
     }
     seat->create->request.mode = seat->stem != NULL ? ZR_EPHEMERAL_SEQUENTIAL : ZR_EPHEMERAL;
+    seat->create->request.leads = seat->stem != NULL && !seat->shared;
     seat->state = ZR_SEAT_CLAIMING;
     seat->generation = seat->session->generation;
     seat->czxid = 0;

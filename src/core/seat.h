@@ -19,14 +19,24 @@ enum zr_seat_state {
     ZR_SEAT_TAKEN,    /* the node is there, and ours */
 };
 
+/* What a recipe keeps in its directory. */
+struct zr_dir_data {
+    struct zr_bytes bytes;
+    int32_t version; /* at which they were read, or ZR_ANY_VERSION */
+};
+
 struct zr_seat {
     struct zr_session *session;
     enum zr_seat_state state;
     int generation;                      /* of the session, when it was claimed */
     enum zr_status refused;              /* why the last create was refused; ZR_OK: it was not */
+    int32_t permits;                     /* the recipe's, of a lease: are part of its name */
     const char *dir;                     /* with the namespace; borrowed while the seat lives */
     const struct zr_stem *stem;          /* of the node's name; null: the node is `dir` itself */
     struct zr_bytes data;                /* of the node; borrowed while the seat lives */
+    const struct zr_dir_data *dir_data;  /* the recipe's, borrowed: claim makes the directory, when
+                                            it must, as a plain node with these; null: as a
+                                            container */
     char *path;                          /* the node; while claiming: all but its number */
     size_t prefix;                       /* length of the path without the number */
     int64_t czxid;                       /* of the node: the fencing token */
@@ -34,10 +44,10 @@ struct zr_seat {
     struct zr_call *create;              /* while claiming */
     struct zr_task *task;                /* woken when the create has failed or is unsure ... */
     bool leaving;                        /* ... and, when this is set, also when it is taken */
+    bool head;                           /* the recipe's: it is, or was, the first in its queue */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
     bool shared;           /* its holder shares: by its stem, or since zr_seat_share */
-    bool head;             /* the recipe's: it is, or was, the first in its queue */
     struct zr_signal gone; /* fires when the node is surely gone; who waits there is told in
                               task->head_left whether it was the head */
 };

@@ -22,6 +22,8 @@
  * task->seats is the listing and the seat is in it. Makes the directory when it is missing. A
  * create whose answer was lost is found again by its tag; when the numbers of the directory are
  * used up, it is drained and made anew. keeps: seat.
+ * With seat->dir_data, which are made anew too, it may end without a seat, when the directory no
+ * longer holds those.
  */
 void zr_verb_claim(struct zr_task *task, struct zr_seat *seat, struct zr_next next);
 

@@ -184,6 +184,12 @@ static int engine_now(lua_State *L)
     return 1;
 }
 
+static int engine_ended(lua_State *L)
+{
+    lua_pushboolean(L, zr_engine_ended(zr_lua_engine_check(L)->core));
+    return 1;
+}
+
 static int engine_forked(lua_State *L)
 {
     lua_pushboolean(L, zr_engine_forked(zr_lua_engine_check(L)->core));
@@ -209,15 +215,11 @@ static int engine_note(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-    {"session", engine_session},
-    {"dispatch", engine_dispatch},
-    {"wait", engine_wait},
-    {"timeout", engine_timeout},
-    {"fd", engine_fd},
-    {"now", engine_now},
-    {"forked", engine_forked},
-    {"note", engine_note},
-    {NULL, NULL},
+    {"session", engine_session}, {"dispatch", engine_dispatch},
+    {"wait", engine_wait},       {"timeout", engine_timeout},
+    {"fd", engine_fd},           {"now", engine_now},
+    {"ended", engine_ended},     {"forked", engine_forked},
+    {"note", engine_note},       {NULL, NULL},
 };
 
 void zr_lua_add_functions(lua_State *L, const luaL_Reg *functions)

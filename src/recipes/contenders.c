@@ -6,10 +6,12 @@
 #include "core/mark.h"
 #include "core/names.h"
 #include "core/verbs.h"
+#include "recipes/room.h"
 
 /*
  * 1. List the directory.
- * 2. Read every contender's node, all at once.
+ * 2. Read every contender's node, all at once; where there are leases, also the directory, whose
+ *    data say how many of them hold.
  * 3. When the last answer is in: done. Who has left meanwhile is left out.
  */
 
@@ -21,6 +23,7 @@ struct contenders {
     struct zr_signal all_read;
     size_t count, missing;  /* reads; those that are still out */
     struct zr_call **reads; /* null: had no memory or was refused */
+    struct zr_call *limit;  /* the read of the directory, or null */
     enum zr_status status;
 };
 
@@ -48,19 +51,28 @@ static void read_done(struct zr_call *call)
         zr_signal_fire(&all->all_read, ZR_OK);
 }
 
-static enum zr_status start_read(struct contenders *all, const char *name, struct zr_call **call)
+static enum zr_status read_path(struct contenders *all, const char *path, struct zr_call **call)
 {
     const struct zr_bytes none = {NULL, 0};
-    char *path = zr_path_child(all->dir, name);
-    if (path == NULL)
-        return ZR_NO_MEMORY;
     enum zr_status status = zr_call_new_full(all->task.session, ZR_OP_GET, path, none, call);
-    zr_free(path);
     if (status != ZR_OK)
         return status;
     all->missing++;
     zr_call_start(*call, read_done, all);
     return ZR_OK;
+}
+
+static enum zr_status start_read(struct contenders *all, const char *name, struct zr_call **call)
+{
+    char *path = zr_path_child(all->dir, name);
+    enum zr_status status = path != NULL ? read_path(all, path, call) : ZR_NO_MEMORY;
+    zr_free(path);
+    return status;
+}
+
+static enum zr_status read_limit(struct contenders *all)
+{
+    return zr_room_behind(all->seats, -1) < 0 ? ZR_OK : read_path(all, all->dir, &all->limit);
 }
 
 static void read_all(struct zr_task *task)
@@ -74,7 +86,7 @@ static void read_all(struct zr_task *task)
         return;
     }
     all->reads = zr_alloc(count * sizeof(*all->reads));
-    enum zr_status status = all->reads != NULL ? ZR_OK : ZR_NO_MEMORY;
+    enum zr_status status = all->reads != NULL ? read_limit(all) : ZR_NO_MEMORY;
     for (; status == ZR_OK && all->count < count; all->count++)
         status = start_read(all, all->seats->at[all->count].name, &all->reads[all->count]);
     if (status == ZR_OK)
@@ -89,7 +101,7 @@ static void list(struct zr_task *task)
 }
 
 static void emit_one(struct zr_sink *sink, size_t namespace, const struct zr_request *read,
-                     bool holding, bool shared)
+                     bool holding, bool shared, int64_t permits)
 {
     sink->begin(sink, NULL);
     sink->bytes(sink, "data", zr_unmarked(read->data_reply, read->stat.czxid));
@@ -97,6 +109,8 @@ static void emit_one(struct zr_sink *sink, size_t namespace, const struct zr_req
     sink->id(sink, "token", read->stat.czxid);
     sink->boolean(sink, "holding", holding);
     sink->boolean(sink, "shared", shared);
+    if (permits > 0)
+        sink->integer(sink, "permits", permits);
     sink->id(sink, "session", read->stat.ephemeral_owner);
     sink->number(sink, "since", (double)read->stat.ctime_ms / 1e3);
     sink->end(sink);
@@ -107,6 +121,9 @@ static void results(struct zr_task *task, struct zr_sink *sink)
     const struct contenders *all = of(task);
     size_t namespace = strlen(task->session->namespace);
     bool first = true, all_share = true;
+    struct zr_room room = {0, 0, ZR_ROOM_ALL};
+    if (all->limit != NULL)
+        zr_room_read(all->limit->request.data_reply, &room);
     sink->begin(sink, NULL);
     for (size_t i = 0; i < all->count; i++)
         if (all->reads[i]->request.status == ZR_OK) {
@@ -114,7 +131,10 @@ static void results(struct zr_task *task, struct zr_sink *sink)
             bool shared =
                 all->seats->at[i].stem->shared || zr_marked(read->data_reply, read->stat.czxid);
             all_share = all_share && shared;
-            emit_one(sink, namespace, read, first || all_share, shared);
+            int64_t permits = all->seats->at[i].permits;
+            bool holding =
+                permits > 0 ? zr_room_may_hold(&room, all->seats, i) : first || all_share;
+            emit_one(sink, namespace, read, holding, shared, permits);
             first = false;
         }
     sink->end(sink);
@@ -126,6 +146,7 @@ static void free_task(struct zr_task *task)
     for (size_t i = 0; i < all->count; i++)
         zr_call_free(all->reads[i]);
     zr_free(all->reads);
+    zr_call_free(all->limit);
     zr_seats_unref(all->seats);
     struct zr_object *self = all->self;
     zr_free(all);
@@ -161,7 +182,7 @@ static void results_one(struct zr_task *task, struct zr_sink *sink)
     const struct zr_request *read = &task->call->request;
     sink->begin(sink, NULL);
     if (read->status == ZR_OK && read->stat.ephemeral_owner != 0)
-        emit_one(sink, strlen(task->session->namespace), read, true, false);
+        emit_one(sink, strlen(task->session->namespace), read, true, false, 0);
     sink->end(sink);
 }
 

@@ -9,8 +9,8 @@
 #include "core/task.h"
 
 /*
- * Starts a task that brings a list of { data, token, holding, shared, session, since }. One
- * listing, then one read per contender, all in flight at once. keeps: self (counted), dir and
+ * Starts a task that brings a list of { data, token, holding, shared, permits, session, since }.
+ * One listing, then one read per contender, all in flight at once. keeps: self (counted), dir and
  * subject (self's). Errors: as zr_session_usable, ZR_NO_MEMORY.
  */
 enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,

@@ -138,7 +138,7 @@ static void check(struct zr_task *task)
         claim(task);
         return;
     }
-    hold->position = index;
+    hold->position = (int32_t)index;
     int64_t ahead = nearest(hold, task->seats, index);
     hold->next_in_line = ahead == 0;
     if (ahead < 0)

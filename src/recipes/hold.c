@@ -37,7 +37,13 @@ static void cut(struct zr_tie *tie, enum zr_status why)
 struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
                             const struct zr_stem *stem, struct zr_bytes data)
 {
-    struct zr_hold *hold = zr_alloc(sizeof(*hold));
+    return zr_hold_new_sized(sizeof(struct zr_hold), session, owner, dir, stem, data);
+}
+
+struct zr_hold *zr_hold_new_sized(size_t size, struct zr_session *session, struct zr_object *owner,
+                                  const char *dir, const struct zr_stem *stem, struct zr_bytes data)
+{
+    struct zr_hold *hold = zr_alloc(size);
     if (hold == NULL)
         return NULL;
     hold->object = (struct zr_object){&zr_hold_class, 1};
@@ -253,6 +259,15 @@ static void get_shared(struct zr_object *self, struct zr_sink *sink)
     sink->boolean(sink, NULL, ((struct zr_hold *)self)->seat.shared);
 }
 
+static void get_permits(struct zr_object *self, struct zr_sink *sink)
+{
+    int64_t permits = ((struct zr_hold *)self)->seat.permits;
+    if (permits > 0)
+        sink->integer(sink, NULL, permits);
+    else
+        sink->nothing(sink, NULL);
+}
+
 void zr_hold_forget(struct zr_object *self)
 {
     release((struct zr_hold *)self);
@@ -264,6 +279,8 @@ void zr_hold_free(struct zr_object *self)
     struct zr_object *owner = hold->owner;
     struct zr_session *session = hold->session;
     zr_unlink(&hold->tie.link);
+    if (hold->fini != NULL)
+        hold->fini(hold);
     zr_seat_fini(&hold->seat);
     zr_free(hold);
     zr_object_unref(owner);
@@ -280,10 +297,8 @@ static const struct zr_method methods[] = {
 const struct zr_property zr_hold_properties[] = {
     {"token", get_token}, {"path", get_path}, {"since", get_since}, {NULL, NULL}};
 
-static const struct zr_property properties[] = {{"token", get_token},
-                                                {"path", get_path},
-                                                {"since", get_since},
-                                                {"shared", get_shared},
-                                                {NULL, NULL}};
+static const struct zr_property properties[] = {{"token", get_token},     {"path", get_path},
+                                                {"since", get_since},     {"shared", get_shared},
+                                                {"permits", get_permits}, {NULL, NULL}};
 
 const struct zr_class zr_hold_class = {"hold", methods, properties, zr_hold_forget, zr_hold_free};

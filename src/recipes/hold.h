@@ -31,8 +31,10 @@ struct zr_hold {
     bool guarded;
     bool only_try;     /* the recipe's: do not wait */
     bool next_in_line; /* the recipe's: only the holder is ahead */
-    int64_t position;  /* the recipe's: how many were ahead when it looked last; -1: not yet */
+    int32_t position;  /* the recipe's: how many were ahead when it looked last; -1: not yet */
     int64_t since_us;  /* it began to wait, or, when it is held, to hold */
+    /* The recipe's, or null: frees what is its own. */
+    void (*fini)(struct zr_hold *hold);
 };
 
 extern const struct zr_class zr_hold_class;
@@ -58,6 +60,11 @@ void zr_hold_free(struct zr_object *self);
  */
 struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
                             const struct zr_stem *stem, struct zr_bytes data);
+
+/* The same for the first member of a struct of this size, whose rest is zeroed; see fini. */
+struct zr_hold *zr_hold_new_sized(size_t size, struct zr_session *session, struct zr_object *owner,
+                                  const char *dir, const struct zr_stem *stem,
+                                  struct zr_bytes data);
 
 /* A recipe's step: it is ours. The last act of the step. */
 void zr_hold_grant(struct zr_hold *hold);

@@ -56,6 +56,21 @@ static bool has_more(const struct zr_handle *handle)
            zr_client_ready(handle, ZR_HOLDER(link, struct zr_request, message.link));
 }
 
+/* Nothing but answers behind which another one is on its way: one wake-up of the host is enough. */
+static bool may_wait(const struct zr_handle *handle)
+{
+    if (handle->client.pending == 0)
+        return false;
+    for (struct zr_link *link = handle->out.head.next; link != &handle->out.head;
+         link = link->next) {
+        const struct zr_message *message = ZR_HOLDER(link, struct zr_message, link);
+        const struct zr_request *request = (const struct zr_request *)message;
+        if (message->kind != ZR_MSG_REPLY || !request->leads || request->status != ZR_OK)
+            return false;
+    }
+    return true;
+}
+
 /* gives: the time at which the handle must have its turn. */
 static int64_t prepare(struct zr_handle *handle, int64_t now)
 {
@@ -67,7 +82,8 @@ static int64_t prepare(struct zr_handle *handle, int64_t now)
         due = earlier(due, now + handle->client.wait_us);
     }
     due = earlier(due, zr_connection_due_us(handle));
-    return has_more(handle) || !zr_list_empty(&handle->out) ? now : due;
+    bool owed = !zr_list_empty(&handle->out) && !may_wait(handle);
+    return has_more(handle) || owed ? now : due;
 }
 
 static void make_room(struct zr_io *io)
@@ -239,7 +255,7 @@ static void serve(struct zr_io *io, struct zr_handle *handle, struct budget *bud
     }
     if (zr_closing_step(handle, zr_now_us()))
         let_go(io, handle);
-    else
+    else if (!may_wait(handle))
         zr_mailbox_put(handle->inbox, &handle->out);
 }
 

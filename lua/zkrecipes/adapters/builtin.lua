@@ -51,7 +51,7 @@ end
 
 -- over(loop): an adapter whose coroutines this loop runs; simulated worlds have loops of their own.
 local function over(loop)
-  local adapter = { name = "builtin" }
+  local adapter = { name = "builtin", runs = true }
   function adapter.attach(client) loop.client = client end
   function adapter.detach() end
   function adapter.now() return loop:now() end

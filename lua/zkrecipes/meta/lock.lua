@@ -54,6 +54,7 @@ function Lock:release() end
 ---@field token string
 ---@field holding boolean
 ---@field shared boolean it is a reader of a read/write lock
+---@field permits? integer of a semaphore
 ---@field session string id of its session
 ---@field since number seconds since 1970, the server's clock
 
@@ -76,6 +77,7 @@ function Lock:contenders() end
 ---@field path string of its node
 ---@field since number zk.now() when it was granted
 ---@field shared boolean a reader's of a read/write lock
+---@field permits? integer of a semaphore: how many it has
 local Hold = {}
 
 ---Lets go; returns at once, the server is told behind it, until that is certain. May be called again.

@@ -187,6 +187,16 @@ function Session:multilock(locks) end
 ---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code
 function Session:election(path, options) end
 
+---A semaphore at this path. Asks no server.
+---```lua
+---local slots = session:semaphore("/pool", 5)
+---```
+---@param path string
+---@param limit? integer at least 1; stored by the first who uses it; nil: whatever is stored
+---@param options? { data?: string } data: what others see in `contenders`
+---@return zkrecipes.Semaphore? semaphore, string? message, zkrecipes.Code? code
+function Session:semaphore(path, limit, options) end
+
 ---@class zkrecipes.Loop for event loops that have no adapter; also what cqueues polls
 ---@field fd fun(): integer watch it for reading ...
 ---@field timeout fun(): number? ... for at most so many seconds ...

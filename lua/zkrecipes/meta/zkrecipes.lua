@@ -41,9 +41,10 @@ local zk = {}
 
 ---The same module on another host (an event loop); one module per host.
 ---```lua
----local zk = require "zkrecipes".using "builtin"
+---local zk = require "zkrecipes".using "luv"
 ---```
----@param adapter string|table name of a module zkrecipes.adapters.NAME, or an adapter (see zkrecipes/host.lua)
+---@param adapter "builtin"|"luv"|"cqueues"|"copas"|"poll"|string|table name of a module zkrecipes.adapters.NAME, or an
+---adapter (see zkrecipes/host.lua)
 ---@return zkrecipes
 function zk.using(adapter) end
 

@@ -1,0 +1,157 @@
+-- Runs a contestant in a scenario and brings figures: a table of name > number, or nil and why not.
+--
+-- What can go wrong: a contestant fails, or hangs; then the time limit ends it, and that row has no figure.
+
+local socket = require "socket"
+local proxies = require "spec.support.proxy"
+
+local M = {}
+
+local LIMIT = 30 -- seconds for one run
+local FIRST_AFTER, WINDOW = 5, 2 -- seconds: when the window of a contest begins, and how long it is
+
+local runs = 0
+
+-- Nobody's directory yet.
+local function fresh_path()
+  runs = runs + 1
+  return ("/bench-%d-%d"):format(os.time(), runs)
+end
+
+local function command(contestant, hosts, path, scenario)
+  return ("exec timeout -s KILL %d %s %s %s %s 2>&1"):format(LIMIT, contestant.command, hosts, path, scenario)
+end
+
+local function parse(text)
+  local line = text and text:match("({[^\n]*})")
+  if not line then return nil, text and text:match("([^\n]*)%s*$") or "no answer" end
+  local figures = {}
+  for name, value in line:gmatch('"(%w+)":(%-?[%d.]+)') do figures[name] = tonumber(value) end
+  return figures
+end
+
+function M.run(contestant, hosts, scenario)
+  local pipe <close> = io.popen(command(contestant, hosts, fresh_path(), scenario))
+  return parse(pipe:read("a"))
+end
+
+local function per_operation(figures, ops, seconds)
+  return { value = seconds / ops * 1e6, cpu = figures.cpu > 0 and figures.cpu / ops * 1e6 or nil }
+end
+
+local kinds = {}
+
+function kinds.time(contestant, hosts, _, scenario)
+  local figures, why = M.run(contestant, hosts, scenario)
+  if not figures then return nil, why end
+  return per_operation(figures, figures.ops, figures.seconds)
+end
+
+function kinds.contend(contestant, hosts, row)
+  local first, path, pipes = os.time() + FIRST_AFTER, fresh_path(), {}
+  for i = 1, row.processes do
+    pipes[i] = io.popen(command(contestant, hosts, path, ("contend %d %d"):format(first, first + WINDOW)))
+  end
+  local sum, problem = { ops = 0, cpu = 0 }, nil
+  for _, pipe in ipairs(pipes) do
+    local figures, why = parse(pipe:read("a"))
+    pipe:close()
+    problem = problem or not figures and why
+    for name in pairs(sum) do sum[name] = sum[name] + (figures and figures[name] or 0) end
+  end
+  if problem or sum.ops == 0 then return nil, problem or "nobody got it" end
+  return per_operation(sum, sum.ops, WINDOW)
+end
+
+function kinds.memory(contestant, hosts, _, scenario)
+  local figures, why = M.run(contestant, hosts, scenario)
+  if not figures then return nil, why end
+  return { value = figures.rss / 1024, c = figures.c, lua = figures.lua }
+end
+
+-- Until it has said that it has the lock.
+function kinds.start(contestant, hosts, _, scenario)
+  local from = socket.gettime()
+  local pipe <close> = io.popen(command(contestant, hosts, fresh_path(), scenario))
+  local line = pipe:read("l")
+  local took = socket.gettime() - from
+  pipe:read("a")
+  if not parse(line) then return nil, line end
+  return { value = took * 1000 }
+end
+
+-- One that stands for election; its process id comes first.
+local function candidate(contestant, hosts, path)
+  local pipe = io.popen(("echo $$; exec %s %s %s candidate 2>&1"):format(contestant.command, hosts, path))
+  return { pipe = pipe, pid = assert(pipe:read("l")) }
+end
+
+local function kill(one)
+  os.execute("kill -9 " .. one.pid)
+end
+
+-- What it says next must begin with this word; gives the number behind it.
+local function expect(one, word)
+  local line = one.pipe:read("l")
+  if line and line:match("^" .. word) then return tonumber(line:match("%d+")) or 0 end
+  return nil, line or "ended"
+end
+
+-- How long after the leader's death the second one leads.
+local function succession(leader, second, timeout)
+  local stands, why = expect(second, "stands")
+  if not stands then return nil, why end
+  socket.sleep(0.5 + math.random()) -- so that the last heartbeat is of any age
+  local from = socket.gettime()
+  kill(leader)
+  local leads
+  leads, why = expect(second, "leads")
+  if not leads then return nil, why end
+  return { value = (socket.gettime() - from) * 1000 - timeout }
+end
+
+function kinds.failover(contestant, hosts)
+  local path = fresh_path()
+  local leader, figures = candidate(contestant, hosts, path), nil
+  local timeout, why = expect(leader, "leads")
+  if timeout then
+    local second = candidate(contestant, hosts, path)
+    figures, why = succession(leader, second, timeout)
+    kill(second)
+    second.pipe:close()
+  end
+  kill(leader)
+  leader.pipe:close()
+  return figures, why
+end
+
+-- The difference between many and few operations, divided by how many more they were.
+function kinds.counts(contestant, hosts, row)
+  local form, few, many, each = row.run[1], row.run[2], row.run[3], row.run[4] or 1
+  local proxy, seen = proxies.start(hosts), {}
+  for i, count in ipairs { few, many } do
+    proxy:reset()
+    local figures, why = M.run(contestant, proxy.hosts, form:format(count))
+    if not figures then
+      proxy:stop()
+      return nil, why
+    end
+    seen[i] = proxy:counts()
+  end
+  proxy:stop()
+  local figures, more = {}, (many - few) * each
+  for _, name in ipairs { "requests", "bytes_up", "bytes_down" } do
+    figures[name] = (seen[2][name] - seen[1][name]) / more
+  end
+  figures.value = figures.requests
+  return figures
+end
+
+---The figures of a contestant in a row of the plan; nil when it does not take part.
+function M.measure(row, contestant, hosts)
+  local scenario = row.of_contestant and row.of_contestant[contestant.id]
+  if scenario == false then return nil end
+  return kinds[row.kind or "time"](contestant, hosts, row, scenario or row.run)
+end
+
+return M

@@ -1,0 +1,39 @@
+-- What is measured. Each row is one scenario of the contestants:
+--
+--   kind     time (default): `run` in one process; microseconds per operation, and CPU per operation
+--            contend: so many processes at once; memory, start, failover: see measure.lua
+--            counts: through a proxy; what one more operation costs on the wire
+--   run      scenario and arguments; of_contestant overrides them, false leaves it out
+--
+-- Less is better everywhere.
+
+return {
+  { id = "free", title = "free lock, acquire + release, one after another", run = "free 2000" },
+  { id = "at_once", title = "free locks, 100 different ones at once", run = "at_once 100 50" },
+  { id = "handoff_10", title = "hand-off, 10 waiters in a process", run = "handoff 10 10" },
+  { id = "handoff_100", title = "hand-off, 100 waiters", run = "handoff 100 5" },
+  { id = "handoff_1000", title = "hand-off, 1,000 waiters", run = "handoff 1000 1" },
+  { id = "loop_10", title = "10 contenders that queue again at once", run = "loop 10 100" },
+  { id = "loop_100", title = "100 contenders that queue again at once", run = "loop 100 10" },
+  { id = "contend_2", title = "hand-off across 2 processes", kind = "contend", processes = 2 },
+  { id = "contend_8", title = "hand-off across 8 processes", kind = "contend", processes = 8 },
+  { id = "try", title = "try on a held lock", run = "try 1000" },
+  { id = "read_mostly", title = "read/write lock, 10 contenders, 9 of 10 read", run = "read_mostly 10 50",
+    of_contestant = { floor = false, kazoo = false } }, -- kazoo 2.8 never ends in it
+  { id = "semaphore", title = "semaphore of 5, 10 contenders", run = "semaphore 10 30 5", of_contestant = { floor = false } },
+  { id = "handover", title = "election, hand-over by resigning", run = "handover 15" },
+  { id = "failover", title = "election, fail-over after kill -9, beyond the session timeout", kind = "failover", unit = "ms", rounds = 3 },
+  { id = "start", title = "process start to first lock held", kind = "start", run = "start", unit = "ms" },
+  { id = "memory_1000", title = "resident memory per waiter, 1,000 waiters", kind = "memory", run = "memory 1000", unit = "KiB",
+    of_contestant = { floor = false }, rounds = 3 },
+  { id = "memory_10000", title = "resident memory per waiter, 10,000 waiters", kind = "memory", run = "memory 10000", unit = "KiB",
+    of_contestant = { floor = false, curator = false, kazoo = false }, rounds = 3 },
+  { id = "wire_free", title = "free lock", kind = "counts", run = { "free %d", 100, 300 }, rounds = 1 },
+  { id = "wire_loop_10", title = "10 contenders that queue again", kind = "counts", run = { "loop 10 %d", 10, 30, 10 }, rounds = 1 },
+  { id = "wire_loop_100", title = "100 contenders that queue again", kind = "counts", run = { "loop 100 %d", 2, 6, 100 }, rounds = 1 },
+  { id = "wire_try", title = "try on a held lock", kind = "counts", run = { "try %d", 100, 300 }, rounds = 1 },
+  { id = "wire_read_mostly", title = "read/write lock, 10 contenders, 9 of 10 read", kind = "counts",
+    run = { "read_mostly 10 %d", 10, 30, 10 }, rounds = 1, of_contestant = { floor = false, kazoo = false } },
+  { id = "wire_semaphore", title = "semaphore of 5, 10 contenders", kind = "counts", run = { "semaphore 10 %d 5", 10, 30, 10 },
+    rounds = 1, of_contestant = { floor = false } },
+}

@@ -1,0 +1,20 @@
+-- What make bench-quick compares with; written by make bench-quick STORE=1.
+return {
+  ["C bytes per waiter"] = 999.0,
+  ["Lua bytes per waiter"] = 3606.0,
+  ["free bytes_down"] = 300.0,
+  ["free bytes_up"] = 209.0,
+  ["free instructions"] = 8797.6,
+  ["free requests"] = 3.0,
+  ["handoff instructions"] = 8667.5,
+  ["loop_10 bytes_down"] = 659.7,
+  ["loop_10 bytes_up"] = 209.4,
+  ["loop_10 requests"] = 3.0,
+  ["read_mostly bytes_down"] = 356.1,
+  ["read_mostly bytes_up"] = 191.8,
+  ["read_mostly requests"] = 2.4,
+  ["try bytes_down"] = 130.0,
+  ["try bytes_up"] = 36.0,
+  ["try instructions"] = 5735.6,
+  ["try requests"] = 1.0,
+}

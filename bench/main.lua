@@ -1,0 +1,141 @@
+#!/usr/bin/env lua5.4
+-- The benchmark: every contestant in every row of the plan, in turn (A B A B), on servers of its own.
+--
+--   make bench [ROUNDS=5] [ONLY=free,try] [MEMBERS=3] [FSYNC=yes] [HOSTS=...] [DOCS=1]
+--
+-- Writes build/bench/result.json, result.md and picture.svg; with DOCS=1 the pages in docs/.
+--
+-- 1. A server is started, or an ensemble (MEMBERS), which forces its log to the disk only with FSYNC=yes.
+-- 2. Row by row, round by round, one contestant after the other: so what else the machine does hits all alike.
+-- 3. Medians, the least and the most of the rounds, and ratios are printed and written.
+
+package.path = "lua/?.lua;./?.lua;" .. package.path
+
+local measure = require "bench.driver.measure"
+local report = require "bench.driver.report"
+local testing = require "zkrecipes.testing"
+
+local contestants = require "bench.driver.contestants"
+local plan = require "bench.driver.plan"
+
+local function option(name)
+  local value = os.getenv(name)
+  return value and value ~= "" and value or nil
+end
+
+local ROUNDS = tonumber(option("ROUNDS") or 5)
+local MEMBERS = tonumber(option("MEMBERS") or 1)
+local FSYNC = option("FSYNC") == "yes"
+
+local function say(...) io.stderr:write(string.format(...), "\n") end
+
+-- ---- The servers -------------------------------------------------------------------------------
+
+local function start_servers()
+  if option("HOSTS") then return { hosts = option("HOSTS"), stop = function() end } end
+  local options = { config = { forceSync = FSYNC and "yes" or "no", maxClientCnxns = 0 },
+    jvm = { "-Xmx1g", "-XX:TieredStopAtLevel=4" } }
+  if MEMBERS > 1 then
+    options.members = MEMBERS
+    return assert(testing.ensemble(options))
+  end
+  return assert(testing.start(options))
+end
+
+local function first_line(command)
+  local pipe <close> = io.popen(command)
+  return pipe:read("l") or ""
+end
+
+local function load_average() return first_line("cat /proc/loadavg"):match("^%S+") or "?" end
+
+local function conditions()
+  local servers = option("HOSTS") and "servers given by HOSTS"
+    or MEMBERS > 1 and ("an ensemble of %d on the same machine"):format(MEMBERS) or "one server on the same machine"
+  return ("%s; %s processors (%s), %s; %s, %s; %d rounds; load when it began %s."):format(os.date("%Y-%m-%d"), first_line("nproc"),
+    first_line("sed -n 's/^model name.*: //p' /proc/cpuinfo"), first_line(". /etc/os-release; echo $PRETTY_NAME"), servers,
+    FSYNC and "log forced to the disk" or "log not forced to the disk", ROUNDS, load_average())
+end
+
+-- ---- Measuring ---------------------------------------------------------------------------------
+
+local function keep(row, samples, contestant, hosts)
+  local figures, why = measure.measure(row, contestant, hosts)
+  local of = samples[contestant.id]
+  for name, value in pairs(figures or {}) do
+    of[name] = of[name] or {}
+    table.insert(of[name], value)
+  end
+  if why then
+    say("  %s in %s: no figure: %s", contestant.title, row.id, why)
+    of.failed = true
+  end
+end
+
+local function summarize(samples)
+  local of = {}
+  for id, figures in pairs(samples) do
+    of[id] = {}
+    for name, values in pairs(figures) do
+      if name ~= "failed" then of[id][name] = report.summary(values) end
+    end
+  end
+  return of
+end
+
+local function measure_row(row, hosts)
+  local samples = {}
+  for _, one in ipairs(contestants) do samples[one.id] = {} end
+  for _ = 1, math.min(row.rounds or ROUNDS, ROUNDS) do
+    for _, one in ipairs(contestants) do
+      if not samples[one.id].failed then keep(row, samples, one, hosts) end -- who failed once would hold us up again
+    end
+  end
+  return { id = row.id, title = row.title, kind = row.kind or "time", unit = row.unit or "us", of = summarize(samples) }
+end
+
+local function wanted(row)
+  local only = option("ONLY")
+  return not only or ("," .. only .. ","):find("," .. row.id .. ",", 1, true)
+end
+
+-- ---- Writing -----------------------------------------------------------------------------------
+
+local function write(file, text)
+  local handle <close> = assert(io.open(file, "w"))
+  handle:write(text)
+end
+
+local function read(file)
+  local handle <close> = assert(io.open(file))
+  return handle:read("a")
+end
+
+-- The page keeps what is around the marks.
+local function write_docs(text, result)
+  local page = read("docs/benchmarks.md")
+  local before, after = page:match("^(.-<!%-%- measured %-%->\n).-(<!%-%- end %-%->.*)$")
+  write("docs/benchmarks.md", before .. "\n" .. text .. "\n" .. after)
+  write("docs/benchmarks.json", report.json(result))
+  report.picture(result, "docs/benchmarks.svg")
+end
+
+local result = { date = os.date("%Y-%m-%d"), text = conditions(), contestants = contestants, rows = {} }
+local servers = start_servers()
+local ok, problem = pcall(function()
+  for _, row in ipairs(plan) do
+    if wanted(row) then
+      say("%s (load %s)", row.title, load_average())
+      table.insert(result.rows, measure_row(row, servers.hosts))
+    end
+  end
+end)
+servers:stop()
+if not ok then error(problem, 0) end
+
+local text = report.markdown(result)
+print(text)
+write("build/bench/result.md", text .. "\n")
+write("build/bench/result.json", report.json(result))
+report.picture(result, "build/bench/picture.svg")
+if option("DOCS") then write_docs(text, result) end

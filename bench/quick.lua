@@ -1,0 +1,84 @@
+#!/usr/bin/env lua5.4
+-- make bench-quick: counts that do not depend on the machine, against those in bench/expected.lua. More than a tenth
+-- above is a failure. STORE=1 writes what was counted.
+--
+--   requests, bytes    on the wire per operation, by a proxy; names grow with the session's number, hence the tenth
+--   instructions       of our own C code (src/) per operation, by callgrind; neither Lua's nor the client library's
+--   memory             bytes per waiter: C allocated through core/alloc.h, and the Lua heap
+--
+-- Every count is the difference between many and few operations, so that beginning and end cancel out.
+
+package.path = "lua/?.lua;./?.lua;" .. package.path
+
+local callgrind = require "bench.driver.callgrind"
+local measure = require "bench.driver.measure"
+local testing = require "zkrecipes.testing"
+
+local ours = require("bench.driver.contestants")[2]
+local EXPECTED = "bench/expected.lua"
+local TOLERANCE = 1.1
+
+local ON_THE_WIRE = {
+  { id = "free", run = { "free %d", 100, 300 } },
+  { id = "loop_10", run = { "loop 10 %d", 10, 30, 10 } },
+  { id = "try", run = { "try %d", 100, 300 } },
+  { id = "read_mostly", run = { "read_mostly 10 %d", 10, 30, 10 } },
+}
+
+local IN_OUR_CODE = {
+  { id = "free", run = { "free %d", 100, 1100 } },
+  { id = "handoff", run = { "handoff 100 %d", 1, 5, 99 } },
+  { id = "try", run = { "try %d", 100, 1100 } },
+}
+
+local function count_all(hosts)
+  local counted = {}
+  for _, row in ipairs(ON_THE_WIRE) do
+    row.kind = "counts"
+    local figures = assert(measure.measure(row, ours, hosts))
+    for _, name in ipairs { "requests", "bytes_up", "bytes_down" } do counted[row.id .. " " .. name] = figures[name] end
+  end
+  for _, row in ipairs(IN_OUR_CODE) do
+    counted[row.id .. " instructions"] = callgrind.per_operation(ours, hosts, table.unpack(row.run))
+  end
+  local memory = assert(measure.measure({ kind = "memory", run = "memory 1000" }, ours, hosts))
+  counted["C bytes per waiter"], counted["Lua bytes per waiter"] = memory.c, memory.lua
+  return counted
+end
+
+local function names_of(figures)
+  local names = {}
+  for name in pairs(figures) do names[#names + 1] = name end
+  table.sort(names)
+  return names
+end
+
+local function store(counted)
+  local file <close> = assert(io.open(EXPECTED, "w"))
+  file:write("-- What make bench-quick compares with; written by make bench-quick STORE=1.\nreturn {\n")
+  for _, name in ipairs(names_of(counted)) do file:write(("  [%q] = %.1f,\n"):format(name, counted[name])) end
+  file:write("}\n")
+end
+
+local function verdict(value, expected)
+  if not expected then return "not stored yet" end
+  if value > expected * TOLERANCE then return "WORSE" end
+  return value < expected / TOLERANCE and "better: store it" or "ok"
+end
+
+local function compare(counted)
+  local expected, worse = dofile(EXPECTED), 0
+  for _, name in ipairs(names_of(counted)) do
+    local what = verdict(counted[name], expected[name])
+    if what == "WORSE" then worse = worse + 1 end
+    print(("%-28s %10.1f  stored %10.1f  %s"):format(name, counted[name], expected[name] or 0, what))
+  end
+  return worse
+end
+
+local server = assert(testing.start())
+local ok, counted = pcall(count_all, server.hosts)
+server:stop()
+if not ok then error(counted, 0) end
+if (os.getenv("STORE") or "") ~= "" then store(counted) end
+os.exit(compare(counted) == 0)

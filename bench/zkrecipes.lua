@@ -1,0 +1,231 @@
+-- zkrecipes as a contestant: lua bench/zkrecipes.lua HOSTS PATH SCENARIO ARGUMENTS; see bench/README.md.
+
+local zk = require "zkrecipes"
+local core = require "zkrecipes.core"
+
+local hosts, path, scenario = arg[1], arg[2], arg[3]
+local clock = os.clock -- CPU of all threads
+local WARM_UP = 100 -- operations
+local session, other
+
+local function report(ops, seconds, cpu, more)
+  print(("{\"ops\":%.0f,\"seconds\":%.6f,\"cpu\":%.6f%s}"):format(ops, seconds, cpu, more or ""))
+  io.stdout:flush()
+end
+
+-- Runs fn() and tells how long it took for so many operations.
+local function measure(ops, fn)
+  local from, cpu = zk.now(), clock()
+  fn()
+  report(ops, zk.now() - from, clock() - cpu)
+end
+
+local function second_session()
+  other = zk.session { hosts = hosts, timeout = 10 }
+  assert(other:connected(10))
+  return other
+end
+
+-- fn(i) in so many coroutines.
+local function together(count, fn)
+  local tasks = {}
+  for i = 1, count do
+    tasks[i] = zk.spawn(fn, i)
+  end
+  for i = 1, count do
+    tasks[i]:wait()
+  end
+end
+
+-- Until so many stand in the queue, and everything before has been answered.
+local function queued(dir, count)
+  repeat
+    zk.sleep(0.005)
+  until #(session:children(dir) or {}) >= count
+  zk.sleep(0.2)
+end
+
+local function turns_of(acquire, turns)
+  for _ = 1, turns do
+    assert(acquire()):release()
+  end
+end
+
+-- One after another, with what `acquire` is.
+local function in_turn(acquire, turns)
+  turns_of(acquire, WARM_UP)
+  measure(turns, function() turns_of(acquire, turns) end)
+end
+
+local function acquire_of(lock)
+  return function() return lock:acquire() end
+end
+
+-- So many coroutines, each its turns, after two to warm up.
+local function crowd(count, turns, acquire_at)
+  together(count, function(i) turns_of(acquire_at(i), 2) end)
+  measure(count * turns, function()
+    together(count, function(i) turns_of(acquire_at(i), turns) end)
+  end)
+end
+
+-- From the first grant to the last: what was idle has woken up by then.
+local function drain(lock, waiters)
+  local hold, tasks, first, last = assert(lock:acquire()), {}, nil, nil
+  for i = 1, waiters do
+    tasks[i] = zk.spawn(function()
+      local mine = assert(lock:acquire())
+      last = zk.now()
+      first = first or last
+      mine:release()
+    end)
+  end
+  queued(path, waiters + 1)
+  local cpu = clock()
+  hold:release()
+  for i = 1, waiters do
+    tasks[i]:wait()
+  end
+  return last - first, clock() - cpu
+end
+
+-- Resident memory in bytes.
+local function resident()
+  local file = assert(io.open("/proc/self/statm"))
+  local _, pages = file:read("*n", "*n")
+  file:close()
+  return pages * 4096
+end
+
+local scenarios = {}
+
+function scenarios.free(turns) in_turn(acquire_of(session:lock(path)), turns) end
+
+function scenarios.at_once(count, turns)
+  local locks = {}
+  for i = 1, count do
+    locks[i] = acquire_of(session:lock(path .. "/" .. i))
+  end
+  crowd(count, turns, function(i) return locks[i] end)
+end
+
+function scenarios.loop(count, turns)
+  local acquire = acquire_of(session:lock(path))
+  crowd(count, turns, function() return acquire end)
+end
+
+function scenarios.handoff(waiters, rounds)
+  local lock, seconds, cpu = session:lock(path), 0, 0
+  drain(lock, waiters)
+  for _ = 1, rounds do
+    local took, spent = drain(lock, waiters)
+    seconds, cpu = seconds + took, cpu + spent
+  end
+  report((waiters - 1) * rounds, seconds, cpu)
+end
+
+function scenarios.contend(first, last)
+  local lock, count = session:lock(path), 0
+  local from, cpu
+  while os.time() < last do
+    assert(lock:acquire()):release()
+    if not from and os.time() >= first then from, cpu, count = zk.now(), clock(), 0 end
+    count = count + 1
+  end
+  report(count, last - first, clock() - cpu)
+end
+
+scenarios["try"] = function(turns)
+  local hold = assert(second_session():lock(path):acquire())
+  local lock = session:lock(path)
+  measure(turns, function()
+    for _ = 1, turns do
+      lock:acquire(0)
+    end
+  end)
+  hold:release()
+end
+
+function scenarios.memory(waiters)
+  local hold, lock = assert(second_session():lock(path):acquire()), session:lock(path)
+  assert(lock:acquire(0.05) == nil)
+  collectgarbage() collectgarbage()
+  local bytes, rss, heap = core.alloc_bytes(), resident(), collectgarbage("count")
+  for i = 1, waiters do
+    zk.spawn(function() lock:acquire() end)
+    if i % 100 == 0 then zk.sleep(0) end
+  end
+  queued(path, waiters + 1)
+  zk.sleep(0.5)
+  rss = resident() - rss
+  collectgarbage() collectgarbage()
+  report(waiters, 0, 0, (",\"rss\":%.0f,\"c\":%.0f,\"lua\":%.0f"):format(rss / waiters, (core.alloc_bytes() - bytes) / waiters,
+    (collectgarbage("count") - heap) * 1024 / waiters))
+  hold:release()
+  os.exit(0) -- nobody wants to see them all served
+end
+
+function scenarios.start()
+  assert(session:lock(path):acquire())
+  report(1, 0, 0)
+end
+
+function scenarios.handover(turns)
+  local elections = { session:election(path), second_session():election(path) }
+  local seconds, term = 0, assert(elections[1]:campaign())
+  for i = 1, turns do
+    local next_term, led
+    local task = zk.spawn(function()
+      next_term = assert(elections[i % 2 + 1]:campaign())
+      led = zk.now()
+    end)
+    queued(path, 2)
+    local from = zk.now()
+    term:resign()
+    task:wait()
+    seconds, term = seconds + led - from, next_term
+  end
+  report(turns, seconds, 0)
+end
+
+function scenarios.candidate()
+  local election = session:election(path)
+  assert(session:connected(10))
+  if #(session:children(path) or {}) > 0 then
+    zk.spawn(function()
+      queued(path, 2)
+      print("stands")
+      io.stdout:flush()
+    end)
+  end
+  assert(election:campaign())
+  print(("leads %d"):format(session.timeout * 1000))
+  io.stdout:flush()
+  zk.sleep(1e6)
+end
+
+function scenarios.semaphore(count, turns, leases)
+  local semaphore = session:semaphore(path, leases)
+  crowd(count, turns, function() return acquire_of(semaphore) end)
+end
+
+-- Every tenth turn of each writes.
+function scenarios.read_mostly(count, turns)
+  local rw = session:rwlock(path)
+  local function acquire_at(i)
+    local turn = i
+    return function()
+      turn = turn + 1
+      if turn % 10 == 0 then return rw:write() end
+      return rw:read()
+    end
+  end
+  crowd(count, turns, acquire_at)
+end
+
+local function number(index) return tonumber(arg[index]) or 0 end
+
+zk.run(function()
+  session = zk.session { hosts = hosts, timeout = scenario == "candidate" and 2 or 10 }
+  scenarios[scenario](number(4), number(5), number(6))
+end)

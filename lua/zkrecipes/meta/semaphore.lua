@@ -1,0 +1,58 @@
+---@meta zkrecipes.semaphore
+
+-- The semaphore. See docs/recipes/semaphore.md, which also argues why it is right.
+
+---At most so many permits are out, over all processes and coroutines; who asks for several gets all or waits. First come,
+---first served. The limit is stored in the znode of its directory; every permit holder has one znode below it.
+---@class zkrecipes.Semaphore
+---@field path string
+---@field session zkrecipes.Session
+local Semaphore = {}
+
+---```lua
+---local hold, message, code = slots:acquire(30, 2)
+---if not hold then return nil, message end
+---```
+---Fails with "conflict" when the stored limit is not the one that the semaphore was opened with, or less than `permits`.
+---@async
+---@param timeout? number seconds; 0: only try; reads, and writes nothing when there is no room
+---@param permits? integer at least 1; default 1
+---@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code
+function Semaphore:acquire(timeout, permits) end
+
+---Acquires, runs fn(hold), and releases in any case. An error of fn is raised, with its traceback, after that.
+---```lua
+---local total = slots:with(30, 2, function(hold) return count(hold) end)
+---```
+---@async
+---@param timeout number?
+---@param permits integer?
+---@param fn fun(hold: zkrecipes.Hold): ...
+---@return any ... what fn returned; or nil, message, code when it was not acquired
+---@overload fun(self: zkrecipes.Semaphore, timeout: number?, fn: fun(hold: zkrecipes.Hold): ...): ...
+---@overload fun(self: zkrecipes.Semaphore, fn: fun(hold: zkrecipes.Hold): ...): ...
+function Semaphore:with(timeout, permits, fn) end
+
+---How many permits nobody holds. Those who wait come first.
+---@async
+---@return integer? available, string? message, zkrecipes.Code? code
+function Semaphore:available() end
+
+---Changes the limit for everybody. Those who hold are left alone; those who wait come in when it grows.
+---@async
+---@param limit integer at least 1
+---@return true? ok, string? message, zkrecipes.Code? code
+function Semaphore:resize(limit) end
+
+---Ends all attempts of this object that wait, with "canceled".
+---@return integer count
+function Semaphore:cancel() end
+
+---The attempts of this object that wait now; asks no server.
+---@return zkrecipes.Attempt[]
+function Semaphore:attempts() end
+
+---Who holds and who waits, in order; each with its `permits`.
+---@async
+---@return zkrecipes.Contender[]? contenders, string? message, zkrecipes.Code? code
+function Semaphore:contenders() end

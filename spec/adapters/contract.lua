@@ -1,0 +1,356 @@
+-- What every adapter must do, whatever its host: registered once for each, by its own spec.
+--
+-- The loop under test is a table (spec/support/loops/*.lua):
+--
+--   start(fn)         begins a coroutine by the host's own means
+--   sleep(seconds)    the host's own sleep, in such a coroutine
+--   run(limit, over)  runs the host's loop until over() is true, it ends by itself, or so many seconds have passed; gives
+--                     true when it ended by itself
+--   ends              whether it ends by itself when no session is open
+
+local assert = require "luassert"
+local busted = require "busted"
+local child = require "spec.support.process"
+local core = require "zkrecipes.core"
+local env = require "spec.support.env"
+
+local describe, it = busted.describe, busted.it -- a module does not see the globals of a spec
+
+local function never() return false end
+
+-- What is written to standard error while fn runs.
+local function complaints(fn)
+  local stderr, lines = io.stderr, {}
+  io.stderr = { write = function(_, ...) lines[#lines + 1] = table.concat({ ... }) end } -- luacheck: ignore 122
+  local ok, problem = pcall(fn)
+  io.stderr = stderr -- luacheck: ignore 122
+  if not ok then error(problem, 0) end
+  return table.concat(lines)
+end
+
+return function(name, loop)
+  local zk = require "zkrecipes".using(name)
+  local sessions = {}
+
+  local function open(options)
+    local all = { hosts = env.server().hosts, timeout = 5, namespace = env.namespace() }
+    for key, value in pairs(options or {}) do all[key] = value end
+    sessions[#sessions + 1] = assert(zk.session(all))
+    return sessions[#sessions]
+  end
+
+  local function close_all()
+    for _, session in ipairs(sessions) do session:close() end
+    sessions = {}
+  end
+
+  -- Runs the body in a coroutine of the host, and the loop until it is over.
+  local function run(body)
+    local ok, problem, done = false, "the test took longer than " .. env.limit .. " s", false
+    loop.start(function()
+      ok, problem = zk.pcall(body)
+      zk.pcall(close_all)
+      done = true
+    end)
+    loop.run(env.limit, function() return done end)
+    if not ok then error(problem, 0) end
+  end
+
+  local function within(body) return function() run(body) end end
+
+  local function eventually(what, condition)
+    local deadline = zk.now() + 10
+    while not condition() do
+      if zk.now() > deadline then error("never happened: " .. what, 2) end
+      zk.sleep(0.005)
+    end
+  end
+
+  local function took(fn)
+    local before = zk.now()
+    fn()
+    return zk.now() - before
+  end
+
+  local function adapter_of(session) return core.host(session).adapter end
+
+  describe("the adapter of " .. name .. ":", function()
+    it("requests are answered in the host's own coroutines and in spawned ones", within(function()
+      local session = open()
+      assert.are.equal("/a", session:create("/a", "data"))
+      local task = zk.spawn(function() return session:get("/a") end)
+      assert.are.equal("data", (task:wait(10)))
+      assert.are.equal("data", (session:get("/a")))
+    end))
+
+    it("spawn begins later, and its coroutines can wait for the host's own things", within(function()
+      local order = {}
+      local task = zk.spawn(function()
+        order[#order + 1] = "spawned"
+        loop.sleep(0.02)
+        zk.sleep(0.01)
+        loop.sleep(0.02)
+        return "over"
+      end)
+      order[#order + 1] = "spawner"
+      assert.are.equal("over", (task:wait(10)))
+      assert.are.same({ "spawner", "spawned" }, order)
+    end))
+
+    it("the host goes on while a coroutine waits", within(function()
+      local session, ticks = open(), 0
+      local lock = session:lock("/l")
+      local hold = assert(lock:acquire())
+      local waiter = zk.spawn(function() return lock:acquire() end)
+      for _ = 1, 10 do
+        loop.sleep(0.005)
+        ticks = ticks + 1
+      end
+      hold:release()
+      local second = assert(waiter:wait(10))
+      second:release()
+      assert.are.equal(10, ticks)
+    end))
+
+    it("hundreds of requests at once do not starve the host", within(function()
+      local session, tasks, ticks, over = open(), {}, 0, false
+      session:exists("/")
+      loop.start(function()
+        while not over do
+          loop.sleep(0.001)
+          ticks = ticks + 1
+        end
+      end)
+      for i = 1, 500 do
+        tasks[i] = zk.spawn(function()
+          for _ = 1, 4 do assert(not session:exists("/none")) end
+          return true
+        end)
+      end
+      for i = 1, 500 do assert.is_true((tasks[i]:wait(20))) end
+      over = true
+      assert.is_true(ticks >= 5, ticks .. " ticks")
+      loop.sleep(0.01)
+    end))
+
+    it("an idle loop sleeps", within(function()
+      local session = open()
+      session:exists("/")
+      local before = os.clock()
+      zk.sleep(0.3)
+      assert.is_true(os.clock() - before < 0.1, os.clock() - before .. " s of CPU in 0.3 s")
+    end))
+
+    it("sleeps as long as it was told, also after work that kept the loop", within(function()
+      for _ = 1, 3 do
+        local till = zk.now() + 0.03
+        while zk.now() < till do end -- luacheck: ignore 542
+        local seconds = took(function() zk.sleep(0.05) end)
+        assert.is_true(seconds >= 0.05 and seconds < 0.3, seconds)
+      end
+      assert.is_true(took(function() zk.sleep(0) end) < 0.05)
+    end))
+
+    it("a time limit passes though nothing else happens", within(function()
+      local namespace, results = env.namespace(), nil
+      local session, other = open { namespace = namespace }, open { namespace = namespace }
+      local hold = assert(session:lock("/l"):acquire())
+      assert(other:connected(10))
+      loop.sleep(0.1) -- everything is quiet
+      local seconds = took(function() results = { other:lock("/l"):acquire(0.1) } end)
+      assert.are.equal("timeout", results[3], results[2])
+      assert.is_true(seconds >= 0.1 and seconds < 0.5, seconds)
+      hold:release()
+    end))
+
+    it("a wake-up that comes before the wait is not lost, and two are no harm", within(function()
+      local session = open()
+      local adapter = adapter_of(session)
+      local token = adapter.token()
+      adapter.unpark(token)
+      assert.is_true(took(function() adapter.park(token) end) < 5)
+      adapter.unpark(token)
+      adapter.unpark(token)
+      adapter.park(token)
+      assert.is_true(took(function() zk.sleep(0.03) end) >= 0.03)
+    end))
+
+    it("who waits for something of the host is not woken by us", within(function()
+      local session, token = open(), nil
+      local adapter, seconds = adapter_of(session), nil
+      local task = zk.spawn(function()
+        token = adapter.token()
+        local before = zk.now()
+        loop.sleep(0.1)
+        seconds = zk.now() - before
+      end)
+      eventually("it sleeps", function() return token end)
+      adapter.unpark(token)
+      task:cancel()
+      task:wait(10)
+      assert.is_true(seconds >= 0.09, seconds)
+    end))
+
+    it("a thousand coroutines that wake each other do not nest", within(function()
+      local tasks = {}
+      tasks[1] = zk.spawn(function() zk.sleep(0.01) return 1 end)
+      for i = 2, 1000 do
+        tasks[i] = zk.spawn(function() return assert(tasks[i - 1]:wait()) + 1 end)
+      end
+      assert.are.equal(1000, (tasks[1000]:wait(20)))
+      local begun = 0
+      for i = 1, 1000 do
+        tasks[i] = zk.spawn(function()
+          begun = begun + 1
+          local ok, problem = zk.pcall(zk.sleep, 100)
+          if tasks[i - 1] then tasks[i - 1]:cancel() end
+          if not ok then error(problem, 0) end
+        end)
+      end
+      eventually("all sleep", function() return begun == 1000 end)
+      tasks[1000]:cancel()
+      for i = 1, 1000 do assert.are.equal("canceled", select(3, tasks[i]:wait(20))) end
+    end))
+
+    it("all and any, and a canceled wait for the server", within(function()
+      local session = open()
+      local lock = session:lock("/l")
+      local hold = assert(lock:acquire())
+      local a, b = zk.all { function() return session:create("/a") end, function() zk.sleep(0.01) return 2 end }
+      assert.are.same({ "/a", 2 }, { a, b })
+      assert.are.equal("fast", zk.any { function() return lock:acquire() end, function() zk.sleep(0.02) return "fast" end })
+      hold:release()
+      eventually("the place of the canceled one is given up", function() return #session:children("/l") == 0 end)
+    end))
+
+    it("an error goes to who waits, or is reported, and the others go on", function()
+      local text = complaints(within(function()
+        local session = open { log = function() error("in the log") end }
+        local task = zk.spawn(function() error("for the waiter") end)
+        local _, message, code = task:wait(10)
+        assert.are.equal("error", code)
+        assert.matches("for the waiter", message)
+        zk.spawn(function() session:exists("/") error("for nobody") end)
+        local hold = assert(session:lock("/l"):acquire())
+        hold:on_lost(function() error("in on_lost") end)
+        session:close()
+        zk.sleep(0.05)
+      end))
+      assert.matches("contract.lua:%d+: for nobody\nstack traceback", text)
+      assert.matches("in on_lost", text)
+      assert.matches("in the log", text)
+    end)
+
+    it("a session that is closed while others wait ends every wait", within(function()
+      local session, tasks = open(), {}
+      local lock = session:lock("/l")
+      local hold = assert(lock:acquire()) -- kept: a hold that is collected is released
+      assert(session:create("/w"))
+      for i = 1, 20 do
+        tasks[i] = zk.spawn(function()
+          if i % 2 == 0 then return session:watch("/w"):wait() end
+          return lock:acquire()
+        end)
+      end
+      eventually("they wait", function() return #session:children("/l") == 11 end)
+      session:close()
+      for i = 1, 20 do assert.are.equal("closed", select(3, tasks[i]:wait(10))) end
+      assert.is_false(hold:valid())
+    end))
+
+    it("two sessions hand a lock to and fro", within(function()
+      local namespace, count = env.namespace(), 0
+      local one, other = open { namespace = namespace }, open { namespace = namespace }
+      local function work(session)
+        local lock = session:lock("/l")
+        for _ = 1, 20 do
+          local hold = assert(lock:acquire(20))
+          local seen = count
+          zk.sleep(0)
+          count = seen + 1
+          hold:release()
+        end
+      end
+      zk.all { function() work(one) end, function() work(other) end }
+      assert.are.equal(40, count)
+    end))
+
+    it("sessions come and go", within(function()
+      for _ = 1, 5 do
+        local session = open()
+        assert.are.equal("/a", session:create("/a"))
+        session:close()
+        loop.sleep(0.01)
+      end
+    end))
+
+    it("the garbage collector takes nobody who waits", within(function()
+      local session, woken = open(), 0
+      local lock = session:lock("/l")
+      local hold = assert(lock:acquire())
+      for _ = 1, 10 do
+        loop.start(function()
+          assert(lock:acquire()):release()
+          woken = woken + 1
+        end)
+      end
+      eventually("they wait", function() return #session:children("/l") == 11 end)
+      for _ = 1, 3 do collectgarbage() end
+      hold:release()
+      eventually("all had it", function() return woken == 10 end)
+    end))
+
+    it("the main thread cannot wait, and says so", function()
+      assert.error_matches(function() zk.sleep(0.01) end, "cannot wait outside of a")
+      assert.error_matches(function() zk.run(print) end, "the loop is '" .. name .. "'")
+    end)
+
+    it("a loop that was ended early goes on when it is run again", function()
+      local session, got, ready
+      local over = false
+      loop.start(function()
+        session = open()
+        local hold = assert(session:lock("/l"):acquire())
+        zk.spawn(function()
+          zk.sleep(0.1)
+          hold:release()
+        end)
+        ready = true
+        got = session:lock("/l"):acquire()
+        session:close()
+        over = true
+      end)
+      loop.run(10, function() return ready end)
+      assert.is_false(over)
+      os.execute("sleep 0.2")
+      loop.run(env.limit, function() return over end)
+      assert.is_true(over and got ~= nil)
+    end)
+
+    it("a process whose loop was ended early ends well, and its session with it", function()
+      local namespace = env.namespace()
+      local output = child.output(("%s spec/support/leave.lua %s %s %s 2>&1; echo status $?"):format(env.interpreter(), name,
+        env.server().hosts, namespace))
+      assert.are.equal("left\nstatus 0", output)
+      run(function()
+        local session = open { namespace = namespace }
+        assert.is_false((session:exists("/left")))
+        assert.is_truthy((session:exists("/l")))
+      end)
+    end)
+
+    local _ = loop.ends and it("the loop ends by itself when no session is open", function()
+      local results
+      loop.start(function()
+        local session = open()
+        results = session:create("/a")
+        session:close()
+      end)
+      assert.is_true(loop.run(10, never))
+      assert.are.equal("/a", results)
+      loop.start(function() zk.sleep(0.01) results = "slept" end)
+      assert.is_true(loop.run(10, never))
+      assert.are.equal("slept", results)
+    end)
+  end)
+end

@@ -1,0 +1,70 @@
+-- cqueues: the contract, and what comes of its having more than one controller.
+
+local cqueues = require "cqueues"
+local env = require "spec.support.env"
+local loop = require "spec.support.loops.cqueues"
+local zk = require "zkrecipes".using "cqueues"
+
+require "spec.adapters.contract"("cqueues", loop)
+
+local function open()
+  return zk.session { hosts = env.server().hosts, namespace = env.namespace() }
+end
+
+describe("controllers of cqueues:", function()
+  it("one that was given up with its watcher and its waits is replaced by the next", function()
+    local first, session, got = cqueues.new(), nil, nil
+    first:wrap(function()
+      session = open()
+      assert(session:create("/a", "data"))
+      zk.sleep(1000)
+    end)
+    repeat
+      assert(first:step(0.05))
+    until session and session.state == "connected"
+    local second = cqueues.new()
+    second:wrap(function()
+      for _ = 1, 10 do got = session:get("/a") end
+      session:close()
+    end)
+    assert(second:loop(10))
+    assert.is_true(second:empty())
+    assert.are.equal("data", got)
+  end)
+
+  it("one within another one", function()
+    local outer, inner, results = cqueues.new(), cqueues.new(), {}
+    inner:wrap(function()
+      local session = open()
+      results.inner = session:create("/a")
+      session:close()
+    end)
+    outer:wrap(function()
+      local session = open()
+      results.outer = session:create("/a")
+      session:close()
+    end)
+    outer:wrap(function()
+      assert(inner:step(0))
+      while not inner:empty() do
+        cqueues.poll(inner)
+        assert(inner:step(0))
+      end
+    end)
+    assert(outer:loop(10))
+    assert.are.same({ inner = "/a", outer = "/a" }, results)
+    assert.is_true(outer:empty())
+  end)
+
+  it("a session opened outside is driven from the first wait on", function()
+    local session, made = open(), nil
+    local controller = cqueues.new()
+    controller:wrap(function()
+      made = session:create("/a")
+      session:close()
+    end)
+    assert(controller:loop(10))
+    assert.are.equal("/a", made)
+    assert.error_matches(function() zk.spawn(print) end, "cannot spawn outside of a cqueues controller")
+  end)
+end)

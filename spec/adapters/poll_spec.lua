@@ -1,0 +1,3 @@
+-- A loop of the user's own: the contract.
+
+require "spec.adapters.contract"("poll", require "spec.support.loops.poll")

@@ -1,0 +1,153 @@
+-- The semaphore's requests on the wire, exactly, counted by a proxy between client and server.
+
+local budgets = require "spec.support.budget"
+local env = require "spec.support.env"
+local zk = require "zkrecipes"
+local run, fails = env.run, env.fails
+
+describe("the semaphore's requests", function()
+  local budget, proxy, session, other
+  before_each(function()
+    budget = budgets.start("/p", "3")
+    proxy, session, other = budget.proxy, budget.session, budget.other
+  end)
+  after_each(function() budget:stop() end)
+
+  local function spent() return budget:spent() end
+
+  local function reads(number)
+    env.eventually(number .. " reads", function() return proxy:counts().getData == number end)
+  end
+
+  -- A delay of 50 ms each way: one round trip is 100 ms, two would be 200. The machine may be busy at times.
+  local function one_round_trip(fn)
+    local best = 1
+    proxy:delay(50)
+    for _ = 1, 10 do
+      local from = zk.now()
+      local after = fn()
+      best = math.min(best, zk.now() - from)
+      if after then after() end
+      if best < 0.19 then break end
+    end
+    proxy:heal()
+    assert.is_true(best >= 0.1 and best < 0.19, "took " .. best)
+  end
+
+  it("free: read, create and list in one flight, from the first time on; release: one delete", run(function()
+    local sem = session:semaphore("/p", 3)
+    for permits = 1, 3 do
+      local hold = assert(sem:acquire(10, permits))
+      assert.are.same({ create2 = 1, getChildren2 = 1, getData = 1 }, spent())
+      hold:release()
+      assert.are.same({ delete = 1 }, spent())
+    end
+  end))
+
+  it("free: one round trip", run(function()
+    one_round_trip(function()
+      local hold = assert(session:semaphore("/p", 3):acquire(10, 2))
+      return function() hold:release() end
+    end)
+  end))
+
+  it("a failing try: reads only, one when the limit is known, else two in one flight", run(function()
+    local hold = assert(other:semaphore("/p", 3):acquire(5, 3))
+    local sem = session:semaphore("/p", 3)
+    fails("timeout", sem:acquire(0))
+    assert.are.same({ getChildren2 = 1, getData = 1 }, spent())
+    one_round_trip(function() fails("timeout", session:semaphore("/p", 3):acquire(0)) end)
+    spent()
+    fails("timeout", sem:acquire(0))
+    assert.are.same({ getChildren2 = 1 }, spent())
+    assert.are.equal(0, sem:available())
+    assert.are.same({ getChildren2 = 1 }, spent())
+    hold:release()
+  end))
+
+  it("the first who waits: the same flight, one read per holder, one of the limit; let in: one list", run(function()
+    local holds, theirs = {}, other:semaphore("/p", 3)
+    for i = 1, 3 do
+      holds[i] = assert(theirs:acquire(5))
+    end
+    local sem = session:semaphore("/p", 3)
+    local wait = env.start(function() return sem:acquire(20, 2) end)
+    reads(5)
+    assert.are.same({ create2 = 1, getChildren2 = 1, getData = 5 }, spent())
+    holds[2]:release() -- not enough for two: looks again, and goes on watching
+    env.eventually("it has looked", function() return proxy:counts().getChildren2 == 1 end)
+    assert.are.same({ getChildren2 = 1 }, spent())
+    holds[1]:release()
+    local mine = assert(wait())
+    assert.are.same({ getChildren2 = 1 }, spent())
+    mine:release()
+    assert.are.same({ delete = 1 }, spent())
+    holds[3]:release()
+  end))
+
+  it("any other who waits: the same flight and one read", run(function()
+    local theirs = other:semaphore("/p", 3)
+    local hold = assert(theirs:acquire(5, 3))
+    local first = env.start(function() return theirs:acquire(20, 3) end)
+    env.queue_of(other, "/p", 2)
+    local sem = session:semaphore("/p", 3)
+    local wait = env.start(function() return sem:acquire(20, 3) end)
+    reads(2)
+    assert.are.same({ create2 = 1, getChildren2 = 1, getData = 2 }, spent())
+    -- The turn of the one ahead: his mark is the event; we look, and watch him and the limit.
+    hold:release()
+    local second = assert(first())
+    reads(2)
+    assert.are.same({ getChildren2 = 1, getData = 2 }, spent())
+    second:release()
+    local mine = assert(wait())
+    assert.are.same({ getChildren2 = 1 }, spent())
+    mine:release()
+  end))
+
+  it("to be let in before another session's waiter: one write more, for the one behind", run(function()
+    local theirs = other:semaphore("/p", 3)
+    local hold = assert(theirs:acquire(5, 3))
+    local sem = session:semaphore("/p", 3)
+    local first = env.start(function() return sem:acquire(20, 3) end)
+    reads(3)
+    local second = env.start(function() return theirs:acquire(20, 3) end)
+    env.queue_of(other, "/p", 3)
+    spent()
+    hold:release()
+    local mine = assert(first())
+    assert.are.same({ getChildren2 = 1, setData = 1 }, spent())
+    mine:release()
+    assert(second()):release()
+  end))
+
+  it("within one session: nobody ahead is watched, and nobody marks", run(function()
+    local sem, count = session:semaphore("/p", 3), 20
+    local hold, waits = assert(sem:acquire(5, 3)), {}
+    spent()
+    for i = 1, count do
+      waits[i] = env.start(function() assert(sem:acquire(30, 3)):release() end)
+    end
+    env.queue_of(other, "/p", count + 1)
+    hold:release()
+    for i = 1, count do
+      waits[i]()
+    end
+    local asked = spent()
+    assert.are.equal(count, asked.create2)
+    assert.are.equal(count + 1, asked.delete)
+    assert.is_nil(asked.setData)
+    -- With each claim the limit, and by each who is first then; some find the holder leaving already.
+    assert.is_true(asked.getData <= 3 * count, "reads: " .. asked.getData)
+  end))
+
+  it("resize: a read and a write; to make it smaller also a list and another write", run(function()
+    local sem = session:semaphore("/p", 3)
+    assert(sem:resize(5))
+    assert.are.same({ getData = 1, setData = 1 }, spent())
+    assert(sem:resize(5))
+    assert.are.same({ getData = 1 }, spent())
+    assert(sem:resize(2))
+    assert.are.same({ getData = 1, setData = 2, getChildren2 = 1 }, spent())
+  end))
+end)

@@ -1,0 +1,317 @@
+-- The semaphore on a real server. Its scheme is tried out in spec/sim; here is what users see.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local testing = require "zkrecipes.testing"
+local run, fails = env.run, env.fails
+
+-- Sessions on one namespace.
+local function sessions(number)
+  local namespace, list = env.namespace(), {}
+  for i = 1, number do
+    list[i] = env.session { namespace = namespace }
+  end
+  return (table.unpack or unpack)(list)
+end
+
+-- Starts an acquire and waits until it stands in the queue, which then has this many members.
+local function queued(session, length, sem, timeout, permits)
+  local wait = env.start(function() return sem:acquire(timeout or 20, permits) end)
+  env.queue_of(session, "/p", length)
+  return wait
+end
+
+-- Waits until every attempt has looked and waits; so much was ahead.
+local function parked(sem)
+  env.eventually("it is parked", function()
+    local attempts = sem:attempts()
+    return #attempts > 0 and attempts[#attempts].ahead ~= nil
+  end)
+end
+
+describe("a semaphore", function()
+  it("gives out its permits, one or several at once, and takes them back", run(function()
+    local session = env.session()
+    local sem = assert(session:semaphore("/p", 3))
+    local one, two = assert(sem:acquire(5)), assert(sem:acquire(5, 2))
+    assert.are.equal(1, one.permits)
+    assert.are.equal(2, two.permits)
+    assert.is_true(one:valid() and two:valid())
+    assert.is_true(two.token > one.token)
+    assert.matches("^/p/%x+%-%d+%-2%-lease%-%d%d%d%d%d%d%d%d%d%d$", two.path)
+    assert.are.equal("3", (session:get("/p")))
+    assert.matches("acquire /p: there is no room", (fails("timeout", sem:acquire(0))))
+    fails("timeout", sem:acquire(0.02))
+    two:release()
+    assert(sem:acquire(5, 2)):release()
+    one:release()
+    env.queue_of(session, "/p", 0)
+    assert.is_nil(session:lock("/l"):acquire().permits)
+  end))
+
+  it("is granted in the order of asking, and nobody overtakes a large request", run(function()
+    local session, other, third = sessions(3)
+    local sem, order, waits = session:semaphore("/p", 3), {}, {}
+    local first, second = assert(sem:acquire(5)), assert(sem:acquire(5))
+    local takers = { { other, 3 }, { third, 1 }, { other, 1 }, { session, 2 } }
+    for i, taker in ipairs(takers) do
+      local mine = taker[1]:semaphore("/p", 3)
+      waits[i] = env.start(function()
+        local hold = assert(mine:acquire(20, taker[2]))
+        order[#order + 1] = i
+        zk.sleep(0.02)
+        hold:release()
+      end)
+      env.queue_of(session, "/p", 2 + i)
+    end
+    fails("timeout", third:semaphore("/p"):acquire(0)) -- one is free, but not for who comes last
+    first:release()
+    second:release()
+    for i = 1, #takers do
+      waits[i]()
+    end
+    assert.are.equal(1, order[1])
+    assert.are.equal(4, order[4])
+    env.queue_of(session, "/p", 0)
+  end))
+
+  it("passes the turn on when the one who comes next gives up", run(function()
+    local session, other, third = sessions(3)
+    local hold = assert(session:semaphore("/p", 2):acquire(5))
+    local head, next_one = other:semaphore("/p", 2), third:semaphore("/p", 2)
+    local waits_for_two = env.start(function() fails("timeout", head:acquire(0.2, 2)) end)
+    env.queue_of(session, "/p", 2)
+    local from = zk.now()
+    local waits = queued(session, 3, next_one)
+    waits():release()
+    assert.is_true(zk.now() - from < 2)
+    waits_for_two()
+    hold:release()
+  end))
+
+  it("tells who waits behind the one that was let in", run(function()
+    local session, other, third = sessions(3)
+    local sem = session:semaphore("/p", 2)
+    local one, two = assert(sem:acquire(5)), assert(sem:acquire(5))
+    local head, follower = other:semaphore("/p", 2), third:semaphore("/p", 2)
+    local first = queued(session, 3, head)
+    local second = queued(session, 4, follower)
+    parked(head)
+    parked(follower)
+    one:release()
+    local mine = assert(first()) -- it stays; so nothing but its mark can wake the one behind
+    env.eventually("the mark", function() return assert(session:exists(mine.path)).version > 0 end)
+    two:release()
+    assert(second()):release()
+    mine:release()
+  end))
+
+  it("hands on within one session", run(function()
+    local session = env.session()
+    local sem, inside, most, waits = session:semaphore("/p", 3), 0, 0, {}
+    for i = 1, 30 do
+      waits[i] = env.start(function()
+        local permits = i % 3 + 1
+        local hold = assert(sem:acquire(20, permits))
+        inside = inside + permits
+        most = math.max(most, inside)
+        zk.sleep(0.001)
+        inside = inside - permits
+        hold:release()
+      end)
+    end
+    for i = 1, 30 do
+      waits[i]()
+    end
+    assert.are.equal(3, most)
+    env.queue_of(session, "/p", 0)
+  end))
+
+  it("takes the permits of a session that has died", run(function()
+    local session, other = sessions(2)
+    local hold = assert(other:semaphore("/p", 1):acquire(5))
+    local wait = queued(session, 2, session:semaphore("/p", 1))
+    assert(testing.expire(env.server(), other.id))
+    assert(wait()):release()
+    assert.are.equal("lost", (hold:lost(10)))
+    assert.is_false(hold:valid())
+  end))
+
+  it("tells what is available, and who is there", run(function()
+    local session, other = sessions(2)
+    local sem = session:semaphore("/p", 5, { data = "me" })
+    assert.are.equal(5, sem:available()) -- nothing was written
+    assert.is_false(session:exists("/p"))
+    local hold = assert(sem:acquire(5, 3))
+    assert.are.equal(2, sem:available())
+    local wait = queued(session, 2, other:semaphore("/p"), 20, 4)
+    assert.are.equal(2, sem:available())
+    local list = assert(sem:contenders())
+    assert.are.equal(2, #list)
+    assert.are.same({ "me", 3, true }, { list[1].data, list[1].permits, list[1].holding })
+    assert.are.same({ nil, 4, false }, { list[2].data, list[2].permits, list[2].holding })
+    hold:release()
+    wait():release()
+    env.eventually("all free", function() return sem:available() == 5 end)
+  end))
+
+  it("with: takes, runs, gives back", run(function()
+    local sem = env.session():semaphore("/p", 4)
+    assert.are.same({ 1, "x" }, { sem:with(function(hold) return hold.permits, "x" end) })
+    assert.are.equal(3, sem:with(5, 3, function(hold) return hold.permits end))
+    assert.are.equal(1, sem:with(5, function(hold) return hold.permits end))
+    assert.has_error(function() sem:with(5, 3) end, nil)
+    env.eventually("all free", function() return sem:available() == 4 end)
+  end))
+
+  it("cancel ends what waits now, and leaves no node", run(function()
+    local session, other = sessions(2)
+    local hold = assert(session:semaphore("/p", 1):acquire(5))
+    local sem = other:semaphore("/p")
+    local one = queued(session, 2, sem)
+    local two = queued(session, 3, sem)
+    assert.are.equal(2, sem:cancel())
+    fails("canceled", one())
+    fails("canceled", two())
+    env.queue_of(session, "/p", 1)
+    hold:release()
+  end))
+
+  it("ignores what is no seat", run(function()
+    local session = env.session()
+    assert(session:create("/p", "1", { parents = true }))
+    for _, name in ipairs { "junk", "x-lease-0000000001", "x-0-lease-0000000000", "x-99999999999-lease-0000000000",
+      "x-2-lease-000000000", "x-007-lease-0000000000" } do
+      assert(session:create("/p/" .. name, nil))
+    end
+    assert(session:semaphore("/p", 1):acquire(0)):release()
+  end))
+
+  it("gives all memory back", run(function()
+    local function everything()
+      local session, other = sessions(2)
+      local hold = assert(session:semaphore("/p", 2):acquire(5, 2))
+      local first = env.start(function(sem) assert(sem:acquire(20, 2)):release() end, other:semaphore("/p"))
+      env.queue_of(session, "/p", 2)
+      local quitter = other:semaphore("/p")
+      local second = env.start(function(sem) fails("canceled", sem:acquire()) end, quitter)
+      env.queue_of(session, "/p", 3)
+      quitter:cancel()
+      second()
+      hold:release()
+      first()
+      assert(session:semaphore("/p"):resize(1))
+      env.queue_of(session, "/p", 0)
+      session:close()
+      other:close()
+    end
+    everything()
+    local before = env.blocks()
+    for _ = 1, 10 do
+      everything()
+    end
+    env.eventually("all memory is given back", function() return env.blocks() <= before end)
+  end))
+end)
+
+describe("a semaphore's limit", function()
+  it("is stored once; who brings another one is told both", run(function()
+    local session, other = sessions(2)
+    assert(session:semaphore("/p", 5):acquire(5)):release()
+    local wrong = other:semaphore("/p", 7)
+    local message = fails("conflict", wrong:acquire(5))
+    assert.matches("the limit 7, but 5 is stored", message)
+    fails("conflict", wrong:acquire(0))
+    fails("conflict", wrong:available())
+    env.queue_of(session, "/p", 0)
+    assert(other:semaphore("/p"):acquire(5)):release()
+  end))
+
+  it("must be there when none is given", run(function()
+    local session = env.session()
+    assert(session:create("/", nil))
+    local sem = session:semaphore("/p")
+    fails("no_node", sem:acquire(1))
+    fails("no_node", sem:acquire(0))
+    fails("no_node", sem:available())
+    assert.is_false(session:exists("/p"))
+    assert.is_true(sem:resize(2))
+    assert.are.equal(2, sem:available())
+    assert(session:set("/p", "many"))
+    assert.matches("are no limit", (fails("conflict", sem:acquire(1))))
+    assert.is_true(sem:resize(3))
+    assert(sem:acquire(5, 3)):release()
+  end))
+
+  it("refuses what would wait for ever", run(function()
+    local session = env.session()
+    local sem = session:semaphore("/p", 2)
+    assert.matches("asks for 3 permits, but the limit is 2", (fails("conflict", sem:acquire(5, 3))))
+    fails("conflict", sem:acquire(0, 3))
+    assert(sem:acquire(5, 2)):release()
+    fails("conflict", sem:acquire(5, 3))
+  end))
+
+  it("grows while people wait: all who have room now come in", run(function()
+    local session, other, third = sessions(3)
+    local sem = session:semaphore("/p", 1)
+    local hold = assert(sem:acquire(5))
+    local waits = { queued(session, 2, other:semaphore("/p")), queued(session, 3, third:semaphore("/p")),
+      queued(session, 4, other:semaphore("/p")) }
+    assert.is_true(third:semaphore("/p"):resize(4))
+    for i = 1, 3 do
+      waits[i] = assert(waits[i]())
+    end
+    assert.are.equal(0, sem:available())
+    hold:release()
+    for i = 1, 3 do
+      waits[i]:release()
+    end
+    env.eventually("all free", function() return sem:available() == 4 end)
+  end))
+
+  it("shrinks: who holds finishes, and whoever comes later is let in by the new one", run(function()
+    local session, other, third = sessions(3)
+    local sem, holds = session:semaphore("/p", 5), {}
+    for i = 1, 3 do
+      holds[i] = assert(sem:acquire(5))
+    end
+    assert.is_true(sem:resize(2))
+    assert.are.equal(0, sem:available())
+    assert.is_true(holds[3]:valid())
+    local one = queued(session, 4, other:semaphore("/p"))
+    local two = queued(session, 5, third:semaphore("/p"))
+    holds[1]:release()
+    env.queue_of(session, "/p", 4)
+    assert.are.equal(0, sem:available())
+    holds[2]:release() -- the third stays, under the new limit
+    local first = assert(one())
+    holds[3]:release()
+    local second = assert(two())
+    first:release()
+    second:release()
+    env.eventually("all free", function() return sem:available() == 2 end)
+  end))
+
+  it("shrinks below what somebody waits for: he is told when it is his turn", run(function()
+    local session, other = sessions(2)
+    local sem = session:semaphore("/p", 3)
+    local hold = assert(sem:acquire(5))
+    local wait = queued(session, 2, other:semaphore("/p"), 20, 3)
+    assert.is_true(sem:resize(2))
+    assert.matches("asks for 3 permits, but the limit is 2", (fails("conflict", wait())))
+    hold:release()
+  end))
+
+  it("that is no number of permits is misuse", run(function()
+    local session = env.session()
+    local sem = session:semaphore("/p", 1)
+    for _, bad in ipairs { 0, -1, 1.5, 2 ^ 40 } do
+      assert.has_error(function() session:semaphore("/q", bad) end, nil)
+      assert.has_error(function() sem:acquire(1, bad) end, nil)
+      assert.has_error(function() sem:resize(bad) end, nil)
+    end
+    assert.has_error(function() sem:resize() end, nil)
+    assert.has_error(function() session:semaphore() end, nil)
+  end))
+end)

@@ -1,0 +1,44 @@
+-- Budgets: requests on the wire, counted by a proxy between client and server. Heartbeats and pings are counted apart
+-- and left out. A budget is exact: one request more or less is a failure.
+
+local env = require "spec.support.env"
+
+local Budget = {}
+Budget.__index = Budget
+
+-- What is not a request of ours, and what is no request at all.
+local APART = {}
+for name in ("requests replies events connections bytes_up bytes_down ping heartbeat connect"):gmatch("%S+") do
+  APART[name] = true
+end
+
+---Two sessions in a namespace in which this directory exists: `session` goes through `proxy`, `other` does not.
+function Budget.start(path, data)
+  local namespace, proxy = env.namespace(), env.proxy()
+  local budget = setmetatable({ proxy = proxy, namespace = namespace }, Budget)
+  budget.session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
+  budget.other = env.session { namespace = namespace, timeout = 10 }
+  assert(budget.session:create(path, data, { parents = true }))
+  assert(budget.other:connected(10))
+  proxy:reset()
+  return budget
+end
+
+---What went over the wire since the last call, by name.
+function Budget:spent()
+  assert(self.session:sync("/elsewhere")) -- everything before it has arrived when it is answered
+  local requests = {}
+  for name, count in pairs(self.proxy:counts()) do
+    if not APART[name] and count > 0 then requests[name] = count end
+  end
+  requests.sync = requests.sync > 1 and requests.sync - 1 or nil
+  self.proxy:reset()
+  return requests
+end
+
+function Budget:stop()
+  self.session:close()
+  self.other:close()
+end
+
+return Budget

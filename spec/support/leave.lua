@@ -1,0 +1,18 @@
+-- A process that ends while its coroutines wait: arg: the adapter's name, hosts, namespace.
+
+local loop = require("spec.support.loops." .. arg[1])
+local zk = require "zkrecipes".using(arg[1])
+
+local session, ready
+loop.start(function()
+  session = assert(zk.session { hosts = arg[2], namespace = arg[3] })
+  assert(session:create("/left", "", { ephemeral = true }))
+  zk.spawn(zk.sleep, 1000)
+  zk.spawn(function() session:watch("/left"):wait() end)
+  assert(session:lock("/l"):acquire())
+  ready = true
+  session:lock("/l"):acquire()
+end)
+loop.run(20, function() return ready end)
+assert(ready, "it was never ready")
+print("left")

@@ -1,0 +1,45 @@
+#ifndef ZR_ROOM_H
+#define ZR_ROOM_H
+
+/*
+ * room.h: what is free in a semaphore: its limit, as its directory's data say it, against the
+ * permits of the seats in a listing. Pure functions. Any thread.
+ *
+ * The data are "<limit>", or, since it was made smaller, "<limit> <earlier> <until>": seats whose
+ * number is at most `until` may have been granted under a limit as high as `earlier`. Without
+ * `until` any seat may: somebody is about to make it smaller.
+ */
+
+#include "core/listing.h"
+
+#define ZR_ROOM_TEXT sizeof("2147483647 2147483647 2147483647")
+
+struct zr_room {
+    int64_t limit;
+    int64_t earlier; /* 0: the limit was never higher, for those who are there */
+    int64_t until;   /* ZR_ROOM_ALL: all seats */
+};
+
+#define ZR_ROOM_ALL INT64_MAX
+
+/* False when the data are no limit. borrows: data. */
+bool zr_room_read(struct zr_bytes data, struct zr_room *room);
+
+/* Writes the data into `text`, of ZR_ROOM_TEXT bytes, and returns them. */
+struct zr_bytes zr_room_write(const struct zr_room *room, char *text);
+
+/* The permits of the seats before `index`. */
+int64_t zr_room_taken(const struct zr_seats *seats, size_t index);
+
+/* False: the seat waits, or has not looked yet; whenever it is granted, that was by a listing and a
+   limit younger than these. */
+bool zr_room_may_hold(const struct zr_room *room, const struct zr_seats *seats, size_t index);
+
+/* The next lease after, or before, this index; -1: none. */
+int64_t zr_room_behind(const struct zr_seats *seats, int64_t index);
+int64_t zr_room_ahead(const struct zr_seats *seats, int64_t index);
+
+/* What is written to make the limit this one; see resize in semaphore_limit.c. */
+struct zr_room zr_room_resized(const struct zr_room *room, int64_t limit);
+
+#endif

@@ -1,0 +1,305 @@
+#include "recipes/semaphore.h"
+
+#include "core/alloc.h"
+#include "core/verbs.h"
+
+/*
+ * The semaphore: at most so many permits are out. One directory, whose data are the limit, and in
+ * which everybody takes a seat with his number of permits in its name. No recipe of ZooKeeper's
+ * page; docs/recipes/semaphore.md argues why it is right.
+ *
+ * 1. Read the limit, claim a seat, see who is there: one flight. A look at the listing counts only
+ *    when the limit that is known was in force just then; the directory's stat tells.
+ * 2. The permits of all up to us, ours included, fit under the limit: it is ours. Who is ahead can
+ *    only leave, so this stays true, and bounds what all who hold have together.
+ * 3. Else, if the one just ahead waits too, watch him alone. When he is granted, his node does not
+ *    vanish; so he marks it (writes it once) if somebody stands right behind him.
+ * 4. Else we are the first who wait, and watch all who hold, and the limit. Whatever moves: look
+ *    again.
+ *
+ * A mark is not needed when we were granted at first sight and nobody left the directory since
+ * before we came: then the one behind has seen that we hold. One of our own session is woken
+ * without a request.
+ *
+ * What can go wrong: as for the lock, see contest.c. A limit that was made smaller: room.c. Whoever
+ * should mark ends: then his node goes, and wakes the one behind as well.
+ */
+
+static struct zr_permit_attempt *of(struct zr_task *task)
+{
+    return (struct zr_permit_attempt *)zr_hold_of(task);
+}
+
+static struct zr_semaphore *semaphore_of(struct zr_task *task)
+{
+    return of(task)->read.semaphore;
+}
+
+static void claim(struct zr_task *task);
+static void look(struct zr_task *task);
+static void look_before(struct zr_task *task);
+
+/* ---- The steps of an attempt --------------------------------------------------------------- */
+
+static void no_room(struct zr_task *task)
+{
+    task->detail = "there is no room: others hold the permits or wait for them";
+    zr_verb_fail(task, ZR_TIMEOUT);
+}
+
+static void conflict(struct zr_task *task, int64_t permits)
+{
+    zr_limit_conflict(task, semaphore_of(task), permits, &of(task)->detail);
+}
+
+/* True: the limit that is known goes with this listing. Else it is asked for, or that was it. */
+static bool limit_stands(struct zr_task *task)
+{
+    struct zr_limit_read *read = &of(task)->read;
+    switch (zr_limit_judge(read, task->seats)) {
+    case ZR_LIMIT_STANDS:
+        return true;
+    case ZR_LIMIT_UNKNOWN:
+        look(task);
+        break;
+    case ZR_LIMIT_REFUSED:
+        zr_verb_fail(task, read->refused);
+        break;
+    case ZR_LIMIT_CONFLICT:
+        conflict(task, 0);
+    }
+    return false;
+}
+
+static void grant(struct zr_task *task, int64_t index)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    enum zr_status status = zr_permit_tell(attempt, task->seats, index);
+    if (status != ZR_OK) {
+        zr_verb_fail(task, status);
+        return;
+    }
+    zr_permit_look_away(attempt);
+    zr_limit_forget(&attempt->read);
+    zr_hold_grant(&attempt->hold);
+}
+
+static void wait_or_take(struct zr_task *task, int64_t index)
+{
+    struct zr_hold *hold = zr_hold_of(task);
+    const struct zr_room *room = &semaphore_of(task)->room;
+    int64_t ahead = zr_room_ahead(task->seats, index);
+    if (zr_room_taken(task->seats, (size_t)index) + hold->seat.permits <= room->limit)
+        grant(task, index);
+    else if (hold->only_try)
+        no_room(task);
+    else if (hold->seat.permits > room->limit)
+        conflict(task, hold->seat.permits);
+    else if (zr_room_may_hold(room, task->seats, (size_t)ahead))
+        zr_permit_watch_holders(task, index, ZR_STEP(look));
+    else
+        zr_permit_watch_ahead(task, ahead, ZR_STEP(look));
+}
+
+static void check(struct zr_task *task)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    struct zr_hold *hold = &attempt->hold;
+    int64_t index = task->seats != NULL ? zr_seat_index(&hold->seat, task->seats) : -1;
+    if (index < 0) {
+        zr_seat_gone(&hold->seat); /* somebody has removed it */
+        claim(task);
+    } else if (limit_stands(task)) {
+        hold->position = (int32_t)index;
+        wait_or_take(task, index);
+    }
+}
+
+static void claim(struct zr_task *task)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    zr_permit_look_away(attempt);
+    attempt->first_sight = true;
+    enum zr_status status = zr_limit_ask(&attempt->read);
+    if (status == ZR_OK)
+        zr_verb_claim(task, &attempt->hold.seat, ZR_STEP(check));
+    else
+        zr_verb_fail(task, status);
+}
+
+/* Lists, after having asked for the limit if it is not known. */
+static void list(struct zr_task *task, struct zr_next next)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    enum zr_status status = ZR_OK;
+    if (!attempt->read.semaphore->known)
+        status = zr_limit_ask(&attempt->read);
+    if (status == ZR_OK)
+        zr_verb_list(task, attempt->hold.seat.dir, next);
+    else
+        zr_verb_fail(task, status);
+}
+
+/* With a seat; or, before there is one, at what would be ahead of it. */
+static void look(struct zr_task *task)
+{
+    of(task)->first_sight = false;
+    if (zr_hold_of(task)->seat.state == ZR_SEAT_TAKEN)
+        list(task, ZR_STEP(check));
+    else
+        list(task, ZR_STEP(look_before));
+}
+
+static void look_before(struct zr_task *task)
+{
+    const struct zr_hold *hold = zr_hold_of(task);
+    const struct zr_semaphore *semaphore = semaphore_of(task);
+    int64_t permits = hold->seat.permits;
+    if (task->seats == NULL && semaphore->data.bytes.at == NULL)
+        zr_verb_fail(task, ZR_NO_NODE);
+    else if (task->seats == NULL && permits > zr_limit_last(semaphore))
+        conflict(task, permits);
+    else if (task->seats == NULL)
+        claim(task);
+    else if (!limit_stands(task))
+        return;
+    else if (permits > semaphore->room.limit)
+        conflict(task, permits);
+    else if (hold->only_try &&
+             zr_room_taken(task->seats, task->seats->count) + permits > semaphore->room.limit)
+        no_room(task);
+    else
+        claim(task);
+}
+
+/* ---- Starting ------------------------------------------------------------------------------ */
+
+static void clean(struct zr_task *task)
+{
+    zr_permit_look_away(of(task));
+    zr_limit_forget(&of(task)->read);
+    zr_hold_clean(task);
+}
+
+static void fini(struct zr_hold *hold)
+{
+    struct zr_permit_attempt *attempt = (struct zr_permit_attempt *)hold;
+    zr_call_free(attempt->mark);
+    zr_free(attempt->detail);
+}
+
+static const struct zr_task_kind wait_kind = {.name = "semaphore:acquire",
+                                              .clean = clean,
+                                              .bound = true,
+                                              .results = zr_hold_results,
+                                              .discard = zr_hold_discard,
+                                              .free = zr_hold_free_task};
+static const struct zr_task_kind try_kind = {.name = "semaphore:acquire",
+                                             .clean = clean,
+                                             .bound = true,
+                                             .late = ZR_CONNECTION_LOSS,
+                                             .results = zr_hold_results,
+                                             .discard = zr_hold_discard,
+                                             .free = zr_hold_free_task};
+
+static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int32_t permits)
+{
+    struct zr_contest *contest = &semaphore->contest;
+    struct zr_hold *hold =
+        zr_hold_new_sized(sizeof(struct zr_permit_attempt), contest->session, &contest->object,
+                          contest->dir, &zr_stem_lease, contest->data);
+    struct zr_permit_attempt *attempt = (struct zr_permit_attempt *)hold;
+    if (attempt == NULL)
+        return NULL;
+    hold->fini = fini;
+    hold->seat.permits = permits;
+    hold->seat.dir_data = &semaphore->data;
+    attempt->read.semaphore = semaphore;
+    zr_eyes_init(&attempt->eyes, contest->session, contest->path);
+    return attempt;
+}
+
+/* Looks before it claims: to try; when there may be no room for it ever; when it could not make
+   the directory. */
+static bool looks_first(const struct zr_permit_attempt *attempt)
+{
+    const struct zr_semaphore *semaphore = attempt->read.semaphore;
+    return attempt->hold.only_try || attempt->hold.seat.permits > zr_limit_last(semaphore);
+}
+
+static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args,
+                                    struct zr_task **task)
+{
+    struct zr_contest *contest = (struct zr_contest *)self;
+    struct zr_session *session = contest->session;
+    const struct zr_arg *timeout = &args->at[0], *permits = &args->at[1];
+    enum zr_status status = zr_session_usable(session);
+    if (permits->given && permits->integer < 1)
+        args->misuse = "the number of permits must be at least 1";
+    if (status != ZR_OK || args->misuse != NULL)
+        return status;
+    struct zr_permit_attempt *attempt =
+        new_attempt((struct zr_semaphore *)self, permits->given ? (int32_t)permits->integer : 1);
+    if (attempt == NULL)
+        return ZR_NO_MEMORY;
+    struct zr_hold *hold = &attempt->hold;
+    *task = &hold->task;
+    hold->only_try = timeout->given && timeout->integer == 0;
+    zr_list_append(&contest->attempts, &hold->task.in_owner);
+    int64_t limit_us = timeout->given ? timeout->integer : -1;
+    zr_task_start(*task, hold->only_try ? &try_kind : &wait_kind, session, contest->path,
+                  hold->only_try ? zr_session_patience_us(session) : limit_us,
+                  looks_first(attempt) ? ZR_STEP(look) : ZR_STEP(claim));
+    return ZR_OK;
+}
+
+/* ---- The class ----------------------------------------------------------------------------- */
+
+struct semaphore_options {
+    struct zr_bytes data;
+};
+
+static const struct zr_option options[] = {
+    {"data", 'd', offsetof(struct semaphore_options, data)},
+    {NULL, 0, 0},
+};
+
+static const struct zr_method methods[] = {
+    {.name = "acquire", .args = "t?i?", .start = start_acquire},
+    {.name = "available", .args = "", .start = zr_semaphore_available},
+    {.name = "resize", .args = "i", .start = zr_semaphore_resize},
+    {.name = "cancel", .args = "", .call = zr_contest_cancel},
+    {.name = "attempts", .args = "", .call = zr_contest_attempts},
+    {.name = "contenders", .args = "", .start = zr_contest_contenders},
+    {.name = NULL},
+};
+
+static const struct zr_property properties[] = {
+    {"path", zr_contest_get_path}, {"session", zr_contest_get_session}, {NULL, NULL}};
+
+const struct zr_class zr_semaphore_class = {"semaphore", methods, properties, NULL,
+                                            zr_contest_free};
+
+static enum zr_status make(struct zr_session *session, struct zr_args *args,
+                           struct zr_object **object)
+{
+    const struct semaphore_options *given = args->options;
+    const struct zr_arg *limit = &args->at[1];
+    if (limit->given && limit->integer < 1) {
+        args->misuse = "the limit must be at least 1";
+        return ZR_OK;
+    }
+    enum zr_status status = zr_contest_new(sizeof(struct zr_semaphore), &zr_semaphore_class,
+                                           session, args->at[0].bytes.at, given->data, object);
+    if (status == ZR_OK && limit->given)
+        zr_limit_give((struct zr_semaphore *)*object, limit->integer);
+    return status;
+}
+
+const struct zr_recipe zr_semaphore_recipe = {
+    .name = "semaphore",
+    .args = "pi?o?",
+    .options = options,
+    .options_size = sizeof(struct semaphore_options),
+    .make = make,
+};

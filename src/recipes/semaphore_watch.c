@@ -1,0 +1,187 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
+#include "recipes/semaphore.h"
+
+/*
+ * What an attempt watches while it waits, and how it tells those behind that it waits no more.
+ *
+ * - The first who waits has an eye on every holder and on the limit.
+ * - Any other waits for the one just ahead: he leaves, or his node changes (the mark). Read and
+ *   watch are one request, so that a mark which is there already is seen.
+ * - One of this session is waited for without a request.
+ */
+
+static struct zr_permit_attempt *of(struct zr_task *task)
+{
+    return (struct zr_permit_attempt *)zr_hold_of(task);
+}
+
+/* ---- Watching ------------------------------------------------------------------------------ */
+
+static void stop_following(struct zr_permit_attempt *attempt)
+{
+    zr_watch_unfollow(attempt->watch);
+    attempt->watch = NULL;
+    attempt->marked = 0;
+}
+
+void zr_permit_look_away(struct zr_permit_attempt *attempt)
+{
+    zr_eyes_shut(&attempt->eyes);
+    stop_following(attempt);
+}
+
+static void moved(struct zr_task *task)
+{
+    enum zr_status status = task->outcome;
+    zr_eyes_blink(&of(task)->eyes);
+    if (status == ZR_OK)
+        of(task)->look.step(task);
+    else
+        zr_verb_fail(task, status);
+}
+
+void zr_permit_watch_holders(struct zr_task *task, int64_t index, struct zr_next look)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    attempt->look = look;
+    const char *dir = attempt->hold.seat.dir;
+    stop_following(attempt);
+    enum zr_status status = zr_eyes_changed(&attempt->eyes, dir, attempt->read.semaphore->mzxid);
+    for (int64_t i = 0; i < index && status == ZR_OK; i++)
+        if (task->seats->at[i].permits > 0)
+            status = zr_eyes_gone(&attempt->eyes, dir, task->seats->at[i].name);
+    if (status == ZR_OK)
+        zr_verb_await(task, &attempt->eyes.moved, ZR_STEP(moved));
+    else
+        zr_verb_fail(task, status);
+}
+
+static void read_ahead(struct zr_task *task)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    const struct zr_stat *stat = &task->call->request.stat;
+    if (task->outcome == ZR_NO_NODE) {
+        attempt->look.step(task);
+    } else if (task->outcome != ZR_OK) {
+        zr_verb_fail(task, task->outcome);
+    } else if (stat->version > attempt->marked) {
+        attempt->marked = stat->version;
+        attempt->look.step(task);
+    } else {
+        zr_verb_await_change(task, attempt->watch, attempt->events, attempt->look);
+    }
+}
+
+/* Follows the node of the one just ahead, and gives the read that leaves a watch on it. */
+static enum zr_status follow(struct zr_permit_attempt *attempt, int64_t ahead, const char *path,
+                             struct zr_call **call)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_session *session = attempt->hold.session;
+    enum zr_status status = ZR_OK;
+    if (attempt->watch == NULL || attempt->ahead != ahead) {
+        zr_permit_look_away(attempt);
+        status = zr_watch_follow(session, path, &attempt->watch);
+        attempt->ahead = ahead;
+    }
+    if (status == ZR_OK)
+        status = zr_call_new_full(session, ZR_OP_GET, path, none, call);
+    if (status != ZR_OK)
+        return status;
+    attempt->events = zr_watch_events(attempt->watch);
+    (*call)->request.watch = true;
+    return ZR_OK;
+}
+
+void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next look)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    attempt->look = look;
+    struct zr_call *call;
+    char *path = zr_path_child(attempt->hold.seat.dir, task->seats->at[ahead].name);
+    struct zr_seat *ours = path != NULL ? zr_seat_find(task->session, path) : NULL;
+    enum zr_status status = path != NULL ? ZR_OK : ZR_NO_MEMORY;
+    if (status == ZR_OK && ours == NULL)
+        status = follow(attempt, task->seats->at[ahead].sequence, path, &call);
+    zr_free(path);
+    if (status != ZR_OK)
+        zr_verb_fail(task, status);
+    else if (ours == NULL)
+        zr_verb_request(task, call, true, ZR_STEP(read_ahead));
+    else if (ours->head) /* it holds, whatever the limit says; somebody may have changed it by hand
+                          */
+        zr_permit_watch_holders(task, ahead + 1, look);
+    else
+        zr_verb_await(task, &ours->gone, look);
+}
+
+/* ---- The mark ------------------------------------------------------------------------------ */
+
+static void marked(struct zr_call *call)
+{
+    struct zr_permit_attempt *attempt = call->owner;
+    if (call->request.status == ZR_CONNECTION_LOSS && !zr_seat_over(&attempt->hold.seat)) {
+        zr_call_again(call);
+        return;
+    }
+    attempt->mark = NULL;
+    zr_call_free(call);
+}
+
+/* Nobody can have looked between our own claim and our own look and seen us wait. */
+static bool seen_to_hold(const struct zr_permit_attempt *attempt, const struct zr_seats *seats)
+{
+    const struct zr_limit_read *before = &attempt->read;
+    const struct zr_stat *after = &seats->stat;
+    if (!attempt->first_sight || before->mzxid != after->mzxid ||
+        before->pzxid >= attempt->hold.seat.czxid)
+        return false;
+    /* cversion counts who came and who left, child_count is the difference. */
+    return (uint32_t)after->cversion - (uint32_t)before->cversion ==
+           (uint32_t)after->child_count - (uint32_t)before->child_count;
+}
+
+static bool same_session(const struct zr_seat *seat, const char *name)
+{
+    char id[sizeof("0123456789abcdef-")];
+    snprintf(id, sizeof(id), "%016" PRIx64 "-", (uint64_t)seat->session->id);
+    return strncmp(name, id, strlen(id)) == 0;
+}
+
+/* Wakes who waits behind us in this session; by a watch, when he came while we were unsure whether
+   we have a seat. */
+static void tell_session(struct zr_seat *seat)
+{
+    zr_signal_fire(&seat->gone, ZR_OK);
+    zr_watch_event(seat->session, seat->path, ZR_CHANGED);
+}
+
+/* Marks our own node for the one behind, if there is one who does not know. */
+static enum zr_status tell_behind(struct zr_permit_attempt *attempt, const struct zr_seats *seats,
+                                  int64_t index)
+{
+    struct zr_seat *seat = &attempt->hold.seat;
+    int64_t behind = zr_room_behind(seats, index);
+    if (behind < 0 || seen_to_hold(attempt, seats) || same_session(seat, seats->at[behind].name))
+        return ZR_OK;
+    enum zr_status status =
+        zr_call_new_full(seat->session, ZR_OP_SET, seat->path, seat->data, &attempt->mark);
+    if (status == ZR_OK)
+        zr_call_start(attempt->mark, marked, attempt);
+    return status;
+}
+
+enum zr_status zr_permit_tell(struct zr_permit_attempt *attempt, const struct zr_seats *seats,
+                              int64_t index)
+{
+    enum zr_status status = tell_behind(attempt, seats, index);
+    if (status == ZR_OK)
+        tell_session(&attempt->hold.seat);
+    return status;
+}
