@@ -84,6 +84,14 @@ $(BUILD)/spec_fork.so: spec/support/fork.c | guard
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -shared -o $@ $<
 
+# The specs of nginx need the module for LuaJIT.
+ifeq ($(SAN)$(filter luajit,$(LUA)),)
+spec: for-nginx
+for-nginx: | guard
+	@$(MAKE) --no-print-directory -s LUA=luajit
+.PHONY: for-nginx
+endif
+
 spec: $(CORE) $(GUARDIAN) $(BUILD)/spec_fork.so ## run the specs, or SPECS=..., with LUA and SAN as built
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)
 
@@ -260,6 +268,18 @@ COROUTINES ?= 25
 torture: deps all ## processes, locks and an ensemble under random faults, for SECONDS=600; SEED=... WORKERS=... COROUTINES=...
 	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/main.lua $(SECONDS) $(if $(filter file,$(origin SEED)),random,$(SEED)) $(WORKERS) $(COROUTINES)
 
+demo-openresty: deps ## the same inside of nginx: a lock, a timer that only the leader runs, a reload, the status page
+	@$(MAKE) --no-print-directory -s LUA=luajit
+	@dev/zk exec -- lua5.4 dev/demo/openresty.lua
+
+load-openresty: deps ## 10,000 requests that wait for locks in one worker, and what plain requests feel of it
+	@$(MAKE) --no-print-directory -s LUA=luajit
+	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/openresty.lua load
+
+soak-openresty: deps ## SECONDS=... of requests that take locks, go away or stay, with reloads; what has grown
+	@$(MAKE) --no-print-directory -s LUA=luajit
+	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/openresty.lua soak $(SECONDS)
+
 ci: deps ## what CI runs
 	@dev/ci
 
@@ -268,7 +288,7 @@ ci: deps ## what CI runs
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
   lua-coxpcall lua-posix default-jre-headless libzookeeper-java libslf4j-java \
-  procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
+  nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
 
 # Asks apt only when something is missing.
 install = dpkg-query -W -f '$${db:Status-Status}\n' $(1) 2>/dev/null | grep -cx installed | grep -qx $(words $(1)) || \
@@ -294,4 +314,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo torture ci sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api

@@ -58,13 +58,18 @@ end
 
 Turn.__close, Turn.__gc = Turn.release, Turn.release
 
+-- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+local function new_waiter(state)
+  local record = wait.record(function(record) state.waiters[record] = nil end)
+  state.came = state.came + 1
+  state.waiters[record] = state.came
+  return record
+end
+
 -- Knows nothing of the turn itself, so that it can be collected while somebody waits for its end.
 local function await_end(state, timeout)
   if not state.over and timeout ~= 0 then
-    local record
-    record = wait.record(function() state.waiters[record] = nil end)
-    state.came = state.came + 1
-    state.waiters[record] = state.came
+    local record = new_waiter(state)
     state.cohort:watch()
     if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
   end
@@ -226,15 +231,20 @@ local function try(cohort)
   return new_turn(cohort)
 end
 
+-- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+local function new_member(cohort)
+  local record = wait.record(function(record)
+    if record.turn then record.turn:release() else leave(cohort, record) end
+  end)
+  cohort.waiting:push(record)
+  cohort.count = cohort.count + 1
+  return record
+end
+
 function Cohort:acquire(timeout)
   wait.check()
   if timeout == 0 then return try(self) end
-  local record
-  record = wait.record(function()
-    if record.turn then record.turn:release() else leave(self, record) end
-  end)
-  self.waiting:push(record)
-  self.count = self.count + 1
+  local record = new_member(self)
   self:join()
   local ok, done = coroutines.pcall(wait.pause, self.host, record, timeout)
   if not (ok and done) then record:give_up() end

@@ -25,8 +25,8 @@ function M.unpack(list, from) return unpack_n(list, from or 1, list.n) end
 -- Lua 5.1: coroutines made here > those they run in.
 local outer = setmetatable({}, { __mode = "kv" })
 
--- True when pcall lets a yield pass.
-local yieldable = pcall(coroutine.wrap(function() assert(pcall(coroutine.yield)) end))
+-- True when pcall lets a yield pass. LuaJIT's does; and inside of nginx it could not be tried here, in a require.
+local yieldable = rawget(_G, "jit") ~= nil or pcall(coroutine.wrap(function() assert(pcall(coroutine.yield)) end))
 
 function M.running()
   local co, is_main = coroutine.running()

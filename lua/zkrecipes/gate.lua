@@ -80,6 +80,14 @@ local function leave(gate, record)
   if not gate.over and next(gate.waiters) == nil then forget(gate) end
 end
 
+-- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+local function enter(gate)
+  local record = wait.record(function(record) leave(gate, record) end)
+  gate.came = gate.came + 1
+  gate.waiters[record] = gate.came
+  return record
+end
+
 -- await(session, path, wanted, timeout, what): until the znode is there (wanted) or gone; true, or nil, message, code.
 function M.await(session, path, wanted, timeout, what)
   check.seconds(timeout, 1, "wait", true)
@@ -92,10 +100,7 @@ function M.await(session, path, wanted, timeout, what)
   end
   local gate, message, code = gate_of(session, path, wanted)
   if not gate then return nil, message, code end
-  local record
-  record = wait.record(function() leave(gate, record) end)
-  gate.came = gate.came + 1
-  gate.waiters[record] = gate.came
+  local record = enter(gate)
   if not wait.pause(gate.host, record, timeout) then
     record:give_up()
     return nil, what .. " " .. path .. ": the time limit passed", "timeout"

@@ -16,11 +16,25 @@
 --   step(), timeout()     only where the adapter has a loop of its own: one turn that does not wait; seconds
 --                         until the next turn is due, nil for no limit
 --
+-- and, where coroutines can be killed while they are parked, and no code of theirs runs any more:
+--
+--   gone(token)           it was; asked by client.sweep(), which is to be called now and then while client.parked
+--                         (token > its wait) is not empty
+--   stopped(token)        the host comes to its end: a wait of this coroutine raises zk.canceled
+--   unfit()               why no engine can be made here, or nil
+--   yield()               lets the others run
+--   report(text)          an error that nobody waits for
+--   granted(hold)         the running coroutine has got it
+--   in_background()       true when that is for nobody who could let go of it when the host comes to its end
+--   self()                what stands for the running coroutine, where a coroutine is used for one thing after another
+--
 -- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), idle (no session is open, and
--- nothing is left to do), report(text).
+-- nothing is left to do), report(text), parked, sweep; holding: how much is held, but for what was granted in_background();
+-- listen, accept, ring, hangup: the bell (src/lua/bell.c).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local registry = require "zkrecipes.registry"
 local wait = require "zkrecipes.wait"
 
 local M = {}
@@ -35,6 +49,7 @@ local function report(host, problem)
     if ok then return end
     text = text .. "\nand on_error failed: " .. tostring(other)
   end
+  if host.adapter.report then return host.adapter.report(text) end
   io.stderr:write("zkrecipes: error in a coroutine: ", text, "\n")
 end
 
@@ -48,6 +63,13 @@ local function client_of(host)
   function client.pending() return host.pending end
   function client.idle() return host.engine:ended() and not host.engine:timeout() end
   function client.report(text) report(host, text) end
+  function client.sweep() wait.sweep(host) end
+  function client.listen() return host.engine:listen() end
+  function client.accept() return host.engine:accept() end
+  function client.ring() host.engine:ring() end
+  function client.hangup() host.engine:hangup() end
+  function client.holding() return registry.holding(host) end
+  client.parked = host.parked
   return client
 end
 
@@ -67,6 +89,7 @@ function M.new(adapter, make)
     make = make or core.engine,
     waiters = {},                                -- slot > record, or false
     pool = {},                                   -- records to be used again
+    parked = adapter.gone and {},                -- token > record
     pending = 0,                                 -- how many wait for the core
     tasks = {},                                  -- task > its number, of those that have not ended
     task_count = 0,                              -- ever
@@ -75,6 +98,7 @@ function M.new(adapter, make)
     opened = setmetatable({}, { __mode = "v" }), -- number > session
     opened_count = 0,
     report = report,
+    registry = registry.new(),
   }
   host.client = client_of(host)
   return host
@@ -96,6 +120,8 @@ end
 function M.ready(host)
   if host.engine and not host.engine:forked() then return end
   if host.engine then return wait.renew(host) end
+  local problem = host.adapter.unfit and host.adapter.unfit()
+  if problem then core.misuse(problem) end
   host.engine = host.make(host)
   host.adapter.attach(host.client)
 end

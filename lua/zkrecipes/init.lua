@@ -17,7 +17,8 @@ local module = require "zkrecipes.module"
 
 -- The adapter that is taken when nobody has named one.
 local function default_adapter()
-  return "builtin"
+  local ngx = rawget(_G, "ngx")
+  return type(ngx) == "table" and ngx.get_phase and "openresty" or "builtin"
 end
 
 local modules = {} -- adapter > module

@@ -17,7 +17,6 @@ require "zkrecipes.objects"
 local Session, Lock, Hold = core.classes.session.methods, core.classes.lock.methods, core.classes.hold.methods
 
 local REQUEST = "__REVOKE__"
-local MAIN = {} -- stands for the main thread among the owners
 
 local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean" }
 
@@ -132,21 +131,21 @@ end
 
 -- ---- Reentrant ---------------------------------------------------------------------------------
 
-local function me() return coroutines.running() or MAIN end
+local function me(lock) return wait.self(core.host(lock)) end
 
 -- What the running coroutine holds, or nil. An owner keeps his hold: who calls lock:release() need not.
-local function own(way)
-  local hold = way.owners[me()]
+local function own(lock, way)
+  local hold = way.owners[me(lock)]
   return hold and counts[hold] and hold
 end
 
 local function enter(lock, way, timeout)
-  local hold = own(way)
+  local hold = own(lock, way)
   if not hold then
     local message, code
     hold, message, code = acquire(lock, timeout)
     if not hold then return nil, message, code end
-    way.owners[me()], counts[hold] = hold, 0
+    way.owners[me(lock)], counts[hold] = hold, 0
   elseif not hold:valid() then
     return nil, "lock:acquire " .. lock.path .. ": it was lost while this coroutine held it; release it first", "lost"
   end
@@ -176,7 +175,7 @@ function Lock:release()
   if not (way and way.reentrant) then
     core.misuse("calling 'release' on a lock that is not reentrant; call release of the hold")
   end
-  local hold = own(way)
+  local hold = own(self, way)
   if not hold then core.misuse("calling 'release' on " .. self.path .. ", which this coroutine does not hold") end
   return hold:release()
 end

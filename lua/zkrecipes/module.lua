@@ -7,6 +7,7 @@ local coroutines = require "zkrecipes.coroutines"
 local hosts = require "zkrecipes.host"
 local runner = require "zkrecipes.run"
 local sessions = require "zkrecipes.session"
+local status = require "zkrecipes.status"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -64,10 +65,41 @@ local function add_run(zk, host)
   end
 end
 
+-- What of these options differs from those, or nil.
+local function difference(given, other)
+  for name, value in pairs(given) do
+    if type(value) ~= "table" and value ~= other[name] then return name end
+  end
+end
+
+local function add_shared(zk, host)
+  local shared, shared_options
+
+  function zk.shared(options)
+    if shared and shared.state ~= "closed" then
+      local name = type(options) == "table" and difference(options, shared_options)
+      if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(name)) end
+      return shared
+    end
+    local session, message, code = sessions.open(host, options)
+    if not session then return nil, message, code end
+    shared, shared_options = session, options or {}
+    return shared
+  end
+end
+
 -- of(host): all but `using`.
 function M.of(host)
   local zk = { _VERSION = M.VERSION, canceled = wait.canceled, pcall = coroutines.pcall }
   function zk.session(options) return sessions.open(host, options) end
+  add_shared(zk, host)
+  function zk.status(options)
+    options = check.options(options, { queues = "boolean" }, 1, "status")
+    hosts.ready(host)
+    local found = status.of(host)
+    if options.queues then status.queues(host, found) end
+    return found
+  end
   add_time(zk, host)
   add_tasks(zk, host)
   add_run(zk, host)

@@ -5,17 +5,19 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
 local M = {}
 
 -- start gives slot, host; or nil, message, code. Arguments: as many as a method of the core can have.
-local function waiting(start)
+local function waiting(start, gives)
   return function(self, a, b, c, d, e, f)
     wait.check()
     local slot, host, code = start(self, a, b, c, d, e, f)
     if not slot then return nil, host, code end
+    if gives then return registry.await(host, slot, self) end
     return wait.await(host, slot)
   end
 end
@@ -87,7 +89,8 @@ end
 -- ---- All classes -------------------------------------------------------------------------------
 
 local function extend(class)
-  for name, start in pairs(class.start) do class.methods[name] = waiting(start) end
+  for name, start in pairs(class.start) do class.methods[name] = waiting(start, registry.gives[name]) end
+  registry.follow(class)
   if class.start.acquire then class.methods.with = adds_with(class) end
   if class.start.lost then class.methods.on_lost = adds_on_lost(class.start.lost, class.meta) end
 end

@@ -3,8 +3,8 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
 local objects = require "zkrecipes.objects"
+local wait = require "zkrecipes.wait"
 
 local class = core.classes.rwlock
 local Rwlock = class.methods
@@ -12,13 +12,12 @@ local Rwlock = class.methods
 -- ---- Waiting for oneself -----------------------------------------------------------------------
 
 local WEAK_KEYS, WEAK_VALUES = { __mode = "k" }, { __mode = "v" }
-local MAIN = {} -- stands for the main thread
 
 -- Lock > coroutine > path of a hold > hold. Keeps none of them.
 local taken = setmetatable({}, WEAK_KEYS)
 
 local function note(rw, hold)
-  local co = coroutines.running() or MAIN
+  local co = wait.self(core.host(rw))
   taken[rw] = taken[rw] or setmetatable({}, WEAK_KEYS)
   taken[rw][co] = taken[rw][co] or setmetatable({}, WEAK_VALUES)
   taken[rw][co][hold.path] = hold
@@ -32,7 +31,7 @@ end
 
 -- Readers go together; any other hold of this coroutine would be in its own way.
 local function check_own(rw, name, shares)
-  local holds = taken[rw] and taken[rw][coroutines.running() or MAIN]
+  local holds = taken[rw] and taken[rw][wait.self(core.host(rw))]
   for _, hold in pairs(holds or {}) do
     if hold:valid() and not (shares and hold.shared) then refuse(rw, name, hold.shared) end
   end

@@ -49,11 +49,16 @@ function Task.__close(task)
 end
 
 local function run(task)
-  wait.task_of[coroutines.running()] = task
-  if task.canceled then return finish(task, false, wait.canceled) end
+  local co = coroutines.running()
+  wait.task_of[co] = task
   local arguments = task.arguments
   task.arguments = nil
-  finish(task, coroutines.protected(task.fn, unpack(arguments)))
+  if task.canceled then
+    finish(task, false, wait.canceled)
+  else
+    finish(task, coroutines.protected(task.fn, unpack(arguments)))
+  end
+  wait.task_of[co] = nil -- nginx uses it again for something else
 end
 
 function M.spawn(host, how, fn, ...)
@@ -75,16 +80,21 @@ local function outcome(task)
   return nil, "task:wait: the task failed: " .. tostring(results[1]), "error"
 end
 
+-- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+local function new_joiner(task)
+  local record = wait.record(function(record) if task.joiners then task.joiners[record] = nil end end)
+  task.joined = task.joined + 1
+  task.joiners[record] = task.joined
+  return record
+end
+
 function Task:wait(timeout)
   check.self(self, Task, "wait")
   check.seconds(timeout, 1, "wait", true)
   wait.check()
   if wait.task_of[coroutines.running()] == self then core.misuse("a task cannot wait for itself") end
   if not self.done and timeout ~= 0 then
-    local record
-    record = wait.record(function() if self.joiners then self.joiners[record] = nil end end)
-    self.joined = self.joined + 1
-    self.joiners[record] = self.joined
+    local record = new_joiner(self)
     if not wait.pause(self.host, record, timeout) then record:give_up() end
   end
   if self.done then return outcome(self) end
@@ -114,23 +124,30 @@ local function cancel_all(tasks)
   for i = 1, #tasks do tasks[i]:cancel() end
 end
 
+-- Starts all. What it closes over is not of the frame that waits, see new_joiner.
+local function start_group(host, fns, decides)
+  local group = { left = #fns }
+  local tasks = {}
+  local function on_end(task)
+    group.left = group.left - 1
+    if not group.decided and decides(task) then
+      group.decided = task
+      cancel_all(tasks)
+    end
+    if group.left == 0 then wait.wake(host, group.record) end
+  end
+  group.tasks, group.record = tasks, wait.record(function() cancel_all(tasks) end)
+  for i = 1, #fns do tasks[i] = M.spawn(host, { quiet = true, on_end = on_end }, fns[i]) end
+  return group
+end
+
 -- Runs all, and returns their tasks when every one has ended, and the first one of which decides(task) was
 -- true: it made the others be canceled.
 local function run_group(host, fns, decides)
-  local tasks, left, decided, record = {}, #fns, nil, nil
-  local function on_end(task)
-    left = left - 1
-    if not decided and decides(task) then
-      decided = task
-      cancel_all(tasks)
-    end
-    if left == 0 then wait.wake(host, record) end
-  end
   wait.check()
-  record = wait.record(function() cancel_all(tasks) end)
-  for i = 1, #fns do tasks[i] = M.spawn(host, { quiet = true, on_end = on_end }, fns[i]) end
-  if #fns > 0 then wait.pause(host, record) end
-  return tasks, decided
+  local group = start_group(host, fns, decides)
+  if #fns > 0 then wait.pause(host, group.record) end
+  return group.tasks, group.decided
 end
 
 function M.all(host, fns)

@@ -28,6 +28,14 @@ function M.check()
   if task and task.canceled then error(M.canceled, 0) end
 end
 
+local MAIN = {} -- stands for the main thread
+
+-- What stands for the running coroutine, to remember what it holds.
+function M.self(host)
+  local adapter = host.adapter
+  return adapter.self and adapter.self() or running() or MAIN
+end
+
 -- ---- One wait ----------------------------------------------------------------------------------
 
 local Record = {}
@@ -76,20 +84,25 @@ end
 
 local function canceled(task) return task and task.canceled end
 
+-- The host comes to its end, and this coroutine is to end with it.
+local function at_an_end(adapter, token) return adapter.stopped and adapter.stopped(token) end
+
 -- Parks until it is done, late, or canceled; true when canceled.
 local function suspend(host, record, deadline)
-  local adapter, co = host.adapter, running()
+  local adapter, co, parked = host.adapter, running(), host.parked
   local task, token = task_of[co], record.token
   record.co, record.task = co, task
   if task then begin(task, record) end
-  while not record.done and not canceled(task) do
+  if parked then parked[token] = record end
+  while not record.done and not canceled(task) and not at_an_end(adapter, token) do
     local left = deadline and deadline - adapter.now()
     if left and left <= 0 then break end
     adapter.park(token, left)
   end
   if task then task.waiting = nil end
+  if parked then parked[token] = nil end
   record.awake = true
-  return canceled(task)
+  return canceled(task) or not record.done and at_an_end(adapter, token)
 end
 
 -- Waits until the record is done or the time is over (nil: no limit); raises when canceled.
@@ -121,7 +134,7 @@ function M.await(host, slot, record, quiet)
   record.token = token
   local stopped = scope(record, suspend, host, record)
   if stopped then forget_slot(record) end
-  record.co, record.task, record.token = nil, nil, nil -- it would keep them alive in the pool
+  record.co, record.task, record.token, record.object = nil, nil, nil, nil -- they would keep them alive in the pool
   host.pool[#host.pool + 1] = record
   if stopped and quiet then return M.canceled end
   if stopped then error(M.canceled, 0) end
@@ -146,15 +159,20 @@ end
 function M.yield(host)
   local token, problem = host.adapter.token()
   if not token then core.misuse(problem) end
-  host.adapter.unpark(token)
-  host.adapter.park(token)
+  if host.adapter.yield then
+    host.adapter.yield()
+  else
+    host.adapter.unpark(token)
+    host.adapter.park(token)
+  end
   M.check()
 end
 
 -- ---- The host's side ---------------------------------------------------------------------------
 
 -- Its coroutine is dead, or waits for something else by now.
-local function is_orphan(record)
+local function is_orphan(host, record)
+  if host.parked then return record.token and host.adapter.gone(record.token) end
   local co, task = record.co, record.task
   return co and (coroutine.status(co) == "dead" or task and task.waiting ~= record)
 end
@@ -162,7 +180,7 @@ end
 local function finished(host, slot)
   local record = host.waiters[slot]
   if not record then return host.engine:drop(slot) end
-  if is_orphan(record) then return forget_slot(record) end
+  if is_orphan(host, record) then return forget_slot(record) end
   host.waiters[slot] = false
   host.pending = host.pending - 1
   M.wake(host, record)
@@ -173,6 +191,17 @@ local function tell(host, level, text, session)
   if not log then return end
   local ok, problem = pcall(log, level, text)
   if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end
+end
+
+-- Gives up the waits whose coroutines were killed without a word, where the adapter can tell. So close to its end a
+-- wait may be done already: then what it brought is let go.
+function M.sweep(host)
+  for token, record in pairs(host.parked) do
+    if host.adapter.gone(token) then
+      host.parked[token] = nil
+      if not record.awake then record:give_up() end -- else it was when the core had finished
+    end
+  end
 end
 
 -- In a child of the process that made the engine: its waits are over, and there is a new engine.

@@ -49,7 +49,7 @@ end
 
 describe("the examples", function()
   it("are all listed here", function()
-    for name in process.output("cd examples && ls"):gmatch("[^\n]+") do
+    for name in process.output("cd examples && ls -p | grep -v /"):gmatch("[^\n]+") do
       assert.is_string(EXAMPLES[name], "examples/" .. name .. " is not run by this spec")
     end
   end)
@@ -82,6 +82,12 @@ describe("the demo", function()
     assert.is_nil(output:find("\27", 1, true), "escape codes though it is no terminal")
     assert.same({}, leftovers())
     assert.equal("", process.output("pgrep -f 'demo/[w]orker.lua " .. env.server().hosts .. "'"))
+  end)
+
+  it("of nginx runs, and all its checks hold", function()
+    local output, status = run("ZK_HOSTS='%s' timeout 60 lua5.4 dev/demo/openresty.lua </dev/null", env.server().hosts)
+    assert.equal("0", status, output)
+    assert.matches("nginx ends when it is told to +yes", output)
   end)
 
   it("fails, and says why, when there is no server", function()

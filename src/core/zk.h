@@ -228,6 +228,13 @@ struct zr_zk {
     int (*fd)(struct zr_zk *zk);
 
     /*
+     * From now on a byte is written to this stream socket too whenever the descriptor becomes
+     * readable, and once at once: for hosts that cannot watch a foreign descriptor. takes: socket,
+     * in the place of the one before; -1: none. Null: not offered (the simulator).
+     */
+    void (*set_bell)(struct zr_zk *zk, int socket);
+
+    /*
      * Blocks until take() would find something, the time is over (negative: no limit), or a
      * signal came. The simulator moves its clock instead.
      */

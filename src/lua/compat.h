@@ -51,6 +51,21 @@ static inline void compat_get_associated(lua_State *L, int index)
 #endif
 }
 
+/* Weak, because LuaJIT has it and PUC Lua 5.1 has not. */
+#if LUA_VERSION_NUM < 502
+LUA_API int lua_isyieldable(lua_State *L);
+#pragma weak lua_isyieldable
+#endif
+
+static inline bool compat_is_yieldable(lua_State *L)
+{
+#if LUA_VERSION_NUM < 502
+    if (lua_isyieldable == NULL)
+        return true;
+#endif
+    return lua_isyieldable(L);
+}
+
 /* The largest number up to which every integer is a double. */
 #define COMPAT_EXACT (INT64_C(1) << 53)
 

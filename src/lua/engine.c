@@ -64,6 +64,7 @@ void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct z
     struct zr_zk *zk;
     struct lua_engine *engine = compat_new_userdata(L, sizeof(*engine));
     memset(engine, 0, sizeof(*engine));
+    engine->listener = engine->name = -1;
     lua_createtable(L, 2, 0);
     lua_pushvalue(L, host);
     lua_rawseti(L, -2, 1);
@@ -98,6 +99,7 @@ static int collect(lua_State *L)
     struct zr_engine *core = engine->core;
     if (core != NULL && !zr_engine_forked(core)) {
         zr_slots_fini(engine);
+        zr_bell_fini(engine);
         say_goodbye(core);
         zr_engine_unref(core);
     }
@@ -234,6 +236,7 @@ void zr_lua_engine_open(lua_State *L)
     lua_newtable(L);
     zr_lua_add_functions(L, methods);
     zr_lua_add_task_methods(L);
+    zr_lua_add_bell_methods(L);
     lua_setfield(L, -2, "__index");
     lua_pushcfunction(L, collect);
     lua_setfield(L, -2, "__gc");

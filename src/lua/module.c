@@ -60,6 +60,13 @@ static int path_problem(lua_State *L)
     return 1;
 }
 
+/* yieldable(): can the running coroutine yield here? PUC Lua 5.1 cannot tell and says yes. */
+static int is_yieldable(lua_State *L)
+{
+    lua_pushboolean(L, compat_is_yieldable(L));
+    return 1;
+}
+
 /* isatty(fd) */
 static int is_terminal(lua_State *L)
 {
@@ -93,12 +100,19 @@ static int alloc_bytes(lua_State *L)
 }
 
 static const luaL_Reg functions[] = {
-    {"engine", new_engine},         {"host", host_of},
-    {"live", zr_lua_objects_live},  {"own", zr_lua_own},
-    {"misuse", zr_lua_raise},       {"isatty", is_terminal},
-    {"path_problem", path_problem}, {"alloc_fail", alloc_fail},
-    {"alloc_failed", alloc_failed}, {"alloc_blocks", alloc_blocks},
-    {"alloc_bytes", alloc_bytes},   {NULL, NULL},
+    {"engine", new_engine},
+    {"host", host_of},
+    {"live", zr_lua_objects_live},
+    {"own", zr_lua_own},
+    {"misuse", zr_lua_raise},
+    {"isatty", is_terminal},
+    {"yieldable", is_yieldable},
+    {"path_problem", path_problem},
+    {"alloc_fail", alloc_fail},
+    {"alloc_failed", alloc_failed},
+    {"alloc_blocks", alloc_blocks},
+    {"alloc_bytes", alloc_bytes},
+    {NULL, NULL},
 };
 
 int luaopen_zkrecipes_core(lua_State *L)

@@ -14,11 +14,13 @@
 #include "zk/mailbox.h"
 
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 bool zr_mailbox_init(struct zr_mailbox *box)
 {
     zr_list_init(&box->list);
+    box->bell = -1;
     box->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (box->fd >= 0 && pthread_mutex_init(&box->mutex, NULL) == 0)
         return true;
@@ -33,6 +35,8 @@ void zr_mailbox_fini(struct zr_mailbox *box)
     pthread_mutex_unlock(&box->mutex);
     pthread_mutex_destroy(&box->mutex);
     close(box->fd);
+    if (box->bell >= 0)
+        close(box->bell);
 }
 
 /* Fails only when the counter is at its limit, and then the descriptor is readable anyway. */
@@ -41,6 +45,18 @@ static void ring(struct zr_mailbox *box)
     uint64_t one = 1;
     ssize_t written = write(box->fd, &one, sizeof one);
     (void)written;
+    if (box->bell >= 0) /* when it is full, its reader has enough to wake up for */
+        send(box->bell, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void zr_mailbox_set_bell(struct zr_mailbox *box, int bell)
+{
+    pthread_mutex_lock(&box->mutex);
+    if (box->bell >= 0)
+        close(box->bell);
+    box->bell = bell;
+    ring(box);
+    pthread_mutex_unlock(&box->mutex);
 }
 
 /* Nothing to read is no fault: the list may have been taken before the bell was heard. */

@@ -16,7 +16,8 @@
 struct zr_mailbox {
     pthread_mutex_t mutex; /* no other lock is ever taken under it, and nothing in it waits */
     struct zr_list list;
-    int fd; /* written when the list stops being empty, and only then */
+    int fd;   /* written when the list stops being empty, and only then */
+    int bell; /* a stream socket that gets a byte whenever fd is written; -1: none */
 };
 
 /* False: no descriptor is left. */
@@ -36,6 +37,10 @@ void zr_mailbox_wake(struct zr_mailbox *box);
 
 /* The descriptor is no longer readable. The reader only, before it takes. */
 void zr_mailbox_silence(struct zr_mailbox *box);
+
+/* takes: bell, the write end of a stream socket, in the place of the one before; -1: none. It is
+   rung at once, since there may be something in the list already. The reader only. */
+void zr_mailbox_set_bell(struct zr_mailbox *box, int bell);
 
 /* ---- The outbox ---------------------------------------------------------------------------- */
 

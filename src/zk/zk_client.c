@@ -137,6 +137,14 @@ static int fd(struct zr_zk *zk)
     return at(zk)->inbox.fd;
 }
 
+static void set_bell(struct zr_zk *zk, int socket)
+{
+    if (!foreign(zk))
+        zr_mailbox_set_bell(&at(zk)->inbox, socket);
+    else if (socket >= 0)
+        close(socket);
+}
+
 /* Rounded up, so that a wait for less than a millisecond does not become a busy loop. */
 static int milliseconds(int64_t timeout_us)
 {
@@ -173,6 +181,7 @@ static const struct zr_zk table = {
     .free_notice = free_notice,
     .wake = wake,
     .fd = fd,
+    .set_bell = set_bell,
     .wait = wait,
     .free = free_zk,
 };

@@ -1,0 +1,125 @@
+-- make demo-openresty: examples/openresty on a free port, with the ZooKeeper of $ZK_HOSTS. Shows the lock under requests
+-- to both workers, the timer that fires on one of them only, a reload, and the status. Ends by itself, with a sum.
+
+local socket = require "socket"
+
+local function output(format, ...)
+  local pipe = assert(io.popen(format:format(...)))
+  local text = pipe:read("a")
+  pipe:close()
+  return (text:gsub("\n$", ""))
+end
+
+local function read(path)
+  local file = assert(io.open(path))
+  local text = file:read("a")
+  file:close()
+  return text
+end
+
+local probe = assert(socket.bind("127.0.0.1", 0))
+local port = select(2, probe:getsockname())
+probe:close()
+
+-- ---- nginx -------------------------------------------------------------------------------------
+
+local dir = output("mktemp -d")
+os.execute(("cp examples/openresty/app.lua %s; chmod 755 %s"):format(dir, dir))
+local conf = read("examples/openresty/nginx.conf"):gsub("127.0.0.1:8080", "127.0.0.1:" .. port)
+  :gsub("access_log off;", "access_log off; client_body_temp_path t; proxy_temp_path t; fastcgi_temp_path t; " ..
+    "uwsgi_temp_path t; scgi_temp_path t;")
+local file = assert(io.open(dir .. "/nginx.conf", "w"))
+file:write(conf)
+file:close()
+os.execute(("nginx -p %s -c nginx.conf -e stderr 2>%s/log & echo $! >%s/started"):format(dir, dir, dir))
+local master = read(dir .. "/started"):match("%d+")
+
+local function open(path)
+  local connection = assert(socket.connect("127.0.0.1", port))
+  connection:send(("GET %s HTTP/1.0\r\n\r\n"):format(path))
+  return connection
+end
+
+local function answer(connection)
+  connection:settimeout(20)
+  local text = connection:receive("*a") or ""
+  connection:close()
+  return text:match("\r\n\r\n(.*)$") or ""
+end
+
+local function get(path) return answer(open(path)) end
+
+local function eventually(what, condition)
+  local deadline = socket.gettime() + 15
+  repeat
+    local value = condition()
+    if value then return value end
+    socket.sleep(0.02)
+  until socket.gettime() > deadline
+  error(what .. "\n" .. read(dir .. "/log"))
+end
+
+local checks = {}
+local function check(text, good) checks[#checks + 1] = { text, good } end
+
+-- ---- What it shows -----------------------------------------------------------------------------
+
+-- Pids of the workers whose timer has fired, one for each time.
+local function fired()
+  local list = {}
+  for pid in read(dir .. "/log"):gmatch("the timer fires in worker %d+, process (%d+)") do list[#list + 1] = pid end
+  return list
+end
+
+local function show()
+  eventually("nginx serves", function() return pcall(get, "/hello") end)
+  print(("nginx on http://127.0.0.1:%d, ZooKeeper on %s\n\nTen requests for one lock, in two workers:"):format(port,
+    os.getenv("ZK_HOSTS")))
+  local from, requests, tokens, grew = socket.gettime(), {}, {}, true
+  for i = 1, 10 do requests[i] = open("/report") end
+  local hello = get("/hello")
+  check("other requests are served meanwhile", hello == "hello\n" and socket.gettime() - from < 1)
+  for i = 1, 10 do
+    local text = answer(requests[i])
+    io.write("  ", text)
+    tokens[i] = text:match("token (%x+)")
+  end
+  table.sort(tokens)
+  for i = 2, #tokens do grew = grew and tokens[i] > tokens[i - 1] end
+  check("ten turns, one after the other, each with its own token", #tokens == 10 and grew and socket.gettime() - from >= 2)
+
+  local leader = eventually("the timer fires", function() return #fired() >= 3 and fired()[#fired()] end)
+  local one = true
+  for _, pid in ipairs(fired()) do one = one and pid == leader end
+  print("\nThe timer fires in process " .. leader .. " only; a reload:")
+  check("the timer fires in one worker only", one)
+  from = socket.gettime()
+  os.execute("kill -HUP " .. master)
+  local next_one = eventually("the timer moves on", function()
+    local pid = fired()[#fired()]
+    return pid ~= leader and pid
+  end)
+  print(("  now it fires in process %s, after %.1f s"):format(next_one, socket.gettime() - from))
+  check("after a reload a new worker goes on within 3 s", socket.gettime() - from < 3)
+
+  local page = get("/status")
+  print("\nThe status, http://127.0.0.1:" .. port .. "/status:\n  " .. get("/status?format=json"):sub(1, 160) .. " ...")
+  check("the status page is there", page:find("<h1>zkrecipes</h1>", 1, true) ~= nil)
+end
+
+local ok, problem = pcall(show)
+os.execute("kill -QUIT " .. master)
+local ended = pcall(eventually, "nginx ends", function() return output("kill -0 %s 2>&1; echo $?", master) ~= "0" end)
+check("nginx ends when it is told to", ended)
+os.execute("rm -rf " .. dir)
+if not ok then
+  io.stderr:write("the demo failed: ", tostring(problem), "\n")
+  os.exit(1)
+end
+print()
+local all = true
+for _, entry in ipairs(checks) do
+  print(("  %-60s %s"):format(entry[1], entry[2] and "yes" or "NO"))
+  all = all and entry[2]
+end
+os.exit(all and 0 or 1)

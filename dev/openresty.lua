@@ -1,0 +1,182 @@
+-- nginx under load, for make load-openresty and make soak-openresty; the servers are those of $ZK_HOSTS.
+--
+--   load           latency of plain requests in one worker, before and while 10,000 others wait for locks
+--   soak SECONDS   two workers, clients that take a lock and wait, some of which go away; a reload every 5 seconds. Then:
+--                  what is left in the queues, sessions, watches, memory, descriptors
+
+local nginx = require "spec.support.nginx"
+local process = require "spec.support.process"
+local socket = require "socket"
+local zk = require "zkrecipes"
+
+local HOSTS = os.getenv("ZK_HOSTS")
+local WAITERS, LOCKS = 10000, 100
+
+local HTTP = ([[
+  init_worker_by_lua_block {
+    local zk = require "zkrecipes"
+    session = zk.shared { hosts = "%s", timeout = 10, namespace = "/load" }
+    locks = {}
+    for i = 1, %d do locks[i] = session:lock("/" .. i) end
+    zk.spawn(function() session:election("/leader"):every(1, function() end) end)
+  }
+]]):format(HOSTS, LOCKS)
+
+local SERVER = [[
+  location = /wait {
+    lua_check_client_abort on;
+    content_by_lua_block {
+      local hold, message, code = locks[tonumber(ngx.var.arg_lock)]:acquire(tonumber(ngx.var.arg_limit))
+      if not hold then return ngx.say(code) end
+      if ngx.var.arg_work then ngx.sleep(tonumber(ngx.var.arg_work)) end
+      ngx.say(hold:valid() and "held" or "LOST")
+      hold:release()
+    }
+    log_by_lua_block { require("zkrecipes.openresty").release() }
+  }
+  location = /keep { content_by_lua_block {
+    kept = {}
+    for i = 1, #locks do kept[i] = assert(locks[i]:acquire(10)) end
+  } }
+  location = /free { content_by_lua_block { for i = 1, #kept do kept[i]:release() end } }
+  location = /count { content_by_lua_block {
+    collectgarbage() collectgarbage()
+    local status = require("zkrecipes").status()
+    ngx.say(#status.waiting, " ", #status.holds, " ", math.floor(collectgarbage("count")), " ", ngx.worker.pid())
+  } }
+]]
+
+local function wrk(it)
+  return process.output(("wrk -t1 -c4 -d5 --latency http://127.0.0.1:%d/plain"):format(it.port))
+end
+
+local function latency(text)
+  return ("median %s, 99 %%: %s, %s requests/s"):format(text:match("50%%%s+(%S+)"), text:match("99%%%s+(%S+)"),
+    text:match("Requests/sec:%s+(%S+)"))
+end
+
+local function kilobytes(pid) return process.output("awk '/VmRSS/ {print $2}' /proc/" .. pid .. "/status") end
+
+-- ---- Many who wait -----------------------------------------------------------------------------
+
+local function waiting(it) return tonumber((select(2, it:get("/count", 60)):match("^%d+"))) end
+
+local function load_it()
+  local it = nginx.start { http = HTTP, server = SERVER, connections = math.floor(WAITERS * 1.25), -- it closes new ones
+    main = "worker_rlimit_nofile " .. math.floor(WAITERS * 1.5) .. ";" } -- when but a sixteenth is left
+  it:get("/keep", 60)
+  local pid = it:workers()[1]
+  print("nobody waits:    " .. latency(wrk(it)) .. ", " .. kilobytes(pid) .. " kB")
+  local open, from = {}, socket.gettime()
+  for i = 1, WAITERS do
+    open[i] = it:open(("/wait?limit=600&lock=%d"):format(i % LOCKS + 1))
+    if i % 100 == 0 then it:get("/plain") end -- no more than nginx's backlog takes
+  end
+  repeat socket.sleep(0.2) until waiting(it) >= WAITERS
+  print(("%d wait, after %.1f s"):format(WAITERS, socket.gettime() - from))
+  print(("%d wait:      "):format(WAITERS) .. latency(wrk(it)) .. ", " .. kilobytes(pid) .. " kB")
+  from = socket.gettime()
+  it:get("/free")
+  local held = 0
+  for i = 1, WAITERS do held = held + (select(2, nginx.answer(open[i], 120)) == "held\n" and 1 or 0) end
+  print(("%d of %d have had their turn, after %.1f s"):format(held, WAITERS, socket.gettime() - from))
+  it:stop()
+  return held == WAITERS
+end
+
+-- ---- Soak --------------------------------------------------------------------------------------
+
+local function ask(command) -- a four-letter word
+  local host, port = HOSTS:match("^([^:,]+):(%d+)")
+  local connection = assert(socket.connect(host, tonumber(port)))
+  connection:send(command)
+  local text = connection:receive("*a") or ""
+  connection:close()
+  return text
+end
+
+local function ours(name) return tonumber(ask("mntr"):match(name .. "%s+(%d+)")) end
+
+-- Of all processes of this nginx.
+local function sums(it)
+  local memory, descriptors = 0, 0
+  for _, pid in ipairs(it:workers()) do
+    memory = memory + (tonumber(kilobytes(pid)) or 0)
+    descriptors = descriptors + tonumber(process.output("ls /proc/" .. pid .. "/fd 2>/dev/null | wc -l"))
+  end
+  return { workers = #it:workers(), memory = memory, descriptors = descriptors, ephemerals = ours("zk_ephemerals_count"),
+    watches = ours("zk_watch_count"), connections = ours("zk_num_alive_connections") }
+end
+
+local function show(when, found)
+  print(("%s: %d workers, %d kB, %d descriptors; %d connections, %d ephemerals, %d watches"):format(when, found.workers,
+    found.memory, found.descriptors, found.connections, found.ephemerals, found.watches))
+end
+
+-- One round of clients: some go away, the others are answered.
+local function clients(it, tally)
+  local open = {}
+  for i = 1, 30 do
+    open[i] = it:open(("/wait?limit=5&lock=%d&work=0.001"):format(math.random(10)))
+  end
+  for i = 1, 30 do
+    if i % 3 == 0 then
+      open[i]:close()
+      tally.gone = tally.gone + 1
+    else
+      local status, body = nginx.answer(open[i], 30)
+      local word = status == 200 and body:gsub("\n", "") or "failed"
+      tally[word] = (tally[word] or 0) + 1
+    end
+  end
+end
+
+-- After a reload: when the workers of before are gone.
+local function settle(it, before)
+  process.eventually(function()
+    for _, pid in ipairs(before) do
+      if process.runs(pid) then return false end
+    end
+    return #it:workers() == #before and ours("zk_ephemerals_count") == #before
+  end, 20)
+  return sums(it)
+end
+
+local function soak(seconds)
+  local it = nginx.start { http = HTTP, server = SERVER, workers = 2, main = "worker_shutdown_timeout 20s;" }
+  local tally, reloads, from = { gone = 0 }, 0, socket.gettime()
+  local first, before
+  while socket.gettime() - from < seconds do
+    clients(it, tally)
+    if (socket.gettime() - from) / 5 > reloads + 1 then
+      before = it:workers()
+      it:signal("HUP")
+      reloads = reloads + 1
+      if reloads % 5 == 1 then
+        local now = settle(it, before)
+        first = first or now
+        show(("after %d reloads"):format(reloads), now)
+      end
+    end
+  end
+  before = it:workers()
+  it:signal("HUP")
+  local last = settle(it, before)
+  show("at the end", last)
+  print(("%d reloads; %d held, %d timeout, %d failed, %d lost; %d went away"):format(reloads, tally.held or 0,
+    tally.timeout or 0, tally.failed or 0, tally.LOST or 0, tally.gone))
+  local log = it:log()
+  local good = not tally.failed and not tally.LOST and not log:find("%[error%]") and not log:find("exited on signal")
+  it:stop()
+  for _, name in ipairs { "workers", "descriptors", "ephemerals", "watches", "connections" } do
+    good = good and (not first or last[name] <= first[name] + 2)
+  end
+  if not good then print(log:sub(-2000)) end
+  return good
+end
+
+zk.run(function() assert(zk.session { hosts = HOSTS }:connected(10)) end)
+local good
+if arg[1] == "load" then good = load_it() else good = soak(tonumber(arg[2])) end
+print(good and "good" or "NOT GOOD")
+os.exit(good and 0 or 1)

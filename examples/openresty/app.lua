@@ -1,0 +1,20 @@
+-- Runs in init_worker_by_lua, before any request: opens the worker's session and starts what it does by itself.
+
+local zk = require "zkrecipes"
+
+local app = {}
+
+local session = zk.shared { hosts = os.getenv("ZK_HOSTS") or "127.0.0.1:2181", timeout = 10,
+  namespace = "/zkrecipes-openresty" }
+
+app.lock = session:lock("/report")
+
+-- All workers stand; one of them leads, and fires. At a reload, or when it dies, another one goes on.
+zk.spawn(function()
+  session:election("/timer"):every(1, function(term)
+    ngx.log(ngx.NOTICE, "the timer fires in worker ", ngx.worker.id(), ", process ", ngx.worker.pid(), ", term ", term.token)
+  end)
+end)
+
+package.loaded.app = app
+return app

@@ -1,0 +1,79 @@
+-- OpenResty: nginx with its Lua module. A wait suspends the light thread; the worker serves on.
+--
+-- Each waiting light thread has a semaphore, and the dispatcher (openresty/dispatcher.lua) lets the core work.
+--
+-- What can go wrong:
+-- * A waiting light thread is killed (client abort, ngx.exit, ngx.thread.kill) without a word. Its semaphore tells by
+--   its count: -1 while somebody waits for it, one more when it was posted.
+-- * nginx uses the coroutine of one request for another one later: tokens that stayed parked are not used again.
+-- * nginx refuses a timer, or accepts it and never runs it: the dispatcher starts what was spawned again.
+-- * The worker is to end: whoever waits in the background, not for a request, is stopped.
+
+local contexts = require "zkrecipes.openresty.contexts"
+local core = require "zkrecipes.core"
+local dispatcher = require "zkrecipes.openresty.dispatcher"
+local semaphore = require "ngx.semaphore"
+
+local M = { name = "openresty", attach = dispatcher.attach, detach = dispatcher.detach, report = dispatcher.report,
+  in_background = contexts.in_background, granted = contexts.granted, self = contexts.self }
+
+local WAITS = { rewrite = true, server_rewrite = true, access = true, precontent = true, content = true, timer = true,
+  preread = true }
+local LONGEST = 3600 -- seconds; a semaphore takes no more than 24 days
+
+local tokens = setmetatable({}, { __mode = "k" }) -- coroutine > token
+
+local phase = ngx.get_phase
+
+function M.unfit()
+  if phase() ~= "init" then return nil end
+  return "zkrecipes cannot be used in init_by_lua, before nginx has forked; use it in init_worker_by_lua or later"
+end
+
+function M.token()
+  local now = phase()
+  if not WAITS[now] then
+    return nil, "cannot wait in " .. now .. "_by_lua; ngx.timer.at or zk.spawn runs a function where it can"
+  end
+  if not core.yieldable() then return nil, "cannot wait inside of a C function: table.sort, require, a finalizer" end
+  local co = coroutine.running()
+  local token = tokens[co]
+  if not token or token.parked then
+    token = { sem = semaphore.new(0), parked = false, posted = false }
+    tokens[co] = token
+  end
+  token.background = now == "timer" and contexts.in_background()
+  return token
+end
+
+function M.park(token, seconds)
+  local limit = dispatcher.needed() and LONGEST or 1
+  token.parked = true
+  if token.sem:wait(math.max(math.min(seconds or limit, limit), 0.001)) then token.posted = false end
+  token.parked = false
+end
+
+function M.unpark(token)
+  if token.posted then return end
+  token.posted = true
+  token.sem:post(1)
+end
+
+function M.gone(token) return token.parked and token.sem:count() ~= (token.posted and 0 or -1) end
+
+function M.stopped(token) return token.background and dispatcher.ending() end
+
+function M.yield() ngx.sleep(0.001) end -- 0 needs a patched nginx
+
+function M.spawn(fn)
+  local for_request = not contexts.in_background()
+  dispatcher.start(function()
+    contexts.current().for_request = for_request
+    fn()
+  end)
+end
+
+function M.now() return dispatcher.client.now() end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,49 @@
+-- For the configuration of nginx: what belongs into its blocks.
+--
+--   log_by_lua_block     { require("zkrecipes.openresty").release() }
+--   content_by_lua_block { require("zkrecipes.openresty").status() }
+
+local core = require "zkrecipes.core"
+local page = require "zkrecipes.status_page"
+local status = require "zkrecipes.status"
+local zk = require "zkrecipes"
+
+local M = {}
+
+-- Lets go of what the request still holds. A handler that is killed while it works leaves its locks to the garbage
+-- collector, which may come late; the log phase comes in any case.
+function M.release()
+  local found = ngx.ctx.zkrecipes
+  if not found then return end
+  for _, hold in pairs(found.holds) do
+    local release = hold.release or hold.resign
+    release(hold)
+  end
+end
+
+local FORMS = {
+  html = { "text/html; charset=utf-8", page.html },
+  json = { "application/json", status.json },
+  prometheus = { "text/plain; version=0.0.4", status.prometheus },
+}
+
+local function wanted()
+  local form = ngx.var.arg_format
+  if form then return form end
+  local accepted = ngx.req.get_headers().accept
+  if type(accepted) == "string" and accepted:find("application/json", 1, true) then return "json" end
+  return "html"
+end
+
+-- The status of this worker: a page, or with ?format=json or ?format=prometheus, or as the client accepts.
+function M.status()
+  local form = FORMS[wanted()]
+  if not form then return ngx.exit(ngx.HTTP_BAD_REQUEST) end
+  local found = zk.status { queues = form ~= FORMS.prometheus }
+  found.pid, found.worker = ngx.worker.pid(), ngx.worker.id()
+  ngx.header.content_type = form[1]
+  ngx.print(form[2](found, ("nginx worker %s, process %d"):format(tostring(found.worker), found.pid)))
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,39 @@
+-- What we keep with a request of nginx, or with a timer, which for nginx is a request too.
+
+local core = require "zkrecipes.core"
+
+local M = {}
+
+local weak = { __mode = "v" }
+
+-- { for_request, holds, selves }
+function M.current()
+  local found = ngx.ctx.zkrecipes
+  if not found then
+    found = { holds = setmetatable({}, weak), selves = {} }
+    ngx.ctx.zkrecipes = found
+  end
+  return found
+end
+
+-- True unless the running code works for a request: it is in a timer that no request has spawned, or in init_worker.
+function M.in_background()
+  local phase = ngx.get_phase()
+  return phase == "init_worker" or phase == "timer" and not M.current().for_request
+end
+
+-- The request holds this.
+function M.granted(hold)
+  local holds = M.current().holds
+  holds[#holds + 1] = hold
+end
+
+-- What stands for the running coroutine, which nginx uses again for another request.
+function M.self()
+  local selves, co = M.current().selves, coroutine.running()
+  selves[co] = selves[co] or {}
+  return selves[co]
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,200 @@
+-- What lets the core work inside of nginx, which waits for nothing but its own sockets and semaphores.
+--
+-- 1. A timer of our own connects a socket to the bell of the engine (src/lua/bell.c): whenever there is something to do,
+--    a byte comes out of it.
+-- 2. In it one light thread listens to the bell, and one is the clock: it sleeps until the core has something due.
+--    Nothing polls.
+-- 3. The worker is to end: nginx runs the timer `sentinel` early. Who waits in the background is stopped at once; the
+--    dispatcher leaves when nobody waits for a request any more, and comes back for whoever waits later.
+--
+-- What can go wrong:
+-- * A waiting light thread is killed: while anybody waits the clock looks after them every SWEEP seconds.
+-- * nginx refuses a timer, or accepts it and never runs it: it is asked again after RETRY seconds.
+-- * The socket fails: the dispatcher ends, and whoever waits starts it again.
+-- * `lua_code_cache off`: each request has a Lua state, which lives as long as a timer in it. So unless init_worker has
+--   wanted it, the dispatcher leaves when it was not needed for IDLE seconds.
+
+local core = require "zkrecipes.core"
+local semaphore = require "ngx.semaphore"
+
+local M = { client = nil }
+
+local SWEEP, RETRY, IDLE, TICK, LOOK, DAY = 0.5, 1, 1, 0.1, 20, 86400
+local LINGER = 2  -- seconds for which locks of requests are waited for when the worker is to end
+local BATCH = 512 -- steps of the core at once
+
+local alarm = semaphore.new(0)
+local running, permanent, deaf = false, false, false
+local asked, used, due = -DAY, 0, 0 -- when: a timer was asked for; somebody waited; the clock looks next
+local ends_at                       -- the worker is to end: until then locks of requests are waited for
+local starting = {}                 -- function > when a timer was asked for, of those that have not begun
+
+function M.report(text) ngx.log(ngx.ERR, "zkrecipes: ", text) end
+
+function M.ending() return ends_at ~= nil end
+
+-- ---- Timers ------------------------------------------------------------------------------------
+
+local function run(_, fn)
+  if not starting[fn] then return end
+  starting[fn] = nil
+  fn()
+end
+
+-- Runs it in a timer of its own.
+function M.start(fn)
+  starting[fn] = M.client.now()
+  ngx.timer.at(0, run, fn)
+  M.needed()
+end
+
+local function start_again(now)
+  for fn, at in pairs(starting) do
+    if now - at > RETRY then
+      starting[fn] = now
+      ngx.timer.at(0, run, fn)
+    end
+  end
+end
+
+-- ---- The clock ---------------------------------------------------------------------------------
+
+local function look_at(time)
+  if time >= due then return end
+  due = time
+  alarm:post(1)
+end
+
+local function busy() return next(M.client.parked) ~= nil or next(starting) ~= nil end
+
+-- Seconds until the clock has to look.
+local function pause(now)
+  local left = math.min(M.client.timeout() or LOOK, permanent and LOOK or IDLE)
+  if busy() then left = math.min(left, SWEEP) end
+  if ends_at then left = math.min(left, TICK) end
+  due = now + left
+  return math.max(left, 0.001)
+end
+
+local function dispatch()
+  M.client.dispatch(BATCH)
+  local left = M.client.timeout()
+  if left then look_at(M.client.now() + left) end
+end
+
+-- When the worker is to end: wakes who waits in the background; they find out that they are to end.
+local function end_with_worker(now)
+  if not ngx.worker.exiting() then return end
+  ends_at = ends_at or now + LINGER
+  for token in pairs(M.client.parked) do
+    if token.background and not token.posted then
+      token.posted = true
+      token.sem:post(1)
+    end
+  end
+end
+
+local function over(now)
+  if busy() then
+    used = now
+    return false
+  end
+  if ends_at then return now >= ends_at or M.client.holding() == 0 end
+  return not permanent and now - used > IDLE and M.client.holding() == 0
+end
+
+local function keep_time()
+  repeat
+    alarm:wait(pause(M.client.now()))
+    local now = M.client.now()
+    end_with_worker(now)
+    dispatch()
+    M.client.sweep()
+    start_again(now)
+  until deaf or over(now)
+end
+
+-- ---- The dispatcher ----------------------------------------------------------------------------
+
+local function listen(socket)
+  local got, problem
+  repeat
+    got, problem = socket:receiveany(64)
+    if got then dispatch() end
+  until not got and problem ~= "timeout"
+  deaf = true
+  alarm:post(1)
+end
+
+local function connect()
+  local address, problem = M.client.listen()
+  if not address then return nil, problem end
+  local socket = ngx.socket.tcp()
+  socket:settimeouts(1000, 1000, DAY * 1000)
+  local connected, why = socket:connect(address)
+  if not connected then return nil, why end
+  local accepted, reason = M.client.accept()
+  if not accepted then return nil, reason end
+  return socket
+end
+
+-- Somebody waits, or will: sees to it that the dispatcher runs. False: look again soon.
+function M.needed()
+  local now = M.client.now()
+  used = now
+  if running then
+    look_at(now + math.min(SWEEP, M.client.timeout() or SWEEP))
+    return true
+  end
+  if now - asked >= RETRY and ngx.timer.at(0, M.serve) then asked = now end
+  return false
+end
+
+-- Listens until nobody needs it; or nil and why it cannot.
+local function serve_once()
+  local socket, problem = connect()
+  if not socket then return nil, problem end
+  deaf, used = false, M.client.now()
+  local listener = ngx.thread.spawn(listen, socket)
+  local ok, failure = pcall(keep_time)
+  ngx.thread.kill(listener)
+  socket:close()
+  if not ok then return nil, failure end
+  return not deaf, "the bell does not ring any more"
+end
+
+function M.serve()
+  if running then return end
+  running = true
+  local ok, problem = serve_once()
+  while not ok and busy() do
+    if not ngx.worker.exiting() then M.report("the dispatcher will try again: " .. tostring(problem)) end
+    ngx.sleep(RETRY)
+    end_with_worker(M.client.now())
+    M.client.sweep()
+    ok, problem = serve_once()
+  end
+  M.client.hangup()
+  running, asked = false, -DAY
+  if busy() then M.needed() end -- since it was told to leave
+end
+
+local function sentinel()
+  if not ngx.worker.exiting() then ngx.timer.at(DAY, sentinel) end
+  alarm:post(1)
+  M.client.ring() -- nginx, outside of its loop now, would look after the alarm at the next event only
+end
+
+function M.attach(client)
+  M.client = client
+  if ngx.get_phase() == "init_worker" then
+    permanent = true
+    ngx.timer.at(DAY, sentinel)
+  end
+  M.needed()
+end
+
+function M.detach() M.client.hangup() end
+
+core.own(debug.getinfo(1, "S").source)
+return M

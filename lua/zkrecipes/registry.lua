@@ -1,0 +1,94 @@
+-- What goes on in one host: what is held, who waits for what, how it went so far. It costs little and keeps nothing
+-- alive; status.lua shows it.
+--
+-- What waits is found among the records of wait.lua: those that stand for such a wait carry its object. So whoever is
+-- killed or canceled vanishes from here together with his wait.
+
+local core = require "zkrecipes.core"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+-- Methods that wait for something to hold, and those that let it go.
+M.gives = { acquire = true, campaign = true, read = true, write = true }
+local ENDS = { "release", "resign" }
+
+-- Upper bounds of the histogram of waits, in seconds.
+M.BOUNDS = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60 }
+
+local of = setmetatable({}, { __mode = "k" }) -- hold > registry
+
+function M.new()
+  local registry = { holds = setmetatable({}, { __mode = "k" }), granted = 0, ended = 0, lost = 0, failed = {}, waits = {},
+    seconds = 0 }
+  for i = 1, #M.BOUNDS + 1 do registry.waits[i] = 0 end
+  return registry
+end
+
+local function count_wait(registry, seconds)
+  local i = 1
+  while M.BOUNDS[i] and seconds > M.BOUNDS[i] do i = i + 1 end
+  registry.waits[i] = registry.waits[i] + 1
+  registry.seconds = registry.seconds + seconds
+end
+
+-- Waits in this slot for what the object gives.
+function M.await(host, slot, object)
+  local registry, now = host.registry, host.adapter.now
+  local record, since = wait.expect(host, slot), now()
+  record.object, record.since = object, since
+  local hold, message, code = wait.await(host, slot, record)
+  if not hold then
+    registry.failed[code] = (registry.failed[code] or 0) + 1
+    return nil, message, code
+  end
+  registry.granted = registry.granted + 1
+  count_wait(registry, now() - since)
+  local adapter = host.adapter
+  registry.holds[hold] = { background = adapter.in_background and adapter.in_background() }
+  of[hold] = registry
+  if adapter.granted then adapter.granted(hold) end
+  return hold
+end
+
+-- ---- Its end -----------------------------------------------------------------------------------
+
+local function over(hold)
+  local registry = of[hold]
+  if not registry then return end
+  local how = hold:valid() and "ended" or "lost"
+  registry[how] = registry[how] + 1
+  registry.holds[hold], of[hold] = nil, nil
+end
+
+-- Counts what is lost and was not let go yet.
+function M.prune(host)
+  for hold in pairs(host.registry.holds) do
+    if not hold:valid() then over(hold) end
+  end
+end
+
+-- Sees to it that what ends a hold is counted.
+function M.follow(class)
+  for _, name in ipairs(ENDS) do
+    local method = class.methods[name]
+    if method then
+      class.methods[name] = function(self, ...)
+        if of[self] then over(self) end
+        return method(self, ...)
+      end
+    end
+  end
+end
+
+-- How much is held for requests.
+function M.holding(host)
+  local count = 0
+  for hold, what in pairs(host.registry.holds) do
+    if not what.background and hold:valid() then count = count + 1 end
+  end
+  return count
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,185 @@
+-- What goes on, to be looked at: a table (zk.status()), and the same as JSON, for Prometheus, and as a page.
+--
+-- It asks no server and keeps nothing; what it shows was noted by registry.lua. The places in queues are asked for by
+-- queues(), which waits.
+
+local core = require "zkrecipes.core"
+local registry = require "zkrecipes.registry"
+
+local M = {}
+
+local QUEUES = 20 -- paths that are asked for at once
+
+-- ---- Collecting --------------------------------------------------------------------------------
+
+local function sessions_of(host)
+  local list = {}
+  for number, session in pairs(host.opened) do
+    list[#list + 1] = { number = number, state = session.state, id = session.id, server = session.server,
+      timeout = session.timeout }
+  end
+  table.sort(list, function(a, b) return a.number < b.number end)
+  return list
+end
+
+local function oldest_first(a, b) return a.age > b.age end
+
+local function class_of(object)
+  local meta = debug.getmetatable(object)
+  return tostring(meta and meta.__name):gsub("^zkrecipes%.", "")
+end
+
+-- What waits; `objects`: path > one of them.
+local function waiting_of(host, now)
+  local list, objects = {}, {}
+  for _, record in pairs(host.waiters) do
+    local object = record and record.object
+    if object then
+      objects[object.path] = object
+      list[#list + 1] = { kind = class_of(object), path = object.path, age = now - record.since }
+    end
+  end
+  table.sort(list, oldest_first)
+  return list, objects
+end
+
+local function waiters_by_path(waiting)
+  local counts = {}
+  for i = 1, #waiting do counts[waiting[i].path] = (counts[waiting[i].path] or 0) + 1 end
+  return counts
+end
+
+local function holds_of(host, now, waiters)
+  local list = {}
+  for hold in pairs(host.registry.holds) do
+    local path = hold.path
+    list[#list + 1] = { kind = class_of(hold), path = path, token = hold.token, age = now - hold.since,
+      waiters = waiters[path:match("^(.+)/[^/]*$")] or waiters[path] or 0 }
+  end
+  table.sort(list, oldest_first)
+  return list
+end
+
+-- of(host): see zkrecipes.Status in meta/status.lua.
+function M.of(host)
+  registry.prune(host)
+  local now, noted = host.adapter.now(), host.registry
+  local waiting = waiting_of(host, now)
+  local waits, failed, count = {}, {}, 0
+  for i = 1, #noted.waits do
+    count = count + noted.waits[i]
+    waits[i] = { below = registry.BOUNDS[i], count = count }
+  end
+  for code, number in pairs(noted.failed) do failed[code] = number end
+  return { host = host.adapter.name, sessions = sessions_of(host), waiting = waiting,
+    holds = holds_of(host, now, waiters_by_path(waiting)), granted = noted.granted, released = noted.ended,
+    lost = noted.lost, failed = failed, waits = waits, waited = noted.seconds, tasks = host.live }
+end
+
+-- Asks the servers who stands in the queues that somebody here waits in: the places of each of our sessions. Waits.
+function M.queues(host, status)
+  local ours, list = {}, {}
+  for i = 1, #status.sessions do ours[status.sessions[i].id or ""] = true end
+  local _, objects = waiting_of(host, host.adapter.now())
+  for path, object in pairs(objects) do
+    local ask = object.contenders or object.candidates
+    local all = #list < QUEUES and ask and ask(object)
+    if all then
+      local places = {}
+      for place = 1, #all do
+        if ours[all[place].session] and not all[place].holding then places[#places + 1] = place end
+      end
+      list[#list + 1] = { path = path, length = #all, places = places }
+    end
+  end
+  table.sort(list, function(a, b) return a.path < b.path end)
+  status.queues = list
+end
+
+-- ---- JSON --------------------------------------------------------------------------------------
+
+local function quoted(text)
+  return '"' .. text:gsub('[%c"\\\127]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
+end
+
+local json
+
+local function json_list(list)
+  local parts = {}
+  for i = 1, #list do parts[i] = json(list[i]) end
+  return "[" .. table.concat(parts, ",") .. "]"
+end
+
+local OBJECTS = { failed = true } -- they may be empty, and are no lists
+
+local function json_object(object)
+  local keys, parts = {}, {}
+  for key in pairs(object) do keys[#keys + 1] = key end
+  table.sort(keys)
+  for i, key in ipairs(keys) do
+    local value = object[key]
+    parts[i] = quoted(key) .. ":" .. (OBJECTS[key] and next(value) == nil and "{}" or json(value))
+  end
+  return "{" .. table.concat(parts, ",") .. "}"
+end
+
+function json(value)
+  if type(value) == "string" then return quoted(value) end
+  if type(value) == "number" then return ("%.6g"):format(value) end
+  if type(value) ~= "table" then return tostring(value) end
+  return (#value > 0 or next(value) == nil) and json_list(value) or json_object(value)
+end
+
+M.json = json
+
+-- ---- Prometheus --------------------------------------------------------------------------------
+
+local STATES = { "connecting", "connected", "suspended", "lost", "closed" }
+
+local function metric(lines, name, kind, help)
+  lines[#lines + 1] = ("# HELP zkrecipes_%s %s\n# TYPE zkrecipes_%s %s"):format(name, help, name, kind)
+end
+
+local function add(lines, name, labels, value)
+  lines[#lines + 1] = ("zkrecipes_%s%s %.14g"):format(name, labels, value)
+end
+
+local function add_histogram(lines, status)
+  metric(lines, "wait_seconds", "histogram", "How long it took until something was granted.")
+  for _, wait in ipairs(status.waits) do
+    add(lines, "wait_seconds_bucket", ('{le="%s"}'):format(wait.below or "+Inf"), wait.count)
+  end
+  add(lines, "wait_seconds_sum", "", status.waited)
+  add(lines, "wait_seconds_count", "", status.granted)
+end
+
+local function add_sessions(lines, status)
+  metric(lines, "sessions", "gauge", "Sessions by state.")
+  for _, state in ipairs(STATES) do
+    local count = 0
+    for _, session in ipairs(status.sessions) do
+      if session.state == state then count = count + 1 end
+    end
+    add(lines, "sessions", ('{state="%s"}'):format(state), count)
+  end
+end
+
+function M.prometheus(status)
+  local lines = {}
+  add_sessions(lines, status)
+  metric(lines, "holds", "gauge", "What is held now.")
+  add(lines, "holds", "", #status.holds)
+  metric(lines, "waiting", "gauge", "Who waits for something to hold.")
+  add(lines, "waiting", "", #status.waiting)
+  for _, name in ipairs { "granted", "released", "lost" } do
+    metric(lines, name .. "_total", "counter", "Holds that were " .. name .. ".")
+    add(lines, name .. "_total", "", status[name])
+  end
+  metric(lines, "failed_total", "counter", "Attempts that ended without a hold, by code.")
+  for code, number in pairs(status.failed) do add(lines, "failed_total", ('{code="%s"}'):format(code), number) end
+  add_histogram(lines, status)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

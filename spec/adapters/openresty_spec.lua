@@ -1,0 +1,376 @@
+-- Inside of a real nginx: waiting suspends one request, whatever ends the request leaves nothing, and workers come and
+-- go without two holders or anything left behind.
+
+require "spec_fork"
+local env = require "spec.support.env"
+local nginx = require "spec.support.nginx"
+local process = require "spec.support.process"
+local socket = require "socket"
+
+local INIT = [[
+  init_worker_by_lua_block {
+    zk = require "zkrecipes"
+    session = zk.shared { hosts = "%s", timeout = long and 20 or 5, namespace = "%s" }
+    lock = session:lock("/l")
+  }
+  %s
+]]
+
+local HANDLERS = [[
+  location = /lock { content_by_lua_block {
+    local hold, message, code = lock:acquire(tonumber(ngx.var.arg_limit))
+    if not hold then return ngx.say(code) end
+    if ngx.var.arg_work then ngx.sleep(tonumber(ngx.var.arg_work)) end
+    ngx.say(hold.token, " ", tostring(hold:valid()))
+    hold:release()
+  } }
+  location = /access {
+    access_by_lua_block { ngx.ctx.hold = assert(lock:acquire(5)) }
+    content_by_lua_block { ngx.say(ngx.ctx.hold.token) ngx.ctx.hold:release() }
+  }
+  location = /keep { content_by_lua_block { kept = assert(lock:acquire(5)) ngx.say("kept") } }
+  location = /drop { content_by_lua_block { kept:release() ngx.say("dropped") } }
+  location = /abort {
+    lua_check_client_abort on;
+    content_by_lua_block {
+      ngx.send_headers() ngx.flush(true)
+      local hold = lock:acquire(60) ngx.sleep(60) hold:release()
+    }
+    log_by_lua_block { require("zkrecipes.openresty").release() }
+  }
+  location = /phase {
+    set_by_lua_block $set { local ok, problem = pcall(session.exists, session, "/") return problem }
+    content_by_lua_block {
+      ngx.say(ngx.var.set)
+      local ok, problem = pcall(table.sort, { 1, 2 }, function() session:exists("/") end)
+      ngx.say(problem)
+      ngx.say(tostring(session:exists("/nothing")))
+    }
+  }
+]]
+
+local server, session, namespace, running
+
+local function start(options)
+  options = options or {}
+  namespace = env.namespace()
+  session = env.session { namespace = namespace }
+  assert(session:connected(10))
+  running = nginx.start {
+    http = INIT:format(server.hosts, namespace, options.http or ""),
+    server = HANDLERS .. (options.server or ""), workers = options.workers, main = options.main,
+  }
+  return running
+end
+
+-- How many contend for the lock.
+local function queue() return #(session:children("/l") or {}) end
+
+local function becomes(number, limit)
+  assert(process.eventually(function() return queue() == number end, limit), "the queue of the lock is " .. queue())
+end
+
+describe("in nginx", function()
+  setup(function() server = env.server() end)
+  after_each(function()
+    if running then
+      local log = running:log()
+      running:stop()
+      running = nil
+      assert.is_nil(log:find("%[crit%]") or log:find("%[error%]") or log:find("exited on signal [^9]"), log)
+    end
+    if session then session:close() end
+    session = nil
+  end)
+
+  it("a handler takes a lock, in the content phase, in the access phase, and others are served meanwhile", function()
+    local it = start()
+    local status, body = it:get("/lock")
+    assert.equal(200, status)
+    assert.matches("^%x+ true\n$", body)
+    assert.equal("200", tostring((it:get("/access"))))
+    it:get("/keep")
+    assert.equal("timeout\n", select(2, it:get("/lock?limit=0")))
+    assert.equal("timeout\n", select(2, it:get("/lock?limit=0.05")))
+    local waiting = it:open("/lock?limit=10")
+    becomes(2)
+    assert.equal("plain\n", select(2, it:get("/plain")))
+    it:get("/drop")
+    assert.matches("true", select(2, nginx.answer(waiting)))
+    becomes(0)
+  end)
+
+  it("each gets its turn, one at a time, and cosockets go on beside them", function()
+    local it = start { server = [[
+      location = /sum { content_by_lua_block {
+        lock:with(10, function()
+          local socket = ngx.socket.tcp()
+          assert(socket:connect("127.0.0.1", ngx.var.server_port))
+          socket:send("GET /plain HTTP/1.0\r\n\r\n")
+          inside = (inside or 0) + 1
+          most = math.max(most or 0, inside)
+          socket:receive("*a")
+          inside = inside - 1
+        end)
+        ngx.say(most)
+      } } ]] }
+    local open = {}
+    for i = 1, 40 do open[i] = it:open("/sum") end
+    for i = 1, 40 do assert.equal("1\n", select(2, nginx.answer(open[i]))) end
+    becomes(0)
+  end)
+
+  it("a phase that cannot wait says so, as does a C function", function()
+    local it = start()
+    local _, body = it:get("/phase")
+    assert.matches("cannot wait in set_by_lua", body)
+    assert.matches("cannot wait inside of a C function", body)
+    assert.matches("\nfalse\n$", body)
+  end)
+
+  it("nothing can be opened before the fork", function()
+    local it = start { http = [[ init_by_lua_block {
+      local ok, problem = pcall(require("zkrecipes").session, { hosts = "127.0.0.1:1" })
+      before = problem
+    } ]], server = [[ location = /before { content_by_lua_block { ngx.say(before) } } ]] }
+    assert.matches("in init_by_lua, before nginx has forked", select(2, it:get("/before")))
+    assert.equal(200, (it:get("/lock")))
+  end)
+
+  it("timers, tasks and light threads wait, sleep and are canceled", function()
+    local it = start { server = [[
+      location = /many { content_by_lua_block {
+        local done = {}
+        ngx.timer.at(0, function() session:create("/timer", "x") done.timer = true end)
+        local light = ngx.thread.spawn(function() return lock:acquire(5) end)
+        local a, b = zk.all { function() zk.sleep(0.02) return "a" end, function() return session:get("/timer") or "none" end }
+        local ok, hold = ngx.thread.wait(light)
+        local task = zk.spawn(function() return lock:acquire() end)
+        zk.sleep(0.02)
+        task:cancel()
+        local _, _, code = task:wait(5)
+        hold:release()
+        zk.sleep(0)
+        ngx.say(a, " ", ok, " ", code, " ", tostring(done.timer))
+      } } ]] }
+    assert.equal("a true canceled true\n", select(2, it:get("/many")))
+    becomes(0)
+  end)
+
+  it("two sessions of a worker see each other; the shared one is one", function()
+    local it = start { server = [[
+      location = /two { content_by_lua_block {
+        local other = zk.session { hosts = session_hosts or "]] .. server.hosts .. [[", namespace = "/two-nginx" }
+        local a, b = other:lock("/x"):acquire(5), other:lock("/x"):acquire(0)
+        ngx.say(tostring(a and not b), tostring(zk.shared() == session), other.id ~= session.id)
+        ngx.say(select(2, pcall(zk.shared, { timeout = 99 })))
+        other:close()
+      } } ]] }
+    local _, body = it:get("/two")
+    assert.matches("^truetruetrue\n", body)
+    assert.matches("option 'timeout' differs", body)
+  end)
+
+  it("a client that goes away while its handler waits leaves nothing", function()
+    local it = start()
+    it:get("/keep")
+    local gone = {}
+    for i = 1, 20 do gone[i] = it:open("/abort") end
+    becomes(21)
+    for i = 1, 20 do gone[i]:close() end
+    becomes(1, 5)
+    it:get("/drop")
+    becomes(0)
+    local holder = it:open("/abort")
+    becomes(1)
+    holder:close() -- while it holds the lock: the log phase lets go
+    becomes(0, 5)
+    assert.matches("true", select(2, it:get("/lock?limit=5")))
+  end)
+
+  it("clients that go away at any moment leave nothing", function()
+    local it = start()
+    for round = 1, 10 do
+      local open = {}
+      for i = 1, 20 do open[i] = it:open(i % 4 == 0 and "/lock?limit=5" or "/abort") end
+      -- nginx does not notice a client who has gone before the handler began.
+      for i = 1, 20 do
+        if i % 4 ~= 0 then open[i]:receive("*l") end
+      end
+      socket.sleep(0.001 * (round % 4))
+      for i = 1, 20 do
+        if i % 4 ~= 0 then open[i]:close() end
+      end
+      for i = 4, 20, 4 do assert.equal(200, (nginx.answer(open[i]))) end
+    end
+    becomes(0, 5)
+  end)
+
+  it("a handler that ends itself while others wait is given up, and a killed light thread", function()
+    local it = start { server = [[
+      location = /kill { content_by_lua_block {
+        local light = ngx.thread.spawn(function() lock:acquire() end)
+        ngx.sleep(0.05)
+        ngx.thread.kill(light)
+        ngx.say("killed")
+      } }
+      location = /exit { content_by_lua_block {
+        ngx.thread.spawn(function() lock:acquire() end)
+        ngx.sleep(0.05)
+        ngx.exit(204)
+      } } ]] }
+    it:get("/keep")
+    assert.equal(200, (it:get("/kill")))
+    assert.equal(204, (it:get("/exit")))
+    becomes(1, 5)
+    it:get("/drop")
+    becomes(0, 5)
+  end)
+
+  -- A task that holds the lock, one that waits for it, a plain timer that waits, and one that sleeps.
+  local BACKGROUND = [[
+    init_worker_by_lua_block {
+      zk = require "zkrecipes"
+      session = zk.shared { hosts = "%s", timeout = 20, namespace = "%s" }
+      lock = session:lock("/l")
+      local function work() lock:with(function() while true do zk.sleep(0.01) end end) end
+      zk.spawn(work)
+      zk.spawn(work)
+      ngx.timer.at(0, function() pcall(lock.acquire, lock) end)
+      zk.spawn(zk.sleep, 3600)
+    }
+  ]]
+
+  local function ends_soon(pid, from, what)
+    assert(process.eventually(function() return not process.runs(pid) end, 8), "the worker is still there: " .. what)
+    return socket.gettime() - from
+  end
+
+  for _, signal in ipairs { "HUP", "QUIT", "TERM" } do
+    it("SIG" .. signal .. ": the worker ends at once, and who waits in the background is stopped", function()
+      namespace = env.namespace()
+      session = env.session { namespace = namespace }
+      running = nginx.start { http = BACKGROUND:format(server.hosts, namespace) }
+      becomes(3)
+      local before = session:children("/l")
+      local old = running:workers()[1]
+      local from = socket.gettime()
+      running:signal(signal)
+      assert.is_true(ends_soon(old, from, running:log()) < 2)
+      becomes(signal == "HUP" and 3 or 0, 3) -- long before the session's timeout
+      for _, name in ipairs(before) do assert.is_false(session:exists("/l/" .. name)) end
+    end)
+  end
+
+  it("an idle worker ends at once", function()
+    local it = start { http = [[ init_by_lua_block { long = true } ]] }
+    it:get("/lock")
+    socket.sleep(1) -- until the clock has nothing to look at for some time
+    local from, old = socket.gettime(), it:workers()[1]
+    it:signal("QUIT")
+    assert.is_true(ends_soon(old, from, it:log()) < 1.5)
+  end)
+
+  it("a reload lets requests that wait, and that hold, finish with the old worker", function()
+    local it = start()
+    local old = it:workers()[1]
+    local holds, waits = it:open("/lock?limit=20&work=1"), it:open("/lock?limit=20&work=0.5")
+    becomes(2)
+    local from = socket.gettime()
+    it:signal("HUP")
+    assert.matches("true", select(2, nginx.answer(holds)))
+    assert.matches("true", select(2, nginx.answer(waits)))
+    ends_soon(old, from, it:log())
+    becomes(0, 5)
+  end)
+
+  -- The shared memory of nginx outlives a reload: it counts who leads.
+  it("never two workers lead, through reloads and while requests come", function()
+    namespace = env.namespace()
+    running = nginx.start { workers = 2, http = ([[
+      lua_shared_dict seen 1m;
+      init_worker_by_lua_block {
+        zk = require "zkrecipes"
+        session = zk.shared { hosts = "%s", timeout = 5, namespace = "%s" }
+        zk.spawn(function()
+          session:election("/e"):lead(function(term)
+            local seen = ngx.shared.seen
+            if seen:incr("leaders", 1, 0) > 1 then seen:set("two", true) end
+            seen:incr("terms", 1, 0)
+            zk.pcall(zk.sleep, 3600)
+            seen:incr("leaders", -1)
+          end)
+        end)
+      }
+    ]]):format(server.hosts, namespace), server = [[ location = /seen { content_by_lua_block {
+      local seen = ngx.shared.seen
+      ngx.say(seen:get("leaders") or 0, " ", seen:get("terms") or 0, " ", tostring(seen:get("two")))
+    } } ]] }
+    local function terms(at_least)
+      assert(process.eventually(function()
+        local leaders, count, two = select(2, running:get("/seen")):match("(%d+) (%d+) (%l+)")
+        assert.equal("nil", two)
+        return tonumber(leaders) == 1 and tonumber(count) >= at_least
+      end), "nobody leads")
+    end
+    for reload = 1, 6 do
+      terms(reload)
+      running:signal("HUP")
+      assert(process.eventually(function() return #running:workers() == 2 end))
+    end
+    terms(7)
+  end)
+
+  it("a worker that is killed loses its locks with its session, and the next one opens its own", function()
+    local it = start()
+    it:get("/keep")
+    local old = it:workers()[1]
+    process.output("kill -KILL " .. old)
+    assert(process.eventually(function() return it:workers()[1] and it:workers()[1] ~= old end))
+    assert.matches("true", select(2, it:get("/lock?limit=15")))
+    becomes(0, 15)
+  end)
+
+  it("without the code cache sessions do not pile up", function()
+    namespace = env.namespace()
+    session = env.session { namespace = namespace }
+    running = nginx.start { http = "lua_code_cache off;", server = [[ location = / { content_by_lua_block {
+      local zk = require "zkrecipes"
+      local session = zk.shared { hosts = "]] .. server.hosts .. [[", timeout = 5, namespace = "]] .. namespace .. [[" }
+      local hold = assert(session:lock("/l"):acquire(5))
+      ngx.say(hold.token)
+      hold:release()
+    } } ]] }
+    local function descriptors() return tonumber(process.output("ls /proc/" .. running:workers()[1] .. "/fd | wc -l")) end
+    local before = descriptors()
+    for _ = 1, 20 do assert.equal(200, (running:get("/"))) end
+    assert(process.eventually(function() return descriptors() <= before + 4 end, 10), descriptors() .. " descriptors")
+    becomes(0)
+  end)
+
+  it("a handler goes on within 100 microseconds of what it waits for", function()
+    local it = start { server = [[ location = /wake { content_by_lua_block {
+      local times, asked = {}, 0
+      local light = ngx.thread.spawn(function()
+        for i = 1, 500 do
+          lock:acquire()
+          times[i] = (zk.now() - asked) * 1e6
+        end
+      end)
+      while #times < 500 do
+        ngx.sleep(0.002)
+        asked = zk.now()
+        lock:cancel()
+      end
+      ngx.thread.wait(light)
+      table.sort(times)
+      ngx.say(times[250], " ", times[495])
+    } } ]] }
+    it:get("/keep")
+    local _, body = it:get("/wake")
+    local median, tail = body:match("(%S+) (%S+)")
+    assert(median, it:log())
+    print(("wake-up: median %.0f us, 99 %%: %.0f us"):format(median, tail))
+    assert.is_true(tonumber(median) < 100, "median " .. median .. " us")
+  end)
+end)

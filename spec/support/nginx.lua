@@ -1,0 +1,122 @@
+-- A real nginx with its Lua module, on a free port of 127.0.0.1, in a folder of its own, with one worker unless told
+-- otherwise. Its Lua finds zkrecipes as built for LuaJIT.
+
+local socket = require "socket"
+local process = require "spec.support.process"
+
+local nginx = {}
+nginx.__index = nginx
+
+local MODULES = "/usr/lib/nginx/modules"
+
+local CONF = [[
+load_module %s/ndk_http_module.so;
+load_module %s/ngx_http_lua_module.so;
+daemon on;
+pid %s/nginx.pid;
+error_log %s/error.log info;
+worker_processes %d;
+%s
+events { worker_connections %d; }
+http {
+  access_log off;
+  client_body_temp_path %s/t; proxy_temp_path %s/t; fastcgi_temp_path %s/t; uwsgi_temp_path %s/t; scgi_temp_path %s/t;
+  lua_package_path "%s/lua/?.lua;%s/lua/?/init.lua;%s/?.lua;;";
+  lua_package_cpath "%s/build/luajit/?.so;;";
+  %s
+  server {
+    listen 127.0.0.1:%d;
+    location = /plain { return 200 "plain\n"; }
+    %s
+  }
+}
+]]
+
+local function write(path, text)
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+end
+
+local function free_port()
+  local server = assert(socket.bind("127.0.0.1", 0))
+  local _, port = server:getsockname()
+  server:close()
+  return tonumber(port)
+end
+
+---Starts it. options: main, http, server (text of these contexts), workers, connections.
+function nginx.start(options)
+  local root, dir, port = process.output("pwd"), process.output("mktemp -d"), free_port()
+  process.output("chmod 755 " .. dir)
+  local self = setmetatable({ dir = dir, port = port }, nginx)
+  write(dir .. "/nginx.conf", CONF:format(MODULES, MODULES, dir, dir, options.workers or 1, options.main or "",
+    options.connections or 1024, dir, dir, dir, dir, dir, root, root, root, root, options.http or "", port,
+    options.server or ""))
+  local problem = process.output(("nginx -p %s -c nginx.conf -e %s/error.log 2>&1"):format(dir, dir))
+  if not process.eventually(function() return self:master() end) then
+    error("nginx does not start: " .. problem .. "\n" .. self:log())
+  end
+  return self
+end
+
+function nginx:read(name)
+  local file = io.open(self.dir .. "/" .. name)
+  local text = file and file:read("*a") or ""
+  if file then file:close() end
+  return text
+end
+
+---Its error log.
+function nginx:log() return self:read("error.log") end
+
+---@return string? pid
+function nginx:master() return self:read("nginx.pid"):match("%d+") end
+
+---@return string[] pids, those that are shutting down included
+function nginx:workers()
+  local pids = {}
+  for pid in process.output("pgrep -P " .. (self:master() or self.pid)):gmatch("%d+") do pids[#pids + 1] = pid end
+  return pids
+end
+
+---To the master.
+function nginx:signal(name)
+  self.pid = self:master() or self.pid
+  process.output(("kill -%s %s 2>&1"):format(name, self.pid))
+end
+
+---A connection that has sent its request.
+function nginx:open(path)
+  local connection = assert(socket.connect("127.0.0.1", self.port))
+  connection:send(("GET %s HTTP/1.0\r\nHost: x\r\n\r\n"):format(path))
+  return connection
+end
+
+local function answer(connection, limit)
+  connection:settimeout(limit or 20)
+  local text, problem, partial = connection:receive("*a")
+  connection:close()
+  text = text or partial
+  local status, body = text:match("^HTTP/1.%d (%d+).-\r\n\r\n(.*)$")
+  return tonumber(status), body or problem
+end
+
+nginx.answer = answer
+
+---Blocks until it is answered: status and body.
+function nginx:get(path, limit) return answer(self:open(path), limit) end
+
+---Ends it, whatever it is at, and forgets its folder.
+function nginx:stop()
+  self.pid = self:master() or self.pid
+  local workers = self.pid and self:workers() or {}
+  self:signal("TERM")
+  if not process.eventually(function() return not process.runs(self.pid) end, 5) then
+    self:signal("KILL")
+    for _, pid in ipairs(workers) do process.output("kill -KILL " .. pid) end
+  end
+  process.output("rm -rf " .. self.dir)
+end
+
+return nginx

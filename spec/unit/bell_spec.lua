@@ -1,0 +1,66 @@
+-- The bell of an engine: its descriptor as a stream socket, for hosts that can wait for nothing else. Needs no server.
+
+require "spec_fork"
+local core = require "zkrecipes.core"
+local process = require "spec.support.process"
+local unix = require "socket.unix"
+
+local function connect(address)
+  local socket = unix()
+  assert(socket:connect((address:gsub("^unix:", ""))))
+  socket:settimeout(1)
+  return socket
+end
+
+describe("the bell", function()
+  local function names() return process.output("ls -d /tmp/zkrecipes-* 2>/dev/null | wc -l") end
+
+  it("rings for who has connected, and leaves no name behind", function()
+    local before = names()
+    local engine = core.engine {}
+    local socket = connect(assert(engine:listen()))
+    assert.equal(before, names())
+    assert.is_true(engine:accept())
+    assert.equal("!", socket:receive(1)) -- there may be something already
+    engine:ring()
+    assert.equal("!", socket:receive(1))
+    engine:hangup()
+    assert.equal("closed", select(2, socket:receive(1)))
+    engine:ring()
+    socket:close()
+  end)
+
+  it("is let go when nobody connects, when another one is made, and when its reader is gone", function()
+    local engine = core.engine {}
+    local ok, problem = engine:accept()
+    assert.is_nil(ok)
+    assert.matches("nobody has connected", problem)
+    assert(engine:listen())
+    assert.is_nil(engine:accept())
+    engine:listen()
+    local first = connect(engine:listen())
+    assert(engine:accept())
+    local second = connect(engine:listen())
+    assert(engine:accept())
+    assert.equal("!", first:receive(1))
+    assert.equal("closed", select(2, first:receive(1)))
+    second:close()
+    for _ = 1, 3 do engine:ring() end
+    assert.equal(0, engine:dispatch(10))
+  end)
+
+  it("leaks no descriptor", function()
+    local function count() return #process.output("ls /proc/$PPID/fd | tr -d '[:alnum:]'") end
+    collectgarbage() collectgarbage()
+    local before = count()
+    for _ = 1, 20 do
+      local engine = core.engine {}
+      local socket = connect(engine:listen())
+      engine:accept()
+      socket:close()
+      engine:listen()
+    end
+    collectgarbage() collectgarbage()
+    assert.equal(before, count())
+  end)
+end)
