@@ -9,6 +9,7 @@
 #include "fuzz.h"
 
 #define MOST_NAMES 512
+#define STEM "lock-"
 
 /* The number, read in another way: by what printf would have written. */
 static int64_t number_of(const char *name)

@@ -23,8 +23,9 @@ static int methods; /* how many; the list is at stack index 1, the engine at 2, 
 /* ---- The host
  * ------------------------------------------------------------------------------------------- */
 
-static enum zr_status make_zk(struct zr_zk **zk)
+static enum zr_status make_zk(void *with, struct zr_zk **zk)
 {
+    (void)with;
     *zk = zr_sim_zk(world);
     return *zk != NULL ? ZR_OK : ZR_NO_MEMORY;
 }
@@ -53,7 +54,7 @@ static void start(void)
     CLAIM(luaL_loadstring(L, setup) == LUA_OK);
     zr_lua_classes_open(L);
     lua_pushnil(L);
-    zr_lua_engine_new(L, make_zk, lua_gettop(L));
+    zr_lua_engine_new(L, make_zk, NULL, lua_gettop(L));
     lua_remove(L, -2);
     CLAIM(lua_pcall(L, 2, 3, 0) == LUA_OK);
     methods = (int)lua_rawlen(L, 1);
