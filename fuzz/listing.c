@@ -69,10 +69,9 @@ static struct zr_names *names_of(const uint8_t *data, size_t size)
 static size_t seats_among(const struct zr_names *names)
 {
     size_t count = 0;
-    for (size_t i = 0; i < names->count; i++) {
-        int64_t number = number_of(names->at[i]);
-        count += number >= 0 && number < ZR_SEQUENCE_LIMIT;
-    }
+    int64_t number;
+    for (size_t i = 0; i < names->count; i++)
+        count += zr_stem_of(names->at[i], &number) != NULL && number < ZR_SEQUENCE_LIMIT;
     return count;
 }
 
@@ -80,7 +79,9 @@ static void check_seats(const struct zr_seats *seats)
 {
     CLAIM(seats->refs == 1 && seats->count == seats_among(seats->names));
     for (size_t i = 0; i < seats->count; i++) {
-        CLAIM(seats->at[i].sequence == number_of(seats->at[i].name));
+        const char *stem = seats->at[i].stem->text;
+        CLAIM(seats->at[i].sequence == zr_sequence(seats->at[i].name, stem));
+        CLAIM(strcmp(stem, STEM) != 0 || seats->at[i].sequence == number_of(seats->at[i].name));
         CLAIM(i == 0 || seats->at[i - 1].sequence <= seats->at[i].sequence);
     }
 }

@@ -78,6 +78,7 @@ function M.returned(name, count, first, second, third)
   if type(third) == "string" and type(second) == "string" and codes[third] then return failure(second, third) end
   if FREE[name] then return end
   if name == "get" and type(second) == "table" and second.czxid then return end
+  if name == "leader" and second == nil then return end -- nobody leads
   if count == 0 then return "nothing was returned" end
   return failure(second, third)
 end
