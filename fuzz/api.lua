@@ -50,6 +50,7 @@ local function open_all(namespace)
   assert(first:connected(20))
   for _, path in ipairs { "/a", "/b", "/lock" } do first:create(path, "data", { parents = true }) end
   calls.keep("hold", assert(first:lock("/held"):acquire(10)))
+  calls.keep("term", assert(first:election("/termed"):campaign(10)))
   calls.keep("task", zk.spawn(function() return 1 end))
   return first
 end

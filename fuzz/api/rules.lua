@@ -33,7 +33,7 @@ local function names_it(message, name)
   end
   -- A method in Lua that calls another one first may name that one.
   return message:find("bad argument", 1, true) or message:find("bad self", 1, true) or
-    message:find("was collected already", 1, true)
+    message:find("was collected already", 1, true) or message:find("bad call of", 1, true)
 end
 
 local function internals(message)
