@@ -9,7 +9,7 @@ local BUGS = {
     '{ "delete", layout.item_path(place) }' },
   { "claims outlive their session", "item", '{ "create", claim, entry.claimant, { ephemeral = true } },',
     '{ "create", claim, entry.claimant },' },
-  { "a claim whose answer is lost is left behind", "item", "return look_for_claim(desk, place, entry, claim)",
+  { "a claim whose answer is lost is left behind", "item", "return look_for_claim(desk, place, entry, claim, unsure)",
     "return nil, GONE" },
   { "a lost answer of an ack counts as done", "item",
     "state.unsure = true -- also for the next call, if this one ends without an answer",

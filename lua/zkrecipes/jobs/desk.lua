@@ -41,17 +41,13 @@ local function daemon(desk, fn, ...) return tasks.spawn(desk.host, { daemon = tr
 function M:be_present()
   local store = self.store
   if self.presence and self.presence_of == store.session.id then return self.presence end
-  while true do
-    local ready, problem, why = store:ready()
-    if not ready then return nil, problem, why end
-    local path = store.path .. "/consumers/" .. store:new_tag()
-    local made, message, code = store.session:create(path, "", { ephemeral = true })
-    if made then
-      self.presence, self.presence_of = path, store.session.id
-      return path
-    end
-    if code ~= "connection_loss" then return nil, message, code end
-  end
+  local ready, problem, why = store:ready()
+  if not ready then return nil, problem, why end
+  local path = store.path .. "/consumers/" .. store:new_tag()
+  local made, message, code = store.session:create(path, "", { ephemeral = true })
+  if not made then return nil, message, code end
+  self.presence, self.presence_of = path, store.session.id
+  return path
 end
 
 -- A claim failed, perhaps because it is gone.
@@ -133,12 +129,12 @@ local function fail_all(desk, message, code)
   end
 end
 
--- Those who only try have seen that nothing is there.
-local function fail_tries(desk)
+-- Those who only try do not wait for an item, nor for a connection.
+local function fail_tries(desk, message, code)
   local others, waiter = {}, pop(desk)
   while waiter do
     if waiter.try then
-      tell(desk, waiter, nil, "queue:" .. waiter.method .. " " .. desk.store.path .. ": there is no item", "timeout")
+      tell(desk, waiter, nil, message, code)
     else
       others[#others + 1] = waiter
     end
@@ -181,13 +177,24 @@ local function deliver(desk, waiter, item)
   unwanted(desk, item)
 end
 
+-- What to do when the answer of a claim is lost and there is no connection: the worker sees to the claim, which may be ours,
+-- but who only tries does not wait for that.
+local function unsure_of(desk, waiter)
+  return waiter.try and function(message, code)
+    if waiter.gone then return end
+    waiter.gone = true
+    tell(desk, waiter, nil, message, code)
+  end
+end
+
 -- Claims for this waiter, the place or one behind it.
 local function work(desk, waiter, place)
-  local item, message, code
+  local unsure = unsure_of(desk, waiter)
+  local item, message, code, done
   while place and not item and not code do
     desk.working_on[place.key] = true
     local ok
-    ok, item, message, code = coroutines.pcall(items[waiter.method], desk, place)
+    ok, item, message, code, done = coroutines.pcall(items[waiter.method], desk, place, unsure)
     desk.working_on[place.key] = nil
     if not ok then
       tell(desk, waiter, nil, "queue " .. desk.store.path .. ": " .. tostring(item), "error")
@@ -200,7 +207,7 @@ local function work(desk, waiter, place)
   end
   if item then
     deliver(desk, waiter, item)
-  elseif code and (code ~= "connection_loss" or waiter.method == "take") then
+  elseif code and (code ~= "connection_loss" or waiter.try or done) then
     tell(desk, waiter, nil, message, code)
   else
     push_back(desk, waiter)
@@ -289,7 +296,9 @@ local function look(desk)
   end
   if not places then
     if code ~= "connection_loss" then return fail_all(desk, message, code) end
-    return park(desk, AGAIN)
+    fail_tries(desk, message, code)
+    if desk.waiting > 0 then park(desk, AGAIN) end
+    return
   end
   desk.looked = seen
   desk.batch, desk.at, desk.batch_until = places, 1, desk.host.adapter.now() + FRESH
@@ -306,7 +315,7 @@ local function run(desk)
     elseif #desk.batch > 0 then -- it is used up, and there may be more
       desk.events = desk.events + 1
     else
-      fail_tries(desk)
+      fail_tries(desk, "there is no item", "timeout")
       if desk.waiting > 0 then idle(desk) end
     end
   end
@@ -371,8 +380,10 @@ function M:wait_for(method, timeout)
   if not (ok and done) then waiter.record:give_up() end
   if not ok then error(done, 0) end
   if waiter.item then return waiter.item end
+  local name = ("queue:%s %s: "):format(method, self.store.path)
+  if waiter.code == "timeout" then return nil, name .. waiter.message, "timeout" end
   if waiter.message then return nil, waiter.message, waiter.code end
-  return nil, ("queue:%s %s: the time limit passed"):format(method, self.store.path), "timeout"
+  return nil, name .. "the time limit passed", "timeout"
 end
 
 core.own(debug.getinfo(1, "S").source)

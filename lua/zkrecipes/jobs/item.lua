@@ -133,11 +133,12 @@ M.read = read
 local function faster(code) return code == "no_node" or code == "node_exists" or code == "bad_version" end
 
 -- After a claim whose answer was lost: is it ours?
-local function look_for_claim(desk, place, entry, claim)
+local function look_for_claim(desk, place, entry, claim, unsure)
   local store = desk.store
   repeat
     local settled, message, code = store:settle()
     if not settled and code ~= "connection_loss" then return nil, message, code end
+    if not settled and unsure then unsure(message, code) end
   until settled
   local found, version, code = read(desk, place)
   if not found then return nil, version, code end
@@ -152,8 +153,8 @@ local function bury(desk, place, entry, version)
   return nil, GONE
 end
 
--- item; or nil and GONE; or nil, message, code.
-function M.claim(desk, place)
+-- item; or nil and GONE; or nil, message, code. unsure(message, code) is called, if given, when it takes long to find out.
+function M.claim(desk, place, unsure)
   local presence, message, code = desk:be_present()
   if not presence then return nil, message, code end
   local entry, version, why = read(desk, place)
@@ -170,7 +171,7 @@ function M.claim(desk, place)
   if done then
     return new_item(desk, place, entry, done[2].version, claim)
   elseif code == "connection_loss" then
-    return look_for_claim(desk, place, entry, claim)
+    return look_for_claim(desk, place, entry, claim, unsure)
   elseif faster(code) then
     if code == "no_node" then desk:check_presence(presence) end
     return nil, GONE
@@ -178,7 +179,7 @@ function M.claim(desk, place)
   return nil, message, code
 end
 
--- An item that is ours alone, and on no server any more; or as claim.
+-- An item that is ours alone, and on no server any more; or as claim, and true behind it when the item may be gone.
 function M.take(desk, place)
   local ok, message, code = desk:be_present()
   if not ok then return nil, message, code end
@@ -201,7 +202,8 @@ function M.take(desk, place)
     return nil, message, code
   end
   if store:settle() and store.session:exists(path) then return nil, GONE end
-  return nil, ("queue:take %s: the connection was lost; %s may have been taken for nobody"):format(store.path, path), code
+  return nil, ("queue:take %s: the connection was lost; %s may have been taken for nobody"):format(store.path, path), code,
+    true
 end
 
 -- ---- What becomes of it ------------------------------------------------------------------------
