@@ -22,7 +22,6 @@ local ATTEMPTS = 5
 local PUT = { priority = "number", delay = "number", id = "string", timeout = "number" }
 local ENTRY = { priority = "number", delay = "number", id = "string", data = "string" }
 local CHUNK, CHUNK_BYTES = 100, 500000
-local ID_MAX = 200
 
 -- ---- Making ------------------------------------------------------------------------------------
 
@@ -91,8 +90,8 @@ end
 local function check_entry(given, method, argument)
   integer(given.priority, "priority", method, argument, 0, layout.PRIORITIES)
   check.seconds(given.delay, argument, method, true)
-  if given.id ~= nil and (#given.id == 0 or #given.id > ID_MAX) then
-    check.bad(argument, method, ("option 'id': 1 to %d bytes expected, got %d"):format(ID_MAX, #given.id))
+  if given.id ~= nil and (#given.id == 0 or #given.id > layout.ID_MAX) then
+    check.bad(argument, method, ("option 'id': 1 to %d bytes expected, got %d"):format(layout.ID_MAX, #given.id))
   end
 end
 
@@ -106,7 +105,7 @@ local function put_done(store, entry)
     local place, message, code = store.session:get((layout.id_path(store.path, entry.id)))
     if code == "no_node" then return false end
     if code then return nil, message, code end
-    return place:match("%S+$") == entry.tag
+    return place ~= nil and place:match("%S+$") == entry.tag
   end
 end
 
@@ -227,9 +226,12 @@ function Queue:peek()
     local places, message, code = fetch.look(self.desk)
     if not places then return nil, message, code end
     if #places == 0 then return false end
-    local entry, version, why = items.read(self.desk, places[1])
-    if entry then return items.view(self.desk, places[1], entry, version, false) end
-    if why then return nil, version, why end
+    for i = 1, #places do
+      local entry, version, why = items.read(self.desk, places[i])
+      if entry then return items.view(self.desk, places[i], entry, version, false) end
+      if why then return nil, version, why end
+      if version == items.UNREADABLE then fetch.leave_out(self.desk, places[i]) end
+    end
   end
 end
 
@@ -318,7 +320,8 @@ end
 
 local function lane_of(store, name)
   if name == "dead" or name == "later" then return store[name] end
-  return store:lane(tonumber(name))
+  local priority = layout.priority_number(name)
+  return priority and store:lane(priority)
 end
 
 -- Where the item with this id is: place, version; or false; or nil, message, code.
@@ -327,9 +330,9 @@ local function find_id(queue, id)
   local data, message, code = store.session:get((layout.id_path(store.path, id)))
   if code == "no_node" then return false end
   if code then return nil, message, code end
-  local name, bucket, tag = data:match("^(%S+) (%d+) (%S+)$")
-  if not name then return false end
-  local place = { lane = lane_of(store, name), bucket = tonumber(bucket) }
+  local name, bucket, tag = (data or ""):match("^(%S+) (%d+) (%S+)$")
+  local place = { lane = name and #bucket <= 10 and lane_of(store, name), bucket = tonumber(bucket) }
+  if not place.lane then return false end
   local names, problem, why = fetch.list_bucket(store, place.lane, place.bucket)
   if not names then return nil, problem, why end
   for i = 1, #names do

@@ -30,7 +30,7 @@ local AGAIN = 0.1  -- seconds until what failed for want of a connection is trie
 function M.new(store, seat, max_attempts)
   return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
     line = queues.new(), front = {}, waiting = 0, claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
-    working_on = {}, remembered = {}, watches = {} }, M)
+    working_on = {}, unreadable = {}, remembered = {}, watches = {} }, M)
 end
 
 local function daemon(desk, fn, ...) return tasks.spawn(desk.host, { daemon = true, quiet = true }, fn, ...) end
@@ -201,7 +201,11 @@ local function work(desk, waiter, place)
       error(item, 0)
     end
     if not item and not code then
-      desk.ranked = nil -- somebody else is here
+      if message == items.UNREADABLE then
+        fetch.leave_out(desk, place)
+      else
+        desk.ranked = nil -- somebody else is here
+      end
       place = next_place(desk)
     end
   end

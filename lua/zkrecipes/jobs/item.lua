@@ -20,6 +20,7 @@ Item.__index = Item
 M.meta = Item
 
 local GONE = "gone"
+M.UNREADABLE = "unreadable" -- whatever it is, it is no item
 local REMEMBERED = 1000 -- ids of acked items, by one process
 local REMEMBER = 60     -- seconds
 
@@ -119,13 +120,13 @@ function M.view(desk, place, entry, version, claimed)
   return setmetatable(item, nil)
 end
 
--- entry, version; or nil and GONE; or nil, message, code.
+-- entry, version; or nil and GONE or UNREADABLE; or nil, message, code.
 local function read(desk, place)
   local blob, stat, code = desk.store.session:get(layout.item_path(place))
   if code == "no_node" then return nil, GONE end
   if code then return nil, stat, code end
   local entry = layout.decode(blob)
-  if not entry then return nil, GONE end
+  if not entry then return nil, M.UNREADABLE end
   return entry, stat.version
 end
 M.read = read
@@ -149,11 +150,12 @@ local function look_for_claim(desk, place, entry, claim, unsure)
 end
 
 local function bury(desk, place, entry, version)
-  M.move(desk, place, entry, version, desk.store.dead, M.unclaimed(desk, place))
-  return nil, GONE
+  local ok, message, code = M.move(desk, place, entry, version, desk.store.dead, M.unclaimed(desk, place))
+  if ok or faster(code) then return nil, GONE end
+  return nil, message, code
 end
 
--- item; or nil and GONE; or nil, message, code. unsure(message, code) is called, if given, when it takes long to find out.
+-- item; or nil and GONE or UNREADABLE; or nil, message, code. unsure(message, code) is called, if given, when it takes long to find out.
 function M.claim(desk, place, unsure)
   local presence, message, code = desk:be_present()
   if not presence then return nil, message, code end

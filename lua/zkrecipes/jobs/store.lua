@@ -282,7 +282,7 @@ function M:list_lanes()
   table.sort(names)
   local lanes = {}
   for i = 1, #names do
-    local priority = tonumber(names[i])
+    local priority = layout.priority_number(names[i])
     if priority then lanes[#lanes + 1] = self:lane(priority) end
   end
   return lanes
