@@ -54,29 +54,33 @@ end
 
 -- ---- Room --------------------------------------------------------------------------------------
 
--- Is there room for so many? Asks the servers when what we were told last is used up: the nearer to the limit, the sooner.
-local function has_room(queue, count)
+-- For how many of so many is there room? Asks the servers when what we were told last is used up: the nearer to the limit, the
+-- sooner.
+local function room_for(queue, count)
   if queue.credit >= count then
     queue.credit = queue.credit - count
-    return true
+    return count
   end
   local size, message, code = queue:size()
   if not size then return nil, message, code end
-  local left = queue.capacity - size
-  if left < count then return false end
-  queue.credit = math.max(math.min(math.floor(left / 10), 100), count) - count
-  return true
+  local left = math.max(queue.capacity - size, 0)
+  local room = math.min(left, count)
+  queue.credit = math.max(math.min(math.floor(left / 10), 100) - room, 0)
+  return room
 end
 
--- Waits for room.
-local function find_room(queue, count, timeout, method)
-  if not queue.capacity then return queue.store:ready() end
-  local now = core.host(queue.store.session).adapter.now
-  local deadline, pause = timeout and now() + timeout, 0.02
+local function now(queue) return core.host(queue.store.session).adapter.now() end
+
+-- Waits for room; for how many there is some, at most count; or nil, message, code.
+local function find_room(queue, count, deadline, method)
+  local ready, problem, why = queue.store:ready()
+  if not ready then return nil, problem, why end
+  if not queue.capacity then return count end
+  local pause = 0.02
   while true do
-    local room, message, code = has_room(queue, count)
-    if room or room == nil then return room, message, code end
-    local left = deadline and deadline - now()
+    local room, message, code = room_for(queue, count)
+    if room ~= 0 then return room, message, code end
+    local left = deadline and deadline - now(queue)
     if left and left <= 0 then
       return nil, ("queue:%s %s: it is full (%d items)"):format(method, queue.path, queue.capacity), "full"
     end
@@ -129,7 +133,7 @@ function Queue:put(data, options)
   local given = check.options(options, PUT, 2, "put")
   check_entry(given, "put", 2)
   check.seconds(given.timeout, 2, "put", true)
-  local ok, message, code = find_room(self, 1, given.timeout, "put")
+  local ok, message, code = find_room(self, 1, given.timeout and now(self) + given.timeout, "put")
   if not ok then return nil, message, code end
   local put, problem, why = put_one(self.store, data, given)
   self.desk:more_urgent(given.priority or 0)
@@ -150,7 +154,7 @@ local function check_all(list)
   return entries
 end
 
--- How many from `from` on fit into one multi: they have one lane, no delay and no id.
+-- How many from `from` on go together into one multi: they have one lane, no delay and no id.
 local function chunk(entries, from)
   local priority, bytes, at = entries[from].priority or 0, 0, from
   while entries[at] and at - from < CHUNK do
@@ -175,11 +179,11 @@ function Queue:put_all(list, timeout)
   check.self(self, Queue, "put_all")
   check.seconds(timeout, 2, "put_all", true)
   local entries = check_all(list)
-  local at = 1
+  local at, deadline = 1, timeout and now(self) + timeout
   while at <= #entries do
-    local count = chunk(entries, at)
-    local ok, message, code = find_room(self, count, timeout, "put_all")
-    if ok then ok, message, code = put_chunk(self.store, entries, at, count) end
+    local ok
+    local count, message, code = find_room(self, chunk(entries, at), deadline, "put_all")
+    if count then ok, message, code = put_chunk(self.store, entries, at, count) end
     if not ok then return nil, message, code, at - 1 end
     at = at + count
   end
