@@ -69,7 +69,7 @@ local function room_for(queue, count)
   return room
 end
 
-local function now(queue) return core.host(queue.store.session).adapter.now() end
+local function clock(queue) return core.host(queue.store.session).adapter.now() end
 
 -- Waits for room; for how many there is some, at most count; or nil, message, code.
 local function find_room(queue, count, deadline, method)
@@ -80,7 +80,7 @@ local function find_room(queue, count, deadline, method)
   while true do
     local room, message, code = room_for(queue, count)
     if room ~= 0 then return room, message, code end
-    local left = deadline and deadline - now(queue)
+    local left = deadline and deadline - clock(queue)
     if left and left <= 0 then
       return nil, ("queue:%s %s: it is full (%d items)"):format(method, queue.path, queue.capacity), "full"
     end
@@ -133,7 +133,7 @@ function Queue:put(data, options)
   local given = check.options(options, PUT, 2, "put")
   check_entry(given, "put", 2)
   check.seconds(given.timeout, 2, "put", true)
-  local ok, message, code = find_room(self, 1, given.timeout and now(self) + given.timeout, "put")
+  local ok, message, code = find_room(self, 1, given.timeout and clock(self) + given.timeout, "put")
   if not ok then return nil, message, code end
   local put, problem, why = put_one(self.store, data, given)
   self.desk:more_urgent(given.priority or 0)
@@ -179,7 +179,7 @@ function Queue:put_all(list, timeout)
   check.self(self, Queue, "put_all")
   check.seconds(timeout, 2, "put_all", true)
   local entries = check_all(list)
-  local at, deadline = 1, timeout and now(self) + timeout
+  local at, deadline = 1, timeout and clock(self) + timeout
   while at <= #entries do
     local ok
     local count, message, code = find_room(self, chunk(entries, at), deadline, "put_all")

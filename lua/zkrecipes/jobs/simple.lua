@@ -36,22 +36,35 @@ end
 
 local function child(queue, name) return queue.path .. "/" .. name end
 
-function Simple:put(data)
-  check.self(self, Simple, "put")
-  if type(data) ~= "string" then check.bad(1, "put", "string expected, got " .. type(data)) end
-  local path, message, code = self.session:create(child(self, "qn-"), data, { sequential = true, parents = true })
+local function put(queue, data)
+  local path, message, code = queue.session:create(child(queue, "qn-"), data, { sequential = true, parents = true })
   if not path then return nil, message, code end
   return true
 end
 
-function Simple:put_all(all)
+function Simple:put(data, options)
+  check.self(self, Simple, "put")
+  if type(data) ~= "string" then check.bad(1, "put", "string expected, got " .. type(data)) end
+  if options ~= nil then check.bad(2, "put", "format 'simple' has no options") end
+  return put(self, data)
+end
+
+function Simple:put_all(all, timeout)
   check.self(self, Simple, "put_all")
-  if type(all) ~= "table" then check.bad(1, "put_all", "list expected, got " .. type(all)) end
+  check.list(all, 1, "put_all")
+  if timeout ~= nil then check.bad(2, "put_all", "format 'simple' has no capacity, so there is no time limit") end
+  local copy = {}
   for i = 1, #all do
-    local ok, message, code = self:put(all[i])
+    copy[i] = all[i]
+    if type(copy[i]) ~= "string" then
+      check.bad(1, "put_all", ("entry %d: string expected, got %s"):format(i, type(copy[i])))
+    end
+  end
+  for i = 1, #copy do
+    local ok, message, code = put(self, copy[i])
     if not ok then return nil, message, code, i - 1 end
   end
-  return #all
+  return #copy
 end
 
 -- The next name that may still be there, or false; or nil, message, code.
@@ -83,17 +96,26 @@ local function take(queue)
   return name, message, code
 end
 
-local function wait_and_take(queue, timeout)
+-- Takes and waits in turn; as take.
+local function take_when_told(queue, watch, timeout)
   local now = core.host(queue.session).adapter.now
   local deadline = timeout and now() + timeout
+  while true do
+    queue.fresh_until = 0
+    local data, message, code = take(queue)
+    if data ~= false then return data, message, code end
+    local told
+    told, message, code = watch:wait(deadline and math.max(deadline - now(), 0))
+    if code == "timeout" then return false end
+    if not told then return nil, message, code end
+  end
+end
+
+local function wait_and_take(queue, timeout)
   local watch, message, code = queue.session:watch(queue.path)
   if not watch then return nil, message, code end
   local data
-  repeat
-    queue.fresh_until = 0
-    data, message, code = take(queue)
-    local told = data ~= false or watch:wait(deadline and math.max(deadline - now(), 0))
-  until data ~= false or not told
+  data, message, code = take_when_told(queue, watch, timeout)
   watch:close()
   return data, message, code
 end
