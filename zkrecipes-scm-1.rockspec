@@ -46,6 +46,7 @@ build = {
     ["zkrecipes.jobs.item"] = "lua/zkrecipes/jobs/item.lua",
     ["zkrecipes.jobs.later"] = "lua/zkrecipes/jobs/later.lua",
     ["zkrecipes.jobs.layout"] = "lua/zkrecipes/jobs/layout.lua",
+    ["zkrecipes.jobs.line"] = "lua/zkrecipes/jobs/line.lua",
     ["zkrecipes.jobs.simple"] = "lua/zkrecipes/jobs/simple.lua",
     ["zkrecipes.jobs.store"] = "lua/zkrecipes/jobs/store.lua",
     ["zkrecipes.barrier"] = "lua/zkrecipes/barrier.lua",

@@ -16,7 +16,7 @@ local fetch = require "zkrecipes.jobs.fetch"
 local items = require "zkrecipes.jobs.item"
 local later = require "zkrecipes.jobs.later"
 local layout = require "zkrecipes.jobs.layout"
-local queues = require "zkrecipes.queue"
+local lines = require "zkrecipes.jobs.line"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -29,7 +29,7 @@ local AGAIN = 0.1  -- seconds until what failed for want of a connection is trie
 
 function M.new(store, seat, max_attempts)
   return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
-    line = queues.new(), front = {}, waiting = 0, claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
+    line = lines.new(), claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
     working_on = {}, unreadable = {}, remembered = {}, watches = {} }, M)
 end
 
@@ -72,7 +72,7 @@ function M:rank()
   return self.count, self.number
 end
 
--- ---- The line ----------------------------------------------------------------------------------
+-- ---- Being stirred -----------------------------------------------------------------------------
 
 local function stir(desk)
   desk.stirred = true
@@ -94,27 +94,7 @@ local function park(desk, timeout)
   desk.stirred = false
 end
 
-local function pop(desk)
-  while true do
-    local waiter = table.remove(desk.front, 1) or desk.line:pop()
-    if not waiter then return nil end
-    if not waiter.gone then
-      desk.waiting = desk.waiting - 1
-      waiter.served = true
-      return waiter
-    end
-  end
-end
-
--- Back to the beginning of the line.
-local function push_back(desk, waiter)
-  waiter.served = false
-  if waiter.gone then return end
-  local at = 1
-  while desk.front[at] and desk.front[at].ticket < waiter.ticket do at = at + 1 end
-  table.insert(desk.front, at, waiter)
-  desk.waiting = desk.waiting + 1
-end
+-- ---- Telling -----------------------------------------------------------------------------------
 
 local function tell(desk, waiter, item, message, code)
   waiter.item, waiter.message, waiter.code = item, message, code
@@ -122,26 +102,17 @@ local function tell(desk, waiter, item, message, code)
 end
 
 local function fail_all(desk, message, code)
-  local waiter = pop(desk)
+  local waiter = desk.line:pop()
   while waiter do
     tell(desk, waiter, nil, message, code)
-    waiter = pop(desk)
+    waiter = desk.line:pop()
   end
 end
 
 -- Those who only try do not wait for an item, nor for a connection.
 local function fail_tries(desk, message, code)
-  local others, waiter = {}, pop(desk)
-  while waiter do
-    if waiter.try then
-      tell(desk, waiter, nil, message, code)
-    else
-      others[#others + 1] = waiter
-    end
-    waiter = pop(desk)
-  end
-  for i = 1, #others do push_back(desk, others[i]) end
-  desk.tries = 0
+  local tries = desk.line:pop_tries()
+  for i = 1, #tries do tell(desk, tries[i], nil, message, code) end
 end
 
 -- ---- Workers -----------------------------------------------------------------------------------
@@ -166,9 +137,9 @@ end
 
 local function deliver(desk, waiter, item)
   if waiter.gone then
-    local other = pop(desk)
+    local other = desk.line:pop()
     if other and other.method ~= waiter.method then
-      push_back(desk, other)
+      desk.line:put_back(other)
       other = nil
     end
     waiter = other
@@ -214,7 +185,7 @@ local function work(desk, waiter, place)
   elseif code and (code ~= "connection_loss" or waiter.try or done) then
     tell(desk, waiter, nil, message, code)
   else
-    push_back(desk, waiter)
+    if not waiter.gone then desk.line:put_back(waiter) end
     desk.events = desk.events + 1
     desk:serve()
   end
@@ -265,7 +236,7 @@ local function sit_down(desk)
     if code ~= "closed" and code ~= "canceled" then wait.pause(desk.host, wait.record(), AGAIN) end
     return happened(desk)
   end
-  if desk.waiting == 0 then return hold:release() end
+  if desk.line.count == 0 then return hold:release() end
   desk.hold = hold
   hold:on_lost(function() happened(desk) end)
   watch_all(desk)
@@ -301,7 +272,7 @@ local function look(desk)
   if not places then
     if code ~= "connection_loss" then return fail_all(desk, message, code) end
     fail_tries(desk, message, code)
-    if desk.waiting > 0 then park(desk, AGAIN) end
+    if desk.line.count > 0 then park(desk, AGAIN) end
     return
   end
   desk.looked = seen
@@ -309,18 +280,17 @@ local function look(desk)
 end
 
 local function run(desk)
-  while desk.waiting > 0 do
+  while desk.line.count > 0 do
     local place = next_place(desk)
     if place then
-      local waiter = pop(desk)
-      if waiter then daemon(desk, work, desk, waiter, place) end
+      daemon(desk, work, desk, desk.line:pop(), place)
     elseif desk.looked ~= desk.events then
       look(desk)
     elseif #desk.batch > 0 then -- it is used up, and there may be more
       desk.events = desk.events + 1
     else
       fail_tries(desk, "there is no item", "timeout")
-      if desk.waiting > 0 then idle(desk) end
+      if desk.line.count > 0 then idle(desk) end
     end
   end
 end
@@ -360,22 +330,19 @@ local function leave(desk, waiter)
   if waiter.gone then return end
   waiter.gone = true
   if waiter.item then return daemon(desk, unwanted, desk, waiter.item) end
-  if not waiter.served then desk.waiting = desk.waiting - 1 end
-  if desk.waiting == 0 then stir(desk) end
+  desk.line:remove(waiter)
+  if desk.line.count == 0 then stir(desk) end
 end
 
 -- method: "claim" or "take".
 function M:wait_for(method, timeout)
   wait.check()
-  if self.claims + self.waiting > CLAIMS then
+  if self.claims + self.line.count > CLAIMS then
     return nil, ("queue:%s %s: this process has %d claims"):format(method, self.store.path, self.claims), "full"
   end
   local waiter = { method = method, try = timeout == 0 }
-  self.tickets = (self.tickets or 0) + 1
-  waiter.ticket = self.tickets
   waiter.record = wait.record(function() leave(self, waiter) end)
   self.line:push(waiter)
-  self.waiting = self.waiting + 1
   if not self.watching then self.events = self.events + 1 end
   self:serve()
   local limit = timeout
