@@ -4,13 +4,14 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local desks = require "zkrecipes.jobs.desk"
+local failure = require "zkrecipes.jobs.failure"
 local fetch = require "zkrecipes.jobs.fetch"
 local items = require "zkrecipes.jobs.item"
-local later = require "zkrecipes.jobs.later"
 local layout = require "zkrecipes.jobs.layout"
 local simple = require "zkrecipes.jobs.simple"
 local stores = require "zkrecipes.jobs.store"
 local wait = require "zkrecipes.wait"
+local walks = require "zkrecipes.jobs.walk"
 
 local Session = core.classes.session.methods
 
@@ -41,11 +42,10 @@ function Session:queue(path, options)
   if options.format ~= nil and options.format ~= "simple" then
     check.bad(2, "queue", "option 'format': only 'simple' is known, got '" .. options.format .. "'")
   end
-  if type(path) ~= "string" or path == "/" then
-    check.bad(1, "queue", "path of a znode below the root expected, got " .. tostring(path))
-  end
+  check.path(path, 1, "queue")
+  if path == "/" then check.bad(1, "queue", "path of a znode below the root expected, got the root") end
   local seat, message, code = self:lock(options.format and path or path .. "/seat")
-  if not seat then return nil, message, code end
+  if not seat then return nil, failure.say("session:queue", path, message), code end
   if options.format then return simple.new(self, path, options) end
   local store = stores.new(self, path)
   return setmetatable({ path = path, store = store, capacity = options.capacity, credit = 0,
@@ -91,12 +91,15 @@ end
 
 -- ---- Put ---------------------------------------------------------------------------------------
 
+local function check_id(id, name, method, argument)
+  if #id > 0 and #id <= layout.ID_MAX then return end
+  check.bad(argument, method, ("%s1 to %d bytes expected, got %d"):format(name, layout.ID_MAX, #id))
+end
+
 local function check_entry(given, method, argument)
   integer(given.priority, "priority", method, argument, 0, layout.PRIORITIES)
   check.seconds(given.delay, argument, method, true)
-  if given.id ~= nil and (#given.id == 0 or #given.id > layout.ID_MAX) then
-    check.bad(argument, method, ("option 'id': 1 to %d bytes expected, got %d"):format(layout.ID_MAX, #given.id))
-  end
+  if given.id ~= nil then check_id(given.id, "option 'id': ", method, argument) end
 end
 
 local function check_data(data, method, argument)
@@ -141,11 +144,14 @@ function Queue:put(data, options)
 end
 
 local function check_all(list)
-  if type(list) ~= "table" then check.bad(1, "put_all", "list expected, got " .. type(list)) end
+  check.list(list, 1, "put_all")
   local entries = {}
   for i = 1, #list do
     local given = list[i]
     if type(given) == "string" then given = { data = given } end
+    if type(given) ~= "table" then
+      check.bad(1, "put_all", ("entry %d: string or table expected, got %s"):format(i, type(given)))
+    end
     given = check.options(given, ENTRY, 1, "put_all")
     check_data(given.data, "put_all", 1)
     check_entry(given, "put_all", 1)
@@ -239,63 +245,33 @@ function Queue:peek()
   end
 end
 
--- The items of some lanes, bucket by bucket, as a function for `for`; raises what it cannot read.
-local function walk(queue, lanes)
-  local store, desk = queue.store, queue.desk
-  local lane, buckets, bucket, names, at, b = 0, {}, nil, {}, 0, 0
-  local function advance()
-    at = at + 1
-    while not names[at] do
-      b = b + 1
-      while not buckets[b] do
-        lane, b = lane + 1, 1
-        if not lanes[lane] then return nil end
-        buckets = assert(fetch.list_buckets(store, lanes[lane]))
-      end
-      bucket = buckets[b]
-      local list = lanes[lane] == store.later and later.list or fetch.list_bucket
-      names = assert(list(store, lanes[lane] == store.later and bucket or lanes[lane], bucket))
-      at = 1
-    end
-    return { lane = lanes[lane], bucket = bucket, name = names[at] }
-  end
+-- For `for`: the next item of the walk that begin() begins; raises what it cannot read.
+local function each(queue, what, begin)
+  local next_item, message, code
   return function()
-    local place = advance()
-    while place do
-      local entry, version, code = items.read(desk, place)
-      if entry then
-        local key = layout.claim_name(place.lane, place.bucket, place.name)
-        local claimed = version > 0 and store.session:exists(store.path .. "/claims/" .. key) ~= false
-        local view = items.view(desk, place, entry, version, claimed)
-        view.due = layout.due_of(place.name)
-        return view, place, entry, version
-      end
-      if code then error(version, 0) end
-      place = advance()
-    end
-    return nil
+    local view
+    if not next_item then next_item, message, code = begin() end
+    if next_item then view, message, code = next_item() end
+    if view == nil and code then error(failure.say(what, queue.path, message), 0) end
+    return view
   end
 end
 
 function Queue:items()
   check.self(self, Queue, "items")
-  local store, next_item = self.store, nil
-  return function()
-    if not next_item then
-      local lanes = assert(store:list_lanes())
-      lanes[#lanes + 1] = store.later
-      next_item = walk(self, lanes)
-    end
-    return (next_item())
-  end
+  return each(self, "queue:items", function()
+    local lanes, message, code = self.store:list_lanes()
+    if not lanes then return nil, message, code end
+    lanes[#lanes + 1] = self.store.later
+    return walks.new(self.desk, lanes)
+  end)
 end
 
 -- ---- Dead letters, ids -------------------------------------------------------------------------
 
 function Queue:dead()
   check.self(self, Queue, "dead")
-  local next_item = walk(self, { self.store.dead })
-  return function() return (next_item()) end
+  return each(self, "queue:dead", function() return walks.new(self.desk, { self.store.dead }) end)
 end
 
 function Queue:dead_size()
@@ -306,10 +282,13 @@ end
 -- Puts dead letters back, as new items, until this many (nil: all) are.
 function Queue:redrive(limit)
   check.self(self, Queue, "redrive")
-  local count = 0
-  local next_item = walk(self, { self.store.dead })
+  if limit ~= nil and limit ~= 0 then check.count(limit, 2 ^ 31 - 1, 1, "redrive") end
+  local ready, problem, why = self.store:ready()
+  if not ready then return nil, problem, why end
+  local count, next_item = 0, walks.new(self.desk, { self.store.dead })
   while not limit or count < limit do
     local view, place, entry, version = next_item()
+    if not view and entry then return nil, place, entry end -- a message and a code
     if not view then break end
     entry.attempts = 0
     local ok, message, code = items.move(self.desk, place, entry, version, self.store:lane(entry.priority))
@@ -351,6 +330,7 @@ end
 function Queue:remove(id)
   check.self(self, Queue, "remove")
   check_data(id, "remove", 1)
+  check_id(id, "", "remove", 1)
   local store, desk = self.store, self.desk
   local place, message, code = find_id(self, id)
   if not place then return place, message, code end
@@ -367,6 +347,8 @@ function Queue:remove(id)
   end
   return nil, message, code
 end
+
+failure.name(Queue, "queue")
 
 core.own(debug.getinfo(1, "S").source)
 return Queue

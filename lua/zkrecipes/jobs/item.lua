@@ -10,6 +10,7 @@
 -- does, so then the item may be lost: that is what "at most once" means.
 
 local core = require "zkrecipes.core"
+local failure = require "zkrecipes.jobs.failure"
 local layout = require "zkrecipes.jobs.layout"
 local tasks = require "zkrecipes.tasks"
 
@@ -345,6 +346,7 @@ local function abandon(item)
 end
 
 Item.__close, Item.__gc = abandon, abandon
+failure.name(Item, "item")
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -5,6 +5,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local failure = require "zkrecipes.jobs.failure"
 
 local M = {}
 
@@ -137,24 +138,38 @@ function Simple:size()
   return stat and stat.num_children or 0
 end
 
+-- The first of these names, from `from` on, that is still there: its item and where it is in the list; nothing; or nil, message,
+-- code.
+local function read(queue, names, from)
+  for at = from, #names do
+    local path = child(queue, names[at])
+    local data, message, code = queue.session:get(path)
+    if not code then return { data = data, path = path }, at end
+    if code ~= "no_node" then return nil, message, code end
+  end
+end
+
 function Simple:items()
   check.self(self, Simple, "items")
   local names, at = nil, 0
   return function()
-    names = names or assert(list(self))
-    while names[at + 1] do
-      at = at + 1
-      local data, message, code = self.session:get(child(self, names[at]))
-      if not code then return { data = data, path = child(self, names[at]) } end
-      if code ~= "no_node" then error(message, 0) end
-    end
-    return nil
+    local item, message, code
+    if not names then names, message, code = list(self) end
+    if names then item, message, code = read(self, names, at + 1) end
+    if code then error(failure.say("queue:items", self.path, message), 0) end
+    at = message or #names
+    return item
   end
 end
 
 function Simple:peek()
   check.self(self, Simple, "peek")
-  return self:items()() or false
+  local names, message, code = list(self)
+  if not names then return nil, message, code end
+  local item
+  item, message, code = read(self, names, 1)
+  if code then return nil, message, code end
+  return item or false
 end
 
 local function missing(name)
@@ -164,6 +179,8 @@ local function missing(name)
 end
 
 for _, name in ipairs { "claim", "remove", "dead", "dead_size", "redrive" } do Simple[name] = missing(name) end
+
+failure.name(Simple, "queue")
 
 core.own(debug.getinfo(1, "S").source)
 return M
