@@ -213,8 +213,9 @@ end
 
 local function lost(state, method)
   finish(state, "lost")
-  return nil, ("item:%s %s: the claim was lost, the item went back to the queue"):format(method,
-    layout.item_path(state.place)), "lost"
+  local why = "the claim was lost, the item went back to the queue"
+  if state.unsure and method == "nack" then why = "it was acked, by a call that was canceled, or " .. why end
+  return nil, ("item:%s %s: %s"):format(method, layout.item_path(state.place), why), "lost"
 end
 
 -- After a lost answer: "done" when the item is not in the version of our claim any more ..., "again", or nil, message, code.
@@ -237,13 +238,15 @@ local function ack(state)
   add_id_parts(desk, parts, state.entry)
   local seen
   repeat
+    local unsure = state.unsure
+    state.unsure = true -- also for the next call, if this one ends without an answer
     local done, message, code = desk.store.session:multi(parts)
     seen = nil
     if not done then
       local gone = faster(code)
-      if gone and not state.unsure then return lost(state, "ack") end
+      if code ~= "connection_loss" then state.unsure = unsure end
+      if gone and not unsure then return lost(state, "ack") end
       if not gone and code ~= "connection_loss" then return nil, message, code end
-      state.unsure = true -- also for the next call, if this one ends without an answer
       seen, message, code = look_again(state)
       if not seen then return nil, message, code end
       if seen == "changed" or gone and seen == "again" then return lost(state, "ack") end
@@ -265,8 +268,11 @@ function M.give_back(state, untouched)
     parts[2] = { "set", path, layout.encode(state.entry), state.version }
   end
   while not state.over do
+    local unsure = state.given_back
+    state.given_back = true -- perhaps: for the next call, if this one ends without an answer
     local done, message, code = desk.store.session:multi(parts)
-    if done then
+    if not done and code ~= "connection_loss" then state.given_back = unsure end
+    if done or faster(code) and unsure then
       finish(state, "nacked")
     elseif faster(code) then
       return lost(state, "nack")
