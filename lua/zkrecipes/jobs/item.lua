@@ -101,10 +101,15 @@ local function guard(state, lose)
 end
 
 -- Gives back what nobody has any more. In a finalizer it is called under pcall: the engine may be collected before the item,
--- and LuaJIT would raise the error wherever the program is.
+-- and LuaJIT would raise the error wherever the program is. That may be where no coroutine can be begun (cqueues: outside of a
+-- controller).
 local function lose(state)
-  if state.over or state.desk.host.engine:forked() then return end
-  tasks.spawn(state.desk.host, { daemon = true, quiet = true }, M.give_back, state, true)
+  local host = state.desk.host
+  if state.over or host.engine:forked() then return end
+  local function give_back() tasks.spawn(host, { daemon = true, quiet = true }, M.give_back, state, true) end
+  if pcall(give_back) then return end
+  table.insert(host.dropped, give_back)
+  host.engine:ring()
 end
 
 local function new_item(desk, place, entry, version, claim)
