@@ -2,6 +2,7 @@
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
+local stores = require "zkrecipes.jobs.store"
 
 local fails = env.fails
 
@@ -85,5 +86,49 @@ describe("a queue without a link", function()
     zk.session():queue("/jobs"):put("x")
     world:plan(late, "lose_request", { kind = "create", down = 30 })
     assert.equal("x", late.spawn(queue.claim, queue):wait(300).data)
+  end))
+
+  -- A session that is lost whenever it has answered, until it was asked so often.
+  local function fleeting(times)
+    local asked = 0
+    return { exists = function(session)
+      asked = asked + 1
+      if asked == times then session.id = "abc" end
+      return false
+    end }
+  end
+
+  it("makes no name before the session has an id", function()
+    local store = stores.new(fleeting(3), "/jobs")
+    assert.is_true(store:ready())
+    assert.equal("abc_1_1", store:new_tag())
+    store.session.id = nil
+    assert.is_true(store:ready())
+    assert.equal("abc_1_2", store:new_tag())
+    fails("connection_loss", stores.new(fleeting(100), "/jobs"):ready())
+  end)
+end)
+
+describe("a queue that cannot watch", function()
+  it("says so, and does not sleep", in_world(function(world, zk, session, queue)
+    local watches = {}
+    for _, size in ipairs { 900, 1 } do
+      local room = true
+      while room do
+        room = session:watch("/" .. ("x"):rep(size) .. #watches)
+        watches[#watches + 1] = room
+      end
+    end
+    local before = world:requests()
+    fails("full", zk.spawn(queue.claim, queue):wait(100))
+    fails("full", zk.spawn(queue.take, queue, 50):wait(100))
+    fails("timeout", queue:claim(0))
+    assert.is_true(world:requests() - before < 100)
+    assert.is_nil(next(world:children("/jobs/seat")))
+    for i = 1, #watches do watches[i]:close() end
+    local task = zk.spawn(queue.claim, queue)
+    world:advance(5)
+    zk.session():queue("/jobs"):put("x")
+    assert.equal("x", task:wait(5).data)
   end))
 end)

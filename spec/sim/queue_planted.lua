@@ -15,7 +15,7 @@ local BUGS = {
     'if code ~= "connection_loss" then state.unsure = unsure end', 'if code == "connection_loss" then return true end' },
   { "a lost answer of a put counts as done", "store", "if found then return true end", "do return true end" },
   { "buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else" },
-  { "the dead are not noticed", "desk", '  watch_path(desk, store.path .. "/consumers")\n', "" },
+  { "the dead are not noticed", "desk", ', store.path .. "/consumers" }', " }" },
   { "no look after the watches are set", "desk", "  desk.watching = true\n  happened(desk)", "  desk.watching = true" },
   { "what is poison goes round for ever", "item",
     "if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end", "" },

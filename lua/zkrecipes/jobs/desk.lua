@@ -201,24 +201,29 @@ local function close_watches(desk)
 end
 
 local function watch_path(desk, path)
-  if desk.watches[path] then return end
-  local watch = desk.store.session:watch(path)
-  if not watch then return end
+  if desk.watches[path] then return true end
+  local watch, message, code = desk.store.session:watch(path)
+  if not watch then return nil, message, code end
   desk.watches[path] = watch
   daemon(desk, function()
     while desk.watches[path] == watch and watch:wait() do happened(desk) end
     if desk.watches[path] == watch then desk.watches[path] = nil end
   end)
+  return true
 end
 
--- Before the look: what comes in after it is told.
+-- Before the look: what comes in after it is told. True; or nil, message, code: without a watch nobody may sleep there.
 local function watch_all(desk)
   local store = desk.store
-  local lanes = store:list_lanes() or {}
-  watch_path(desk, store.path .. "/lanes")
-  watch_path(desk, store.path .. "/consumers")
-  watch_path(desk, store.later.bell)
-  for i = 1, #lanes do watch_path(desk, lanes[i].bell) end
+  local lanes, problem, why = store:list_lanes()
+  if not lanes then return nil, problem, why end
+  local paths = { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" }
+  for i = 1, #lanes do paths[#paths + 1] = lanes[i].bell end
+  for i = 1, #paths do
+    local ok, message, code = watch_path(desk, paths[i])
+    if not ok then return nil, message, code end
+  end
+  return true
 end
 
 local function stand_up(desk)
@@ -239,7 +244,6 @@ local function sit_down(desk)
   if desk.line.count == 0 then return hold:release() end
   desk.hold = hold
   hold:on_lost(function() happened(desk) end)
-  watch_all(desk)
   desk.watching = true
   happened(desk)
 end
@@ -263,12 +267,10 @@ end
 
 local function look(desk)
   local seen = desk.events
-  local ok, message, code = later.look(desk)
-  local places
-  if ok then
-    if desk.watching then watch_all(desk) end
-    places, message, code = fetch.look(desk)
-  end
+  local ok, places, message, code = true, nil, nil, nil
+  if desk.watching then ok, message, code = watch_all(desk) end
+  if ok then ok, message, code = later.look(desk) end
+  if ok then places, message, code = fetch.look(desk) end
   if not places then
     if code ~= "connection_loss" then return fail_all(desk, message, code) end
     fail_tries(desk, message, code)
