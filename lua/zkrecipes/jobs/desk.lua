@@ -212,18 +212,25 @@ local function watch_path(desk, path)
   return true
 end
 
--- Before the look: what comes in after it is told. True; or nil, message, code: without a watch nobody may sleep there.
-local function watch_all(desk)
-  local store = desk.store
-  local lanes, problem, why = store:list_lanes()
-  if not lanes then return nil, problem, why end
-  local paths = { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" }
-  for i = 1, #lanes do paths[#paths + 1] = lanes[i].bell end
+local function watch_paths(desk, paths)
   for i = 1, #paths do
     local ok, message, code = watch_path(desk, paths[i])
     if not ok then return nil, message, code end
   end
   return true
+end
+
+-- Before the look: what comes in after it is told; the lanes are watched before they are listed. True; or nil, message, code:
+-- without a watch nobody may sleep there.
+local function watch_all(desk)
+  local store = desk.store
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  if not ok then return nil, problem, why end
+  local lanes, message, code = store:list_lanes()
+  if not lanes then return nil, message, code end
+  local bells = {}
+  for i = 1, #lanes do bells[i] = lanes[i].bell end
+  return watch_paths(desk, bells)
 end
 
 local function stand_up(desk)
