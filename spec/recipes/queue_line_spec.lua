@@ -45,6 +45,22 @@ describe("who waits for a queue", function()
     assert.is_true(many < 30 * few + 0.01, ("%.4f s beside 4000, %.4f s beside 100"):format(many, few))
   end)
 
+  it("is one consumer with all others of his process, in each session", function()
+    in_world(function(world, zk, queue)
+      for round = 1, 3 do
+        local tasks = {}
+        for i = 1, 50 do
+          queue:put("x")
+          tasks[i] = zk.spawn(function() return queue:claim(30):ack() end)
+        end
+        for i = 1, 50 do assert.is_true(tasks[i]:wait(60)) end
+        assert.equal(1, #world:children("/jobs/consumers"))
+        world:expire(zk)
+        world:advance(10 + round)
+      end
+    end)
+  end)
+
   it("is served in his turn", function()
     in_world(function(world, zk, queue)
       local seen = {}

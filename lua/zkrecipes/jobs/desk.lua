@@ -278,6 +278,10 @@ local function look(desk)
   if desk.watching then ok, message, code = watch_all(desk) end
   if ok then ok, message, code = later.look(desk) end
   if ok then places, message, code = fetch.look(desk) end
+  if places and places[1] then -- here, before many workers do it at once
+    ok, message, code = desk:be_present()
+    if not ok then places = nil end
+  end
   if not places then
     if code ~= "connection_loss" then return fail_all(desk, message, code) end
     fail_tries(desk, message, code)
