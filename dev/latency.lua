@@ -31,7 +31,7 @@ else
   local loop = require("spec.support.loops." .. name)
   local over, ok, problem = false, nil, nil
   loop.start(function()
-    ok, problem = zk.pcall(measure, zk.using(name))
+    ok, problem = zk.pcall(measure, zk.using(loop.adapter or name))
     over = true
   end)
   loop.run(60, function() return over end)
