@@ -16,7 +16,7 @@ local ENDS = { "release", "resign" }
 -- Upper bounds of the histogram of waits, in seconds.
 M.BOUNDS = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60 }
 
-local of = setmetatable({}, { __mode = "k" }) -- hold > registry
+local of = setmetatable({}, { __mode = "k" }) -- hold > host
 
 function M.new()
   local registry = { holds = setmetatable({}, { __mode = "k" }), granted = 0, ended = 0, lost = 0, failed = {}, waits = {},
@@ -30,6 +30,15 @@ local function count_wait(registry, seconds)
   while M.BOUNDS[i] and seconds > M.BOUNDS[i] do i = i + 1 end
   registry.waits[i] = registry.waits[i] + 1
   registry.seconds = registry.seconds + seconds
+end
+
+-- The running coroutine has got this, or what it has got is over, or not its own any more.
+function M.granted(host, hold)
+  if host.adapter.granted then host.adapter.granted(hold) end
+end
+
+function M.ended(host, hold)
+  if host.adapter.ended then host.adapter.ended(hold) end
 end
 
 -- Waits in this slot for what the object gives.
@@ -46,19 +55,20 @@ function M.await(host, slot, object)
   count_wait(registry, now() - since)
   local adapter = host.adapter
   registry.holds[hold] = { background = adapter.in_background and adapter.in_background() }
-  of[hold] = registry
-  if adapter.granted then adapter.granted(hold) end
+  of[hold] = host
+  M.granted(host, hold)
   return hold
 end
 
 -- ---- Its end -----------------------------------------------------------------------------------
 
 local function over(hold)
-  local registry = of[hold]
-  if not registry then return end
-  local how = hold:valid() and "ended" or "lost"
+  local host = of[hold]
+  if not host then return end
+  local registry, how = host.registry, hold:valid() and "ended" or "lost"
   registry[how] = registry[how] + 1
   registry.holds[hold], of[hold] = nil, nil
+  M.ended(host, hold)
 end
 
 -- Counts what is lost and was not let go yet.
