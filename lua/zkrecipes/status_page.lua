@@ -7,7 +7,7 @@ local M = {}
 
 local HEAD = [[<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="5">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>zkrecipes</title><style>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,"><title>zkrecipes</title><style>
 body { font: 15px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 60em; padding: 0 1em; color: #222; background: #fff }
 h1 { font-size: 1.4em } h2 { font-size: 1.1em; margin: 1.6em 0 .4em } .table { overflow-x: auto }
 table { border-collapse: collapse; width: 100% } .none { color: #666; margin: .4em 0 }
