@@ -114,6 +114,11 @@ asan: ## the specs under the address and undefined-behaviour sanitizers
 tsan: ## the specs under the thread sanitizer
 	@$(MAKE) --no-print-directory spec SAN=tsan SPECS="$(SANITIZED)"
 
+asan-nginx: ## the specs of nginx, with the module in it under the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory LUA=luajit SAN=asan
+	@ZR_NGINX_ASAN=$$(realpath "$$($(CC) -print-file-name=libasan.so)") \
+	  $(MAKE) --no-print-directory spec SPECS="$(wildcard spec/adapters/openresty*_spec.lua) spec/adapters/status_spec.lua"
+
 VALGRIND = valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
   --suppressions=dev/valgrind.supp --trace-children=no
 SLOW = spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua
@@ -314,4 +319,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
