@@ -90,7 +90,8 @@ describe("the demo", function()
   end)
 
   it("of nginx runs, and all its checks hold", function()
-    local output, status = run("env -u LUA_PATH -u LUA_CPATH ZK_HOSTS='%s' timeout 60 lua5.4 dev/demo/openresty.lua </dev/null", env.server().hosts)
+    local output, status = run("env -u LUA_PATH -u LUA_CPATH ZK_HOSTS='%s' timeout 60 lua5.4 dev/demo/openresty.lua </dev/null",
+      env.server().hosts)
     assert.equal("0", status, output)
     assert.matches("nginx ends when it is told to +yes", output)
   end)
