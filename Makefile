@@ -245,6 +245,15 @@ bench-quick: ## counts that do not depend on the machine (requests, bytes, instr
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@STORE='$(STORE)' lua5.4 bench/quick.lua
 
+latency: $(foreach lua,5.4 luajit 5.3 5.1,latency-$(lua)) ## of a get and of a wake-up, on every host and Lua
+
+latency-%:
+	@$(MAKE) --no-print-directory -s LUA=$*
+	@$(MAKE) --no-print-directory -s LUA=$* latency-here
+
+latency-here: $(CORE)
+	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/latency.lua
+
 # ---- Checks ----------------------------------------------------------------------------------------------
 
 C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*.c)
@@ -319,4 +328,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
