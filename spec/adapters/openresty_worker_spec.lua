@@ -45,6 +45,12 @@ local SERVER = ([[
     task:wait()
     hold:release()
   } }
+  location = /spawn { content_by_lua_block {
+    local tasks, done = {}, 0
+    for i = 1, ngx.var.arg_count do tasks[i] = zk.spawn(function() zk.sleep(0.05) return true end) end
+    for i = 1, #tasks do done = done + (tasks[i]:wait(10) and 1 or 0) end
+    ngx.print(done)
+  } }
   location = /worker { content_by_lua_block {
     local sessions = #zk.status().sessions
     ngx.print(ngx.worker.pid(), " ", sessions, " ", ngx.timer.running_count(), " ", ngx.timer.pending_count())
@@ -54,11 +60,12 @@ local SERVER = ([[
 describe("the workers of nginx", function()
   local it_runs, session, namespace
 
-  local function start(workers)
+  local function start(workers, http)
     namespace = env.namespace()
     session = env.session { namespace = namespace }
     assert(session:connected(10))
-    it_runs = nginx.start { workers = workers, http = HTTP:format(env.server().hosts, namespace), server = SERVER }
+    it_runs = nginx.start { workers = workers, server = SERVER,
+      http = HTTP:format(env.server().hosts, namespace) .. (http or "") }
   end
 
   local function candidates() return #(session:children("/nightly") or {}) end
@@ -124,6 +131,12 @@ describe("the workers of nginx", function()
       if text == "1 1 1" then lean = lean + 1 end -- the one without a task of its own
     end
     assert.equal(1, lean)
+  end)
+
+  it("run what was spawned when there are timers again", function()
+    start(1, "lua_max_running_timers 8;") -- some are in use
+    assert.equal("8", (select(2, it_runs:get("/spawn?count=8"))))
+    assert.matches("lua_max_running_timers are not enough", it_runs:log())
   end)
 
   it("take every signal on nginx's own thread", function()
