@@ -17,7 +17,7 @@ function M.release()
   if not found then return end
   for hold in pairs(found.holds) do
     local release = hold.release or hold.resign
-    repeat release(hold) until not found.holds[hold] -- a reentrant one counts
+    repeat release(hold) until not found.holds[hold] or not hold:valid() -- a reentrant one counts
   end
 end
 
