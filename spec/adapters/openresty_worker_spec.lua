@@ -5,6 +5,7 @@ require "spec_fork"
 local env = require "spec.support.env"
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
+local socket = require "socket"
 
 -- Names of everything that users call.
 local NAMES = [[
@@ -21,8 +22,9 @@ local HTTP = [[
   lua_shared_dict seen 1m;
   init_worker_by_lua_block {
     zk = require "zkrecipes"
-    session = zk.shared { hosts = "%s", timeout = 4, namespace = "%s" }
+    session = zk.shared { hosts = "%s", timeout = %d, namespace = "%s" }
     lock = session:lock("/l")
+    if keep then zk.spawn(function() kept = lock:acquire() end) end
     if ngx.worker.id() == 0 then
       zk.spawn(function()
         session:election("/nightly"):every(0.05, function()
@@ -45,6 +47,7 @@ local SERVER = ([[
     task:wait()
     hold:release()
   } }
+  location = /keep { content_by_lua_block { kept = lock:acquire(10) } }
   location = /spawn { content_by_lua_block {
     local tasks, done = {}, 0
     for i = 1, ngx.var.arg_count do tasks[i] = zk.spawn(function() zk.sleep(0.05) return true end) end
@@ -60,12 +63,12 @@ local SERVER = ([[
 describe("the workers of nginx", function()
   local it_runs, session, namespace
 
-  local function start(workers, http)
+  local function start(workers, http, timeout)
     namespace = env.namespace()
     session = env.session { namespace = namespace }
     assert(session:connected(10))
     it_runs = nginx.start { workers = workers, server = SERVER,
-      http = HTTP:format(env.server().hosts, namespace) .. (http or "") }
+      http = HTTP:format(env.server().hosts, timeout or 4, namespace) .. (http or "") }
   end
 
   local function candidates() return #(session:children("/nightly") or {}) end
@@ -137,6 +140,34 @@ describe("the workers of nginx", function()
     start(1, "lua_max_running_timers 8;") -- some are in use
     assert.equal("8", (select(2, it_runs:get("/spawn?count=8"))))
     assert.matches("lua_max_running_timers are not enough", it_runs:log())
+  end)
+
+  local function queue() return session:children("/l") or {} end
+
+  local function seconds_until(what, condition)
+    local from = socket.gettime()
+    assert(process.eventually(condition, 15), what)
+    return socket.gettime() - from
+  end
+
+  it("wait two seconds for a lock that is kept beyond its request, and release it when they end", function()
+    start(1, "", 20)
+    it_runs:get("/keep")
+    local pid, seat = it_runs:workers()[1], queue()[1]
+    it_runs:signal("HUP")
+    local seconds = seconds_until("it is released", function() return not session:exists("/l/" .. seat) end)
+    assert.is_true(seconds > 1.5, seconds .. " s")
+    seconds_until("the worker ends", function() return not process.runs(pid) end)
+  end)
+
+  it("do not wait for a lock that is held in the background", function()
+    start(1, "init_by_lua_block { keep = true }", 20)
+    assert(process.eventually(function() return #queue() == 1 end))
+    local pid, seat = it_runs:workers()[1], queue()[1]
+    it_runs:signal("HUP")
+    local seconds = seconds_until("the worker ends", function() return not process.runs(pid) end)
+    assert.is_true(seconds < 1.5, seconds .. " s")
+    seconds_until("it is released", function() return not session:exists("/l/" .. seat) end)
   end)
 
   it("take every signal on nginx's own thread", function()

@@ -131,6 +131,10 @@ describe("the status of an nginx worker", function()
       assert(line:find("^# %u+ zkrecipes_[%l_]+ .") or line:find("^zkrecipes_[%l_]+ [%d.e+-]+$") or
         line:find('^zkrecipes_[%l_]+{%l+="[^"]+"} [%d.e+-]+$'), line)
     end
+    for _, name in ipairs { "sessions", "holds", "waiting", "granted_total", "released_total", "lost_total",
+      "wait_seconds_sum", "wait_seconds_count" } do
+      assert.matches("\nzkrecipes_" .. name .. "[ {]", text)
+    end
     assert.equal(400, (it_runs:get("/status?format=xml")))
   end)
 
