@@ -55,6 +55,18 @@ local SERVER = [[
   } }
   location = /turns { content_by_lua_block { ngx.print(turns or 0) } }
 
+  # The turn comes to the light thread, which is killed before it can go on.
+  location = /late { content_by_lua_block {
+    local lock = session:lock("/l", { cohort = true })
+    local turn = assert(lock:acquire(5))
+    local light = ngx.thread.spawn(function() went_on = lock:acquire(5) and "went on" end)
+    turn:release()
+    ngx.thread.kill(light)
+    ngx.print(went_on or "killed")
+    ngx.flush(true)
+    ngx.sleep(60) -- the request goes on meanwhile
+  } }
+
   location = /many { content_by_lua_block {
     local count = 0
     for i = 1, 200 do assert(lock:acquire(5)):release() end
@@ -117,6 +129,14 @@ describe("the log phase in nginx", function()
     assert.equal("true", (select(2, nginx.answer(second))))
     assert.equal(before + 2, tonumber((select(2, it_runs:get("/turns")))))
     becomes(0)
+  end)
+
+  it("need not come for what was given to a light thread that had been killed", function()
+    local late = it_runs:open("/late")
+    repeat local line = late:receive("*l") until line == ""
+    assert.equal("killed", late:receive(6))
+    becomes(0)
+    late:close()
   end)
 
   it("finds nothing of what was released, or what another request lets go", function()
