@@ -10,7 +10,8 @@
 -- cohort may still hold the lock.
 --
 -- What can go wrong: all who wait give up (the cohort leaves the queue); the lock is lost (the turn is over, and
--- whoever waits is served by a new claim; one of us looks out for it while somebody waits); a turn is forgotten (it ends when it is collected).
+-- whoever waits is served by a new claim; one of us looks out for it while somebody waits); a
+-- turn is forgotten (it ends when it is collected).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"

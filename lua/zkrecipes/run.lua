@@ -2,9 +2,10 @@
 -- the sessions that were opened meanwhile. At the end, however it comes: what fn returned is returned, what
 -- it raised is raised.
 --
--- What can go wrong: a coroutine fails. The others go on and the error is reported, also that of fn itself, which is
--- raised at the end, if there is one; with fail_fast all are canceled and run raises it. The loop itself is interrupted (Ctrl-C): all are canceled and get a moment
--- for their clean-up, sessions are closed, and the interruption is raised.
+-- What can go wrong: a coroutine fails. The others go on and the error is reported (that of fn as well, while others
+-- run: it is raised only when they have ended); with fail_fast all are canceled and run raises it. The loop itself is
+-- interrupted (Ctrl-C): all are canceled and get a moment for their clean-up, sessions are closed, and the
+-- interruption is raised.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
