@@ -140,13 +140,14 @@ function M.checks(journal, registers, facts)
   journal.outlived = journal:cut_expired()
   local overlaps, falling = check_holds(journal)
   local also = check_facts { crashed = facts.crashed, deserted = facts.deserted, left = facts.left,
-    processes = facts.processes, trouble = journal.trouble }
+    processes = facts.processes, trouble = journal.trouble, torn = journal:torn_reads() }
   local checks = {}
   for i, entry in ipairs {
     { "no two valid holds of a lock at once", overlaps },
     { "tokens grow from hold to hold", falling },
     { "no write of a stale holder", check_stale(journal) },
     { "no update lost or done twice", check_updates(journal, registers) },
+    { "no reader saw a write", also.torn },
     { "everybody who waited got an answer", check_waits(journal) },
     { "every worker was granted after the faults", also.deserted },
     { "every worker lived until it was ended", also.crashed },

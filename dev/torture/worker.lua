@@ -114,6 +114,9 @@ function MAKE.term(session, path)
   return { acquire = function(_, limit) return election:campaign(limit) end, cancel = function() election:cancel() end }
 end
 
+-- A semaphore of one.
+function MAKE.permit(session, path) return session:semaphore(path, 1) end
+
 local function release(hold)
   if hold.resign then hold:resign() else hold:release() end
 end
@@ -127,8 +130,20 @@ local function limit_of(random)
   return dice < 0.25 and random:between(0.05, 2) or PATIENCE
 end
 
+-- Shares the read/write lock: while it is held nobody writes.
+local function read_twice(session, name, random)
+  local hold = session:rwlock("/locks/writer"):read(limit_of(random))
+  if not hold then return end
+  local before = session:get("/register-writer")
+  zk.sleep(random:between(0, 0.05))
+  local after = session:get("/register-writer")
+  if before and after and hold:valid() then note(name, before == after and "read" or "torn", before, after) end
+  hold:release()
+end
+
 local function take_turn(session, locks, name, random)
   local which, limit = random:pick(LOCKS), limit_of(random)
+  if which == "writer" and random:chance(0.4) then return read_twice(session, name, random) end
   note(name, "waits", which)
   local hold, _, code = locks[which]:acquire(limit)
   if not hold then
