@@ -72,19 +72,19 @@ local function difference(given, other)
   end
 end
 
+-- The one session of the host; session.lua lets go of it when it is closed.
 local function add_shared(zk, host)
-  local shared, shared_options
-
   function zk.shared(options)
-    if shared and shared.state ~= "closed" then
-      local name = type(options) == "table" and difference(options, shared_options)
+    local shared = host.shared
+    if shared and shared.session.state ~= "closed" then
+      local name = type(options) == "table" and difference(options, shared.options)
       if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(name)) end
-      return shared
+      return shared.session
     end
     local session, message, code = sessions.open(host, options)
     if not session then return nil, message, code end
-    shared, shared_options = session, options or {}
-    return shared
+    host.shared = { session = session, options = options or {} }
+    return session
   end
 end
 

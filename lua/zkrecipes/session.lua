@@ -6,6 +6,8 @@ local core = require "zkrecipes.core"
 local hosts = require "zkrecipes.host"
 local wait = require "zkrecipes.wait"
 
+require "zkrecipes.objects" -- its close is extended here
+
 local M = {}
 
 local class = core.classes.session
@@ -51,13 +53,31 @@ function M.open(host, options)
   if not session then return nil, message, code end
   host.opened_count = host.opened_count + 1
   host.opened[host.opened_count] = session
-  host.logs[session] = log
+  if log then core.keep(session, "log", log) end
   if host.adapter.keep then host.adapter.keep(host.client) end
   return session
 end
 
+-- ---- Closing -----------------------------------------------------------------------------------
+
+-- What closes is nobody's shared session any more.
+local function unshare(session)
+  local host = core.host(session)
+  if host.shared and host.shared.session == session then host.shared = nil end
+end
+
+local close = Session.close
+
+function Session:close(timeout)
+  check.self(self, class.meta, "close")
+  check.seconds(timeout, 1, "close", true)
+  unshare(self)
+  return close(self, timeout)
+end
+
 -- The end of a `local session <close>`: nobody can wait there, so closing goes on behind it.
 function class.meta.__close(session)
+  unshare(session)
   local slot, host = class.start.close(session, nil)
   if slot then host.engine:drop(slot) end
 end

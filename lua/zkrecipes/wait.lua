@@ -187,7 +187,7 @@ local function finished(host, slot)
 end
 
 local function tell(host, level, text, session)
-  local log = session and host.logs[session]
+  local log = session and core.kept(session, "log")
   if not log then return end
   local ok, problem = pcall(log, level, text)
   if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end
