@@ -262,7 +262,7 @@ end
 local function take_back(host, term)
   name_successor(term, nil)
   tasks.spawn(host, { daemon = true }, function() -- nobody waits for that
-    if term:valid() then tell(term) end
+    if term:valid() then tell(term, "resign") end
   end)
 end
 
@@ -274,7 +274,7 @@ local function make_room(term, election, successor, timeout)
     heir = successor.path:match "[^/]*$", deadline = timeout and now() + timeout, now = now }
   function race.name(number)
     name_successor(term, number)
-    return tell(term)
+    return tell(term, "resign")
   end
   local function stop()
     if race.named then take_back(host, term) end
