@@ -59,8 +59,8 @@ local function take_rules(session, options)
   if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
     check.bad(2, "election", "option 'quorum': number of candidates expected, got " .. tostring(quorum))
   end
-  local terms = setmetatable({}, { __mode = "k" })
-  return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = {}, terms = terms }
+  local terms = setmetatable({}, { __mode = "v" }) -- a key would still be there when it is collected already
+  return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = {}, stood = 0, terms = terms }
 end
 
 -- session:election(path [, options])
@@ -111,7 +111,8 @@ function Election:campaign(timeout)
   if rules then
     local first, value = ranked.decode(self.value)
     return ranked.campaign(self, rules, timeout, function(term)
-      rules.terms[begin(self, term, value, rules.rank)] = true
+      rules.stood = rules.stood + 1
+      rules.terms[rules.stood] = begin(self, term, value, rules.rank)
       if rules.rank ~= first then tell(term, "campaign") end
     end)
   end
@@ -158,12 +159,13 @@ function Election:update_rank(rank)
   ranked.check_rank(rank, 1, "update_rank")
   rules.rank = rank
   local ok, message, code = true, nil, nil
-  local terms = {}
-  for term in pairs(rules.terms) do terms[#terms + 1] = term end
-  table.sort(terms, function(a, b) return a.token < b.token end)
-  for i = 1, #terms do
-    says[terms[i]].rank = rank
-    if terms[i]:valid() then ok, message, code = tell(terms[i], "update_rank") end
+  local numbers = {}
+  for number in pairs(rules.terms) do numbers[#numbers + 1] = number end
+  table.sort(numbers)
+  for i = 1, #numbers do
+    local term = rules.terms[numbers[i]]
+    if term then says[term].rank = rank end
+    if term and term:valid() then ok, message, code = tell(term, "update_rank") end
   end
   if ok then return true end
   return nil, message, code

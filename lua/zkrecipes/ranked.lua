@@ -96,14 +96,26 @@ end
 
 local function mark_of(node) return node and node.token .. node.data or "nobody" end
 
+-- Runs fn(watch, ...) with a watch that is open as long as that; or nil, message, code.
+local function watched(session, path, fn, ...)
+  local watch, message, code = session:watch(path)
+  if not watch then return nil, message, code end
+  local function close() watch:close() end
+  local results = coroutines.pack(coroutines.guarded(close, fn, watch, ...))
+  close()
+  return coroutines.unpack(results)
+end
+
+local function wait_if_same(watch, election, rules, mark)
+  local now = M.leader(election, rules)
+  if now ~= nil and mark_of(now) == mark then watch:wait() end
+  return true
+end
+
 -- Waits until something else may be seen than this; the node and its name as leader() gave them.
 local function await_other(election, rules, node, name)
-  local watch, message, code = rules.session:watch(name and child(election, name) or election.path)
-  if not watch then return nil, message, code end
-  local now = M.leader(election, rules)
-  if now ~= nil and mark_of(now) == mark_of(node) then watch:wait() end
-  watch:close()
-  return true
+  local path = name and child(election, name) or election.path
+  return watched(rules.session, path, wait_if_same, election, rules, mark_of(node))
 end
 
 -- As leader, but waits until there were more than `seen` changes; gives their number too.
@@ -124,13 +136,13 @@ local function left(deadline, now)
   return deadline and math.max(deadline - now(), 0)
 end
 
--- Waits for an event of the watch; a campaign that is canceled closes it.
+-- Waits for an event of the watch; false: in vain. A campaign that is canceled closes it.
 local function wait_for(attempt, watch, seconds)
   if attempt.canceled then return end
   attempt.watch = watch
-  local what = watch:wait(seconds)
+  local _, _, code = watch:wait(seconds)
   attempt.watch = nil
-  return what
+  return code ~= "timeout"
 end
 
 -- The token of the candidate who should lead, or nil.
@@ -147,47 +159,54 @@ local function best(candidates, quorum, heir)
   return chosen
 end
 
--- Waits until the leader's node is gone, and tells whether it was there; or nil, message, code.
-local function await_end(race, name, limit)
-  local path = child(race.election, name)
-  local watch, message, code = race.session:watch(path)
-  if not watch then return nil, message, code end
-  local there = race.session:exists(path) ~= false
-  if there then wait_for(race.attempt, watch, limit) end
-  watch:close()
-  return there
+-- The watch outlives the session, and our seat does not: that is looked for now and then.
+local function wait_while_there(watch, race, path)
+  local there = race.session:exists(path)
+  if not there then return there ~= false end
+  repeat
+    local limit = left(race.deadline, race.now)
+    local over = wait_for(race.attempt, watch, math.min(limit or LOOK_AGAIN, LOOK_AGAIN))
+  until over or limit == 0 or race.attempt.canceled or not race.term:valid()
+  return true
 end
 
--- Tries to lead if it is our turn; else waits until that may have changed. Gives our token, nothing, or nil,
--- message, code.
-local function decide(race, stat, heir, limit)
-  local watch, message, code = race.session:watch(race.election.path)
-  if not watch then return nil, message, code end
-  local candidates, written = list(race.election), nil
+-- Waits until the leader's node is gone, and tells whether it was there; or nil, message, code.
+local function await_end(race, name)
+  local path = child(race.election, name)
+  return watched(race.session, path, wait_while_there, race, path)
+end
+
+local function lead_or_wait(watch, race, stat, heir)
+  local candidates, written, message, code = list(race.election), nil, nil, nil
   if candidates and best(candidates, race.quorum, heir) == race.seat then
     written, message, code = race.term:multi { { "set", race.election.path, race.name, stat.version } }
   else
-    wait_for(race.attempt, watch, math.min(limit or LOOK_AGAIN, LOOK_AGAIN))
+    wait_for(race.attempt, watch, math.min(left(race.deadline, race.now) or LOOK_AGAIN, LOOK_AGAIN))
   end
-  watch:close()
   if written then return written[1].mzxid end
   if code and code ~= "bad_version" and code ~= "connection_loss" then return nil, message, code end
 end
 
+-- Tries to lead if it is our turn; else waits until that may have changed. Gives our token, nothing, or nil,
+-- message, code.
+local function decide(race, stat, heir)
+  return watched(race.session, race.election.path, lead_or_wait, race, stat, heir)
+end
+
 -- The same.
 local function look(race)
-  local limit = left(race.deadline, race.now)
   local name, stat, heir, why = read_directory(race.session, race.election)
   if why == "connection_loss" then return end
   if not stat then return nil, heir, why == "no_node" and "lost" or why end
   if name == race.name then return stat.mzxid end
   local there, message, code
-  if name then there, message, code = await_end(race, name, limit) end
+  if name then there, message, code = await_end(race, name) end
   if code then return nil, message, code end
-  if not there then return decide(race, stat, heir, limit) end
+  if not there then return decide(race, stat, heir) end
 end
 
-local function run(race)
+local function run(race, begin)
+  begin(race.term)
   repeat
     local token, message, code = look(race)
     if token or code then return token, message, code end
@@ -201,7 +220,7 @@ local function fail(election, message, code)
   return nil, ("election:campaign %s: %s"):format(election.path, message), code
 end
 
--- rules: { session, quorum, attempts }; begin(term) is called when the seat is taken.
+-- rules: { session, quorum, attempts }; begin(term) is called first when the seat is taken.
 function M.campaign(election, rules, timeout, begin)
   check.seconds(timeout, 1, "campaign", true)
   local now = core.host(election).adapter.now
@@ -211,21 +230,23 @@ function M.campaign(election, rules, timeout, begin)
     if leader == nil then return nil, message, code end
   end
   local deadline = timeout and now() + timeout
-  local term, message, code = stand(election, timeout ~= 0 and timeout or rules.session.timeout)
+  local term, message, code = stand(election, timeout == 0 and rules.session.timeout or timeout)
   if not term then return nil, message, code end
-  begin(term)
   local attempt = { seat = term.token }
   local race = { election = election, session = rules.session, quorum = rules.quorum, term = term, attempt = attempt,
     seat = term.token, name = name_of(term.path), deadline = deadline, now = now }
   rules.attempts[attempt] = true
-  local ok, token, why, word = coroutines.pcall(run, race)
-  rules.attempts[attempt] = nil
-  if ok and token then
+  local function give_up()
+    rules.attempts[attempt] = nil
+    term:resign()
+  end
+  local token, why, word = coroutines.guarded(give_up, run, race, begin)
+  if token then
+    rules.attempts[attempt] = nil
     elected(term, token)
     return term
   end
-  term:resign()
-  if not ok then error(token, 0) end
+  give_up()
   return fail(election, why, word)
 end
 

@@ -1,0 +1,48 @@
+-- Bugs of the elections' Lua. See spec/sim/plant.lua.
+
+local function bug(recipe, name, file, old, new)
+  return { name = recipe .. ": " .. name, file = "lua/zkrecipes/" .. file, run = "--recipe " .. recipe, old = old, new = new }
+end
+
+return {
+  bug("election", "who stands between is not waited for", "successor.lua",
+    "if there[leader] and there[heir] then return name end", "if there[leader] and there[heir] then return false end"),
+  bug("election", "a successor that has gone is resigned to", "successor.lua",
+    "if there[leader] and there[heir] then return name end", "if there[leader] then return name end"),
+  bug("election", "who waits for the successor names nobody", "successor.lua",
+    "local told, message, code = race.name(M.number_of(race.heir))", "local told, message, code = true, nil, nil"),
+  bug("election", "the name is not taken back", "election.lua",
+    "  if ok then return true end\n  stop()", "  if ok then return true end"),
+  bug("election", "the resigned term lasts", "election.lua",
+    "  say.resigned = true\n  return resign(self)", "  say.resigned = true\n  return true"),
+  bug("election", "every leader is ready", "election.lua",
+    "value = value, ready = false,", "value = value, ready = true,"),
+  bug("election", "a later value hides that it is ready", "election.lua",
+    'say.value .. (say.ready and READY or "")', 'say.value .. (say.ready and name == "ready" and READY or "")'),
+  bug("election", "what is ready shows the name of the successor", "election.lua",
+    "  data = successors.strip(data)\n", ""),
+  bug("election", "no cool-down", "lead.lua",
+    "term and lead.cooldown or 0", "term and 0 or lead.cooldown"),
+  bug("election", "a function goes on when its term is lost", "lead.lua",
+    "local told, problem = term:on_lost(function() task:cancel() end)", "local told, problem = true, nil"),
+  bug("ranked", "the write that decides has no version", "ranked.lua",
+    "race.term:multi { { \"set\", race.election.path, race.name, stat.version } }",
+    "race.term:multi { { \"set\", race.election.path, race.name } }"),
+  bug("ranked", "the leader is not waited for", "ranked.lua",
+    "  if not there then return there ~= false end", "  if there ~= nil then return false end"),
+  bug("ranked", "the token is that of the seat", "ranked.lua",
+    "    elected(term, token)\n", ""),
+  bug("ranked", "the first one leads, not the highest", "ranked.lua",
+    "if rank and (not highest or rank > highest) then", "if rank and not highest then"),
+  bug("ranked", "no quorum", "ranked.lua",
+    "if #candidates < quorum then return nil end", ""),
+  bug("ranked", "nobody minds the successor", "ranked.lua",
+    "for i = 1, heir and #candidates or 0 do", "for i = 1, 0 do"),
+  bug("ranked", "the successor leads before the term is over", "ranked.lua",
+    'local data = ("%s %s %s %.0f"):format(name_of(term.path), heir or NOBODY, stat.mzxid, stat.mtime)',
+    "local data = heir or name_of(term.path)"),
+  bug("ranked", "a lost answer of the naming is a failure", "ranked.lua",
+    'until written or code ~= "connection_loss" and code ~= "bad_version" or not term:valid()', "until true"),
+  bug("ranked", "who is stopped still stands", "ranked.lua",
+    "coroutines.guarded(give_up, run, race, begin)", "run(race, begin)"),
+}
