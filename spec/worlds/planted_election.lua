@@ -25,6 +25,8 @@ return {
     "term and lead.cooldown or 0", "term and 0 or lead.cooldown"),
   bug("election", "a function goes on when its term is lost", "lead.lua",
     "local told, problem = term:on_lost(function() task:cancel() end)", "local told, problem = true, nil"),
+  bug("election", "a function goes on after a pause", "lead.lua",
+    "on_end = on_end, over = over }", "on_end = on_end, over = function() return over == nil end }"),
   bug("ranked", "the write that decides has no version", "ranked.lua",
     "race.term:multi { { \"set\", race.election.path, race.name, stat.version } }",
     "race.term:multi { { \"set\", race.election.path, race.name } }"),
