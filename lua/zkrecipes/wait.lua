@@ -86,7 +86,13 @@ local function begin(task, record)
   task.waiting = record
 end
 
-local function canceled(task) return task and task.canceled end
+-- The reason for a task may be over before anybody was told: when the whole process was stopped for a while.
+local function canceled(task)
+  if not task then return false end
+  local over = task.how.over
+  if over and not task.canceled and over() then task.canceled = true end
+  return task.canceled
+end
 
 -- The host comes to its end, and this coroutine is to end with it.
 local function at_an_end(adapter, token) return adapter.stopped and adapter.stopped(token) end
