@@ -23,7 +23,7 @@ local zk = require "zkrecipes"
 local TIMEOUT = 3    -- seconds, of the sessions
 local PATIENCE = 90  -- seconds for everybody to come back, and again for everybody to end
 local NAMESPACE = "/torture"
-local LOCKS = { "fair", "unfair", "writer", "permit", "term" } -- what each is: worker.lua
+local LOCKS = { "fair", "unfair", "writer", "permit", "term", "ranked" } -- what each is: worker.lua
 
 local SECONDS, SEED = tonumber(arg[1]) or 600, tonumber(arg[2]) or os.time() % 1000000
 local GAP = SECONDS < 120 and 1.1 or 2.5 -- seconds between two faults, on average; a short run is to have some of each

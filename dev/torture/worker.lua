@@ -114,6 +114,15 @@ function MAKE.term(session, path)
   return { acquire = function(_, limit) return election:campaign(limit) end, cancel = function() election:cancel() end }
 end
 
+-- The same, by rank; that of a process changes from time to time.
+function MAKE.ranked(session, path, random)
+  local election = session:election(path, { rank = math.floor(random:between(0, 4)) })
+  return { acquire = function(_, limit)
+    if random:chance(0.1) then election:update_rank(math.floor(random:between(0, 4))) end
+    return election:campaign(limit)
+  end, cancel = function() election:cancel() end }
+end
+
 -- A semaphore of one.
 function MAKE.permit(session, path) return session:semaphore(path, 1) end
 
@@ -194,8 +203,8 @@ end
 zk.run(function()
   local session = zk.session { hosts = hosts, timeout = timeout, namespace = namespace }
   zk.spawn(tell_states, session)
-  local locks, tasks = {}, { await_end }
-  for _, which in ipairs(LOCKS) do locks[which] = MAKE[which](session, "/locks/" .. which) end
+  local locks, tasks, random = {}, { await_end }, randoms.new(seed, stream)
+  for _, which in ipairs(LOCKS) do locks[which] = MAKE[which](session, "/locks/" .. which, random) end
   for name = 1, coroutines do
     tasks[#tasks + 1] = function() contend(session, locks, name) end
   end
