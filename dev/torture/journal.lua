@@ -3,12 +3,15 @@
 --
 -- A hold's `first` and `last` are the times between which it was surely valid.
 
+local jobs = require "dev.torture.jobs"
+
 local journal = {}
 journal.__index = journal
 
 local function new()
   return setmetatable({ turns = {}, holds = {}, writes = {}, given_up = {}, refused = 0, unread = 0, unknown = 0,
-    ended = 0, expiries = {}, losses = {}, trouble = {}, reads = 0, torn = {} }, journal)
+    ended = 0, expiries = {}, losses = {}, trouble = {}, reads = 0, torn = {},
+    jobs = jobs.new() }, journal)
 end
 
 local effects = {}
@@ -72,6 +75,10 @@ function effects.read(self) self.reads = self.reads + 1 end
 function effects.torn(self, turn, time, rest)
   table.insert(self.torn, { worker = turn.worker, time = time, what = rest })
 end
+
+function effects.put(self, _, _, rest) jobs.add(self.jobs, "put", rest) end
+
+function effects.job(self, _, _, rest) jobs.add(self.jobs, "job", rest) end
 
 function effects.ends(self) self.ended = self.ended + 1 end
 

@@ -6,6 +6,7 @@
 -- after (holds, wrote, refused, gives_up), so that the log claims less than was so, never more.
 
 local zk = require "zkrecipes"
+local jobs = require "dev.torture.jobs"
 local randoms = require "dev.torture.random"
 
 local hosts, namespace, timeout, coroutines, names, seed, stream, finish = ...
@@ -209,6 +210,8 @@ zk.run(function()
     tasks[#tasks + 1] = function() contend(session, locks, name) end
   end
   tasks[#tasks + 1] = function() cancel_now_and_then(locks) end
+  local life = { over = function() return over end, tag = ("%d-%.6f"):format(stream, zk.now()), random = random }
+  for _, task in ipairs(jobs.tasks(session, life, function(...) note(0, ...) end)) do tasks[#tasks + 1] = task end
   zk.all(tasks)
   session:close()
   note(0, "ends")
