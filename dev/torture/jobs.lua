@@ -17,7 +17,8 @@ local function produce(queue, life, note)
   local count = 0
   while not life.over() do
     count = count + 1
-    local item, done = life.tag .. "-" .. count, nil
+    local item = life.tag .. "-" .. count
+    local done
     repeat
       local _, code
       done, _, code = queue:put(item, { id = item, delay = life.random:chance(0.1) and 0.2 or nil })
