@@ -114,6 +114,11 @@ asan: ## the specs under the address and undefined-behaviour sanitizers
 tsan: ## the specs under the thread sanitizer
 	@$(MAKE) --no-print-directory spec SAN=tsan SPECS="$(SANITIZED)"
 
+asan-nginx: ## the specs of nginx, with the module in it under the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory LUA=luajit SAN=asan
+	@ZR_NGINX_ASAN=$$(realpath "$$($(CC) -print-file-name=libasan.so)") \
+	  $(MAKE) --no-print-directory spec SPECS="$(wildcard spec/adapters/openresty*_spec.lua) spec/adapters/status_spec.lua"
+
 VALGRIND = valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
   --suppressions=dev/valgrind.supp --trace-children=no
 SLOW = spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua
@@ -240,6 +245,15 @@ bench-quick: ## counts that do not depend on the machine (requests, bytes, instr
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@STORE='$(STORE)' lua5.4 bench/quick.lua
 
+latency: $(foreach lua,5.4 luajit 5.3 5.1,latency-$(lua)) ## of a get and of a wake-up, on every host and Lua
+
+latency-%:
+	@$(MAKE) --no-print-directory -s LUA=$*
+	@$(MAKE) --no-print-directory -s LUA=$* latency-here
+
+latency-here: $(CORE)
+	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/latency.lua
+
 # ---- Checks ----------------------------------------------------------------------------------------------
 
 C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*.c)
@@ -314,4 +328,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
