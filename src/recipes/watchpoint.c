@@ -30,7 +30,8 @@ struct watchpoint {
     struct zr_session *session; /* used */
     struct zr_task task;        /* looks, for ever */
     struct zr_watch *watch;     /* followed */
-    int64_t events;             /* how many there had been when it was answered */
+    int64_t events;             /* how many there had been when the look was answered, or begun */
+    int generation;             /* of the session when it was begun */
     bool looking, primed, closed;
     bool missed;          /* a look failed */
     enum zr_status ended; /* why it looks no more */
@@ -116,11 +117,18 @@ static void ask(struct zr_task *task, enum zr_op op, struct zr_next next)
     zr_verb_request(task, call, true, next);
 }
 
+/* The answer is younger than all events so far, unless it is of a session that is over by now. */
+static void note_age(struct watchpoint *point)
+{
+    if (point->generation == point->session->generation)
+        point->events = zr_watch_events(point->watch);
+}
+
 static void saw(struct zr_task *task)
 {
     static const struct zr_stat nothing;
     if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
-        of(task)->events = zr_watch_events(of(task)->watch);
+        note_age(of(task));
     if (task->outcome == ZR_OK) {
         compare(of(task), &task->call->request.stat);
         ask(task, ZR_OP_CHILDREN, ZR_STEP(saw_children));
@@ -134,6 +142,9 @@ static void saw(struct zr_task *task)
 
 static void look(struct zr_task *task)
 {
+    struct watchpoint *point = of(task);
+    point->generation = point->session->generation;
+    point->events = zr_watch_events(point->watch);
     ask(task, ZR_OP_EXISTS, ZR_STEP(saw));
 }
 
