@@ -151,8 +151,8 @@ def start():
 def handover(turns):
     locks = [client.Lock(path), connect().Lock(path)]
     locks[0].acquire()
-    seconds = 0
-    for i in range(turns):
+    took = []
+    for i in range(-10, turns):
         led = []
 
         def campaign():
@@ -165,8 +165,9 @@ def handover(turns):
         since = time.monotonic()
         locks[i % 2].release()
         thread.join()
-        seconds += led[0] - since
-    report(turns, seconds, 0)
+        if i >= 0:
+            took.append(led[0] - since)
+    report(turns, turns * sorted(took)[(turns - 1) // 2], 0)
 
 
 def candidate():

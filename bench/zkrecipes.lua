@@ -5,7 +5,7 @@ local core = require "zkrecipes.core"
 
 local hosts, path, scenario = arg[1], arg[2], arg[3]
 local clock = os.clock -- CPU of all threads
-local WARM_UP = 100 -- operations
+local WARM_UP, FIRST_TURNS = 100, 10 -- operations, of them hand-overs
 local session, other
 
 local function report(ops, seconds, cpu, more)
@@ -170,10 +170,15 @@ function scenarios.start()
   report(1, 0, 0)
 end
 
+local function median(list)
+  table.sort(list)
+  return list[math.ceil(#list / 2)]
+end
+
 function scenarios.handover(turns)
   local elections = { session:election(path), second_session():election(path) }
-  local seconds, term = 0, assert(elections[1]:campaign())
-  for i = 1, turns do
+  local took, term = {}, assert(elections[1]:campaign())
+  for i = 1 - FIRST_TURNS, turns do
     local next_term, led
     local task = zk.spawn(function()
       next_term = assert(elections[i % 2 + 1]:campaign())
@@ -183,9 +188,10 @@ function scenarios.handover(turns)
     local from = zk.now()
     term:resign()
     task:wait()
-    seconds, term = seconds + led - from, next_term
+    if i > 0 then took[i] = led - from end
+    term = next_term
   end
-  report(turns, seconds, 0)
+  report(turns, turns * median(took), 0)
 end
 
 function scenarios.candidate()
