@@ -222,9 +222,9 @@ fuzz-api: $(CORE)
 
 BENCH_CLASSES = $(subst $() ,:,$(patsubst %,/usr/share/java/%.jar,curator-recipes curator-framework curator-client zookeeper))
 
-build/bench/floor: bench/floor.c
+build/bench/floor: $(wildcard bench/floor/*)
 	@mkdir -p $(@D)
-	$(CC) -O2 -g -std=c11 $(WARNINGS) -o $@ $< $(LDLIBS)
+	$(CC) -O2 -g -std=c11 $(WARNINGS) -pthread -o $@ $(filter %.c,$^) $(LDLIBS)
 
 build/bench/Curator.class: bench/Curator.java
 	@mkdir -p $(@D)
@@ -242,7 +242,7 @@ bench-quick: ## counts that do not depend on the machine (requests, bytes, instr
 
 # ---- Checks ----------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*.c)
+C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*/*.[ch])
 LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec

@@ -150,7 +150,7 @@ end
 ---The figures of a contestant in a row of the plan; nil when it does not take part.
 function M.measure(row, contestant, hosts)
   local scenario = row.of_contestant and row.of_contestant[contestant.id]
-  if scenario == false then return nil end
+  if scenario == false or contestant.rows and not contestant.rows[row.id] then return nil end
   return kinds[row.kind or "time"](contestant, hosts, row, scenario or row.run)
 end
 

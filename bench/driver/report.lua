@@ -47,9 +47,11 @@ local function value(row, id) return row.of[id] and row.of[id].value end
 local function timing_row(row, contestants)
   local cells = { row.title .. ", " .. row.unit }
   for _, one in ipairs(contestants) do cells[#cells + 1] = spread(value(row, one.id)) end
-  if row.kind == "failover" then return line(table.move({ "-", "-", "-" }, 1, 3, #cells + 1, cells)) end -- they share the timeout's grain
+  if row.kind == "failover" then return line(table.move({ "-", "-", "-", "-" }, 1, 4, #cells + 1, cells)) end -- they share the timeout's grain
   local ours, jit = value(row, "lua5.4"), value(row, "luajit")
-  cells[#cells + 1] = ratio(value(row, "floor"), ours) .. " / " .. ratio(value(row, "floor"), jit)
+  for _, floor in ipairs { "floor", "floor2" } do
+    cells[#cells + 1] = ratio(value(row, floor), ours) .. " / " .. ratio(value(row, floor), jit)
+  end
   cells[#cells + 1] = ratio(ours, value(row, "curator"))
   cells[#cells + 1] = ratio(ours, value(row, "kazoo"))
   return line(cells)
@@ -92,7 +94,7 @@ end
 function M.markdown(result)
   local lines, who = { result.text .. "\n" }, result.contestants
   section(lines, "Time and memory", header("median (least to most)", who,
-    { "times the floor, Lua 5.4 / LuaJIT", "Curator / ours", "kazoo / ours" }),
+    { "times the floor, Lua 5.4 / LuaJIT", "times two threads", "Curator / ours", "kazoo / ours" }),
     having(result.rows, function(row) return row.kind ~= "counts" end), function(row) return timing_row(row, who) end)
   section(lines, "CPU of the host's process, microseconds per operation", header("median", who), having(result.rows, has_cpu),
     function(row) return figures_row(row, who, { "cpu" }, "%.0f") end)
