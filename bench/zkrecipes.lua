@@ -1,9 +1,11 @@
 -- zkrecipes as a contestant: lua bench/zkrecipes.lua HOSTS PATH SCENARIO ARGUMENTS; see bench/README.md.
+-- With the word `simulated` for HOSTS it runs in a simulated world, always in the same way.
 
 local zk = require "zkrecipes"
 local core = require "zkrecipes.core"
 
 local hosts, path, scenario = arg[1], arg[2], arg[3]
+if hosts == "simulated" then zk, hosts = require("zkrecipes.sim").new().zk, nil end
 local clock = os.clock -- CPU of all threads
 local WARM_UP = 100 -- operations
 local session, other

@@ -47,7 +47,9 @@ local function value(row, id) return row.of[id] and row.of[id].value end
 local function timing_row(row, contestants)
   local cells = { row.title .. ", " .. row.unit }
   for _, one in ipairs(contestants) do cells[#cells + 1] = spread(value(row, one.id)) end
-  if row.kind == "failover" then return line(table.move({ "-", "-", "-", "-" }, 1, 4, #cells + 1, cells)) end -- they share the timeout's grain
+  if row.kind == "failover" then -- they share the timeout's grain
+    return line(table.move({ "-", "-", "-", "-" }, 1, 4, #cells + 1, cells))
+  end
   local ours, jit = value(row, "lua5.4"), value(row, "luajit")
   for _, floor in ipairs { "floor", "floor2" } do
     cells[#cells + 1] = ratio(value(row, floor), ours) .. " / " .. ratio(value(row, floor), jit)
