@@ -236,6 +236,12 @@ bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C
 	@$(MAKE) --no-print-directory all LUA=luajit
 	@ROUNDS='$(ROUNDS)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
 
+ENSEMBLE_ROWS = free,at_once,handoff_100,contend_2,queue_put_1k,queue_claim_1k_1
+
+bench-ensemble: ## a few rows of it on an ensemble of three, with and without a log that is forced to the disk
+	@$(MAKE) --no-print-directory bench MEMBERS=3 ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
+	@$(MAKE) --no-print-directory bench MEMBERS=3 FSYNC=yes ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
+
 bench-quick: ## counts that do not depend on the machine (requests, bytes, instructions), against the stored ones
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@STORE='$(STORE)' lua5.4 bench/quick.lua

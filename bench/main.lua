@@ -3,7 +3,7 @@
 --
 --   make bench [ROUNDS=5] [ONLY=free,try] [MEMBERS=3] [FSYNC=yes] [HOSTS=...] [DOCS=1]
 --
--- Writes build/bench/result.json, result.md and picture.svg; with DOCS=1 the pages in docs/.
+-- Writes build/bench/result.json, result.md and picture.svg; with DOCS=1 the page in docs/.
 --
 -- 1. A server is started, or an ensemble (MEMBERS), which forces its log to the disk only with FSYNC=yes.
 -- 2. Row by row, round by round, one contestant after the other: so what else the machine does hits all alike.
@@ -34,7 +34,7 @@ local function say(...) io.stderr:write(string.format(...), "\n") end
 local function start_servers()
   if option("HOSTS") then return { hosts = option("HOSTS"), stop = function() end } end
   local options = { config = { forceSync = FSYNC and "yes" or "no", maxClientCnxns = 0 },
-    jvm = { "-Xmx1g", "-XX:TieredStopAtLevel=4" } }
+    jvm = { "-Xmx3g", "-XX:TieredStopAtLevel=4" } }
   if MEMBERS > 1 then
     options.members = MEMBERS
     return assert(testing.ensemble(options))
@@ -111,11 +111,19 @@ local function read(file)
   return handle:read("a")
 end
 
+-- What is measured on an ensemble has a place of its own on the page.
+local function place()
+  return MEMBERS == 1 and not FSYNC and "measured" or ("%d servers, %s"):format(MEMBERS, FSYNC and "forced" or "not forced")
+end
+
 -- The page keeps what is around the marks.
-local function write_docs(text, result)
-  local page = read("docs/benchmarks.md")
-  local before, after = page:match("^(.-<!%-%- measured %-%->\n).-(<!%-%- end %-%->.*)$")
-  write("docs/benchmarks.md", before .. "\n" .. text .. "\n" .. after)
+local function write_docs(result)
+  local page, mark, last = read("docs/benchmarks.md"), "<!-- " .. place() .. " -->\n", "<!-- end -->"
+  local whole = place() == "measured"
+  local from = assert(select(2, page:find(mark, 1, true)), "docs/benchmarks.md has no place for it: " .. mark)
+  local to = assert(page:find(last, from, true))
+  write("docs/benchmarks.md", page:sub(1, from) .. "\n" .. report.markdown(result, not whole) .. "\n" .. page:sub(to))
+  if not whole then return end
   write("docs/benchmarks.json", report.json(result))
   report.picture(result, "docs/benchmarks.svg")
 end
@@ -125,8 +133,9 @@ local servers = start_servers()
 local ok, problem = pcall(function()
   for _, row in ipairs(plan) do
     if wanted(row) then
-      say("%s (load %s)", row.title, load_average())
+      local began = os.time()
       table.insert(result.rows, measure_row(row, servers.hosts))
+      say("%s: %d s, load %s", row.title, os.time() - began, load_average())
     end
   end
 end)
@@ -138,4 +147,4 @@ print(text)
 write("build/bench/result.md", text .. "\n")
 write("build/bench/result.json", report.json(result))
 report.picture(result, "build/bench/picture.svg")
-if option("DOCS") then write_docs(text, result) end
+if option("DOCS") then write_docs(result) end

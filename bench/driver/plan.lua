@@ -4,10 +4,11 @@
 --            contend: so many processes at once; memory, start, failover: see measure.lua
 --            counts: through a proxy; what one more operation costs on the wire
 --   run      scenario and arguments; of_contestant overrides them, false leaves it out
+--   kept     what is there is filled up, not made anew for each run: this names it
 --
 -- Less is better everywhere.
 
-return {
+local plan = {
   { id = "free", title = "free lock, acquire + release, one after another", run = "free 2000" },
   { id = "at_once", title = "free locks, 100 different ones at once", run = "at_once 100 50" },
   { id = "handoff_10", title = "hand-off, 10 waiters in a process", run = "handoff 10 10" },
@@ -15,8 +16,9 @@ return {
   { id = "handoff_1000", title = "hand-off, 1,000 waiters", run = "handoff 1000 1" },
   { id = "loop_10", title = "10 contenders that queue again at once", run = "loop 10 100" },
   { id = "loop_100", title = "100 contenders that queue again at once", run = "loop 100 10" },
-  { id = "contend_2", title = "hand-off across 2 processes", kind = "contend", processes = 2 },
-  { id = "contend_8", title = "hand-off across 8 processes", kind = "contend", processes = 8 },
+  { id = "contend_2", title = "hand-off across 2 processes", kind = "contend", processes = 2, rounds = 3 },
+  { id = "contend_4", title = "hand-off across 4 processes", kind = "contend", processes = 4, rounds = 3 },
+  { id = "contend_8", title = "hand-off across 8 processes", kind = "contend", processes = 8, rounds = 3 },
   { id = "try", title = "try on a held lock", run = "try 1000" },
   { id = "read_mostly", title = "read/write lock, 10 contenders, 9 of 10 read", run = "read_mostly 10 50",
     of_contestant = { floor = false, kazoo = false } }, -- kazoo 2.8 never ends in it
@@ -37,3 +39,26 @@ return {
   { id = "wire_semaphore", title = "semaphore of 5, 10 contenders", kind = "counts", run = { "semaphore 10 %d 5", 10, 30, 10 },
     rounds = 1, of_contestant = { floor = false } },
 }
+
+-- Queues that hold so many items. The peers list the whole queue for each item that they take (Curator) or claim (both).
+local function add_queue(name, title, items)
+  local function add(id, what, scenario, consumers, of_contestant)
+    plan[#plan + 1] = { id = ("queue_%s_%s"):format(name, id), title = ("queue of %s: %s"):format(title, what), kept = "queue-" .. name,
+      run = ("%s 300 %d %d"):format(scenario, items, consumers), of_contestant = of_contestant, rounds = 3 }
+  end
+  local function few(scenario, consumers, operations)
+    return ("%s %d %d %d"):format(scenario, operations, items, consumers)
+  end
+  add("put", "put, one after another", "put", 1)
+  for _, consumers in ipairs { 1, 4 } do
+    local by, huge = (", %d consumer%s"):format(consumers, consumers > 1 and "s" or ""), items >= 100000
+    add("take_" .. consumers, "take" .. by, "take", consumers, huge and { curator = few("take", consumers, 20) } or nil)
+    add("claim_" .. consumers, "claim + ack" .. by, "claim", consumers,
+      huge and { curator = few("claim", consumers, 20), kazoo = few("claim", consumers, 10) } or nil)
+  end
+end
+
+add_queue("1k", "1,000", 1000)
+add_queue("100k", "100,000", 100000)
+
+return plan

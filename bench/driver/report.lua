@@ -93,11 +93,13 @@ local function has_cpu(row)
   end
 end
 
-function M.markdown(result)
+-- Times alone, when it is to be brief.
+function M.markdown(result, brief)
   local lines, who = { result.text .. "\n" }, result.contestants
-  section(lines, "Time and memory", header("median (least to most)", who,
+  section(lines, brief and "Time" or "Time and memory", header("median (least to most)", who,
     { "times the floor, Lua 5.4 / LuaJIT", "times two threads", "Curator / ours", "kazoo / ours" }),
     having(result.rows, function(row) return row.kind ~= "counts" end), function(row) return timing_row(row, who) end)
+  if brief then return table.concat(lines, "\n") end
   section(lines, "CPU of the host's process, microseconds per operation", header("median", who), having(result.rows, has_cpu),
     function(row) return figures_row(row, who, { "cpu" }, "%.0f") end)
   section(lines, "On the wire, per operation: requests / bytes sent / bytes received", header("", who),

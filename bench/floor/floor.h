@@ -5,6 +5,7 @@
  *
  * main.c       the scenarios
  * contender.c  one that queues: its requests and its turn
+ * queue.c      items that are put, taken, claimed
  * client.c     sessions and the loop; clocks
  * relay.c      with --two-threads: a second thread that says when a contender's turn is over
  *
@@ -70,6 +71,13 @@ void leave(struct contender *one);
 
 /* It has heard that it has the lock at heard_at: counts it, and leaves unless `keep`. */
 void take_turn(struct contender *one);
+
+/* ---- queue.c --------------------------------------------------------------------------------- */
+
+/* Runs `put`, `take` or `claim` by `count` at once, with so many items there; gives: false when it
+   is none of these. */
+bool queue_run(zhandle_t *zh, const char *path, const char *scenario, int operations, int items,
+               int count);
 
 /* ---- relay.c --------------------------------------------------------------------------------- */
 

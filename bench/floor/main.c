@@ -181,7 +181,7 @@ static int number(char *const *arguments, int index)
 
 /* gives: false when there is no such scenario. */
 static bool run(zhandle_t *zh, const char *hosts, const char *dir, const char *scenario, int a,
-                int b)
+                int b, int c)
 {
     if (strcmp(scenario, "free") == 0)
         run_free(zh, dir, a);
@@ -202,7 +202,7 @@ static bool run(zhandle_t *zh, const char *hosts, const char *dir, const char *s
     else if (strcmp(scenario, "start") == 0)
         run_start(zh, dir);
     else
-        return false;
+        return queue_run(zh, dir, scenario, a, b, c);
     return true;
 }
 
@@ -216,13 +216,14 @@ int main(int count, char **arguments)
     if (count < 4)
         return 2;
     const char *hosts = arguments[1], *dir = arguments[2], *scenario = arguments[3];
-    int a = number(arguments, 4), b = count > 4 ? number(arguments, 5) : 0;
+    int a = number(arguments, 4), b = count > 4 ? number(arguments, 5) : 0,
+        c = count > 5 ? number(arguments, 6) : 0;
     zoo_set_debug_level(0);
     if (strcmp(scenario, "candidate") == 0)
         session_ms = 2000;
     zhandle_t *zh = open_session(hosts);
     make_node(zh, dir);
-    if (!run(zh, hosts, dir, scenario, a, b))
+    if (!run(zh, hosts, dir, scenario, a, b, c))
         return 2;
     settle();
     close_sessions();
