@@ -87,9 +87,11 @@ local function begin(election, term, value, rank)
   return term
 end
 
--- Written again when the answer was lost: twice does no harm, and it is always the latest that is written.
-local function tell(term)
+-- Written again when the answer was lost: twice does no harm, and it is always the latest that is written. `name`: of
+-- the method.
+local function tell(term, name)
   local say = says[term]
+  if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
   local stat, message, code
   repeat
     local data = say.value .. (say.ready and READY or "")
@@ -105,7 +107,7 @@ function Election:campaign(timeout)
     local first, value = ranked.decode(self.value)
     return ranked.campaign(self, rules, timeout, function(term)
       rules.terms[begin(self, term, value, rules.rank)] = true
-      if rules.rank ~= first then tell(term) end
+      if rules.rank ~= first then tell(term, "campaign") end
     end)
   end
   local term, message, code = campaign(self, timeout)
@@ -122,13 +124,13 @@ end
 function Term:proclaim(value)
   check_value(value, 1, "proclaim")
   says[self].value = value
-  return tell(self)
+  return tell(self, "proclaim")
 end
 
 -- term:ready(): what there was to do at the start is done.
 function Term:ready()
   says[self].ready = true
-  return tell(self)
+  return tell(self, "ready")
 end
 
 -- A term that is over wakes its sleepers with an answer once, also in a task that is stopped because of it: the
@@ -156,7 +158,7 @@ function Election:update_rank(rank)
   table.sort(terms, function(a, b) return a.token < b.token end)
   for i = 1, #terms do
     says[terms[i]].rank = rank
-    if terms[i]:valid() then ok, message, code = tell(terms[i]) end
+    if terms[i]:valid() then ok, message, code = tell(terms[i], "update_rank") end
   end
   if ok then return true end
   return nil, message, code
@@ -255,6 +257,8 @@ function Term:resign(successor)
   say.resigned = true
   return resign(self)
 end
+
+function core.classes.term.meta.__close(term) term:resign() end
 
 for name, method in pairs(lead.methods(function(term) return says[term].resigned end)) do Election[name] = method end
 

@@ -159,11 +159,11 @@ function M.methods(resigned)
     check.fn(fn, 2, "every")
     local now = core.host(self).adapter.now
     return run(self, "every", function(term)
-      local from = now()
+      local from, beats = now(), 0
       repeat
         fn(term)
-        local left = seconds - (now() - from) % seconds
-      until not term:sleep(left)
+        beats = math.max(beats + 1, math.ceil((now() - from) / seconds))
+      until not term:sleep(math.max(from + beats * seconds - now(), 0))
     end, read_options(options, 3, "every"), resigned)
   end
 

@@ -41,9 +41,13 @@ end
 local Record = {}
 Record.__index = Record
 
--- The end of the scope of a wait; `awake` is not set when it did not end by itself.
+-- The end of the scope of a wait; `awake` is not set when it did not end by itself: its coroutine was closed, or the
+-- wait thrown out of a C function that cannot be yielded across.
 function Record.__close(record)
-  if not record.awake then record:give_up() end
+  if record.awake then return end
+  local task = record.task
+  if task and task.waiting == record then task.waiting = nil end
+  record:give_up()
 end
 
 local function forget_slot(record)
@@ -108,7 +112,10 @@ end
 -- Waits until the record is done or the time is over (nil: no limit); raises when canceled.
 function M.pause(host, record, timeout)
   local token, problem = host.adapter.token()
-  if not token then core.misuse(problem) end
+  if not token then
+    record:give_up()
+    core.misuse(problem)
+  end
   record.token = token
   local deadline = timeout and host.adapter.now() + timeout
   if scope(record, suspend, host, record, deadline) then
@@ -187,7 +194,7 @@ local function finished(host, slot)
 end
 
 local function tell(host, level, text, session)
-  local log = session and host.logs[session]
+  local log = session and core.kept(session, "log")
   if not log then return end
   local ok, problem = pcall(log, level, text)
   if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end

@@ -106,11 +106,13 @@ static void created(struct zr_call *call)
         seat->state = ZR_SEAT_UNSURE;
     } else {
         seat->refused = request->status;
-        zr_seat_gone(seat);
     }
     zr_call_free(call);
     if (seat->leaving || seat->stem == NULL || seat->state != ZR_SEAT_TAKEN)
         zr_task_wake(seat->task, ZR_OK);
+    /* Its own task goes first: those that waited here then find that it watches already. */
+    if (seat->refused != ZR_OK)
+        zr_seat_gone(seat);
 }
 
 enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
