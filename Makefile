@@ -236,7 +236,7 @@ bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C
 	@$(MAKE) --no-print-directory all LUA=luajit
 	@ROUNDS='$(ROUNDS)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
 
-ENSEMBLE_ROWS = free,at_once,handoff_100,contend_2,queue_put_1k,queue_claim_1k_1
+ENSEMBLE_ROWS = free,at_once,handoff_100,contend_2,queue_1k_put,queue_1k_claim_1
 
 bench-ensemble: ## a few rows of it on an ensemble of three, with and without a log that is forced to the disk
 	@$(MAKE) --no-print-directory bench MEMBERS=3 ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))

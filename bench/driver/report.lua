@@ -133,7 +133,7 @@ end
 
 -- Bars of what takes microseconds, one group per row.
 local PICTURE = [[
-set terminal svg size 1100,560 font 'sans-serif,12' background rgb 'white'
+set terminal svg size 1300,560 font 'sans-serif,12' background rgb 'white'
 set output '%s'
 set title 'Microseconds per operation (less is better; median, least and most of the rounds)'
 set style data histogram
@@ -152,19 +152,26 @@ END
 plot %s
 ]]
 
+-- Those that have a figure in one of the rows.
+local function drawn(contestants, rows)
+  return having(contestants, function(one)
+    return #having(rows, function(row) return value(row, one.id) end) > 0
+  end)
+end
+
 function M.picture(result, file)
-  local rows = having(result.rows, function(row) return row.unit == "us" and row.kind ~= "counts" end)
+  local rows = having(result.rows, function(row) return row.unit == "us" and row.kind ~= "counts" and not row.id:match("^queue") end)
   if #rows == 0 then return end
-  local data, plots = {}, {}
+  local data, plots, who = {}, {}, drawn(result.contestants, rows)
   for _, row in ipairs(rows) do
     local cells = { ('"%s"'):format(row.id:gsub("_", " ")) }
-    for _, one in ipairs(result.contestants) do
+    for _, one in ipairs(who) do
       local figure = value(row, one.id)
       cells[#cells + 1] = figure and ("%g %g %g"):format(figure.median, figure.min, figure.max) or "NaN NaN NaN"
     end
     data[#data + 1] = table.concat(cells, " ")
   end
-  for i, one in ipairs(result.contestants) do
+  for i, one in ipairs(who) do
     local column = 3 * i - 1
     plots[i] = ("$figures using %d:%d:%d%s title '%s'"):format(column, column + 1, column + 2, i == 1 and ":xtic(1)" or "", one.title)
   end
