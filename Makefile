@@ -231,10 +231,10 @@ build/bench/Curator.class: bench/Curator.java
 	javac -cp $(BENCH_CLASSES) -d $(@D) $<
 
 # Both modules are built by makes of their own, as the interpreter is chosen once per make.
-bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C program, Curator and kazoo: ROUNDS=5 ONLY=free,try MEMBERS=3 FSYNC=yes DOCS=1
+bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C program, Curator and kazoo: ROUNDS=5 MINUTES=10 ONLY=free,try MEMBERS=3 FSYNC=yes DOCS=1
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@$(MAKE) --no-print-directory all LUA=luajit
-	@ROUNDS='$(ROUNDS)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
+	@ROUNDS='$(ROUNDS)' MINUTES='$(MINUTES)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
 
 ENSEMBLE_ROWS = free,at_once,handoff_100,contend_2,queue_1k_put,queue_1k_claim_1
 

@@ -74,7 +74,7 @@ end
 
 local function section(lines, title, head, rows, render)
   if #rows == 0 then return end
-  lines[#lines + 1] = "### " .. title .. "\n\n" .. head
+  lines[#lines + 1] = (title and "### " .. title .. "\n\n" or "") .. head
   for _, row in ipairs(rows) do lines[#lines + 1] = render(row) end
   lines[#lines + 1] = ""
 end
@@ -96,7 +96,7 @@ end
 -- Times alone, when it is to be brief.
 function M.markdown(result, brief)
   local lines, who = { result.text .. "\n" }, result.contestants
-  section(lines, brief and "Time" or "Time and memory", header("median (least to most)", who,
+  section(lines, not brief and "Time and memory", header("median (least to most)", who,
     { "times the floor, Lua 5.4 / LuaJIT", "times two threads", "Curator / ours", "kazoo / ours" }),
     having(result.rows, function(row) return row.kind ~= "counts" end), function(row) return timing_row(row, who) end)
   if brief then return table.concat(lines, "\n") end
