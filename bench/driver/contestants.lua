@@ -25,6 +25,6 @@ return {
   { id = "floor2", title = "floor, two threads", command = "build/bench/floor --two-threads", rows = CROSSING },
   { id = "lua5.4", title = "zkrecipes, Lua 5.4", command = on("lua5.4", "5.4"), ours = true },
   { id = "luajit", title = "zkrecipes, LuaJIT", command = on("luajit", "luajit"), ours = true },
-  { id = "curator", title = "Curator", command = JAVA .. " Curator", ready = 4 },
-  { id = "kazoo", title = "kazoo", command = "/usr/bin/python3 bench/kazoo_bench.py", ready = 3 },
+  { id = "curator", title = "Curator", command = JAVA .. " Curator", ready = 7 },
+  { id = "kazoo", title = "kazoo", command = "/usr/bin/python3 bench/kazoo_bench.py", ready = 4 },
 }
