@@ -227,19 +227,25 @@ fuzz-api: $(CORE)
 
 BENCH_CLASSES = $(subst $() ,:,$(patsubst %,/usr/share/java/%.jar,curator-recipes curator-framework curator-client zookeeper))
 
-build/bench/floor: bench/floor.c
+build/bench/floor: $(wildcard bench/floor/*)
 	@mkdir -p $(@D)
-	$(CC) -O2 -g -std=c11 $(WARNINGS) -o $@ $< $(LDLIBS)
+	$(CC) -O2 -g -std=c11 $(WARNINGS) -pthread -o $@ $(filter %.c,$^) $(LDLIBS)
 
 build/bench/Curator.class: bench/Curator.java
 	@mkdir -p $(@D)
 	javac -cp $(BENCH_CLASSES) -d $(@D) $<
 
 # Both modules are built by makes of their own, as the interpreter is chosen once per make.
-bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C program, Curator and kazoo: ROUNDS=5 ONLY=free,try MEMBERS=3 FSYNC=yes DOCS=1
+bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C program, Curator and kazoo: ROUNDS=5 MINUTES=10 ONLY=free,try MEMBERS=3 FSYNC=yes DOCS=1
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@$(MAKE) --no-print-directory all LUA=luajit
-	@ROUNDS='$(ROUNDS)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
+	@ROUNDS='$(ROUNDS)' MINUTES='$(MINUTES)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
+
+ENSEMBLE_ROWS = free,at_once,handoff_100,contend_2,queue_1k_put,queue_1k_claim_1
+
+bench-ensemble: ## a few rows of it on an ensemble of three, with and without a log that is forced to the disk
+	@$(MAKE) --no-print-directory bench MEMBERS=3 ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
+	@$(MAKE) --no-print-directory bench MEMBERS=3 FSYNC=yes ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
 
 bench-quick: ## counts that do not depend on the machine (requests, bytes, instructions), against the stored ones
 	@$(MAKE) --no-print-directory all LUA=5.4
@@ -256,7 +262,7 @@ latency-here: $(CORE)
 
 # ---- Checks ----------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*.c)
+C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*/*.[ch])
 LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec

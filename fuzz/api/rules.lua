@@ -31,9 +31,7 @@ local function names_it(message, name)
   for i = 1, #GENERAL do
     if message:find(GENERAL[i], 1, true) then return true end
   end
-  -- A method in Lua that calls another one first may name that one.
-  return message:find("bad argument", 1, true) or message:find("bad self", 1, true) or
-    message:find("was collected already", 1, true) or message:find("bad call of", 1, true)
+  return message:find("bad argument", 1, true) or message:find("bad self", 1, true)
 end
 
 local function internals(message)
@@ -78,7 +76,7 @@ function M.returned(name, count, first, second, third)
   if type(third) == "string" and type(second) == "string" and codes[third] then return failure(second, third) end
   if FREE[name] then return end
   if name == "get" and type(second) == "table" and second.czxid then return end
-  if name == "leader" and second == nil then return end -- nobody leads
+  if name == "leader" and count == 1 then return end -- nobody leads
   if count == 0 then return "nothing was returned" end
   return failure(second, third)
 end

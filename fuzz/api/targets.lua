@@ -54,8 +54,7 @@ end
 
 local function add_module()
   for _, name in ipairs(sorted(zk)) do
-    -- What zk.shared opens stays for good.
-    if type(zk[name]) == "function" and name ~= "shared" then
+    if type(zk[name]) == "function" then
       add { label = "zk." .. name, name = name, call = zk[name], waits = true, signature = signatures.module[name] or
         { arguments = { "fn", "..." } } }
     end

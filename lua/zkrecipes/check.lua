@@ -19,9 +19,11 @@ end
 
 -- Raises unless it is an object with this metatable.
 function M.self(object, meta, method)
-  if debug.getmetatable(object) == meta then return end
-  core.misuse(("calling '%s' on a bad self (%s expected, got %s); write object:%s(...)"):format(method,
-    meta.__name, type(object), method))
+  if debug.getmetatable(object) ~= meta then
+    core.misuse(("calling '%s' on a bad self (%s expected, got %s); write object:%s(...)"):format(method,
+      meta.__name, type(object), method))
+  end
+  if core.collected(object) then core.misuse(("calling '%s' on an object that was collected already"):format(method)) end
 end
 
 -- The same for every method of a class that is written in Lua; its metatable may be the table of its methods.

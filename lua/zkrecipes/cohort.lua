@@ -10,7 +10,8 @@
 -- cohort may still hold the lock.
 --
 -- What can go wrong: all who wait give up (the cohort leaves the queue); the lock is lost (the turn is over, and
--- whoever waits is served by a new claim); a turn is forgotten (it ends when it is collected).
+-- whoever waits is served by a new claim; one of us looks out for it while somebody waits); a
+-- turn is forgotten (it ends when it is collected).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -30,8 +31,11 @@ local Turn = {}
 Turn.__index = Turn
 Turn.__name = "zkrecipes.hold"
 
+-- What was lost says so itself.
 local function check_write(turn)
-  if turn.state.over then core.misuse("the hold was released; acquire again before writing under it") end
+  if turn.state.over == "released" then
+    core.misuse("the hold was released; acquire again before writing under it")
+  end
   return turn.state.main
 end
 
@@ -70,7 +74,10 @@ end
 
 -- Knows nothing of the turn itself, so that it can be collected while somebody waits for its end.
 local function await_end(state, timeout)
-  if not state.over and timeout ~= 0 then
+  if not state.over and timeout == 0 then
+    local why = state.main:lost(0)
+    if why then finish(state, why) end
+  elseif not state.over then
     local record = new_waiter(state)
     state.cohort:watch()
     if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
@@ -117,6 +124,7 @@ local function new_turn(cohort)
   local main = cohort.main
   local state = { cohort = cohort, main = main, waiters = {}, came = 0, over = false }
   cohort.current, cohort.turns = state, cohort.turns + 1
+  if cohort.count > 0 then cohort:watch() end
   return setmetatable({ state = state, token = main.token, path = main.path, since = cohort.host.adapter.now(),
     sentinel = guard(state) }, Turn)
 end

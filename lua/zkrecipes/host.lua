@@ -95,7 +95,6 @@ function M.new(adapter, make)
     tasks = {},                                  -- task > its number, of those that have not ended
     task_count = 0,                              -- ever
     live = 0,                                    -- how many of them are not daemons
-    logs = setmetatable({}, { __mode = "k" }),   -- session > its log function
     opened = setmetatable({}, { __mode = "v" }), -- number > session
     opened_count = 0,
     report = report,
@@ -106,7 +105,7 @@ function M.new(adapter, make)
 end
 
 -- What hosts that run together have in common.
-local COMMON = { "tasks", "task_count", "live", "idle", "logs", "opened", "opened_count", "running", "on_error",
+local COMMON = { "tasks", "task_count", "live", "idle", "opened", "opened_count", "shared", "running", "on_error",
   "on_failure" }
 
 -- A host with an engine of its own, whose tasks and sessions are those of `first`.

@@ -22,7 +22,6 @@ local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean
 
 local weak_keys, weak = { __mode = "k" }, { __mode = "kv" }
 
-local ways = setmetatable({}, weak_keys)   -- lock > its ways, for those that have some
 local counts = setmetatable({}, weak_keys) -- hold of a reentrant lock > how often it is acquired
 
 -- ---- Making ------------------------------------------------------------------------------------
@@ -55,8 +54,10 @@ function Session:lock(path, options)
   if type(options) == "table" then options, way = divide(options) end
   local lock, message, code = make(self, path, options)
   if not lock then return nil, message, code end
-  ways[lock] = way
-  if way then way.data = options.data end
+  if way then
+    way.data = options.data
+    core.keep(lock, "way", way)
+  end
   return lock
 end
 
@@ -103,9 +104,10 @@ local acquire_core = Lock.acquire
 
 -- From the servers.
 local function acquire(lock, timeout)
-  local way = ways[lock]
+  local way = core.kept(lock, "way")
+  if not way or not way.on_request then return acquire_core(lock, timeout) end
   local hold, message, code = acquire_core(lock, timeout)
-  if hold and way and way.on_request then
+  if hold then
     tasks.spawn(core.host(lock), { daemon = true }, attend, lock.session, hold.path,
       setmetatable({ hold }, weak), way)
   end
@@ -171,7 +173,7 @@ function core.classes.hold.meta.__close(hold) hold:release() end
 -- lock:release(): what the running coroutine has acquired last.
 function Lock:release()
   check.self(self, core.classes.lock.meta, "release")
-  local way = ways[self]
+  local way = core.kept(self, "way")
   if not (way and way.reentrant) then
     core.misuse("calling 'release' on a lock that is not reentrant; call release of the hold")
   end
@@ -186,7 +188,7 @@ local cancel = Lock.cancel
 
 function Lock:acquire(timeout)
   check.self(self, core.classes.lock.meta, "acquire")
-  local way = ways[self]
+  local way = core.kept(self, "way")
   if way and way.reentrant then return enter(self, way, timeout) end
   if way and way.cohort then
     check.seconds(timeout, 1, "acquire", true)
@@ -198,7 +200,7 @@ end
 
 function Lock:cancel()
   check.self(self, core.classes.lock.meta, "cancel")
-  local way = ways[self]
+  local way = core.kept(self, "way")
   if way and way.members then return way.members:cancel() end
   return cancel(self)
 end

@@ -67,24 +67,28 @@ end
 
 -- What of these options differs from those, or nil.
 local function difference(given, other)
+  if sessions.joined(given.hosts) ~= sessions.joined(other.hosts) and given.hosts ~= nil then return "hosts" end
   for name, value in pairs(given) do
-    if type(value) ~= "table" and value ~= other[name] then return name end
+    if type(value) ~= "table" and value ~= other[name] and name ~= "hosts" then return name end
   end
 end
 
+-- The one session of the host; session.lua lets go of it when it is closed.
 local function add_shared(zk, host)
-  local shared, shared_options
-
   function zk.shared(options)
-    if shared and shared.state ~= "closed" then
-      local name = type(options) == "table" and difference(options, shared_options)
+    local shared = host.shared
+    if shared and shared.session.state ~= "closed" then
+      if options ~= nil and type(options) ~= "table" then
+        check.bad(1, "shared", "table of options expected, got " .. type(options))
+      end
+      local name = options and difference(options, shared.options)
       if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(name)) end
-      return shared
+      return shared.session
     end
     local session, message, code = sessions.open(host, options)
     if not session then return nil, message, code end
-    shared, shared_options = session, options or {}
-    return shared
+    host.shared = { session = session, options = options or {} }
+    return session
   end
 end
 

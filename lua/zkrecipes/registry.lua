@@ -16,10 +16,11 @@ local ENDS = { "release", "resign" }
 -- Upper bounds of the histogram of waits, in seconds.
 M.BOUNDS = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60 }
 
-local of = setmetatable({}, { __mode = "k" }) -- hold > host
+local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, background = }
 
+-- `holds`: number > hold. Weak values go before finalizers run, weak keys after: there one would meet what is collected.
 function M.new()
-  local registry = { holds = setmetatable({}, { __mode = "k" }), granted = 0, ended = 0, lost = 0, failed = {}, waits = {},
+  local registry = { holds = setmetatable({}, { __mode = "v" }), granted = 0, ended = 0, lost = 0, failed = {}, waits = {},
     seconds = 0 }
   for i = 1, #M.BOUNDS + 1 do registry.waits[i] = 0 end
   return registry
@@ -54,8 +55,8 @@ function M.await(host, slot, object)
   registry.granted = registry.granted + 1
   count_wait(registry, now() - since)
   local adapter = host.adapter
-  registry.holds[hold] = { background = adapter.in_background and adapter.in_background() }
-  of[hold] = host
+  registry.holds[registry.granted] = hold
+  of[hold] = { host = host, number = registry.granted, background = adapter.in_background and adapter.in_background() }
   M.granted(host, hold)
   return hold
 end
@@ -63,17 +64,17 @@ end
 -- ---- Its end -----------------------------------------------------------------------------------
 
 local function over(hold)
-  local host = of[hold]
-  if not host then return end
-  local registry, how = host.registry, hold:valid() and "ended" or "lost"
+  local noted = of[hold]
+  if not noted then return end
+  local registry, how = noted.host.registry, hold:valid() and "ended" or "lost"
   registry[how] = registry[how] + 1
-  registry.holds[hold], of[hold] = nil, nil
-  M.ended(host, hold)
+  registry.holds[noted.number], of[hold] = nil, nil
+  M.ended(noted.host, hold)
 end
 
 -- Counts what is lost and was not let go yet.
 function M.prune(host)
-  for hold in pairs(host.registry.holds) do
+  for _, hold in pairs(host.registry.holds) do
     if not hold:valid() then over(hold) end
   end
 end
@@ -94,8 +95,8 @@ end
 -- How much is held for requests.
 function M.holding(host)
   local count = 0
-  for hold, what in pairs(host.registry.holds) do
-    if not what.background and hold:valid() then count = count + 1 end
+  for _, hold in pairs(host.registry.holds) do
+    if not of[hold].background and hold:valid() then count = count + 1 end
   end
   return count
 end

@@ -6,6 +6,8 @@ local core = require "zkrecipes.core"
 local hosts = require "zkrecipes.host"
 local wait = require "zkrecipes.wait"
 
+require "zkrecipes.objects" -- its close is extended here
+
 local M = {}
 
 local class = core.classes.session
@@ -13,7 +15,9 @@ local Session = class.methods
 
 -- ---- Opening -----------------------------------------------------------------------------------
 
-local function joined(list)
+-- Hosts as one string, however they were given.
+function M.joined(list)
+  if type(list) ~= "table" then return list end
   for i = 1, #list do
     if type(list[i]) ~= "string" then
       check.bad(1, "session", ("option 'hosts', entry %d: string expected, got %s"):format(i, type(list[i])))
@@ -45,19 +49,37 @@ function M.open(host, options)
   for key, value in pairs(check_options(options)) do given[key] = value end
   local log = given.log
   given.log, given.read_only = log ~= nil, nil
-  if type(given.hosts) == "table" then given.hosts = joined(given.hosts) end
+  given.hosts = M.joined(given.hosts)
   hosts.ready(host)
   local session, message, code = host.engine:session(given)
   if not session then return nil, message, code end
   host.opened_count = host.opened_count + 1
   host.opened[host.opened_count] = session
-  host.logs[session] = log
+  if log then core.keep(session, "log", log) end
   if host.adapter.keep then host.adapter.keep(host.client) end
   return session
 end
 
+-- ---- Closing -----------------------------------------------------------------------------------
+
+-- What closes is nobody's shared session any more.
+local function unshare(session)
+  local host = core.host(session)
+  if host.shared and host.shared.session == session then host.shared = nil end
+end
+
+local close = Session.close
+
+function Session:close(timeout)
+  check.self(self, class.meta, "close")
+  check.seconds(timeout, 1, "close", true)
+  unshare(self)
+  return close(self, timeout)
+end
+
 -- The end of a `local session <close>`: nobody can wait there, so closing goes on behind it.
 function class.meta.__close(session)
+  unshare(session)
   local slot, host = class.start.close(session, nil)
   if slot then host.engine:drop(slot) end
 end
@@ -152,6 +174,7 @@ local function worth_another_round(code) return code == "not_empty" or code == "
 -- session:delete_tree(path): the znode and all below it.
 function Session:delete_tree(path)
   check.self(self, class.meta, "delete_tree")
+  check.path(path, 1, "delete_tree")
   if path == "/" then check.bad(1, "delete_tree", "the root cannot be deleted") end
   for round = 1, ROUNDS do
     local done, message, code

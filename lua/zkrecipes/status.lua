@@ -51,7 +51,7 @@ end
 
 local function holds_of(host, now, waiters)
   local list = {}
-  for hold in pairs(host.registry.holds) do
+  for _, hold in pairs(host.registry.holds) do
     local path = hold.path
     list[#list + 1] = { kind = class_of(hold), path = path, token = hold.token, age = now - hold.since,
       waiters = waiters[path:match("^(.+)/[^/]*$")] or waiters[path] or 0 }

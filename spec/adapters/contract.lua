@@ -341,6 +341,31 @@ return function(name, loop)
       end)
     end)
 
+    it("who cannot wait has left nothing running, and hides no error", function()
+      local session = open()
+      local function refused(fn) assert.error_matches(fn, "cannot ") end
+      local led, went_on = false, false
+      refused(function() session:election("/e"):lead(function() led = true end) end)
+      refused(function() session:barrier("/b"):wait() end)
+      refused(function() zk.all { function() went_on = true end } end)
+      run(function()
+        assert(session:connected(10))
+        assert.same({}, session:election("/e"):candidates())
+        assert.is_false(led or went_on)
+      end)
+    end)
+
+    it("who cannot wait for a task hides no error of it", function()
+      local go, task = false, nil
+      local said = complaints(function()
+        run(function() task = zk.spawn(function() repeat zk.sleep(0.01) until go error("seen after all") end) end)
+        assert.error_matches(function() task:wait() end, "cannot wait")
+        go = true
+        loop.run(10, function() return task.done end)
+      end)
+      assert.matches("seen after all", said)
+    end)
+
     local _ = loop.ends and it("the loop ends by itself when no session is open", function()
       local results
       loop.start(function()

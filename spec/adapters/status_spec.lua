@@ -63,6 +63,16 @@ describe("the status", function()
     assert.equal((before.failed.timeout or 0) + 1, found.failed.timeout)
   end))
 
+  it("does not meet what is being collected", env.run(function()
+    local session = env.session()
+    for i = 1, 20 do assert(session:lock("/forgotten" .. i):acquire(10)) end
+    for _ = 1, 3 do
+      collectgarbage() -- once: the finalizers have run, weak keys would still be there
+      zk.status()
+    end
+    assert.is_nil(held(zk.status(), "/forgotten"))
+  end))
+
   it("keeps nothing alive and shows nobody who was canceled", env.run(function()
     local session = env.session()
     local lock = session:lock("/dropped")

@@ -148,7 +148,8 @@ describe("a term", function()
     term = assert(election:campaign())
     assert.are.same({ "old", false }, seen())
     term:resign()
-    assert.has_error(function() term:proclaim("late") end)
+    assert.error_matches(function() term:proclaim("late") end, "bad call of 'proclaim' %(the term was resigned")
+    assert.error_matches(function() term:ready() end, "bad call of 'ready' %(the term was resigned")
   end))
 
   it("says nothing any more when it is lost", run(function()
@@ -328,6 +329,16 @@ describe("observers", function()
     end
     env.eventually("all is given back", function() return env.blocks() <= before end)
     term:resign()
+  end))
+
+  it("that may not read are told by next_leader; a loop just ends", run(function()
+    local namespace = env.namespace()
+    local owner = env.session { namespace = namespace, acl = "creator",
+      auth = { { scheme = "digest", credential = "ann:secret" } } }
+    assert(owner:election("/e"):campaign())
+    local election = env.session { namespace = namespace }:election("/e")
+    fails("no_auth", election:next_leader(0))
+    assert.is_nil(election:observe()())
   end))
 
   it("one step at a time", run(function()

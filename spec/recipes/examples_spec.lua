@@ -26,6 +26,7 @@ local EXAMPLES = {
   ["poll.lua"] = TURNS,
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",
   ["unfair_lock.lua"] = "^turns: 20$",
+  ["successor.lua"] = "\nand now: new, old 2, old 3\n.*old 2 leads\nold 3 leads$",
   ["testing.lua"] = "^passed: it was told of the loss and stopped$",
 }
 

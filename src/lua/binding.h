@@ -94,6 +94,11 @@ void zr_lua_classes_open(lua_State *L);
 /* Pushes a userdata that can adopt an object. */
 struct lua_object *zr_lua_object_new(lua_State *L, int owner);
 
+/* keep(object, name, value), kept(object, name): what the Lua layer keeps with an object, as long
+   as Lua keeps the object. The object is one of ours. */
+int zr_lua_object_keep(lua_State *L);
+int zr_lua_object_kept(lua_State *L);
+
 /* The userdata on top of the stack becomes a handle of this object. takes: object. */
 void zr_lua_object_adopt(lua_State *L, struct lua_object *handle, struct zr_object *object);
 
@@ -105,6 +110,9 @@ void zr_lua_object_find(lua_State *L, const void *object);
 
 /* The object at stack index 1, whose metatable is the upvalue `meta`; else misuse. */
 struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta);
+
+/* collected(object): its finalizer has run. The object is one of ours, or of a class in Lua. */
+int zr_lua_object_collected(lua_State *L);
 
 /* Pushes the object's path, or nil when its class has none. */
 void zr_lua_object_path(lua_State *L, struct zr_object *object);

@@ -102,7 +102,10 @@ static int alloc_bytes(lua_State *L)
 static const luaL_Reg functions[] = {
     {"engine", new_engine},
     {"host", host_of},
+    {"keep", zr_lua_object_keep},
+    {"kept", zr_lua_object_kept},
     {"live", zr_lua_objects_live},
+    {"collected", zr_lua_object_collected},
     {"own", zr_lua_own},
     {"misuse", zr_lua_raise},
     {"isatty", is_terminal},

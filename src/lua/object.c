@@ -10,12 +10,17 @@
  *
  * 1. A handle is made empty, then adopts an object: what can fail comes first.
  * 2. A weak table finds the handle of an object that is shown again, so that == works.
- * 3. __gc and __close: the user has let go of it. The core is told (forget), and __gc also gives
+ * 3. What the Lua layer keeps with an object lies in its associated table, not in a weak one: a
+ * value there that refers to its object would keep it for ever in Lua 5.1, which has no ephemerons.
+ * 4. __gc and __close: the user has let go of it. The core is told (forget), and __gc also gives
  *    the reference back. In a child of the process that made it, nothing is touched.
  *
  * What can go wrong: a handle is collected while a new one of the same object exists already (it
  * was shown again between its death and its __gc): then only the reference is given back.
  */
+
+/* Where an object's own associated table has the shared one. */
+#define SHARED 3
 
 static const char handles_key;
 
@@ -69,11 +74,59 @@ int zr_lua_objects_live(lua_State *L)
 
 /* ---- Handles -------------------------------------------------------------------------------- */
 
+/* Pushes the associated table that all objects of an engine share: { host, engine }. */
+static void push_shared(lua_State *L, int owner)
+{
+    compat_get_associated(L, owner);
+    lua_rawgeti(L, -1, SHARED);
+    if (lua_isnil(L, -1))
+        lua_pop(L, 1);
+    else
+        lua_remove(L, -2);
+}
+
+/* Gives the object at index 1 an associated table of its own: { host, engine, the shared one }. */
+static void disown_shared(lua_State *L)
+{
+    compat_get_associated(L, 1);
+    lua_createtable(L, SHARED, 1);
+    for (int i = 1; i < SHARED; i++) {
+        lua_rawgeti(L, -2, i);
+        lua_rawseti(L, -2, i);
+    }
+    lua_insert(L, -2);
+    lua_rawseti(L, -2, SHARED);
+    compat_set_associated(L, 1);
+}
+
+int zr_lua_object_keep(lua_State *L)
+{
+    lua_settop(L, 3);
+    compat_get_associated(L, 1);
+    lua_rawgeti(L, -1, SHARED);
+    if (lua_isnil(L, -1))
+        disown_shared(L);
+    lua_settop(L, 3);
+    compat_get_associated(L, 1);
+    lua_insert(L, 2);
+    lua_rawset(L, 2);
+    return 0;
+}
+
+int zr_lua_object_kept(lua_State *L)
+{
+    lua_settop(L, 2);
+    compat_get_associated(L, 1);
+    lua_insert(L, 2);
+    lua_rawget(L, 2);
+    return 1;
+}
+
 struct lua_object *zr_lua_object_new(lua_State *L, int owner)
 {
     struct lua_object *handle = compat_new_userdata(L, sizeof(*handle));
     *handle = (struct lua_object){NULL, getpid()};
-    compat_get_associated(L, owner);
+    push_shared(L, owner);
     compat_set_associated(L, -2);
     return handle;
 }
@@ -116,6 +169,13 @@ struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta)
     if (handle->object == NULL)
         zr_lua_misuse(L, "calling '%s' on an object that was collected already", method);
     return handle->object;
+}
+
+int zr_lua_object_collected(lua_State *L)
+{
+    const struct lua_object *handle = lua_touserdata(L, 1);
+    lua_pushboolean(L, handle != NULL && handle->object == NULL);
+    return 1;
 }
 
 /* ---- Metamethods ---------------------------------------------------------------------------- */

@@ -12,7 +12,8 @@
  * 1. Follow the events at the path, so that none is missed while we look. Then look: exists, with
  *    a watch; when the node is there also its children, with a watch.
  * 2. What differs from the last look is noted for the waiters: created, changed, deleted, children.
- * 3. Wait for an event, whatever it says, and look again.
+ * 3. Wait for an event that came after the answer (an earlier one is older than what it says),
+ *    whatever it is, and look again.
  *
  * What can go wrong: several changes between two looks are told once each, a deletion before the
  * creation that followed it. A node that came and went between two looks may have been seen by the
@@ -29,7 +30,8 @@ struct watchpoint {
     struct zr_session *session; /* used */
     struct zr_task task;        /* looks, for ever */
     struct zr_watch *watch;     /* followed */
-    int64_t events;             /* how many there had been when the look began */
+    int64_t events;             /* how many there had been when the look was answered, or begun */
+    int generation;             /* of the session when it was begun */
     bool looking, primed, closed;
     bool missed;          /* a look failed */
     enum zr_status ended; /* why it looks no more */
@@ -115,9 +117,18 @@ static void ask(struct zr_task *task, enum zr_op op, struct zr_next next)
     zr_verb_request(task, call, true, next);
 }
 
+/* The answer is younger than all events so far, unless it is of a session that is over by now. */
+static void note_age(struct watchpoint *point)
+{
+    if (point->generation == point->session->generation)
+        point->events = zr_watch_events(point->watch);
+}
+
 static void saw(struct zr_task *task)
 {
     static const struct zr_stat nothing;
+    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        note_age(of(task));
     if (task->outcome == ZR_OK) {
         compare(of(task), &task->call->request.stat);
         ask(task, ZR_OP_CHILDREN, ZR_STEP(saw_children));
@@ -132,6 +143,7 @@ static void saw(struct zr_task *task)
 static void look(struct zr_task *task)
 {
     struct watchpoint *point = of(task);
+    point->generation = point->session->generation;
     point->events = zr_watch_events(point->watch);
     ask(task, ZR_OP_EXISTS, ZR_STEP(saw));
 }
