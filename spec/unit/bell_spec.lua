@@ -3,6 +3,7 @@
 require "spec_fork"
 local core = require "zkrecipes.core"
 local process = require "spec.support.process"
+local select_sockets = require("socket").select
 local unix = require "socket.unix"
 
 local function connect(address)
@@ -69,5 +70,24 @@ describe("the bell", function()
     end
     collectgarbage() collectgarbage()
     assert.equal(before, count_open())
+  end)
+end)
+
+describe("an engine's descriptor", function()
+  local function readable(engine)
+    local fd = engine:fd()
+    return #select_sockets({ { getfd = function() return fd end, dirty = function() return false end } }, nil, 0) == 1
+  end
+
+  it("is readable from a ring to the next dispatch", function()
+    local engine = core.engine {}
+    assert.is_false(readable(engine))
+    for _ = 1, 2 do
+      engine:ring()
+      engine:ring()
+      assert.is_true(readable(engine))
+      engine:dispatch(10)
+      assert.is_false(readable(engine))
+    end
   end)
 end)
