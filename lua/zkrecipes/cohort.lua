@@ -17,6 +17,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local queues = require "zkrecipes.queue"
+local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -56,6 +57,7 @@ local function finish(state, why)
 end
 
 function Turn:release()
+  registry.ended(self.state.cohort.host, self)
   finish(self.state, "released")
   return true
 end
@@ -221,6 +223,12 @@ local function failed(cohort, reason, code)
   return nil, "lock:acquire " .. cohort.lock.path .. ": " .. reason, code
 end
 
+-- The running coroutine has a turn.
+local function given(cohort, turn)
+  registry.granted(cohort.host, turn)
+  return turn
+end
+
 local function tried(cohort)
   cohort.claiming = nil
   if cohort.count > 0 then cohort:join() end
@@ -236,7 +244,8 @@ local function try(cohort)
   end
   cohort.claiming = nil
   cohort.main, cohort.turns = hold, 0
-  return new_turn(cohort)
+  registry.ended(cohort.host, hold) -- it is the cohort's; whoever tried has a turn
+  return given(cohort, new_turn(cohort))
 end
 
 -- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
@@ -257,7 +266,7 @@ function Cohort:acquire(timeout)
   local ok, done = coroutines.pcall(wait.pause, self.host, record, timeout)
   if not (ok and done) then record:give_up() end
   if not ok then error(done, 0) end
-  if record.turn then return record.turn end
+  if record.turn then return given(self, record.turn) end
   if record.done then return nil, record.message, record.code end
   return failed(self, "the time limit passed", "timeout")
 end

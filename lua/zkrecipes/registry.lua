@@ -16,7 +16,7 @@ local ENDS = { "release", "resign" }
 -- Upper bounds of the histogram of waits, in seconds.
 M.BOUNDS = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60 }
 
-local of = setmetatable({}, { __mode = "k" }) -- hold > { registry =, number =, background = }
+local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, background = }
 
 -- `holds`: number > hold. Weak values go before finalizers run, weak keys after: there one would meet what is collected.
 function M.new()
@@ -33,6 +33,15 @@ local function count_wait(registry, seconds)
   registry.seconds = registry.seconds + seconds
 end
 
+-- The running coroutine has got this, or what it has got is over, or not its own any more.
+function M.granted(host, hold)
+  if host.adapter.granted then host.adapter.granted(hold) end
+end
+
+function M.ended(host, hold)
+  if host.adapter.ended then host.adapter.ended(hold) end
+end
+
 -- Waits in this slot for what the object gives.
 function M.await(host, slot, object)
   local registry, now = host.registry, host.adapter.now
@@ -47,8 +56,8 @@ function M.await(host, slot, object)
   count_wait(registry, now() - since)
   local adapter = host.adapter
   registry.holds[registry.granted] = hold
-  of[hold] = { registry = registry, number = registry.granted, background = adapter.in_background and adapter.in_background() }
-  if adapter.granted then adapter.granted(hold) end
+  of[hold] = { host = host, number = registry.granted, background = adapter.in_background and adapter.in_background() }
+  M.granted(host, hold)
   return hold
 end
 
@@ -57,9 +66,10 @@ end
 local function over(hold)
   local noted = of[hold]
   if not noted then return end
-  local registry, how = noted.registry, hold:valid() and "ended" or "lost"
+  local registry, how = noted.host.registry, hold:valid() and "ended" or "lost"
   registry[how] = registry[how] + 1
   registry.holds[noted.number], of[hold] = nil, nil
+  M.ended(noted.host, hold)
 end
 
 -- Counts what is lost and was not let go yet.

@@ -87,7 +87,8 @@ function M.queues(host, status)
     if all then
       local places = {}
       for place = 1, #all do
-        if ours[all[place].session] and not all[place].holding then places[#places + 1] = place end
+        local who = all[place]
+        if ours[who.session] and not (who.holding or who.leading) then places[#places + 1] = place end
       end
       list[#list + 1] = { path = path, length = #all, places = places }
     end

@@ -7,6 +7,7 @@
 --   run(limit, over)  runs the host's loop until over() is true, it ends by itself, or so many seconds have passed; gives
 --                     true when it ended by itself
 --   ends              whether it ends by itself when no session is open
+--   adapter           its name, where that of the loop is another one
 
 local assert = require "luassert"
 local busted = require "busted"
@@ -29,7 +30,8 @@ local function complaints(fn)
 end
 
 return function(name, loop)
-  local zk = require "zkrecipes".using(name)
+  local adapter_name = loop.adapter or name
+  local zk = require "zkrecipes".using(adapter_name)
   local sessions = {}
 
   local function open(options)
@@ -302,7 +304,7 @@ return function(name, loop)
 
     it("the main thread cannot wait, and says so", function()
       assert.error_matches(function() zk.sleep(0.01) end, "cannot wait outside of a")
-      assert.error_matches(function() zk.run(print) end, "the loop is '" .. name .. "'")
+      assert.error_matches(function() zk.run(print) end, "the loop is '" .. adapter_name .. "'")
     end)
 
     it("a loop that was ended early goes on when it is run again", function()

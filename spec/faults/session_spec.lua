@@ -39,6 +39,22 @@ describe("a session that expires", function()
     assert.matches("lost connecting connected closed$", text)
   end))
 
+  -- Some servers that speak the protocol do so.
+  it("is known by its number: another one on a reconnect is its loss, though nobody says expired", run(function()
+    local proxy = env.proxy()
+    local session = env.session { hosts = proxy.hosts }
+    local hold = assert(session:lock("/l"):acquire(10))
+    local id = session.id
+    proxy:new_session("connect")
+    proxy:cut { side = "client" }
+    assert.are.equal("lost", hold:lost(20))
+    assert.are.equal(1, proxy:fired())
+    assert.is_false(hold:valid())
+    fails("lost", hold:set("/x", ""))
+    env.eventually("a session of its own", function() return session.state == "connected" and session.id ~= id end)
+    session:close()
+  end))
+
   it("ends a waiting acquire with `lost`, and the place in the queue", run(function()
     local namespace = env.namespace()
     local holder, waiter = env.session { namespace = namespace }, env.session { namespace = namespace }
