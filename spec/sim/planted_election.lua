@@ -21,6 +21,10 @@ return {
   { name = "election: those of its own session are not told", run = COUNTED,
     file = "src/core/seat.c",
     old = "    zr_signal_step_aside(&seat->gone, number);", new = "" },
+  -- Rare: here in the one history in which it was found.
+  { name = "election: a lease counts what was held up together", run = "--recipe election --seed 5622",
+    file = "src/core/lease.c",
+    old = "lease->heard[count].answered_us + timeout_us / 8 <= sent_us)", new = "true)" },
   { name = "election: a name is not read", run = COUNTED,
     file = "src/core/mark.c",
     old = "return zr_sequence(number, \"\");", new = "return -1;" },
