@@ -70,6 +70,7 @@ build = {
     ["zkrecipes.sim"] = "lua/zkrecipes/sim.lua",
     ["zkrecipes.sim.faults"] = "lua/zkrecipes/sim/faults.lua",
     ["zkrecipes.sim.process"] = "lua/zkrecipes/sim/process.lua",
+    ["zkrecipes.successor"] = "lua/zkrecipes/successor.lua",
     ["zkrecipes.tasks"] = "lua/zkrecipes/tasks.lua",
     ["zkrecipes.testing"] = "lua/zkrecipes/testing.lua",
     ["zkrecipes.testing.server"] = "lua/zkrecipes/testing/server.lua",

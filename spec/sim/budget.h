@@ -19,7 +19,7 @@ static inline void calm_for(int64_t us)
 }
 
 struct requests {
-    int64_t creates, lists, deletes, gets, looks, sets;
+    int64_t creates, lists, deletes, gets, looks, sets, multis;
 };
 
 static struct requests counted;
@@ -34,6 +34,7 @@ static inline struct requests requests_so_far(void)
         .gets = zr_sim_all_requests(now.world, ZR_OP_GET),
         .looks = zr_sim_all_requests(now.world, ZR_OP_EXISTS),
         .sets = zr_sim_all_requests(now.world, ZR_OP_SET),
+        .multis = zr_sim_all_requests(now.world, ZR_OP_MULTI),
     };
 }
 
@@ -47,19 +48,24 @@ static inline void count_from_here(void)
 static inline void spent(const char *what, struct requests budget)
 {
     struct requests sum = requests_so_far();
-    bool within = sum.creates - counted.creates == budget.creates &&
-                  sum.lists - counted.lists == budget.lists &&
-                  sum.deletes - counted.deletes == budget.deletes &&
-                  sum.gets - counted.gets == budget.gets &&
-                  sum.looks - counted.looks == budget.looks &&
-                  sum.sets - counted.sets == budget.sets &&
-                  zr_sim_all_requests(now.world, ZR_SIM_ANY_OP) - all_counted ==
-                      budget.creates + budget.lists + budget.deletes + budget.gets +
-                          budget.looks + budget.sets;
+    bool within =
+        sum.creates - counted.creates == budget.creates &&
+        sum.lists - counted.lists == budget.lists &&
+        sum.deletes - counted.deletes == budget.deletes && sum.gets - counted.gets == budget.gets &&
+        sum.looks - counted.looks == budget.looks && sum.sets - counted.sets == budget.sets &&
+        sum.multis - counted.multis == budget.multis &&
+        zr_sim_all_requests(now.world, ZR_SIM_ANY_OP) - all_counted ==
+            budget.creates + budget.lists + budget.deletes + budget.gets + budget.looks +
+                budget.sets + budget.multis;
     if (!within)
-        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets, %lld looks, %lld sets",
+        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets, %lld looks, %lld sets, "
+              "%lld multis; but %lld, %lld, %lld, %lld, %lld, %lld, %lld",
               what, (long long)budget.creates, (long long)budget.lists, (long long)budget.deletes,
-              (long long)budget.gets, (long long)budget.looks, (long long)budget.sets);
+              (long long)budget.gets, (long long)budget.looks, (long long)budget.sets,
+              (long long)budget.multis, (long long)(sum.creates - counted.creates),
+              (long long)(sum.lists - counted.lists), (long long)(sum.deletes - counted.deletes),
+              (long long)(sum.gets - counted.gets), (long long)(sum.looks - counted.looks),
+              (long long)(sum.sets - counted.sets), (long long)(sum.multis - counted.multis));
     count_from_here();
 }
 

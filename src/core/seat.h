@@ -48,6 +48,7 @@ struct zr_seat {
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
     bool shared;           /* its holder shares: by its stem, or since zr_seat_share */
+    int64_t successor;     /* the number of the seat that it names; -1: none */
     struct zr_signal gone; /* fires when the node is surely gone; who waits there is told in
                               task->head_left whether it was the head */
 };
@@ -72,6 +73,10 @@ void zr_seat_gone(struct zr_seat *seat);
 
 /* The node carries the mark (mark.h): who waits until its holder shares is woken. */
 void zr_seat_share(struct zr_seat *seat);
+
+/* The node names a successor by this number (mark.h), or none any more (-1): who waits before that
+   one is woken. */
+void zr_seat_name_successor(struct zr_seat *seat, int64_t number);
 
 /* True when the session under it is another one now, or closed: whatever it was, it is gone. */
 bool zr_seat_over(const struct zr_seat *seat);

@@ -82,6 +82,8 @@ struct zr_task {
     bool repeat;            /* of request */
     bool passes;            /* of await_passable: a holder that shares is as good as gone */
     bool head_left;         /* of both: it was the first of its queue, see seat.h */
+    int64_t place;          /* of await_turn: the number of its own seat; -1: of no other wait */
+    bool aside;             /* of await_turn: the leader names a successor behind that */
     enum zr_status outcome; /* of what woke it */
     int losses;             /* connections lost under the verb in flight, in a row */
 };
