@@ -16,7 +16,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
-local queues = require "zkrecipes.queue"
+local fifo = require "zkrecipes.fifo"
 local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -117,7 +117,7 @@ Cohort.__index = Cohort
 -- acquire(lock, timeout), cancel(lock): of the lock itself.
 function M.new(host, lock, acquire, cancel)
   return setmetatable({ host = host, lock = lock, acquire_main = acquire, cancel_main = cancel,
-    waiting = queues.new(), count = 0 }, Cohort)
+    waiting = fifo.new(), count = 0 }, Cohort)
 end
 
 local function new_turn(cohort)
@@ -141,7 +141,7 @@ local function leave(cohort, record)
   record.gone = true
   cohort.count = cohort.count - 1
   if cohort.count == 0 then
-    cohort.waiting = queues.new() -- only those who have gone are left in it
+    cohort.waiting = fifo.new() -- only those who have gone are left in it
     cohort:withdraw()
   end
 end

@@ -92,6 +92,7 @@ function M.new(adapter, make)
     pool = {},                                   -- records to be used again
     parked = adapter.gone and {},                -- token > record
     pending = 0,                                 -- how many wait for the core
+    dropped = {},                                -- functions: what finalizers left to do
     tasks = {},                                  -- task > its number, of those that have not ended
     task_count = 0,                              -- ever
     live = 0,                                    -- how many of them are not daemons

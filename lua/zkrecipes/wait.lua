@@ -235,11 +235,21 @@ function M.renew(host)
   host.adapter.attach(host.client)
 end
 
+-- What finalizers left to do; what cannot be done here either is left to the next dispatch.
+local function work_off(host)
+  local dropped = host.dropped
+  host.dropped = {}
+  for i = 1, #dropped do
+    if not pcall(dropped[i]) then host.dropped[#host.dropped + 1] = dropped[i] end
+  end
+end
+
 -- Lets the core do at most `limit` steps and wakes those whose waits are over.
 function M.dispatch(host, limit)
   local engine = host.engine
   if engine:forked() then return M.renew(host) end
   engine:dispatch(limit)
+  if host.dropped[1] then work_off(host) end
   local slot = engine:next()
   while slot do
     finished(host, slot)
