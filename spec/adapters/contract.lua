@@ -74,6 +74,13 @@ return function(name, loop)
     return zk.now() - before
   end
 
+  -- The least of so many times: what the machine does meanwhile makes some of them long, not all.
+  local function quickest(times, fn)
+    local least = math.huge
+    for _ = 1, times do least = math.min(least, took(fn)) end
+    return least
+  end
+
   local function adapter_of(session) return core.host(session).adapter end
 
   describe("the adapter of " .. name .. ":", function()
@@ -144,13 +151,13 @@ return function(name, loop)
     end))
 
     it("sleeps as long as it was told, also after work that kept the loop", within(function()
-      for _ = 1, 3 do
+      local seconds = quickest(5, function()
         local till = zk.now() + 0.03
         while zk.now() < till do end -- luacheck: ignore 542
-        local seconds = took(function() zk.sleep(0.05) end)
-        assert.is_true(seconds >= 0.05 and seconds < 0.3, seconds)
-      end
-      assert.is_true(took(function() zk.sleep(0) end) < 0.05)
+        assert.is_true(took(function() zk.sleep(0.05) end) >= 0.05)
+      end)
+      assert.is_true(seconds < 0.3, seconds)
+      assert.is_true(quickest(5, function() zk.sleep(0) end) < 0.05)
     end))
 
     it("a time limit passes though nothing else happens", within(function()
@@ -159,7 +166,7 @@ return function(name, loop)
       local hold = assert(session:lock("/l"):acquire())
       assert(other:connected(10))
       loop.sleep(0.1) -- everything is quiet
-      local seconds = took(function() results = { other:lock("/l"):acquire(0.1) } end)
+      local seconds = quickest(5, function() results = { other:lock("/l"):acquire(0.1) } end)
       assert.are.equal("timeout", results[3], results[2])
       assert.is_true(seconds >= 0.1 and seconds < 0.5, seconds)
       hold:release()

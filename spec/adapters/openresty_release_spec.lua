@@ -56,7 +56,7 @@ local SERVER = [[
   location = /turns { content_by_lua_block { ngx.print(turns or 0) } }
 
   # The turn comes to the light thread, which is killed before it can go on.
-  location = /late { content_by_lua_block {
+  location = /late { lua_http10_buffering off; content_by_lua_block {
     local lock = session:lock("/l", { cohort = true })
     local turn = assert(lock:acquire(5))
     local light = ngx.thread.spawn(function() went_on = lock:acquire(5) and "went on" end)
@@ -136,6 +136,8 @@ describe("the log phase in nginx", function()
     repeat local line = late:receive("*l") until line == ""
     assert.equal("killed", late:receive(6))
     becomes(0)
+    late:settimeout(0)
+    assert.equal("timeout", select(2, late:receive(1)))
     late:close()
   end)
 

@@ -4,6 +4,7 @@ require "spec_fork"
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local process = require "spec.support.process"
+local select_sockets = require("socket").select
 local unix = require "socket.unix"
 
 local function connect(address)
@@ -55,5 +56,24 @@ describe("the bell", function()
     local counts = process.output(("env %s spec/support/bells.lua"):format(env.interpreter()))
     assert.matches("^%d+ %d+$", counts)
     assert.equal(counts:match("^%d+"), counts:match("%d+$"))
+  end)
+end)
+
+describe("an engine's descriptor", function()
+  local function readable(engine)
+    local fd = engine:fd()
+    return #select_sockets({ { getfd = function() return fd end, dirty = function() return false end } }, nil, 0) == 1
+  end
+
+  it("is readable from a ring to the next dispatch", function()
+    local engine = core.engine {}
+    assert.is_false(readable(engine))
+    for _ = 1, 2 do
+      engine:ring()
+      engine:ring()
+      assert.is_true(readable(engine))
+      engine:dispatch(10)
+      assert.is_false(readable(engine))
+    end
   end)
 end)
