@@ -24,9 +24,9 @@ end
 zk.run(function()
   local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
   local old, seen = session:election(PATH, { value = "old 1" }), false
-  local term = assert(old:campaign())
+  local term, others = assert(old:campaign()), {}
   for count, name in ipairs { "old 2", "old 3", "new" } do
-    zk.spawn(function()
+    others[count] = zk.spawn(function()
       local mine = assert(session:election(PATH, { value = name }):campaign())
       print(name .. " leads")
       while not seen do mine:sleep(0.02) end
@@ -40,4 +40,7 @@ zk.run(function()
   assert(term:resign(candidates[4], 10))       -- or fails, and the term goes on
   print("and now: " .. names(await(old, 3, "new")))
   seen = true
+
+  for i = 1, #others do others[i]:wait() end
+  session:delete(PATH) -- its directory; refused while others stand there
 end)
