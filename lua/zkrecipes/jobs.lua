@@ -1,5 +1,6 @@
 -- The queue: session:queue(path, options). The layout on the servers is told in jobs/layout.lua, how items are put and moved in
--- jobs/store.lua, claimed in jobs/item.lua, found in jobs/fetch.lua, and waited for in jobs/desk.lua.
+-- jobs/store.lua, claimed in jobs/item.lua, found in jobs/fetch.lua, and waited for in jobs/desk.lua; all of them are read in
+-- jobs/walk.lua.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"

@@ -1,4 +1,4 @@
--- The desk: what the coroutines of one process that want items from one queue have in common. They wait in a line; one
+-- The desk: what the coroutines of one process that want items from one queue have in common. They wait in a line (line.lua); one
 -- task looks for items and starts a worker for each, so many claims are in flight, and none of them runs in a coroutine of the
 -- user's, which may end at any moment.
 --
