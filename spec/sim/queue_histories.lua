@@ -301,7 +301,7 @@ local function run(seed)
   local history = new_history(seed)
   local roll, world = history.roll, history.world
   history.mixed, history.nacks = roll(2) == 0, roll(3) == 0
-  history.remote, history.littered = roll(3) == 0, roll(3) == 0
+  history.remote, history.littered = roll(3) == 0, roll(2) == 0 and history.patient
   history.exact = history.mode == "calm" and history.count == 1 and not history.mixed and not history.nacks
   history.producers = {}
   world:run(function()
