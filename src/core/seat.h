@@ -42,6 +42,7 @@ struct zr_seat {
     int64_t czxid;                       /* of the node: the fencing token */
     int64_t sequence;                    /* -1: not usable as a number */
     struct zr_call *create;              /* while claiming */
+    int64_t pause_us;                    /* before its removal is tried again; 0: not refused yet */
     struct zr_task *task;                /* woken when the create has failed or is unsure ... */
     bool leaving;                        /* ... and, when this is set, also when it is taken */
     bool head;                           /* the recipe's: it is, or was, the first in its queue */

@@ -1,3 +1,4 @@
+#include "core/status.h"
 #include "core/verb_parts.h"
 
 /*
@@ -8,12 +9,32 @@
  *    others use the same name (a seat without a stem), look again before each delete.
  *
  * What can go wrong: the session is over; then so is the node, and nothing may be sent any more
- * (a late delete must never meet another session). Memory is exhausted: pause, try again.
+ * (a late delete must never meet another session). Memory is exhausted: pause, try again. The
+ * server refuses (the ACL of the directory, mostly): say so in the log and try on, ever more
+ * seldom; whoever waits for the seat waits on, for the node is there. Only what was not begun as a
+ * clean-up fails instead, and is cleaned up after that.
  */
 
 #define MEMORY_PAUSE_US 100000
+#define REFUSED_PAUSE_US 100000
+#define REFUSED_PAUSE_MAX_US 10000000
 
 static void go_on(struct zr_task *task);
+
+static void refused(struct zr_task *task, enum zr_status status)
+{
+    struct zr_seat *seat = task->seat;
+    if (task->phase != ZR_CLEANING) {
+        zr_task_verb_done(task, status);
+        return;
+    }
+    if (seat->pause_us == 0)
+        zr_engine_note(task->session, 'W', "%s cannot be removed, it is tried on: %s", seat->path,
+                       zr_status_text(status));
+    int64_t pause_us = seat->pause_us > 0 ? seat->pause_us * 2 : REFUSED_PAUSE_US;
+    seat->pause_us = pause_us < REFUSED_PAUSE_MAX_US ? pause_us : REFUSED_PAUSE_MAX_US;
+    zr_part_pause(task, seat->pause_us, go_on);
+}
 
 /* ---- Finding an unsure node ---------------------------------------------------------------- */
 
@@ -35,7 +56,7 @@ static void find_listed(struct zr_task *task)
     else if (status == ZR_OK || status == ZR_NO_NODE)
         task->after(task);
     else
-        zr_task_verb_done(task, status);
+        refused(task, status);
 }
 
 static void synced(struct zr_call *call)
@@ -54,7 +75,7 @@ static void find_looked(struct zr_task *task)
     else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         task->after(task);
     else
-        zr_task_verb_done(task, task->outcome);
+        refused(task, task->outcome);
 }
 
 static void ask_for_fixed(struct zr_task *task, enum zr_op op, void (*resume)(struct zr_task *))
@@ -107,6 +128,7 @@ static void gone(struct zr_task *task)
 {
     zr_seat_gone(task->seat);
     task->seat->leaving = false;
+    task->seat->pause_us = 0;
     void (*after)(struct zr_task *) = task->seat->after;
     after(task);
 }
@@ -116,7 +138,7 @@ static void deleted(struct zr_task *task)
     if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         gone(task);
     else if (task->outcome != ZR_CONNECTION_LOSS)
-        zr_task_verb_done(task, task->outcome);
+        refused(task, task->outcome);
     else if (task->seat->stem != NULL)
         zr_call_again(task->call);
     else {
