@@ -15,7 +15,7 @@
  * What can go wrong:
  * - The directory is missing: make it, begin anew.
  * - The answer to the create is lost: after the reconnect a sync and a listing tell whether the
- *   node is there; it is ours by its tag. Only then begin anew.
+ *   node is there: its name carries our tag, and its session is ours. If not, begin anew.
  * - The node is not in the listing: somebody has removed it. Begin anew.
  * - The directory's counter is used up (see names.h), so that numbers say nothing any more: give
  *   the seat up, wait until all who came before the limit have left, delete the directory (the
@@ -132,46 +132,11 @@ static void refused(struct zr_task *task)
     }
 }
 
-static void statted(struct zr_task *task)
-{
-    if (task->outcome == ZR_CONNECTION_LOSS) {
-        zr_call_again(task->call);
-        return;
-    }
-    if (task->outcome == ZR_OK)
-        task->seat->czxid = task->call->request.stat.czxid;
-    else if (task->outcome == ZR_NO_NODE)
-        zr_seat_gone(task->seat);
-    else {
-        zr_task_verb_done(task, task->outcome);
-        return;
-    }
-    /* The listing is older than this answer: ask for another one. */
-    zr_part_begin(task, go_on);
-    enum zr_status status = zr_listing_ask(task, task->seat->dir);
-    if (status != ZR_OK)
-        zr_part_fail(task, status);
-}
-
-static void ask_czxid(struct zr_task *task)
-{
-    const struct zr_bytes none = {NULL, 0};
-    struct zr_call *call;
-    enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_EXISTS, task->seat->path, none, &call);
-    if (status == ZR_OK)
-        zr_part_send(task, call, statted);
-    else
-        zr_part_fail(task, status);
-}
-
 static void taken(struct zr_task *task)
 {
     struct zr_seat *seat = task->seat;
     if (seat->sequence < 0 || seat->sequence >= ZR_SEQUENCE_LIMIT)
         zr_part_vacate(task, drain);
-    else if (seat->czxid == 0)
-        ask_czxid(task);
     else if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
         zr_task_verb_done(task, task->outcome);
     else if (task->outcome == ZR_NO_NODE || zr_seat_index(seat, task->seats) < 0) {
@@ -181,6 +146,19 @@ static void taken(struct zr_task *task)
         zr_task_verb_done(task, ZR_OK);
 }
 
+/* The listing that showed it is older than the answer that it is ours: ask for another one. */
+static void found(struct zr_task *task)
+{
+    if (task->seat->state != ZR_SEAT_TAKEN) {
+        go_on(task);
+        return;
+    }
+    zr_part_begin(task, go_on);
+    enum zr_status status = zr_listing_ask(task, task->seat->dir);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
 static void go_on(struct zr_task *task)
 {
     switch (task->seat->state) {
@@ -188,7 +166,7 @@ static void go_on(struct zr_task *task)
         refused(task);
         break;
     case ZR_SEAT_UNSURE:
-        zr_part_find(task, go_on);
+        zr_part_find(task, found);
         break;
     case ZR_SEAT_TAKEN:
         taken(task);

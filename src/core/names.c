@@ -123,6 +123,14 @@ int64_t zr_sequence(const char *name, const char *stem)
     return number;
 }
 
+bool zr_is_sequence(const char *text)
+{
+    bool negative = text[0] == '-';
+    size_t digits = strspn(text + negative, "0123456789");
+    return text[negative + digits] == '\0' &&
+           (digits == DIGITS || (negative && digits == DIGITS - 1));
+}
+
 int64_t zr_count(const char *text, size_t length)
 {
     int64_t count = 0;

@@ -28,6 +28,10 @@ size_t zr_path_parent_length(const char *path);
 /* The number at the end of "<anything><stem><ten digits>"; -1 when the name is not of that form. */
 int64_t zr_sequence(const char *name, const char *stem);
 
+/* These characters are what a server puts behind the name of a sequential node: ten digits, or a
+   number below zero, from a counter that has wrapped. */
+bool zr_is_sequence(const char *text);
+
 /* The number from 1 to 2147483647 that these characters are; 0 when they are none. */
 int64_t zr_count(const char *text, size_t length);
 

@@ -42,6 +42,7 @@ struct zr_seat {
     int64_t czxid;                       /* of the node: the fencing token */
     int64_t sequence;                    /* -1: not usable as a number */
     struct zr_call *create;              /* while claiming */
+    struct zr_call *sync;                /* while it is looked for */
     int64_t pause_us;                    /* before its removal is tried again; 0: not refused yet */
     struct zr_task *task;                /* woken when the create has failed or is unsure ... */
     bool leaving;                        /* ... and, when this is set, also when it is taken */
@@ -64,9 +65,18 @@ void zr_seat_fini(struct zr_seat *seat);
  */
 enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task);
 
-/* A listing made after the reconnect, behind a sync, settles an unsure seat: looks for the tag.
-   Leaves it TAKEN (czxid still unknown: 0) or NONE. Errors: ZR_NO_MEMORY, still UNSURE. */
-enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_seats *seats);
+/* Settling an unsure seat, with what was seen after the reconnect, behind a sync (vacate.c). */
+
+/* Makes its path that of the next child, by number, that could be ours by its name; the one that
+   the path is now comes before it. False: there is none. */
+bool zr_seat_guess(struct zr_seat *seat, const struct zr_names *names);
+
+/* The node that is there is ours: its session is, and nobody has put it there in the place of the
+   one that we know. */
+bool zr_seat_owns(const struct zr_seat *seat, const struct zr_stat *stat);
+
+/* It is the node of its path, and ours: TAKEN. Errors: ZR_NO_MEMORY, still UNSURE. */
+enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_stat *stat);
 
 /* The node is gone, or its session is. */
 void zr_seat_gone(struct zr_seat *seat);
@@ -76,10 +86,6 @@ void zr_seat_share(struct zr_seat *seat);
 
 /* True when the session under it is another one now, or closed: whatever it was, it is gone. */
 bool zr_seat_over(const struct zr_seat *seat);
-
-/* The same for a seat without a stem: what a look at its node found, behind a sync. It is taken
-   when the node belongs to this session: it has no other seat there at a time. */
-void zr_seat_settle_fixed(struct zr_seat *seat, const struct zr_stat *stat);
 
 /* Its index in a listing, or -1 when it is not there. */
 int64_t zr_seat_index(const struct zr_seat *seat, const struct zr_seats *seats);

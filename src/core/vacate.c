@@ -36,84 +36,114 @@ static void refused(struct zr_task *task, enum zr_status status)
     zr_part_pause(task, seat->pause_us, go_on);
 }
 
-/* ---- Finding an unsure node ---------------------------------------------------------------- */
+/* ---- Finding an unsure node ----------------------------------------------------------------
+ *
+ * A name proves nothing: whoever may create in the directory can make one that carries our tag. So
+ * every node that could be ours by its name is asked, one after the other, whose it is. */
 
 static void find(struct zr_task *task);
+static void search(struct zr_task *task);
+
+/* What was seen counts only behind a sync of the same connection. */
+static bool in_order(const struct zr_seat *seat)
+{
+    return seat->sync->state == ZR_CALL_BACK && seat->sync->request.status == ZR_OK;
+}
+
+static void not_there(struct zr_task *task)
+{
+    zr_seat_gone(task->seat);
+    task->after(task);
+}
+
+static void there(struct zr_task *task)
+{
+    if (zr_seat_settle(task->seat, &task->call->request.stat) == ZR_OK)
+        task->after(task);
+    else
+        zr_part_pause(task, MEMORY_PAUSE_US, find);
+}
+
+static void find_looked(struct zr_task *task)
+{
+    struct zr_seat *seat = task->seat;
+    if (task->outcome == ZR_CONNECTION_LOSS || !in_order(seat))
+        find(task);
+    else if (task->outcome == ZR_OK && zr_seat_owns(seat, &task->call->request.stat))
+        there(task);
+    else if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
+        refused(task, task->outcome);
+    else if (seat->stem != NULL)
+        search(task); /* behind this one */
+    else
+        not_there(task);
+}
+
+static enum zr_status look(struct zr_task *task)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    enum zr_status status =
+        zr_call_new_full(task->session, ZR_OP_EXISTS, task->seat->path, none, &call);
+    if (status == ZR_OK)
+        zr_part_send(task, call, find_looked);
+    return status;
+}
 
 static void find_listed(struct zr_task *task)
 {
-    /* The listing counts only behind a sync of the same connection. */
-    bool in_order = task->call->state == ZR_CALL_BACK && task->call->request.status == ZR_OK;
+    struct zr_seat *seat = task->seat;
     enum zr_status status = task->outcome;
-    if (status == ZR_NO_NODE && in_order)
-        zr_seat_gone(task->seat);
-    else if (status == ZR_OK && in_order)
-        status = zr_seat_settle(task->seat, task->seats);
+    if (!in_order(seat)) {
+        find(task);
+        return;
+    }
+    if (status == ZR_NO_NODE || (status == ZR_OK && !zr_seat_guess(seat, task->seats->names))) {
+        not_there(task);
+        return;
+    }
+    if (status == ZR_OK)
+        status = look(task);
     if (status == ZR_NO_MEMORY)
         zr_part_pause(task, MEMORY_PAUSE_US, find);
-    else if (!in_order)
-        find(task);
-    else if (status == ZR_OK || status == ZR_NO_NODE)
-        task->after(task);
-    else
+    else if (status != ZR_OK)
         refused(task, status);
 }
 
 static void synced(struct zr_call *call)
 {
-    (void)call; /* find_listed looks at it; it comes after this */
+    (void)call; /* in_order looks at it; what counts comes after this */
 }
 
-static void find_looked(struct zr_task *task)
-{
-    if (task->outcome == ZR_OK)
-        zr_seat_settle_fixed(task->seat, &task->call->request.stat);
-    else if (task->outcome == ZR_NO_NODE)
-        zr_seat_gone(task->seat);
-    if (task->outcome == ZR_CONNECTION_LOSS)
-        find(task);
-    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
-        task->after(task);
-    else
-        refused(task, task->outcome);
-}
-
-static void ask_for_fixed(struct zr_task *task, enum zr_op op, void (*resume)(struct zr_task *))
+static enum zr_status sync_first(struct zr_seat *seat)
 {
     const struct zr_bytes none = {NULL, 0};
-    struct zr_call *call;
-    if (zr_call_new_full(task->session, op, task->seat->path, none, &call) == ZR_OK)
-        zr_part_send(task, call, resume);
+    zr_call_free(seat->sync);
+    enum zr_status status =
+        zr_call_new_full(seat->session, ZR_OP_SYNC, seat->dir, none, &seat->sync);
+    if (status == ZR_OK)
+        zr_call_start(seat->sync, synced, seat);
     else
-        zr_part_pause(task, MEMORY_PAUSE_US, find);
+        seat->sync = NULL;
+    return status;
 }
 
-static void find_synced(struct zr_task *task)
+/* Behind the node that the seat's path is now. */
+static void search(struct zr_task *task)
 {
-    if (task->outcome == ZR_CONNECTION_LOSS)
-        find(task);
-    else
-        ask_for_fixed(task, ZR_OP_EXISTS, find_looked);
+    struct zr_seat *seat = task->seat;
+    zr_part_begin(task, find_listed);
+    enum zr_status status = sync_first(seat);
+    if (status == ZR_OK)
+        status = seat->stem != NULL ? zr_listing_ask(task, seat->dir) : look(task);
+    if (status != ZR_OK)
+        zr_part_pause(task, MEMORY_PAUSE_US, find);
 }
 
 static void find(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
-    struct zr_call *sync;
-    struct zr_seat *seat = task->seat;
-    if (seat->stem == NULL) {
-        ask_for_fixed(task, ZR_OP_SYNC, find_synced);
-        return;
-    }
-    zr_part_begin(task, find_listed);
-    enum zr_status status = zr_call_new_full(task->session, ZR_OP_SYNC, seat->dir, none, &sync);
-    if (status == ZR_OK) {
-        task->call = sync;
-        zr_call_start(sync, synced, task);
-        status = zr_listing_ask(task, seat->dir);
-    }
-    if (status != ZR_OK)
-        zr_part_pause(task, MEMORY_PAUSE_US, find);
+    task->seat->path[task->seat->prefix] = '\0';
+    search(task);
 }
 
 void zr_part_find(struct zr_task *task, void (*after)(struct zr_task *task))
