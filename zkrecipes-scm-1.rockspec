@@ -82,6 +82,7 @@ build = {
         "src/core/emit.c",
         "src/core/engine.c",
         "src/core/ensure.c",
+        "src/core/ephemerals.c",
         "src/core/lease.c",
         "src/core/listing.c",
         "src/core/mark.c",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/ephemerals.h"
 #include "core/task.h"
 
 /*
@@ -34,9 +35,11 @@ void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *
 /* The path stays, for those who print it. */
 static void forget_node(struct zr_seat *seat)
 {
-    zr_call_free(seat->create);
-    zr_call_free(seat->sync);
-    seat->create = seat->sync = NULL;
+    zr_call_free(seat->call);
+    seat->call = NULL;
+    if (seat->counted)
+        zr_ephemerals_give(seat->session, zr_ephemeral_bytes(seat->prefix));
+    seat->counted = false;
     if (seat->in_session.key != NULL)
         zr_table_remove(&seat->session->seats, &seat->in_session);
     seat->in_session.key = NULL;
@@ -98,7 +101,7 @@ static void created(struct zr_call *call)
 {
     struct zr_seat *seat = call->owner;
     const struct zr_request *request = &call->request;
-    seat->create = NULL;
+    seat->call = NULL;
     seat->refused = ZR_OK;
     if (request->status == ZR_OK) {
         seat->czxid = request->stat.czxid;
@@ -119,24 +122,32 @@ static void created(struct zr_call *call)
         zr_seat_gone(seat);
 }
 
+static enum zr_status make_room(struct zr_seat *seat)
+{
+    seat->counted = zr_ephemerals_take(seat->session, zr_ephemeral_bytes(seat->prefix));
+    return seat->counted ? ZR_OK : ZR_FULL;
+}
+
 enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
 {
     enum zr_status status = make_path(seat);
     if (status != ZR_OK)
         return status;
-    status = zr_call_new_full(seat->session, ZR_OP_CREATE, seat->path, seat->data, &seat->create);
+    status = make_room(seat);
+    if (status == ZR_OK)
+        status = zr_call_new_full(seat->session, ZR_OP_CREATE, seat->path, seat->data, &seat->call);
     if (status != ZR_OK) {
         forget_node(seat);
         return status;
     }
-    seat->create->request.mode = seat->stem != NULL ? ZR_EPHEMERAL_SEQUENTIAL : ZR_EPHEMERAL;
-    seat->create->request.leads = seat->stem != NULL && !seat->shared;
+    seat->call->request.mode = seat->stem != NULL ? ZR_EPHEMERAL_SEQUENTIAL : ZR_EPHEMERAL;
+    seat->call->request.leads = seat->stem != NULL && !seat->shared;
     seat->state = ZR_SEAT_CLAIMING;
     seat->generation = seat->session->generation;
     seat->czxid = 0;
     seat->task = task;
     seat->leaving = false;
-    zr_call_start(seat->create, created, seat);
+    zr_call_start(seat->call, created, seat);
     return ZR_OK;
 }
 
@@ -171,9 +182,12 @@ bool zr_seat_owns(const struct zr_seat *seat, const struct zr_stat *stat)
 enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_stat *stat)
 {
     enum zr_status status = take(seat);
-    if (status == ZR_OK)
-        seat->czxid = stat->czxid;
-    return status;
+    if (status != ZR_OK)
+        return status;
+    seat->czxid = stat->czxid;
+    zr_call_free(seat->call);
+    seat->call = NULL;
+    return ZR_OK;
 }
 
 void zr_seat_gone(struct zr_seat *seat)

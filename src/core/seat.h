@@ -41,12 +41,13 @@ struct zr_seat {
     size_t prefix;                       /* length of the path without the number */
     int64_t czxid;                       /* of the node: the fencing token */
     int64_t sequence;                    /* -1: not usable as a number */
-    struct zr_call *create;              /* while claiming */
-    struct zr_call *sync;                /* while it is looked for */
-    int64_t pause_us;                    /* before its removal is tried again; 0: not refused yet */
+    struct zr_call *call;                /* while claiming: the create; while it is looked for:
+                                            the sync before that */
     struct zr_task *task;                /* woken when the create has failed or is unsure ... */
     bool leaving;                        /* ... and, when this is set, also when it is taken */
     bool head;                           /* the recipe's: it is, or was, the first in its queue */
+    bool counted;                        /* see ephemerals.h */
+    uint8_t refusals;                    /* of its removal, in a row */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
     bool shared;           /* its holder shares: by its stem, or since zr_seat_share */
@@ -61,7 +62,8 @@ void zr_seat_fini(struct zr_seat *seat);
 
 /*
  * Sends the create of a node whose name carries a new tag: session id and counter. The session
- * is connected and the seat is empty. Errors: ZR_NO_MEMORY, ZR_TOO_LARGE.
+ * is connected and the seat is empty. Errors: ZR_NO_MEMORY, ZR_TOO_LARGE,
+ * ZR_FULL.
  */
 enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task);
 

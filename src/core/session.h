@@ -82,6 +82,8 @@ struct zr_session {
     uint64_t tags;                            /* counter of the names of claims */
     struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
     size_t watched_bytes;
+    struct zr_table ephemerals;           /* ephemerals.h */
+    size_t ephemeral_bytes, unsure_bytes; /* ... */
 };
 
 /* Something that ends with the session's generation: a hold. */

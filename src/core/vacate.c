@@ -17,7 +17,7 @@
 
 #define MEMORY_PAUSE_US 100000
 #define REFUSED_PAUSE_US 100000
-#define REFUSED_PAUSE_MAX_US 10000000
+#define REFUSED_DOUBLED 7 /* times at most */
 
 static void go_on(struct zr_task *task);
 
@@ -28,12 +28,12 @@ static void refused(struct zr_task *task, enum zr_status status)
         zr_task_verb_done(task, status);
         return;
     }
-    if (seat->pause_us == 0)
+    if (seat->refusals == 0)
         zr_engine_note(task->session, 'W', "%s cannot be removed, it is tried on: %s", seat->path,
                        zr_status_text(status));
-    int64_t pause_us = seat->pause_us > 0 ? seat->pause_us * 2 : REFUSED_PAUSE_US;
-    seat->pause_us = pause_us < REFUSED_PAUSE_MAX_US ? pause_us : REFUSED_PAUSE_MAX_US;
-    zr_part_pause(task, seat->pause_us, go_on);
+    int64_t pause_us = (int64_t)REFUSED_PAUSE_US << seat->refusals;
+    seat->refusals += seat->refusals < REFUSED_DOUBLED;
+    zr_part_pause(task, pause_us, go_on);
 }
 
 /* ---- Finding an unsure node ----------------------------------------------------------------
@@ -47,7 +47,7 @@ static void search(struct zr_task *task);
 /* What was seen counts only behind a sync of the same connection. */
 static bool in_order(const struct zr_seat *seat)
 {
-    return seat->sync->state == ZR_CALL_BACK && seat->sync->request.status == ZR_OK;
+    return seat->call->state == ZR_CALL_BACK && seat->call->request.status == ZR_OK;
 }
 
 static void not_there(struct zr_task *task)
@@ -118,13 +118,13 @@ static void synced(struct zr_call *call)
 static enum zr_status sync_first(struct zr_seat *seat)
 {
     const struct zr_bytes none = {NULL, 0};
-    zr_call_free(seat->sync);
+    zr_call_free(seat->call);
     enum zr_status status =
-        zr_call_new_full(seat->session, ZR_OP_SYNC, seat->dir, none, &seat->sync);
+        zr_call_new_full(seat->session, ZR_OP_SYNC, seat->dir, none, &seat->call);
     if (status == ZR_OK)
-        zr_call_start(seat->sync, synced, seat);
+        zr_call_start(seat->call, synced, seat);
     else
-        seat->sync = NULL;
+        seat->call = NULL;
     return status;
 }
 
@@ -158,7 +158,7 @@ static void gone(struct zr_task *task)
 {
     zr_seat_gone(task->seat);
     task->seat->leaving = false;
-    task->seat->pause_us = 0;
+    task->seat->refusals = 0;
     void (*after)(struct zr_task *) = task->seat->after;
     after(task);
 }
@@ -193,7 +193,7 @@ static void delete_node(struct zr_task *task)
 static void go_on(struct zr_task *task)
 {
     struct zr_seat *seat = task->seat;
-    bool unsent = seat->state == ZR_SEAT_CLAIMING && seat->create->state == ZR_CALL_QUEUED;
+    bool unsent = seat->state == ZR_SEAT_CLAIMING && seat->call->state == ZR_CALL_QUEUED;
     if (seat->state == ZR_SEAT_NONE || unsent || zr_seat_over(seat)) {
         gone(task);
     } else if (seat->state == ZR_SEAT_CLAIMING) {

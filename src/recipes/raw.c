@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/ephemerals.h"
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/hold.h"
@@ -184,6 +185,11 @@ static enum zr_status make(struct zr_object *self, enum zr_op op, struct zr_byte
 enum zr_status raw_run(struct raw *raw, struct zr_task **task)
 {
     struct zr_session *session = raw_session(raw->self);
+    enum zr_status status = zr_ephemerals_reserve(raw->call);
+    if (status != ZR_OK) {
+        raw_free(&raw->task);
+        return status;
+    }
     *task = &raw->task;
     zr_task_start(*task, raw_kind(raw->op, raw->hold != NULL), session, raw->subject,
                   zr_session_patience_us(session), ZR_STEP(send));
