@@ -190,17 +190,29 @@ enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_stat *stat)
     return ZR_OK;
 }
 
+static void wake(struct zr_seat *seat, bool head_left, bool stays)
+{
+    struct zr_link *link;
+    while ((link = zr_list_shift(&seat->gone.tasks)) != NULL) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
+        task->head_left = head_left;
+        task->stays = stays;
+        zr_task_wake(task, ZR_OK);
+    }
+}
+
 void zr_seat_gone(struct zr_seat *seat)
 {
     seat->state = ZR_SEAT_NONE;
     forget_node(seat);
-    struct zr_link *link;
-    while ((link = zr_list_shift(&seat->gone.tasks)) != NULL) {
-        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
-        task->head_left = seat->head;
-        zr_task_wake(task, ZR_OK);
-    }
-    seat->head = false;
+    wake(seat, seat->head, false);
+    seat->head = seat->holds = false;
+}
+
+void zr_seat_hold(struct zr_seat *seat)
+{
+    seat->holds = true;
+    wake(seat, false, true);
 }
 
 void zr_seat_share(struct zr_seat *seat)

@@ -45,7 +45,8 @@ struct zr_seat {
                                             the sync before that */
     struct zr_task *task;                /* woken when the create has failed or is unsure ... */
     bool leaving;                        /* ... and, when this is set, also when it is taken */
-    bool head;                           /* the recipe's: it is, or was, the first in its queue */
+    bool head;                           /* the recipe's: nobody was ahead when it was granted */
+    bool holds;                          /* of a lease: it was granted, see zr_seat_hold */
     bool counted;                        /* see ephemerals.h */
     uint8_t refusals;                    /* of its removal, in a row */
     void (*after)(struct zr_task *task); /* where vacate returns to */
@@ -82,6 +83,9 @@ enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_stat *stat);
 
 /* The node is gone, or its session is. */
 void zr_seat_gone(struct zr_seat *seat);
+
+/* It was granted where others may be ahead: who waits is woken to look again (task->stays). */
+void zr_seat_hold(struct zr_seat *seat);
 
 /* The node carries the mark (mark.h): who waits until its holder shares is woken. */
 void zr_seat_share(struct zr_seat *seat);

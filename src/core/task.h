@@ -81,7 +81,8 @@ struct zr_task {
     bool containers;        /* ... as containers */
     bool repeat;            /* of request */
     bool passes;            /* of await_passable: a holder that shares is as good as gone */
-    bool head_left;         /* of both: it was the first of its queue, see seat.h */
+    bool head_left;         /* of both: it was the first of its queue, see seat.h ... */
+    bool stays;             /* ... or it is still there, but something else has changed */
     enum zr_status outcome; /* of what woke it */
     int losses;             /* connections lost under the verb in flight, in a row */
 };

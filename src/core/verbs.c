@@ -143,7 +143,7 @@ void zr_verb_await_passable(struct zr_task *task, const char *dir, const char *n
 enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool passes)
 {
     struct zr_seat *ours = zr_seat_find(task->session, path);
-    task->head_left = false;
+    task->head_left = task->stays = false;
     task->passes = passes;
     if (ours == NULL)
         return zr_watch_gone(task, path);

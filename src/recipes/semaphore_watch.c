@@ -114,8 +114,7 @@ void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next l
         zr_verb_fail(task, status);
     else if (ours == NULL)
         zr_verb_request(task, call, true, ZR_STEP(read_ahead));
-    else if (ours->head) /* it holds, whatever the limit says; somebody may have changed it by hand
-                          */
+    else if (ours->holds) /* whatever the limit says: somebody may have changed it by hand */
         zr_permit_watch_holders(task, ahead + 1, look);
     else
         zr_verb_await(task, &ours->gone, look);
@@ -158,7 +157,7 @@ static bool same_session(const struct zr_seat *seat, const char *name)
    we have a seat. */
 static void tell_session(struct zr_seat *seat)
 {
-    zr_signal_fire(&seat->gone, ZR_OK);
+    zr_seat_hold(seat);
     zr_watch_event(seat->session, seat->path, ZR_CHANGED);
 }
 
