@@ -19,7 +19,7 @@ static inline void calm_for(int64_t us)
 }
 
 struct requests {
-    int64_t creates, lists, deletes, gets, looks, sets;
+    int64_t creates, lists, deletes, gets, looks, sets, syncs;
 };
 
 static struct requests counted;
@@ -34,6 +34,7 @@ static inline struct requests requests_so_far(void)
         .gets = zr_sim_all_requests(now.world, ZR_OP_GET),
         .looks = zr_sim_all_requests(now.world, ZR_OP_EXISTS),
         .sets = zr_sim_all_requests(now.world, ZR_OP_SET),
+        .syncs = zr_sim_all_requests(now.world, ZR_OP_SYNC),
     };
 }
 
@@ -47,19 +48,21 @@ static inline void count_from_here(void)
 static inline void spent(const char *what, struct requests budget)
 {
     struct requests sum = requests_so_far();
-    bool within = sum.creates - counted.creates == budget.creates &&
-                  sum.lists - counted.lists == budget.lists &&
-                  sum.deletes - counted.deletes == budget.deletes &&
-                  sum.gets - counted.gets == budget.gets &&
-                  sum.looks - counted.looks == budget.looks &&
-                  sum.sets - counted.sets == budget.sets &&
-                  zr_sim_all_requests(now.world, ZR_SIM_ANY_OP) - all_counted ==
-                      budget.creates + budget.lists + budget.deletes + budget.gets +
-                          budget.looks + budget.sets;
+    bool within =
+        sum.creates - counted.creates == budget.creates &&
+        sum.lists - counted.lists == budget.lists &&
+        sum.deletes - counted.deletes == budget.deletes && sum.gets - counted.gets == budget.gets &&
+        sum.looks - counted.looks == budget.looks && sum.sets - counted.sets == budget.sets &&
+        sum.syncs - counted.syncs == budget.syncs &&
+        zr_sim_all_requests(now.world, ZR_SIM_ANY_OP) - all_counted ==
+            budget.creates + budget.lists + budget.deletes + budget.gets + budget.looks +
+                budget.sets + budget.syncs;
     if (!within)
-        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets, %lld looks, %lld sets",
+        wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets, %lld looks, %lld sets, "
+              "%lld syncs",
               what, (long long)budget.creates, (long long)budget.lists, (long long)budget.deletes,
-              (long long)budget.gets, (long long)budget.looks, (long long)budget.sets);
+              (long long)budget.gets, (long long)budget.looks, (long long)budget.sets,
+              (long long)budget.syncs);
     count_from_here();
 }
 

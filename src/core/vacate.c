@@ -6,7 +6,9 @@
  * 1. The create is still out: wait for its answer. (It was never sent: forget it.)
  * 2. The answer was lost: find out whether the node is there.
  * 3. It is there: delete it, again and again until the server has said that it is gone. Where
- *    others use the same name (a seat without a stem), look again before each delete.
+ *    others use the same name (a seat without a stem), look before each delete, the first one
+ *    too, whose it is: by hand it may have been replaced. No delete can be bound to a node's
+ *    identity, so between the look and the delete this can still happen.
  *
  * What can go wrong: the session is over; then so is the node, and nothing may be sent any more
  * (a late delete must never meet another session). Memory is exhausted: pause, try again. The
@@ -21,6 +23,11 @@
 
 static void go_on(struct zr_task *task);
 
+static void again(struct zr_task *task)
+{
+    zr_part_vacate(task, task->seat->after);
+}
+
 static void refused(struct zr_task *task, enum zr_status status)
 {
     struct zr_seat *seat = task->seat;
@@ -33,7 +40,7 @@ static void refused(struct zr_task *task, enum zr_status status)
                        zr_status_text(status));
     int64_t pause_us = (int64_t)REFUSED_PAUSE_US << seat->refusals;
     seat->refusals += seat->refusals < REFUSED_DOUBLED;
-    zr_part_pause(task, pause_us, go_on);
+    zr_part_pause(task, pause_us, again);
 }
 
 /* ---- Finding an unsure node ----------------------------------------------------------------
@@ -171,11 +178,8 @@ static void deleted(struct zr_task *task)
         refused(task, task->outcome);
     else if (task->seat->stem != NULL)
         zr_call_again(task->call);
-    else {
-        /* It may be gone, and somebody else have come: look whose it is before the next delete. */
-        task->seat->state = ZR_SEAT_UNSURE;
-        go_on(task);
-    }
+    else
+        again(task);
 }
 
 static void delete_node(struct zr_task *task)
@@ -187,7 +191,7 @@ static void delete_node(struct zr_task *task)
     if (status == ZR_OK)
         zr_part_send(task, call, deleted);
     else
-        zr_part_pause(task, MEMORY_PAUSE_US, go_on);
+        zr_part_pause(task, MEMORY_PAUSE_US, again);
 }
 
 static void go_on(struct zr_task *task)
@@ -209,7 +213,11 @@ static void go_on(struct zr_task *task)
 
 void zr_part_vacate(struct zr_task *task, void (*after)(struct zr_task *task))
 {
-    task->seat->after = after;
+    struct zr_seat *seat = task->seat;
+    seat->after = after;
+    /* It may be gone, and somebody else have come. */
+    if (seat->stem == NULL && seat->state == ZR_SEAT_TAKEN)
+        seat->state = ZR_SEAT_UNSURE;
     go_on(task);
 }
 
