@@ -77,6 +77,7 @@ build = {
     ["zkrecipes.core"] = {
       sources = {
         "src/core/alloc.c",
+        "src/core/attempt.c",
         "src/core/call.c",
         "src/core/claim.c",
         "src/core/emit.c",

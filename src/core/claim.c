@@ -3,8 +3,6 @@
 #include "core/verb_parts.h"
 #include "core/watch.h"
 
-#include <string.h>
-
 /*
  * Takes a seat and lists its directory, in one round trip:
  * 1. Wait until there is a session: its id is part of the name.
@@ -24,7 +22,6 @@
  */
 
 #define DRAIN_PAUSE_US 100000
-#define LARGE (64 * 1024)
 
 static void begin(struct zr_task *task);
 static void go_on(struct zr_task *task);
@@ -94,42 +91,14 @@ static void drain(struct zr_task *task)
 static void begin(struct zr_task *task)
 {
     struct zr_seat *seat = task->seat;
-    zr_part_begin(task, begin);
-    if (task->session->state != ZR_CONNECTED) {
-        zr_list_append(&task->session->changed.tasks, &task->in_signal);
+    if (!zr_part_connected(task, begin))
         return;
-    }
     task->resume = go_on;
     enum zr_status status = zr_seat_create(seat, task);
     if (status == ZR_OK)
         status = zr_listing_ask(task, seat->dir);
     if (status != ZR_OK)
         zr_part_fail(task, status);
-}
-
-static void refused(struct zr_task *task)
-{
-    struct zr_seat *seat = task->seat;
-    switch ((int)seat->refused) {
-    case ZR_OK: /* looked for and not found */
-        /* A server that takes less than we do drops the connection instead of saying so. */
-        if (++task->losses >= 3 && seat->data.length > LARGE)
-            zr_task_verb_done(task, ZR_TOO_LARGE);
-        else
-            begin(task);
-        break;
-    case ZR_CONNECTION_LOSS:
-        begin(task);
-        break;
-    case ZR_NO_NODE:
-        zr_part_ensure(task, seat->dir, strlen(seat->dir), true, begin);
-        break;
-    case ZR_NODE_EXISTS:
-        drain(task);
-        break;
-    default:
-        zr_task_verb_done(task, seat->refused);
-    }
 }
 
 static void taken(struct zr_task *task)
@@ -163,7 +132,7 @@ static void go_on(struct zr_task *task)
 {
     switch (task->seat->state) {
     case ZR_SEAT_NONE:
-        refused(task);
+        zr_part_refused(task, begin, drain);
         break;
     case ZR_SEAT_UNSURE:
         zr_part_find(task, found);
