@@ -78,6 +78,30 @@ describe("a clean-up that is refused", function()
     session:close()
   end))
 
+  it("is said when it is a semaphore's mark", run(function()
+    session = open()
+    assert(session:semaphore("/s", 3):acquire()):release()
+    local marks = {}
+    local function closed(name)
+      return env.session { namespace = namespace, acl = "read", log = function(_, text)
+        if text:find("cannot be written", 1, true) then marks[#marks + 1] = name end
+      end }
+    end
+    local all, one, last = closed "all", closed "one", closed "last"
+    local hold = assert(all:semaphore("/s"):acquire(10, 3))
+    local second = env.start(function() return one:semaphore("/s"):acquire(30) end)
+    env.queue_of(session, "/s", 2)
+    local third = env.start(function() return last:semaphore("/s"):acquire(30) end)
+    env.queue_of(session, "/s", 3)
+    env.eventually("it waits", function() return #last:semaphore("/s"):contenders() == 3 end)
+    hold:release()
+    hold = assert(second())
+    env.eventually("it is in the log", function() return marks[1] == "one" end)
+    hold:release()
+    assert(third()):release()
+    session:close()
+  end))
+
   it("ends with its session", run(function()
     session = open()
     assert(session:create("/l", "", { acl = only "rwca", parents = true }))

@@ -318,6 +318,27 @@ describe("a semaphore's limit", function()
     hold:release()
   end))
 
+  it("is not called unsent when the answer was lost, but when there was no link", run(function()
+    local proxy, namespace = env.proxy(), env.namespace()
+    local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 4 }
+    local other = env.session { namespace = namespace }
+    local semaphore = session:semaphore("/s", 2)
+    assert(semaphore:acquire()):release()
+    assert(session:sync("/"))
+    proxy:drop_reply("setData")
+    proxy:refuse()
+    local message = fails("connection_loss", semaphore:resize(5))
+    assert.is_nil(message:find("nothing was sent", 1, true))
+    assert.are.equal("5", assert(other:get("/s")))
+    -- Another session may have begun in between; without a link nothing goes out.
+    env.eventually("it is cut off", function() return session.state ~= "connected" end)
+    message = fails("connection_loss", session:semaphore("/s", 2):resize(7))
+    assert.matches("nothing was sent", message)
+    assert.are.equal("5", assert(other:get("/s")))
+    proxy:heal()
+    session:close()
+  end))
+
   it("that is no number of permits is misuse", run(function()
     local session = env.session()
     local sem = session:semaphore("/p", 1)

@@ -238,6 +238,7 @@ static void connected(struct zr_session *session, const struct zr_notice *notice
     session->backoff_us = 0;
     set_trouble(session, NULL);
     move_to(session, ZR_CONNECTED);
+    session->connections++;
     watch_lease(session);
     zr_call_flush(session);
 }

@@ -72,6 +72,7 @@ struct zr_session {
     struct zr_signal changed; /* fires at every change of state */
     enum zr_state states[ZR_STATES_KEPT]; /* the last states, a ring */
     int64_t state_count;
+    uint16_t connections;   /* so far */
     struct zr_timer lease;  /* fires when the lease may be over */
     struct zr_timer reopen; /* fires when a new handle is due */
     int64_t backoff_us;

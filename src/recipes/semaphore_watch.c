@@ -125,10 +125,16 @@ void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next l
 static void marked(struct zr_call *call)
 {
     struct zr_permit_attempt *attempt = call->owner;
-    if (call->request.status == ZR_CONNECTION_LOSS && !zr_seat_over(&attempt->hold.seat)) {
+    struct zr_seat *seat = &attempt->hold.seat;
+    enum zr_status status = call->request.status;
+    if (status == ZR_CONNECTION_LOSS && !zr_seat_over(seat)) {
         zr_call_again(call);
         return;
     }
+    if (status != ZR_OK && status != ZR_NO_NODE && status != ZR_CONNECTION_LOSS)
+        zr_engine_note(seat->session, 'W',
+                       "%s holds, but cannot be written to tell those behind: %s", seat->path,
+                       zr_status_text(status));
     attempt->mark = NULL;
     zr_call_free(call);
 }
