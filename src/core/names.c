@@ -84,6 +84,12 @@ char *zr_path_join(const char *prefix, const char *path)
     return joined;
 }
 
+const char *zr_path_inside(const char *namespace, const char *path)
+{
+    const char *own = path + strlen(namespace);
+    return *own != '\0' ? own : "/";
+}
+
 char *zr_path_child(const char *dir, const char *name)
 {
     size_t head = strlen(dir) == 1 ? 0 : strlen(dir), tail = strlen(name);

@@ -19,6 +19,9 @@ const char *zr_path_problem(const char *path, size_t length);
 /* gives: `prefix` + `path` ("/" adds nothing to a prefix), or null when memory is exhausted. */
 char *zr_path_join(const char *prefix, const char *path);
 
+/* The path without the namespace that it was joined with; a part of it, or "/". */
+const char *zr_path_inside(const char *namespace, const char *path);
+
 /* gives: "dir/name", or null when memory is exhausted. */
 char *zr_path_child(const char *dir, const char *name);
 

@@ -37,7 +37,7 @@ static void explain_part(struct raw *raw, const struct zr_request *request)
         if (part->status == ZR_OK || part->status == ZR_CONFLICT)
             continue;
         snprintf(raw->detail, sizeof(raw->detail), "part %zu (%s): %s; none was done",
-                 i + 1 - first, part->path + strlen(raw->task.session->namespace),
+                 i + 1 - first, zr_path_inside(raw->task.session->namespace, part->path),
                  zr_status_text(part->status));
         raw->task.detail = raw->detail;
         return;
