@@ -81,11 +81,13 @@ build = {
     ["zkrecipes.core"] = {
       sources = {
         "src/core/alloc.c",
+        "src/core/attempt.c",
         "src/core/call.c",
         "src/core/claim.c",
         "src/core/emit.c",
         "src/core/engine.c",
         "src/core/ensure.c",
+        "src/core/ephemerals.c",
         "src/core/lease.c",
         "src/core/listing.c",
         "src/core/mark.c",

@@ -57,6 +57,14 @@ describe("the unfair lock", function()
     hold:release()
   end))
 
+  it("may be the whole of a namespace", run(function()
+    local session = env.session()
+    local lock = session:lock("/", UNFAIR)
+    local hold = assert(lock:acquire(10))
+    assert.are.same({ "/", "/" }, { hold.path, assert(lock:contenders())[1].path })
+    hold:release()
+  end))
+
   it("does not go together with a fair lock on the same path, and says so", run(function()
     local session = env.session()
     local unfair, fair = session:lock("/l", UNFAIR), session:lock("/l")
@@ -92,13 +100,30 @@ describe("the unfair lock", function()
     local hold = assert(session:lock("/l", UNFAIR):acquire())
     proxy:drop_reply("delete", 1)
     hold:release()
-    assert(proxy:wait_for("fired", 1))
+    env.eventually("the answer is lost", function() return proxy:fired() == 1 end)
     local second = assert(other:lock("/l", UNFAIR):acquire(10))
     assert(session:sync("/")) -- connected again, and past whatever it repeats
     assert(session:get("/l"))
     assert.is_true(second:valid())
     assert(second:create("/x", ""))
     second:release()
+  end))
+
+  it("deletes nobody else's node when its own was deleted by hand", run(function()
+    local namespace = env.namespace()
+    local one, two = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local three = env.session { namespace = namespace }
+    for _ = 1, 5 do
+      local first = assert(one:lock("/l", UNFAIR):acquire(10))
+      assert(two:delete("/l"))
+      local second = assert(two:lock("/l", UNFAIR):acquire(10))
+      first:release()
+      -- Of one session the next waits until the clean-up is through.
+      fails("timeout", one:lock("/l", UNFAIR):acquire(0.3))
+      fails("timeout", three:lock("/l", UNFAIR):acquire(0))
+      assert.are.equal(second.token, assert(three:exists("/l")).czxid)
+      second:release()
+    end
   end))
 
   it("adopts its own node when the answer to the create was lost", run(function()
@@ -133,11 +158,13 @@ describe("the unfair lock", function()
       return { counts.create2, counts.delete, counts.exists, counts.getData, counts.getChildren2 }
     end
 
-    it("free: one write; release: one write; a failing try: one read", run(function()
+    it("free: one write; release: a look and one write; a failing try: one read", run(function()
       local hold = assert(session:lock("/d/l", UNFAIR):acquire())
       assert.are.same({ 1, 0, 0, 0, 0 }, spent())
       hold:release()
-      assert.are.same({ 0, 1, 0, 0, 0 }, spent())
+      env.eventually("it is gone", function() return other:exists("/d/l") == false end)
+      assert.are.equal(1, proxy:counts().sync)
+      assert.are.same({ 0, 1, 1, 0, 0 }, spent())
       hold = assert(other:lock("/d/l", UNFAIR):acquire())
       fails("timeout", session:lock("/d/l", UNFAIR):acquire(0))
       assert.are.same({ 0, 0, 1, 0, 0 }, spent())

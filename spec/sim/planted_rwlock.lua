@@ -22,7 +22,7 @@ return {
     file = "src/recipes/contest.c",
     old = "if (!seat->stem->shared || ahead > 0) {", new = "if (seat != NULL || ahead > 0) {" },
   { name = "a reader's seat counts as the head", run = RUN,
-    file = "src/recipes/hold.c",
+    file = "src/recipes/contest.c",
     old = "hold->seat.head = !hold->seat.shared;", new = "hold->seat.head = true;" },
   { name = "a downgrade lets writers in", run = RUN,
     file = "src/core/signal.c", old = "if (!task->passes)", new = "if (task == NULL)" },

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/ephemerals.h"
 #include "core/names.h"
 
 /*
@@ -203,6 +204,7 @@ static void submit(struct zr_call *call)
 {
     struct zr_session *session = call->session;
     call->state = ZR_CALL_OUT;
+    call->sent_in = session->generation;
     session->in_flight++;
     session->engine->zk->submit(session->now->handle, &call->request);
 }
@@ -235,6 +237,7 @@ static void destroy(struct zr_call *call)
 {
     struct zr_session *session = call->session;
     clear_replies(call);
+    zr_ephemerals_give(session, call->reserved);
     for (size_t i = 0; i < call->request.part_count; i++)
         if (own_acl(session, &call->request.parts[i]))
             zr_free((struct zr_acl *)call->request.parts[i].acl.list);
@@ -290,6 +293,7 @@ void zr_call_reply(struct zr_request *request)
     zr_object_ref(&session->object);
     call->state = ZR_CALL_BACK;
     session->in_flight--;
+    zr_ephemerals_answered(call);
     if (call->done != NULL)
         call->done(call);
     else

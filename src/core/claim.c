@@ -3,8 +3,6 @@
 #include "core/verb_parts.h"
 #include "core/watch.h"
 
-#include <string.h>
-
 /*
  * Takes a seat and lists its directory, in one round trip:
  * 1. Wait until there is a session: its id is part of the name.
@@ -15,7 +13,7 @@
  * What can go wrong:
  * - The directory is missing: make it, begin anew.
  * - The answer to the create is lost: after the reconnect a sync and a listing tell whether the
- *   node is there; it is ours by its tag. Only then begin anew.
+ *   node is there: its name carries our tag, and its session is ours. If not, begin anew.
  * - The node is not in the listing: somebody has removed it. Begin anew.
  * - The directory's counter is used up (see names.h), so that numbers say nothing any more: give
  *   the seat up, wait until all who came before the limit have left, delete the directory (the
@@ -24,7 +22,6 @@
  */
 
 #define DRAIN_PAUSE_US 100000
-#define LARGE (64 * 1024)
 
 static void begin(struct zr_task *task);
 static void go_on(struct zr_task *task);
@@ -94,11 +91,8 @@ static void drain(struct zr_task *task)
 static void begin(struct zr_task *task)
 {
     struct zr_seat *seat = task->seat;
-    zr_part_begin(task, begin);
-    if (task->session->state != ZR_CONNECTED) {
-        zr_list_append(&task->session->changed.tasks, &task->in_signal);
+    if (!zr_part_connected(task, begin))
         return;
-    }
     task->resume = go_on;
     enum zr_status status = zr_seat_create(seat, task);
     if (status == ZR_OK)
@@ -107,71 +101,11 @@ static void begin(struct zr_task *task)
         zr_part_fail(task, status);
 }
 
-static void refused(struct zr_task *task)
-{
-    struct zr_seat *seat = task->seat;
-    switch ((int)seat->refused) {
-    case ZR_OK: /* looked for and not found */
-        /* A server that takes less than we do drops the connection instead of saying so. */
-        if (++task->losses >= 3 && seat->data.length > LARGE)
-            zr_task_verb_done(task, ZR_TOO_LARGE);
-        else
-            begin(task);
-        break;
-    case ZR_CONNECTION_LOSS:
-        begin(task);
-        break;
-    case ZR_NO_NODE:
-        zr_part_ensure(task, seat->dir, strlen(seat->dir), true, begin);
-        break;
-    case ZR_NODE_EXISTS:
-        drain(task);
-        break;
-    default:
-        zr_task_verb_done(task, seat->refused);
-    }
-}
-
-static void statted(struct zr_task *task)
-{
-    if (task->outcome == ZR_CONNECTION_LOSS) {
-        zr_call_again(task->call);
-        return;
-    }
-    if (task->outcome == ZR_OK)
-        task->seat->czxid = task->call->request.stat.czxid;
-    else if (task->outcome == ZR_NO_NODE)
-        zr_seat_gone(task->seat);
-    else {
-        zr_task_verb_done(task, task->outcome);
-        return;
-    }
-    /* The listing is older than this answer: ask for another one. */
-    zr_part_begin(task, go_on);
-    enum zr_status status = zr_listing_ask(task, task->seat->dir);
-    if (status != ZR_OK)
-        zr_part_fail(task, status);
-}
-
-static void ask_czxid(struct zr_task *task)
-{
-    const struct zr_bytes none = {NULL, 0};
-    struct zr_call *call;
-    enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_EXISTS, task->seat->path, none, &call);
-    if (status == ZR_OK)
-        zr_part_send(task, call, statted);
-    else
-        zr_part_fail(task, status);
-}
-
 static void taken(struct zr_task *task)
 {
     struct zr_seat *seat = task->seat;
     if (seat->sequence < 0 || seat->sequence >= ZR_SEQUENCE_LIMIT)
         zr_part_vacate(task, drain);
-    else if (seat->czxid == 0)
-        ask_czxid(task);
     else if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
         zr_task_verb_done(task, task->outcome);
     else if (task->outcome == ZR_NO_NODE || zr_seat_index(seat, task->seats) < 0) {
@@ -181,14 +115,27 @@ static void taken(struct zr_task *task)
         zr_task_verb_done(task, ZR_OK);
 }
 
+/* The listing that showed it is older than the answer that it is ours: ask for another one. */
+static void found(struct zr_task *task)
+{
+    if (task->seat->state != ZR_SEAT_TAKEN) {
+        go_on(task);
+        return;
+    }
+    zr_part_begin(task, go_on);
+    enum zr_status status = zr_listing_ask(task, task->seat->dir);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
 static void go_on(struct zr_task *task)
 {
     switch (task->seat->state) {
     case ZR_SEAT_NONE:
-        refused(task);
+        zr_part_refused(task, begin, drain);
         break;
     case ZR_SEAT_UNSURE:
-        zr_part_find(task, go_on);
+        zr_part_find(task, found);
         break;
     case ZR_SEAT_TAKEN:
         taken(task);

@@ -84,6 +84,12 @@ char *zr_path_join(const char *prefix, const char *path)
     return joined;
 }
 
+const char *zr_path_inside(const char *namespace, const char *path)
+{
+    const char *own = path + strlen(namespace);
+    return *own != '\0' ? own : "/";
+}
+
 char *zr_path_child(const char *dir, const char *name)
 {
     size_t head = strlen(dir) == 1 ? 0 : strlen(dir), tail = strlen(name);
@@ -121,6 +127,14 @@ int64_t zr_sequence(const char *name, const char *stem)
         number = number * 10 + (digits[i] - '0');
     }
     return number;
+}
+
+bool zr_is_sequence(const char *text)
+{
+    bool negative = text[0] == '-';
+    size_t digits = strspn(text + negative, "0123456789");
+    return text[negative + digits] == '\0' &&
+           (digits == DIGITS || (negative && digits == DIGITS - 1));
 }
 
 int64_t zr_count(const char *text, size_t length)

@@ -19,6 +19,9 @@ const char *zr_path_problem(const char *path, size_t length);
 /* gives: `prefix` + `path` ("/" adds nothing to a prefix), or null when memory is exhausted. */
 char *zr_path_join(const char *prefix, const char *path);
 
+/* The path without the namespace that it was joined with; a part of it, or "/". */
+const char *zr_path_inside(const char *namespace, const char *path);
+
 /* gives: "dir/name", or null when memory is exhausted. */
 char *zr_path_child(const char *dir, const char *name);
 
@@ -27,6 +30,10 @@ size_t zr_path_parent_length(const char *path);
 
 /* The number at the end of "<anything><stem><ten digits>"; -1 when the name is not of that form. */
 int64_t zr_sequence(const char *name, const char *stem);
+
+/* These characters are what a server puts behind the name of a sequential node: ten digits, or a
+   number below zero, from a counter that has wrapped. */
+bool zr_is_sequence(const char *text);
 
 /* The number from 1 to 2147483647 that these characters are; 0 when they are none. */
 int64_t zr_count(const char *text, size_t length);

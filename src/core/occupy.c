@@ -1,4 +1,3 @@
-#include "core/names.h"
 #include "core/verb_parts.h"
 
 /*
@@ -23,11 +22,8 @@ static void leave_it(struct zr_task *task)
 
 static void begin(struct zr_task *task)
 {
-    zr_part_begin(task, begin);
-    if (task->session->state != ZR_CONNECTED) {
-        zr_list_append(&task->session->changed.tasks, &task->in_signal);
+    if (!zr_part_connected(task, begin))
         return;
-    }
     task->resume = go_on;
     enum zr_status status = ZR_OK;
     if (zr_seat_find(task->session, task->seat->dir) != NULL)
@@ -38,23 +34,10 @@ static void begin(struct zr_task *task)
         zr_part_fail(task, status);
 }
 
-static void refused(struct zr_task *task)
+/* Somebody else has it. */
+static void taken(struct zr_task *task)
 {
-    const struct zr_seat *seat = task->seat;
-    switch ((int)seat->refused) {
-    case ZR_OK: /* looked for and not found */
-    case ZR_CONNECTION_LOSS:
-        begin(task);
-        break;
-    case ZR_NO_NODE:
-        zr_part_ensure(task, seat->dir, zr_path_parent_length(seat->dir), true, begin);
-        break;
-    case ZR_NODE_EXISTS:
-        zr_task_verb_done(task, ZR_OK);
-        break;
-    default:
-        zr_task_verb_done(task, seat->refused);
-    }
+    zr_task_verb_done(task, ZR_OK);
 }
 
 static void go_on(struct zr_task *task)
@@ -64,7 +47,7 @@ static void go_on(struct zr_task *task)
     else if (task->seat->state == ZR_SEAT_TAKEN)
         zr_task_verb_done(task, ZR_OK);
     else
-        refused(task);
+        zr_part_refused(task, begin, taken);
 }
 
 void zr_verb_occupy(struct zr_task *task, struct zr_seat *seat, struct zr_next next)

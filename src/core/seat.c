@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/ephemerals.h"
 #include "core/task.h"
 
 /*
@@ -14,7 +15,8 @@
  * the answer still arrives here, and the clean-up knows what there is to remove.
  * The name of one in a queue is "<session id>-<counter>-<stem><number>": unique for every attempt,
  * so that a lost create is found again, and a node of an earlier session can never be taken for
- * ours. It sorts correctly beside Curator's contenders.
+ * ours. Others can make such names, too: it is ours when its session is. It sorts correctly beside
+ * Curator's contenders.
  *
  * The one place without a queue has a name that everybody uses. There the session of the node
  * says whose it is, and two seats of one session never try at the same time: whoever finds one
@@ -37,6 +39,11 @@ void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *
 /* The path stays, for those who print it. */
 static void forget_node(struct zr_seat *seat)
 {
+    zr_call_free(seat->call);
+    seat->call = NULL;
+    if (seat->counted)
+        zr_ephemerals_give(seat->session, zr_ephemeral_bytes(seat->prefix));
+    seat->counted = false;
     if (seat->in_session.key != NULL)
         zr_table_remove(&seat->session->seats, &seat->in_session);
     seat->in_session.key = NULL;
@@ -44,7 +51,6 @@ static void forget_node(struct zr_seat *seat)
 
 void zr_seat_fini(struct zr_seat *seat)
 {
-    zr_call_free(seat->create);
     forget_node(seat);
     zr_free(seat->path);
 }
@@ -81,9 +87,9 @@ static enum zr_status make_path(struct zr_seat *seat)
     return ZR_OK;
 }
 
-static enum zr_status take(struct zr_seat *seat, const char *number)
+/* The path is that of the node. */
+static enum zr_status take(struct zr_seat *seat)
 {
-    strcpy(seat->path + seat->prefix, number);
     if (seat->stem != NULL)
         seat->sequence = zr_sequence(seat->path, seat->stem->text);
     if (seat->in_session.key == NULL &&
@@ -99,12 +105,13 @@ static void created(struct zr_call *call)
 {
     struct zr_seat *seat = call->owner;
     const struct zr_request *request = &call->request;
-    seat->create = NULL;
+    seat->call = NULL;
     seat->refused = ZR_OK;
     if (request->status == ZR_OK) {
         seat->czxid = request->stat.czxid;
+        strcpy(seat->path + seat->prefix, request->created + seat->prefix);
         /* Without memory it is as good as unsure: the listing that settles it will tell. */
-        if (take(seat, request->created + seat->prefix) != ZR_OK)
+        if (take(seat) != ZR_OK)
             seat->state = ZR_SEAT_UNSURE;
     } else if (request->sent && request->status == ZR_CONNECTION_LOSS) {
         seat->state = ZR_SEAT_UNSURE;
@@ -119,60 +126,97 @@ static void created(struct zr_call *call)
         zr_seat_gone(seat);
 }
 
+static enum zr_status make_room(struct zr_seat *seat)
+{
+    seat->counted = zr_ephemerals_take(seat->session, zr_ephemeral_bytes(seat->prefix));
+    return seat->counted ? ZR_OK : ZR_FULL;
+}
+
 enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
 {
     enum zr_status status = make_path(seat);
     if (status != ZR_OK)
         return status;
-    status = zr_call_new_full(seat->session, ZR_OP_CREATE, seat->path, seat->data, &seat->create);
+    status = make_room(seat);
+    if (status == ZR_OK)
+        status = zr_call_new_full(seat->session, ZR_OP_CREATE, seat->path, seat->data, &seat->call);
     if (status != ZR_OK) {
         forget_node(seat);
         return status;
     }
-    seat->create->request.mode = seat->stem != NULL ? ZR_EPHEMERAL_SEQUENTIAL : ZR_EPHEMERAL;
-    seat->create->request.leads = seat->stem != NULL && !seat->shared;
+    seat->call->request.mode = seat->stem != NULL ? ZR_EPHEMERAL_SEQUENTIAL : ZR_EPHEMERAL;
+    seat->call->request.leads = seat->stem != NULL && !seat->shared;
     seat->state = ZR_SEAT_CLAIMING;
     seat->generation = seat->session->generation;
     seat->czxid = 0;
     seat->task = task;
     seat->leaving = false;
-    zr_call_start(seat->create, created, seat);
+    zr_call_start(seat->call, created, seat);
     return ZR_OK;
 }
 
-enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_seats *seats)
+/* What stands behind this tag in the name, when that is a number; else null. */
+static const char *number_behind(const char *name, const char *tag, size_t length)
 {
-    const char *tag = strrchr(seat->path, '/') + 1;
-    for (size_t i = 0; i < seats->names->count; i++)
-        if (strncmp(seats->names->at[i], tag, strlen(tag)) == 0)
-            return take(seat, seats->names->at[i] + strlen(tag));
-    seat->state = ZR_SEAT_NONE;
-    return ZR_OK;
+    bool tagged = strncmp(name, tag, length) == 0;
+    return tagged && zr_is_sequence(name + length) ? name + length : NULL;
 }
 
-void zr_seat_settle_fixed(struct zr_seat *seat, const struct zr_stat *stat)
+bool zr_seat_guess(struct zr_seat *seat, const struct zr_names *names)
 {
-    if (stat->ephemeral_owner != seat->session->id) {
-        zr_seat_gone(seat);
-        return;
+    const char *tag = strrchr(seat->path, '/') + 1, *next = NULL;
+    char *last = seat->path + seat->prefix;
+    for (size_t i = 0; i < names->count; i++) {
+        const char *number = number_behind(names->at[i], tag, (size_t)(last - tag));
+        if (number != NULL && strcmp(number, last) > 0 &&
+            (next == NULL || strcmp(number, next) < 0))
+            next = number;
     }
-    seat->state = ZR_SEAT_TAKEN;
+    if (next != NULL)
+        strcpy(last, next);
+    return next != NULL;
+}
+
+bool zr_seat_owns(const struct zr_seat *seat, const struct zr_stat *stat)
+{
+    return stat->ephemeral_owner == seat->session->id &&
+           (seat->czxid == 0 || seat->czxid == stat->czxid);
+}
+
+enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_stat *stat)
+{
+    enum zr_status status = take(seat);
+    if (status != ZR_OK)
+        return status;
     seat->czxid = stat->czxid;
+    zr_call_free(seat->call);
+    seat->call = NULL;
+    return ZR_OK;
+}
+
+static void wake(struct zr_seat *seat, bool head_left, bool stays)
+{
+    struct zr_link *link;
+    while ((link = zr_list_shift(&seat->gone.tasks)) != NULL) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
+        task->head_left = head_left;
+        task->stays = stays;
+        zr_task_wake(task, ZR_OK);
+    }
 }
 
 void zr_seat_gone(struct zr_seat *seat)
 {
-    zr_call_free(seat->create);
-    seat->create = NULL;
     seat->state = ZR_SEAT_NONE;
     forget_node(seat);
-    struct zr_link *link;
-    while ((link = zr_list_shift(&seat->gone.tasks)) != NULL) {
-        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
-        task->head_left = seat->head;
-        zr_task_wake(task, ZR_OK);
-    }
-    seat->head = false;
+    wake(seat, seat->head, false);
+    seat->head = seat->holds = false;
+}
+
+void zr_seat_hold(struct zr_seat *seat)
+{
+    seat->holds = true;
+    wake(seat, false, true);
 }
 
 void zr_seat_share(struct zr_seat *seat)

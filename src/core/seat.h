@@ -28,26 +28,30 @@ struct zr_dir_data {
 struct zr_seat {
     struct zr_session *session;
     enum zr_seat_state state;
-    int generation;                      /* of the session, when it was claimed */
-    enum zr_status refused;              /* why the last create was refused; ZR_OK: it was not */
-    int32_t permits;                     /* the recipe's, of a lease: are part of its name */
-    const char *dir;                     /* with the namespace; borrowed while the seat lives */
-    const struct zr_stem *stem;          /* of the node's name; null: the node is `dir` itself */
-    struct zr_bytes data;                /* of the node; borrowed while the seat lives */
-    const struct zr_dir_data *dir_data;  /* the recipe's, borrowed: claim makes the directory, when
-                                            it must, as a plain node with these; null: as a
-                                            container */
-    char *path;                          /* the node; while claiming: all but its number */
-    size_t prefix;                       /* length of the path without the number */
-    int64_t czxid;                       /* of the node: the fencing token */
-    int64_t sequence;                    /* -1: not usable as a number */
-    struct zr_call *create;              /* while claiming */
-    struct zr_task *task;                /* woken when the create has failed or is unsure ... */
-    bool leaving;                        /* ... and, when this is set, also when it is taken */
-    bool head;                           /* the recipe's: it is, or was, the first in its queue */
+    int generation;                     /* of the session, when it was claimed */
+    enum zr_status refused;             /* why the last create was refused; ZR_OK: it was not */
+    int32_t permits;                    /* the recipe's, of a lease: are part of its name */
+    const char *dir;                    /* with the namespace; borrowed while the seat lives */
+    const struct zr_stem *stem;         /* of the node's name; null: the node is `dir` itself */
+    struct zr_bytes data;               /* of the node; borrowed while the seat lives */
+    const struct zr_dir_data *dir_data; /* the recipe's, borrowed: claim makes the directory, when
+                                           it must, as a plain node with these; null: as a
+                                           container */
+    char *path;                         /* the node; while claiming: all but its number */
+    size_t prefix;                      /* length of the path without the number */
+    int64_t czxid;                      /* of the node: the fencing token */
+    int64_t sequence;                   /* -1: not usable as a number */
+    struct zr_call *call;               /* while claiming: the create; while it is looked for:
+                                           the sync before that */
+    struct zr_task *task;               /* woken when the create has failed or is unsure ... */
+    bool leaving;                       /* ... and, when this is set, also when it is taken */
+    bool head;                          /* the recipe's: nobody was ahead when it was granted */
+    bool holds;                         /* of a lease: it was granted, see zr_seat_hold */
+    bool counted;                       /* see ephemerals.h */
+    bool shared;                        /* its holder shares: by its stem, or since zr_seat_share */
+    uint8_t refusals;                   /* of its removal, in a row */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
-    bool shared;           /* its holder shares: by its stem, or since zr_seat_share */
     int64_t successor;     /* the number of the seat that it names; -1: none */
     struct zr_signal gone; /* fires when the node is surely gone; who waits there is told in
                               task->head_left whether it was the head */
@@ -60,16 +64,29 @@ void zr_seat_fini(struct zr_seat *seat);
 
 /*
  * Sends the create of a node whose name carries a new tag: session id and counter. The session
- * is connected and the seat is empty. Errors: ZR_NO_MEMORY, ZR_TOO_LARGE.
+ * is connected and the seat is empty. Errors: ZR_NO_MEMORY, ZR_TOO_LARGE,
+ * ZR_FULL.
  */
 enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task);
 
-/* A listing made after the reconnect, behind a sync, settles an unsure seat: looks for the tag.
-   Leaves it TAKEN (czxid still unknown: 0) or NONE. Errors: ZR_NO_MEMORY, still UNSURE. */
-enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_seats *seats);
+/* Settling an unsure seat, with what was seen after the reconnect, behind a sync (vacate.c). */
+
+/* Makes its path that of the next child, by number, that could be ours by its name; the one that
+   the path is now comes before it. False: there is none. */
+bool zr_seat_guess(struct zr_seat *seat, const struct zr_names *names);
+
+/* The node that is there is ours: its session is, and nobody has put it there in the place of the
+   one that we know. */
+bool zr_seat_owns(const struct zr_seat *seat, const struct zr_stat *stat);
+
+/* It is the node of its path, and ours: TAKEN. Errors: ZR_NO_MEMORY, still UNSURE. */
+enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_stat *stat);
 
 /* The node is gone, or its session is. */
 void zr_seat_gone(struct zr_seat *seat);
+
+/* It was granted where others may be ahead: who waits is woken to look again (task->stays). */
+void zr_seat_hold(struct zr_seat *seat);
 
 /* The node carries the mark (mark.h): who waits until its holder shares is woken. */
 void zr_seat_share(struct zr_seat *seat);
@@ -80,10 +97,6 @@ void zr_seat_name_successor(struct zr_seat *seat, int64_t number);
 
 /* True when the session under it is another one now, or closed: whatever it was, it is gone. */
 bool zr_seat_over(const struct zr_seat *seat);
-
-/* The same for a seat without a stem: what a look at its node found, behind a sync. It is taken
-   when the node belongs to this session: it has no other seat there at a time. */
-void zr_seat_settle_fixed(struct zr_seat *seat, const struct zr_stat *stat);
 
 /* Its index in a listing, or -1 when it is not there. */
 int64_t zr_seat_index(const struct zr_seat *seat, const struct zr_seats *seats);

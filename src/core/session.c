@@ -5,6 +5,7 @@
 
 #include "core/alloc.h"
 #include "core/call.h"
+#include "core/ephemerals.h"
 #include "core/listing.h"
 #include "core/names.h"
 #include "core/seat.h"
@@ -161,6 +162,7 @@ static void end_generation(struct zr_session *session, int64_t linger_us, enum z
     end_tasks(session, session->state == ZR_STATE_CLOSED, why);
     zr_listings_drop(session, why);
     zr_watches_drop(session, why);
+    zr_ephemerals_drop(session);
     zr_call_give_back_stale(session);
 }
 
@@ -236,6 +238,7 @@ static void connected(struct zr_session *session, const struct zr_notice *notice
     session->backoff_us = 0;
     set_trouble(session, NULL);
     move_to(session, ZR_CONNECTED);
+    session->connections++;
     watch_lease(session);
     zr_call_flush(session);
 }

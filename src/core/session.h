@@ -72,6 +72,7 @@ struct zr_session {
     struct zr_signal changed; /* fires at every change of state */
     enum zr_state states[ZR_STATES_KEPT]; /* the last states, a ring */
     int64_t state_count;
+    uint16_t connections;   /* so far */
     struct zr_timer lease;  /* fires when the lease may be over */
     struct zr_timer reopen; /* fires when a new handle is due */
     int64_t backoff_us;
@@ -82,6 +83,8 @@ struct zr_session {
     uint64_t tags;                            /* counter of the names of claims */
     struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
     size_t watched_bytes;
+    struct zr_table ephemerals;           /* ephemerals.h */
+    size_t ephemeral_bytes, unsure_bytes; /* ... */
 };
 
 /* Something that ends with the session's generation: a hold. */

@@ -132,8 +132,8 @@ void zr_task_detach(struct zr_task *task)
 static void deadline_passed(struct zr_timer *timer)
 {
     struct zr_task *task = ZR_HOLDER(timer, struct zr_task, deadline);
-    if (task->kind->late != ZR_OK && task->session->state != ZR_CONNECTED &&
-        (task->call == NULL || task->call->state == ZR_CALL_QUEUED))
+    if (task->kind->late != ZR_OK && task->cut_off &&
+        task->connections == task->session->connections)
         task->detail = "there was no connection for as long as the session's timeout; nothing "
                        "was sent";
     zr_task_interrupt(task, task->kind->late != ZR_OK ? task->kind->late : ZR_TIMEOUT);
@@ -148,6 +148,8 @@ static void begin(struct zr_task *task, const struct zr_task_kind *kind, struct 
     task->phase = phase;
     task->status = ZR_OK;
     task->detail = NULL;
+    task->cut_off = session->state != ZR_CONNECTED;
+    task->connections = session->connections;
     task->next = first;
     zr_list_append(&session->tasks, &task->in_session);
 }

@@ -64,8 +64,9 @@ struct zr_task {
     struct zr_timer deadline;
     bool waited; /* the binding has not dropped it */
     bool reported;
-    int slot;           /* the binding's */
-    const char *detail; /* why, when there is more to say than the status does; static */
+    uint16_t connections; /* of the session when it began, for cut_off */
+    int slot;             /* the binding's */
+    const char *detail;   /* why, when there is more to say than the status does; static */
     struct zr_link in_session, in_report, in_owner;
 
     /* The verb in flight; see verbs.h. */
@@ -81,11 +82,13 @@ struct zr_task {
     bool containers;        /* ... as containers */
     bool repeat;            /* of request */
     bool passes;            /* of await_passable: a holder that shares is as good as gone */
-    bool head_left;         /* of both: it was the first of its queue, see seat.h */
-    int64_t place;          /* of await_turn: the number of its own seat; -1: of no other wait */
+    bool head_left;         /* of both: it was the first of its queue, see seat.h ... */
+    bool stays;             /* ... or it is still there, but something else has changed */
     bool aside;             /* of await_turn: the leader names a successor behind that */
+    bool cut_off;           /* it began without a connection */
+    uint8_t losses;         /* connections lost under the verb in flight, in a row; modulo 256 */
+    int32_t place;          /* of await_turn: the number of its own seat; -1: of no other wait */
     enum zr_status outcome; /* of what woke it */
-    int losses;             /* connections lost under the verb in flight, in a row */
 };
 
 /*

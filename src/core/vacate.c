@@ -1,3 +1,4 @@
+#include "core/status.h"
 #include "core/verb_parts.h"
 
 /*
@@ -5,94 +6,151 @@
  * 1. The create is still out: wait for its answer. (It was never sent: forget it.)
  * 2. The answer was lost: find out whether the node is there.
  * 3. It is there: delete it, again and again until the server has said that it is gone. Where
- *    others use the same name (a seat without a stem), look again before each delete.
+ *    others use the same name (a seat without a stem), look before each delete, the first one
+ *    too, whose it is: by hand it may have been replaced. No delete can be bound to a node's
+ *    identity, so between the look and the delete this can still happen.
  *
  * What can go wrong: the session is over; then so is the node, and nothing may be sent any more
- * (a late delete must never meet another session). Memory is exhausted: pause, try again.
+ * (a late delete must never meet another session). Memory is exhausted: pause, try again. The
+ * server refuses (the ACL of the directory, mostly): say so in the log and try on, ever more
+ * seldom; whoever waits for the seat waits on, for the node is there. Only what was not begun as a
+ * clean-up fails instead, and is cleaned up after that.
  */
 
 #define MEMORY_PAUSE_US 100000
+#define REFUSED_PAUSE_US 100000
+#define REFUSED_DOUBLED 7 /* times at most */
 
 static void go_on(struct zr_task *task);
 
-/* ---- Finding an unsure node ---------------------------------------------------------------- */
-
-static void find(struct zr_task *task);
-
-static void find_listed(struct zr_task *task)
+static void again(struct zr_task *task)
 {
-    /* The listing counts only behind a sync of the same connection. */
-    bool in_order = task->call->state == ZR_CALL_BACK && task->call->request.status == ZR_OK;
-    enum zr_status status = task->outcome;
-    if (status == ZR_NO_NODE && in_order)
-        zr_seat_gone(task->seat);
-    else if (status == ZR_OK && in_order)
-        status = zr_seat_settle(task->seat, task->seats);
-    if (status == ZR_NO_MEMORY)
-        zr_part_pause(task, MEMORY_PAUSE_US, find);
-    else if (!in_order)
-        find(task);
-    else if (status == ZR_OK || status == ZR_NO_NODE)
-        task->after(task);
-    else
-        zr_task_verb_done(task, status);
+    zr_part_vacate(task, task->seat->after);
 }
 
-static void synced(struct zr_call *call)
+static void refused(struct zr_task *task, enum zr_status status)
 {
-    (void)call; /* find_listed looks at it; it comes after this */
+    struct zr_seat *seat = task->seat;
+    if (task->phase != ZR_CLEANING) {
+        zr_task_verb_done(task, status);
+        return;
+    }
+    if (seat->refusals == 0)
+        zr_engine_note(task->session, 'W', "%s cannot be removed, it is tried on: %s", seat->path,
+                       zr_status_text(status));
+    int64_t pause_us = (int64_t)REFUSED_PAUSE_US << seat->refusals;
+    seat->refusals += seat->refusals < REFUSED_DOUBLED;
+    zr_part_pause(task, pause_us, again);
+}
+
+/* ---- Finding an unsure node ----------------------------------------------------------------
+ *
+ * A name proves nothing: whoever may create in the directory can make one that carries our tag. So
+ * every node that could be ours by its name is asked, one after the other, whose it is. */
+
+static void find(struct zr_task *task);
+static void search(struct zr_task *task);
+
+/* What was seen counts only behind a sync of the same connection. */
+static bool in_order(const struct zr_seat *seat)
+{
+    return seat->call->state == ZR_CALL_BACK && seat->call->request.status == ZR_OK;
+}
+
+static void not_there(struct zr_task *task)
+{
+    zr_seat_gone(task->seat);
+    task->after(task);
+}
+
+static void there(struct zr_task *task)
+{
+    if (zr_seat_settle(task->seat, &task->call->request.stat) == ZR_OK)
+        task->after(task);
+    else
+        zr_part_pause(task, MEMORY_PAUSE_US, find);
 }
 
 static void find_looked(struct zr_task *task)
 {
-    if (task->outcome == ZR_OK)
-        zr_seat_settle_fixed(task->seat, &task->call->request.stat);
-    else if (task->outcome == ZR_NO_NODE)
-        zr_seat_gone(task->seat);
-    if (task->outcome == ZR_CONNECTION_LOSS)
+    struct zr_seat *seat = task->seat;
+    if (task->outcome == ZR_CONNECTION_LOSS || !in_order(seat))
         find(task);
-    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
-        task->after(task);
+    else if (task->outcome == ZR_OK && zr_seat_owns(seat, &task->call->request.stat))
+        there(task);
+    else if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
+        refused(task, task->outcome);
+    else if (seat->stem != NULL)
+        search(task); /* behind this one */
     else
-        zr_task_verb_done(task, task->outcome);
+        not_there(task);
 }
 
-static void ask_for_fixed(struct zr_task *task, enum zr_op op, void (*resume)(struct zr_task *))
+static enum zr_status look(struct zr_task *task)
 {
     const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
-    if (zr_call_new_full(task->session, op, task->seat->path, none, &call) == ZR_OK)
-        zr_part_send(task, call, resume);
-    else
-        zr_part_pause(task, MEMORY_PAUSE_US, find);
+    enum zr_status status =
+        zr_call_new_full(task->session, ZR_OP_EXISTS, task->seat->path, none, &call);
+    if (status == ZR_OK)
+        zr_part_send(task, call, find_looked);
+    return status;
 }
 
-static void find_synced(struct zr_task *task)
+static void find_listed(struct zr_task *task)
 {
-    if (task->outcome == ZR_CONNECTION_LOSS)
+    struct zr_seat *seat = task->seat;
+    enum zr_status status = task->outcome;
+    if (!in_order(seat)) {
         find(task);
+        return;
+    }
+    if (status == ZR_NO_NODE || (status == ZR_OK && !zr_seat_guess(seat, task->seats->names))) {
+        not_there(task);
+        return;
+    }
+    if (status == ZR_OK)
+        status = look(task);
+    if (status == ZR_NO_MEMORY)
+        zr_part_pause(task, MEMORY_PAUSE_US, find);
+    else if (status != ZR_OK)
+        refused(task, status);
+}
+
+static void synced(struct zr_call *call)
+{
+    (void)call; /* in_order looks at it; what counts comes after this */
+}
+
+static enum zr_status sync_first(struct zr_seat *seat)
+{
+    const struct zr_bytes none = {NULL, 0};
+    zr_call_free(seat->call);
+    enum zr_status status =
+        zr_call_new_full(seat->session, ZR_OP_SYNC, seat->dir, none, &seat->call);
+    if (status == ZR_OK)
+        zr_call_start(seat->call, synced, seat);
     else
-        ask_for_fixed(task, ZR_OP_EXISTS, find_looked);
+        seat->call = NULL;
+    return status;
+}
+
+/* Behind the node that the seat's path is now. */
+static void search(struct zr_task *task)
+{
+    struct zr_seat *seat = task->seat;
+    zr_part_begin(task, find_listed);
+    enum zr_status status = sync_first(seat);
+    if (status == ZR_OK)
+        status = seat->stem != NULL ? zr_listing_ask(task, seat->dir) : look(task);
+    if (status != ZR_OK)
+        zr_part_pause(task, MEMORY_PAUSE_US, find);
 }
 
 static void find(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
-    struct zr_call *sync;
-    struct zr_seat *seat = task->seat;
-    if (seat->stem == NULL) {
-        ask_for_fixed(task, ZR_OP_SYNC, find_synced);
-        return;
-    }
-    zr_part_begin(task, find_listed);
-    enum zr_status status = zr_call_new_full(task->session, ZR_OP_SYNC, seat->dir, none, &sync);
-    if (status == ZR_OK) {
-        task->call = sync;
-        zr_call_start(sync, synced, task);
-        status = zr_listing_ask(task, seat->dir);
-    }
-    if (status != ZR_OK)
-        zr_part_pause(task, MEMORY_PAUSE_US, find);
+    task->seat->path[task->seat->prefix] = '\0';
+    search(task);
 }
 
 void zr_part_find(struct zr_task *task, void (*after)(struct zr_task *task))
@@ -107,6 +165,7 @@ static void gone(struct zr_task *task)
 {
     zr_seat_gone(task->seat);
     task->seat->leaving = false;
+    task->seat->refusals = 0;
     void (*after)(struct zr_task *) = task->seat->after;
     after(task);
 }
@@ -116,14 +175,11 @@ static void deleted(struct zr_task *task)
     if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         gone(task);
     else if (task->outcome != ZR_CONNECTION_LOSS)
-        zr_task_verb_done(task, task->outcome);
+        refused(task, task->outcome);
     else if (task->seat->stem != NULL)
         zr_call_again(task->call);
-    else {
-        /* It may be gone, and somebody else have come: look whose it is before the next delete. */
-        task->seat->state = ZR_SEAT_UNSURE;
-        go_on(task);
-    }
+    else
+        again(task);
 }
 
 static void delete_node(struct zr_task *task)
@@ -135,13 +191,13 @@ static void delete_node(struct zr_task *task)
     if (status == ZR_OK)
         zr_part_send(task, call, deleted);
     else
-        zr_part_pause(task, MEMORY_PAUSE_US, go_on);
+        zr_part_pause(task, MEMORY_PAUSE_US, again);
 }
 
 static void go_on(struct zr_task *task)
 {
     struct zr_seat *seat = task->seat;
-    bool unsent = seat->state == ZR_SEAT_CLAIMING && seat->create->state == ZR_CALL_QUEUED;
+    bool unsent = seat->state == ZR_SEAT_CLAIMING && seat->call->state == ZR_CALL_QUEUED;
     if (seat->state == ZR_SEAT_NONE || unsent || zr_seat_over(seat)) {
         gone(task);
     } else if (seat->state == ZR_SEAT_CLAIMING) {
@@ -157,7 +213,11 @@ static void go_on(struct zr_task *task)
 
 void zr_part_vacate(struct zr_task *task, void (*after)(struct zr_task *task))
 {
-    task->seat->after = after;
+    struct zr_seat *seat = task->seat;
+    seat->after = after;
+    /* It may be gone, and somebody else have come. */
+    if (seat->stem == NULL && seat->state == ZR_SEAT_TAKEN)
+        seat->state = ZR_SEAT_UNSURE;
     go_on(task);
 }
 

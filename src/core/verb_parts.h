@@ -2,8 +2,8 @@
 #define ZR_VERB_PARTS_H
 
 /*
- * verb_parts.h: what the verbs are made of; for verbs.c, claim.c, occupy.c, vacate.c and ensure.c
- * only. A part ends by calling `after`, or fails the verb. Thread: the host's.
+ * verb_parts.h: what the verbs are made of; for verbs.c, claim.c, occupy.c, attempt.c, vacate.c
+ * and ensure.c only. A part ends by calling `after`, or fails the verb. Thread: the host's.
  */
 
 #include "core/verbs.h"
@@ -33,6 +33,14 @@ enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool p
    keeps: path. */
 void zr_part_ensure(struct zr_task *task, const char *path, size_t length, bool containers,
                     void (*after)(struct zr_task *task));
+
+/* True when there is a session. Else `begin` is called when there may be one. */
+bool zr_part_connected(struct zr_task *task, void (*begin)(struct zr_task *task));
+
+/* The create of task->seat has failed: calls `begin` when it is worth another try, `exists` when a
+   node of its name is there; else the verb fails. */
+void zr_part_refused(struct zr_task *task, void (*begin)(struct zr_task *task),
+                     void (*exists)(struct zr_task *task));
 
 /* Settles an unsure seat (task->seat): afterwards it is taken or empty. */
 void zr_part_find(struct zr_task *task, void (*after)(struct zr_task *task));

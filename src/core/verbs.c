@@ -151,9 +151,9 @@ enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool p
                                   int64_t place)
 {
     struct zr_seat *ours = zr_seat_find(task->session, path);
-    task->head_left = task->aside = false;
+    task->head_left = task->stays = task->aside = false;
     task->passes = passes;
-    task->place = place;
+    task->place = (int32_t)place;
     if (ours == NULL)
         return zr_watch_gone(task, path);
     zr_list_append(&ours->gone.tasks, &task->in_signal);

@@ -1,7 +1,5 @@
 #include "recipes/contenders.h"
 
-#include <string.h>
-
 #include "core/alloc.h"
 #include "core/mark.h"
 #include "core/names.h"
@@ -100,12 +98,12 @@ static void list(struct zr_task *task)
     zr_verb_list(task, of(task)->dir, ZR_STEP(read_all));
 }
 
-static void emit_one(struct zr_sink *sink, size_t namespace, const struct zr_request *read,
+static void emit_one(struct zr_sink *sink, const char *namespace, const struct zr_request *read,
                      bool holding, bool shared, int64_t permits)
 {
     sink->begin(sink, NULL);
     sink->bytes(sink, "data", zr_unmarked(read->data_reply, read->stat.czxid));
-    zr_emit_string(sink, "path", read->path + namespace);
+    zr_emit_string(sink, "path", zr_path_inside(namespace, read->path));
     sink->id(sink, "token", read->stat.czxid);
     sink->boolean(sink, "holding", holding);
     sink->boolean(sink, "shared", shared);
@@ -119,7 +117,6 @@ static void emit_one(struct zr_sink *sink, size_t namespace, const struct zr_req
 static void results(struct zr_task *task, struct zr_sink *sink)
 {
     const struct contenders *all = of(task);
-    size_t namespace = strlen(task->session->namespace);
     bool first = true, all_share = true;
     struct zr_room room = {0, 0, ZR_ROOM_ALL};
     if (all->limit != NULL)
@@ -134,7 +131,7 @@ static void results(struct zr_task *task, struct zr_sink *sink)
             int64_t permits = all->seats->at[i].permits;
             bool holding =
                 permits > 0 ? zr_room_may_hold(&room, all->seats, i) : first || all_share;
-            emit_one(sink, namespace, read, holding, shared, permits);
+            emit_one(sink, task->session->namespace, read, holding, shared, permits);
             first = false;
         }
     sink->end(sink);
@@ -182,7 +179,7 @@ static void results_one(struct zr_task *task, struct zr_sink *sink)
     const struct zr_request *read = &task->call->request;
     sink->begin(sink, NULL);
     if (read->status == ZR_OK && read->stat.ephemeral_owner != 0)
-        emit_one(sink, strlen(task->session->namespace), read, true, false, 0);
+        emit_one(sink, task->session->namespace, read, true, false, 0);
     sink->end(sink);
 }
 

@@ -52,11 +52,18 @@ void zr_contest_held_by_another(struct zr_task *task)
     zr_verb_fail(task, ZR_TIMEOUT);
 }
 
+/* Nobody who keeps it out is ahead. Those ahead of one who shares may hold it too. */
+static void grant(struct zr_hold *hold)
+{
+    hold->seat.head = !hold->seat.shared;
+    zr_hold_grant(hold);
+}
+
 static void not_kept_out(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
     if (hold->seat.state == ZR_SEAT_TAKEN)
-        zr_hold_grant(hold);
+        grant(hold);
     else
         claim(task);
 }
@@ -118,8 +125,8 @@ static void moved_up(struct zr_task *task)
     struct zr_hold *hold = zr_hold_of(task);
     if (task->aside)
         zr_verb_vacate(task, &hold->seat, ZR_STEP(claim));
-    else if (hold->next_in_line || task->head_left)
-        zr_hold_grant(hold);
+    else if (!task->stays && (hold->next_in_line || task->head_left))
+        grant(hold);
     else
         zr_verb_list(task, hold->seat.dir, ZR_STEP(check));
 }
@@ -149,7 +156,7 @@ static void check(struct zr_task *task)
     int64_t ahead = nearest(hold, task->seats, index);
     hold->next_in_line = ahead == 0;
     if (ahead < 0)
-        zr_hold_grant(hold);
+        grant(hold);
     else if (hold->only_try)
         try_past(task, ahead);
     else

@@ -1,8 +1,7 @@
 #include "recipes/hold.h"
 
-#include <string.h>
-
 #include "core/alloc.h"
+#include "core/names.h"
 #include "core/verbs.h"
 
 /*
@@ -67,7 +66,6 @@ void zr_hold_grant(struct zr_hold *hold)
 {
     struct zr_session *session = hold->session;
     hold->state = ZR_HELD;
-    hold->seat.head = !hold->seat.shared; /* others may hold it too */
     hold->since_us = zr_engine_now_us(session->engine);
     zr_list_append(&session->ties, &hold->tie.link);
     zr_task_finish(&hold->task, ZR_OK);
@@ -244,7 +242,7 @@ static void get_path(struct zr_object *self, struct zr_sink *sink)
 {
     struct zr_hold *hold = (struct zr_hold *)self;
     if (hold->seat.path != NULL)
-        zr_emit_string(sink, NULL, hold->seat.path + strlen(hold->session->namespace));
+        zr_emit_string(sink, NULL, zr_path_inside(hold->session->namespace, hold->seat.path));
     else
         sink->nothing(sink, NULL);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/ephemerals.h"
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/hold.h"
@@ -36,7 +37,7 @@ static void explain_part(struct raw *raw, const struct zr_request *request)
         if (part->status == ZR_OK || part->status == ZR_CONFLICT)
             continue;
         snprintf(raw->detail, sizeof(raw->detail), "part %zu (%s): %s; none was done",
-                 i + 1 - first, part->path + strlen(raw->task.session->namespace),
+                 i + 1 - first, zr_path_inside(raw->task.session->namespace, part->path),
                  zr_status_text(part->status));
         raw->task.detail = raw->detail;
         return;
@@ -184,6 +185,11 @@ static enum zr_status make(struct zr_object *self, enum zr_op op, struct zr_byte
 enum zr_status raw_run(struct raw *raw, struct zr_task **task)
 {
     struct zr_session *session = raw_session(raw->self);
+    enum zr_status status = zr_ephemerals_reserve(raw->call);
+    if (status != ZR_OK) {
+        raw_free(&raw->task);
+        return status;
+    }
     *task = &raw->task;
     zr_task_start(*task, raw_kind(raw->op, raw->hold != NULL), session, raw->subject,
                   zr_session_patience_us(session), ZR_STEP(send));

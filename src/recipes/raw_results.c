@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/names.h"
 
 /* What each method of raw.c gives to its caller, and the descriptions of its options. */
 
@@ -55,8 +56,7 @@ void raw_find_servers(struct zr_request *request, const struct zr_reconfig_optio
 /* The path as the user writes it. */
 static void emit_path(const struct raw *raw, struct zr_sink *sink, const char *path)
 {
-    const char *own = path + strlen(raw->task.session->namespace);
-    zr_emit_string(sink, NULL, *own != '\0' ? own : "/");
+    zr_emit_string(sink, NULL, zr_path_inside(raw->task.session->namespace, path));
 }
 
 static void emit_names(struct zr_sink *sink, const struct zr_names *names)

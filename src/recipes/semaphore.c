@@ -47,6 +47,12 @@ static void no_room(struct zr_task *task)
     zr_verb_fail(task, ZR_TIMEOUT);
 }
 
+void zr_limit_missing(struct zr_task *task)
+{
+    task->detail = "nobody has set a limit; pass one to session:semaphore";
+    zr_verb_fail(task, ZR_NO_NODE);
+}
+
 static void conflict(struct zr_task *task, int64_t permits)
 {
     zr_limit_conflict(task, semaphore_of(task), permits, &of(task)->detail);
@@ -156,7 +162,7 @@ static void look_before(struct zr_task *task)
     const struct zr_semaphore *semaphore = semaphore_of(task);
     int64_t permits = hold->seat.permits;
     if (task->seats == NULL && semaphore->data.bytes.at == NULL)
-        zr_verb_fail(task, ZR_NO_NODE);
+        zr_limit_missing(task);
     else if (task->seats == NULL && permits > zr_limit_last(semaphore))
         conflict(task, permits);
     else if (task->seats == NULL)

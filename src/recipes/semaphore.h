@@ -80,6 +80,9 @@ struct zr_permit_attempt {
     char *detail;         /* of a conflict */
 };
 
+/* The end of a step that found no directory, and has no limit to make it with. */
+void zr_limit_missing(struct zr_task *task);
+
 /* Nothing is watched any more. */
 void zr_permit_look_away(struct zr_permit_attempt *attempt);
 

@@ -174,9 +174,13 @@ static void looked(struct zr_task *task)
 {
     struct job *job = of(task);
     struct zr_semaphore *semaphore = semaphore_of(task);
+    if (task->seats == NULL && semaphore->given == 0) {
+        zr_limit_missing(task);
+        return;
+    }
     if (task->seats == NULL) {
         job->available = semaphore->given;
-        zr_task_finish(task, semaphore->given > 0 ? ZR_OK : ZR_NO_NODE);
+        zr_task_finish(task, ZR_OK);
         return;
     }
     switch (zr_limit_judge(&job->read, task->seats)) {

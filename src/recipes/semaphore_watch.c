@@ -114,8 +114,7 @@ void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next l
         zr_verb_fail(task, status);
     else if (ours == NULL)
         zr_verb_request(task, call, true, ZR_STEP(read_ahead));
-    else if (ours->head) /* it holds, whatever the limit says; somebody may have changed it by hand
-                          */
+    else if (ours->holds) /* whatever the limit says: somebody may have changed it by hand */
         zr_permit_watch_holders(task, ahead + 1, look);
     else
         zr_verb_await(task, &ours->gone, look);
@@ -126,10 +125,16 @@ void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next l
 static void marked(struct zr_call *call)
 {
     struct zr_permit_attempt *attempt = call->owner;
-    if (call->request.status == ZR_CONNECTION_LOSS && !zr_seat_over(&attempt->hold.seat)) {
+    struct zr_seat *seat = &attempt->hold.seat;
+    enum zr_status status = call->request.status;
+    if (status == ZR_CONNECTION_LOSS && !zr_seat_over(seat)) {
         zr_call_again(call);
         return;
     }
+    if (status != ZR_OK && status != ZR_NO_NODE && status != ZR_CONNECTION_LOSS)
+        zr_engine_note(seat->session, 'W',
+                       "%s holds, but cannot be written to tell those behind: %s", seat->path,
+                       zr_status_text(status));
     attempt->mark = NULL;
     zr_call_free(call);
 }
@@ -158,7 +163,7 @@ static bool same_session(const struct zr_seat *seat, const char *name)
    we have a seat. */
 static void tell_session(struct zr_seat *seat)
 {
-    zr_signal_fire(&seat->gone, ZR_OK);
+    zr_seat_hold(seat);
     zr_watch_event(seat->session, seat->path, ZR_CHANGED);
 }
 

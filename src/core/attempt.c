@@ -1,0 +1,55 @@
+#include <string.h>
+
+#include "core/names.h"
+#include "core/verb_parts.h"
+
+/*
+ * What claim.c and occupy.c have in common: when a create can be sent, and what its failure means.
+ * The directory of a seat without a stem is what its node is in.
+ */
+
+#define LOSSES_MAX 3
+#define LARGE (64 * 1024)
+
+bool zr_part_connected(struct zr_task *task, void (*begin)(struct zr_task *task))
+{
+    struct zr_session *session = task->session;
+    zr_part_begin(task, begin);
+    if (session->state == ZR_CONNECTED)
+        return true;
+    zr_list_append(&session->changed.tasks, &task->in_signal);
+    return false;
+}
+
+static void ensure(struct zr_task *task, void (*begin)(struct zr_task *task))
+{
+    const struct zr_seat *seat = task->seat;
+    size_t length = seat->stem != NULL ? strlen(seat->dir) : zr_path_parent_length(seat->dir);
+    zr_part_ensure(task, seat->dir, length, true, begin);
+}
+
+void zr_part_refused(struct zr_task *task, void (*begin)(struct zr_task *task),
+                     void (*exists)(struct zr_task *task))
+{
+    const struct zr_seat *seat = task->seat;
+    switch ((int)seat->refused) {
+    case ZR_OK: /* looked for and not found */
+        /* A server that takes less than we do drops the connection instead of saying so. */
+        if (++task->losses >= LOSSES_MAX && seat->data.length > LARGE)
+            zr_task_verb_done(task, ZR_TOO_LARGE);
+        else
+            begin(task);
+        break;
+    case ZR_CONNECTION_LOSS:
+        begin(task);
+        break;
+    case ZR_NO_NODE:
+        ensure(task, begin);
+        break;
+    case ZR_NODE_EXISTS:
+        exists(task);
+        break;
+    default:
+        zr_task_verb_done(task, seat->refused);
+    }
+}
