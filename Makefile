@@ -114,6 +114,11 @@ asan: ## the specs under the address and undefined-behaviour sanitizers
 tsan: ## the specs under the thread sanitizer
 	@$(MAKE) --no-print-directory spec SAN=tsan SPECS="$(SANITIZED)"
 
+asan-nginx: ## the specs of nginx, with the module in it under the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory LUA=luajit SAN=asan
+	@ZR_NGINX_ASAN=$$(realpath "$$($(CC) -print-file-name=libasan.so)") \
+	  $(MAKE) --no-print-directory spec SPECS="$(wildcard spec/adapters/openresty*_spec.lua) spec/adapters/status_spec.lua"
+
 VALGRIND = valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
   --suppressions=dev/valgrind.supp --trace-children=no
 SLOW = spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua
@@ -222,27 +227,42 @@ fuzz-api: $(CORE)
 
 BENCH_CLASSES = $(subst $() ,:,$(patsubst %,/usr/share/java/%.jar,curator-recipes curator-framework curator-client zookeeper))
 
-build/bench/floor: bench/floor.c
+build/bench/floor: $(wildcard bench/floor/*)
 	@mkdir -p $(@D)
-	$(CC) -O2 -g -std=c11 $(WARNINGS) -o $@ $< $(LDLIBS)
+	$(CC) -O2 -g -std=c11 $(WARNINGS) -pthread -o $@ $(filter %.c,$^) $(LDLIBS)
 
 build/bench/Curator.class: bench/Curator.java
 	@mkdir -p $(@D)
 	javac -cp $(BENCH_CLASSES) -d $(@D) $<
 
 # Both modules are built by makes of their own, as the interpreter is chosen once per make.
-bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C program, Curator and kazoo: ROUNDS=5 ONLY=free,try MEMBERS=3 FSYNC=yes DOCS=1
+bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C program, Curator and kazoo: ROUNDS=5 MINUTES=10 ONLY=free,try MEMBERS=3 FSYNC=yes DOCS=1
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@$(MAKE) --no-print-directory all LUA=luajit
-	@ROUNDS='$(ROUNDS)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
+	@ROUNDS='$(ROUNDS)' MINUTES='$(MINUTES)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
+
+ENSEMBLE_ROWS = free,at_once,handoff_100,contend_2,queue_1k_put,queue_1k_claim_1
+
+bench-ensemble: ## a few rows of it on an ensemble of three, with and without a log that is forced to the disk
+	@$(MAKE) --no-print-directory bench MEMBERS=3 ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
+	@$(MAKE) --no-print-directory bench MEMBERS=3 FSYNC=yes ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
 
 bench-quick: ## counts that do not depend on the machine (requests, bytes, instructions), against the stored ones
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@STORE='$(STORE)' lua5.4 bench/quick.lua
 
+latency: $(foreach lua,5.4 luajit 5.3 5.1,latency-$(lua)) ## of a get and of a wake-up, on every host and Lua
+
+latency-%:
+	@$(MAKE) --no-print-directory -s LUA=$*
+	@$(MAKE) --no-print-directory -s LUA=$* latency-here
+
+latency-here: $(CORE)
+	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/latency.lua
+
 # ---- Checks ----------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*.c)
+C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*/*.[ch])
 LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
@@ -314,4 +334,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api

@@ -1,12 +1,13 @@
 #!/usr/bin/env lua5.4
 -- The benchmark: every contestant in every row of the plan, in turn (A B A B), on servers of its own.
 --
---   make bench [ROUNDS=5] [ONLY=free,try] [MEMBERS=3] [FSYNC=yes] [HOSTS=...] [DOCS=1]
+--   make bench [ROUNDS=5] [MINUTES=10] [ONLY=free,try] [MEMBERS=3] [FSYNC=yes] [HOSTS=...] [DOCS=1]
 --
--- Writes build/bench/result.json, result.md and picture.svg; with DOCS=1 the pages in docs/.
+-- Writes build/bench/result.json, result.md and picture.svg; with DOCS=1 the page in docs/.
 --
 -- 1. A server is started, or an ensemble (MEMBERS), which forces its log to the disk only with FSYNC=yes.
--- 2. Row by row, round by round, one contestant after the other: so what else the machine does hits all alike.
+-- 2. Round by round, row by row, one contestant after the other: so what else the machine does hits all alike. When the
+--    minutes are over no further round of any row begins, but each row has one.
 -- 3. Medians, the least and the most of the rounds, and ratios are printed and written.
 
 package.path = "lua/?.lua;./?.lua;" .. package.path
@@ -24,6 +25,7 @@ local function option(name)
 end
 
 local ROUNDS = tonumber(option("ROUNDS") or 5)
+local SECONDS = tonumber(option("MINUTES") or 10) * 60
 local MEMBERS = tonumber(option("MEMBERS") or 1)
 local FSYNC = option("FSYNC") == "yes"
 
@@ -34,7 +36,7 @@ local function say(...) io.stderr:write(string.format(...), "\n") end
 local function start_servers()
   if option("HOSTS") then return { hosts = option("HOSTS"), stop = function() end } end
   local options = { config = { forceSync = FSYNC and "yes" or "no", maxClientCnxns = 0 },
-    jvm = { "-Xmx1g", "-XX:TieredStopAtLevel=4" } }
+    jvm = { "-Xmx3g", "-XX:TieredStopAtLevel=4" } }
   if MEMBERS > 1 then
     options.members = MEMBERS
     return assert(testing.ensemble(options))
@@ -47,14 +49,14 @@ local function first_line(command)
   return pipe:read("l") or ""
 end
 
-local function load_average() return first_line("cat /proc/loadavg"):match("^%S+") or "?" end
+local function load_average() return tonumber(first_line("cat /proc/loadavg"):match("^%S+")) end
 
 local function conditions()
   local servers = option("HOSTS") and "servers given by HOSTS"
     or MEMBERS > 1 and ("an ensemble of %d on the same machine"):format(MEMBERS) or "one server on the same machine"
-  return ("%s; %s processors (%s), %s; %s, %s; %d rounds; load when it began %s."):format(os.date("%Y-%m-%d"), first_line("nproc"),
+  return ("%s; %s processors (%s), %s; %s, %s; "):format(os.date("%Y-%m-%d"), first_line("nproc"),
     first_line("sed -n 's/^model name.*: //p' /proc/cpuinfo"), first_line(". /etc/os-release; echo $PRETTY_NAME"), servers,
-    FSYNC and "log forced to the disk" or "log not forced to the disk", ROUNDS, load_average())
+    FSYNC and "log forced to the disk" or "log not forced to the disk")
 end
 
 -- ---- Measuring ---------------------------------------------------------------------------------
@@ -83,20 +85,54 @@ local function summarize(samples)
   return of
 end
 
-local function measure_row(row, hosts)
-  local samples = {}
-  for _, one in ipairs(contestants) do samples[one.id] = {} end
-  for _ = 1, math.min(row.rounds or ROUNDS, ROUNDS) do
-    for _, one in ipairs(contestants) do
-      if not samples[one.id].failed then keep(row, samples, one, hosts) end -- who failed once would hold us up again
-    end
+-- One more round of a row. done: { samples = { [contestant] = { [figure] = list } }, rounds = number }.
+local function measure_round(row, done, hosts)
+  for _, one in ipairs(contestants) do
+    done.samples[one.id] = done.samples[one.id] or {}
+    if not done.samples[one.id].failed then keep(row, done.samples, one, hosts) end -- who failed once would hold us up again
   end
-  return { id = row.id, title = row.title, kind = row.kind or "time", unit = row.unit or "us", of = summarize(samples) }
+  done.rounds = done.rounds + 1
 end
 
 local function wanted(row)
   local only = option("ONLY")
   return not only or ("," .. only .. ","):find("," .. row.id .. ",", 1, true)
+end
+
+local function rows()
+  local list = {}
+  for _, row in ipairs(plan) do
+    if wanted(row) then list[#list + 1] = { row = row, samples = {}, rounds = 0 } end
+  end
+  return list
+end
+
+-- A server that has just begun is slow, whoever asks.
+local function warm_up(hosts)
+  for _, one in ipairs(contestants) do
+    if one.ours then measure.run(one, hosts, "loop 10 200") end
+  end
+end
+
+-- gives: what was measured, as the report wants it, and the loads in between.
+local function measure_all(hosts)
+  local began, loads, list, results = os.time(), {}, rows(), {}
+  for round = 1, ROUNDS do
+    for _, done in ipairs(list) do
+      local row, since = done.row, os.time()
+      if round == 1 or round <= (row.rounds or ROUNDS) and since - began < SECONDS then
+        measure_round(row, done, hosts)
+        loads[#loads + 1] = load_average()
+        say("%s: round %d, %d s, load %s", row.title, round, os.time() - since, load_average())
+      end
+    end
+  end
+  for i, done in ipairs(list) do
+    local row = done.row
+    results[i] = { id = row.id, title = row.title, kind = row.kind or "time", unit = row.unit or "us", rounds = done.rounds,
+      of = summarize(done.samples) }
+  end
+  return results, report.summary(loads)
 end
 
 -- ---- Writing -----------------------------------------------------------------------------------
@@ -111,24 +147,31 @@ local function read(file)
   return handle:read("a")
 end
 
+-- What is measured on an ensemble has a place of its own on the page.
+local function place()
+  return MEMBERS == 1 and not FSYNC and "measured" or ("%d servers, %s"):format(MEMBERS, FSYNC and "forced" or "not forced")
+end
+
 -- The page keeps what is around the marks.
-local function write_docs(text, result)
-  local page = read("docs/benchmarks.md")
-  local before, after = page:match("^(.-<!%-%- measured %-%->\n).-(<!%-%- end %-%->.*)$")
-  write("docs/benchmarks.md", before .. "\n" .. text .. "\n" .. after)
+local function write_docs(result)
+  local page, mark, last = read("docs/benchmarks.md"), "<!-- " .. place() .. " -->\n", "<!-- end -->"
+  local whole = place() == "measured"
+  local from = assert(select(2, page:find(mark, 1, true)), "docs/benchmarks.md has no place for it: " .. mark)
+  local to = assert(page:find(last, from, true))
+  write("docs/benchmarks.md", page:sub(1, from) .. "\n" .. report.markdown(result, not whole) .. "\n" .. page:sub(to))
+  if not whole then return end
   write("docs/benchmarks.json", report.json(result))
   report.picture(result, "docs/benchmarks.svg")
 end
 
-local result = { date = os.date("%Y-%m-%d"), text = conditions(), contestants = contestants, rows = {} }
+local result = { date = os.date("%Y-%m-%d"), text = conditions(), contestants = contestants }
 local servers = start_servers()
 local ok, problem = pcall(function()
-  for _, row in ipairs(plan) do
-    if wanted(row) then
-      say("%s (load %s)", row.title, load_average())
-      table.insert(result.rows, measure_row(row, servers.hosts))
-    end
-  end
+  local load
+  warm_up(servers.hosts)
+  result.rows, load = measure_all(servers.hosts)
+  result.text = result.text .. ("%d rounds at most; load %.1f (%.1f to %.1f)."):format(result.rows[1].rounds, load.median,
+    load.min, load.max)
 end)
 servers:stop()
 if not ok then error(problem, 0) end
@@ -138,4 +181,4 @@ print(text)
 write("build/bench/result.md", text .. "\n")
 write("build/bench/result.json", report.json(result))
 report.picture(result, "build/bench/picture.svg")
-if option("DOCS") then write_docs(text, result) end
+if option("DOCS") then write_docs(result) end

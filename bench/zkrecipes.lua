@@ -1,11 +1,13 @@
 -- zkrecipes as a contestant: lua bench/zkrecipes.lua HOSTS PATH SCENARIO ARGUMENTS; see bench/README.md.
+-- With the word `simulated` for HOSTS it runs in a simulated world, always in the same way.
 
 local zk = require "zkrecipes"
 local core = require "zkrecipes.core"
 
 local hosts, path, scenario = arg[1], arg[2], arg[3]
+if hosts == "simulated" then zk, hosts = require("zkrecipes.sim").new().zk, nil end
 local clock = os.clock -- CPU of all threads
-local WARM_UP = 100 -- operations
+local WARM_UP, FIRST_TURNS = 100, 10 -- operations, of them hand-overs
 local session, other
 
 local function report(ops, seconds, cpu, more)
@@ -170,10 +172,15 @@ function scenarios.start()
   report(1, 0, 0)
 end
 
+local function median(list)
+  table.sort(list)
+  return list[math.ceil(#list / 2)]
+end
+
 function scenarios.handover(turns)
   local elections = { session:election(path), second_session():election(path) }
-  local seconds, term = 0, assert(elections[1]:campaign())
-  for i = 1, turns do
+  local took, term = {}, assert(elections[1]:campaign())
+  for i = 1 - FIRST_TURNS, turns do
     local next_term, led
     local task = zk.spawn(function()
       next_term = assert(elections[i % 2 + 1]:campaign())
@@ -183,9 +190,10 @@ function scenarios.handover(turns)
     local from = zk.now()
     term:resign()
     task:wait()
-    seconds, term = seconds + led - from, next_term
+    if i > 0 then took[i] = led - from end
+    term = next_term
   end
-  report(turns, seconds, 0)
+  report(turns, turns * median(took), 0)
 end
 
 function scenarios.candidate()
@@ -222,6 +230,44 @@ function scenarios.read_mostly(count, turns)
   end
   crowd(count, turns, acquire_at)
 end
+
+-- ---- Queues ------------------------------------------------------------------------------------
+
+local ITEM = ("x"):rep(100)
+
+local function fill(queue, items)
+  local missing = items - queue:size()
+  while missing > 0 do
+    local list = {}
+    for i = 1, math.min(missing, 100) do
+      list[i] = ITEM
+    end
+    missing = missing - assert(queue:put_all(list))
+  end
+end
+
+-- `work` on the queue so often, by so many coroutines, with so many items there.
+local function queueing(work)
+  return function(operations, items, count)
+    local queue = session:queue(path)
+    fill(queue, items)
+    local function share(total)
+      local left = total
+      together(count, function()
+        while left > 0 do
+          left = left - 1
+          work(queue)
+        end
+      end)
+    end
+    share(WARM_UP)
+    measure(operations, function() share(operations) end)
+  end
+end
+
+scenarios.put = queueing(function(queue) assert(queue:put(ITEM)) end)
+scenarios.take = queueing(function(queue) assert(queue:take()) end)
+scenarios.claim = queueing(function(queue) assert(queue:claim():ack()) end)
 
 local function number(index) return tonumber(arg[index]) or 0 end
 

@@ -1,8 +1,9 @@
 -- nginx under load, for make load-openresty and make soak-openresty; the servers are those of $ZK_HOSTS.
 --
 --   load           latency of plain requests in one worker, before and while 10,000 others wait for locks
---   soak SECONDS   two workers, clients that take a lock and wait, some of which go away; a reload every 5 seconds. Then:
---                  what is left in the queues, sessions, watches, memory, descriptors
+--   soak SECONDS   two workers, clients that take a lock and wait, some of which go away; a reload every 5 seconds, the
+--                  last fifth of the time without, since new workers forget what the old ones had. What has grown: the
+--                  queues, sessions, watches, memory, descriptors
 
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
@@ -10,7 +11,7 @@ local socket = require "socket"
 local zk = require "zkrecipes"
 
 local HOSTS = os.getenv("ZK_HOSTS")
-local WAITERS, LOCKS = 10000, 100
+local WAITERS, LOCKS, WORKERS = 10000, 100, 2
 
 local HTTP = ([[
   init_worker_by_lua_block {
@@ -97,6 +98,18 @@ end
 
 local function ours(name) return tonumber(ask("mntr"):match(name .. "%s+(%d+)")) end
 
+-- Of both workers, after a collection: kB of Lua.
+local function lua_memory(it)
+  local memory, sum = {}, 0
+  process.eventually(function()
+    local kb, pid = select(2, it:get("/count")):match("(%d+) (%d+)\n")
+    memory[pid] = tonumber(kb)
+    return next(memory, (next(memory)))
+  end)
+  for _, kb in pairs(memory) do sum = sum + kb end
+  return sum
+end
+
 -- Of all processes of this nginx.
 local function sums(it)
   local memory, descriptors = 0, 0
@@ -104,13 +117,13 @@ local function sums(it)
     memory = memory + (tonumber(kilobytes(pid)) or 0)
     descriptors = descriptors + tonumber(process.output("ls /proc/" .. pid .. "/fd 2>/dev/null | wc -l"))
   end
-  return { workers = #it:workers(), memory = memory, descriptors = descriptors, ephemerals = ours("zk_ephemerals_count"),
-    watches = ours("zk_watch_count"), connections = ours("zk_num_alive_connections") }
+  return { workers = #it:workers(), memory = memory, lua = lua_memory(it), descriptors = descriptors,
+    ephemerals = ours("zk_ephemerals_count"), watches = ours("zk_watch_count"), connections = ours("zk_num_alive_connections") }
 end
 
 local function show(when, found)
-  print(("%s: %d workers, %d kB, %d descriptors; %d connections, %d ephemerals, %d watches"):format(when, found.workers,
-    found.memory, found.descriptors, found.connections, found.ephemerals, found.watches))
+  print(("%s: %d workers, %d kB, %d of Lua, %d descriptors; %d connections, %d ephemerals, %d watches"):format(when,
+    found.workers, found.memory, found.lua, found.descriptors, found.connections, found.ephemerals, found.watches))
 end
 
 -- One round of clients: some go away, the others are answered.
@@ -131,48 +144,83 @@ local function clients(it, tally)
   end
 end
 
--- After a reload: when the workers of before are gone.
-local function settle(it, before)
-  process.eventually(function()
+-- When the workers of before are gone, and nobody holds or waits but the candidates for the timer.
+local function settle(it, before, tally)
+  local settled = process.eventually(function()
     for _, pid in ipairs(before) do
       if process.runs(pid) then return false end
     end
-    return #it:workers() == #before and ours("zk_ephemerals_count") == #before
+    return #it:workers() == WORKERS and ours("zk_ephemerals_count") == WORKERS
   end, 20)
+  if not settled then tally.stuck = (tally.stuck or 0) + 1 end
   return sums(it)
 end
 
-local function soak(seconds)
-  local it = nginx.start { http = HTTP, server = SERVER, workers = 2, main = "worker_shutdown_timeout 20s;" }
-  local tally, reloads, from = { gone = 0 }, 0, socket.gettime()
-  local first, before
+local function reload(it, tally)
+  local before = it:workers()
+  it:signal("HUP")
+  tally.reloads = tally.reloads + 1
+  return before
+end
+
+local function with_reloads(it, tally, seconds)
+  local from, first = socket.gettime(), nil
   while socket.gettime() - from < seconds do
     clients(it, tally)
-    if (socket.gettime() - from) / 5 > reloads + 1 then
-      before = it:workers()
-      it:signal("HUP")
-      reloads = reloads + 1
-      if reloads % 5 == 1 then
-        local now = settle(it, before)
+    if (socket.gettime() - from) / 5 > tally.reloads + 1 then
+      local before = reload(it, tally)
+      if tally.reloads % 10 == 1 then
+        local now = settle(it, before, tally)
         first = first or now
-        show(("after %d reloads"):format(reloads), now)
+        show(("after %d reloads"):format(tally.reloads), now)
       end
     end
   end
-  before = it:workers()
-  it:signal("HUP")
-  local last = settle(it, before)
-  show("at the end", last)
-  print(("%d reloads; %d held, %d timeout, %d failed, %d lost; %d went away"):format(reloads, tally.held or 0,
-    tally.timeout or 0, tally.failed or 0, tally.LOST or 0, tally.gone))
-  local log = it:log()
-  local good = not tally.failed and not tally.LOST and not log:find("%[error%]") and not log:find("exited on signal")
-  it:stop()
-  for _, name in ipairs { "workers", "descriptors", "ephemerals", "watches", "connections" } do
-    good = good and (not first or last[name] <= first[name] + 2)
+  return first, settle(it, reload(it, tally), tally)
+end
+
+-- After the first rounds, and after all.
+local function without(it, tally, seconds)
+  local from, first = socket.gettime(), nil
+  while socket.gettime() - from < seconds do
+    clients(it, tally)
+    if not first and socket.gettime() - from > seconds / 4 then
+      first = settle(it, {}, tally)
+      show("the same workers", first)
+    end
   end
-  if not good then print(log:sub(-2000)) end
-  return good
+  return first, settle(it, {}, tally)
+end
+
+-- How much more of each may be there in the end: some, and some of what there was.
+local SLACK = { workers = { 0, 0 }, ephemerals = { 0, 0 }, watches = { 0, 0 }, connections = { 1, 0 },
+  descriptors = { 2, 0 }, memory = { 1024, 0.05 }, lua = { 256, 0.05 } }
+
+local function grown(first, last)
+  local more = {}
+  for name, slack in pairs(SLACK) do
+    if last[name] > first[name] * (1 + slack[2]) + slack[1] then more[#more + 1] = name end
+  end
+  return more
+end
+
+local function soak(seconds)
+  local it = nginx.start { http = HTTP, server = SERVER, workers = WORKERS, main = "worker_shutdown_timeout 20s;" }
+  local tally = { gone = 0, reloads = 0 }
+  local first, last = with_reloads(it, tally, seconds * 0.8)
+  show(("after %d reloads"):format(tally.reloads), last)
+  local more = first and grown(first, last) or {}
+  first, last = without(it, tally, seconds * 0.2)
+  show("the same, later", last)
+  for _, name in ipairs(grown(first, last)) do more[#more + 1] = name end
+  print(("%d reloads; %d held, %d timeout, %d failed, %d lost, %d stuck; %d went away"):format(tally.reloads, tally.held or 0,
+    tally.timeout or 0, tally.failed or 0, tally.LOST or 0, tally.stuck or 0, tally.gone))
+  local log = it:log()
+  local bad = tally.failed or tally.LOST or tally.stuck or #more > 0 or log:find("%[error%]") or log:find("%[alert%]") or
+    log:find("%[crit%]") or log:find("exited on signal")
+  it:stop()
+  if bad then print("grown: " .. table.concat(more, " ") .. "\n" .. log:sub(-2000)) end
+  return not bad
 end
 
 zk.run(function() assert(zk.session { hosts = HOSTS }:connected(10)) end)

@@ -8,14 +8,16 @@ local proxies = require "spec.support.proxy"
 local M = {}
 
 local LIMIT = 30 -- seconds for one run
-local FIRST_AFTER, WINDOW = 5, 2 -- seconds: when the window of a contest begins, and how long it is
+local READY, WINDOW = 2, 1 -- seconds: when the window of a contest begins, and how long it is
 
 local runs = 0
+
+local began = os.time()
 
 -- Nobody's directory yet.
 local function fresh_path()
   runs = runs + 1
-  return ("/bench-%d-%d"):format(os.time(), runs)
+  return ("/bench-%d-%d"):format(began, runs)
 end
 
 local function command(contestant, hosts, path, scenario)
@@ -30,8 +32,8 @@ local function parse(text)
   return figures
 end
 
-function M.run(contestant, hosts, scenario)
-  local pipe <close> = io.popen(command(contestant, hosts, fresh_path(), scenario))
+function M.run(contestant, hosts, scenario, path)
+  local pipe <close> = io.popen(command(contestant, hosts, path or fresh_path(), scenario))
   return parse(pipe:read("a"))
 end
 
@@ -41,14 +43,15 @@ end
 
 local kinds = {}
 
-function kinds.time(contestant, hosts, _, scenario)
-  local figures, why = M.run(contestant, hosts, scenario)
+function kinds.time(contestant, hosts, row, scenario)
+  local path = row.kept and ("/bench-%d-%s-%s"):format(began, row.kept, contestant.id)
+  local figures, why = M.run(contestant, hosts, scenario, path)
   if not figures then return nil, why end
   return per_operation(figures, figures.ops, figures.seconds)
 end
 
 function kinds.contend(contestant, hosts, row)
-  local first, path, pipes = os.time() + FIRST_AFTER, fresh_path(), {}
+  local first, path, pipes = os.time() + (contestant.ready or READY), fresh_path(), {}
   for i = 1, row.processes do
     pipes[i] = io.popen(command(contestant, hosts, path, ("contend %d %d"):format(first, first + WINDOW)))
   end
@@ -150,7 +153,7 @@ end
 ---The figures of a contestant in a row of the plan; nil when it does not take part.
 function M.measure(row, contestant, hosts)
   local scenario = row.of_contestant and row.of_contestant[contestant.id]
-  if scenario == false then return nil end
+  if scenario == false or contestant.rows and not contestant.rows[row.id] then return nil end
   return kinds[row.kind or "time"](contestant, hosts, row, scenario or row.run)
 end
 

@@ -4,10 +4,11 @@
 --            contend: so many processes at once; memory, start, failover: see measure.lua
 --            counts: through a proxy; what one more operation costs on the wire
 --   run      scenario and arguments; of_contestant overrides them, false leaves it out
+--   kept     what is there is filled up, not made anew for each run: this names it
 --
 -- Less is better everywhere.
 
-return {
+local plan = {
   { id = "free", title = "free lock, acquire + release, one after another", run = "free 2000" },
   { id = "at_once", title = "free locks, 100 different ones at once", run = "at_once 100 50" },
   { id = "handoff_10", title = "hand-off, 10 waiters in a process", run = "handoff 10 10" },
@@ -15,13 +16,14 @@ return {
   { id = "handoff_1000", title = "hand-off, 1,000 waiters", run = "handoff 1000 1" },
   { id = "loop_10", title = "10 contenders that queue again at once", run = "loop 10 100" },
   { id = "loop_100", title = "100 contenders that queue again at once", run = "loop 100 10" },
-  { id = "contend_2", title = "hand-off across 2 processes", kind = "contend", processes = 2 },
-  { id = "contend_8", title = "hand-off across 8 processes", kind = "contend", processes = 8 },
+  { id = "contend_2", title = "hand-off across 2 processes", kind = "contend", processes = 2, rounds = 2 },
+  { id = "contend_4", title = "hand-off across 4 processes", kind = "contend", processes = 4, rounds = 2 },
+  { id = "contend_8", title = "hand-off across 8 processes", kind = "contend", processes = 8, rounds = 2 },
   { id = "try", title = "try on a held lock", run = "try 1000" },
   { id = "read_mostly", title = "read/write lock, 10 contenders, 9 of 10 read", run = "read_mostly 10 50",
-    of_contestant = { floor = false, kazoo = false } }, -- kazoo 2.8 never ends in it
-  { id = "semaphore", title = "semaphore of 5, 10 contenders", run = "semaphore 10 30 5", of_contestant = { floor = false } },
-  { id = "handover", title = "election, hand-over by resigning", run = "handover 15" },
+    rounds = 3, of_contestant = { floor = false, kazoo = false } }, -- kazoo 2.8 never ends in it
+  { id = "semaphore", title = "semaphore of 5, 10 contenders", run = "semaphore 10 30 5", rounds = 3, of_contestant = { floor = false } },
+  { id = "handover", title = "election, hand-over by resigning", run = "handover 10", rounds = 3 },
   { id = "failover", title = "election, fail-over after kill -9, beyond the session timeout", kind = "failover", unit = "ms", rounds = 3 },
   { id = "start", title = "process start to first lock held", kind = "start", run = "start", unit = "ms" },
   { id = "memory_1000", title = "resident memory per waiter, 1,000 waiters", kind = "memory", run = "memory 1000", unit = "KiB",
@@ -37,3 +39,26 @@ return {
   { id = "wire_semaphore", title = "semaphore of 5, 10 contenders", kind = "counts", run = { "semaphore 10 %d 5", 10, 30, 10 },
     rounds = 1, of_contestant = { floor = false } },
 }
+
+-- Queues that hold so many items. The peers list the whole queue for each item that they take (Curator) or claim (both).
+local function add_queue(name, title, items)
+  local function add(id, what, scenario, consumers, of_contestant)
+    plan[#plan + 1] = { id = ("queue_%s_%s"):format(name, id), title = ("queue of %s: %s"):format(title, what), kept = "queue-" .. name,
+      run = ("%s 300 %d %d"):format(scenario, items, consumers), of_contestant = of_contestant, rounds = 3 }
+  end
+  local function few(scenario, consumers, operations)
+    return ("%s %d %d %d"):format(scenario, operations, items, consumers)
+  end
+  add("put", "put, one after another", "put", 1)
+  for _, consumers in ipairs { 1, 4 } do
+    local by, huge = (", %d consumer%s"):format(consumers, consumers > 1 and "s" or ""), items >= 100000
+    add("take_" .. consumers, "take" .. by, "take", consumers, huge and { curator = few("take", consumers, 20) } or nil)
+    add("claim_" .. consumers, "claim + ack" .. by, "claim", consumers,
+      huge and { curator = few("claim", consumers, 20), kazoo = few("claim", consumers, 10) } or nil)
+  end
+end
+
+add_queue("1k", "1,000", 1000)
+add_queue("100k", "100,000", 100000)
+
+return plan

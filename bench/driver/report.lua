@@ -47,9 +47,13 @@ local function value(row, id) return row.of[id] and row.of[id].value end
 local function timing_row(row, contestants)
   local cells = { row.title .. ", " .. row.unit }
   for _, one in ipairs(contestants) do cells[#cells + 1] = spread(value(row, one.id)) end
-  if row.kind == "failover" then return line(table.move({ "-", "-", "-" }, 1, 3, #cells + 1, cells)) end -- they share the timeout's grain
+  if row.kind == "failover" then -- they share the timeout's grain
+    return line(table.move({ "-", "-", "-", "-" }, 1, 4, #cells + 1, cells))
+  end
   local ours, jit = value(row, "lua5.4"), value(row, "luajit")
-  cells[#cells + 1] = ratio(value(row, "floor"), ours) .. " / " .. ratio(value(row, "floor"), jit)
+  for _, floor in ipairs { "floor", "floor2" } do
+    cells[#cells + 1] = ratio(value(row, floor), ours) .. " / " .. ratio(value(row, floor), jit)
+  end
   cells[#cells + 1] = ratio(ours, value(row, "curator"))
   cells[#cells + 1] = ratio(ours, value(row, "kazoo"))
   return line(cells)
@@ -70,7 +74,7 @@ end
 
 local function section(lines, title, head, rows, render)
   if #rows == 0 then return end
-  lines[#lines + 1] = "### " .. title .. "\n\n" .. head
+  lines[#lines + 1] = (title and "### " .. title .. "\n\n" or "") .. head
   for _, row in ipairs(rows) do lines[#lines + 1] = render(row) end
   lines[#lines + 1] = ""
 end
@@ -89,11 +93,13 @@ local function has_cpu(row)
   end
 end
 
-function M.markdown(result)
+-- Times alone, when it is to be brief.
+function M.markdown(result, brief)
   local lines, who = { result.text .. "\n" }, result.contestants
-  section(lines, "Time and memory", header("median (least to most)", who,
-    { "times the floor, Lua 5.4 / LuaJIT", "Curator / ours", "kazoo / ours" }),
+  section(lines, not brief and "Time and memory", header("median (least to most)", who,
+    { "times the floor, Lua 5.4 / LuaJIT", "times two threads", "Curator / ours", "kazoo / ours" }),
     having(result.rows, function(row) return row.kind ~= "counts" end), function(row) return timing_row(row, who) end)
+  if brief then return table.concat(lines, "\n") end
   section(lines, "CPU of the host's process, microseconds per operation", header("median", who), having(result.rows, has_cpu),
     function(row) return figures_row(row, who, { "cpu" }, "%.0f") end)
   section(lines, "On the wire, per operation: requests / bytes sent / bytes received", header("", who),
@@ -127,7 +133,7 @@ end
 
 -- Bars of what takes microseconds, one group per row.
 local PICTURE = [[
-set terminal svg size 1100,560 font 'sans-serif,12' background rgb 'white'
+set terminal svg size 1300,560 font 'sans-serif,12' background rgb 'white'
 set output '%s'
 set title 'Microseconds per operation (less is better; median, least and most of the rounds)'
 set style data histogram
@@ -146,19 +152,26 @@ END
 plot %s
 ]]
 
+-- Those that have a figure in one of the rows.
+local function drawn(contestants, rows)
+  return having(contestants, function(one)
+    return #having(rows, function(row) return value(row, one.id) end) > 0
+  end)
+end
+
 function M.picture(result, file)
-  local rows = having(result.rows, function(row) return row.unit == "us" and row.kind ~= "counts" end)
+  local rows = having(result.rows, function(row) return row.unit == "us" and row.kind ~= "counts" and not row.id:match("^queue") end)
   if #rows == 0 then return end
-  local data, plots = {}, {}
+  local data, plots, who = {}, {}, drawn(result.contestants, rows)
   for _, row in ipairs(rows) do
     local cells = { ('"%s"'):format(row.id:gsub("_", " ")) }
-    for _, one in ipairs(result.contestants) do
+    for _, one in ipairs(who) do
       local figure = value(row, one.id)
       cells[#cells + 1] = figure and ("%g %g %g"):format(figure.median, figure.min, figure.max) or "NaN NaN NaN"
     end
     data[#data + 1] = table.concat(cells, " ")
   end
-  for i, one in ipairs(result.contestants) do
+  for i, one in ipairs(who) do
     local column = 3 * i - 1
     plots[i] = ("$figures using %d:%d:%d%s title '%s'"):format(column, column + 1, column + 2, i == 1 and ":xtic(1)" or "", one.title)
   end

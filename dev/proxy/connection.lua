@@ -67,7 +67,7 @@ function Flow:emit(item)
   end
 end
 
--- Each returns nil to pass the frame on, or "cut" or "hold".
+-- Each returns nil to pass the frame on, or "cut", "hold" or "forget".
 local inspect = {}
 
 local function verdict(world, kind)
@@ -85,6 +85,7 @@ function inspect.up(connection, data, at, last)
   local kind = world.faults:strike(name)
   if kind == "drop_request" then return verdict(world, kind) end
   connection.open = connection.open + 1
+  if kind == "new_session" then world.faults.fired = world.faults.fired + 1 return "forget" end
   if kind == "hold" then return verdict(world, kind) end
   if kind then connection.marked[xid] = kind end
 end
@@ -109,7 +110,12 @@ end
 function Flow:obey(word, data, at)
   if at > 1 then self:emit(data:sub(1, at - 1)) end
   if word == "cut" then return self.connection:finish_after(self) end
-  self.buffer, self.stalled, self.exempt = data:sub(at), true, true
+  self.exempt = true
+  if word == "forget" then
+    self.buffer = frames.without_session(data:sub(at))
+    return self:scan()
+  end
+  self.buffer, self.stalled = data:sub(at), true
 end
 
 function Flow:scan()

@@ -4,12 +4,13 @@
 --   drop_reply    the server gets and applies the request; its answer is swallowed and the connection ends
 --   hold          the request, and all behind it on its connection, waits in the proxy until released
 --   hold_reply    the same for its answer
+--   new_session   (of connect only) the server is not told which session the client has, and begins a new one
 
 local frames = require "proxy.frames"
 
 local M = {}
 
-M.KINDS = { drop_request = true, drop_reply = true, hold = true, hold_reply = true }
+M.KINDS = { drop_request = true, drop_reply = true, hold = true, hold_reply = true, new_session = true }
 
 local Faults = {}
 Faults.__index = Faults

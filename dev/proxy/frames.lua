@@ -62,4 +62,9 @@ function M.session(data, at, last)
   return last - at + 1 < 20 and "" or ("%016x"):format((string.unpack(">i8", data, at + 12)))
 end
 
+---A client's greeting as if it had no session yet: the server begins another one.
+function M.without_session(data)
+  return data:sub(1, 20) .. ("\0"):rep(8) .. data:sub(29)
+end
+
 return M

@@ -4,6 +4,8 @@
 -- A token is the creation zxid of a node and a write has its zxid from the server as well (mzxid), so
 -- what the server did is ordered by the server; only who was valid when is told by our clock.
 
+local jobs = require "dev.torture.jobs"
+
 local M = {}
 
 local function by_lock(list, wanted, before)
@@ -135,18 +137,23 @@ end
 ---All checks, in the order in which they are told: { what, whether it is so, what was seen }.
 ---@param journal table see journal.lua; holds of sessions that were ended from outside are cut there
 ---@param registers table<string, integer> what each lock's register has at the end
----@param facts table<string, string[]> what else is wrong: crashed, deserted, left, processes; each may be empty
+---@param facts table<string, string[]> what else is wrong: crashed, deserted, left, processes; each may be empty; and
+---`items`: what is in the queue at the end
 function M.checks(journal, registers, facts)
   journal.outlived = journal:cut_expired()
   local overlaps, falling = check_holds(journal)
-  local also = check_facts { crashed = facts.crashed, deserted = facts.deserted, left = facts.left,
-    processes = facts.processes, trouble = journal.trouble }
+  local lost, again = jobs.judge(journal.jobs, facts.items)
+  local also = check_facts { lost = lost, again = again, crashed = facts.crashed, deserted = facts.deserted, left = facts.left,
+    processes = facts.processes, trouble = journal.trouble, torn = journal:torn_reads() }
   local checks = {}
   for i, entry in ipairs {
     { "no two valid holds of a lock at once", overlaps },
     { "tokens grow from hold to hold", falling },
     { "no write of a stale holder", check_stale(journal) },
     { "no update lost or done twice", check_updates(journal, registers) },
+    { "no reader saw a write", also.torn },
+    { "no item of the queue lost", also.lost },
+    { "no item done twice", also.again },
     { "everybody who waited got an answer", check_waits(journal) },
     { "every worker was granted after the faults", also.deserted },
     { "every worker lived until it was ended", also.crashed },

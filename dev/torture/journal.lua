@@ -3,12 +3,15 @@
 --
 -- A hold's `first` and `last` are the times between which it was surely valid.
 
+local jobs = require "dev.torture.jobs"
+
 local journal = {}
 journal.__index = journal
 
 local function new()
   return setmetatable({ turns = {}, holds = {}, writes = {}, given_up = {}, refused = 0, unread = 0, unknown = 0,
-    ended = 0, expiries = {}, losses = {}, trouble = {} }, journal)
+    ended = 0, expiries = {}, losses = {}, trouble = {}, reads = 0, torn = {},
+    jobs = jobs.new() }, journal)
 end
 
 local effects = {}
@@ -66,6 +69,16 @@ function effects.gives_up(self, turn, _, code)
   turn.asked = nil
   if not expected[code] then self:complain("an acquire failed with " .. code) end
 end
+
+function effects.read(self) self.reads = self.reads + 1 end
+
+function effects.torn(self, turn, time, rest)
+  table.insert(self.torn, { worker = turn.worker, time = time, what = rest })
+end
+
+function effects.put(self, _, _, rest) jobs.add(self.jobs, "put", rest) end
+
+function effects.job(self, _, _, rest) jobs.add(self.jobs, "job", rest) end
 
 function effects.ends(self) self.ended = self.ended + 1 end
 
@@ -145,6 +158,20 @@ function journal:cut_expired()
     end
   end
   return longest
+end
+
+---What readers saw change under them. Not of those whose session had been ended from outside, and did not know it yet.
+function journal:torn_reads()
+  local found = {}
+  for _, torn in ipairs(self.torn) do
+    local excused = false
+    for _, expiry in ipairs(self.expiries) do
+      local until_then = math.min(expiry.limit, noticed(self, expiry))
+      excused = excused or torn.worker == expiry.worker and torn.time >= expiry.time and torn.time <= until_then
+    end
+    if not excused then found[#found + 1] = ("worker %d at %.6f: %s"):format(torn.worker, torn.time, torn.what) end
+  end
+  return found
 end
 
 return { new = new }

@@ -13,6 +13,7 @@
 
 local chaos = require "dev.torture.chaos"
 local checker = require "dev.torture.check"
+local jobs = require "dev.torture.jobs"
 local journals = require "dev.torture.journal"
 local tell = require "dev.torture.report"
 local testing = require "zkrecipes.testing"
@@ -23,7 +24,7 @@ local zk = require "zkrecipes"
 local TIMEOUT = 3    -- seconds, of the sessions
 local PATIENCE = 90  -- seconds for everybody to come back, and again for everybody to end
 local NAMESPACE = "/torture"
-local LOCKS = { "fair", "unfair", "writer", "term" } -- what each is: worker.lua
+local LOCKS = { "fair", "unfair", "writer", "permit", "term", "ranked" } -- what each is: worker.lua
 
 local SECONDS, SEED = tonumber(arg[1]) or 600, tonumber(arg[2]) or os.time() % 1000000
 local GAP = SECONDS < 120 and 1.1 or 2.5 -- seconds between two faults, on average; a short run is to have some of each
@@ -139,6 +140,7 @@ local function inspect(world)
   local session = zk.session { hosts = world.ensemble.hosts, namespace = NAMESPACE, timeout = TIMEOUT }
   local registers, left = {}, {}
   assert(session:connected(30))
+  local items = jobs.left(session)
   eventually(function()
     left = {}
     for _, lock in ipairs(LOCKS) do
@@ -153,7 +155,7 @@ local function inspect(world)
   session:close()
   eventually(function() return #left_on_servers(world) == 0 end, 5 * TIMEOUT)
   for _, text in ipairs(left_on_servers(world)) do left[#left + 1] = text end
-  return registers, left
+  return registers, left, items
 end
 
 local function make_registers(ensemble)
@@ -180,7 +182,7 @@ local function torture(world)
   local facts = { deserted = deserted(world, quiet) }
   world.calm = true
   facts.crashed = finish_workers(world)
-  facts.registers, facts.left = inspect(world)
+  facts.registers, facts.left, facts.items = inspect(world)
   return facts
 end
 

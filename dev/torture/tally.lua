@@ -9,6 +9,12 @@ function M.quantile(values, share)
   return values[math.max(1, math.ceil(share * #values))]
 end
 
+function M.size(set)
+  local count = 0
+  for _ in pairs(set) do count = count + 1 end
+  return count
+end
+
 local function by_lock(holds)
   local lists = {}
   for _, hold in ipairs(holds) do

@@ -6,6 +6,7 @@
 -- after (holds, wrote, refused, gives_up), so that the log claims less than was so, never more.
 
 local zk = require "zkrecipes"
+local jobs = require "dev.torture.jobs"
 local randoms = require "dev.torture.random"
 
 local hosts, namespace, timeout, coroutines, names, seed, stream, finish = ...
@@ -114,6 +115,18 @@ function MAKE.term(session, path)
   return { acquire = function(_, limit) return election:campaign(limit) end, cancel = function() election:cancel() end }
 end
 
+-- The same, by rank; that of a process changes from time to time.
+function MAKE.ranked(session, path, random)
+  local election = session:election(path, { rank = math.floor(random:between(0, 4)) })
+  return { acquire = function(_, limit)
+    if random:chance(0.1) then election:update_rank(math.floor(random:between(0, 4))) end
+    return election:campaign(limit)
+  end, cancel = function() election:cancel() end }
+end
+
+-- A semaphore of one.
+function MAKE.permit(session, path) return session:semaphore(path, 1) end
+
 local function release(hold)
   if hold.resign then hold:resign() else hold:release() end
 end
@@ -127,8 +140,20 @@ local function limit_of(random)
   return dice < 0.25 and random:between(0.05, 2) or PATIENCE
 end
 
+-- Shares the read/write lock: while it is held nobody writes.
+local function read_twice(session, name, random)
+  local hold = session:rwlock("/locks/writer"):read(limit_of(random))
+  if not hold then return end
+  local before = session:get("/register-writer")
+  zk.sleep(random:between(0, 0.05))
+  local after = session:get("/register-writer")
+  if before and after and hold:valid() then note(name, before == after and "read" or "torn", before, after) end
+  hold:release()
+end
+
 local function take_turn(session, locks, name, random)
   local which, limit = random:pick(LOCKS), limit_of(random)
+  if which == "writer" and random:chance(0.4) then return read_twice(session, name, random) end
   note(name, "waits", which)
   local hold, _, code = locks[which]:acquire(limit)
   if not hold then
@@ -179,12 +204,14 @@ end
 zk.run(function()
   local session = zk.session { hosts = hosts, timeout = timeout, namespace = namespace }
   zk.spawn(tell_states, session)
-  local locks, tasks = {}, { await_end }
-  for _, which in ipairs(LOCKS) do locks[which] = MAKE[which](session, "/locks/" .. which) end
+  local locks, tasks, random = {}, { await_end }, randoms.new(seed, stream)
+  for _, which in ipairs(LOCKS) do locks[which] = MAKE[which](session, "/locks/" .. which, random) end
   for name = 1, coroutines do
     tasks[#tasks + 1] = function() contend(session, locks, name) end
   end
   tasks[#tasks + 1] = function() cancel_now_and_then(locks) end
+  local life = { over = function() return over end, tag = ("%d-%.6f"):format(stream, zk.now()), random = random }
+  for _, task in ipairs(jobs.tasks(session, life, function(...) note(0, ...) end)) do tasks[#tasks + 1] = task end
   zk.all(tasks)
   session:close()
   note(0, "ends")

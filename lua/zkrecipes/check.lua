@@ -67,6 +67,19 @@ function M.count(value, most, argument, name)
   end
 end
 
+-- Raises unless it is a table with nothing in it but a list.
+function M.list(value, argument, name)
+  if type(value) ~= "table" then bad(argument, name, "list expected, got " .. type(value)) end
+  local count = 0
+  for key in pairs(value) do
+    if type(key) ~= "number" then bad(argument, name, ("list expected, got a table with '%s'"):format(tostring(key))) end
+    count = count + 1
+  end
+  for i = 1, count do
+    if value[i] == nil then bad(argument, name, ("list expected, got a table without entry %d"):format(i)) end
+  end
+end
+
 -- Raises unless it is a list of functions.
 function M.fns(value, argument, name)
   if type(value) ~= "table" then bad(argument, name, "list of functions expected, got " .. type(value)) end

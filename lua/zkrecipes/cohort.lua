@@ -10,12 +10,14 @@
 -- cohort may still hold the lock.
 --
 -- What can go wrong: all who wait give up (the cohort leaves the queue); the lock is lost (the turn is over, and
--- whoever waits is served by a new claim); a turn is forgotten (it ends when it is collected).
+-- whoever waits is served by a new claim; one of us looks out for it while somebody waits); a
+-- turn is forgotten (it ends when it is collected).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
-local queues = require "zkrecipes.queue"
+local fifo = require "zkrecipes.fifo"
+local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -29,8 +31,11 @@ local Turn = {}
 Turn.__index = Turn
 Turn.__name = "zkrecipes.hold"
 
+-- What was lost says so itself.
 local function check_write(turn)
-  if turn.state.over then core.misuse("the hold was released; acquire again before writing under it") end
+  if turn.state.over == "released" then
+    core.misuse("the hold was released; acquire again before writing under it")
+  end
   return turn.state.main
 end
 
@@ -52,6 +57,7 @@ local function finish(state, why)
 end
 
 function Turn:release()
+  registry.ended(self.state.cohort.host, self)
   finish(self.state, "released")
   return true
 end
@@ -68,7 +74,10 @@ end
 
 -- Knows nothing of the turn itself, so that it can be collected while somebody waits for its end.
 local function await_end(state, timeout)
-  if not state.over and timeout ~= 0 then
+  if not state.over and timeout == 0 then
+    local why = state.main:lost(0)
+    if why then finish(state, why) end
+  elseif not state.over then
     local record = new_waiter(state)
     state.cohort:watch()
     if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
@@ -108,13 +117,14 @@ Cohort.__index = Cohort
 -- acquire(lock, timeout), cancel(lock): of the lock itself.
 function M.new(host, lock, acquire, cancel)
   return setmetatable({ host = host, lock = lock, acquire_main = acquire, cancel_main = cancel,
-    waiting = queues.new(), count = 0 }, Cohort)
+    waiting = fifo.new(), count = 0 }, Cohort)
 end
 
 local function new_turn(cohort)
   local main = cohort.main
   local state = { cohort = cohort, main = main, waiters = {}, came = 0, over = false }
   cohort.current, cohort.turns = state, cohort.turns + 1
+  if cohort.count > 0 then cohort:watch() end
   return setmetatable({ state = state, token = main.token, path = main.path, since = cohort.host.adapter.now(),
     sentinel = guard(state) }, Turn)
 end
@@ -131,7 +141,7 @@ local function leave(cohort, record)
   record.gone = true
   cohort.count = cohort.count - 1
   if cohort.count == 0 then
-    cohort.waiting = queues.new() -- only those who have gone are left in it
+    cohort.waiting = fifo.new() -- only those who have gone are left in it
     cohort:withdraw()
   end
 end
@@ -213,6 +223,12 @@ local function failed(cohort, reason, code)
   return nil, "lock:acquire " .. cohort.lock.path .. ": " .. reason, code
 end
 
+-- The running coroutine has a turn.
+local function given(cohort, turn)
+  registry.granted(cohort.host, turn)
+  return turn
+end
+
 local function tried(cohort)
   cohort.claiming = nil
   if cohort.count > 0 then cohort:join() end
@@ -228,7 +244,8 @@ local function try(cohort)
   end
   cohort.claiming = nil
   cohort.main, cohort.turns = hold, 0
-  return new_turn(cohort)
+  registry.ended(cohort.host, hold) -- it is the cohort's; whoever tried has a turn
+  return given(cohort, new_turn(cohort))
 end
 
 -- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
@@ -249,7 +266,7 @@ function Cohort:acquire(timeout)
   local ok, done = coroutines.pcall(wait.pause, self.host, record, timeout)
   if not (ok and done) then record:give_up() end
   if not ok then error(done, 0) end
-  if record.turn then return record.turn end
+  if record.turn then return given(self, record.turn) end
   if record.done then return nil, record.message, record.code end
   return failed(self, "the time limit passed", "timeout")
 end

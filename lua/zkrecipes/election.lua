@@ -2,13 +2,16 @@
 -- term is lost, observing. lead.lua has what runs a function while one leads.
 --
 -- The data of a candidate's node are its value; once the leader has said that it is ready, READY stands behind
--- it, so that others learn both in one read, and those who never say so leave the data as they are.
+-- it, so that others learn both in one read, and those who never say so leave the data as they are. Behind that
+-- stands, while it resigns to a named successor, which one that is (successor.lua).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local lead = require "zkrecipes.lead"
 local ranked = require "zkrecipes.ranked"
+local successors = require "zkrecipes.successor"
+local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
 local READY = "\0ready"
@@ -29,6 +32,7 @@ local function decode(node)
   local rank, value = ranked.decode(node.by_rank and data)
   node.data, node.by_rank, node.rank = nil, nil, rank
   if rank then data = value end
+  data = successors.strip(data)
   node.ready = is_marked(data)
   node.value = node.ready and data:sub(1, -#READY - 1) or data
   return node
@@ -37,6 +41,7 @@ end
 local function check_value(value, argument, name)
   if type(value) ~= "string" then check.bad(argument, name, "string expected, got " .. type(value)) end
   if is_marked(value) then check.bad(argument, name, "a value must not end with the mark of readiness, \"\\0ready\"") end
+  if successors.is_marked(value) then check.bad(argument, name, "a value must not end with the name of a successor") end
 end
 
 local make = core.classes.session.methods.election
@@ -54,8 +59,8 @@ local function take_rules(session, options)
   if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
     check.bad(2, "election", "option 'quorum': number of candidates expected, got " .. tostring(quorum))
   end
-  local terms = setmetatable({}, { __mode = "k" })
-  return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = {}, terms = terms }
+  local terms = setmetatable({}, { __mode = "v" }) -- a key would still be there when it is collected already
+  return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = {}, stood = 0, terms = terms }
 end
 
 -- session:election(path [, options])
@@ -77,7 +82,7 @@ end
 
 -- ---- Terms -------------------------------------------------------------------------------------
 
--- Term > { value =, ready =, rank = } for what its node is to say; `election`, `resigned`.
+-- Term > { value =, ready =, rank =, successor = } for what its node is to say; `election`, `resigned`.
 local says = setmetatable({}, { __mode = "k" })
 
 local campaign, cancel = Election.campaign, Election.cancel
@@ -94,7 +99,7 @@ local function tell(term, name)
   if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
   local stat, message, code
   repeat
-    local data = say.value .. (say.ready and READY or "")
+    local data = say.value .. (say.ready and READY or "") .. (say.successor and successors.mark(say.successor) or "")
     stat, message, code = term:set(term.path, say.rank and ranked.encode(say.rank, data) or data)
   until stat or code ~= "connection_loss" or not term:valid()
   if stat then return true end
@@ -106,7 +111,8 @@ function Election:campaign(timeout)
   if rules then
     local first, value = ranked.decode(self.value)
     return ranked.campaign(self, rules, timeout, function(term)
-      rules.terms[begin(self, term, value, rules.rank)] = true
+      rules.stood = rules.stood + 1
+      rules.terms[rules.stood] = begin(self, term, value, rules.rank)
       if rules.rank ~= first then tell(term, "campaign") end
     end)
   end
@@ -153,12 +159,13 @@ function Election:update_rank(rank)
   ranked.check_rank(rank, 1, "update_rank")
   rules.rank = rank
   local ok, message, code = true, nil, nil
-  local terms = {}
-  for term in pairs(rules.terms) do terms[#terms + 1] = term end
-  table.sort(terms, function(a, b) return a.token < b.token end)
-  for i = 1, #terms do
-    says[terms[i]].rank = rank
-    if terms[i]:valid() then ok, message, code = tell(terms[i], "update_rank") end
+  local numbers = {}
+  for number in pairs(rules.terms) do numbers[#numbers + 1] = number end
+  table.sort(numbers)
+  for i = 1, #numbers do
+    local term = rules.terms[numbers[i]]
+    if term then says[term].rank = rank end
+    if term and term:valid() then ok, message, code = tell(term, "update_rank") end
   end
   if ok then return true end
   return nil, message, code
@@ -229,29 +236,81 @@ end
 function Election:candidates()
   local list, message, code = candidates(self)
   if not list then return nil, message, code end
+  local rules, leading = rules_of[self], nil
+  if rules then
+    leading, message, code = ranked.leading(self, rules)
+    if leading == nil then return nil, message, code end
+  end
   for i = 1, #list do
-    list[i].by_rank = rules_of[self] ~= nil
+    list[i].by_rank = rules ~= nil
     local one = decode(list[i])
     one.leading, one.holding, one.shared = one.holding, nil, nil
+    if rules then one.leading = one.path == leading end
   end
   return list
 end
 
 -- ---- Leading -----------------------------------------------------------------------------------
 
-local resign = Term.resign
+local resign, named = Term.resign, Term.named
+Term.named = nil
 
--- term:resign(): at once; idempotent. With a successor, one of candidates(): waits until it leads, or fails, and
--- the term goes on.
-function Term:resign(successor)
+-- The number of its seat; nil: none any more.
+local function name_successor(term, number)
+  says[term].successor = number
+  named(term, number or -1)
+end
+
+local function take_back(host, term)
+  name_successor(term, nil)
+  tasks.spawn(host, { daemon = true }, function() -- nobody waits for that
+    if term:valid() then tell(term, "resign") end
+  end)
+end
+
+-- Until nobody stands between the term and its successor.
+local function make_room(term, election, successor, timeout)
+  local host = core.host(election)
+  local now = host.adapter.now
+  local race = { election = election, session = election.session, term = term, leader = term.path:match "[^/]*$",
+    heir = successor.path:match "[^/]*$", deadline = timeout and now() + timeout, now = now }
+  function race.name(number)
+    name_successor(term, number)
+    return tell(term, "resign")
+  end
+  local function stop()
+    if race.named then take_back(host, term) end
+  end
+  local ok, message, code = coroutines.guarded(stop, successors.await_next, race)
+  if ok then return true end
+  stop()
+  return nil, ("term:resign %s: %s"):format(election.path, message), code
+end
+
+local function check_successor(term, election, successor, timeout)
+  if term.path == election.path then
+    core.misuse("bad call of 'resign' (nobody stands in an election that is not fair: no successor can be named)")
+  end
+  if type(successor) ~= "table" or type(successor.token) ~= "string" or type(successor.path) ~= "string" then
+    check.bad(1, "resign", "candidate expected, got " .. type(successor))
+  end
+  if successor.path == term.path then check.bad(1, "resign", "a term does not follow itself") end
+  check.seconds(timeout, 2, "resign", true)
+end
+
+-- term:resign(): at once; idempotent. With a successor, one of candidates(): waits until nobody else can lead next, or
+-- fails, and the term goes on.
+function Term:resign(successor, timeout)
   local say = says[self]
   if successor ~= nil then
-    local rules = rules_of[say.election]
-    if not rules then core.misuse("bad call of 'resign' (only in an election by rank can a successor be named)") end
-    if type(successor) ~= "table" or type(successor.token) ~= "string" then
-      check.bad(1, "resign", "candidate expected, got " .. type(successor))
+    local election, rules = say.election, rules_of[say.election]
+    check_successor(self, election, successor, timeout)
+    local ok, message, code
+    if rules then
+      ok, message, code = ranked.name_successor(election, rules, self, successor.path)
+    else
+      ok, message, code = make_room(self, election, successor, timeout)
     end
-    local ok, message, code = ranked.hand_over(say.election, rules, self, successor.token)
     if not ok then return nil, message, code end
   end
   say.resigned = true

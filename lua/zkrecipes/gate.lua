@@ -94,8 +94,8 @@ function M.await(session, path, wanted, timeout, what)
   wait.check()
   if timeout == 0 then
     local stat, message, code = session:exists(path)
-    if stat == nil and code ~= "connection_loss" then return nil, message, code end
-    if stat ~= nil and (stat ~= false) == wanted then return true end
+    if stat == nil then return nil, message, code end
+    if (stat ~= false) == wanted then return true end
     return nil, what .. " " .. path .. ": it is not open", "timeout"
   end
   local gate, message, code = gate_of(session, path, wanted)

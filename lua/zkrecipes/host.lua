@@ -25,6 +25,7 @@
 --   yield()               lets the others run
 --   report(text)          an error that nobody waits for
 --   granted(hold)         the running coroutine has got it
+--   ended(hold)           it is over, or not the coroutine's any more
 --   in_background()       true when that is for nobody who could let go of it when the host comes to its end
 --   self()                what stands for the running coroutine, where a coroutine is used for one thing after another
 --
@@ -91,6 +92,7 @@ function M.new(adapter, make)
     pool = {},                                   -- records to be used again
     parked = adapter.gone and {},                -- token > record
     pending = 0,                                 -- how many wait for the core
+    dropped = {},                                -- functions: what finalizers left to do
     tasks = {},                                  -- task > its number, of those that have not ended
     task_count = 0,                              -- ever
     live = 0,                                    -- how many of them are not daemons

@@ -4,13 +4,14 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local desks = require "zkrecipes.jobs.desk"
+local failure = require "zkrecipes.jobs.failure"
 local fetch = require "zkrecipes.jobs.fetch"
 local items = require "zkrecipes.jobs.item"
-local later = require "zkrecipes.jobs.later"
 local layout = require "zkrecipes.jobs.layout"
 local simple = require "zkrecipes.jobs.simple"
 local stores = require "zkrecipes.jobs.store"
 local wait = require "zkrecipes.wait"
+local walks = require "zkrecipes.jobs.walk"
 
 local Session = core.classes.session.methods
 
@@ -22,7 +23,6 @@ local ATTEMPTS = 5
 local PUT = { priority = "number", delay = "number", id = "string", timeout = "number" }
 local ENTRY = { priority = "number", delay = "number", id = "string", data = "string" }
 local CHUNK, CHUNK_BYTES = 100, 500000
-local ID_MAX = 200
 
 -- ---- Making ------------------------------------------------------------------------------------
 
@@ -42,11 +42,10 @@ function Session:queue(path, options)
   if options.format ~= nil and options.format ~= "simple" then
     check.bad(2, "queue", "option 'format': only 'simple' is known, got '" .. options.format .. "'")
   end
-  if type(path) ~= "string" or path == "/" then
-    check.bad(1, "queue", "path of a znode below the root expected, got " .. tostring(path))
-  end
+  check.path(path, 1, "queue")
+  if path == "/" then check.bad(1, "queue", "path of a znode below the root expected, got the root") end
   local seat, message, code = self:lock(options.format and path or path .. "/seat")
-  if not seat then return nil, message, code end
+  if not seat then return nil, failure.say("session:queue", path, message), code end
   if options.format then return simple.new(self, path, options) end
   local store = stores.new(self, path)
   return setmetatable({ path = path, store = store, capacity = options.capacity, credit = 0,
@@ -55,29 +54,33 @@ end
 
 -- ---- Room --------------------------------------------------------------------------------------
 
--- Is there room for so many? Asks the servers when what we were told last is used up: the nearer to the limit, the sooner.
-local function has_room(queue, count)
+-- For how many of so many is there room? Asks the servers when what we were told last is used up: the nearer to the limit, the
+-- sooner.
+local function room_for(queue, count)
   if queue.credit >= count then
     queue.credit = queue.credit - count
-    return true
+    return count
   end
   local size, message, code = queue:size()
   if not size then return nil, message, code end
-  local left = queue.capacity - size
-  if left < count then return false end
-  queue.credit = math.max(math.min(math.floor(left / 10), 100), count) - count
-  return true
+  local left = math.max(queue.capacity - size, 0)
+  local room = math.min(left, count)
+  queue.credit = math.max(math.min(math.floor(left / 10), 100) - room, 0)
+  return room
 end
 
--- Waits for room.
-local function find_room(queue, count, timeout, method)
-  if not queue.capacity then return queue.store:ready() end
-  local now = core.host(queue.store.session).adapter.now
-  local deadline, pause = timeout and now() + timeout, 0.02
+local function clock(queue) return core.host(queue.store.session).adapter.now() end
+
+-- Waits for room; for how many there is some, at most count; or nil, message, code.
+local function find_room(queue, count, deadline, method)
+  local ready, problem, why = queue.store:ready()
+  if not ready then return nil, problem, why end
+  if not queue.capacity then return count end
+  local pause = 0.02
   while true do
-    local room, message, code = has_room(queue, count)
-    if room or room == nil then return room, message, code end
-    local left = deadline and deadline - now()
+    local room, message, code = room_for(queue, count)
+    if room ~= 0 then return room, message, code end
+    local left = deadline and deadline - clock(queue)
     if left and left <= 0 then
       return nil, ("queue:%s %s: it is full (%d items)"):format(method, queue.path, queue.capacity), "full"
     end
@@ -88,12 +91,15 @@ end
 
 -- ---- Put ---------------------------------------------------------------------------------------
 
+local function check_id(id, name, method, argument)
+  if #id > 0 and #id <= layout.ID_MAX then return end
+  check.bad(argument, method, ("%s1 to %d bytes expected, got %d"):format(name, layout.ID_MAX, #id))
+end
+
 local function check_entry(given, method, argument)
   integer(given.priority, "priority", method, argument, 0, layout.PRIORITIES)
   check.seconds(given.delay, argument, method, true)
-  if given.id ~= nil and (#given.id == 0 or #given.id > ID_MAX) then
-    check.bad(argument, method, ("option 'id': 1 to %d bytes expected, got %d"):format(ID_MAX, #given.id))
-  end
+  if given.id ~= nil then check_id(given.id, "option 'id': ", method, argument) end
 end
 
 local function check_data(data, method, argument)
@@ -106,7 +112,7 @@ local function put_done(store, entry)
     local place, message, code = store.session:get((layout.id_path(store.path, entry.id)))
     if code == "no_node" then return false end
     if code then return nil, message, code end
-    return place:match("%S+$") == entry.tag
+    return place ~= nil and place:match("%S+$") == entry.tag
   end
 end
 
@@ -130,7 +136,7 @@ function Queue:put(data, options)
   local given = check.options(options, PUT, 2, "put")
   check_entry(given, "put", 2)
   check.seconds(given.timeout, 2, "put", true)
-  local ok, message, code = find_room(self, 1, given.timeout, "put")
+  local ok, message, code = find_room(self, 1, given.timeout and clock(self) + given.timeout, "put")
   if not ok then return nil, message, code end
   local put, problem, why = put_one(self.store, data, given)
   self.desk:more_urgent(given.priority or 0)
@@ -138,11 +144,14 @@ function Queue:put(data, options)
 end
 
 local function check_all(list)
-  if type(list) ~= "table" then check.bad(1, "put_all", "list expected, got " .. type(list)) end
+  check.list(list, 1, "put_all")
   local entries = {}
   for i = 1, #list do
     local given = list[i]
     if type(given) == "string" then given = { data = given } end
+    if type(given) ~= "table" then
+      check.bad(1, "put_all", ("entry %d: string or table expected, got %s"):format(i, type(given)))
+    end
     given = check.options(given, ENTRY, 1, "put_all")
     check_data(given.data, "put_all", 1)
     check_entry(given, "put_all", 1)
@@ -151,7 +160,7 @@ local function check_all(list)
   return entries
 end
 
--- How many from `from` on fit into one multi: they have one lane, no delay and no id.
+-- How many from `from` on go together into one multi: they have one lane, no delay and no id.
 local function chunk(entries, from)
   local priority, bytes, at = entries[from].priority or 0, 0, from
   while entries[at] and at - from < CHUNK do
@@ -176,11 +185,11 @@ function Queue:put_all(list, timeout)
   check.self(self, Queue, "put_all")
   check.seconds(timeout, 2, "put_all", true)
   local entries = check_all(list)
-  local at = 1
+  local at, deadline = 1, timeout and clock(self) + timeout
   while at <= #entries do
-    local count = chunk(entries, at)
-    local ok, message, code = find_room(self, count, timeout, "put_all")
-    if ok then ok, message, code = put_chunk(self.store, entries, at, count) end
+    local ok
+    local count, message, code = find_room(self, chunk(entries, at), deadline, "put_all")
+    if count then ok, message, code = put_chunk(self.store, entries, at, count) end
     if not ok then return nil, message, code, at - 1 end
     at = at + count
   end
@@ -227,69 +236,42 @@ function Queue:peek()
     local places, message, code = fetch.look(self.desk)
     if not places then return nil, message, code end
     if #places == 0 then return false end
-    local entry, version, why = items.read(self.desk, places[1])
-    if entry then return items.view(self.desk, places[1], entry, version, false) end
-    if why then return nil, version, why end
+    for i = 1, #places do
+      local entry, version, why = items.read(self.desk, places[i])
+      if entry then return items.view(self.desk, places[i], entry, version, false) end
+      if why then return nil, version, why end
+      if version == items.UNREADABLE then fetch.leave_out(self.desk, places[i]) end
+    end
   end
 end
 
--- The items of some lanes, bucket by bucket, as a function for `for`; raises what it cannot read.
-local function walk(queue, lanes)
-  local store, desk = queue.store, queue.desk
-  local lane, buckets, bucket, names, at, b = 0, {}, nil, {}, 0, 0
-  local function advance()
-    at = at + 1
-    while not names[at] do
-      b = b + 1
-      while not buckets[b] do
-        lane, b = lane + 1, 1
-        if not lanes[lane] then return nil end
-        buckets = assert(fetch.list_buckets(store, lanes[lane]))
-      end
-      bucket = buckets[b]
-      local list = lanes[lane] == store.later and later.list or fetch.list_bucket
-      names = assert(list(store, lanes[lane] == store.later and bucket or lanes[lane], bucket))
-      at = 1
-    end
-    return { lane = lanes[lane], bucket = bucket, name = names[at] }
-  end
+-- For `for`: the next item of the walk that begin() begins; raises what it cannot read.
+local function each(queue, what, begin)
+  local next_item, message, code
   return function()
-    local place = advance()
-    while place do
-      local entry, version, code = items.read(desk, place)
-      if entry then
-        local key = layout.claim_name(place.lane, place.bucket, place.name)
-        local claimed = version > 0 and store.session:exists(store.path .. "/claims/" .. key) ~= false
-        local view = items.view(desk, place, entry, version, claimed)
-        view.due = layout.due_of(place.name)
-        return view, place, entry, version
-      end
-      if code then error(version, 0) end
-      place = advance()
-    end
-    return nil
+    local view
+    if not next_item then next_item, message, code = begin() end
+    if next_item then view, message, code = next_item() end
+    if view == nil and code then error(failure.say(what, queue.path, message), 0) end
+    return view
   end
 end
 
 function Queue:items()
   check.self(self, Queue, "items")
-  local store, next_item = self.store, nil
-  return function()
-    if not next_item then
-      local lanes = assert(store:list_lanes())
-      lanes[#lanes + 1] = store.later
-      next_item = walk(self, lanes)
-    end
-    return (next_item())
-  end
+  return each(self, "queue:items", function()
+    local lanes, message, code = self.store:list_lanes()
+    if not lanes then return nil, message, code end
+    lanes[#lanes + 1] = self.store.later
+    return walks.new(self.desk, lanes)
+  end)
 end
 
 -- ---- Dead letters, ids -------------------------------------------------------------------------
 
 function Queue:dead()
   check.self(self, Queue, "dead")
-  local next_item = walk(self, { self.store.dead })
-  return function() return (next_item()) end
+  return each(self, "queue:dead", function() return walks.new(self.desk, { self.store.dead }) end)
 end
 
 function Queue:dead_size()
@@ -300,10 +282,13 @@ end
 -- Puts dead letters back, as new items, until this many (nil: all) are.
 function Queue:redrive(limit)
   check.self(self, Queue, "redrive")
-  local count = 0
-  local next_item = walk(self, { self.store.dead })
+  if limit ~= nil and limit ~= 0 then check.count(limit, 2 ^ 31 - 1, 1, "redrive") end
+  local ready, problem, why = self.store:ready()
+  if not ready then return nil, problem, why end
+  local count, next_item = 0, walks.new(self.desk, { self.store.dead })
   while not limit or count < limit do
     local view, place, entry, version = next_item()
+    if not view and entry then return nil, place, entry end -- a message and a code
     if not view then break end
     entry.attempts = 0
     local ok, message, code = items.move(self.desk, place, entry, version, self.store:lane(entry.priority))
@@ -318,7 +303,8 @@ end
 
 local function lane_of(store, name)
   if name == "dead" or name == "later" then return store[name] end
-  return store:lane(tonumber(name))
+  local priority = layout.priority_number(name)
+  return priority and store:lane(priority)
 end
 
 -- Where the item with this id is: place, version; or false; or nil, message, code.
@@ -327,9 +313,9 @@ local function find_id(queue, id)
   local data, message, code = store.session:get((layout.id_path(store.path, id)))
   if code == "no_node" then return false end
   if code then return nil, message, code end
-  local name, bucket, tag = data:match("^(%S+) (%d+) (%S+)$")
-  if not name then return false end
-  local place = { lane = lane_of(store, name), bucket = tonumber(bucket) }
+  local name, bucket, tag = (data or ""):match("^(%S+) (%d+) (%S+)$")
+  local place = { lane = name and #bucket <= 10 and lane_of(store, name), bucket = tonumber(bucket) }
+  if not place.lane then return false end
   local names, problem, why = fetch.list_bucket(store, place.lane, place.bucket)
   if not names then return nil, problem, why end
   for i = 1, #names do
@@ -344,6 +330,7 @@ end
 function Queue:remove(id)
   check.self(self, Queue, "remove")
   check_data(id, "remove", 1)
+  check_id(id, "", "remove", 1)
   local store, desk = self.store, self.desk
   local place, message, code = find_id(self, id)
   if not place then return place, message, code end
@@ -360,6 +347,8 @@ function Queue:remove(id)
   end
   return nil, message, code
 end
+
+failure.name(Queue, "queue")
 
 core.own(debug.getinfo(1, "S").source)
 return Queue

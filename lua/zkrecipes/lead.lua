@@ -8,7 +8,7 @@
 -- 2. Elected: fn runs in a task of its own. Its end, however it comes, resigns; never the other way round, so
 --    that nobody else leads by our resignation while fn runs.
 -- 3. The term is lost: fn's task is canceled, so that its next wait raises. The loss is known when the lease
---    ends, before the server can let another one lead.
+--    ends, before the server can let another one lead; after a pause of the process, at the wake-up.
 -- 4. When fn has ended: campaign again. After an error of fn that is reported, and later every time.
 --
 -- What can go wrong: fn does not wait, so nothing can stop it; term:valid() is for that.
@@ -58,7 +58,8 @@ local function serve(lead, term)
     wake_if_over(lead)
   end
   record = wait.record(function() task:cancel() end)
-  task = tasks.spawn(host, { quiet = true, on_end = on_end }, lead.fn, term)
+  local function over() return not term:valid() and not lead.resigned(term) end
+  task = tasks.spawn(host, { quiet = true, on_end = on_end, over = over }, lead.fn, term)
   lead.serving = true
   local told, problem = term:on_lost(function() task:cancel() end)
   if not told then
@@ -159,11 +160,11 @@ function M.methods(resigned)
     check.fn(fn, 2, "every")
     local now = core.host(self).adapter.now
     return run(self, "every", function(term)
-      local from = now()
+      local from, beats = now(), 0
       repeat
         fn(term)
-        local left = seconds - (now() - from) % seconds
-      until not term:sleep(left)
+        beats = math.max(beats + 1, math.ceil((now() - from) / seconds))
+      until not term:sleep(math.max(from + beats * seconds - now(), 0))
     end, read_options(options, 3, "every"), resigned)
   end
 

@@ -105,8 +105,9 @@ local acquire_core = Lock.acquire
 -- From the servers.
 local function acquire(lock, timeout)
   local way = core.kept(lock, "way")
+  if not way or not way.on_request then return acquire_core(lock, timeout) end
   local hold, message, code = acquire_core(lock, timeout)
-  if hold and way and way.on_request then
+  if hold then
     tasks.spawn(core.host(lock), { daemon = true }, attend, lock.session, hold.path,
       setmetatable({ hold }, weak), way)
   end

@@ -12,7 +12,7 @@
 -- gives it back with `release`.
 
 local core = require "zkrecipes.core"
-local queue = require "zkrecipes.queue"
+local fifo = require "zkrecipes.fifo"
 local timers_of = require "zkrecipes.timers"
 
 local M = {}
@@ -27,7 +27,7 @@ function M.new(resume)
   return setmetatable({
     resume = resume or coroutine.resume,
     client = nil,                                  -- of the host, see host.lua
-    woken = queue.new(), late = queue.new(),       -- records: woken; whose time is over
+    woken = fifo.new(), late = fifo.new(),         -- records: woken; whose time is over
     timers = timers_of.new(),
     records = setmetatable({}, { __mode = "kv" }), -- coroutine > its record, which refers to it: Lua 5.1 would keep both
     current = nil,                                 -- the record that is being resumed

@@ -67,8 +67,9 @@ end
 
 -- What of these options differs from those, or nil.
 local function difference(given, other)
+  if sessions.joined(given.hosts) ~= sessions.joined(other.hosts) and given.hosts ~= nil then return "hosts" end
   for name, value in pairs(given) do
-    if type(value) ~= "table" and value ~= other[name] then return name end
+    if type(value) ~= "table" and value ~= other[name] and name ~= "hosts" then return name end
   end
 end
 
@@ -77,7 +78,10 @@ local function add_shared(zk, host)
   function zk.shared(options)
     local shared = host.shared
     if shared and shared.session.state ~= "closed" then
-      local name = type(options) == "table" and difference(options, shared.options)
+      if options ~= nil and type(options) ~= "table" then
+        check.bad(1, "shared", "table of options expected, got " .. type(options))
+      end
+      local name = options and difference(options, shared.options)
       if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(name)) end
       return shared.session
     end

@@ -39,8 +39,9 @@ local function finish(once, ok, ...)
   return ...
 end
 
--- object:with([timeout, [permits,]] fn): acquires, runs fn(hold), releases in any case. class: { meta =, methods = }.
-local function adds_with(class)
+-- object:with([timeout, [permits,]] fn): acquires, runs fn(hold), releases in any case. class: { meta =, methods = };
+-- counts: it has permits.
+local function adds_with(class, counts)
   return function(self, timeout, permits, fn)
     local argument = 3
     if permits == nil and fn == nil then
@@ -50,6 +51,7 @@ local function adds_with(class)
     end
     check.self(self, class.meta, "with")
     check.fn(fn, argument, "with")
+    if permits ~= nil and not counts then check.bad(2, "with", "function expected, got " .. type(permits)) end
     local hold, message, code = class.methods.acquire(self, timeout, permits)
     if not hold then return nil, message, code end
     local once = setmetatable({ hold = hold }, Once)
@@ -88,14 +90,14 @@ end
 
 -- ---- All classes -------------------------------------------------------------------------------
 
-local function extend(class)
+local function extend(kind, class)
   for name, start in pairs(class.start) do class.methods[name] = waiting(start, registry.gives[name]) end
   registry.follow(class)
-  if class.start.acquire then class.methods.with = adds_with(class) end
+  if class.start.acquire then class.methods.with = adds_with(class, kind == "semaphore") end
   if class.start.lost then class.methods.on_lost = adds_on_lost(class.start.lost, class.meta) end
 end
 
-for _, class in pairs(core.classes) do extend(class) end
+for kind, class in pairs(core.classes) do extend(kind, class) end
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -15,9 +15,9 @@ local M = {}
 function M.release()
   local found = ngx.ctx.zkrecipes
   if not found then return end
-  for _, hold in pairs(found.holds) do
+  for hold in pairs(found.holds) do
     local release = hold.release or hold.resign
-    release(hold)
+    repeat release(hold) until not found.holds[hold] or not hold:valid() -- a reentrant one counts
   end
 end
 

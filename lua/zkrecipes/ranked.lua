@@ -9,6 +9,9 @@
 -- 4. It is oneself: write one's name into the directory, provided that nobody has since it was read (version) and
 --    that one's own seat is there (the guard of the term). That write decides, and its zxid is the token.
 --
+-- A leader that resigns to a successor writes that one's name behind its own first, and the token and the time that this
+-- write would hide. While the successor stands, it counts as the best.
+--
 -- Safety comes from that one write: a seat's name is unique and its node never comes back, and of two writes over
 -- one version one fails. Who is the best is only a matter of who tries.
 --
@@ -18,6 +21,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local tasks = require "zkrecipes.tasks"
 
 local M = {}
 
@@ -52,11 +56,26 @@ local function name_of(path) return path:match("[^/]*$") end
 
 local function child(election, name) return (election.path == "/" and "" or election.path) .. "/" .. name end
 
--- Gives the name that the directory gives (or nil), its stat; or nil, nil, message, code.
+local SEAT, NOBODY = "(%x+%-%d+%-rank%-%d+)", "-"
+
+-- Gives the name that the directory gives (or nil), its stat as that write left it, and the name of the successor, if there
+-- is one; or nil, nil, message, code.
 local function read_directory(session, election)
   local data, stat, code = session:get(election.path)
   if type(stat) ~= "table" then return nil, nil, stat, code end
-  return data and data:match("^%x+%-%d+%-rank%-%d+$"), stat
+  if not data then return nil, stat end
+  local name, heir, token, since = data:match("^" .. SEAT .. " (%S+) (%x+) (%d+)$")
+  if not name then return data:match("^" .. SEAT .. "$"), stat end
+  stat.mzxid, stat.mtime = token, tonumber(since)
+  return name, stat, heir ~= NOBODY and heir or nil
+end
+
+-- The path of the node that leads; false: there is none; or nil, message, code.
+function M.leading(election, rules)
+  local name, stat, message, code = read_directory(rules.session, election)
+  if name then return child(election, name) end
+  if stat or code == "no_node" then return false end
+  return nil, message, code
 end
 
 -- Gives { data, token, session, since }; false: nobody leads; or nil, message, code.
@@ -77,14 +96,26 @@ end
 
 local function mark_of(node) return node and node.token .. node.data or "nobody" end
 
+-- Runs fn(watch, ...) with a watch that is open as long as that; or nil, message, code.
+local function watched(session, path, fn, ...)
+  local watch, message, code = session:watch(path)
+  if not watch then return nil, message, code end
+  local function close() watch:close() end
+  local results = coroutines.pack(coroutines.guarded(close, fn, watch, ...))
+  close()
+  return coroutines.unpack(results)
+end
+
+local function wait_if_same(watch, election, rules, mark)
+  local now = M.leader(election, rules)
+  if now ~= nil and mark_of(now) == mark then watch:wait() end
+  return true
+end
+
 -- Waits until something else may be seen than this; the node and its name as leader() gave them.
 local function await_other(election, rules, node, name)
-  local watch, message, code = rules.session:watch(name and child(election, name) or election.path)
-  if not watch then return nil, message, code end
-  local now = M.leader(election, rules)
-  if now ~= nil and mark_of(now) == mark_of(node) then watch:wait() end
-  watch:close()
-  return true
+  local path = name and child(election, name) or election.path
+  return watched(rules.session, path, wait_if_same, election, rules, mark_of(node))
 end
 
 -- As leader, but waits until there were more than `seen` changes; gives their number too.
@@ -105,17 +136,20 @@ local function left(deadline, now)
   return deadline and math.max(deadline - now(), 0)
 end
 
--- Waits for an event of the watch; a campaign that is canceled closes it.
+-- Waits for an event of the watch; false: in vain. A campaign that is canceled closes it.
 local function wait_for(attempt, watch, seconds)
   if attempt.canceled then return end
   attempt.watch = watch
-  local what = watch:wait(seconds)
+  local _, _, code = watch:wait(seconds)
   attempt.watch = nil
-  return what
+  return code ~= "timeout"
 end
 
 -- The token of the candidate who should lead, or nil.
-local function best(candidates, quorum)
+local function best(candidates, quorum, heir)
+  for i = 1, heir and #candidates or 0 do
+    if name_of(candidates[i].path) == heir then return candidates[i].token end
+  end
   if #candidates < quorum then return nil end
   local chosen, highest
   for i = 1, #candidates do
@@ -125,47 +159,54 @@ local function best(candidates, quorum)
   return chosen
 end
 
--- Waits until the leader's node is gone, and tells whether it was there; or nil, message, code.
-local function await_end(race, name, limit)
-  local path = child(race.election, name)
-  local watch, message, code = race.session:watch(path)
-  if not watch then return nil, message, code end
-  local there = race.session:exists(path) ~= false
-  if there then wait_for(race.attempt, watch, limit) end
-  watch:close()
-  return there
+-- The watch outlives the session, and our seat does not: that is looked for now and then.
+local function wait_while_there(watch, race, path)
+  local there = race.session:exists(path)
+  if not there then return there ~= false end
+  repeat
+    local limit = left(race.deadline, race.now)
+    local over = wait_for(race.attempt, watch, math.min(limit or LOOK_AGAIN, LOOK_AGAIN))
+  until over or limit == 0 or race.attempt.canceled or not race.term:valid()
+  return true
 end
 
--- Tries to lead if it is our turn; else waits until that may have changed. Gives our token, nothing, or nil,
--- message, code.
-local function decide(race, stat, limit)
-  local watch, message, code = race.session:watch(race.election.path)
-  if not watch then return nil, message, code end
-  local candidates, written = list(race.election), nil
-  if candidates and best(candidates, race.quorum) == race.seat then
+-- Waits until the leader's node is gone, and tells whether it was there; or nil, message, code.
+local function await_end(race, name)
+  local path = child(race.election, name)
+  return watched(race.session, path, wait_while_there, race, path)
+end
+
+local function lead_or_wait(watch, race, stat, heir)
+  local candidates, written, message, code = list(race.election), nil, nil, nil
+  if candidates and best(candidates, race.quorum, heir) == race.seat then
     written, message, code = race.term:multi { { "set", race.election.path, race.name, stat.version } }
   else
-    wait_for(race.attempt, watch, math.min(limit or LOOK_AGAIN, LOOK_AGAIN))
+    wait_for(race.attempt, watch, math.min(left(race.deadline, race.now) or LOOK_AGAIN, LOOK_AGAIN))
   end
-  watch:close()
   if written then return written[1].mzxid end
   if code and code ~= "bad_version" and code ~= "connection_loss" then return nil, message, code end
 end
 
--- The same.
-local function look(race)
-  local limit = left(race.deadline, race.now)
-  local name, stat, message, code = read_directory(race.session, race.election)
-  if code == "connection_loss" then return end
-  if not stat then return nil, message, code == "no_node" and "lost" or code end
-  if name == race.name then return stat.mzxid end
-  local there
-  if name then there, message, code = await_end(race, name, limit) end
-  if code then return nil, message, code end
-  if not there then return decide(race, stat, limit) end
+-- Tries to lead if it is our turn; else waits until that may have changed. Gives our token, nothing, or nil,
+-- message, code.
+local function decide(race, stat, heir)
+  return watched(race.session, race.election.path, lead_or_wait, race, stat, heir)
 end
 
-local function run(race)
+-- The same.
+local function look(race)
+  local name, stat, heir, why = read_directory(race.session, race.election)
+  if why == "connection_loss" then return end
+  if not stat then return nil, heir, why == "no_node" and "lost" or why end
+  if name == race.name then return stat.mzxid end
+  local there, message, code
+  if name then there, message, code = await_end(race, name) end
+  if code then return nil, message, code end
+  if not there then return decide(race, stat, heir) end
+end
+
+local function run(race, begin)
+  begin(race.term)
   repeat
     local token, message, code = look(race)
     if token or code then return token, message, code end
@@ -179,7 +220,7 @@ local function fail(election, message, code)
   return nil, ("election:campaign %s: %s"):format(election.path, message), code
 end
 
--- rules: { session, quorum, attempts }; begin(term) is called when the seat is taken.
+-- rules: { session, quorum, attempts }; begin(term) is called first when the seat is taken.
 function M.campaign(election, rules, timeout, begin)
   check.seconds(timeout, 1, "campaign", true)
   local now = core.host(election).adapter.now
@@ -189,52 +230,57 @@ function M.campaign(election, rules, timeout, begin)
     if leader == nil then return nil, message, code end
   end
   local deadline = timeout and now() + timeout
-  local term, message, code = stand(election, timeout ~= 0 and timeout or rules.session.timeout)
+  local term, message, code = stand(election, timeout == 0 and rules.session.timeout or timeout)
   if not term then return nil, message, code end
-  begin(term)
   local attempt = { seat = term.token }
   local race = { election = election, session = rules.session, quorum = rules.quorum, term = term, attempt = attempt,
     seat = term.token, name = name_of(term.path), deadline = deadline, now = now }
   rules.attempts[attempt] = true
-  local ok, token, why, word = coroutines.pcall(run, race)
-  rules.attempts[attempt] = nil
-  if ok and token then
+  local function give_up()
+    rules.attempts[attempt] = nil
+    term:resign()
+  end
+  local token, why, word = coroutines.guarded(give_up, run, race, begin)
+  if token then
+    rules.attempts[attempt] = nil
     elected(term, token)
     return term
   end
-  term:resign()
-  if not ok then error(token, 0) end
+  give_up()
   return fail(election, why, word)
 end
 
--- The name of the seat with this token, or nil, message, code.
-local function find_seat(election, session, token)
-  local names, message, code = session:children(election.path)
-  if not names then return nil, message, code end
-  for i = 1, #names do
-    local stat = session:exists(child(election, names[i]))
-    if stat and stat.czxid == token then return names[i] end
-  end
-  return nil, ("term:resign %s: the successor does not stand any more"):format(election.path), "no_node"
+-- Writes the name of the successor, or, when that is `named`, that there is none; until it is certain: twice does no harm.
+local function write_successor(election, rules, term, heir, named)
+  local written, message, code
+  repeat
+    local _, stat, now, why = read_directory(rules.session, election)
+    if not stat then
+      message, code = now, why == "no_node" and "lost" or why
+    elseif not term:valid() then
+      message, code = "the term is over", "lost"
+    elseif named and now ~= named then
+      return true
+    else
+      local data = ("%s %s %s %.0f"):format(name_of(term.path), heir or NOBODY, stat.mzxid, stat.mtime)
+      local parts = { { "set", election.path, data, stat.version } }
+      if heir then parts[2] = { "check", child(election, heir) } end
+      written, message, code = term:multi(parts)
+    end
+  until written or code ~= "connection_loss" and code ~= "bad_version" or not term:valid()
+  return written, message, code
 end
 
--- Gives the lead to the candidate with this token: in one write its seat is named, and ours is left.
-function M.hand_over(election, rules, term, token)
-  local heir, message, code = find_seat(election, rules.session, token)
-  if not heir then return nil, message, code end
-  while true do
-    local name, stat, why, word = read_directory(rules.session, election)
-    if name == heir then return true end -- it was done, and its answer lost
-    if not stat and word ~= "connection_loss" then return nil, why, word end
-    if stat then
-      local done
-      done, message, code = term:multi { { "check", child(election, heir) },
-        { "set", election.path, heir, stat.version }, { "delete", term.path } }
-      if done then return true end
-      if code ~= "connection_loss" and code ~= "lost" then return nil, message, code end
-      if code == "lost" and select(1, read_directory(rules.session, election)) ~= heir then return nil, message, code end
-    end
+-- Names the seat of this path as the one to lead when the term has ended.
+function M.name_successor(election, rules, term, path)
+  local heir = name_of(path)
+  local function take_back()
+    tasks.spawn(core.host(election), { daemon = true }, write_successor, election, rules, term, nil, heir)
   end
+  local done, message, code = coroutines.guarded(take_back, write_successor, election, rules, term, heir)
+  if done then return true end
+  if code == "no_node" then message = ("term:resign %s: the successor does not stand any more"):format(election.path) end
+  return nil, message, code
 end
 
 -- Ends the campaigns that wait; gives their number.

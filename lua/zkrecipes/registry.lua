@@ -16,10 +16,11 @@ local ENDS = { "release", "resign" }
 -- Upper bounds of the histogram of waits, in seconds.
 M.BOUNDS = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60 }
 
-local of = setmetatable({}, { __mode = "k" }) -- hold > registry
+local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, background = }
 
+-- `holds`: number > hold. Weak values go before finalizers run, weak keys after: there one would meet what is collected.
 function M.new()
-  local registry = { holds = setmetatable({}, { __mode = "k" }), granted = 0, ended = 0, lost = 0, failed = {}, waits = {},
+  local registry = { holds = setmetatable({}, { __mode = "v" }), granted = 0, ended = 0, lost = 0, failed = {}, waits = {},
     seconds = 0 }
   for i = 1, #M.BOUNDS + 1 do registry.waits[i] = 0 end
   return registry
@@ -30,6 +31,15 @@ local function count_wait(registry, seconds)
   while M.BOUNDS[i] and seconds > M.BOUNDS[i] do i = i + 1 end
   registry.waits[i] = registry.waits[i] + 1
   registry.seconds = registry.seconds + seconds
+end
+
+-- The running coroutine has got this, or what it has got is over, or not its own any more.
+function M.granted(host, hold)
+  if host.adapter.granted then host.adapter.granted(hold) end
+end
+
+function M.ended(host, hold)
+  if host.adapter.ended then host.adapter.ended(hold) end
 end
 
 -- Waits in this slot for what the object gives.
@@ -45,25 +55,26 @@ function M.await(host, slot, object)
   registry.granted = registry.granted + 1
   count_wait(registry, now() - since)
   local adapter = host.adapter
-  registry.holds[hold] = { background = adapter.in_background and adapter.in_background() }
-  of[hold] = registry
-  if adapter.granted then adapter.granted(hold) end
+  registry.holds[registry.granted] = hold
+  of[hold] = { host = host, number = registry.granted, background = adapter.in_background and adapter.in_background() }
+  M.granted(host, hold)
   return hold
 end
 
 -- ---- Its end -----------------------------------------------------------------------------------
 
 local function over(hold)
-  local registry = of[hold]
-  if not registry then return end
-  local how = hold:valid() and "ended" or "lost"
+  local noted = of[hold]
+  if not noted then return end
+  local registry, how = noted.host.registry, hold:valid() and "ended" or "lost"
   registry[how] = registry[how] + 1
-  registry.holds[hold], of[hold] = nil, nil
+  registry.holds[noted.number], of[hold] = nil, nil
+  M.ended(noted.host, hold)
 end
 
 -- Counts what is lost and was not let go yet.
 function M.prune(host)
-  for hold in pairs(host.registry.holds) do
+  for _, hold in pairs(host.registry.holds) do
     if not hold:valid() then over(hold) end
   end
 end
@@ -84,8 +95,8 @@ end
 -- How much is held for requests.
 function M.holding(host)
   local count = 0
-  for hold, what in pairs(host.registry.holds) do
-    if not what.background and hold:valid() then count = count + 1 end
+  for _, hold in pairs(host.registry.holds) do
+    if not of[hold].background and hold:valid() then count = count + 1 end
   end
   return count
 end

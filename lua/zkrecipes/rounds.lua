@@ -32,7 +32,17 @@ local function now(session) return core.host(session).adapter.now() end
 
 local function left_of(session, deadline) return deadline and math.max(deadline - now(session), 0) end
 
+-- Calls until the outcome is known, or the member has no reason to wait for it any longer.
+local function surely(member, call, ...)
+  local value, message, code
+  repeat value, message, code = call(...) until code ~= "connection_loss" or member:gives_up()
+  return value, message, code
+end
+
 -- ---- Joining -----------------------------------------------------------------------------------
+
+-- Why a member that enters gives up: the znodes that it has made are, or will be, gone.
+local function session_ended(member) return member.session.id ~= member.id end
 
 local function lost(member)
   return nil, ("%s %s: the session was lost while it waited; the round may have begun"):format(member.what,
@@ -74,7 +84,7 @@ end
 
 -- The tags of those that wait, the longest waiting last among equals: by name, which all see alike.
 local function waiting(member)
-  local names, message, code = sure(member.session.children, member.session, member.path)
+  local names, message, code = surely(member, member.session.children, member.session, member.path)
   if not names then return nil, message, code end
   local found = {}
   for i = 1, #names do
@@ -112,13 +122,14 @@ local function leaving(member) return { { "delete", member.waits }, { "delete", 
 -- Gives up; true when the round had begun before that.
 local function withdraw(member)
   local session = member.session
-  local done, message, code = sure(session.multi, session, leaving(member))
+  local done, message, code = surely(member, session.multi, session, leaving(member))
   if done then return false end
+  if session_ended(member) then return lost(member) end
   if code ~= "no_node" then return nil, message, code end
   -- Without m- no round has removed w-: an attempt whose answer was lost has, or it was never made, or the session ended.
   local there
-  there, message, code = sure(session.exists, session, member.takes_part)
-  if session.id ~= member.id then return lost(member) end
+  there, message, code = surely(member, session.exists, session, member.takes_part)
+  if session_ended(member) then return lost(member) end
   if there == nil then return nil, message, code end
   return there ~= false
 end
@@ -143,7 +154,7 @@ local function begun(member, deadline)
   local gone, message, code = session:await_gone(member.waits, left_of(session, deadline))
   if not gone then return nil, message, code end
   local there
-  there, message, code = sure(session.exists, session, member.takes_part)
+  there, message, code = surely(member, session.exists, session, member.takes_part)
   if there == false then return lost(member) end
   return there and true, message, code
 end
@@ -153,7 +164,7 @@ local function enter(member, deadline)
   if ok then ok, message, code = count(member) end
   if ok then ok, message, code = begun(member, deadline) end
   if code == "closed" then return nil, message, code end
-  if member.session.id ~= member.id then
+  if session_ended(member) then
     behind(member.session, abandon, member)
     return lost(member)
   end
@@ -168,7 +179,7 @@ end
 local function new_member(session, id, path, size, what, leaves)
   local tag = gate.tag(session, id)
   return { session = session, id = id, path = path, size = size, what = what, leaves = leaves, tag = tag,
-    waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag }
+    waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag, gives_up = session_ended }
 end
 
 local function join(barrier, timeout, what, leaves)
@@ -192,8 +203,8 @@ local function listed(member)
   local id, names, message, code
   repeat
     id = session.id
-    if id ~= member.id then sure(session.sync, session, member.path) end
-    names, message, code = sure(session.children, session, member.path)
+    if id ~= member.id then surely(member, session.sync, session, member.path) end
+    names, message, code = surely(member, session.children, session, member.path)
   until not names or session.id == id
   return names, message, code
 end
@@ -206,7 +217,7 @@ local function round_of(member)
   for i = 1, #names do
     if names[i]:find("^round%-") then
       local path = member.path .. "/" .. names[i]
-      local data, problem, why = sure(session.get, session, path)
+      local data, problem, why = surely(member, session.get, session, path)
       if not data and why ~= "no_node" then return nil, problem, why end
       if data and ("\n" .. data .. "\n"):find("\n" .. member.tag .. "\n", 1, true) then return path, data, names end
     end
@@ -233,8 +244,8 @@ local function sweep(member, names)
   for i = 1, #names do
     local path = member.path .. "/" .. names[i]
     local data, done, message, code
-    if names[i]:find("^round%-") then data, message, code = sure(session.get, session, path) end
-    if data and not straggler(member, data, names) then done, message, code = sure(session.delete, session, path) end
+    if names[i]:find("^round%-") then data, message, code = surely(member, session.get, session, path) end
+    if data and not straggler(member, data, names) then done, message, code = surely(member, session.delete, session, path) end
     if not done and code and code ~= "no_node" then return nil, message, code end
   end
   return true
@@ -242,7 +253,8 @@ end
 
 local function leave(member, deadline)
   local session = member.session
-  local done, message, code = sure(session.delete, session, member.takes_part)
+  function member.gives_up() return deadline ~= nil and now(session) >= deadline end
+  local done, message, code = surely(member, session.delete, session, member.takes_part)
   if not done and code ~= "no_node" then return nil, message, code end
   while true do
     local round, data, names = round_of(member)
@@ -290,6 +302,9 @@ function Double:leave(timeout)
   if not member then core.misuse("double_barrier:leave: it is in no round; enter first") end
   member.what = "double_barrier:leave"
   local done, message, code = leave(member, timeout and now(self.session) + timeout)
+  if code == "connection_loss" then
+    return nil, ("double_barrier:leave %s: the time limit passed; there is no connection"):format(self.path), "timeout"
+  end
   if not done and code ~= "closed" then return nil, message, code end
   self.member = nil
   return done, message, code

@@ -2,9 +2,10 @@
 -- the sessions that were opened meanwhile. At the end, however it comes: what fn returned is returned, what
 -- it raised is raised.
 --
--- What can go wrong: a coroutine fails. The others go on and the error is reported; with fail_fast all are
--- canceled and run raises it. The loop itself is interrupted (Ctrl-C): all are canceled and get a moment
--- for their clean-up, sessions are closed, and the interruption is raised.
+-- What can go wrong: a coroutine fails. The others go on and the error is reported (that of fn as well, while others
+-- run: it is raised only when they have ended); with fail_fast all are canceled and run raises it. The loop itself is
+-- interrupted (Ctrl-C): all are canceled and get a moment for their clean-up, sessions are closed, and the
+-- interruption is raised.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -62,12 +63,17 @@ local function fail_with(host, state, problem)
 end
 
 local function spawn_main(host, options, state, fn)
-  local how = { quiet = true }
-  if options.fail_fast then
-    host.on_failure = function(problem) fail_with(host, state, problem) end
-    function how.on_end(task) if not task.ok then fail_with(host, state, task.results[1]) end end
+  local failed = function(problem)
+    if host.live > 0 and problem ~= wait.canceled then host.report(host, problem) end
   end
-  return tasks.spawn(host, how, fn)
+  if options.fail_fast then
+    failed = function(problem) fail_with(host, state, problem) end
+    host.on_failure = failed
+  end
+  local function on_end(task)
+    if not task.ok then failed(task.results[1]) end
+  end
+  return tasks.spawn(host, { quiet = true, on_end = on_end }, fn)
 end
 
 function M.run(host, fn, options)

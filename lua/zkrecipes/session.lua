@@ -15,7 +15,9 @@ local Session = class.methods
 
 -- ---- Opening -----------------------------------------------------------------------------------
 
-local function joined(list)
+-- Hosts as one string, however they were given.
+function M.joined(list)
+  if type(list) ~= "table" then return list end
   for i = 1, #list do
     if type(list[i]) ~= "string" then
       check.bad(1, "session", ("option 'hosts', entry %d: string expected, got %s"):format(i, type(list[i])))
@@ -47,7 +49,7 @@ function M.open(host, options)
   for key, value in pairs(check_options(options)) do given[key] = value end
   local log = given.log
   given.log, given.read_only = log ~= nil, nil
-  if type(given.hosts) == "table" then given.hosts = joined(given.hosts) end
+  given.hosts = M.joined(given.hosts)
   hosts.ready(host)
   local session, message, code = host.engine:session(given)
   if not session then return nil, message, code end
@@ -172,6 +174,7 @@ local function worth_another_round(code) return code == "not_empty" or code == "
 -- session:delete_tree(path): the znode and all below it.
 function Session:delete_tree(path)
   check.self(self, class.meta, "delete_tree")
+  check.path(path, 1, "delete_tree")
   if path == "/" then check.bad(1, "delete_tree", "the root cannot be deleted") end
   for round = 1, ROUNDS do
     local done, message, code

@@ -51,7 +51,7 @@ end
 
 local function holds_of(host, now, waiters)
   local list = {}
-  for hold in pairs(host.registry.holds) do
+  for _, hold in pairs(host.registry.holds) do
     local path = hold.path
     list[#list + 1] = { kind = class_of(hold), path = path, token = hold.token, age = now - hold.since,
       waiters = waiters[path:match("^(.+)/[^/]*$")] or waiters[path] or 0 }
@@ -87,7 +87,8 @@ function M.queues(host, status)
     if all then
       local places = {}
       for place = 1, #all do
-        if ours[all[place].session] and not all[place].holding then places[#places + 1] = place end
+        local who = all[place]
+        if ours[who.session] and not (who.holding or who.leading) then places[#places + 1] = place end
       end
       list[#list + 1] = { path = path, length = #all, places = places }
     end

@@ -1,7 +1,7 @@
 -- Tasks: functions that run in coroutines of the host, can be waited for and canceled.
 --
 --   spawn(host, how, fn, ...)   how: quiet (errors are somebody else's business), daemon (nobody waits
---                               for its end), on_end(task)
+--                               for its end), on_end(task), over() (true: it counts as canceled; asked at each wait)
 --   task:wait([timeout])        the results of fn; or nil, message, code
 --   task:cancel()               its present wait and all later ones raise zk.canceled, so that clean-up
 --                               behind pcall and <close> runs

@@ -41,9 +41,13 @@ end
 local Record = {}
 Record.__index = Record
 
--- The end of the scope of a wait; `awake` is not set when it did not end by itself.
+-- The end of the scope of a wait; `awake` is not set when it did not end by itself: its coroutine was closed, or the
+-- wait thrown out of a C function that cannot be yielded across.
 function Record.__close(record)
-  if not record.awake then record:give_up() end
+  if record.awake then return end
+  local task = record.task
+  if task and task.waiting == record then task.waiting = nil end
+  record:give_up()
 end
 
 local function forget_slot(record)
@@ -82,34 +86,55 @@ local function begin(task, record)
   task.waiting = record
 end
 
-local function canceled(task) return task and task.canceled end
+-- The reason for a task may be over before anybody was told: when the whole process was stopped for a while.
+local function canceled(task)
+  if not task then return false end
+  local over = task.how.over
+  if over and not task.canceled and over() then task.canceled = true end
+  return task.canceled
+end
 
 -- The host comes to its end, and this coroutine is to end with it.
 local function at_an_end(adapter, token) return adapter.stopped and adapter.stopped(token) end
 
--- Parks until it is done, late, or canceled; true when canceled.
-local function suspend(host, record, deadline)
-  local adapter, co, parked = host.adapter, running(), host.parked
-  local task, token = task_of[co], record.token
+-- The record's coroutine is about to park; gives its task. What is below the parked function costs each waiter its slots of
+-- Lua's stack, which doubles when it is full, so that keeps few.
+local function settle(host, record)
+  local co, parked = running(), host.parked
+  local task = task_of[co]
   record.co, record.task = co, task
   if task then begin(task, record) end
-  if parked then parked[token] = record end
-  while not record.done and not canceled(task) and not at_an_end(adapter, token) do
-    local left = deadline and deadline - adapter.now()
+  if parked then parked[record.token] = record end
+  return task
+end
+
+-- Parks until it is done, late, or canceled; true when canceled.
+local function suspend(host, record, deadline)
+  local task = settle(host, record)
+  while not record.done and not canceled(task) and not at_an_end(host.adapter, record.token) do
+    local left = deadline and deadline - host.adapter.now()
     if left and left <= 0 then break end
-    adapter.park(token, left)
+    host.adapter.park(record.token, left)
   end
   if task then task.waiting = nil end
-  if parked then parked[token] = nil end
+  if host.parked then host.parked[record.token] = nil end
   record.awake = true
-  return canceled(task) or not record.done and at_an_end(adapter, token)
+  return canceled(task) or not record.done and at_an_end(host.adapter, record.token)
+end
+
+-- How the adapter knows who waits; raises where nobody can.
+local function set_token(host, record)
+  local token, problem = host.adapter.token()
+  if not token then
+    record:give_up()
+    core.misuse(problem)
+  end
+  record.token = token
 end
 
 -- Waits until the record is done or the time is over (nil: no limit); raises when canceled.
 function M.pause(host, record, timeout)
-  local token, problem = host.adapter.token()
-  if not token then core.misuse(problem) end
-  record.token = token
+  set_token(host, record)
   local deadline = timeout and host.adapter.now() + timeout
   if scope(record, suspend, host, record, deadline) then
     if not record.done then record:give_up() end
@@ -126,19 +151,14 @@ M.expect = slot_record
 -- raises, or, when it is to be `quiet`, returns M.canceled.
 function M.await(host, slot, record, quiet)
   record = record or slot_record(host, slot)
-  local engine, token, problem = record.engine, host.adapter.token()
-  if not token then
-    forget_slot(record)
-    core.misuse(problem)
-  end
-  record.token = token
+  set_token(host, record)
   local stopped = scope(record, suspend, host, record)
   if stopped then forget_slot(record) end
   record.co, record.task, record.token, record.object = nil, nil, nil, nil -- they would keep them alive in the pool
   host.pool[#host.pool + 1] = record
   if stopped and quiet then return M.canceled end
   if stopped then error(M.canceled, 0) end
-  return engine:take(slot)
+  return record.engine:take(slot)
 end
 
 -- Ends a wait.
@@ -215,11 +235,21 @@ function M.renew(host)
   host.adapter.attach(host.client)
 end
 
+-- What finalizers left to do; what cannot be done here either is left to the next dispatch.
+local function work_off(host)
+  local dropped = host.dropped
+  host.dropped = {}
+  for i = 1, #dropped do
+    if not pcall(dropped[i]) then host.dropped[#host.dropped + 1] = dropped[i] end
+  end
+end
+
 -- Lets the core do at most `limit` steps and wakes those whose waits are over.
 function M.dispatch(host, limit)
   local engine = host.engine
   if engine:forked() then return M.renew(host) end
   engine:dispatch(limit)
+  if host.dropped[1] then work_off(host) end
   local slot = engine:next()
   while slot do
     finished(host, slot)

@@ -7,6 +7,7 @@
 --   run(limit, over)  runs the host's loop until over() is true, it ends by itself, or so many seconds have passed; gives
 --                     true when it ended by itself
 --   ends              whether it ends by itself when no session is open
+--   adapter           its name, where that of the loop is another one
 
 local assert = require "luassert"
 local busted = require "busted"
@@ -29,7 +30,8 @@ local function complaints(fn)
 end
 
 return function(name, loop)
-  local zk = require "zkrecipes".using(name)
+  local adapter_name = loop.adapter or name
+  local zk = require "zkrecipes".using(adapter_name)
   local sessions = {}
 
   local function open(options)
@@ -70,6 +72,13 @@ return function(name, loop)
     local before = zk.now()
     fn()
     return zk.now() - before
+  end
+
+  -- The least of so many times: what the machine does meanwhile makes some of them long, not all.
+  local function quickest(times, fn)
+    local least = math.huge
+    for _ = 1, times do least = math.min(least, took(fn)) end
+    return least
   end
 
   local function adapter_of(session) return core.host(session).adapter end
@@ -142,13 +151,13 @@ return function(name, loop)
     end))
 
     it("sleeps as long as it was told, also after work that kept the loop", within(function()
-      for _ = 1, 3 do
+      local seconds = quickest(5, function()
         local till = zk.now() + 0.03
         while zk.now() < till do end -- luacheck: ignore 542
-        local seconds = took(function() zk.sleep(0.05) end)
-        assert.is_true(seconds >= 0.05 and seconds < 0.3, seconds)
-      end
-      assert.is_true(took(function() zk.sleep(0) end) < 0.05)
+        assert.is_true(took(function() zk.sleep(0.05) end) >= 0.05)
+      end)
+      assert.is_true(seconds < 0.3, seconds)
+      assert.is_true(quickest(5, function() zk.sleep(0) end) < 0.05)
     end))
 
     it("a time limit passes though nothing else happens", within(function()
@@ -157,7 +166,7 @@ return function(name, loop)
       local hold = assert(session:lock("/l"):acquire())
       assert(other:connected(10))
       loop.sleep(0.1) -- everything is quiet
-      local seconds = took(function() results = { other:lock("/l"):acquire(0.1) } end)
+      local seconds = quickest(5, function() results = { other:lock("/l"):acquire(0.1) } end)
       assert.are.equal("timeout", results[3], results[2])
       assert.is_true(seconds >= 0.1 and seconds < 0.5, seconds)
       hold:release()
@@ -302,7 +311,7 @@ return function(name, loop)
 
     it("the main thread cannot wait, and says so", function()
       assert.error_matches(function() zk.sleep(0.01) end, "cannot wait outside of a")
-      assert.error_matches(function() zk.run(print) end, "the loop is '" .. name .. "'")
+      assert.error_matches(function() zk.run(print) end, "the loop is '" .. adapter_name .. "'")
     end)
 
     it("a loop that was ended early goes on when it is run again", function()
@@ -337,6 +346,31 @@ return function(name, loop)
         assert.is_false((session:exists("/left")))
         assert.is_truthy((session:exists("/l")))
       end)
+    end)
+
+    it("who cannot wait has left nothing running, and hides no error", function()
+      local session = open()
+      local function refused(fn) assert.error_matches(fn, "cannot ") end
+      local led, went_on = false, false
+      refused(function() session:election("/e"):lead(function() led = true end) end)
+      refused(function() session:barrier("/b"):wait() end)
+      refused(function() zk.all { function() went_on = true end } end)
+      run(function()
+        assert(session:connected(10))
+        assert.same({}, session:election("/e"):candidates())
+        assert.is_false(led or went_on)
+      end)
+    end)
+
+    it("who cannot wait for a task hides no error of it", function()
+      local go, task = false, nil
+      local said = complaints(function()
+        run(function() task = zk.spawn(function() repeat zk.sleep(0.01) until go error("seen after all") end) end)
+        assert.error_matches(function() task:wait() end, "cannot wait")
+        go = true
+        loop.run(10, function() return task.done end)
+      end)
+      assert.matches("seen after all", said)
     end)
 
     local _ = loop.ends and it("the loop ends by itself when no session is open", function()

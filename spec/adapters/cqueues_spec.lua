@@ -67,4 +67,31 @@ describe("controllers of cqueues:", function()
     assert.are.equal("/a", made)
     assert.error_matches(function() zk.spawn(print) end, "cannot spawn outside of a cqueues controller")
   end)
+
+  it("an item that is collected while none runs goes back", function()
+    local session, controller, item = open(), cqueues.new(), nil
+    local queue = session:queue("/jobs")
+    local function inside(fn)
+      local done
+      controller:wrap(function()
+        fn()
+        done = true
+      end)
+      while not done do assert(controller:step(0.1)) end
+    end
+    inside(function()
+      assert(queue:put("x"))
+      item = assert(queue:claim(5))
+    end)
+    local dropped = setmetatable({ item }, { __mode = "v" })
+    item = nil -- luacheck: ignore 311
+    repeat collectgarbage() until not dropped[1]
+    inside(function()
+      local again = assert(queue:claim(10))
+      assert.are.equal("x", again.data)
+      assert.are.equal(1, again.attempts)
+      assert(again:ack())
+      session:close()
+    end)
+  end)
 end)

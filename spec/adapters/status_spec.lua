@@ -39,6 +39,18 @@ describe("the status", function()
     session:close()
   end))
 
+  it("counts no leader among those who wait for the term", env.run(function()
+    local session = env.session()
+    local election = session:election("/led")
+    local term = election:campaign(10)
+    local waiting = env.start(election.campaign, election, 10)
+    env.queue_of(session, "/led", 2)
+    assert.same({ { path = "/led", length = 2, places = { 2 } } }, zk.status { queues = true }.queues)
+    term:resign()
+    waiting():resign()
+    session:close()
+  end))
+
   it("counts what was lost, and what failed", env.run(function()
     local session = env.session()
     local before = zk.status()
@@ -49,6 +61,16 @@ describe("the status", function()
     local found = zk.status()
     assert.equal(before.lost + 1, found.lost)
     assert.equal((before.failed.timeout or 0) + 1, found.failed.timeout)
+  end))
+
+  it("does not meet what is being collected", env.run(function()
+    local session = env.session()
+    for i = 1, 20 do assert(session:lock("/forgotten" .. i):acquire(10)) end
+    for _ = 1, 3 do
+      collectgarbage() -- once: the finalizers have run, weak keys would still be there
+      zk.status()
+    end
+    assert.is_nil(held(zk.status(), "/forgotten"))
   end))
 
   it("keeps nothing alive and shows nobody who was canceled", env.run(function()
@@ -71,6 +93,19 @@ describe("the status", function()
     found.waiting = { { kind = "lock", path = '/<b>&"\n', age = 1 } }
     assert.matches("/&lt;b&gt;&amp;&quot;", page.html(found))
     assert.equal('/<b>&"\n', dkjson.decode(status.json(found)).waiting[1].path)
+  end)
+
+  it("shows times in units that fit, and no row where nothing was granted", function()
+    local found = zk.status()
+    found.granted, found.holds = 0, {}
+    for i, age in ipairs { 0.0204, 1.26, 119, 3600, 7200, 172800 } do found.holds[i] = { kind = "hold", path = "/", age = age } end
+    local text = page.html(found)
+    for _, shown in ipairs { "20 ms", "1.3 s", "119.0 s", "60 min", "2.0 h", "2.0 days" } do
+      assert(text:find('<td class="number">' .. shown .. "</td>", 1, true), shown)
+    end
+    assert.matches("<h2>Waits until granted %(0%)</h2>\n<p class=\"none\">none</p>", text)
+    found.granted = 1
+    assert.matches("<td>up to 60 s</td>", page.html(found))
   end)
 end)
 
@@ -106,16 +141,38 @@ describe("the status of an nginx worker", function()
       assert(line:find("^# %u+ zkrecipes_[%l_]+ .") or line:find("^zkrecipes_[%l_]+ [%d.e+-]+$") or
         line:find('^zkrecipes_[%l_]+{%l+="[^"]+"} [%d.e+-]+$'), line)
     end
+    for _, name in ipairs { "sessions", "holds", "waiting", "granted_total", "released_total", "lost_total",
+      "wait_seconds_sum", "wait_seconds_count" } do
+      assert.matches("\nzkrecipes_" .. name .. "[ {]", text)
+    end
     assert.equal(400, (it_runs:get("/status?format=xml")))
   end)
 
+  local function browse(options, address)
+    return process.output(("timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser %s " ..
+      "--dump-dom %s 2>/dev/null"):format(it_runs.dir, options, address))
+  end
+
   it("is a page that a browser shows", function()
-    local dom = process.output(("timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser " ..
-      "--dump-dom http://127.0.0.1:%d/status 2>/dev/null"):format(it_runs.dir, it_runs.port))
+    local dom = browse("", ("http://127.0.0.1:%d/status"):format(it_runs.port))
     assert.matches("<h1>zkrecipes</h1>", dom)
     assert.matches("<h2>Held %(1%)</h2>", dom)
-    assert.matches("<td>lock</td><td>/jobs/report</td>", dom)
-    assert.matches("<td>/jobs/report</td><td class=\"number\">2</td><td>2</td>", dom)
+    assert.matches("<td>lock</td><td class=\"path\">/jobs/report</td>", dom)
+    assert.matches("<td class=\"path\">/jobs/report</td><td class=\"number\">2</td><td class=\"path\">2</td>", dom)
     assert.matches("<td><span>connected</span></td>", dom)
+  end)
+
+  it("fits a narrow window", function()
+    local found, path = zk.status(), it_runs.dir .. "/narrow.html"
+    local long = "/" .. ("long"):rep(60)
+    found.sessions = { { state = "connected", id = ("0"):rep(16), server = "127.100.100.100:65535", timeout = 10 } }
+    found.holds = { { kind = "hold", path = long, token = ("0"):rep(16), age = 1e5, waiters = 1e5 } }
+    found.queues = { { path = long, length = 1e5, places = { 1e4, 1e5 } } }
+    local file = assert(io.open(path, "w"))
+    file:write(page.html(found), "<script>document.title = document.documentElement.scrollWidth + ' ' + innerWidth</script>")
+    file:close()
+    local width, window = browse("--window-size=500,800", "file://" .. path):match("<title>(%d+) (%d+)</title>")
+    assert.equal(500, tonumber(window))
+    assert.is_true(tonumber(width) <= 500, width .. " pixels wide")
   end)
 end)

@@ -205,6 +205,70 @@ describe("exhausted memory", function()
     session:close()
   end))
 
+  -- The first one leads, and resigns to the last one; all have led in the end, or failed.
+  local function hand_over(elections)
+    local term, waits, ended
+    repeat
+      term = elections[1]:campaign(10)
+    until term
+    waits, ended = {}, 0
+    for i = 2, #elections do
+      waits[i] = env.start(function()
+        local mine, message, code = elections[i]:campaign(10)
+        if mine then mine:resign() end
+        ended = ended + 1
+        return mine, message, code
+      end)
+      env.eventually("stands or ended", function() return #(elections[1]:candidates() or {}) + ended >= i end)
+    end
+    local list = check(elections[1]:candidates())
+    local heir = list and #list > 1 and list[#list]
+    local done, message, code
+    if heir then done, message, code = term:resign(heir, 5) end
+    assert.is_true(done or not heir or allowed[code] or code == "no_node", message) -- it may have failed meanwhile
+    assert.is_true(not done or not term:valid())
+    assert.is_true(done or not heir or term:valid())
+    term:resign()
+    for i = 2, #elections do check(waits[i]()) end
+  end
+
+  it("in resigning to a named successor", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    assert(session:create("/e", nil, { parents = true }))
+    assert(other:connected(10))
+    local count = at_every_allocation(function()
+      hand_over { session:election("/e") or session:election("/e"), other:election("/e") or other:election("/e"),
+        session:election("/e") or session:election("/e"), other:election("/e") or other:election("/e") }
+    end)
+    assert.is_true(count > 50, count)
+    env.queue_of(session, "/e", 0)
+    assert(session:election("/e"):campaign(5)):resign()
+    session:close()
+    other:close()
+  end))
+
+  it("in an election by rank, and in resigning to a named successor there", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    assert(session:create("/e", nil, { parents = true }))
+    assert(other:connected(10))
+    local function candidate(of, rank) return of:election("/e", { rank = rank }) or of:election("/e", { rank = rank }) end
+    local count = at_every_allocation(function()
+      local elections = { candidate(session, 0), candidate(other, 2), candidate(session, 1) }
+      check(elections[2]:update_rank(3))
+      hand_over(elections)
+      local leader, message, code = elections[2]:leader()
+      assert.is_true(leader ~= nil or code == nil or allowed[code], message)
+      leader, message, code = elections[1]:next_leader(0)
+      assert.is_true(leader ~= nil or allowed[code], message)
+    end)
+    assert.is_true(count > 50, count)
+    env.queue_of(session, "/e", 0)
+    session:close()
+    other:close()
+  end))
+
   it("while a function leads", run(function()
     local session = env.session()
     assert(session:create("/e", nil, { parents = true }))

@@ -39,6 +39,26 @@ describe("a session that expires", function()
     assert.matches("lost connecting connected closed$", text)
   end))
 
+  -- Some servers that speak the protocol do so.
+  it("is known by its number: another one on a reconnect is its loss, though nobody says expired", run(function()
+    local proxy = env.proxy()
+    local session = env.session { hosts = proxy.hosts }
+    local hold = assert(session:lock("/l"):acquire(10))
+    local id, told = session.id, {}
+    local state, seen = session:next_state(0)
+    proxy:new_session("connect")
+    proxy:cut { side = "client" }
+    repeat
+      told[#told + 1] = state
+      state, seen = session:next_state(seen)
+    until state == "connected" and session.id ~= id
+    assert.are.equal(1, proxy:fired())
+    assert.matches("suspended lost", table.concat(told, " "))
+    assert.is_false(hold:valid())
+    fails("lost", hold:set("/x", ""))
+    session:close()
+  end))
+
   it("ends a waiting acquire with `lost`, and the place in the queue", run(function()
     local namespace = env.namespace()
     local holder, waiter = env.session { namespace = namespace }, env.session { namespace = namespace }

@@ -68,6 +68,27 @@ describe("a barrier", function()
     assert.is_true(wait())
   end))
 
+  it("is closed and opened, and a latch counted, as soon as a server answers, however late that is", run(function()
+    local proxy = env.proxy()
+    local session = env.session { hosts = proxy.hosts, timeout = 1 }
+    local barrier, latch = session:barrier("/b"), session:latch("/l", 2)
+    assert(session:connected(10))
+    proxy:refuse()
+    proxy:cut()
+    local closed = env.start(function() return barrier:close() end)
+    local counted = env.start(function() return latch:count_down() end)
+    for _ = 1, 2 do fails("connection_loss", session:exists("/b")) end -- each for as long as the session's timeout
+    proxy:heal()
+    assert.is_true(closed())
+    assert.are.equal(1, counted())
+    proxy:refuse()
+    proxy:cut()
+    local opened = env.start(function() return barrier:open() end)
+    for _ = 1, 2 do fails("connection_loss", session:exists("/b")) end
+    proxy:heal()
+    assert.is_true(opened())
+  end))
+
   it("complains about misuse, and tells of a closed session", run(function()
     local session = env.session()
     raises("path 'b' must start with '/'", function() session:barrier("b") end)

@@ -331,6 +331,16 @@ describe("observers", function()
     term:resign()
   end))
 
+  it("that may not read are told by next_leader; a loop just ends", run(function()
+    local namespace = env.namespace()
+    local owner = env.session { namespace = namespace, acl = "creator",
+      auth = { { scheme = "digest", credential = "ann:secret" } } }
+    assert(owner:election("/e"):campaign())
+    local election = env.session { namespace = namespace }:election("/e")
+    fails("no_auth", election:next_leader(0))
+    assert.is_nil(election:observe()())
+  end))
+
   it("one step at a time", run(function()
     local session = env.session()
     local election = session:election("/e", { value = "x" })

@@ -26,6 +26,7 @@ local EXAMPLES = {
   ["poll.lua"] = TURNS,
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",
   ["unfair_lock.lua"] = "^turns: 20$",
+  ["successor.lua"] = "\nand now: new, old 2, old 3\n.*old 2 leads\nold 3 leads$",
   ["testing.lua"] = "^passed: it was told of the loss and stopped$",
 }
 
@@ -54,18 +55,23 @@ describe("the examples", function()
     end
   end)
 
-  for name, pattern in pairs(EXAMPLES) do
-    local host = name:match("^%w+")
-    local _ = (not matrix.matrix[host] or matrix.runs(host)) and it(name .. " runs, twice, and leaves nothing", function()
+  local function example(name, title, environment)
+    it(title .. " runs, twice, and leaves nothing", function()
       for _ = 1, 2 do
-        local output, status = run("timeout 60 env %s examples/%s %s </dev/null", env.interpreter(), name,
+        local output, status = run("timeout 60 env %s %s examples/%s %s </dev/null", environment or "", env.interpreter(), name,
           env.server().hosts)
         assert.equal("0", status, output)
-        assert.matches(pattern, output)
+        assert.matches(EXAMPLES[name], output)
       end
       assert.same({}, leftovers())
     end)
   end
+
+  for name in pairs(EXAMPLES) do
+    local host = name:match("^%w+")
+    if not matrix.matrix[host] or matrix.runs(host) then example(name, name) end
+  end
+  example("copas.lua", "copas.lua with copas 4", "LUA_PATH='spec/support/vendor/copas4/?.lua;'\"$LUA_PATH\"")
 end)
 
 describe("the demo", function()
@@ -85,7 +91,8 @@ describe("the demo", function()
   end)
 
   it("of nginx runs, and all its checks hold", function()
-    local output, status = run("ZK_HOSTS='%s' timeout 60 lua5.4 dev/demo/openresty.lua </dev/null", env.server().hosts)
+    local output, status = run("env -u LUA_PATH -u LUA_CPATH ZK_HOSTS='%s' timeout 60 lua5.4 dev/demo/openresty.lua </dev/null",
+      env.server().hosts)
     assert.equal("0", status, output)
     assert.matches("nginx ends when it is told to +yes", output)
   end)

@@ -19,7 +19,7 @@ static inline void calm_for(int64_t us)
 }
 
 struct requests {
-    int64_t creates, lists, deletes, gets, looks, sets, syncs;
+    int64_t creates, lists, deletes, gets, looks, sets, multis, syncs;
 };
 
 static struct requests counted;
@@ -34,6 +34,7 @@ static inline struct requests requests_so_far(void)
         .gets = zr_sim_all_requests(now.world, ZR_OP_GET),
         .looks = zr_sim_all_requests(now.world, ZR_OP_EXISTS),
         .sets = zr_sim_all_requests(now.world, ZR_OP_SET),
+        .multis = zr_sim_all_requests(now.world, ZR_OP_MULTI),
         .syncs = zr_sim_all_requests(now.world, ZR_OP_SYNC),
     };
 }
@@ -53,16 +54,20 @@ static inline void spent(const char *what, struct requests budget)
         sum.lists - counted.lists == budget.lists &&
         sum.deletes - counted.deletes == budget.deletes && sum.gets - counted.gets == budget.gets &&
         sum.looks - counted.looks == budget.looks && sum.sets - counted.sets == budget.sets &&
-        sum.syncs - counted.syncs == budget.syncs &&
+        sum.multis - counted.multis == budget.multis && sum.syncs - counted.syncs == budget.syncs &&
         zr_sim_all_requests(now.world, ZR_SIM_ANY_OP) - all_counted ==
             budget.creates + budget.lists + budget.deletes + budget.gets + budget.looks +
-                budget.sets + budget.syncs;
+                budget.sets + budget.multis + budget.syncs;
     if (!within)
         wrong("%s: not %lld creates, %lld lists, %lld deletes, %lld gets, %lld looks, %lld sets, "
-              "%lld syncs",
+              "%lld multis, %lld syncs; but %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld",
               what, (long long)budget.creates, (long long)budget.lists, (long long)budget.deletes,
               (long long)budget.gets, (long long)budget.looks, (long long)budget.sets,
-              (long long)budget.syncs);
+              (long long)budget.multis, (long long)budget.syncs,
+              (long long)(sum.creates - counted.creates), (long long)(sum.lists - counted.lists),
+              (long long)(sum.deletes - counted.deletes), (long long)(sum.gets - counted.gets),
+              (long long)(sum.looks - counted.looks), (long long)(sum.sets - counted.sets),
+              (long long)(sum.multis - counted.multis), (long long)(sum.syncs - counted.syncs));
     count_from_here();
 }
 

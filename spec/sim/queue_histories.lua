@@ -13,13 +13,16 @@
 --   twice       no item is done twice where nothing can excuse it
 --   order       of one producer's items, where nothing disturbs it
 --   left        in the end there is no claim, no seat, no item, and the count says so
---   late        when the faults stop, all is done in time
+--   late        when the faults stop, all is done in time; and who only tries never waits for longer than a request may
+--   spin        the servers are not asked without end, although foreign znodes lie among the items
 
 local layout = require "zkrecipes.jobs.layout"
 local sim = require "zkrecipes.sim"
 
 local MODES = { "calm", "faults", "kills", "producers" }
 local DRAIN = 900 -- virtual seconds for what is left when the faults have stopped
+local TRY = 60    -- ... for claim(0): some requests, the last of which waits for a connection; and a pause
+local ASKED, ASKED_PER_SECOND = 5000, 20 -- requests of all together where nobody is impatient; 860 were seen beside 20 a second
 
 local function dice(seed)
   local state = seed * 2654435 % 2147483647 + 1
@@ -132,7 +135,10 @@ local function consume(history, zk, consumer, task)
   local queue, session = consumer.queue, consumer.session
   while not history.stop and not consumer.dead do
     task.waiting = true
-    local item = queue:claim(history.patient and 10 * DRAIN or 1 + history.roll(3))
+    local limit = history.patient and 10 * DRAIN or history.roll(4)
+    local from = history.world:now()
+    local item = queue:claim(limit)
+    if limit == 0 and history.world:now() - from > TRY then violation(history, "late", "claim(0)") end
     task.waiting = nil
     if item and consumer.dead then break end
     if item then
@@ -183,7 +189,7 @@ local function trouble(history)
   local world, roll = history.world, history.roll
   if history.mode == "faults" then
     world:faults { lose_request = 0.02, lose_reply = 0.04, late_request = 0.01, delay = 0.02, cut = 0.02,
-      expire = 0.01, pause = 0.005, max_down = 2, max_pause = 12, max_delay = 1 }
+      expire = 0.01, pause = 0.005, max_down = history.remote and 300 or 2, max_pause = 12, max_delay = 1 }
   elseif history.mode == "producers" then
     for i = 1, #history.producers do
       for _ = 1, 4 do
@@ -207,6 +213,22 @@ local function trouble(history)
   end
 end
 
+-- Somebody leaves znodes in the buckets that are no items, some of them under the names of items.
+local function litter(history)
+  local world, roll = history.world, history.roll
+  local session = world:session()
+  for i = 1, 2 + roll(6) do
+    world.zk.sleep(roll(100) / 50)
+    for _, lane in ipairs { "lanes/00000", "later", "dead" } do
+      local path = "/jobs/" .. lane
+      local names = world:children(path) or {}
+      local bucket = #names > 0 and path .. "/" .. names[1 + roll(#names)]
+      local name = ("%s0_0_%d-q-%010d"):format(lane == "later" and "0000000000001-" or "", i, roll(20))
+      if bucket and bucket:find "/b%-" then session:create(bucket .. "/" .. (roll(3) == 0 and "foreign" or name), "litter") end
+    end
+  end
+end
+
 -- ---- The end -----------------------------------------------------------------------------------
 
 local function drain(history)
@@ -222,6 +244,9 @@ local function drain(history)
       history.healed = true
       world:heal()
       deadline = world:now() + DRAIN
+    end
+    if history.patient and world:requests() > ASKED + ASKED_PER_SECOND * world:now() then
+      violation(history, "spin", world:requests() .. " requests")
     end
     if world:now() > deadline then violation(history, "late", world:dump("/jobs")) end
     zk.sleep(0.5)
@@ -276,6 +301,7 @@ local function run(seed)
   local history = new_history(seed)
   local roll, world = history.roll, history.world
   history.mixed, history.nacks = roll(2) == 0, roll(3) == 0
+  history.remote, history.littered = roll(3) == 0, roll(3) == 0
   history.exact = history.mode == "calm" and history.count == 1 and not history.mixed and not history.nacks
   history.producers = {}
   world:run(function()
@@ -286,6 +312,7 @@ local function run(seed)
       zk.spawn(produce, history, zk, i)
     end
     trouble(history)
+    if history.littered then world.zk.spawn(litter, history) end
     for _ = 1, history.count do start_consumer(history) end
     local dead, queue, zk = drain(history)
     zk.sleep(15) -- the waiting claims end

@@ -9,14 +9,22 @@ local BUGS = {
     '{ "delete", layout.item_path(place) }' },
   { "claims outlive their session", "item", '{ "create", claim, entry.claimant, { ephemeral = true } },',
     '{ "create", claim, entry.claimant },' },
-  { "a claim whose answer is lost is left behind", "item", "return look_for_claim(desk, place, entry, claim)",
+  { "a claim whose answer is lost is left behind", "item", "return look_for_claim(desk, place, entry, claim, unsure)",
     "return nil, GONE" },
   { "a lost answer of an ack counts as done", "item",
-    "state.unsure = true -- also for the next call, if this one ends without an answer",
-    'if code == "connection_loss" then return true end' },
+    'if code ~= "connection_loss" then state.unsure = unsure end', 'if code == "connection_loss" then return true end' },
   { "a lost answer of a put counts as done", "store", "if found then return true end", "do return true end" },
   { "buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else" },
-  { "the dead are not noticed", "desk", '  watch_path(desk, store.path .. "/consumers")\n', "" },
+  { "the dead are not noticed", "desk", ', store.path .. "/consumers" })', " })" },
+  { "lanes are listed before they are watched", "desk", [[
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  if not ok then return nil, problem, why end
+  local lanes, message, code = store:list_lanes()
+]], [[
+  local lanes, message, code = store:list_lanes()
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  if not ok then return nil, problem, why end
+]] },
   { "no look after the watches are set", "desk", "  desk.watching = true\n  happened(desk)", "  desk.watching = true" },
   { "what is poison goes round for ever", "item",
     "if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end", "" },
@@ -24,6 +32,10 @@ local BUGS = {
   { "a move forgets to delete", "item", '  extra[#extra + 1] = { "delete", path, version }\n', "" },
   { "take and bury do not look for claims", "item",
     'return { { "create", path, "", { ephemeral = true } }, { "delete", path } }', "return {}" },
+  { "a try waits for the link", "desk", '    fail_tries(desk, message, code)\n', "" },
+  { "what cannot be read is looked at again and again", "desk", "        fetch.leave_out(desk, place)\n", "" },
+  { "an ack does not remember that its answer may be lost", "item",
+    "local unsure = state.unsure\n    state.unsure = true", "local unsure = nil\n    state.unsure = true" },
   { "two processes use the same tags", "store", '("%s_%d_%d"):format(self.id, self.number, self.tags)',
     '("%s_%d_%d"):format("x", self.number, self.tags)' },
 }

@@ -1,7 +1,7 @@
--- A process that ends while its coroutines wait: arg: the adapter's name, hosts, namespace.
+-- A process that ends while its coroutines wait: arg: the loop's name, hosts, namespace.
 
 local loop = require("spec.support.loops." .. arg[1])
-local zk = require "zkrecipes".using(arg[1])
+local zk = require "zkrecipes".using(loop.adapter or arg[1])
 
 local session, ready
 loop.start(function()

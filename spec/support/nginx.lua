@@ -1,5 +1,6 @@
 -- A real nginx with its Lua module, on a free port of 127.0.0.1, in a folder of its own, with one worker unless told
--- otherwise. Its Lua finds zkrecipes as built for LuaJIT.
+-- otherwise. Its Lua finds zkrecipes as built for LuaJIT. With $ZR_NGINX_ASAN, the library of the address sanitizer, that is
+-- build/luajit-asan, and what it complains about is an error when nginx is stopped.
 
 local socket = require "socket"
 local process = require "spec.support.process"
@@ -8,6 +9,8 @@ local nginx = {}
 nginx.__index = nginx
 
 local MODULES = "/usr/lib/nginx/modules"
+local ASAN = os.getenv("ZR_NGINX_ASAN")
+local BUILD = ASAN and "build/luajit-asan" or "build/luajit"
 
 local CONF = [[
 load_module %s/ndk_http_module.so;
@@ -22,7 +25,7 @@ http {
   access_log off;
   client_body_temp_path %s/t; proxy_temp_path %s/t; fastcgi_temp_path %s/t; uwsgi_temp_path %s/t; scgi_temp_path %s/t;
   lua_package_path "%s/lua/?.lua;%s/lua/?/init.lua;%s/?.lua;;";
-  lua_package_cpath "%s/build/luajit/?.so;;";
+  lua_package_cpath "%s/%s/?.so;;";
   %s
   server {
     listen 127.0.0.1:%d;
@@ -45,15 +48,23 @@ local function free_port()
   return tonumber(port)
 end
 
+-- What stands before the command.
+local function sanitized(dir)
+  if not ASAN then return "" end
+  process.output("chmod 777 " .. dir) -- the workers' user writes there
+  local reports = "log_path=" .. dir .. "/asan"
+  return ("env LD_PRELOAD=%s ASAN_OPTIONS=detect_leaks=0:%s UBSAN_OPTIONS=%s "):format(ASAN, reports, reports)
+end
+
 ---Starts it. options: main, http, server (text of these contexts), workers, connections.
 function nginx.start(options)
   local root, dir, port = process.output("pwd"), process.output("mktemp -d"), free_port()
   process.output("chmod 755 " .. dir)
   local self = setmetatable({ dir = dir, port = port }, nginx)
   write(dir .. "/nginx.conf", CONF:format(MODULES, MODULES, dir, dir, options.workers or 1, options.main or "",
-    options.connections or 1024, dir, dir, dir, dir, dir, root, root, root, root, options.http or "", port,
+    options.connections or 1024, dir, dir, dir, dir, dir, root, root, root, root, BUILD, options.http or "", port,
     options.server or ""))
-  local problem = process.output(("nginx -p %s -c nginx.conf -e %s/error.log 2>&1"):format(dir, dir))
+  local problem = process.output(("%snginx -p %s -c nginx.conf -e %s/error.log 2>&1"):format(sanitized(dir), dir, dir))
   if not process.eventually(function() return self:master() end) then
     error("nginx does not start: " .. problem .. "\n" .. self:log())
   end
@@ -116,7 +127,9 @@ function nginx:stop()
     self:signal("KILL")
     for _, pid in ipairs(workers) do process.output("kill -KILL " .. pid) end
   end
+  local complaints = process.output("cat " .. self.dir .. "/asan.* 2>/dev/null")
   process.output("rm -rf " .. self.dir)
+  assert(complaints == "", complaints)
 end
 
 return nginx

@@ -134,6 +134,8 @@ describe("arguments", function()
     misuse("(option 'auth', entry 1: scheme and credential are needed)", zk.session,
       { auth = { { scheme = "digest" } } })
     misuse("(option 'auth': list of { scheme =, credential = } expected, got string)", zk.session, { auth = "me:pw" })
+    misuse("(option 'auth': list of { scheme =, credential = } expected, got a table that is no list)", zk.session,
+      { auth = { scheme = "digest", credential = "me:pw" } })
     misuse("(option 'log': function expected, got boolean)", zk.session, { log = true })
     misuse("option 'read_only': it is not offered", zk.session, { read_only = true })
   end)
@@ -159,7 +161,7 @@ describe("arguments", function()
     misuse("bad argument #2 to 'with' (function expected, got number)", lock.with, lock, 1, 5)
     misuse("bad argument #1 to 'acquire' (seconds expected, got string)", lock.with, lock, "1", print)
     misuse("the root cannot be deleted", session.delete_tree, session, "/")
-    misuse("bad argument #1 to 'children' (path must start", session.delete_tree, session, "x")
+    misuse("bad argument #1 to 'delete_tree' (path 'x' must start", session.delete_tree, session, "x")
     misuse("bad argument #1 to 'spawn'", zk.spawn, 5)
   end)
 

@@ -29,6 +29,33 @@ local META = read_all(files("find lua/zkrecipes/meta -name '*.lua'"))
 local DOCS = read_all(files("find docs -name '*.md'"))
 local ALL = files("ls *.md; find docs -name '*.md' | sort")
 
+-- What a document says to type: the lines of its shell blocks, without their comments, and `make ...` in its text.
+local function commands(text)
+  local list = {}
+  for block in text:gmatch("```sh\n(.-)```") do
+    for line in block:gmatch("[^\n]+") do list[#list + 1] = line:match("^[^#]*") end
+  end
+  for line in text:gmatch("`(make [^`\n]+)`") do list[#list + 1] = line end
+  return list
+end
+
+-- Every `name` in the text, and every word that is to be typed.
+local function quoted_or_typed(text)
+  local list = {}
+  for name in text:gmatch("`([%w_./<>*-]+)`") do list[#list + 1] = name end
+  for _, line in ipairs(commands(text)) do
+    for word in line:gmatch("%S+") do list[#list + 1] = word:match("^[%w_./*-]+$") end
+  end
+  return list
+end
+
+-- The folders of which documents speak; those of src/ and of lua/zkrecipes/ may stand alone. What is in build/ comes and goes.
+local FOLDERS = { bench = true, dev = true, docs = true, examples = true, fuzz = true, lua = true, spec = true, src = true,
+  core = true, guardian = true, recipes = true, sim = true, zk = true, adapters = true, jobs = true, meta = true, testing = true }
+
+-- `spec/sim/<recipe>.h` and `fuzz/*.c` are there when one such file is.
+local function there(name) return process.holds("ls -d " .. name:gsub("<[^>]*>", "*") .. " >/dev/null") end
+
 -- How a class is called in the definitions.
 local function title(class) return class:sub(1, 1):upper() .. class:sub(2) end
 
@@ -84,13 +111,42 @@ describe("the documents", function()
     end
   end)
 
-  it("name files of the sources that exist", function()
+  it("name files and folders of the sources that exist", function()
+    local names = {}
+    for _, path in ipairs(files("git ls-files 2>/dev/null || find . -type f")) do names[path:match("[^/]+$")] = true end
     for _, path in ipairs(ALL) do
-      for name in read(path):gmatch("`([%w_./-]+)`") do
-        if name:find("^%l+/[%w_/-]+%.%l+$") then
-          assert(process.exists(name) or process.exists("src/" .. name) or process.exists("lua/zkrecipes/" .. name),
-            path .. " speaks of " .. name)
+      for _, name in ipairs(quoted_or_typed(read(path))) do
+        if FOLDERS[name:match("^(%l+)/")] then
+          assert(there(name) or there("src/" .. name) or there("lua/zkrecipes/" .. name), path .. " speaks of " .. name)
+        elseif name:find("^[%w_]+%.[ch]$") or name:find("^[%w_]+%.lua$") or name:find("^[%w_]+%.def$") then
+          assert(names[name], path .. " speaks of " .. name)
         end
+      end
+    end
+  end)
+
+  it("name functions of the core that exist", function()
+    local sources = read_all(files("find src -name '*.[ch]'"))
+    for _, path in ipairs(ALL) do
+      for name in read(path):gmatch("`(zr_[%w_]+)`") do
+        assert(sources:find("%f[%w_]" .. name .. "%f[^%w_]"), path .. " speaks of " .. name)
+      end
+    end
+  end)
+
+  it("say what the Makefile knows", function()
+    local makefile = read("Makefile")
+    local function check(path, word)
+      local variable = word:match("^([%u_]+)=")
+      if variable then
+        assert(makefile:find("$(" .. variable .. ")", 1, true), path .. " says make " .. word)
+      elseif not word:find("^%-") then
+        assert(makefile:find("\n" .. word:gsub("%p", "%%%0") .. ":"), path .. " says make " .. word)
+      end
+    end
+    for _, path in ipairs(ALL) do
+      for _, line in ipairs(commands(read(path))) do
+        for word in (line:match("^make (.*)") or ""):gmatch("%S+") do check(path, word) end
       end
     end
   end)

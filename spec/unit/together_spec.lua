@@ -144,3 +144,23 @@ describe("zk.any", function()
     end)
   end)
 end)
+
+describe("zk.run whose function fails", function()
+  local function run(others)
+    local reports = {}
+    local ok, problem = pcall(zk.run, function()
+      if others then zk.spawn(function() repeat zk.sleep(0.001) until #reports > 0 end) end
+      error("main failed", 0)
+    end, { on_error = function(text) reports[#reports + 1] = text end })
+    assert.is_false(ok)
+    assert.matches("main failed", problem)
+    return reports
+  end
+
+  it("raises its error, and reports it at once while others run", function()
+    assert.same({}, run(false))
+    local reports = run(true) -- would never end otherwise
+    assert.are.equal(1, #reports)
+    assert.matches("main failed", reports[1])
+  end)
+end)

@@ -19,7 +19,7 @@ local function turn(log, worker, from, to, token, value)
   log:add(worker, ("%g 1 releases"):format(to))
 end
 
-local NO_FACTS = { crashed = {}, deserted = {}, left = {}, processes = {} }
+local NO_FACTS = { crashed = {}, deserted = {}, left = {}, processes = {}, items = {} }
 
 -- The checks that failed, in their order.
 local function failures(log, final, facts)
@@ -49,6 +49,29 @@ describe("the checker of the torture run", function()
     turn(log, 1, 1, 2, 10, 1)
     turn(log, 2, 1.9, 3, 20, 2)
     assert.are.same({ "no two valid holds of a lock at once" }, failures(log, 2))
+  end)
+
+  it("sees a reader under whom somebody wrote, unless his session had been ended from outside", function()
+    log:add(1, "1 1 torn 5 6")
+    assert.are.same({ "no reader saw a write" }, failures(log, 0))
+    log:expired(1, 0.5, 2)
+    assert.are.same({}, failures(log, 0))
+    log:add(2, "1 1 torn 5 6")
+    assert.are.same({ "no reader saw a write" }, failures(log, 0))
+  end)
+
+  it("sees an item that is lost, done twice, or done and still there", function()
+    for _, line in ipairs { "1 0 put a-1 done", "1 0 put a-1 done", "1 0 put a-2 done", "1 0 put a-3 lost", "2 0 job a-1 lost",
+      "3 0 job a-1 done", "3 0 job a-2 connection_loss" } do
+      log:add(1, line)
+    end
+    assert.are.same({}, failures(log, 0))
+    log:add(1, "4 0 put a-4 done")
+    assert.are.same({ "no item of the queue lost" }, failures(log, 0))
+    assert.are.same({}, failures(log, 0, { items = { ["a-4"] = true } }))
+    assert.are.same({ "no item done twice" }, failures(log, 0, { items = { ["a-4"] = true, ["a-1"] = true } }))
+    log:add(2, "5 0 job a-1 done")
+    assert.are.same({ "no item done twice" }, failures(log, 0, { items = { ["a-4"] = true } }))
   end)
 
   it("sees a hold inside another, and one after it that overlaps the long one", function()

@@ -30,6 +30,20 @@ describe("a wait", function()
     end)
   end)
 
+  it("inside of a C function is misuse, and the next one is not troubled by it", function()
+    local tells = _VERSION ~= "Lua 5.1" or rawget(_G, "jit") -- PUC Lua 5.1 cannot: its own error comes
+    zk.run(function()
+      local function by_sleeping(a, b) zk.sleep(0.001) return a < b end
+      local ok, problem = pcall(table.sort, { 3, 2, 1 }, by_sleeping)
+      assert.is_false(ok)
+      assert.matches(tells and "cannot wait inside of a C function" or "attempt to yield across", problem)
+      zk.sleep(0.001)
+      ok = pcall(table.sort, { 3, 2, 1 }, function(a, b) return zk.all { function() return a < b end } end)
+      assert.is_false(ok)
+      zk.sleep(0.001)
+    end)
+  end)
+
   it("in a generator gives its consumer something that says so", function()
     zk.run(function()
       local generator = coroutine.wrap(function()

@@ -15,6 +15,7 @@
 --     h.healed                        no faults from here on
 --     h:was(path, there, from, to)    was the znode there (or gone) at some moment of that time, on the leader?
 --     h.watches                       how many a session may leave on the servers: the client never takes one back
+--     h.ends                          session > when the servers have ended it
 --     h.changes                       what the leader has done: { at, zxid, kind, path, session }
 
 local core = require "zkrecipes.core"
@@ -51,6 +52,8 @@ local function listen(h, line)
     h.lives[path] = lives
     if kind == "create" or kind == "delete" then lives[#lives + 1] = change end
   end
+  local when, session_id = line:match "^ *([%d.]+)  leader: session (%x+) ends"
+  if when then h.ends[session_id] = tonumber(when) end
   if h.tell then h.tell(line) end
 end
 
@@ -180,7 +183,7 @@ local function check_nothing_left(h)
 end
 
 local function new(seed, tell)
-  local h = setmetatable({ seed = seed, dice = seed * 7919 % 2147483646 + 1, tell = tell, changes = {}, lives = {},
+  local h = setmetatable({ seed = seed, dice = seed * 7919 % 2147483646 + 1, tell = tell, changes = {}, lives = {}, ends = {},
     processes = {}, sessions = {}, users = {}, watches = 1 }, History)
   for _ = 1, 3 do h:random() end
   h.lag = h:chance(0.5) and h:within(3) or 0

@@ -12,12 +12,17 @@
 /* More are never under way: the client gives a silent connection up after 2/3 of the timeout. */
 #define ZR_LEASE_FLYING 8
 
+struct zr_lease_beat {
+    int64_t sent_us, answered_us;
+};
+
 struct zr_lease {
     int64_t flying_us[ZR_LEASE_FLYING]; /* send times of the unanswered, a ring */
     unsigned first, count;
-    int64_t sent_us;         /* when the last one was due, answered or not */
-    int64_t acknowledged_us; /* send time of the last one that was acknowledged, 0: none */
-    int64_t deadline_us;     /* 0: no session yet */
+    int64_t sent_us;                             /* when the last one was due, answered or not */
+    struct zr_lease_beat heard[ZR_LEASE_FLYING]; /* acknowledged, the oldest first ... */
+    unsigned heard_count;                        /* ... whose proof is still missing */
+    int64_t deadline_us;                         /* 0: no session yet */
 };
 
 /* A heartbeat goes out now. False: too many are unanswered, this one is left out. */
@@ -26,8 +31,9 @@ bool zr_lease_sent(struct zr_lease *lease, int64_t now_us);
 /* The one that was noted last was not sent after all. */
 void zr_lease_unsent(struct zr_lease *lease);
 
-/* The oldest unanswered one came back; `proof`: the leader has seen it. timeout_us: negotiated. */
-void zr_lease_answered(struct zr_lease *lease, bool proof, int64_t timeout_us);
+/* The oldest unanswered one came back now; `proof`: the leader has seen it. timeout_us:
+   negotiated. */
+void zr_lease_answered(struct zr_lease *lease, bool proof, int64_t now_us, int64_t timeout_us);
 
 /* A handshake that began at began_us was confirmed by the leader. */
 void zr_lease_handshake(struct zr_lease *lease, int64_t began_us, int64_t timeout_us);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/names.h"
 
 /* "__SHARED__<16 hexadecimal digits>", and, unless the user's data are null, ':' and they. */
 
@@ -46,4 +47,30 @@ struct zr_bytes zr_unmarked(struct zr_bytes data, int64_t czxid)
     if (data.length == LENGTH)
         return (struct zr_bytes){NULL, 0};
     return (struct zr_bytes){data.at + LENGTH + 1, data.length - LENGTH - 1};
+}
+
+/* ---- Successors ---------------------------------------------------------------------------- */
+
+/* "\0next-<ten digits>" */
+
+#define NEXT "\0next-"
+#define NEXT_LENGTH (sizeof(NEXT) - 1 + 10)
+
+int64_t zr_successor_in(struct zr_bytes data)
+{
+    char number[11] = "";
+    if (data.at == NULL || data.length < NEXT_LENGTH)
+        return -1;
+    const char *mark = data.at + data.length - NEXT_LENGTH;
+    if (memcmp(mark, NEXT, sizeof(NEXT) - 1) != 0)
+        return -1;
+    memcpy(number, mark + sizeof(NEXT) - 1, sizeof(number) - 1);
+    return zr_sequence(number, "");
+}
+
+struct zr_bytes zr_without_successor(struct zr_bytes data)
+{
+    if (zr_successor_in(data) >= 0)
+        data.length -= NEXT_LENGTH;
+    return data;
 }

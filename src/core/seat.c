@@ -26,8 +26,12 @@
 void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *dir,
                   const struct zr_stem *stem, struct zr_bytes data)
 {
-    *seat = (struct zr_seat){
-        .session = session, .dir = dir, .stem = stem, .data = data, .sequence = -1};
+    *seat = (struct zr_seat){.session = session,
+                             .dir = dir,
+                             .stem = stem,
+                             .data = data,
+                             .sequence = -1,
+                             .successor = -1};
     seat->shared = stem != NULL && stem->shared;
     zr_signal_init(&seat->gone);
 }
@@ -219,6 +223,12 @@ void zr_seat_share(struct zr_seat *seat)
 {
     seat->shared = true;
     zr_signal_let_pass(&seat->gone);
+}
+
+void zr_seat_name_successor(struct zr_seat *seat, int64_t number)
+{
+    seat->successor = number;
+    zr_signal_step_aside(&seat->gone, number);
 }
 
 /* ---- Questions ----------------------------------------------------------------------------- */

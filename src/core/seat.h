@@ -28,30 +28,31 @@ struct zr_dir_data {
 struct zr_seat {
     struct zr_session *session;
     enum zr_seat_state state;
-    int generation;                      /* of the session, when it was claimed */
-    enum zr_status refused;              /* why the last create was refused; ZR_OK: it was not */
-    int32_t permits;                     /* the recipe's, of a lease: are part of its name */
-    const char *dir;                     /* with the namespace; borrowed while the seat lives */
-    const struct zr_stem *stem;          /* of the node's name; null: the node is `dir` itself */
-    struct zr_bytes data;                /* of the node; borrowed while the seat lives */
-    const struct zr_dir_data *dir_data;  /* the recipe's, borrowed: claim makes the directory, when
-                                            it must, as a plain node with these; null: as a
-                                            container */
-    char *path;                          /* the node; while claiming: all but its number */
-    size_t prefix;                       /* length of the path without the number */
-    int64_t czxid;                       /* of the node: the fencing token */
-    int64_t sequence;                    /* -1: not usable as a number */
-    struct zr_call *call;                /* while claiming: the create; while it is looked for:
-                                            the sync before that */
-    struct zr_task *task;                /* woken when the create has failed or is unsure ... */
-    bool leaving;                        /* ... and, when this is set, also when it is taken */
-    bool head;                           /* the recipe's: nobody was ahead when it was granted */
-    bool holds;                          /* of a lease: it was granted, see zr_seat_hold */
-    bool counted;                        /* see ephemerals.h */
-    uint8_t refusals;                    /* of its removal, in a row */
+    int generation;                     /* of the session, when it was claimed */
+    enum zr_status refused;             /* why the last create was refused; ZR_OK: it was not */
+    int32_t permits;                    /* the recipe's, of a lease: are part of its name */
+    const char *dir;                    /* with the namespace; borrowed while the seat lives */
+    const struct zr_stem *stem;         /* of the node's name; null: the node is `dir` itself */
+    struct zr_bytes data;               /* of the node; borrowed while the seat lives */
+    const struct zr_dir_data *dir_data; /* the recipe's, borrowed: claim makes the directory, when
+                                           it must, as a plain node with these; null: as a
+                                           container */
+    char *path;                         /* the node; while claiming: all but its number */
+    size_t prefix;                      /* length of the path without the number */
+    int64_t czxid;                      /* of the node: the fencing token */
+    int64_t sequence;                   /* -1: not usable as a number */
+    struct zr_call *call;               /* while claiming: the create; while it is looked for:
+                                           the sync before that */
+    struct zr_task *task;               /* woken when the create has failed or is unsure ... */
+    bool leaving;                       /* ... and, when this is set, also when it is taken */
+    bool head;                          /* the recipe's: nobody was ahead when it was granted */
+    bool holds;                         /* of a lease: it was granted, see zr_seat_hold */
+    bool counted;                       /* see ephemerals.h */
+    bool shared;                        /* its holder shares: by its stem, or since zr_seat_share */
+    uint8_t refusals;                   /* of its removal, in a row */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
-    bool shared;           /* its holder shares: by its stem, or since zr_seat_share */
+    int64_t successor;     /* the number of the seat that it names; -1: none */
     struct zr_signal gone; /* fires when the node is surely gone; who waits there is told in
                               task->head_left whether it was the head */
 };
@@ -89,6 +90,10 @@ void zr_seat_hold(struct zr_seat *seat);
 
 /* The node carries the mark (mark.h): who waits until its holder shares is woken. */
 void zr_seat_share(struct zr_seat *seat);
+
+/* The node names a successor by this number (mark.h), or none any more (-1): who waits before that
+   one is woken. */
+void zr_seat_name_successor(struct zr_seat *seat, int64_t number);
 
 /* True when the session under it is another one now, or closed: whatever it was, it is gone. */
 bool zr_seat_over(const struct zr_seat *seat);

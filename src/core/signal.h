@@ -7,6 +7,8 @@
  * Thread: the host's.
  */
 
+#include <stdint.h>
+
 #include "core/list.h"
 #include "core/status.h"
 
@@ -25,5 +27,8 @@ void zr_signal_fire(struct zr_signal *signal, enum zr_status outcome);
 /* The same for those alone for whom it is enough that a holder shares (task->passes). The holder
    was the head of its queue: task->head_left. */
 void zr_signal_let_pass(struct zr_signal *signal);
+
+/* The same for those who stand before this place in a leader's queue: task->aside. */
+void zr_signal_step_aside(struct zr_signal *signal, int64_t place);
 
 #endif

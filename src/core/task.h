@@ -84,9 +84,11 @@ struct zr_task {
     bool passes;            /* of await_passable: a holder that shares is as good as gone */
     bool head_left;         /* of both: it was the first of its queue, see seat.h ... */
     bool stays;             /* ... or it is still there, but something else has changed */
+    bool aside;             /* of await_turn: the leader names a successor behind that */
     bool cut_off;           /* it began without a connection */
+    uint8_t losses;         /* connections lost under the verb in flight, in a row; modulo 256 */
+    int32_t place;          /* of await_turn: the number of its own seat; -1: of no other wait */
     enum zr_status outcome; /* of what woke it */
-    int losses;             /* connections lost under the verb in flight, in a row */
 };
 
 /*

@@ -120,10 +120,11 @@ static void wait_for(struct zr_task *task, enum zr_status status, struct zr_next
 }
 
 static void await_node(struct zr_task *task, const char *dir, const char *name, bool passes,
-                       struct zr_next next)
+                       int64_t place, struct zr_next next)
 {
     char *path = zr_path_child(dir, name);
-    enum zr_status status = path != NULL ? zr_part_await_gone(task, path, passes) : ZR_NO_MEMORY;
+    enum zr_status status =
+        path != NULL ? zr_part_await_gone(task, path, passes, place) : ZR_NO_MEMORY;
     zr_free(path);
     wait_for(task, status, next);
 }
@@ -131,36 +132,46 @@ static void await_node(struct zr_task *task, const char *dir, const char *name, 
 void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
                         struct zr_next next)
 {
-    await_node(task, dir, name, false, next);
+    await_node(task, dir, name, false, -1, next);
 }
 
 void zr_verb_await_passable(struct zr_task *task, const char *dir, const char *name,
                             struct zr_next next)
 {
-    await_node(task, dir, name, true, next);
+    await_node(task, dir, name, true, -1, next);
 }
 
-enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool passes)
+void zr_verb_await_turn(struct zr_task *task, const char *dir, const char *name, int64_t place,
+                        struct zr_next next)
+{
+    await_node(task, dir, name, false, place, next);
+}
+
+enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool passes,
+                                  int64_t place)
 {
     struct zr_seat *ours = zr_seat_find(task->session, path);
-    task->head_left = task->stays = false;
+    task->head_left = task->stays = task->aside = false;
     task->passes = passes;
+    task->place = (int32_t)place;
     if (ours == NULL)
         return zr_watch_gone(task, path);
     zr_list_append(&ours->gone.tasks, &task->in_signal);
     if (ours->shared)
         zr_signal_let_pass(&ours->gone);
+    zr_signal_step_aside(&ours->gone, ours->successor);
     return ZR_OK;
 }
 
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next)
 {
-    wait_for(task, zr_part_await_gone(task, path, false), next);
+    wait_for(task, zr_part_await_gone(task, path, false, -1), next);
 }
 
 void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next)
 {
     task->passes = false;
+    task->place = -1;
     wait_for(task, zr_watch_gone(task, path), next);
 }
 

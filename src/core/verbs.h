@@ -51,6 +51,11 @@ void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
 void zr_verb_await_passable(struct zr_task *task, const char *dir, const char *name,
                             struct zr_next next);
 
+/* await_turn: the same as await_gone, or until its holder, a leader, names a successor (mark.h)
+   behind this place; then task->aside is true. */
+void zr_verb_await_turn(struct zr_task *task, const char *dir, const char *name, int64_t place,
+                        struct zr_next next);
+
 /* await_free: as await_gone, for a node whose path is known. borrows: path. */
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next);
 

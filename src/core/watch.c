@@ -12,7 +12,8 @@
  *    exists would leave a watch for ever), or joins those for whom that was done.
  * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
  * 3. Any other event has used the watch up: the node is read again, if anybody still waits. Do the
- *    data say that its holder shares now, those are woken for whom that is enough.
+ *    data say that its holder shares now, those are woken for whom that is enough; do they name
+ *    its successor, those who are to step aside.
  * 4. Somebody waits for a node that is not ephemeral: no session's end will remove it, so he is
  *    told that instead of waiting for ever.
  *
@@ -28,7 +29,8 @@ struct zr_watch {
     int64_t events; /* so far */
     int followers;
     bool set;             /* there is a watch on the node on the server ... */
-    bool shared;          /* ... and when it was set, the holder shared */
+    bool shared;          /* ... and when it was set, the holder shared, or had named */
+    int64_t successor;    /* a successor; -1: none */
     struct zr_call *call; /* the read that sets it for `gone` */
     char path[];
 };
@@ -53,6 +55,7 @@ static enum zr_status find_or_add(struct zr_session *session, const char *path,
     watch->session = session;
     zr_signal_init(&watch->gone);
     zr_signal_init(&watch->changed);
+    watch->successor = -1;
     if (zr_table_add(&session->watches, &watch->node, watch->path) != ZR_OK) {
         zr_free(watch);
         return ZR_NO_MEMORY;
@@ -79,6 +82,14 @@ static void drop_if_unused(struct zr_watch *watch)
 
 /* ---- Waiting until it is gone -------------------------------------------------------------- */
 
+/* Wakes those to whom it matters what the data said. */
+static void tell(struct zr_watch *watch)
+{
+    if (watch->shared)
+        zr_signal_let_pass(&watch->gone);
+    zr_signal_step_aside(&watch->gone, watch->successor);
+}
+
 static void looked(struct zr_call *call)
 {
     struct zr_watch *watch = call->owner;
@@ -89,14 +100,15 @@ static void looked(struct zr_call *call)
     }
     watch->set = outcome == ZR_OK;
     watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);
+    watch->successor = zr_successor_in(call->request.data_reply);
     if (outcome == ZR_OK && call->request.stat.ephemeral_owner == 0)
         outcome = ZR_CONFLICT;
     zr_call_free(call);
     watch->call = NULL;
     if (outcome != ZR_OK)
         zr_signal_fire(&watch->gone, outcome == ZR_NO_NODE ? ZR_OK : outcome);
-    else if (watch->shared)
-        zr_signal_let_pass(&watch->gone);
+    else
+        tell(watch);
     drop_if_unused(watch);
 }
 
@@ -122,10 +134,9 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path)
     if (status != ZR_OK)
         return status;
     zr_list_append(&watch->gone.tasks, &task->in_signal);
-    if (watch->set && watch->shared)
-        zr_signal_let_pass(&watch->gone);
-    else
-        status = look(watch);
+    if (watch->set)
+        tell(watch);
+    status = look(watch);
     if (status != ZR_OK) {
         zr_unlink(&task->in_signal);
         drop_if_unused(watch);

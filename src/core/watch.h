@@ -16,10 +16,10 @@ struct zr_task;
 #define ZR_WATCHED_BYTES_MAX 900000
 
 /*
- * Wakes the task when the node is gone, or, if it passes (task->passes), when its holder shares:
- * task->resume sees ZR_OK. Not sent when the watch is set
- * already. Repeated over lost connections and spurious events. borrows: path (with the
- * namespace). Errors, then the task is not woken: ZR_NO_MEMORY, ZR_FULL (too much is watched).
+ * Wakes the task when the node is gone; or, if it passes (task->passes), when its holder shares;
+ * or when its holder names a successor behind task->place: task->resume sees ZR_OK. Not sent when
+ * the watch is set already. Repeated over lost connections and spurious events. borrows: path (with
+ * the namespace). Errors, then the task is not woken: ZR_NO_MEMORY, ZR_FULL (too much is watched).
  * The task is woken with another status when the read is refused (ZR_NO_AUTH), when the node is
  * not ephemeral (ZR_CONFLICT), or when the session is lost.
  */

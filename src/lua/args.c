@@ -272,15 +272,20 @@ static void read_argument(struct reader *reader, int index, char letter, struct 
 void zr_lua_args_read(lua_State *L, struct lua_args *into, const char *method, const char *letters,
                       const struct zr_option *options)
 {
-    const int first = 2;
-    struct reader reader = {.L = L, .method = method, .anchors = first + ZR_ARGS_MAX};
-    lua_settop(L, reader.anchors);
+    const int first = 2, anchors = first + ZR_ARGS_MAX;
+    struct reader reader; /* `where` need not be cleared, nor options that there are not */
+    reader.L = L;
+    reader.method = method;
+    reader.anchors = anchors;
+    zr_lua_leave(&reader, 0);
+    lua_settop(L, anchors - 1);
     lua_pushnil(L);
-    lua_replace(L, reader.anchors);
-    memset(into, 0, sizeof(*into));
+    memset(&into->args, 0, sizeof(into->args));
     into->args.options = &into->options;
-    if (options != NULL)
+    if (options != NULL) {
+        memset(&into->options, 0, sizeof(into->options));
         set_defaults(options, &into->options);
+    }
     for (int i = 0; *letters != '\0'; i++) {
         char letter = *letters++;
         bool optional = *letters == '?';

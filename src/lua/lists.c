@@ -28,7 +28,13 @@ static size_t list_length(struct reader *reader, int index, const char *expected
     if (!lua_istable(reader->L, index))
         zr_lua_bad_type(reader, index, expected);
     luaL_checkstack(reader->L, 8, NULL);
-    return lua_rawlen(reader->L, index);
+    size_t length = lua_rawlen(reader->L, index);
+    if (length > 0)
+        return length;
+    lua_pushnil(reader->L);
+    if (lua_next(reader->L, index) != 0)
+        zr_lua_bad(reader, "%s expected, got a table that is no list", expected);
+    return 0;
 }
 
 /* ---- ACLs ---------------------------------------------------------------------------------- */

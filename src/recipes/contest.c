@@ -20,6 +20,9 @@
  * to share it (downgrade.c): its name stays what it was, and its data say so. It was the head of
  * the queue then, so for those who share it is as good as gone.
  *
+ * A leader may name its successor (lua/zkrecipes/successor.lua). Who waits for it and stands before
+ * that one steps aside: leaves its seat, and takes another one at the end.
+ *
  * To try (timeout 0) is to look first, and to write nothing while somebody keeps it out. Who wants
  * to share looks at the data, too, when only the head of the queue keeps it out.
  *
@@ -120,7 +123,9 @@ static void claim(struct zr_task *task)
 static void moved_up(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
-    if (!task->stays && (hold->next_in_line || task->head_left))
+    if (task->aside)
+        zr_verb_vacate(task, &hold->seat, ZR_STEP(claim));
+    else if (!task->stays && (hold->next_in_line || task->head_left))
         grant(hold);
     else
         zr_verb_list(task, hold->seat.dir, ZR_STEP(check));
@@ -132,6 +137,8 @@ static void await(struct zr_task *task, int64_t ahead)
     const char *name = task->seats->at[ahead].name;
     if (seat->stem->shared)
         zr_verb_await_passable(task, seat->dir, name, ZR_STEP(moved_up));
+    else if (seat->stem == &zr_stem_latch)
+        zr_verb_await_turn(task, seat->dir, name, seat->sequence, ZR_STEP(moved_up));
     else
         zr_verb_await_gone(task, seat->dir, name, ZR_STEP(moved_up));
 }

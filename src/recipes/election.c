@@ -30,7 +30,16 @@ static enum zr_status call_elected(struct zr_object *self, struct zr_args *args,
     return ZR_OK;
 }
 
+/* The term's node names a successor by its number, or none any more: -1. */
+static enum zr_status call_named(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    zr_seat_name_successor(&((struct zr_hold *)self)->seat, args->at[0].integer);
+    sink->boolean(sink, NULL, true);
+    return ZR_OK;
+}
+
 static const struct zr_method term_methods[] = {
+    {.name = "named", .args = "i", .call = call_named},
     {.name = "elected", .args = "s", .call = call_elected},
     {.name = "resign", .args = "", .call = zr_hold_release},
     ZR_HOLD_METHODS,
@@ -117,8 +126,10 @@ static const struct zr_method methods[] = {
     {.name = NULL},
 };
 
-static const struct zr_property properties[] = {
-    {"path", zr_contest_get_path}, {"value", get_value}, {NULL, NULL}};
+static const struct zr_property properties[] = {{"path", zr_contest_get_path},
+                                                {"value", get_value},
+                                                {"session", zr_contest_get_session},
+                                                {NULL, NULL}};
 
 static void forget(struct zr_object *self)
 {

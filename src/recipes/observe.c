@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/mark.h"
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/election.h"
@@ -27,11 +28,13 @@ static struct zr_election *of(struct zr_task *task)
 
 /* ---- What is seen -------------------------------------------------------------------------- */
 
+/* That a leader names its successor is nobody else's business. */
 static bool same(const struct zr_call *one, const struct zr_call *other)
 {
     if (one == NULL || other == NULL)
         return one == other;
-    const struct zr_bytes a = one->request.data_reply, b = other->request.data_reply;
+    const struct zr_bytes a = zr_without_successor(one->request.data_reply);
+    const struct zr_bytes b = zr_without_successor(other->request.data_reply);
     return one->request.stat.czxid == other->request.stat.czxid && a.length == b.length &&
            (a.at == NULL) == (b.at == NULL) && (a.length == 0 || memcmp(a.at, b.at, a.length) == 0);
 }

@@ -122,7 +122,7 @@ static void fail_all(struct zr_handle *handle)
 static void fail_beats(struct zr_handle *handle)
 {
     while (handle->lease.count > 0)
-        zr_lease_answered(&handle->lease, false, timeout_us(handle));
+        zr_lease_answered(&handle->lease, false, world_of(handle)->now_us, timeout_us(handle));
 }
 
 static void detach(struct zr_handle *handle, bool arrives)

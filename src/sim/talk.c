@@ -95,7 +95,7 @@ static void prove(struct zr_handle *handle)
 static void beaten(struct zr_handle *handle, const struct zr_sim_packet *packet)
 {
     bool proof = !handle->write_heartbeat || packet->copy.op == ZR_OP_DELETE;
-    zr_lease_answered(&handle->lease, proof, timeout_us(handle));
+    zr_lease_answered(&handle->lease, proof, handle->process->world->now_us, timeout_us(handle));
     if (handle->phase == ZR_SIM_UP)
         prove(handle);
 }

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#include "zk/thread.h"
+
 /* No server has sessions as long as this; what looks like it is text read as a number. */
 #define LONGEST_TIMEOUT_MS (24 * 60 * 60 * 1000)
 
@@ -75,7 +77,7 @@ void zr_connection_answer(struct zr_handle *handle, bool answered, int64_t sessi
 {
     struct zr_client *client = &handle->client;
     bool proof = answered && !handle->write_heartbeat;
-    zr_lease_answered(&handle->lease, proof, timeout_us(handle));
+    zr_lease_answered(&handle->lease, proof, zr_now_us(), timeout_us(handle));
     if (!client->up || client->dead)
         return;
     if (!answered || session_id == 0)
@@ -88,7 +90,7 @@ void zr_connection_answer(struct zr_handle *handle, bool answered, int64_t sessi
 
 void zr_connection_beaten(struct zr_handle *handle, bool proof)
 {
-    zr_lease_answered(&handle->lease, proof, timeout_us(handle));
+    zr_lease_answered(&handle->lease, proof, zr_now_us(), timeout_us(handle));
     publish(handle);
 }
 

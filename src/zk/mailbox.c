@@ -1,7 +1,8 @@
 /*
  * 1. The writer locks, appends, and writes the descriptor if the list was empty. 2. The reader
- * reads the descriptor, then locks and takes the whole list. A writer that comes between these two
- * leaves the descriptor readable with an empty list: one needless wake-up, never a lost one.
+ * locks, takes the whole list, and reads the descriptor. Both note under the mutex whether there is
+ * something to read, so that neither asks the kernel in vain: a reader takes until nothing is left,
+ * and most of the time nothing is.
  *
  * What can go wrong: the reader may free the box as soon as it has taken the last message, while
  * the writer is still about to write the descriptor, whose number may by then belong to somebody
@@ -21,6 +22,7 @@ bool zr_mailbox_init(struct zr_mailbox *box)
 {
     zr_list_init(&box->list);
     box->bell = -1;
+    box->rung = false;
     box->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (box->fd >= 0 && pthread_mutex_init(&box->mutex, NULL) == 0)
         return true;
@@ -39,14 +41,24 @@ void zr_mailbox_fini(struct zr_mailbox *box)
         close(box->bell);
 }
 
-/* Fails only when the counter is at its limit, and then the descriptor is readable anyway. */
+/* Under the mutex. Each ring reaches the bell: its reader has perhaps not taken what it heard. */
 static void ring(struct zr_mailbox *box)
 {
     uint64_t one = 1;
-    ssize_t written = write(box->fd, &one, sizeof one);
+    ssize_t written = box->rung ? 0 : write(box->fd, &one, sizeof one);
     (void)written;
+    box->rung = true;
     if (box->bell >= 0) /* when it is full, its reader has enough to wake up for */
         send(box->bell, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* Under the mutex. Nothing to read is no fault: a host may have emptied the descriptor itself. */
+static void hush(struct zr_mailbox *box)
+{
+    uint64_t rings;
+    ssize_t got = box->rung ? read(box->fd, &rings, sizeof rings) : 0;
+    (void)got;
+    box->rung = false;
 }
 
 void zr_mailbox_set_bell(struct zr_mailbox *box, int bell)
@@ -59,12 +71,11 @@ void zr_mailbox_set_bell(struct zr_mailbox *box, int bell)
     pthread_mutex_unlock(&box->mutex);
 }
 
-/* Nothing to read is no fault: the list may have been taken before the bell was heard. */
 void zr_mailbox_silence(struct zr_mailbox *box)
 {
-    uint64_t rings;
-    ssize_t got = read(box->fd, &rings, sizeof rings);
-    (void)got;
+    pthread_mutex_lock(&box->mutex);
+    hush(box);
+    pthread_mutex_unlock(&box->mutex);
 }
 
 void zr_mailbox_put(struct zr_mailbox *box, struct zr_list *links)
@@ -81,15 +92,17 @@ void zr_mailbox_put(struct zr_mailbox *box, struct zr_list *links)
 
 void zr_mailbox_take(struct zr_mailbox *box, struct zr_list *links)
 {
-    zr_mailbox_silence(box);
     pthread_mutex_lock(&box->mutex);
+    hush(box);
     zr_list_move(links, &box->list);
     pthread_mutex_unlock(&box->mutex);
 }
 
 void zr_mailbox_wake(struct zr_mailbox *box)
 {
+    pthread_mutex_lock(&box->mutex);
     ring(box);
+    pthread_mutex_unlock(&box->mutex);
 }
 
 void zr_outlet_init(struct zr_outlet *outlet)

@@ -16,8 +16,9 @@
 struct zr_mailbox {
     pthread_mutex_t mutex; /* no other lock is ever taken under it, and nothing in it waits */
     struct zr_list list;
-    int fd;   /* written when the list stops being empty, and only then */
-    int bell; /* a stream socket that gets a byte whenever fd is written; -1: none */
+    int fd;    /* made readable when the list stops being empty, and only then */
+    bool rung; /* it is readable */
+    int bell;  /* a stream socket that gets a byte whenever it rings; -1: none */
 };
 
 /* False: no descriptor is left. */

@@ -14,6 +14,8 @@ local WAITING = setmetatable({}, {
   __index = function(waiting) error(tostring(waiting), 2) end,
 })
 
+local STUCK = "cannot wait inside of a C function: table.sort, require, a finalizer"
+
 -- What spawns and parks on this loop.
 local function add_coroutines(adapter, loop)
   local records = loop.records
@@ -29,6 +31,7 @@ local function add_coroutines(adapter, loop)
   function adapter.token()
     local co = coroutines.running()
     local record = records[co]
+    if (record or loop.current) and not core.yieldable() then return nil, STUCK end
     if record then return record end
     if not loop.current then return { queued = false } end
     record = { co = co, queued = false, foreign = true, within = loop.current }
@@ -63,7 +66,7 @@ local function over(loop)
 end
 
 local M = over(loops.new())
-M.over = over
+M.over, M.stuck = over, STUCK
 
 core.own(debug.getinfo(1, "S").source)
 return M

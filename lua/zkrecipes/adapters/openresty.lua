@@ -15,7 +15,7 @@ local dispatcher = require "zkrecipes.openresty.dispatcher"
 local semaphore = require "ngx.semaphore"
 
 local M = { name = "openresty", attach = dispatcher.attach, detach = dispatcher.detach, report = dispatcher.report,
-  in_background = contexts.in_background, granted = contexts.granted, self = contexts.self }
+  in_background = contexts.in_background, granted = contexts.granted, ended = contexts.ended, self = contexts.self }
 
 local WAITS = { rewrite = true, server_rewrite = true, access = true, precontent = true, content = true, timer = true,
   preread = true }

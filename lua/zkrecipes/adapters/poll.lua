@@ -18,6 +18,7 @@ local function over(loop, name)
   function adapter.token()
     local co = coroutines.running()
     if not co then return nil, "cannot wait outside of a coroutine: the loop, '" .. name .. "', would stand still" end
+    if not core.yieldable() then return nil, builtin.stuck end
     local record = records[co]
     if not record then
       record = { co = co, queued = false, foreign = true }

@@ -16,7 +16,7 @@ local fetch = require "zkrecipes.jobs.fetch"
 local items = require "zkrecipes.jobs.item"
 local later = require "zkrecipes.jobs.later"
 local layout = require "zkrecipes.jobs.layout"
-local queues = require "zkrecipes.queue"
+local lines = require "zkrecipes.jobs.line"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -29,8 +29,8 @@ local AGAIN = 0.1  -- seconds until what failed for want of a connection is trie
 
 function M.new(store, seat, max_attempts)
   return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
-    line = queues.new(), front = {}, waiting = 0, claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
-    working_on = {}, remembered = {}, watches = {} }, M)
+    line = lines.new(), claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
+    working_on = {}, unreadable = {}, remembered = {}, watches = {} }, M)
 end
 
 local function daemon(desk, fn, ...) return tasks.spawn(desk.host, { daemon = true, quiet = true }, fn, ...) end
@@ -41,17 +41,13 @@ local function daemon(desk, fn, ...) return tasks.spawn(desk.host, { daemon = tr
 function M:be_present()
   local store = self.store
   if self.presence and self.presence_of == store.session.id then return self.presence end
-  while true do
-    local ready, problem, why = store:ready()
-    if not ready then return nil, problem, why end
-    local path = store.path .. "/consumers/" .. store:new_tag()
-    local made, message, code = store.session:create(path, "", { ephemeral = true })
-    if made then
-      self.presence, self.presence_of = path, store.session.id
-      return path
-    end
-    if code ~= "connection_loss" then return nil, message, code end
-  end
+  local ready, problem, why = store:ready()
+  if not ready then return nil, problem, why end
+  local path = store.path .. "/consumers/" .. store:new_tag()
+  local made, message, code = store.session:create(path, "", { ephemeral = true })
+  if not made then return nil, message, code end
+  self.presence, self.presence_of = path, store.session.id
+  return path
 end
 
 -- A claim failed, perhaps because it is gone.
@@ -76,7 +72,7 @@ function M:rank()
   return self.count, self.number
 end
 
--- ---- The line ----------------------------------------------------------------------------------
+-- ---- Being stirred -----------------------------------------------------------------------------
 
 local function stir(desk)
   desk.stirred = true
@@ -98,27 +94,7 @@ local function park(desk, timeout)
   desk.stirred = false
 end
 
-local function pop(desk)
-  while true do
-    local waiter = table.remove(desk.front, 1) or desk.line:pop()
-    if not waiter then return nil end
-    if not waiter.gone then
-      desk.waiting = desk.waiting - 1
-      waiter.served = true
-      return waiter
-    end
-  end
-end
-
--- Back to the beginning of the line.
-local function push_back(desk, waiter)
-  waiter.served = false
-  if waiter.gone then return end
-  local at = 1
-  while desk.front[at] and desk.front[at].ticket < waiter.ticket do at = at + 1 end
-  table.insert(desk.front, at, waiter)
-  desk.waiting = desk.waiting + 1
-end
+-- ---- Telling -----------------------------------------------------------------------------------
 
 local function tell(desk, waiter, item, message, code)
   waiter.item, waiter.message, waiter.code = item, message, code
@@ -126,26 +102,17 @@ local function tell(desk, waiter, item, message, code)
 end
 
 local function fail_all(desk, message, code)
-  local waiter = pop(desk)
+  local waiter = desk.line:pop()
   while waiter do
     tell(desk, waiter, nil, message, code)
-    waiter = pop(desk)
+    waiter = desk.line:pop()
   end
 end
 
--- Those who only try have seen that nothing is there.
-local function fail_tries(desk)
-  local others, waiter = {}, pop(desk)
-  while waiter do
-    if waiter.try then
-      tell(desk, waiter, nil, "queue:" .. waiter.method .. " " .. desk.store.path .. ": there is no item", "timeout")
-    else
-      others[#others + 1] = waiter
-    end
-    waiter = pop(desk)
-  end
-  for i = 1, #others do push_back(desk, others[i]) end
-  desk.tries = 0
+-- Those who only try do not wait for an item, nor for a connection.
+local function fail_tries(desk, message, code)
+  local tries = desk.line:pop_tries()
+  for i = 1, #tries do tell(desk, tries[i], nil, message, code) end
 end
 
 -- ---- Workers -----------------------------------------------------------------------------------
@@ -170,9 +137,9 @@ end
 
 local function deliver(desk, waiter, item)
   if waiter.gone then
-    local other = pop(desk)
+    local other = desk.line:pop()
     if other and other.method ~= waiter.method then
-      push_back(desk, other)
+      desk.line:put_back(other)
       other = nil
     end
     waiter = other
@@ -181,29 +148,44 @@ local function deliver(desk, waiter, item)
   unwanted(desk, item)
 end
 
+-- What to do when the answer of a claim is lost and there is no connection: the worker sees to the claim, which may be ours,
+-- but who only tries does not wait for that.
+local function unsure_of(desk, waiter)
+  return waiter.try and function(message, code)
+    if waiter.gone then return end
+    waiter.gone = true
+    tell(desk, waiter, nil, message, code)
+  end
+end
+
 -- Claims for this waiter, the place or one behind it.
 local function work(desk, waiter, place)
-  local item, message, code
+  local unsure = unsure_of(desk, waiter)
+  local item, message, code, done
   while place and not item and not code do
     desk.working_on[place.key] = true
     local ok
-    ok, item, message, code = coroutines.pcall(items[waiter.method], desk, place)
+    ok, item, message, code, done = coroutines.pcall(items[waiter.method], desk, place, unsure)
     desk.working_on[place.key] = nil
     if not ok then
       tell(desk, waiter, nil, "queue " .. desk.store.path .. ": " .. tostring(item), "error")
       error(item, 0)
     end
     if not item and not code then
-      desk.ranked = nil -- somebody else is here
+      if message == items.UNREADABLE then
+        fetch.leave_out(desk, place)
+      else
+        desk.ranked = nil -- somebody else is here
+      end
       place = next_place(desk)
     end
   end
   if item then
     deliver(desk, waiter, item)
-  elseif code and (code ~= "connection_loss" or waiter.method == "take") then
+  elseif code and (code ~= "connection_loss" or waiter.try or done) then
     tell(desk, waiter, nil, message, code)
   else
-    push_back(desk, waiter)
+    if not waiter.gone then desk.line:put_back(waiter) end
     desk.events = desk.events + 1
     desk:serve()
   end
@@ -219,24 +201,36 @@ local function close_watches(desk)
 end
 
 local function watch_path(desk, path)
-  if desk.watches[path] then return end
-  local watch = desk.store.session:watch(path)
-  if not watch then return end
+  if desk.watches[path] then return true end
+  local watch, message, code = desk.store.session:watch(path)
+  if not watch then return nil, message, code end
   desk.watches[path] = watch
   daemon(desk, function()
     while desk.watches[path] == watch and watch:wait() do happened(desk) end
     if desk.watches[path] == watch then desk.watches[path] = nil end
   end)
+  return true
 end
 
--- Before the look: what comes in after it is told.
+local function watch_paths(desk, paths)
+  for i = 1, #paths do
+    local ok, message, code = watch_path(desk, paths[i])
+    if not ok then return nil, message, code end
+  end
+  return true
+end
+
+-- Before the look: what comes in after it is told; the lanes are watched before they are listed. True; or nil, message, code:
+-- without a watch nobody may sleep there.
 local function watch_all(desk)
   local store = desk.store
-  local lanes = store:list_lanes() or {}
-  watch_path(desk, store.path .. "/lanes")
-  watch_path(desk, store.path .. "/consumers")
-  watch_path(desk, store.later.bell)
-  for i = 1, #lanes do watch_path(desk, lanes[i].bell) end
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  if not ok then return nil, problem, why end
+  local lanes, message, code = store:list_lanes()
+  if not lanes then return nil, message, code end
+  local bells = {}
+  for i = 1, #lanes do bells[i] = lanes[i].bell end
+  return watch_paths(desk, bells)
 end
 
 local function stand_up(desk)
@@ -254,10 +248,9 @@ local function sit_down(desk)
     if code ~= "closed" and code ~= "canceled" then wait.pause(desk.host, wait.record(), AGAIN) end
     return happened(desk)
   end
-  if desk.waiting == 0 then return hold:release() end
+  if desk.line.count == 0 then return hold:release() end
   desk.hold = hold
   hold:on_lost(function() happened(desk) end)
-  watch_all(desk)
   desk.watching = true
   happened(desk)
 end
@@ -281,33 +274,36 @@ end
 
 local function look(desk)
   local seen = desk.events
-  local ok, message, code = later.look(desk)
-  local places
-  if ok then
-    if desk.watching then watch_all(desk) end
-    places, message, code = fetch.look(desk)
+  local ok, places, message, code = true, nil, nil, nil
+  if desk.watching then ok, message, code = watch_all(desk) end
+  if ok then ok, message, code = later.look(desk) end
+  if ok then places, message, code = fetch.look(desk) end
+  if places and places[1] then -- here, before many workers do it at once
+    ok, message, code = desk:be_present()
+    if not ok then places = nil end
   end
   if not places then
     if code ~= "connection_loss" then return fail_all(desk, message, code) end
-    return park(desk, AGAIN)
+    fail_tries(desk, message, code)
+    if desk.line.count > 0 then park(desk, AGAIN) end
+    return
   end
   desk.looked = seen
   desk.batch, desk.at, desk.batch_until = places, 1, desk.host.adapter.now() + FRESH
 end
 
 local function run(desk)
-  while desk.waiting > 0 do
+  while desk.line.count > 0 do
     local place = next_place(desk)
     if place then
-      local waiter = pop(desk)
-      if waiter then daemon(desk, work, desk, waiter, place) end
+      daemon(desk, work, desk, desk.line:pop(), place)
     elseif desk.looked ~= desk.events then
       look(desk)
     elseif #desk.batch > 0 then -- it is used up, and there may be more
       desk.events = desk.events + 1
     else
-      fail_tries(desk)
-      if desk.waiting > 0 then idle(desk) end
+      fail_tries(desk, "there is no item", "timeout")
+      if desk.line.count > 0 then idle(desk) end
     end
   end
 end
@@ -347,22 +343,19 @@ local function leave(desk, waiter)
   if waiter.gone then return end
   waiter.gone = true
   if waiter.item then return daemon(desk, unwanted, desk, waiter.item) end
-  if not waiter.served then desk.waiting = desk.waiting - 1 end
-  if desk.waiting == 0 then stir(desk) end
+  desk.line:remove(waiter)
+  if desk.line.count == 0 then stir(desk) end
 end
 
 -- method: "claim" or "take".
 function M:wait_for(method, timeout)
   wait.check()
-  if self.claims + self.waiting > CLAIMS then
+  if self.claims + self.line.count > CLAIMS then
     return nil, ("queue:%s %s: this process has %d claims"):format(method, self.store.path, self.claims), "full"
   end
   local waiter = { method = method, try = timeout == 0 }
-  self.tickets = (self.tickets or 0) + 1
-  waiter.ticket = self.tickets
   waiter.record = wait.record(function() leave(self, waiter) end)
   self.line:push(waiter)
-  self.waiting = self.waiting + 1
   if not self.watching then self.events = self.events + 1 end
   self:serve()
   local limit = timeout
@@ -371,8 +364,10 @@ function M:wait_for(method, timeout)
   if not (ok and done) then waiter.record:give_up() end
   if not ok then error(done, 0) end
   if waiter.item then return waiter.item end
+  local name = ("queue:%s %s: "):format(method, self.store.path)
+  if waiter.code == "timeout" then return nil, name .. waiter.message, "timeout" end
   if waiter.message then return nil, waiter.message, waiter.code end
-  return nil, ("queue:%s %s: the time limit passed"):format(method, self.store.path), "timeout"
+  return nil, name .. "the time limit passed", "timeout"
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -4,7 +4,8 @@
 -- of all claims. Buckets that are sealed and empty are deleted on the way. 3. What is found is cut into shares, one for each
 -- consumer, so that they do not run for the same items; a consumer whose share is empty helps the others.
 --
--- What can go wrong: what a listing shows may be gone when it is claimed. Then the next one is tried.
+-- What can go wrong: what a listing shows may be gone when it is claimed. Then the next one is tried. A znode that is no item but
+-- has the name of one is read once; then the listings of this process leave it out.
 
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.jobs.layout"
@@ -38,32 +39,45 @@ function M.list_buckets(store, lane)
   return numbers
 end
 
-local function by_sequence(names)
-  local order = {}
-  for i = #names, 1, -1 do
-    order[names[i]] = layout.sequence(names[i])
-    if not order[names[i]] then table.remove(names, i) end
+-- The items among these names, in order.
+local function in_order(names, delayed)
+  local ours, order = {}, {}
+  for i = 1, #names do
+    local name = names[i]
+    if layout.is_item(name, delayed) then ours[#ours + 1], order[name] = name, layout.sequence(name) end
   end
-  table.sort(names, function(a, b) return order[a] < order[b] end)
-  return names
+  table.sort(ours, function(a, b) return order[a] < order[b] end)
+  return ours
 end
 
--- The names in a bucket, in order, and whether it is sealed; an empty list when there is none.
+-- The names of the items in a bucket, in order, and whether it is sealed; an empty list when there is none.
 function M.list_bucket(store, lane, number)
   local names, stat, code = store.session:children(layout.bucket_path(lane, number))
   if code == "no_node" then return {}, true end
   if not names then return nil, stat, code end
-  return by_sequence(names), stat.version > 0
+  return in_order(names, lane == store.later), stat.version > 0
+end
+
+-- It is unreadable: the listings leave it out as long as it is there.
+function M.leave_out(desk, place)
+  local path = layout.bucket_path(place.lane, place.bucket)
+  desk.unreadable[path] = desk.unreadable[path] or {}
+  desk.unreadable[path][place.name] = true
 end
 
 local function free_of(desk, lane, bucket, names, claims)
-  local places = {}
+  local path = layout.bucket_path(lane, bucket)
+  local places, unreadable, still = {}, desk.unreadable[path] or {}, nil
   for i = 1, #names do
     local key = layout.claim_name(lane, bucket, names[i])
-    if not claims[key] and not desk.working_on[key] then
+    if unreadable[names[i]] then
+      still = still or {}
+      still[names[i]] = true
+    elseif not claims[key] and not desk.working_on[key] then
       places[#places + 1] = { lane = lane, bucket = bucket, name = names[i], key = key }
     end
   end
+  desk.unreadable[path] = still
   return places
 end
 
@@ -85,6 +99,7 @@ end
 
 local function drop_bucket(desk, lane, number)
   desk.store.session:delete(layout.bucket_path(lane, number))
+  desk.unreadable[layout.bucket_path(lane, number)] = nil
   for i = 1, #(lane.buckets or {}) do
     if lane.buckets[i] == number then return table.remove(lane.buckets, i) end
   end

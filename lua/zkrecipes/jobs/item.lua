@@ -10,6 +10,7 @@
 -- does, so then the item may be lost: that is what "at most once" means.
 
 local core = require "zkrecipes.core"
+local failure = require "zkrecipes.jobs.failure"
 local layout = require "zkrecipes.jobs.layout"
 local tasks = require "zkrecipes.tasks"
 
@@ -20,6 +21,7 @@ Item.__index = Item
 M.meta = Item
 
 local GONE = "gone"
+M.UNREADABLE = "unreadable" -- whatever it is, it is no item
 local REMEMBERED = 1000 -- ids of acked items, by one process
 local REMEMBER = 60     -- seconds
 
@@ -99,10 +101,15 @@ local function guard(state, lose)
 end
 
 -- Gives back what nobody has any more. In a finalizer it is called under pcall: the engine may be collected before the item,
--- and LuaJIT would raise the error wherever the program is.
+-- and LuaJIT would raise the error wherever the program is. That may be where no coroutine can be begun (cqueues: outside of a
+-- controller).
 local function lose(state)
-  if state.over or state.desk.host.engine:forked() then return end
-  tasks.spawn(state.desk.host, { daemon = true, quiet = true }, M.give_back, state, true)
+  local host = state.desk.host
+  if state.over or host.engine:forked() then return end
+  local function give_back() tasks.spawn(host, { daemon = true, quiet = true }, M.give_back, state, true) end
+  if pcall(give_back) then return end
+  table.insert(host.dropped, give_back)
+  host.engine:ring()
 end
 
 local function new_item(desk, place, entry, version, claim)
@@ -119,13 +126,13 @@ function M.view(desk, place, entry, version, claimed)
   return setmetatable(item, nil)
 end
 
--- entry, version; or nil and GONE; or nil, message, code.
+-- entry, version; or nil and GONE or UNREADABLE; or nil, message, code.
 local function read(desk, place)
   local blob, stat, code = desk.store.session:get(layout.item_path(place))
   if code == "no_node" then return nil, GONE end
   if code then return nil, stat, code end
   local entry = layout.decode(blob)
-  if not entry then return nil, GONE end
+  if not entry then return nil, M.UNREADABLE end
   return entry, stat.version
 end
 M.read = read
@@ -133,11 +140,12 @@ M.read = read
 local function faster(code) return code == "no_node" or code == "node_exists" or code == "bad_version" end
 
 -- After a claim whose answer was lost: is it ours?
-local function look_for_claim(desk, place, entry, claim)
+local function look_for_claim(desk, place, entry, claim, unsure)
   local store = desk.store
   repeat
     local settled, message, code = store:settle()
     if not settled and code ~= "connection_loss" then return nil, message, code end
+    if not settled and unsure then unsure(message, code) end
   until settled
   local found, version, code = read(desk, place)
   if not found then return nil, version, code end
@@ -148,12 +156,13 @@ local function look_for_claim(desk, place, entry, claim)
 end
 
 local function bury(desk, place, entry, version)
-  M.move(desk, place, entry, version, desk.store.dead, M.unclaimed(desk, place))
-  return nil, GONE
+  local ok, message, code = M.move(desk, place, entry, version, desk.store.dead, M.unclaimed(desk, place))
+  if ok or faster(code) then return nil, GONE end
+  return nil, message, code
 end
 
--- item; or nil and GONE; or nil, message, code.
-function M.claim(desk, place)
+-- item; or nil and GONE or UNREADABLE; or nil, message, code. unsure(message, code) is called, if given, when it takes long to find out.
+function M.claim(desk, place, unsure)
   local presence, message, code = desk:be_present()
   if not presence then return nil, message, code end
   local entry, version, why = read(desk, place)
@@ -170,7 +179,7 @@ function M.claim(desk, place)
   if done then
     return new_item(desk, place, entry, done[2].version, claim)
   elseif code == "connection_loss" then
-    return look_for_claim(desk, place, entry, claim)
+    return look_for_claim(desk, place, entry, claim, unsure)
   elseif faster(code) then
     if code == "no_node" then desk:check_presence(presence) end
     return nil, GONE
@@ -178,7 +187,7 @@ function M.claim(desk, place)
   return nil, message, code
 end
 
--- An item that is ours alone, and on no server any more; or as claim.
+-- An item that is ours alone, and on no server any more; or as claim, and true behind it when the item may be gone.
 function M.take(desk, place)
   local ok, message, code = desk:be_present()
   if not ok then return nil, message, code end
@@ -201,15 +210,17 @@ function M.take(desk, place)
     return nil, message, code
   end
   if store:settle() and store.session:exists(path) then return nil, GONE end
-  return nil, ("queue:take %s: the connection was lost; %s may have been taken for nobody"):format(store.path, path), code
+  return nil, ("queue:take %s: the connection was lost; %s may have been taken for nobody"):format(store.path, path), code,
+    true
 end
 
 -- ---- What becomes of it ------------------------------------------------------------------------
 
 local function lost(state, method)
   finish(state, "lost")
-  return nil, ("item:%s %s: the claim was lost, the item went back to the queue"):format(method,
-    layout.item_path(state.place)), "lost"
+  local why = "the claim was lost, the item went back to the queue"
+  if state.unsure and method == "nack" then why = "it was acked, by a call that was canceled, or " .. why end
+  return nil, ("item:%s %s: %s"):format(method, layout.item_path(state.place), why), "lost"
 end
 
 -- After a lost answer: "done" when the item is not in the version of our claim any more ..., "again", or nil, message, code.
@@ -232,13 +243,15 @@ local function ack(state)
   add_id_parts(desk, parts, state.entry)
   local seen
   repeat
+    local unsure = state.unsure
+    state.unsure = true -- also for the next call, if this one ends without an answer
     local done, message, code = desk.store.session:multi(parts)
     seen = nil
     if not done then
       local gone = faster(code)
-      if gone and not state.unsure then return lost(state, "ack") end
+      if code ~= "connection_loss" then state.unsure = unsure end
+      if gone and not unsure then return lost(state, "ack") end
       if not gone and code ~= "connection_loss" then return nil, message, code end
-      state.unsure = true -- also for the next call, if this one ends without an answer
       seen, message, code = look_again(state)
       if not seen then return nil, message, code end
       if seen == "changed" or gone and seen == "again" then return lost(state, "ack") end
@@ -260,8 +273,11 @@ function M.give_back(state, untouched)
     parts[2] = { "set", path, layout.encode(state.entry), state.version }
   end
   while not state.over do
+    local unsure = state.given_back
+    state.given_back = true -- perhaps: for the next call, if this one ends without an answer
     local done, message, code = desk.store.session:multi(parts)
-    if done then
+    if not done and code ~= "connection_loss" then state.given_back = unsure end
+    if done or faster(code) and unsure then
       finish(state, "nacked")
     elseif faster(code) then
       return lost(state, "nack")
@@ -341,6 +357,7 @@ local function abandon(item)
 end
 
 Item.__close, Item.__gc = abandon, abandon
+failure.name(Item, "item")
 
 core.own(debug.getinfo(1, "S").source)
 return M

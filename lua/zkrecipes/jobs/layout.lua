@@ -19,6 +19,7 @@ local M = {}
 
 M.BUCKET = 1000      -- items after which a bucket is sealed
 M.PRIORITIES = 65535 -- the largest
+M.ID_MAX = 200       -- bytes
 
 local SLOT_MS = 60000
 
@@ -27,10 +28,25 @@ local SLOT_MS = 60000
 function M.priority_name(priority) return ("%05d"):format(priority) end
 function M.bucket_name(number) return ("b-%010d"):format(number) end
 
--- The number at the end of a name, or nil when it is no item's.
-function M.sequence(name) return tonumber(name:match("%-q%-(%d+)$")) end
+-- What follows is strict: a znode that only looks a little like one of ours is somebody else's, and is left alone.
 
-function M.bucket_number(name) return tonumber(name:match("^b%-(%d+)$")) end
+local TEN_DIGITS = ("%d"):rep(10)
+local ITEM = "%w+_%d+_%d+%-q%-" .. TEN_DIGITS .. "$"
+local DELAYED = "^" .. ("%d"):rep(13) .. "%-" .. ITEM
+
+-- Is it the name of an item? delayed: of one in /jobs/later.
+function M.is_item(name, delayed) return name:find(delayed and DELAYED or "^" .. ITEM) ~= nil end
+
+-- The number of a bucket or the priority of a lane with this name, or nil.
+function M.bucket_number(name) return tonumber(name:match("^b%-(" .. TEN_DIGITS .. ")$")) end
+
+function M.priority_number(name)
+  local priority = tonumber(name:match("^%d%d%d%d%d$"))
+  return priority and priority <= M.PRIORITIES and priority or nil
+end
+
+-- The number at the end of an item's name or path.
+function M.sequence(name) return tonumber(name:match("%-q%-(%d+)$")) end
 
 function M.due_of(name) return tonumber(name:match("^(%d+)%-")) end
 
@@ -63,7 +79,7 @@ function M.item_path(place) return M.bucket_path(place.lane, place.bucket) .. "/
 
 -- ---- What an item holds ------------------------------------------------------------------------
 
-local HEADER = "^zq1 (%d+) (%d+) ([%w_%-]+) (%S+)\n"
+local HEADER = "^zq1 (%d%d?%d?%d?%d?%d?%d?%d?%d?) (%d%d?%d?%d?%d?) ([%w_%-]+) (%S+)\n"
 
 -- entry: { attempts, priority, claimant = tag of the last claim, id, data }.
 function M.encode(entry)
@@ -77,8 +93,10 @@ local function unescape(digits) return string.char(tonumber(digits, 16)) end
 function M.decode(blob)
   local _, last, attempts, priority, claimant, id = (blob or ""):find(HEADER)
   if not last then return nil end
-  return { attempts = tonumber(attempts), priority = tonumber(priority), claimant = claimant,
-    id = id ~= "." and id:gsub("%%(%x%x)", unescape) or nil, data = blob:sub(last + 1) }
+  id = id ~= "." and id:gsub("%%(%x%x)", unescape) or nil
+  if tonumber(priority) > M.PRIORITIES or id and #id > M.ID_MAX then return nil end
+  return { attempts = tonumber(attempts), priority = tonumber(priority), claimant = claimant, id = id,
+    data = blob:sub(last + 1) }
 end
 
 core.own(debug.getinfo(1, "S").source)

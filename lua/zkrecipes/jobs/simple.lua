@@ -5,6 +5,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local failure = require "zkrecipes.jobs.failure"
 
 local M = {}
 
@@ -36,22 +37,35 @@ end
 
 local function child(queue, name) return queue.path .. "/" .. name end
 
-function Simple:put(data)
-  check.self(self, Simple, "put")
-  if type(data) ~= "string" then check.bad(1, "put", "string expected, got " .. type(data)) end
-  local path, message, code = self.session:create(child(self, "qn-"), data, { sequential = true, parents = true })
+local function put(queue, data)
+  local path, message, code = queue.session:create(child(queue, "qn-"), data, { sequential = true, parents = true })
   if not path then return nil, message, code end
   return true
 end
 
-function Simple:put_all(all)
+function Simple:put(data, options)
+  check.self(self, Simple, "put")
+  if type(data) ~= "string" then check.bad(1, "put", "string expected, got " .. type(data)) end
+  if options ~= nil then check.bad(2, "put", "format 'simple' has no options") end
+  return put(self, data)
+end
+
+function Simple:put_all(all, timeout)
   check.self(self, Simple, "put_all")
-  if type(all) ~= "table" then check.bad(1, "put_all", "list expected, got " .. type(all)) end
+  check.list(all, 1, "put_all")
+  if timeout ~= nil then check.bad(2, "put_all", "format 'simple' has no capacity, so there is no time limit") end
+  local copy = {}
   for i = 1, #all do
-    local ok, message, code = self:put(all[i])
+    copy[i] = all[i]
+    if type(copy[i]) ~= "string" then
+      check.bad(1, "put_all", ("entry %d: string expected, got %s"):format(i, type(copy[i])))
+    end
+  end
+  for i = 1, #copy do
+    local ok, message, code = put(self, copy[i])
     if not ok then return nil, message, code, i - 1 end
   end
-  return #all
+  return #copy
 end
 
 -- The next name that may still be there, or false; or nil, message, code.
@@ -83,17 +97,26 @@ local function take(queue)
   return name, message, code
 end
 
-local function wait_and_take(queue, timeout)
+-- Takes and waits in turn; as take.
+local function take_when_told(queue, watch, timeout)
   local now = core.host(queue.session).adapter.now
   local deadline = timeout and now() + timeout
+  while true do
+    queue.fresh_until = 0
+    local data, message, code = take(queue)
+    if data ~= false then return data, message, code end
+    local told
+    told, message, code = watch:wait(deadline and math.max(deadline - now(), 0))
+    if code == "timeout" then return false end
+    if not told then return nil, message, code end
+  end
+end
+
+local function wait_and_take(queue, timeout)
   local watch, message, code = queue.session:watch(queue.path)
   if not watch then return nil, message, code end
   local data
-  repeat
-    queue.fresh_until = 0
-    data, message, code = take(queue)
-    local told = data ~= false or watch:wait(deadline and math.max(deadline - now(), 0))
-  until data ~= false or not told
+  data, message, code = take_when_told(queue, watch, timeout)
   watch:close()
   return data, message, code
 end
@@ -115,24 +138,38 @@ function Simple:size()
   return stat and stat.num_children or 0
 end
 
+-- The first of these names, from `from` on, that is still there: its item and where it is in the list; nothing; or nil, message,
+-- code.
+local function read(queue, names, from)
+  for at = from, #names do
+    local path = child(queue, names[at])
+    local data, message, code = queue.session:get(path)
+    if not code then return { data = data, path = path }, at end
+    if code ~= "no_node" then return nil, message, code end
+  end
+end
+
 function Simple:items()
   check.self(self, Simple, "items")
   local names, at = nil, 0
   return function()
-    names = names or assert(list(self))
-    while names[at + 1] do
-      at = at + 1
-      local data, message, code = self.session:get(child(self, names[at]))
-      if not code then return { data = data, path = child(self, names[at]) } end
-      if code ~= "no_node" then error(message, 0) end
-    end
-    return nil
+    local item, message, code
+    if not names then names, message, code = list(self) end
+    if names then item, message, code = read(self, names, at + 1) end
+    if code then error(failure.say("queue:items", self.path, message), 0) end
+    at = message or #names
+    return item
   end
 end
 
 function Simple:peek()
   check.self(self, Simple, "peek")
-  return self:items()() or false
+  local names, message, code = list(self)
+  if not names then return nil, message, code end
+  local item
+  item, message, code = read(self, names, 1)
+  if code then return nil, message, code end
+  return item or false
 end
 
 local function missing(name)
@@ -142,6 +179,8 @@ local function missing(name)
 end
 
 for _, name in ipairs { "claim", "remove", "dead", "dead_size", "redrive" } do Simple[name] = missing(name) end
+
+failure.name(Simple, "queue")
 
 core.own(debug.getinfo(1, "S").source)
 return M

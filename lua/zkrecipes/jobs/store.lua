@@ -26,21 +26,29 @@ end
 
 local handles = setmetatable({}, { __mode = "k" }) -- session > how many stores it has
 
--- Tags begin with the id of the session, which must have been connected once.
-function M:ready()
-  if self.id or self.session.id then return true end
-  local stat, message, code = self.session:exists(self.path)
-  if stat == nil then return nil, message, code end
-  return true
-end
-
--- A name that nobody else has or had.
-function M:new_tag()
+local function know_id(self)
   local id = self.session.id
   if id and id ~= self.id then
     handles[self.session] = (handles[self.session] or 0) + 1
     self.id, self.number = id, handles[self.session]
   end
+  return self.id
+end
+
+-- Tags begin with the id of the session, the present one's or an earlier one's: true when one is known, or nil, message, code.
+function M:ready()
+  if know_id(self) then return true end
+  for _ = 1, ROUNDS do -- it may be lost before we are awake again
+    local stat, message, code = self.session:exists(self.path)
+    if stat == nil then return nil, message, code end
+    if know_id(self) then return true end
+  end
+  return nil, "session: it was lost again and again", "connection_loss"
+end
+
+-- A name that nobody else has or had. The store must be ready.
+function M:new_tag()
+  know_id(self)
   self.tags = self.tags + 1
   return ("%s_%d_%d"):format(self.id, self.number, self.tags)
 end
@@ -282,7 +290,7 @@ function M:list_lanes()
   table.sort(names)
   local lanes = {}
   for i = 1, #names do
-    local priority = tonumber(names[i])
+    local priority = layout.priority_number(names[i])
     if priority then lanes[#lanes + 1] = self:lane(priority) end
   end
   return lanes

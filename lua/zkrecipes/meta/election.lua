@@ -10,6 +10,7 @@
 ---@class zkrecipes.Election
 ---@field path string
 ---@field value string what this object's candidates show to others; by rank: the rank, a newline, the value
+---@field session zkrecipes.Session
 local Election = {}
 
 ---Stands, and waits until it is elected.
@@ -59,6 +60,7 @@ function Election:next_leader(seen) end
 
 ---@class zkrecipes.Candidate: zkrecipes.Leader
 ---@field leading boolean
+---@field path string of its node
 
 ---Who stands, in order: the leader first.
 ---@async
@@ -115,10 +117,16 @@ function Election:stop() end
 local Term = {}
 
 ---Ends it; returns at once, the server is told behind it, until that is certain. May be called again.
----In an election by rank a successor may be named: then it waits until that one has the lead; or fails, and the term goes on.
+---With a successor it waits until nobody else can lead next: those who stand between step aside, and stand again at the
+---end; then it ends. Or it fails, and the term goes on. By rank nobody needs to step aside. Without a queue it is misuse.
+---```lua
+---local candidates = election:candidates()
+---if candidates[3] then term:resign(candidates[3], 10) end
+---```
 ---@param successor? zkrecipes.Candidate
----@return true? ok, string? message, zkrecipes.Code? code "no_node": it does not stand any more
-function Term:resign(successor) end
+---@param timeout? number 0: only if nobody stands between
+---@return true? ok, string? message, zkrecipes.Code? code "no_node": it does not stand any more; "timeout": somebody stands between still
+function Term:resign(successor, timeout) end
 
 ---Surely still leading? No round trip; says no before the server can have let another one lead.
 ---@return boolean

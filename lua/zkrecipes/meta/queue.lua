@@ -44,7 +44,7 @@ function Queue:put(data, options) end
 
 ---@async
 ---@param list (string|zkrecipes.PutEntry)[]
----@param timeout? number seconds to wait for room
+---@param timeout? number seconds to wait for room, in all
 ---@return integer? count, string? message, zkrecipes.Code? code, integer? put how many were put before it failed
 function Queue:put_all(list, timeout) end
 

@@ -4,13 +4,13 @@ local core = require "zkrecipes.core"
 
 local M = {}
 
-local weak = { __mode = "v" }
+local home = setmetatable({}, { __mode = "kv" }) -- hold > the holds of its request
 
 -- { for_request, holds, selves }
 function M.current()
   local found = ngx.ctx.zkrecipes
   if not found then
-    found = { holds = setmetatable({}, weak), selves = {} }
+    found = { holds = {}, selves = {} }
     ngx.ctx.zkrecipes = found
   end
   return found
@@ -22,10 +22,18 @@ function M.in_background()
   return phase == "init_worker" or phase == "timer" and not M.current().for_request
 end
 
--- The request holds this.
+-- The request holds this. It is kept, not only known: a collector that comes between the end of a killed handler and the
+-- log phase would take it out of a weak table at once, and release it some time. Nobody asks for what a timer holds.
 function M.granted(hold)
+  if ngx.get_phase() == "timer" then return end
   local holds = M.current().holds
-  holds[#holds + 1] = hold
+  holds[hold], home[hold] = true, holds
+end
+
+-- It does not any more.
+function M.ended(hold)
+  local holds = home[hold]
+  if holds then holds[hold] = nil end
 end
 
 -- What stands for the running coroutine, which nginx uses again for another request.

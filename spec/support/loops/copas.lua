@@ -1,8 +1,5 @@
 -- The loop of copas, 1 and 4, for the contract of adapters (spec/adapters/contract.lua).
 
-local folder = os.getenv("ZR_COPAS") -- of copas 4 and what it needs
-if folder then package.path = folder .. "/?.lua;" .. folder .. "/?/init.lua;" .. package.path end
-
 local copas = require "copas"
 local socket = require "socket"
 

@@ -1,5 +1,5 @@
--- A queue that makes no garbage: what is put in goes to one array while the other is emptied, then they
--- change places.
+-- First in, first out, without garbage: what is put in goes to one array while the other is emptied, then they change
+-- places.
 
 local M = {}
 M.__index = M

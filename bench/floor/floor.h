@@ -1,0 +1,95 @@
+/*
+ * The floor: the same work on the same client library, by a program that does nothing else. It
+ * keeps no lease, survives no lost link, cancels nothing and verifies nothing; whatever fails ends
+ * it.
+ *
+ * main.c       the scenarios
+ * contender.c  one that queues: its requests and its turn
+ * queue.c      items that are put, taken, claimed
+ * client.c     sessions and the loop; clocks
+ * relay.c      with --two-threads: a second thread that says when a contender's turn is over
+ *
+ * One thread runs all of it; the second one sees only what it is told of.
+ */
+#ifndef FLOOR_H
+#define FLOOR_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <stdbool.h>
+#include <zookeeper/zookeeper.h>
+
+#define MOST 10001 /* contenders */
+#define NAME_SIZE 256
+
+struct contender {
+    zhandle_t *zh;
+    char dir[NAME_SIZE];
+    char seat[NAME_SIZE];
+    int left;        /* turns */
+    double heard_at; /* when it learned that it has the lock */
+};
+
+/* ---- client.c -------------------------------------------------------------------------------- */
+
+extern int session_ms;
+extern int outstanding; /* requests without an answer, and who is with the second thread */
+
+/* Seconds: of a clock that only goes on, and of CPU time of the whole process. */
+double now(void);
+double cpu(void);
+
+/* Ends the program unless rc is ZOK. */
+void must(int rc);
+
+/* gives: a connected session. */
+zhandle_t *open_session(const char *hosts);
+void close_sessions(void);
+
+/* Creates it unless it is there; returns when that is answered. */
+void make_node(zhandle_t *zh, const char *path);
+
+/* Waits for something to happen, at most a tenth of a second, and does it. */
+void turn(void);
+
+/* Turns until there are so many, or until everything is answered. */
+void until(const int *count, int wanted);
+void settle(void);
+
+/* ---- contender.c ----------------------------------------------------------------------------- */
+
+extern struct contender contenders[MOST];
+extern int parked;        /* watch the one ahead of them */
+extern int granted;       /* how often somebody was */
+extern double granted_at; /* the last one */
+extern bool keep;         /* who is granted does not leave */
+
+/* Queues for `turns` turns, one after the other. keeps one; borrows dir. */
+void enter(struct contender *one, zhandle_t *zh, const char *dir, int turns);
+void leave(struct contender *one);
+
+/* It has heard that it has the lock at heard_at: counts it, and leaves unless `keep`. */
+void take_turn(struct contender *one);
+
+/* ---- queue.c --------------------------------------------------------------------------------- */
+
+/* Runs `put`, `take` or `claim` by `count` at once, with so many items there; gives: false when it
+   is none of these. */
+bool queue_run(zhandle_t *zh, const char *path, const char *scenario, int operations, int items,
+               int count);
+
+/* ---- relay.c --------------------------------------------------------------------------------- */
+
+/* Readable when the second thread has decided something; -1 when there is no such thread. */
+extern int relay_fd;
+
+void relay_start(void);
+
+/* To the second thread, which notes the time and hands it back. keeps one. */
+void relay_tell(struct contender *one);
+
+/* Takes the turns of all that came back. */
+void relay_take(void);
+
+#endif

@@ -1,0 +1,69 @@
+-- The line: who waits for an item of one queue in this process. First come, first served; who leaves is out of it at once, and who
+-- was served in vain comes back to his turn. Nothing here costs more the longer the line is.
+--
+-- A waiter is { try = he does not wait, ... }; the line adds his ticket, and while he stands in it who is ahead and who is behind.
+
+local core = require "zkrecipes.core"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+M.__index = M
+
+-- It is a ring, in which the line itself stands between the last and the first.
+function M.new()
+  local line = setmetatable({ count = 0, tickets = 0, tries = {}, try_count = 0 }, M)
+  line.ahead, line.behind = line, line
+  return line
+end
+
+local function insert(line, waiter, ahead)
+  local behind = ahead.behind
+  waiter.ahead, waiter.behind = ahead, behind
+  ahead.behind, behind.ahead = waiter, waiter
+  line.count = line.count + 1
+  if waiter.try then line.tries[waiter], line.try_count = waiter.ticket, line.try_count + 1 end
+end
+
+function M:push(waiter)
+  self.tickets = self.tickets + 1
+  waiter.ticket = self.tickets
+  insert(self, waiter, self.ahead)
+end
+
+-- Nothing happens when he does not stand in it.
+function M:remove(waiter)
+  local ahead, behind = waiter.ahead, waiter.behind
+  if not ahead then return end
+  waiter.ahead, waiter.behind = nil, nil
+  ahead.behind, behind.ahead = behind, ahead
+  self.count = self.count - 1
+  if waiter.try then self.tries[waiter], self.try_count = nil, self.try_count - 1 end
+end
+
+-- The first, or nil.
+function M:pop()
+  local first = self.behind
+  if first == self then return nil end
+  self:remove(first)
+  return first
+end
+
+-- Back to his turn. That is near the beginning, and when many come back, mostly behind the one before.
+function M:put_back(waiter)
+  local ahead, last = self, self.last_back
+  if last and last.ahead and last.ticket < waiter.ticket then ahead = last end
+  while ahead.behind ~= self and ahead.behind.ticket < waiter.ticket do ahead = ahead.behind end
+  insert(self, waiter, ahead)
+  self.last_back = waiter
+end
+
+-- Removes those who only try, and gives a list of them.
+function M:pop_tries()
+  if self.try_count == 0 then return {} end
+  local tries = wait.in_order(self.tries)
+  for i = 1, #tries do self:remove(tries[i]) end
+  return tries
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,31 @@
+-- copas 4: the contract, and what is its own.
+
+local env = require "spec.support.env"
+local loop = require "spec.support.loops.copas4"
+local copas = require "copas"
+local zk = require "zkrecipes".using "copas"
+
+assert(copas.pauseforever, "this is no copas 4")
+require "spec.adapters.contract"("copas4", loop)
+require "spec.adapters.copas_pcall"("copas4", loop)
+
+describe("copas4", function()
+  local _ = copas.cancelall and it("goes on after everything was canceled", function() -- since 4.9
+    local session, got, stuck
+    copas.loop(function() end) -- cancelall wants it to have run
+    loop.start(function()
+      session = zk.session { hosts = env.server().hosts, namespace = env.namespace() }
+      assert(session:create("/a", "data"))
+      stuck = true
+      zk.sleep(1000)
+    end)
+    loop.run(10, function() return stuck end)
+    copas.cancelall()
+    loop.start(function()
+      got = session:get("/a")
+      session:close()
+    end)
+    assert.is_true(loop.run(10, function() return false end))
+    assert.are.equal("data", got)
+  end)
+end)

@@ -1,0 +1,151 @@
+-- Inside of a real nginx: what a request still holds when it has ended is released by its log phase, and nothing else.
+
+require "spec_fork"
+local env = require "spec.support.env"
+local nginx = require "spec.support.nginx"
+local process = require "spec.support.process"
+
+local HTTP = [[
+  init_worker_by_lua_block {
+    zk = require "zkrecipes"
+    session = zk.shared { hosts = "%s", timeout = 20, namespace = "%s" }
+    lock = session:lock("/l")
+    probe = setmetatable({}, { __mode = "v" })
+  }
+]]
+
+local SERVER = [[
+  log_by_lua_block { require("zkrecipes.openresty").release() }
+
+  # The log phase comes when the collector has found the hold, but not yet called its finalizer.
+  location = /collected {
+    content_by_lua_block {
+      collectgarbage() collectgarbage("stop")
+      probe[1] = assert(lock:acquire(5))
+      ngx.exit(204)
+    }
+    log_by_lua_block {
+      local cycles = 0
+      while probe[1] and cycles < 3 do
+        if collectgarbage("step", 0) then cycles = cycles + 1 end
+      end
+      collectgarbage("stop")
+      require("zkrecipes.openresty").release()
+    }
+  }
+  location = /collect { content_by_lua_block { collectgarbage("restart") } }
+
+  location = /again { content_by_lua_block {
+    local lock = session:lock("/l", { reentrant = true })
+    for i = 1, 3 do assert(lock:acquire(5)) end
+    ngx.exit(204)
+  } }
+
+  location = /cohort { content_by_lua_block {
+    cohort = cohort or session:lock("/l", { cohort = true })
+    local turn = assert(cohort:acquire(tonumber(ngx.var.arg_limit)))
+    turns = (turns or 0) + 1
+    if ngx.var.arg_keep then
+      kept = turn
+      ngx.sleep(tonumber(ngx.var.arg_keep))
+      ngx.print(tostring(turn:valid()))
+    end
+    if ngx.var.arg_exit then ngx.exit(204) end
+    turn:release()
+  } }
+  location = /turns { content_by_lua_block { ngx.print(turns or 0) } }
+
+  # The turn comes to the light thread, which is killed before it can go on.
+  location = /late { lua_http10_buffering off; content_by_lua_block {
+    local lock = session:lock("/l", { cohort = true })
+    local turn = assert(lock:acquire(5))
+    local light = ngx.thread.spawn(function() went_on = lock:acquire(5) and "went on" end)
+    turn:release()
+    ngx.thread.kill(light)
+    ngx.print(went_on or "killed")
+    ngx.flush(true)
+    ngx.sleep(60) -- the request goes on meanwhile
+  } }
+
+  location = /many { content_by_lua_block {
+    local count = 0
+    for i = 1, 200 do assert(lock:acquire(5)):release() end
+    for _ in pairs(ngx.ctx.zkrecipes.holds) do count = count + 1 end
+    ngx.print(count)
+  } }
+
+  location = /handed { content_by_lua_block { kept = assert(lock:acquire(5)) } log_by_lua_block { return } }
+  location = /taken { content_by_lua_block { ngx.print(tostring(kept:valid())) kept:release() } }
+]]
+
+describe("the log phase in nginx", function()
+  local it_runs, session
+
+  setup(function()
+    local namespace = env.namespace()
+    session = env.session { namespace = namespace }
+    assert(session:connected(10))
+    it_runs = nginx.start { http = HTTP:format(env.server().hosts, namespace), server = SERVER }
+  end)
+
+  teardown(function()
+    local log = it_runs:log()
+    it_runs:stop()
+    session:close()
+    assert.is_nil(log:find("%[crit%]") or log:find("%[error%]") or log:find("exited on signal"), log)
+  end)
+
+  local function becomes(number)
+    assert(process.eventually(function() return #(session:children("/l") or {}) == number end, 5),
+      "the queue of the lock is " .. #(session:children("/l") or {}))
+  end
+
+  it("releases what a killed handler held, though the collector was there first", function()
+    for _ = 1, 3 do
+      assert.equal(204, (it_runs:get("/collected")))
+      becomes(0)
+      it_runs:get("/collect")
+    end
+  end)
+
+  it("releases a reentrant lock as often as it was acquired", function()
+    assert.equal(204, (it_runs:get("/again")))
+    becomes(0)
+  end)
+
+  it("releases the turn of a killed member of a cohort", function()
+    assert.equal(204, (it_runs:get("/cohort?limit=5&exit=1")))
+    becomes(0)
+    assert.equal(204, (it_runs:get("/cohort?limit=0&exit=1")))
+    becomes(0)
+  end)
+
+  it("of who has tried does not take the cohort's lock from who has the next turn", function()
+    local before = tonumber((select(2, it_runs:get("/turns"))))
+    local first = it_runs:open("/cohort?limit=0&keep=0.3")
+    becomes(1)
+    local second = it_runs:open("/cohort?limit=5&keep=0.3")
+    assert.equal("true", (select(2, nginx.answer(first))))
+    assert.equal("true", (select(2, nginx.answer(second))))
+    assert.equal(before + 2, tonumber((select(2, it_runs:get("/turns")))))
+    becomes(0)
+  end)
+
+  it("need not come for what was given to a light thread that had been killed", function()
+    local late = it_runs:open("/late")
+    repeat local line = late:receive("*l") until line == ""
+    assert.equal("killed", late:receive(6))
+    becomes(0)
+    late:settimeout(0)
+    assert.equal("timeout", select(2, late:receive(1)))
+    late:close()
+  end)
+
+  it("finds nothing of what was released, or what another request lets go", function()
+    assert.equal("0", (select(2, it_runs:get("/many"))))
+    it_runs:get("/handed")
+    becomes(1)
+    assert.equal("true", (select(2, it_runs:get("/taken"))))
+    becomes(0)
+  end)
+end)

@@ -1,0 +1,202 @@
+-- Inside of a real nginx, what concerns the workers: the API is the same as elsewhere, each has one session, nginx's timers
+-- and signals are its own, and one candidate stands for all of a host's workers.
+
+require "spec_fork"
+local env = require "spec.support.env"
+local nginx = require "spec.support.nginx"
+local process = require "spec.support.process"
+local socket = require "socket"
+
+-- Names of everything that users call.
+local NAMES = [[
+  local zk, core, names = require "zkrecipes", require "zkrecipes.core", {}
+  for name in pairs(zk) do names[#names + 1] = name end
+  for class, it in pairs(core.classes) do
+    for name in pairs(it.methods) do names[#names + 1] = class .. ":" .. name end
+  end
+  table.sort(names)
+  return table.concat(names, " ")
+]]
+
+local HTTP = [[
+  lua_shared_dict seen 1m;
+  init_worker_by_lua_block {
+    zk = require "zkrecipes"
+    session = zk.shared { hosts = "%s", timeout = %d, namespace = "%s" }
+    lock = session:lock("/l")
+    if keep then zk.spawn(function() kept = lock:acquire() end) end
+    if ngx.worker.id() == 0 then
+      zk.spawn(function()
+        session:election("/nightly"):every(0.05, function()
+          ngx.shared.seen:incr("fired", 1, 0)
+          ngx.shared.seen:set("pid", ngx.worker.pid())
+        end)
+      end)
+    end
+  }
+]]
+
+local SERVER = ([[
+  location = /names { content_by_lua_block { %s } }
+  location = /fired { content_by_lua_block { ngx.print(ngx.shared.seen:get("fired") or 0, " ", ngx.shared.seen:get("pid") or 0) } }
+  location = /work { content_by_lua_block {
+    local session = require("zkrecipes").shared()
+    local task = zk.spawn(function() zk.sleep(0.001) return session:exists("/") end)
+    local hold = lock:acquire(10)
+    zk.any { function() zk.sleep(0.001) end, function() zk.sleep(60) end }
+    task:wait()
+    hold:release()
+  } }
+  location = /keep { content_by_lua_block { kept = lock:acquire(10) } }
+  location = /spawn { content_by_lua_block {
+    local tasks, done = {}, 0
+    for i = 1, ngx.var.arg_count do tasks[i] = zk.spawn(function() zk.sleep(0.05) return true end) end
+    for i = 1, #tasks do done = done + (tasks[i]:wait(10) and 1 or 0) end
+    ngx.print(done)
+  } }
+  location = /worker { content_by_lua_block {
+    local sessions = #zk.status().sessions
+    ngx.print(ngx.worker.pid(), " ", sessions, " ", ngx.timer.running_count(), " ", ngx.timer.pending_count())
+  } }
+]]):format((NAMES:gsub("return (table.*)\n", "ngx.print(%1)\n")))
+
+describe("the workers of nginx", function()
+  local it_runs, session, namespace
+
+  local function start(workers, http, timeout)
+    namespace = env.namespace()
+    session = env.session { namespace = namespace }
+    assert(session:connected(10))
+    it_runs = nginx.start { workers = workers, server = SERVER,
+      http = HTTP:format(env.server().hosts, timeout or 4, namespace) .. (http or "") }
+  end
+
+  local function candidates() return #(session:children("/nightly") or {}) end
+
+  -- Its timer has fired again; gives the worker's pid, once it is another one than `other`.
+  local function fires(other)
+    local count = it_runs:get("/fired") and tonumber((select(2, it_runs:get("/fired")):match("^%d+")))
+    return assert(process.eventually(function()
+      local now, pid = select(2, it_runs:get("/fired")):match("(%d+) (%d+)")
+      return tonumber(now) > count + 1 and pid ~= other and pid
+    end, 15), "the timer does not fire")
+  end
+
+  after_each(function()
+    local log = it_runs:log()
+    it_runs:stop()
+    session:close()
+    assert.is_nil(log:find("%[crit%]") or log:find("%[error%]") or log:find("exited on signal [^9]"), log)
+  end)
+
+  it("see the same functions and methods as everybody else", function()
+    start(1)
+    local load_it = loadstring or load -- luacheck: ignore 113
+    assert.equal(load_it(NAMES)(), (select(2, it_runs:get("/names"))))
+  end)
+
+  -- Pid > sessions, running timers, pending ones; of both workers, and the same twice.
+  local function counts()
+    local seen, before
+    return assert(process.eventually(function()
+      local open = {}
+      seen, before = {}, seen
+      for i = 1, 20 do open[i] = it_runs:open("/worker") end
+      for i = 1, 20 do
+        local pid, text = select(2, nginx.answer(open[i])):match("^(%d+) (.*)$")
+        seen[pid] = text
+      end
+      local first, second = next(seen), next(seen, (next(seen)))
+      return second and before and before[first] == seen[first] and before[second] == seen[second] and seen
+    end))
+  end
+
+  it("have one session each, and no timers but the dispatcher's when nothing goes on", function()
+    start(2)
+    fires()
+    local before, lean = counts(), 0
+    for _ = 1, 5 do
+      local open = {}
+      for i = 1, 20 do open[i] = it_runs:open("/work") end
+      for i = 1, 20 do assert.equal(200, (nginx.answer(open[i]))) end
+    end
+    local after
+    process.eventually(function()
+      after = counts()
+      for pid, text in pairs(before) do
+        if after[pid] ~= text then return false end
+      end
+      return true
+    end)
+    assert.same(before, after)
+    for _, text in pairs(after) do
+      assert.matches("^1 %d+ 1$", text)
+      if text == "1 1 1" then lean = lean + 1 end -- the one without a task of its own
+    end
+    assert.equal(1, lean)
+  end)
+
+  it("run what was spawned when there are timers again", function()
+    start(1, "lua_max_running_timers 8;") -- some are in use
+    assert.equal("8", (select(2, it_runs:get("/spawn?count=8"))))
+    assert.matches("lua_max_running_timers are not enough", it_runs:log())
+  end)
+
+  local function queue() return session:children("/l") or {} end
+
+  local function seconds_until(what, condition)
+    local from = socket.gettime()
+    assert(process.eventually(condition, 15), what)
+    return socket.gettime() - from
+  end
+
+  it("wait two seconds for a lock that is kept beyond its request, and release it when they end", function()
+    start(1, "", 20)
+    it_runs:get("/keep")
+    local pid, seat = it_runs:workers()[1], queue()[1]
+    it_runs:signal("HUP")
+    local seconds = seconds_until("it is released", function() return not session:exists("/l/" .. seat) end)
+    assert.is_true(seconds > 1.5, seconds .. " s")
+    seconds_until("the worker ends", function() return not process.runs(pid) end)
+  end)
+
+  it("do not wait for a lock that is held in the background", function()
+    start(1, "init_by_lua_block { keep = true }", 20)
+    assert(process.eventually(function() return #queue() == 1 end))
+    local pid, seat = it_runs:workers()[1], queue()[1]
+    it_runs:signal("HUP")
+    local seconds = seconds_until("the worker ends", function() return not process.runs(pid) end)
+    assert.is_true(seconds < 1.5, seconds .. " s")
+    seconds_until("it is released", function() return not session:exists("/l/" .. seat) end)
+  end)
+
+  it("take every signal on nginx's own thread", function()
+    start(1)
+    assert(process.eventually(function() return candidates() == 1 end))
+    local own, others = 0, 0
+    for path in process.output(("ls -d /proc/%s/task/*"):format(it_runs:workers()[1])):gmatch("[^\n]+") do
+      local blocked = process.output("awk '/^SigBlk/ { print $2 }' " .. path .. "/status")
+      if path:match("%d+$") == it_runs:workers()[1] then
+        assert.equal("0000000000000000", blocked)
+        own = own + 1
+      else
+        assert.matches("^f%x+", blocked) -- all but those that cannot be blocked
+        others = others + 1
+      end
+    end
+    assert.equal(1, own)
+    assert.is_true(others >= 1)
+  end)
+
+  it("stand as one candidate when one of them is told to, and another one goes on after a reload or a crash", function()
+    start(3)
+    local pid = fires()
+    assert.equal(1, candidates())
+    it_runs:signal("HUP")
+    pid = fires(pid)
+    assert(process.eventually(function() return candidates() == 1 end))
+    process.output("kill -KILL " .. pid)
+    fires(pid)
+    assert(process.eventually(function() return candidates() == 1 end))
+  end)
+end)

@@ -1,0 +1,105 @@
+-- What recipes written in Lua say and do when the link or the session is gone for long: in virtual time.
+
+local sim = require "zkrecipes.sim"
+
+-- Runs fn(world, zk, session) in a world of its own.
+local function within(options, fn)
+  return function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local zk = world:process()
+      fn(world, zk, zk.session(options))
+    end)
+  end
+end
+
+local function fails(code, ...)
+  assert.is_nil((...))
+  assert.are.equal(code, (select(3, ...)))
+end
+
+describe("without any server", function()
+  for _, case in ipairs {
+    { "double barrier", function(session) return session:double_barrier("/d", 2):enter(2) end },
+    { "cyclic barrier", function(session) return session:cyclic_barrier("/c", 2):wait(2) end },
+  } do
+    it("entering a " .. case[1] .. " ends when the session does", within({ timeout = 10 }, function(world, zk, session)
+      local task = zk.spawn(case[2], session)
+      world:advance(1)
+      world:disconnect(zk)
+      fails("lost", task:wait(60))
+    end))
+  end
+
+  it("leaving a double barrier ends after its time limit, and can be done again", within({ timeout = 10 },
+    function(world, zk, session)
+      local barrier = session:double_barrier("/d", 1)
+      assert(barrier:enter(5))
+      world:disconnect(zk)
+      fails("timeout", barrier:leave(3))
+      world:heal(zk)
+      assert(barrier:leave(60))
+    end))
+
+  it("a try at a barrier or a latch says so", within({ timeout = 10 }, function(world, zk, session)
+    assert(session:connected(5))
+    world:disconnect(zk)
+    fails("connection_loss", session:barrier("/b"):wait(0))
+    fails("connection_loss", session:latch("/l", 1):wait(0))
+  end))
+end)
+
+describe("a cohort whose session is lost", function()
+  local cohort = { cohort = true }
+
+  it("tells the one who holds the lock, whoever asks first", within({ timeout = 10 }, function(world, _, session)
+    local turn, plain = assert(session:lock("/c", cohort):acquire()), assert(session:lock("/p"):acquire())
+    world:expire(session)
+    world:advance(1)
+    assert.are.equal(plain:lost(0), turn:lost(0))
+    fails("lost", plain:set("/p", "x"))
+    fails("lost", turn:set("/p", "x"))
+    turn:release()
+  end))
+
+  it("tells those who wait, also when they came together with the holder", within({ timeout = 10 },
+    function(world, zk, session)
+      local lock = session:lock("/c", cohort)
+      local function hold() return assert(lock:acquire()):lost() end
+      local first, second = zk.spawn(hold), zk.spawn(function() return lock:acquire() end)
+      world:advance(1)
+      world:expire(session)
+      assert.are.equal("lost", first:wait(10))
+      local hold_of_second, _, code = second:wait(10)
+      assert.is_true(hold_of_second ~= nil or code == "lost")
+    end))
+end)
+
+describe("election:every", function()
+  for _, seconds in ipairs { 0.1, 0.3, 0.7, 7.3 } do
+    it(("fires once in each %.1f s"):format(seconds), within({ timeout = 30 }, function(world, zk, session)
+      local fired = 0
+      local election = session:election("/e")
+      zk.spawn(function() election:every(seconds, function() fired = fired + 1 end) end)
+      world:advance(1)
+      local before = fired
+      world:advance(200 * seconds)
+      assert.is_true(math.abs(fired - before - 200) <= 1, ("%d times"):format(fired - before))
+      election:stop()
+    end))
+  end
+
+  it("does not make up for beats that it missed", within({ timeout = 30 }, function(world, zk, session)
+    local at = {}
+    local election = session:election("/e")
+    zk.spawn(function()
+      election:every(1, function()
+        at[#at + 1] = zk.now()
+        if #at == 2 then zk.sleep(2.5) end
+      end)
+    end)
+    world:advance(8)
+    election:stop()
+    for i, beat in ipairs { 0, 1, 4, 5 } do assert.is_true(math.abs(at[i] - at[1] - beat) < 1e-6, tostring(at[i] - at[1])) end
+  end))
+end)

@@ -1,0 +1,93 @@
+-- An ack that is canceled while it is under way, in simulated worlds.
+
+local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
+
+local fails = env.fails
+
+-- Runs body(world, zk, queue, item): an item that is claimed.
+local function with_item(body)
+  return function()
+    local world = sim.new { seed = 1, limit = 5000 }
+    world:run(function()
+      local zk = world:process()
+      local queue = zk.session({ timeout = 10 }):queue("/jobs")
+      queue:put("x")
+      body(world, zk, queue, assert(queue:claim(5)))
+    end)
+  end
+end
+
+-- Calls the method in a task that is canceled when the request is on the wire.
+local function canceled(world, zk, item, method, ...)
+  local before = world:requests(zk, "multi")
+  local task = zk.spawn(item[method], item, ...)
+  while world:requests(zk, "multi") == before do zk.sleep(0) end
+  task:cancel()
+  fails("canceled", task:wait(1))
+end
+
+describe("an ack that was canceled on the wire", function()
+  it("is done when it is repeated", with_item(function(world, zk, queue, item)
+    canceled(world, zk, item, "ack")
+    world:advance(1)
+    assert.is_true(item:ack())
+    assert.equal(0, queue:size())
+    assert.equal(0, queue.desk.claims)
+  end))
+
+  it("and never arrived, is done when it is repeated", with_item(function(world, zk, queue, item)
+    world:plan(zk, "lose_request", { kind = "multi" })
+    canceled(world, zk, item, "ack")
+    world:advance(1)
+    assert.equal(1, queue:size())
+    assert.is_true(item:ack())
+    assert.equal(0, queue:size())
+  end))
+
+  it("is lost when the session was lost before", with_item(function(world, zk, queue, item)
+    world:plan(zk, "lose_request", { kind = "multi" })
+    canceled(world, zk, item, "ack")
+    world:advance(1)
+    world:expire(zk)
+    world:advance(20)
+    fails("lost", item:ack())
+    assert.equal(1, queue:size())
+    assert.equal(2, queue:claim(5).attempts)
+  end))
+
+  it("an ack that was refused is no excuse for the next", with_item(function(world, zk, queue, item)
+    world:expire(zk)
+    world:advance(20)
+    fails("lost", item:ack())
+    fails("lost", item:ack())
+    assert.equal(1, queue:size())
+  end))
+end)
+
+describe("a nack that was canceled on the wire", function()
+  it("is done when it is repeated", with_item(function(world, zk, queue, item)
+    canceled(world, zk, item, "nack")
+    world:advance(1)
+    assert.is_true(item:nack())
+    assert.equal(0, queue.desk.claims)
+    assert.equal(2, queue:claim(5).attempts)
+  end))
+
+  it("with a delay, too", with_item(function(world, zk, queue, item)
+    canceled(world, zk, item, "nack", 5)
+    world:advance(1)
+    assert.is_true(item:nack(5))
+    assert.equal(0, queue.desk.claims)
+    assert.equal(1, queue:size())
+    assert.equal(2, queue:claim(20).attempts)
+  end))
+
+  it("after an ack that was, is told that it was acked", with_item(function(world, zk, queue, item)
+    canceled(world, zk, item, "ack")
+    world:advance(1)
+    local message = fails("lost", item:nack())
+    assert.matches("acked", message)
+    assert.equal(0, queue:size())
+  end))
+end)

@@ -1,0 +1,161 @@
+-- Znodes in a queue's directories that are none of its own (pitfall 4), in simulated worlds.
+
+local env = require "spec.support.env"
+local layout = require "zkrecipes.jobs.layout"
+local sim = require "zkrecipes.sim"
+
+local fails = env.fails
+
+-- Of a session that was never there, with what a bucket's next sequence number could be.
+local function item_name(number) return ("0abc_1_%d-q-%010d"):format(number, number) end
+
+local BUCKET = "/jobs/lanes/00000/b-0000000000/"
+
+local function in_world(body)
+  return function()
+    local world = sim.new { seed = 1, limit = 5000 }
+    world:run(function()
+      local zk = world:process()
+      local session = zk.session { timeout = 10 }
+      local queue = session:queue("/jobs", { attempts = 2 })
+      queue:put("first")
+      assert(queue:claim()):ack()
+      body(world, zk, session, queue)
+    end)
+  end
+end
+
+-- What the call of a method costs in requests; it has to end.
+local function costs(world, zk, queue, method, ...)
+  local before = world:requests()
+  local task = zk.spawn(queue[method], queue, ...)
+  local ok, message, code = task:wait(60)
+  if code == "timeout" and message:find "task:wait" then error(method .. " does not return") end
+  return world:requests() - before, ok, code
+end
+
+describe("beside an unreadable znode a queue", function()
+  local blobs = { "not one of ours", "", "zq1 0 99999 - .\ndata", "zq1 " .. ("9"):rep(400) .. " 0 - .\ndata",
+    "zq1 0 0 - " .. ("a"):rep(300) .. "\ndata", "zq2 0 0 - .\ndata" }
+
+  it("sleeps", in_world(function(world, zk, session, queue)
+    for i = 1, #blobs do assert(session:create(BUCKET .. item_name(i), blobs[i])) end
+    local count, got, code = costs(world, zk, queue, "claim", 10)
+    assert.is_nil(got)
+    assert.equal("timeout", code)
+    assert.is_true(count < 50, count)
+    count, got, code = costs(world, zk, queue, "claim", 0)
+    assert.is_nil(got)
+    assert.equal("timeout", code)
+    assert.is_true(count < 10, count)
+    count, got = costs(world, zk, queue, "peek")
+    assert.is_false(got)
+    assert.is_true(count < 10, count)
+  end))
+
+  it("peeks, from the first time on", in_world(function(world, zk, session, queue)
+    assert(session:create(BUCKET .. item_name(0), "junk"))
+    queue:put("x")
+    local _, got = costs(world, zk, queue, "peek")
+    assert.equal("x", got.data)
+  end))
+
+  it("gives what is its own, in order, and leaves the rest alone", in_world(function(world, zk, session, queue)
+    for i = 1, 4 do
+      queue:put(tostring(i))
+      assert(session:create(BUCKET .. item_name(i), "junk"))
+    end
+    assert.equal(4, queue:size())
+    local seen = {}
+    for item in queue:items() do seen[#seen + 1] = item.data end
+    assert.same({ "1", "2", "3", "4" }, seen)
+    for i = 1, 4 do
+      local item = assert(queue:claim(5))
+      assert.equal(tostring(i), item.data)
+      assert(item:ack())
+    end
+    assert.equal(0, queue:size())
+    assert.is_true(costs(world, zk, queue, "take", 10) < 50)
+    assert.equal(4, #world:children(BUCKET:sub(1, -2)))
+  end))
+
+  it("goes past its bucket when that is sealed", in_world(function(world, zk, session, queue)
+    local size = layout.BUCKET
+    layout.BUCKET = 5
+    assert(session:create(BUCKET .. item_name(1), "junk"))
+    local seen = {}
+    for i = 1, 20 do queue:put(tostring(i)) end
+    for i = 1, 20 do seen[i] = tonumber((queue:take(5))) or "none" end
+    layout.BUCKET = size
+    for i = 1, 20 do assert.equal(i, seen[i]) end
+    assert.is_true(costs(world, zk, queue, "claim", 10) < 50)
+  end))
+
+  it("forgets it when it is gone", in_world(function(_, _, session, queue)
+    assert(session:create(BUCKET .. item_name(1), "junk"))
+    fails("timeout", queue:claim(0))
+    assert.is_table(next(queue.desk.unreadable) and queue.desk.unreadable)
+    assert(session:delete(BUCKET .. item_name(1)))
+    queue:put("x")
+    assert.equal("x", (queue:take(5)))
+    queue:put("y")
+    assert.equal("y", (queue:take(5)))
+    assert.is_nil(next(queue.desk.unreadable))
+  end))
+
+  it("sleeps when it is a delayed one", in_world(function(world, zk, session, queue)
+    queue:put("late", { delay = 3 })
+    local slot = "/jobs/later/" .. world:children("/jobs/later")[1]
+    local name = world:children(slot)[1]
+    assert(session:create(slot .. "/" .. name:gsub("%d$", "9"):gsub("^%d", "0"), "junk"))
+    queue:put("wake")
+    assert.equal("wake", (queue:take(5)))
+    local _, got = costs(world, zk, queue, "take", 30)
+    assert.equal("late", got)
+    assert.is_true(costs(world, zk, queue, "take", 10) < 60)
+  end))
+end)
+
+describe("a queue", function()
+  it("does not mind names that are no names of its own", in_world(function(world, zk, session, queue)
+    queue:put("late", { delay = 3 })
+    local slot = "/jobs/later/" .. world:children("/jobs/later")[1]
+    local folders = { BUCKET:sub(1, -2), slot, "/jobs/lanes", "/jobs/lanes/00000", "/jobs/later", "/jobs/dead",
+      "/jobs/claims", "/jobs/consumers", "/jobs/seat" }
+    local names = { "junk", "-q-", "x-q-5", "x-q-0000000009", "-q-0000000000", "b-5", "b-", "b-00000000001", "1.5", "12", "99999",
+      "1e3", "0x10", "-0001", item_name(1) .. "0", "0000000000001-junk", "1-" .. item_name(1) }
+    for _, folder in ipairs(folders) do
+      for _, name in ipairs(names) do assert(session:create(folder .. "/" .. name, "junk", { parents = true })) end
+    end
+    queue:put_all { "1", "2" }
+    assert.equal(3, queue:size())
+    assert.equal("1", queue:peek().data)
+    assert.equal("1", queue:claim(5).data)
+    local count, got = costs(world, zk, queue, "take", 10)
+    assert.equal("2", got)
+    assert.is_true(count < 50, count)
+    count, got = costs(world, zk, queue, "take", 10)
+    assert.equal("late", got)
+    assert.is_true(count < 100, count)
+    count = costs(world, zk, queue, "claim", 10)
+    assert.is_true(count < 100, count)
+    assert.equal(0, queue:redrive())
+  end))
+
+  it("does not mind what it cannot read where an id is", in_world(function(_, _, session, queue)
+    assert(queue:put("x", { id = "a" }))
+    for _, text in ipairs { "", "junk", "1.5 0 x", "00000 " .. ("9"):rep(400) .. " x", "00000 x y", "99999 0 x" } do
+      assert(session:set((layout.id_path("/jobs", "a")), text))
+      assert.is_false(queue:remove("a"))
+    end
+  end))
+
+  it("says why what is poison cannot be buried", in_world(function(world, zk, session, queue)
+    queue:put("poison")
+    assert(queue:claim(5)):nack()
+    assert(session:set_acl("/jobs/dead/b-0000000000", { { scheme = "world", id = "anyone", perms = "r" } }))
+    local count, _, code = costs(world, zk, session:queue("/jobs", { attempts = 1 }), "claim", 10)
+    assert.equal("no_auth", code)
+    assert.is_true(count < 50, count)
+  end))
+end)

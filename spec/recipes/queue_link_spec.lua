@@ -1,0 +1,134 @@
+-- The queue while there is no link, in simulated worlds.
+
+local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
+local stores = require "zkrecipes.jobs.store"
+
+local fails = env.fails
+
+-- Runs body(world, zk, session, queue): a process whose consumer is known to the servers already.
+local function in_world(body)
+  return function()
+    local world = sim.new { seed = 1, limit = 5000 }
+    world:run(function()
+      local zk = world:process()
+      local session = zk.session { timeout = 10 }
+      local queue = session:queue("/jobs")
+      queue:put("first")
+      assert(queue:claim()):ack()
+      body(world, zk, session, queue)
+    end)
+  end
+end
+
+describe("a queue without a link", function()
+  it("claim(0) and take(0) say so, within the session's timeout", in_world(function(world, zk, _, queue)
+    world:disconnect(zk)
+    for _, method in ipairs { "claim", "take" } do
+      local from = world:now()
+      local task = zk.spawn(queue[method], queue, 0)
+      fails("connection_loss", task:wait(100))
+      assert.is_true(world:now() - from < 11)
+    end
+    world:heal()
+    queue:put("x")
+    assert.equal("x", (queue:take(5)))
+  end))
+
+  it("who waits goes on waiting, beside those who only try", in_world(function(world, zk, _, queue)
+    world:disconnect(zk)
+    local patient, try = zk.spawn(queue.claim, queue), zk.spawn(queue.claim, queue, 0)
+    fails("connection_loss", try:wait(100))
+    fails("timeout", patient:wait(100))
+    world:heal()
+    queue:put("x")
+    assert.equal("x", patient:wait(60).data)
+  end))
+
+  it("claim(0) does not wait for the fate of its claim, and the item goes back", in_world(function(world, zk, _, queue)
+    queue:put("x")
+    world:plan(zk, "lose_reply", { kind = "multi", down = 200 })
+    local from = world:now()
+    local message = fails("connection_loss", zk.spawn(queue.claim, queue, 0):wait(1000))
+    assert.is_string(message)
+    assert.is_true(world:now() - from < 25)
+    local item = assert(queue:claim(400))
+    assert.equal("x", item.data)
+    assert.is_true(item.attempts <= 2)
+    assert(item:ack())
+    assert.equal(0, queue:size())
+    assert.same({}, world:children("/jobs/claims"))
+  end))
+
+  it("claim(0) whose claim turns out to be ours gives it to the next who waits", in_world(function(world, zk, _, queue)
+    queue:put("x")
+    world:plan(zk, "lose_reply", { kind = "multi", down = 3 })
+    local try = zk.spawn(queue.claim, queue, 0)
+    local item = assert(try:wait(100))
+    assert.equal(1, item.attempts)
+    assert(item:ack())
+  end))
+
+  it("a take goes on when nothing was taken", in_world(function(world, zk, _, queue)
+    queue:put("x")
+    world:plan(zk, "lose_request", { kind = "get", down = 30 })
+    assert.equal("x", (zk.spawn(queue.take, queue):wait(300)))
+    queue:put("y")
+    world:plan(zk, "lose_reply", { kind = "multi", down = 30 })
+    local message = fails("connection_loss", zk.spawn(queue.take, queue):wait(300))
+    assert.matches("may have been taken for nobody", message)
+  end))
+
+  it("a consumer whose znode could not be made tries again", in_world(function(world, zk)
+    local late = world:process()
+    local queue = late.session({ timeout = 10 }):queue("/jobs")
+    assert.equal(0, queue:size())
+    zk.session():queue("/jobs"):put("x")
+    world:plan(late, "lose_request", { kind = "create", down = 30 })
+    assert.equal("x", late.spawn(queue.claim, queue):wait(300).data)
+  end))
+
+  -- A session that is lost whenever it has answered, until it was asked so often.
+  local function fleeting(times)
+    local asked = 0
+    return { exists = function(session)
+      asked = asked + 1
+      if asked == times then session.id = "abc" end
+      return false
+    end }
+  end
+
+  it("makes no name before the session has an id", function()
+    local store = stores.new(fleeting(3), "/jobs")
+    assert.is_true(store:ready())
+    assert.equal("abc_1_1", store:new_tag())
+    store.session.id = nil
+    assert.is_true(store:ready())
+    assert.equal("abc_1_2", store:new_tag())
+    fails("connection_loss", stores.new(fleeting(100), "/jobs"):ready())
+  end)
+end)
+
+describe("a queue that cannot watch", function()
+  it("says so, and does not sleep", in_world(function(world, zk, session, queue)
+    local watches = {}
+    for _, size in ipairs { 900, 1 } do
+      local room = true
+      while room do
+        room = session:watch("/" .. ("x"):rep(size) .. #watches)
+        watches[#watches + 1] = room
+      end
+    end
+    local before = world:requests()
+    fails("full", zk.spawn(queue.claim, queue):wait(100))
+    fails("full", zk.spawn(queue.take, queue, 50):wait(100))
+    fails("timeout", queue:claim(0))
+    assert.is_true(world:requests() - before < 100)
+    assert.is_nil(next(world:children("/jobs/seat")))
+    for i = 1, #watches do watches[i]:close() end
+    local task = zk.spawn(queue.claim, queue)
+    world:advance(5)
+    zk.session():queue("/jobs"):put("x")
+    assert.equal("x", task:wait(5).data)
+  end))
+end)

@@ -1,0 +1,61 @@
+-- A queue of the simple format, in simulated worlds. What it looks like on the servers is in queue_budget_spec.lua.
+
+local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
+
+local fails, raises = env.fails, env.raises
+
+local function in_world(body)
+  return function()
+    local world = sim.new { seed = 1, limit = 5000 }
+    world:run(function()
+      local zk = world:process()
+      local session = zk.session { timeout = 10 }
+      body(world, zk, session:queue("/q", { format = "simple" }), session)
+    end)
+  end
+end
+
+describe("a simple queue", function()
+  it("take says that the session was closed, with a limit and without", in_world(function(world, zk, queue, session)
+    local tasks = { zk.spawn(queue.take, queue), zk.spawn(queue.take, queue, 100) }
+    world:advance(1)
+    session:close()
+    for i = 1, 2 do fails("closed", tasks[i]:wait(10)) end
+    fails("closed", queue:take())
+  end))
+
+  it("take ends in time, and takes what comes in time", in_world(function(world, zk, queue)
+    local from = world:now()
+    local message = fails("timeout", queue:take(2))
+    assert.equal("queue:take /q: there is no item", message)
+    assert.is_true(world:now() - from >= 2 and world:now() - from < 2.1)
+    local task = zk.spawn(queue.take, queue, 5)
+    world:advance(1)
+    queue:put("x")
+    assert.equal("x", (task:wait(1)))
+  end))
+
+  it("take goes on after the link was lost for a moment, and with the next session", in_world(function(world, zk, queue, session)
+    local task = zk.spawn(queue.take, queue)
+    world:advance(1)
+    world:cut(zk)
+    world:advance(5)
+    world:expire(session)
+    world:advance(20)
+    queue:put("x")
+    assert.equal("x", (task:wait(10)))
+  end))
+
+  it("refuses what it would not do", in_world(function(_, _, queue)
+    raises("simple", function() queue:put("x", { priority = 1 }) end)
+    raises("simple", function() queue:put("x", {}) end)
+    raises("#2 to 'put_all'", function() queue:put_all({ "x" }, 5) end)
+    raises("#1 to 'put_all' %(entry 2: string expected, got table", function() queue:put_all { "x", { data = "y" } } end)
+    raises("a table with 'data'", function() queue:put_all { data = "x" } end)
+    raises("without entry 2", function() queue:put_all { "x", nil, "z" } end)
+    assert.equal(0, queue:size())
+    assert.equal(0, queue:put_all {})
+    assert.equal(2, queue:put_all { "x", "y" })
+  end))
+end)

@@ -1,0 +1,305 @@
+-- Resigning to a named successor in an election with a queue, on a real server. By rank: ranked_spec.lua; with faults:
+-- spec/worlds/election.lua.
+
+local zk = require "zkrecipes"
+local budgets = require "spec.support.budget"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+local unpack = table.unpack or unpack -- luacheck: compat
+
+-- A candidate of this session who leads, or stands when this returns.
+local function candidate(session, value)
+  local election = session:election("/e", { value = value })
+  local one = { session = session, election = election }
+  local stood = #(session:children("/e") or {})
+  one.wait, one.task = env.start(function()
+    local message, code
+    one.term, message, code = election:campaign()
+    return one.term, message, code
+  end)
+  env.queue_of(session, "/e", stood + 1)
+  return one
+end
+
+local function values(election)
+  local list = {}
+  for i, one in ipairs(assert(election:candidates())) do list[i] = one.value end
+  return table.concat(list)
+end
+
+local function find(election, value)
+  for _, one in ipairs(assert(election:candidates())) do
+    if one.value == value then return one end
+  end
+end
+
+-- They lead one after another, with growing tokens.
+local function lead_in_turn(token, ...)
+  for _, one in ipairs { ... } do
+    local term = assert(one.wait())
+    assert.is_true(term.token > token)
+    token = term.token
+    term:resign()
+  end
+end
+
+for _, sessions in ipairs { "a session each", "one session" } do
+  -- A test body that is given four candidates; the first one leads.
+  local function with_four(body)
+    return run(function()
+      local namespace, all = env.namespace(), {}
+      for i, value in ipairs { "a", "b", "c", "d" } do
+        local session = sessions == "one session" and all[1] and all[1].session or env.session { namespace = namespace }
+        all[i] = candidate(session, value)
+      end
+      assert(all[1].wait())
+      body(unpack(all))
+      for _, one in ipairs(all) do one.session:close() end
+    end)
+  end
+
+  describe("a named successor, with " .. sessions, function()
+    it("who is next leads next", with_four(function(a, b, c, d)
+      assert.is_true(a.term:resign(find(a.election, "b")))
+      assert.is_false(a.term:valid())
+      lead_in_turn(a.term.token, b, c, d)
+      env.queue_of(a.session, "/e", 0)
+    end))
+
+    it("leads before those who stood between; they stand at the end", with_four(function(a, b, c, d)
+      local heir = find(a.election, "d")
+      assert.is_true(a.term:resign(heir))
+      assert.is_false(a.term:valid())
+      local term = assert(d.wait())
+      assert.are.equal(heir.token, term.token)
+      assert.is_false(b.task.done or c.task.done)
+      env.eventually("all stand", function() return #assert(d.election:candidates()) == 3 end)
+      assert.are.equal("dbc", values(d.election))
+      term:resign()
+      lead_in_turn(term.token, b, c)
+      env.queue_of(a.session, "/e", 0)
+    end))
+
+    it("does not stand any more: the term goes on", with_four(function(a, b, c, d)
+      local heir = find(a.election, "c")
+      c.election:cancel()
+      fails("canceled", c.wait())
+      env.queue_of(a.session, "/e", 3)
+      assert.matches("^term:resign /e: the successor does not stand", fails("no_node", a.term:resign(heir)))
+      assert.is_true(a.term:valid())
+      assert(a.term:set("/x", "1") or a.term:create("/x"))
+      a.term:resign()
+      lead_in_turn(a.term.token, b, d)
+    end))
+
+    it("leaves while the leader waits for those between", with_four(function(a, b, c, d)
+      local between = assert(a.session:create("/e/_c_other-latch-", "i", { ephemeral = true, sequential = true }))
+      local e = candidate(a.session, "e")
+      local wait = env.start(function() return a.term:resign(find(a.election, "e")) end)
+      env.eventually("all ours have stepped aside", function() return values(a.election) == "aiebcd" end)
+      e.election:cancel()
+      e.wait()
+      env.queue_of(a.session, "/e", 5)
+      assert(a.session:delete(between))
+      fails("no_node", wait())
+      assert.is_true(a.term:valid())
+      env.eventually("the name is taken back", function() return a.session:get(a.term.path) == "a" end)
+      -- Nobody steps aside for a name that was taken back.
+      local other = candidate(a.session, "f")
+      assert.are.equal("abcdf", values(a.election))
+      a.term:resign()
+      lead_in_turn(a.term.token, b, c, d, other)
+    end))
+
+    it("somebody between does not step aside: in time it fails, and the term goes on", with_four(function(a)
+      local between = assert(a.session:create("/e/_c_other-latch-", "i", { ephemeral = true, sequential = true }))
+      local e = candidate(a.session, "e")
+      local heir = find(a.election, "e")
+      assert.matches("time limit", fails("timeout", a.term:resign(heir, 0)))
+      assert.are.equal("abcdie", values(a.election))
+      assert.matches("^term:resign /e: the time limit passed", fails("timeout", a.term:resign(heir, 0.2)))
+      assert.is_true(a.term:valid())
+      env.eventually("the name is taken back", function() return a.session:get(a.term.path) == "a" end)
+      assert(a.session:delete(between))
+      assert.is_true(a.term:resign(heir, 10))
+      lead_in_turn(a.term.token, e)
+    end))
+
+    it("who is canceled while he waits takes the name back", with_four(function(a)
+      local between = assert(a.session:create("/e/_c_other-latch-", "i", { ephemeral = true, sequential = true }))
+      local e = candidate(a.session, "e")
+      local _, task = env.start(function() return a.term:resign(find(a.election, "e")) end)
+      env.eventually("named", function() return a.session:get(a.term.path):find "next" end)
+      task:cancel()
+      env.eventually("the name is taken back", function() return a.session:get(a.term.path) == "a" end)
+      assert.is_true(a.term:valid())
+      assert(a.session:delete(between))
+      e.election:cancel()
+      e.wait()
+    end))
+
+    it("shows value and readiness, and tells observers nothing", with_four(function(a, b, c)
+      local told = {}
+      env.start(function()
+        for leader in b.election:observe() do
+          told[#told + 1] = leader and leader.value .. (leader.ready and "!" or "") or "nobody"
+        end
+      end)
+      assert(a.term:ready())
+      env.eventually("ready", function() return told[#told] == "a!" end)
+      assert(a.session:create("/e/_c_other-latch-", "i", { ephemeral = true, sequential = true }))
+      local e = candidate(a.session, "e")
+      local wait = env.start(function() return a.term:resign(find(a.election, "e"), 5) end)
+      env.eventually("named", function() return a.session:get(a.term.path):find "next" end)
+      local leader = assert(b.election:leader())
+      assert.are.same({ "a", true, a.term.token }, { leader.value, leader.ready, leader.token })
+      assert.are.equal("a", find(c.election, "a").value)
+      assert(a.term:proclaim("A"))
+      env.eventually("proclaimed", function() return told[#told] == "A!" end)
+      assert.are.equal("A!", table.concat(told, " "):match "%S+$")
+      e.election:cancel()
+      e.wait()
+      assert(a.session:delete(find(a.election, "i").path))
+      fails("no_node", wait())
+      assert.is_true(#told <= 3)
+    end))
+  end)
+end
+
+describe("a named successor", function()
+  it("is named although the answer is lost, and is one of several that follow", run(function()
+    for _, fault in ipairs { "drop_reply", "drop_request" } do
+      local namespace, proxy = env.namespace(), env.proxy()
+      local a = candidate(env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }, "a")
+      local b, c = candidate(env.session { namespace = namespace }, "b"), candidate(env.session { namespace = namespace }, "c")
+      assert(a.wait())
+      proxy[fault](proxy, "multi", 1)
+      assert.is_true(a.term:resign(find(a.election, "c")))
+      assert.are.equal(1, proxy:fired())
+      local term = assert(c.wait())
+      env.queue_of(c.session, "/e", 2)
+      assert.is_true(term:resign(find(c.election, "b")))
+      lead_in_turn(term.token, b)
+      for _, one in ipairs { a, b, c } do one.session:close() end
+    end
+  end))
+
+  it("when the term is over already: it says so", run(function()
+    local namespace = env.namespace()
+    local a, b = candidate(env.session { namespace = namespace }, "a"), candidate(env.session { namespace = namespace }, "b")
+    local heir = find(a.election, "b")
+    assert(a.wait()):resign()
+    fails("lost", a.term:resign(heir))
+    assert(b.wait())
+    a.session:close()
+    fails("closed", a.term:resign(heir))
+    b.session:close()
+  end))
+
+  it("of what is none, or without a queue, is misuse", run(function()
+    local session = env.session()
+    local one, other = candidate(session, "a"), candidate(session, "b")
+    local term = assert(one.wait())
+    local list = one.election:candidates()
+    for _, bad in ipairs { "b", 1, true, {}, { token = 1 } } do
+      env.raises("candidate expected", function() term:resign(bad) end)
+    end
+    env.raises("does not follow itself", function() term:resign(list[1]) end)
+    env.raises("bad argument #2 to 'resign'", function() term:resign(list[2], -1) end)
+    env.raises("must not end with the name", function() term:proclaim("\0next-0123456789") end)
+    assert(term:proclaim("\0next-012345678x"))
+    assert.is_true(term:valid())
+    local unfair = assert(session:election("/u", { fair = false }):campaign())
+    env.raises("not fair", function() unfair:resign(list[2]) end)
+    assert.is_true(unfair:valid())
+    other.election:cancel()
+    other.wait()
+    session:close()
+  end))
+
+  it("costs", run(function()
+    local budget = budgets.start("/e")
+    local election = budget.session:election("/e", { value = "a" })
+    local term = assert(election:campaign())
+    local waits = {}
+    for i = 1, 3 do
+      waits[i] = env.start(function() return budget.other:election("/e"):campaign() end)
+      env.queue_of(budget.other, "/e", i + 1)
+    end
+    local list = assert(election:candidates())
+    budget:spent()
+    assert(term:resign(list[2]))
+    assert.are.same({ getChildren2 = 1, delete = 1 }, budget:spent())
+    local first = assert(waits[1]())
+    local back = env.start(function() return assert(election:campaign()) end)
+    env.eventually("it waits", function() return budget.proxy:counts().getData == 1 end)
+    assert.are.same({ create2 = 1, getChildren2 = 1, getData = 1 }, budget:spent())
+    -- Between it and its successor stand two.
+    first:resign()
+    assert(waits[2]()):resign()
+    assert(waits[3]()):resign()
+    term = back()
+    for i = 1, 3 do
+      waits[i] = env.start(function() return budget.other:election("/e"):campaign() end)
+      env.queue_of(budget.other, "/e", i + 1)
+    end
+    list = assert(election:candidates())
+    budget:spent()
+    assert(term:resign(list[4]))
+    assert.are.same({ getChildren2 = 2, multi = 1, getData = 1, delete = 1 }, budget:spent())
+    assert(waits[3]()):resign()
+    budget:stop()
+  end))
+
+  it("costs who steps aside a release and another campaign", run(function()
+    local budget = budgets.start("/e")
+    local term = assert(budget.other:election("/e"):campaign())
+    local between = env.start(function() return budget.session:election("/e"):campaign() end)
+    env.eventually("it waits", function() return budget.proxy:counts().getData == 1 end)
+    local wait = env.start(function() return budget.other:election("/e"):campaign() end)
+    env.queue_of(budget.other, "/e", 3)
+    budget:spent()
+    local list = assert(budget.other:election("/e"):candidates())
+    assert(term:resign(list[3]))
+    local mine = assert(wait())
+    env.eventually("it waits", function() return budget.proxy:counts().getData == 2 end)
+    assert.are.same({ getData = 2, delete = 1, create2 = 1, getChildren2 = 1 }, budget:spent())
+    mine:resign()
+    assert(between())
+    budget:stop()
+  end))
+
+  it("never two lead, whoever names whom, comes, goes and dies", run(function()
+    local namespace, leading, last, named, stop = env.namespace(), {}, "", 0, zk.now() + 2
+    local waits = {}
+    for i = 1, 5 do
+      waits[i] = env.start(function()
+        local session = env.session { namespace = namespace, timeout = 2 }
+        while zk.now() < stop do
+          local election = session:election("/e", { value = tostring(i) })
+          local term = election:campaign(math.random() * 0.3)
+          if term and term:valid() then
+            for other in pairs(leading) do assert.is_false(other:valid()) end
+            assert.is_true(term.token > last)
+            leading[term], last = true, term.token
+            local all = election:candidates() or {}
+            local ok, message, code
+            if #all > 1 then ok, message, code = term:resign(all[math.random(2, #all)], math.random() * 0.1) end
+            if ok then named = named + 1 end
+            assert.is_true(ok or code == nil or code == "timeout" or code == "no_node" or code == "lost", message)
+            leading[term] = nil
+            if math.random(4) == 1 then
+              session:close()
+              session = env.session { namespace = namespace, timeout = 2 }
+            else
+              term:resign()
+            end
+          end
+        end
+        session:close()
+      end)
+    end
+    for i = 1, 5 do assert(select("#", waits[i]()) == 0) end
+    assert.is_true(named > 10, named .. " successors")
+  end))
+end)

@@ -1,0 +1,27 @@
+-- Makes many bells and drops them; says how many descriptors were open before, and are afterwards. For bell_spec.lua.
+
+local core = require "zkrecipes.core"
+local lfs = require "lfs"
+local unix = require "socket.unix"
+
+local function count()
+  local number = 0
+  for _ in lfs.dir("/proc/self/fd") do number = number + 1 end
+  return number
+end
+
+local function round()
+  local engine = core.engine {}
+  local socket = unix()
+  assert(socket:connect((engine:listen():gsub("^unix:", ""))))
+  assert(engine:accept())
+  socket:close()
+  engine:listen()
+end
+
+round() -- what is made once
+collectgarbage() collectgarbage()
+local before = count()
+for _ = 1, 20 do round() end
+collectgarbage() collectgarbage()
+print(before .. " " .. count())
