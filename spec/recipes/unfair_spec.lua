@@ -181,6 +181,7 @@ describe("the unfair lock", function()
       assert.are.same({ 1, 0, 0, 1, 0 }, spent())
       hold:release()
       for i = 1, 50 do waits[i]() end
+      env.eventually("the last one has left", function() return other:exists("/d/l") == false end)
       local writes = spent()
       assert.are.same({ 50, 50 }, { writes[1], writes[2] })
     end))

@@ -3,7 +3,7 @@
 return {
   { name = "forget the re-check",
     file = "src/recipes/contest.c",
-    old = "if (hold->next_in_line || task->head_left)",
+    old = "if (!task->stays && (hold->next_in_line || task->head_left))",
     new = "if (true)" },
   { name = "drop the clean-up",
     file = "src/recipes/lock.c",
@@ -30,7 +30,7 @@ return {
   { name = "a herd: all look again at each hand-over",
     run = "--recipe lock --seeds 1",
     file = "src/recipes/contest.c",
-    old = "    else if (hold->next_in_line || task->head_left)\n        zr_hold_grant(hold);\n    else\n        zr_verb_list",
+    old = "    else if (!task->stays && (hold->next_in_line || task->head_left))\n        grant(hold);\n    else\n        zr_verb_list",
     new = "    else\n        zr_verb_list",
     also = { old = "name = task->seats->at[ahead].name", new = "name = task->seats->at[0].name" } },
   { name = "valid without a lease",
