@@ -3,7 +3,9 @@
  * one *before* it counts: a follower tells the leader of our traffic late, and only the later
  * answer proves that it was still connected to do so. 3. The deadline is that send time plus 0.99
  * of the timeout; the hundredth is for clocks that run at different rates. 4. Until two are in, the
- * handshake counts, from the moment the connect began: the leader itself handles it.
+ * handshake counts, from the moment the connect began: the leader itself handles it. 5. A handshake
+ * may grant less than the one before (the servers were restarted with other limits): from then on
+ * the session may end earlier than it promised, so the deadline moves back.
  *
  * Answers come in the order of the requests, hence a ring of send times is enough.
  */
@@ -23,11 +25,15 @@ void zr_lease_unsent(struct zr_lease *lease)
     lease->count--;
 }
 
+static int64_t until(int64_t from_us, int64_t timeout_us)
+{
+    return from_us + timeout_us - timeout_us / 100;
+}
+
 static void extend(struct zr_lease *lease, int64_t from_us, int64_t timeout_us)
 {
-    int64_t until = from_us + timeout_us - timeout_us / 100;
-    if (until > lease->deadline_us)
-        lease->deadline_us = until;
+    if (until(from_us, timeout_us) > lease->deadline_us)
+        lease->deadline_us = until(from_us, timeout_us);
 }
 
 void zr_lease_answered(struct zr_lease *lease, bool proof, int64_t timeout_us)
@@ -40,6 +46,12 @@ void zr_lease_answered(struct zr_lease *lease, bool proof, int64_t timeout_us)
     if (lease->acknowledged_us != 0)
         extend(lease, lease->acknowledged_us, timeout_us);
     lease->acknowledged_us = sent_us;
+}
+
+void zr_lease_granted(struct zr_lease *lease, int64_t began_us, int64_t timeout_us)
+{
+    if (until(began_us, timeout_us) < lease->deadline_us)
+        lease->deadline_us = until(began_us, timeout_us);
 }
 
 void zr_lease_handshake(struct zr_lease *lease, int64_t began_us, int64_t timeout_us)

@@ -27,6 +27,7 @@
  * than they must.
  */
 
+#define SUSPENDED_LOOK_US 1000000
 #define BACKOFF_FIRST_US 100000
 #define BACKOFF_MAX_US 10000000
 
@@ -195,12 +196,16 @@ void zr_session_close(struct zr_session *session, int64_t linger_us)
 
 static void lease_due(struct zr_timer *timer);
 
-/* Looks again when the lease, as it is now, would be over. */
+/* Looks again when the lease, as it is now, would be over. While there is no connection an attempt
+   to get one may shorten it. */
 static void watch_lease(struct zr_session *session)
 {
     struct zr_engine *engine = session->engine;
-    zr_timer_start(&engine->timers, &session->lease, engine->zk->lease_us(session->now->handle),
-                   lease_due);
+    int64_t at_us = engine->zk->lease_us(session->now->handle);
+    int64_t soon_us = zr_engine_now_us(engine) + SUSPENDED_LOOK_US;
+    if (session->state != ZR_CONNECTED && soon_us < at_us)
+        at_us = soon_us;
+    zr_timer_start(&engine->timers, &session->lease, at_us, lease_due);
 }
 
 static void lease_due(struct zr_timer *timer)
@@ -244,6 +249,7 @@ static void suspended(struct zr_session *session)
 {
     session->server[0] = '\0';
     move_to(session, ZR_SUSPENDED);
+    watch_lease(session);
 }
 
 /* The client library's word for "all servers were tried"; why they failed was said before. */

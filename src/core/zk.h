@@ -211,7 +211,8 @@ struct zr_zk {
     /*
      * Until when (clock of now_us) the session surely lives on the server: the send time of the
      * second-to-last heartbeat that was acknowledged through the leader, plus 0.99 of the
-     * timeout. 0 while there is no session. Only grows while one session lasts.
+     * timeout. 0 while there is no session. Only grows while one session lasts, unless a reconnect
+     * is granted a shorter timeout; nobody is told of that before CONNECTED.
      */
     int64_t (*lease_us)(struct zr_handle *handle);
 
