@@ -4,6 +4,7 @@
 
 #include "core/alloc.h"
 #include "core/names.h"
+#include "core/watch.h"
 
 /*
  * 1. zr_call_new makes the request and all that its answer surely needs, in one block.
@@ -204,6 +205,8 @@ static void submit(struct zr_call *call)
     struct zr_session *session = call->session;
     call->state = ZR_CALL_OUT;
     session->in_flight++;
+    call->sent_in = session->generation;
+    call->watch = call->request.watch ? zr_watch_sent(session, call->request.path) : NULL;
     session->engine->zk->submit(session->now->handle, &call->request);
 }
 
@@ -290,6 +293,7 @@ void zr_call_reply(struct zr_request *request)
     zr_object_ref(&session->object);
     call->state = ZR_CALL_BACK;
     session->in_flight--;
+    zr_watch_answered(call->watch, call->sent_in, request);
     if (call->done != NULL)
         call->done(call);
     else

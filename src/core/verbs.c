@@ -146,7 +146,7 @@ enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool p
     task->head_left = false;
     task->passes = passes;
     if (ours == NULL)
-        return zr_watch_gone(task, path);
+        return zr_watch_gone(task, path, ZR_WATCHED_BYTES_MAX);
     zr_list_append(&ours->gone.tasks, &task->in_signal);
     if (ours->shared)
         zr_signal_let_pass(&ours->gone);
@@ -161,7 +161,7 @@ void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next n
 void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next)
 {
     task->passes = false;
-    wait_for(task, zr_watch_gone(task, path), next);
+    wait_for(task, zr_watch_gone(task, path, ZR_WATCHED_BYTES_COMMON), next);
 }
 
 void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_next next)

@@ -1,0 +1,108 @@
+-- What a session watches is registered again in one request after a reconnect: it must never be more than a server takes.
+
+local testing = require "zkrecipes.testing"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+-- Does something with one long path after the other until the session is full; gives how often.
+local function fill(act)
+  for i = 1, 2000 do
+    local _, message, code = act(("/%04d"):format(i) .. ("x"):rep(995))
+    if code == "full" then
+      assert.matches("watched paths", message)
+      return i - 1
+    end
+  end
+  error("never full")
+end
+
+-- One blip of the link, and what it must leave alone: the session, its hold, and its place in a queue.
+local function survives(session, proxy, hold, other)
+  local id = session.id
+  assert(session:exists("/"))
+  proxy:reset()
+  proxy:cut()
+  assert(proxy:wait_for("connections", 1))
+  assert(session:sync("/"))
+  assert.are.equal(id, session.id)
+  assert.is_true(hold:valid())
+  local theirs = assert(other:lock("/theirs"):acquire(10))
+  local wait = env.start(function() return session:lock("/theirs"):acquire(20) end)
+  env.queue_of(other, "/theirs", 2)
+  theirs:release()
+  assert(wait()):release()
+  hold:release()
+end
+
+describe("a session that watches as much as it may", function()
+  local proxy, session, other, hold
+
+  local function begin()
+    proxy = env.proxy()
+    local namespace = env.namespace()
+    session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    other = env.session { namespace = namespace }
+    hold = assert(session:lock("/held"):acquire(10))
+  end
+
+  local function finish()
+    survives(session, proxy, hold, other)
+    session:close()
+    other:close()
+  end
+
+  it("survives a blip with watches on znodes and their children", run(function()
+    begin()
+    local kept = {}
+    assert(fill(function(path)
+      assert(other:create(path, ""))
+      local watch, message, code = session:watch(path)
+      kept[#kept + 1] = watch
+      return watch, message, code
+    end) > 250)
+    finish()
+    for _, watch in ipairs(kept) do watch:close() end
+  end))
+
+  it("survives it with watches that were closed: the client keeps them", run(function()
+    begin()
+    assert(fill(function(path)
+      local watch, message, code = session:watch(path)
+      assert(session:exists("/"))
+      if watch then watch:close() end
+      return watch, message, code
+    end) > 250)
+    finish()
+  end))
+
+  it("keeps a reserve for locks when await_gone was refused", run(function()
+    begin()
+    assert(fill(function(path)
+      assert(other:create(path, ""))
+      return session:await_gone(path, 10)
+    end) > 500)
+    finish()
+  end))
+
+  it("has room again for what an event ended, and on a new session", run(function()
+    begin()
+    local first = fill(function(path)
+      local watch, message, code = session:watch(path)
+      assert(session:exists("/"))
+      if watch then watch:close() end
+      return watch, message, code
+    end)
+    local path = "/0001" .. ("x"):rep(995)
+    assert(other:create(path, ""))
+    env.eventually("room", function()
+      local watch = session:watch("/" .. ("y"):rep(900))
+      return watch and watch:close()
+    end)
+    local id = session.id
+    assert(testing.expire(env.server(), id))
+    env.eventually("a new session", function() return session.id ~= id and session.state == "connected" end)
+    assert.are.equal(first, fill(function(again) return session:watch((again:gsub("x", "z"))) end))
+    session:close()
+    other:close()
+  end))
+end)
