@@ -2,7 +2,7 @@
 
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
-local run, fails = env.run, env.fails
+local run = env.run
 
 -- Does something with one long path after the other until the session is full; gives how often.
 local function fill(act)
@@ -102,6 +102,32 @@ describe("a session that watches as much as it may", function()
     assert(testing.expire(env.server(), id))
     env.eventually("a new session", function() return session.id ~= id and session.state == "connected" end)
     assert.are.equal(first, fill(function(again) return session:watch((again:gsub("x", "z"))) end))
+    session:close()
+    other:close()
+  end))
+end)
+
+describe("a znode that is replaced while the link is down", function()
+  it("is lost for its holder, and gone for whoever waits for it", run(function()
+    local proxy, namespace = env.proxy(), env.namespace()
+    local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    local other = env.session { namespace = namespace }
+    local hold = assert(session:lock("/u", { fair = false }):acquire(10))
+    assert(other:create("/e", "", { ephemeral = true }))
+    local lost = env.start(function() return hold:lost(30) end)
+    local gone = env.start(function() return session:await_gone("/e", 30) end)
+    assert(session:exists("/"))
+    proxy:refuse()
+    proxy:cut()
+    assert(other:delete("/u"))
+    assert(other:delete("/e"))
+    assert(other:create("/e", "", { ephemeral = true }))
+    local theirs = assert(other:lock("/u", { fair = false }):acquire(10))
+    proxy:heal()
+    assert.are.equal("lost", lost())
+    assert.is_true(gone())
+    assert.is_false(hold:valid())
+    assert.is_true(theirs:valid())
     session:close()
     other:close()
   end))

@@ -81,6 +81,7 @@ struct zr_task {
     bool containers;        /* ... as containers */
     bool repeat;            /* of request */
     bool passes;            /* of await_passable: a holder that shares is as good as gone */
+    int64_t awaited;        /* of all waits for a node: its creation zxid; 0: not known yet */
     bool head_left;         /* of both: it was the first of its queue, see seat.h */
     enum zr_status outcome; /* of what woke it */
     int losses;             /* connections lost under the verb in flight, in a row */

@@ -145,6 +145,7 @@ enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool p
     struct zr_seat *ours = zr_seat_find(task->session, path);
     task->head_left = false;
     task->passes = passes;
+    task->awaited = 0;
     if (ours == NULL)
         return zr_watch_gone(task, path, ZR_WATCHED_BYTES_MAX);
     zr_list_append(&ours->gone.tasks, &task->in_signal);
@@ -158,9 +159,11 @@ void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next n
     wait_for(task, zr_part_await_gone(task, path, false), next);
 }
 
-void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next)
+void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid,
+                           struct zr_next next)
 {
     task->passes = false;
+    task->awaited = czxid;
     wait_for(task, zr_watch_gone(task, path, ZR_WATCHED_BYTES_COMMON), next);
 }
 

@@ -11,8 +11,9 @@
  * 1. zr_watch_gone reads the node with a watch (get, never exists: on a node that has vanished
  *    exists would leave a watch for ever), or joins those for whom that was done.
  * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
- * 3. Any other event has used the watch up: the node is read again, if anybody still waits. Do the
- *    data say that its holder shares now, those are woken for whom that is enough.
+ * 3. Any other event has used the watch up: the node is read again, if anybody still waits. Is it
+ *    another one (while the link was down the first was replaced), theirs is gone. Do the data say
+ * that its holder shares now, those are woken for whom that is enough.
  * 4. Somebody waits for a node that is not ephemeral: no session's end will remove it, so he is
  *    told that instead of waiting for ever.
  *
@@ -38,6 +39,7 @@ struct zr_watch {
     int out;              /* requests that will leave a watch */
     unsigned kept;        /* what the client watches: ON_NODE, ON_CHILDREN */
     bool set;             /* there is a watch on the node on the server ... */
+    int64_t czxid;        /* ... which was created then ... */
     bool shared;          /* ... and when it was set, the holder shared */
     struct zr_call *call; /* the read that sets it for `gone` */
     char path[];
@@ -140,6 +142,25 @@ void zr_watch_answered(struct zr_watch *watch, int generation, const struct zr_r
 
 /* ---- Waiting until it is gone -------------------------------------------------------------- */
 
+/* The node that it waits for is not the one that was found. */
+static bool outlived(struct zr_task *task, const struct zr_watch *watch)
+{
+    if (task->awaited == 0)
+        task->awaited = watch->czxid;
+    return task->awaited != watch->czxid;
+}
+
+static void wake_outlived(struct zr_watch *watch)
+{
+    struct zr_list *tasks = &watch->gone.tasks;
+    for (struct zr_link *link = tasks->head.next, *next; link != &tasks->head; link = next) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
+        next = link->next;
+        if (outlived(task, watch))
+            zr_task_wake(task, ZR_OK);
+    }
+}
+
 static void looked(struct zr_call *call)
 {
     struct zr_watch *watch = call->owner;
@@ -149,6 +170,9 @@ static void looked(struct zr_call *call)
         return;
     }
     watch->set = outcome == ZR_OK;
+    watch->czxid = call->request.stat.czxid;
+    if (watch->set)
+        wake_outlived(watch);
     watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);
     if (outcome == ZR_OK && call->request.stat.ephemeral_owner == 0)
         outcome = ZR_CONFLICT;
@@ -183,7 +207,9 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most
     if (status != ZR_OK)
         return status;
     zr_list_append(&watch->gone.tasks, &task->in_signal);
-    if (watch->set && watch->shared)
+    if (watch->set && outlived(task, watch))
+        zr_task_wake(task, ZR_OK);
+    else if (watch->set && watch->shared)
         zr_signal_let_pass(&watch->gone);
     else
         status = look(watch);

@@ -19,8 +19,9 @@ struct zr_task;
 
 /*
  * most: ZR_WATCHED_BYTES_MAX or ZR_WATCHED_BYTES_COMMON, how much may be watched with this.
- * Wakes the task when the node is gone, or, if it passes (task->passes), when its holder shares:
- * task->resume sees ZR_OK. Not sent when the watch is set
+ * task->awaited: which node, by its creation zxid; another one of this name means that it is gone.
+ * 0: the one that is found first. Wakes the task when the node is gone, or, if it passes
+ * (task->passes), when its holder shares: task->resume sees ZR_OK. Not sent when the watch is set
  * already. Repeated over lost connections and spurious events. borrows: path (with the
  * namespace). Errors, then the task is not woken: ZR_NO_MEMORY, ZR_FULL (too much is watched).
  * The task is woken with another status when the read is refused (ZR_NO_AUTH), when the node is

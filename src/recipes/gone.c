@@ -26,7 +26,7 @@ static void went(struct zr_task *task)
 
 static void watch(struct zr_task *task)
 {
-    zr_verb_await_deleted(task, of(task)->full, ZR_STEP(went));
+    zr_verb_await_deleted(task, of(task)->full, 0, ZR_STEP(went));
 }
 
 static void results(struct zr_task *task, struct zr_sink *sink)

@@ -159,7 +159,7 @@ static void guard_done(struct zr_task *task)
 static void guard_watch(struct zr_task *task)
 {
     struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);
-    zr_verb_await_deleted(task, hold->seat.path, ZR_STEP(guard_done));
+    zr_verb_await_deleted(task, hold->seat.path, hold->seat.czxid, ZR_STEP(guard_done));
 }
 
 static void guard_free(struct zr_task *task)
