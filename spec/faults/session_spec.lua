@@ -133,6 +133,35 @@ describe("servers that come back with a lower maxSessionTimeout", function()
   end))
 end)
 
+describe("session:close with a limit, while no server can be reached", function()
+  local function cut_off(timeout)
+    local proxy = env.proxy()
+    local session = env.session { hosts = proxy.hosts, timeout = timeout }
+    assert(session:connected(10))
+    proxy:refuse()
+    proxy:cut()
+    return session
+  end
+
+  it("keeps it when a session was lost before", run(function()
+    local session = cut_off(6)
+    env.eventually("the loss of the session", function() return session.state == "connecting" end, 20)
+    local from = zk.now()
+    assert(session:close(0.1))
+    assert.is_true(zk.now() - from < 2)
+  end))
+
+  it("keeps the shorter one of two", run(function()
+    local session = cut_off(10)
+    env.eventually("the loss of the link", function() return session.state == "suspended" end)
+    local first = env.start(function() return session:close(30) end)
+    local from = zk.now()
+    assert(session:close(0.1))
+    assert(first())
+    assert.is_true(zk.now() - from < 4)
+  end))
+end)
+
 describe("a server that is not there", function()
   it("a refused port: the wait for it ends in time, with the reason", run(function()
     local session = zk.session { hosts = "127.0.0.1:1", timeout = 2 }

@@ -130,6 +130,7 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session
     session->users = 1;
     zr_engine_ref(engine);
     zr_signal_init(&session->changed);
+    zr_list_init(&session->generations);
     zr_list_init(&session->tasks);
     zr_list_init(&session->ties);
     zr_list_init(&session->queue);
