@@ -2,7 +2,7 @@
 
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
-local run = env.run
+local run, fails = env.run, env.fails
 
 -- Does something with one long path after the other until the session is full; gives how often.
 local function fill(act)
@@ -128,6 +128,40 @@ describe("a znode that is replaced while the link is down", function()
     assert.is_true(gone())
     assert.is_false(hold:valid())
     assert.is_true(theirs:valid())
+    session:close()
+    other:close()
+  end))
+end)
+
+describe("a hold whose own znode may not be read", function()
+  it("says so to who waits for its loss; on_lost is told of the session's", run(function()
+    local session = env.session { acl = { { perms = "wcda", scheme = "world", id = "anyone" } } }
+    local lock = session:lock("/l", { fair = false })
+    local hold, told = assert(lock:acquire(10)), nil
+    hold:on_lost(function(_, why) told = why end)
+    fails("no_auth", hold:lost(10))
+    assert.is_true(hold:valid())
+    assert.is_nil(told)
+    assert(testing.expire(env.server(), session.id))
+    env.eventually("lost", function() return told end)
+    assert.are.equal("lost", told)
+    assert.are.equal("lost", (hold:lost()))
+    session:close()
+  end))
+end)
+
+describe("a watch on a znode that may not be read", function()
+  it("ends, and asks no more", run(function()
+    local proxy, namespace = env.proxy(), env.namespace()
+    local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    local other = env.session { namespace = namespace }
+    assert(other:create("/n", "", { parents = true, acl = { { perms = "wcda", scheme = "world", id = "anyone" } } }))
+    local watch = session:watch("/n")
+    fails("no_auth", watch:wait(10))
+    proxy:reset()
+    fails("no_auth", watch:wait(10))
+    assert.are.equal(0, proxy:counts().requests)
+    watch:close()
     session:close()
     other:close()
   end))
