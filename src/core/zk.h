@@ -125,7 +125,7 @@ struct zr_request {
     struct zr_message message; /* in the outbox, then in the inbox; first member */
     enum zr_op op;
     bool watch;           /* exists, get, children: leave a one-shot watch */
-    int32_t version;      /* delete, set, check, set_acl, reconfig(as from_config): -1 for any */
+    int32_t version;      /* delete, set, check, set_acl, reconfig: -1 for any */
     enum zr_mode mode;    /* create */
     bool leads;           /* create: a request that is sent behind it says more; the answer may be
                              handed over together with that one's */

@@ -27,6 +27,12 @@ static void send(struct zr_task *task);
 
 /* ---- Answers ------------------------------------------------------------------------------- */
 
+static const char *why(const struct zr_request *request)
+{
+    bool create = request->op == ZR_OP_CREATE && request->status == ZR_NO_NODE;
+    return create ? "its parent does not exist" : zr_status_text(request->status);
+}
+
 /* Keeps "part 2 (/a): why" for the message. */
 static void explain_part(struct raw *raw, const struct zr_request *request)
 {
@@ -36,8 +42,7 @@ static void explain_part(struct raw *raw, const struct zr_request *request)
         if (part->status == ZR_OK || part->status == ZR_CONFLICT)
             continue;
         snprintf(raw->detail, sizeof(raw->detail), "part %zu (%s): %s; none was done",
-                 i + 1 - first, part->path + strlen(raw->task.session->namespace),
-                 zr_status_text(part->status));
+                 i + 1 - first, part->path + strlen(raw->task.session->namespace), why(part));
         raw->task.detail = raw->detail;
         return;
     }
@@ -139,6 +144,8 @@ static void answered(struct zr_task *task)
     }
     if (request->part_count > 0 && status != ZR_OK && status != ZR_CONNECTION_LOSS)
         explain_part(raw, request);
+    if (raw->op == ZR_OP_CREATE && raw->hold == NULL && !raw->parents && status == ZR_NO_NODE)
+        task->detail = "its parent does not exist; parents = true makes it";
     zr_task_finish(task, status);
 }
 
