@@ -155,6 +155,7 @@ describe("session:close with a limit, while no server can be reached", function(
     local session = cut_off(10)
     env.eventually("the loss of the link", function() return session.state == "suspended" end)
     local first = env.start(function() return session:close(30) end)
+    env.eventually("the first close", function() return session.state == "closed" end)
     local from = zk.now()
     assert(session:close(0.1))
     assert(first())
