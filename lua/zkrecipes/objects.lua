@@ -77,7 +77,7 @@ local function adds_on_lost(start, meta)
     wait.check()
     check.self(self, meta, "on_lost")
     check.fn(fn, 1, "on_lost")
-    local slot, host, code = start(self)
+    local slot, host, code = start(self, nil, 1) -- 1: wait also when the znode cannot be watched
     if not slot then return nil, host, code end
     local hold_of, expected = setmetatable({ self }, { __mode = "v" }), { wait.expect(host, slot) }
     local function on_end() -- perhaps before it began

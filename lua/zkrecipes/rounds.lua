@@ -30,7 +30,8 @@ local SIZE_MAX = 5000 -- of a round: its request must fit
 
 local function now(session) return core.host(session).adapter.now() end
 
-local function left_of(session, deadline) return deadline and math.max(deadline - now(session), 0) end
+-- Never 0: with that await_gone would look, for as long as there is no connection.
+local function left_of(session, deadline) return deadline and math.max(deadline - now(session), 1e-6) end
 
 -- Calls until the outcome is known, or the member has no reason to wait for it any longer.
 local function surely(member, call, ...)

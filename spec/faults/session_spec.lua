@@ -2,6 +2,7 @@
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
+local proxies = require "spec.support.proxy"
 local env = require "spec.support.env"
 local child = require "spec.support.child"
 local run, fails = env.run, env.fails
@@ -94,6 +95,91 @@ describe("a session that expires", function()
     expire(session)
     env.eventually("a new session", function() return session.id ~= id and session.state == "connected" end)
     assert.are.equal("x", (session:get("/private")))
+  end))
+end)
+
+describe("servers that come back with a lower maxSessionTimeout", function()
+  -- Restarted with another limit, and reached through the proxy by whoever is to be cut off.
+  local server, proxy
+
+  local function limit_timeouts(milliseconds)
+    local name = server.folder .. "/zoo.cfg"
+    local file = assert(io.open(name))
+    local text = file:read("*a"):gsub("maxSessionTimeout=%d+", "maxSessionTimeout=" .. milliseconds)
+    file:close()
+    file = assert(io.open(name, "w"))
+    file:write(text)
+    file:close()
+    server:kill()
+    assert(server:restart())
+  end
+
+  before_each(function()
+    server = assert(testing.start { config = { maxSessionTimeout = 40000 } })
+    proxy = proxies.start(server)
+  end)
+
+  after_each(function()
+    proxy:stop()
+    server:stop()
+  end)
+
+  it("shorten the lease with the session", run(function()
+    local session, other = zk.session { hosts = proxy.hosts, timeout = 30 }, zk.session { hosts = server.hosts, timeout = 2 }
+    local hold = assert(session:lock("/l"):acquire(10))
+    assert.are.equal(30, session.timeout)
+    limit_timeouts(2000)
+    assert(session:sync("/"))
+    env.eventually("the shorter timeout", function() return session.timeout == 2 end)
+    proxy:refuse()
+    proxy:cut()
+    local lost = env.start(function() return hold:lost() end)
+    assert(other:lock("/l"):acquire(20))
+    assert.is_false(hold:valid())
+    assert.are.equal("lost", lost())
+  end))
+
+  it("shorten it also when the connection is gone again before it was proved", run(function()
+    local session = zk.session { hosts = proxy.hosts, timeout = 30 }
+    local hold = assert(session:lock("/l"):acquire(10))
+    proxy:hold_reply("heartbeat")
+    limit_timeouts(2000)
+    assert(proxy:wait_for("fired", 1))
+    proxy:refuse()
+    proxy:cut()
+    env.eventually("the loss of the link", function() return session.state == "suspended" end)
+    assert.are.equal("lost", hold:lost(10))
+    assert.is_false(hold:valid())
+  end))
+end)
+
+describe("session:close with a limit, while no server can be reached", function()
+  local function cut_off(timeout)
+    local proxy = env.proxy()
+    local session = env.session { hosts = proxy.hosts, timeout = timeout }
+    assert(session:connected(10))
+    proxy:refuse()
+    proxy:cut()
+    return session
+  end
+
+  it("keeps it when a session was lost before", run(function()
+    local session = cut_off(6)
+    env.eventually("the loss of the session", function() return session.state == "connecting" end, 20)
+    local from = zk.now()
+    assert(session:close(0.1))
+    assert.is_true(zk.now() - from < 2)
+  end))
+
+  it("keeps the shorter one of two", run(function()
+    local session = cut_off(10)
+    env.eventually("the loss of the link", function() return session.state == "suspended" end)
+    local first = env.start(function() return session:close(30) end)
+    env.eventually("the first close", function() return session.state == "closed" end)
+    local from = zk.now()
+    assert(session:close(0.1))
+    assert(first())
+    assert.is_true(zk.now() - from < 4)
   end))
 end)
 

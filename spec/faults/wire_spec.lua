@@ -166,6 +166,21 @@ describe("a lock whose messages get lost", function()
     session:close()
   end))
 
+  it("does so whatever stands in the way of its heartbeats", run(function()
+    local maker = zk.session { hosts = env.server().hosts, timeout = 5 }
+    assert(maker:create("/zkrecipes-heartbeat", ""))
+    assert(maker:create("/zkrecipes-heartbeat/child", ""))
+    local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 2, strict = true }
+    local hold = assert(session:lock("/l"):acquire())
+    local from = zk.now()
+    env.eventually("more than a lease", function() return not hold:valid() or zk.now() - from > 2.5 end)
+    assert(maker:delete_tree("/zkrecipes-heartbeat"))
+    assert.is_true(hold:valid())
+    hold:release()
+    session:close()
+    maker:close()
+  end))
+
   it("keeps its hold over a short cut, without a new election", run(function()
     local session = through_proxy(proxy, namespace, 10)
     local hold = assert(session:lock("/l"):acquire())

@@ -4,6 +4,11 @@ local run = "--recipe semaphore --seeds 20000"
 local WATCH, ROOM = "src/recipes/semaphore_watch.c", "src/recipes/room.c"
 
 return {
+  { name = "what the client goes on watching is forgotten",
+    run = "--recipe semaphore",
+    file = "src/core/watch.c",
+    old = "watch->out == 0 && watch->kept == 0 && watch->followers",
+    new = "watch->followers" },
   { name = "semaphore: no mark",
     file = WATCH,
     run = run,

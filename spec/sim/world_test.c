@@ -114,6 +114,32 @@ static void test_lease_is_short(void)
     CHECK(ended > 500);
 }
 
+/* A reconnect is granted less than the session had: the lease moves back with it. */
+static void test_lease_moves_back(void)
+{
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct zr_sim_options options = {.seed = seed};
+        struct zr_sim_world *world = zr_sim_world_new(&options);
+        struct probe probe;
+        CHECK(probe_open(&probe, zr_sim_zk(world), "sim:1", 8000));
+        zr_sim_advance(world, (int64_t)(seed * 77777 % 9000000));
+        zr_sim_grant(world, 2000);
+        zr_sim_cut(probe.zk, 0, false);
+        CHECK(probe_wait(&probe, &probe.connected, 2, SECOND));
+        CHECK(probe.zk->lease_us(probe.handle) <= zr_sim_now_us(world) + 2 * SECOND);
+        zr_sim_advance(world, (int64_t)(seed * 33333 % 3000000));
+        zr_sim_link(probe.zk, false);
+        int64_t lease_us = 0;
+        while (zr_sim_session_alive(world, probe.session)) {
+            lease_us = probe.zk->lease_us(probe.handle);
+            zr_sim_step(world);
+        }
+        CHECK(lease_us < zr_sim_now_us(world));
+        probe.zk->free(probe.zk);
+        zr_sim_world_free(world);
+    }
+}
+
 /* ---- Watches ------------------------------------------------------------------------------- */
 
 static void test_watches(void)
@@ -217,6 +243,7 @@ static const struct test tests[] = {
     {"expire from outside", test_expire_from_outside},
     {"renamed session", test_renamed_session},
     {"the lease is short", test_lease_is_short},
+    {"the lease moves back", test_lease_moves_back},
     {"watches", test_watches},
     {"missed events", test_missed_events},
     {"lagging server", test_lagging_server},

@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 #include "core/ephemerals.h"
 #include "core/names.h"
+#include "core/watch.h"
 
 /*
  * 1. zr_call_new makes the request and all that its answer surely needs, in one block.
@@ -206,6 +207,7 @@ static void submit(struct zr_call *call)
     call->state = ZR_CALL_OUT;
     call->sent_in = session->generation;
     session->in_flight++;
+    call->watch = call->request.watch ? zr_watch_sent(session, call->request.path) : NULL;
     session->engine->zk->submit(session->now->handle, &call->request);
 }
 
@@ -294,6 +296,7 @@ void zr_call_reply(struct zr_request *request)
     call->state = ZR_CALL_BACK;
     session->in_flight--;
     zr_ephemerals_answered(call);
+    zr_watch_answered(call->watch, call->sent_in, request);
     if (call->done != NULL)
         call->done(call);
     else

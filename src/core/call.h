@@ -27,7 +27,8 @@ struct zr_call {
     struct zr_acl *acl;                 /* ours, or null: the session's */
     bool bound;                         /* not to be sent in a later generation ... */
     int generation;                     /* ... than this one: it comes back with ZR_LOST */
-    int sent_in;                        /* the generation in which it was sent last */
+    int sent_in;                        /* the generation in which it was sent last ... */
+    struct zr_watch *watch;             /* ... and what it will leave a watch for, see watch.h */
     size_t reserved;                    /* see ephemerals.h */
     char room[];                        /* path, data, created */
 };

@@ -6,7 +6,8 @@
  * heard all of them at once, and may have been cut off right after. 3. The deadline is that send
  * time plus 0.99 of the timeout; the hundredth is for clocks that run at different rates. 4. Until
  * two are in, the handshake counts, from the moment the connect began: the leader itself handles
- * it.
+ * it. 5. A handshake may grant less than the one before (the servers were restarted with other
+ * limits): from then on the session may end earlier than it promised, so the deadline moves back.
  *
  * Answers come in the order of the requests, hence a ring of send times is enough.
  */
@@ -28,11 +29,15 @@ void zr_lease_unsent(struct zr_lease *lease)
     lease->count--;
 }
 
+static int64_t until(int64_t from_us, int64_t timeout_us)
+{
+    return from_us + timeout_us - timeout_us / 100;
+}
+
 static void extend(struct zr_lease *lease, int64_t from_us, int64_t timeout_us)
 {
-    int64_t until = from_us + timeout_us - timeout_us / 100;
-    if (until > lease->deadline_us)
-        lease->deadline_us = until;
+    if (until(from_us, timeout_us) > lease->deadline_us)
+        lease->deadline_us = until(from_us, timeout_us);
 }
 
 static void drop_heard(struct zr_lease *lease, unsigned count)
@@ -65,6 +70,12 @@ void zr_lease_answered(struct zr_lease *lease, bool proof, int64_t now_us, int64
     if (lease->heard_count == ZR_LEASE_FLYING)
         drop_heard(lease, 1);
     lease->heard[lease->heard_count++] = (struct zr_lease_beat){sent_us, now_us};
+}
+
+void zr_lease_granted(struct zr_lease *lease, int64_t began_us, int64_t timeout_us)
+{
+    if (until(began_us, timeout_us) < lease->deadline_us)
+        lease->deadline_us = until(began_us, timeout_us);
 }
 
 void zr_lease_handshake(struct zr_lease *lease, int64_t began_us, int64_t timeout_us)

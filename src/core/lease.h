@@ -35,6 +35,10 @@ void zr_lease_unsent(struct zr_lease *lease);
    negotiated. */
 void zr_lease_answered(struct zr_lease *lease, bool proof, int64_t now_us, int64_t timeout_us);
 
+/* A handshake that began at began_us was answered, confirmed or not: when the server grants less
+   than before, the session may end earlier than was thought. */
+void zr_lease_granted(struct zr_lease *lease, int64_t began_us, int64_t timeout_us);
+
 /* A handshake that began at began_us was confirmed by the leader. */
 void zr_lease_handshake(struct zr_lease *lease, int64_t began_us, int64_t timeout_us);
 

@@ -28,6 +28,7 @@
  * than they must.
  */
 
+#define SUSPENDED_LOOK_US 1000000
 #define BACKOFF_FIRST_US 100000
 #define BACKOFF_MAX_US 10000000
 
@@ -105,7 +106,7 @@ void zr_session_open_handle(struct zr_session *session)
     generation->session = session;
     zr_object_ref(&session->object);
     session->now = generation;
-    session->handles++;
+    zr_list_append(&session->generations, &generation->in_session);
 }
 
 static void close_handle(struct zr_session *session, int64_t linger_us)
@@ -121,8 +122,8 @@ static void handle_ended(struct zr_generation *generation)
 {
     struct zr_session *session = generation->session;
     session->engine->zk->free_handle(generation->handle);
+    zr_unlink(&generation->in_session);
     zr_free(generation);
-    session->handles--;
     zr_signal_fire(&session->changed, ZR_OK);
     zr_object_unref(&session->object);
 }
@@ -184,12 +185,22 @@ static void close_for(struct zr_session *session, int64_t linger_us, enum zr_sta
     end_generation(session, linger_us, reason);
 }
 
+/* What was given up before lingers no longer than this. */
+static void hurry(struct zr_session *session, int64_t linger_us)
+{
+    const struct zr_list *all = &session->generations;
+    for (struct zr_link *link = all->head.next; link != &all->head; link = link->next)
+        session->engine->zk->close(ZR_HOLDER(link, struct zr_generation, in_session)->handle,
+                                   linger_us);
+}
+
 void zr_session_close(struct zr_session *session, int64_t linger_us)
 {
     if (zr_engine_forked(session->engine))
         return;
     zr_object_ref(&session->object);
     close_for(session, linger_us, ZR_CLOSED);
+    hurry(session, linger_us);
     zr_object_unref(&session->object);
 }
 
@@ -197,12 +208,16 @@ void zr_session_close(struct zr_session *session, int64_t linger_us)
 
 static void lease_due(struct zr_timer *timer);
 
-/* Looks again when the lease, as it is now, would be over. */
+/* Looks again when the lease, as it is now, would be over. While there is no connection an attempt
+   to get one may shorten it. */
 static void watch_lease(struct zr_session *session)
 {
     struct zr_engine *engine = session->engine;
-    zr_timer_start(&engine->timers, &session->lease, engine->zk->lease_us(session->now->handle),
-                   lease_due);
+    int64_t at_us = engine->zk->lease_us(session->now->handle);
+    int64_t soon_us = zr_engine_now_us(engine) + SUSPENDED_LOOK_US;
+    if (session->state != ZR_CONNECTED && soon_us < at_us)
+        at_us = soon_us;
+    zr_timer_start(&engine->timers, &session->lease, at_us, lease_due);
 }
 
 static void lease_due(struct zr_timer *timer)
@@ -247,6 +262,7 @@ static void suspended(struct zr_session *session)
 {
     session->server[0] = '\0';
     move_to(session, ZR_SUSPENDED);
+    watch_lease(session);
 }
 
 /* The client library's word for "all servers were tried"; why they failed was said before. */
@@ -309,14 +325,14 @@ void zr_session_use(struct zr_session *session)
 
 void zr_session_unuse(struct zr_session *session)
 {
-    if (--session->users == 0)
+    if (--session->users == 0 && session->state != ZR_STATE_CLOSED)
         zr_session_close(session, ZR_LINGER_US);
     zr_object_unref(&session->object);
 }
 
 bool zr_session_ended(const struct zr_session *session)
 {
-    return session->state == ZR_STATE_CLOSED && session->handles == 0;
+    return session->state == ZR_STATE_CLOSED && zr_list_empty(&session->generations);
 }
 
 enum zr_status zr_session_usable(const struct zr_session *session)

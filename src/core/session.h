@@ -40,6 +40,7 @@ struct zr_session_options {
 
 /* One handle's life: the connection of one generation. Owner of its messages. */
 struct zr_generation {
+    struct zr_link in_session;
     struct zr_session *session; /* counted */
     struct zr_handle *handle;
     int number;
@@ -50,14 +51,14 @@ struct zr_session {
     struct zr_engine *engine; /* counted */
     struct zr_link in_engine;
     enum zr_state state;
-    enum zr_status reason;     /* why it is closed: ZR_CLOSED or ZR_AUTH_FAILED */
-    struct zr_generation *now; /* null while there is none */
-    int generation;            /* number of `now`, grows by one per handle */
-    int handles;               /* generations that have not ended */
-    int users;                 /* what the user holds: the session, locks, holds */
-    bool forgotten;            /* the user holds the session itself no more */
-    int64_t id;                /* of the ZooKeeper session, 0 while there is none */
-    int32_t timeout_ms;        /* asked for, then negotiated */
+    enum zr_status reason;      /* why it is closed: ZR_CLOSED or ZR_AUTH_FAILED */
+    struct zr_generation *now;  /* null while there is none */
+    int generation;             /* number of `now`, grows by one per handle */
+    struct zr_list generations; /* that have not ended, by in_session */
+    int users;                  /* what the user holds: the session, locks, holds */
+    bool forgotten;             /* the user holds the session itself no more */
+    int64_t id;                 /* of the ZooKeeper session, 0 while there is none */
+    int32_t timeout_ms;         /* asked for, then negotiated */
     int32_t asked_timeout_ms;
     char server[64];      /* "address:port", "" while not connected */
     char *hosts;          /* without chroot */
@@ -107,7 +108,8 @@ extern const struct zr_option zr_session_options[];
 
 /*
  * Ends it: every waiter is woken with ZR_CLOSED, holds are over. Returns at once; `changed` fires
- * again when the server has been told. linger_us: how long to try to tell it.
+ * again when the server has been told. linger_us: how long to try to tell it, also of sessions that
+ * were lost before; a second close can only make it shorter.
  */
 void zr_session_close(struct zr_session *session, int64_t linger_us);
 

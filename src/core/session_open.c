@@ -11,7 +11,7 @@
  */
 
 #define DEFAULT_TIMEOUT_US 10000000
-#define TIMEOUT_MS_MAX 2147483
+#define TIMEOUT_MS_MAX 86400000 /* a longer one is not believed, see zk/connection.c */
 
 #define OPTION(name, type, field)                                                                  \
     {                                                                                              \
@@ -37,7 +37,7 @@ static const char *options_problem(const struct zr_session_options *options)
         problem = zr_path_problem(options->namespace.at, options->namespace.length);
     if (problem == NULL && options->timeout_us >= 0 &&
         (options->timeout_us < 1000 || options->timeout_us / 1000 > TIMEOUT_MS_MAX))
-        problem = "a session timeout must be from 0.001 to 2147483 seconds";
+        problem = "a session timeout must be from 0.001 to 86400 seconds";
     return problem;
 }
 
@@ -131,6 +131,7 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session
     session->users = 1;
     zr_engine_ref(engine);
     zr_signal_init(&session->changed);
+    zr_list_init(&session->generations);
     zr_list_init(&session->tasks);
     zr_list_init(&session->ties);
     zr_list_init(&session->queue);

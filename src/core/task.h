@@ -78,7 +78,15 @@ struct zr_task {
     struct zr_seats *seats; /* counted: the listing a verb brought */
     struct zr_seat *seat;   /* borrowed: of claim and vacate */
     const char *path;       /* borrowed: of ensure ... */
-    size_t cursor, target;  /* ... how much of it is being made, and how much must be */
+    union {
+        struct {
+            size_t cursor, target; /* ... how much of it is being made, and how much must be */
+        };
+        struct {             /* of all waits for a node: */
+            int64_t awaited; /* its creation zxid; 0: not known yet */
+            int32_t place;   /* of await_turn: the number of its own seat; -1: of no other wait */
+        };
+    };
     bool containers;        /* ... as containers */
     bool repeat;            /* of request */
     bool passes;            /* of await_passable: a holder that shares is as good as gone */
@@ -87,7 +95,6 @@ struct zr_task {
     bool aside;             /* of await_turn: the leader names a successor behind that */
     bool cut_off;           /* it began without a connection */
     uint8_t losses;         /* connections lost under the verb in flight, in a row; modulo 256 */
-    int32_t place;          /* of await_turn: the number of its own seat; -1: of no other wait */
     enum zr_status outcome; /* of what woke it */
 };
 

@@ -154,8 +154,9 @@ enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool p
     task->head_left = task->stays = task->aside = false;
     task->passes = passes;
     task->place = (int32_t)place;
+    task->awaited = 0;
     if (ours == NULL)
-        return zr_watch_gone(task, path);
+        return zr_watch_gone(task, path, ZR_WATCHED_BYTES_MAX);
     zr_list_append(&ours->gone.tasks, &task->in_signal);
     if (ours->shared)
         zr_signal_let_pass(&ours->gone);
@@ -168,11 +169,15 @@ void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next n
     wait_for(task, zr_part_await_gone(task, path, false, -1), next);
 }
 
-void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next)
+void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid,
+                           struct zr_next next)
 {
     task->passes = false;
     task->place = -1;
-    wait_for(task, zr_watch_gone(task, path), next);
+    task->awaited = czxid;
+    /* A hold's own node may be watched with what is kept for contenders. */
+    size_t most = czxid != 0 ? ZR_WATCHED_BYTES_MAX : ZR_WATCHED_BYTES_COMMON;
+    wait_for(task, zr_watch_gone(task, path, most), next);
 }
 
 void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_next next)

@@ -59,8 +59,10 @@ void zr_verb_await_turn(struct zr_task *task, const char *dir, const char *name,
 /* await_free: as await_gone, for a node whose path is known. borrows: path. */
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next);
 
-/* await_deleted: the same, but always by a watch, so that also a seat of ours is seen to go. */
-void zr_verb_await_deleted(struct zr_task *task, const char *path, struct zr_next next);
+/* await_deleted: the same, but always by a watch, so that also a seat of ours is seen to go. czxid:
+   which node; 0: the one that is there. */
+void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid,
+                           struct zr_next next);
 
 /* await: until the signal fires. The next step sees with what in task->outcome. */
 void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_next next);

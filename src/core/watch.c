@@ -11,16 +11,24 @@
  * 1. zr_watch_gone reads the node with a watch (get, never exists: on a node that has vanished
  *    exists would leave a watch for ever), or joins those for whom that was done.
  * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
- * 3. Any other event has used the watch up: the node is read again, if anybody still waits. Do the
- *    data say that its holder shares now, those are woken for whom that is enough; do they name
- *    its successor, those who are to step aside.
+ * 3. Any other event has used the watch up: the node is read again, if anybody still waits. Is it
+ *    another one (while the link was down the first was replaced), theirs is gone. Do the data say
+ *    that its holder shares now, those are woken for whom that is enough; do they name its
+ *    successor, those who are to step aside.
  * 4. Somebody waits for a node that is not ephemeral: no session's end will remove it, so he is
  *    told that instead of waiting for ever.
  *
+ * The client keeps a watch until an event uses it up, also when nobody waits any more, and
+ * registers all that it keeps in one request after a reconnect. So a path counts while somebody
+ * follows it or waits, while a request is out that will leave a watch, and while there is one.
+ *
  * What can go wrong: the connection is lost under the read: it is repeated. The connection is
  * lost later: the client registers its watches again by itself and reports what was missed. An
- * event is lost for want of memory: then all count as fired.
+ * event is lost for want of memory: then all count as fired, also those of which nobody will know
+ * whether they did.
  */
+
+enum { ON_NODE = 1, ON_CHILDREN = 2 };
 
 struct zr_watch {
     struct zr_node node;
@@ -28,7 +36,11 @@ struct zr_watch {
     struct zr_signal gone, changed;
     int64_t events; /* so far */
     int followers;
+    int kinds;            /* of watches that may be kept for it: 2 when it was ever followed */
+    int out;              /* requests that will leave a watch */
+    unsigned kept;        /* what the client watches: ON_NODE, ON_CHILDREN */
     bool set;             /* there is a watch on the node on the server ... */
+    int64_t czxid;        /* ... which was created then ... */
     bool shared;          /* ... and when it was set, the holder shared, or had named */
     int64_t successor;    /* a successor; -1: none */
     struct zr_call *call; /* the read that sets it for `gone` */
@@ -41,13 +53,24 @@ static struct zr_watch *find(const struct zr_session *session, const char *path)
     return node != NULL ? ZR_HOLDER(node, struct zr_watch, node) : NULL;
 }
 
-static enum zr_status find_or_add(struct zr_session *session, const char *path,
-                                  struct zr_watch **out)
+static size_t bytes_of(const char *path)
 {
-    if ((*out = find(session, path)) != NULL)
-        return ZR_OK;
-    if (session->watched_bytes + strlen(path) > ZR_WATCHED_BYTES_MAX)
+    return 4 + strlen(path);
+}
+
+/* Counts one more kind of watch for it. */
+static enum zr_status widen(struct zr_watch *watch, size_t most)
+{
+    struct zr_session *session = watch->session;
+    if (session->watched_bytes + bytes_of(watch->path) > most)
         return ZR_FULL;
+    session->watched_bytes += bytes_of(watch->path);
+    watch->kinds++;
+    return ZR_OK;
+}
+
+static enum zr_status add(struct zr_session *session, const char *path, struct zr_watch **out)
+{
     struct zr_watch *watch = zr_alloc(sizeof(*watch) + strlen(path) + 1);
     if (watch == NULL)
         return ZR_NO_MEMORY;
@@ -60,7 +83,6 @@ static enum zr_status find_or_add(struct zr_session *session, const char *path,
         zr_free(watch);
         return ZR_NO_MEMORY;
     }
-    session->watched_bytes += strlen(path);
     *out = watch;
     return ZR_OK;
 }
@@ -68,16 +90,57 @@ static enum zr_status find_or_add(struct zr_session *session, const char *path,
 static void drop_watch(struct zr_watch *watch)
 {
     zr_table_remove(&watch->session->watches, &watch->node);
-    watch->session->watched_bytes -= strlen(watch->path);
+    watch->session->watched_bytes -= (size_t)watch->kinds * bytes_of(watch->path);
     zr_call_free(watch->call);
     zr_free(watch);
 }
 
 static void drop_if_unused(struct zr_watch *watch)
 {
-    if (watch->call == NULL && !watch->set && watch->followers == 0 &&
+    if (watch->call == NULL && watch->out == 0 && watch->kept == 0 && watch->followers == 0 &&
         zr_list_empty(&watch->gone.tasks))
         drop_watch(watch);
+}
+
+static enum zr_status find_or_add(struct zr_session *session, const char *path, int kinds,
+                                  size_t most, struct zr_watch **out)
+{
+    enum zr_status status = ZR_OK;
+    if ((*out = find(session, path)) == NULL)
+        status = add(session, path, out);
+    while (status == ZR_OK && (*out)->kinds < kinds)
+        status = widen(*out, most);
+    if (status == ZR_FULL)
+        drop_if_unused(*out);
+    return status;
+}
+
+/* ---- What the client keeps ----------------------------------------------------------------- */
+
+struct zr_watch *zr_watch_sent(struct zr_session *session, const char *path)
+{
+    struct zr_watch *watch = find(session, path);
+    if (watch != NULL)
+        watch->out++;
+    return watch;
+}
+
+static unsigned left_by(const struct zr_request *request)
+{
+    bool absent = request->op == ZR_OP_EXISTS && request->status == ZR_NO_NODE;
+    if (request->status != ZR_OK && !absent)
+        return 0;
+    return request->op == ZR_OP_CHILDREN ? ON_CHILDREN : ON_NODE;
+}
+
+void zr_watch_answered(struct zr_watch *watch, int generation, const struct zr_request *request)
+{
+    if (watch == NULL)
+        return;
+    watch->out--;
+    if (generation == watch->session->generation)
+        watch->kept |= left_by(request);
+    drop_if_unused(watch);
 }
 
 /* ---- Waiting until it is gone -------------------------------------------------------------- */
@@ -90,6 +153,25 @@ static void tell(struct zr_watch *watch)
     zr_signal_step_aside(&watch->gone, watch->successor);
 }
 
+/* The node that it waits for is not the one that was found. */
+static bool outlived(struct zr_task *task, const struct zr_watch *watch)
+{
+    if (task->awaited == 0)
+        task->awaited = watch->czxid;
+    return task->awaited != watch->czxid;
+}
+
+static void wake_outlived(struct zr_watch *watch)
+{
+    struct zr_list *tasks = &watch->gone.tasks;
+    for (struct zr_link *link = tasks->head.next, *next; link != &tasks->head; link = next) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
+        next = link->next;
+        if (outlived(task, watch))
+            zr_task_wake(task, ZR_OK);
+    }
+}
+
 static void looked(struct zr_call *call)
 {
     struct zr_watch *watch = call->owner;
@@ -99,6 +181,9 @@ static void looked(struct zr_call *call)
         return;
     }
     watch->set = outcome == ZR_OK;
+    watch->czxid = call->request.stat.czxid;
+    if (watch->set)
+        wake_outlived(watch);
     watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);
     watch->successor = zr_successor_in(call->request.data_reply);
     if (outcome == ZR_OK && call->request.stat.ephemeral_owner == 0)
@@ -127,16 +212,20 @@ static enum zr_status look(struct zr_watch *watch)
     return ZR_OK;
 }
 
-enum zr_status zr_watch_gone(struct zr_task *task, const char *path)
+enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most)
 {
     struct zr_watch *watch;
-    enum zr_status status = find_or_add(task->session, path, &watch);
+    enum zr_status status = find_or_add(task->session, path, 1, most, &watch);
     if (status != ZR_OK)
         return status;
     zr_list_append(&watch->gone.tasks, &task->in_signal);
-    if (watch->set)
-        tell(watch);
-    status = look(watch);
+    if (watch->set && outlived(task, watch)) {
+        zr_task_wake(task, ZR_OK);
+    } else {
+        if (watch->set)
+            tell(watch);
+        status = look(watch);
+    }
     if (status != ZR_OK) {
         zr_unlink(&task->in_signal);
         drop_if_unused(watch);
@@ -155,7 +244,7 @@ bool zr_watch_awaited(const struct zr_session *session, const char *path)
 enum zr_status zr_watch_follow(struct zr_session *session, const char *path,
                                struct zr_watch **watch)
 {
-    enum zr_status status = find_or_add(session, path, watch);
+    enum zr_status status = find_or_add(session, path, 2, ZR_WATCHED_BYTES_COMMON, watch);
     if (status == ZR_OK)
         (*watch)->followers++;
     return status;
@@ -184,9 +273,17 @@ void zr_watch_await(struct zr_task *task, struct zr_watch *watch, int64_t seen)
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
+static unsigned used_up_by(enum zr_event_kind kind)
+{
+    return kind == ZR_DELETED            ? ON_NODE | ON_CHILDREN
+           : kind == ZR_CHILDREN_CHANGED ? ON_CHILDREN
+                                         : ON_NODE;
+}
+
 static void fire(struct zr_watch *watch, enum zr_event_kind kind)
 {
     watch->events++;
+    watch->kept &= ~used_up_by(kind);
     zr_signal_fire(&watch->changed, ZR_OK);
     /* An event of the children leaves the watch on the node itself where it is. */
     if (kind != ZR_CHILDREN_CHANGED)
@@ -204,7 +301,9 @@ static void fire_all(struct zr_session *session)
     for (size_t i = 0; i < all->size; i++)
         for (struct zr_node *node = all->buckets[i], *next; node != NULL; node = next) {
             next = node->next;
-            fire(ZR_HOLDER(node, struct zr_watch, node), ZR_CHANGED);
+            struct zr_watch *watch = ZR_HOLDER(node, struct zr_watch, node);
+            watch->kept = 0;
+            fire(watch, ZR_CHANGED);
         }
 }
 
@@ -225,6 +324,7 @@ static void drop_for(struct zr_watch *watch, enum zr_status why)
     zr_call_free(watch->call);
     watch->call = NULL;
     watch->set = false;
+    watch->kept = 0;
     watch->events++;
     zr_signal_fire(&watch->gone, why);
     zr_signal_fire(&watch->changed, ZR_OK);

@@ -11,19 +11,24 @@
 
 struct zr_task;
 
-/* Paths of more bytes than this cannot be registered again in one request after a reconnect: the
-   server would refuse it, and the client would reconnect for ever. */
+/* Watches of more bytes than this, with 4 for the length of each path, cannot be registered again
+   in one request after a reconnect: the server would refuse it, and the client would reconnect for
+   ever. The last third is for those who wait for a contender to go. */
 #define ZR_WATCHED_BYTES_MAX 900000
+#define ZR_WATCHED_BYTES_COMMON 600000
 
 /*
- * Wakes the task when the node is gone; or, if it passes (task->passes), when its holder shares;
- * or when its holder names a successor behind task->place: task->resume sees ZR_OK. Not sent when
- * the watch is set already. Repeated over lost connections and spurious events. borrows: path (with
- * the namespace). Errors, then the task is not woken: ZR_NO_MEMORY, ZR_FULL (too much is watched).
+ * most: ZR_WATCHED_BYTES_MAX or ZR_WATCHED_BYTES_COMMON, how much may be watched with this.
+ * task->awaited: which node, by its creation zxid; another one of this name means that it is gone.
+ * 0: the one that is found first. Wakes the task when the node is gone; or, if it passes
+ * (task->passes), when its holder shares; or when its holder names a successor behind task->place:
+ * task->resume sees ZR_OK. Not sent when the watch is set already. Repeated over lost connections
+ * and spurious events. borrows: path (with the namespace). Errors, then the task is not woken:
+ * ZR_NO_MEMORY, ZR_FULL (too much is watched).
  * The task is woken with another status when the read is refused (ZR_NO_AUTH), when the node is
  * not ephemeral (ZR_CONFLICT), or when the session is lost.
  */
-enum zr_status zr_watch_gone(struct zr_task *task, const char *path);
+enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most);
 
 /* A task of this session waits for its going. */
 bool zr_watch_awaited(const struct zr_session *session, const char *path);
@@ -43,6 +48,13 @@ int64_t zr_watch_events(const struct zr_watch *watch);
 
 /* Wakes the task when there have been more than `seen`: task->resume sees ZR_OK. */
 void zr_watch_await(struct zr_task *task, struct zr_watch *watch, int64_t seen);
+
+/* A call with `watch` set is sent: what the client will watch for its path is counted from now on,
+   until an event ends it. gives: watch, until zr_watch_answered; null: nobody follows the path. */
+struct zr_watch *zr_watch_sent(struct zr_session *session, const char *path);
+
+/* takes: watch, or null. generation: of the session, when sent. borrows: request, answered. */
+void zr_watch_answered(struct zr_watch *watch, int generation, const struct zr_request *request);
 
 /* The session: an event came; a null path stands for every path. */
 void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_kind kind);

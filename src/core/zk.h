@@ -125,7 +125,7 @@ struct zr_request {
     struct zr_message message; /* in the outbox, then in the inbox; first member */
     enum zr_op op;
     bool watch;           /* exists, get, children: leave a one-shot watch */
-    int32_t version;      /* delete, set, check, set_acl, reconfig(as from_config): -1 for any */
+    int32_t version;      /* delete, set, check, set_acl, reconfig: -1 for any */
     enum zr_mode mode;    /* create */
     bool leads;           /* create: a request that is sent behind it says more; the answer may be
                              handed over together with that one's */
@@ -211,7 +211,8 @@ struct zr_zk {
     /*
      * Until when (clock of now_us) the session surely lives on the server: the send time of the
      * second-to-last heartbeat that was acknowledged through the leader, plus 0.99 of the
-     * timeout. 0 while there is no session. Only grows while one session lasts.
+     * timeout. 0 while there is no session. Only grows while one session lasts, unless a reconnect
+     * is granted a shorter timeout; nobody is told of that before CONNECTED.
      */
     int64_t (*lease_us)(struct zr_handle *handle);
 

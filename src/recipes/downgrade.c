@@ -96,6 +96,9 @@ enum zr_status zr_hold_downgrade(struct zr_object *self, struct zr_args *args,
         args->misuse = "the hold was released";
     if (args->misuse != NULL || hold->state != ZR_HELD)
         return args->misuse != NULL ? ZR_BAD_ARGUMENTS : hold->why;
+    enum zr_status status = zr_session_usable(hold->session);
+    if (status != ZR_OK)
+        return status;
     struct downgrade *downgrade = zr_alloc(sizeof(*downgrade));
     if (downgrade == NULL)
         return ZR_NO_MEMORY;

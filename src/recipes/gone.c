@@ -26,7 +26,30 @@ static void went(struct zr_task *task)
 
 static void watch(struct zr_task *task)
 {
-    zr_verb_await_deleted(task, of(task)->full, ZR_STEP(went));
+    zr_verb_await_deleted(task, of(task)->full, 0, ZR_STEP(went));
+}
+
+static void seen(struct zr_task *task)
+{
+    enum zr_status status = task->outcome;
+    if (status == ZR_OK)
+        status = task->call->request.stat.ephemeral_owner != 0 ? ZR_TIMEOUT : ZR_CONFLICT;
+    if (status == ZR_CONFLICT)
+        task->detail = "the znode is not ephemeral, no session's end will remove it";
+    zr_task_finish(task, status == ZR_NO_NODE ? ZR_OK : status);
+}
+
+/* With a limit of 0: looks, and leaves no watch. */
+static void look(struct zr_task *task)
+{
+    const struct zr_bytes none = {NULL, 0};
+    struct zr_call *call;
+    enum zr_status status =
+        zr_call_new_full(task->session, ZR_OP_EXISTS, of(task)->full, none, &call);
+    if (status == ZR_OK)
+        zr_verb_request(task, call, true, ZR_STEP(seen));
+    else
+        zr_task_finish(task, status);
 }
 
 static void results(struct zr_task *task, struct zr_sink *sink)
@@ -46,6 +69,12 @@ static void free_task(struct zr_task *task)
 static const struct zr_task_kind kind = {
     .name = "await_gone", .bound = true, .results = results, .free = free_task};
 
+static const struct zr_task_kind try_kind = {.name = "await_gone",
+                                             .bound = true,
+                                             .late = ZR_CONNECTION_LOSS,
+                                             .results = results,
+                                             .free = free_task};
+
 enum zr_status zr_await_gone(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     struct zr_session *session = (struct zr_session *)self;
@@ -62,7 +91,12 @@ enum zr_status zr_await_gone(struct zr_object *self, struct zr_args *args, struc
         return ZR_NO_MEMORY;
     }
     *task = &gone->task;
-    zr_task_start(*task, &kind, session, gone->path, args->at[1].given ? args->at[1].integer : -1,
-                  ZR_STEP(watch));
+    const struct zr_arg *limit = &args->at[1];
+    if (limit->given && limit->integer == 0)
+        zr_task_start(*task, &try_kind, session, gone->path, zr_session_patience_us(session),
+                      ZR_STEP(look));
+    else
+        zr_task_start(*task, &kind, session, gone->path, limit->given ? limit->integer : -1,
+                      ZR_STEP(watch));
     return ZR_OK;
 }

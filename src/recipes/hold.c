@@ -12,7 +12,7 @@
  *
  * What can go wrong: somebody deletes the node under the holder. Who asked to be told (lost,
  * on_lost) is told by a watch on the node; a guarded write finds it out in any case, since it
- * carries a check of the node.
+ * carries a check of the node. When the watch is refused, lost says so; on_lost waits on without.
  * The user forgets the hold: it is released when his language collects it.
  */
 
@@ -157,13 +157,16 @@ static void guard_done(struct zr_task *task)
 static void guard_watch(struct zr_task *task)
 {
     struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);
-    zr_verb_await_deleted(task, hold->seat.path, ZR_STEP(guard_done));
+    zr_verb_await_deleted(task, hold->seat.path, hold->seat.czxid, ZR_STEP(guard_done));
 }
 
+/* It may have been refused: too much is watched, or nobody may read the node. */
 static void guard_free(struct zr_task *task)
 {
     struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);
     hold->guarded = false;
+    if (hold->state == ZR_HELD && task->status != ZR_OK)
+        zr_signal_fire(&hold->over, task->status);
     zr_object_unref(&hold->object);
 }
 
@@ -185,15 +188,18 @@ static void watch_node(struct zr_hold *hold)
 struct wait {
     struct zr_task task;
     struct zr_hold *hold; /* counted */
+    bool contented;       /* it waits on when the guard was refused */
 };
 
 static void wait_over(struct zr_task *task)
 {
-    struct zr_hold *hold = ZR_HOLDER(task, struct wait, task)->hold;
-    if (hold->state == ZR_HELD)
-        zr_verb_await(task, &hold->over, ZR_STEP(wait_over));
-    else
+    struct wait *wait = ZR_HOLDER(task, struct wait, task);
+    if (wait->hold->state != ZR_HELD)
         zr_task_finish(task, ZR_OK);
+    else if (task->outcome != ZR_OK && !wait->contented)
+        zr_task_finish(task, task->outcome);
+    else
+        zr_verb_await(task, &wait->hold->over, ZR_STEP(wait_over));
 }
 
 static void wait_results(struct zr_task *task, struct zr_sink *sink)
@@ -222,6 +228,7 @@ enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
     if (wait == NULL)
         return ZR_NO_MEMORY;
     wait->hold = hold;
+    wait->contented = args->at[1].given;
     zr_object_ref(self);
     if (hold->state == ZR_HELD)
         watch_node(hold);

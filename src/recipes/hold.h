@@ -47,7 +47,7 @@ enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task);
 #define ZR_HOLD_METHODS                                                                            \
     {.name = "valid", .args = "", .call = zr_hold_valid},                                          \
-        {.name = "lost", .args = "t?", .start = zr_hold_start_lost}, ZR_GUARDED_METHODS
+        {.name = "lost", .args = "t?i?", .start = zr_hold_start_lost}, ZR_GUARDED_METHODS
 extern const struct zr_property zr_hold_properties[];
 void zr_hold_forget(struct zr_object *self);
 void zr_hold_free(struct zr_object *self);

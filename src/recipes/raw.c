@@ -28,6 +28,12 @@ static void send(struct zr_task *task);
 
 /* ---- Answers ------------------------------------------------------------------------------- */
 
+static const char *why(const struct zr_request *request)
+{
+    bool create = request->op == ZR_OP_CREATE && request->status == ZR_NO_NODE;
+    return create ? "its parent does not exist" : zr_status_text(request->status);
+}
+
 /* Keeps "part 2 (/a): why" for the message. */
 static void explain_part(struct raw *raw, const struct zr_request *request)
 {
@@ -38,7 +44,7 @@ static void explain_part(struct raw *raw, const struct zr_request *request)
             continue;
         snprintf(raw->detail, sizeof(raw->detail), "part %zu (%s): %s; none was done",
                  i + 1 - first, zr_path_inside(raw->task.session->namespace, part->path),
-                 zr_status_text(part->status));
+                 why(part));
         raw->task.detail = raw->detail;
         return;
     }
@@ -86,6 +92,18 @@ static void make_missing(struct zr_task *task)
         zr_verb_ensure(task, task->session->namespace, false, ZR_STEP(made_parents));
 }
 
+static bool knows_auth(const struct zr_session *session, const char *scheme,
+                       struct zr_bytes credential)
+{
+    for (size_t i = 0; i < session->auth_count; i++) {
+        const struct zr_auth *known = &session->auth[i];
+        if (strcmp(known->scheme, scheme) == 0 && known->credential.length == credential.length &&
+            memcmp(known->credential.at, credential.at, credential.length) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* What add_auth has taught the session is said again by every later handle. */
 static enum zr_status remember_auth(struct zr_session *session, const struct zr_request *request)
 {
@@ -115,7 +133,8 @@ static void answered(struct zr_task *task)
     enum zr_status status = raw->outcome = request->status;
     if (raw->op == ZR_OP_EXISTS && status == ZR_NO_NODE)
         status = ZR_OK;
-    if (raw->op == ZR_OP_ADD_AUTH && status == ZR_OK)
+    if (request->op == ZR_OP_ADD_AUTH && status == ZR_OK &&
+        !knows_auth(task->session, request->path, request->data))
         status = remember_auth(task->session, request);
     if (may_make_parents(raw, status)) {
         make_missing(task);
@@ -127,6 +146,8 @@ static void answered(struct zr_task *task)
     }
     if (request->part_count > 0 && status != ZR_OK && status != ZR_CONNECTION_LOSS)
         explain_part(raw, request);
+    if (raw->op == ZR_OP_CREATE && raw->hold == NULL && !raw->parents && status == ZR_NO_NODE)
+        task->detail = "its parent does not exist; parents = true makes it";
     zr_task_finish(task, status);
 }
 
@@ -289,7 +310,13 @@ enum zr_status zr_raw_sync(struct zr_object *self, struct zr_args *args, struct 
 
 enum zr_status zr_raw_add_auth(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    return simple(self, ZR_OP_ADD_AUTH, args, args->at[1].bytes, NULL, task);
+    const struct zr_session *session = (struct zr_session *)self;
+    if (!knows_auth(session, args->at[0].bytes.at, args->at[1].bytes))
+        return simple(self, ZR_OP_ADD_AUTH, args, args->at[1].bytes, NULL, task);
+    /* Every connection begins with it; that there is one is all that is left to see. */
+    struct raw *raw;
+    enum zr_status status = make(self, ZR_OP_SYNC, (struct zr_bytes){"/", 1}, none, &raw);
+    return status == ZR_OK ? raw_run(raw, task) : status;
 }
 
 enum zr_status zr_raw_set_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)

@@ -20,7 +20,6 @@ extern const struct zr_option zr_guarded_create_options[];
 /* The options of `reconfig`. */
 struct zr_reconfig_options {
     struct zr_bytes joining, leaving, members;
-    int64_t from_config;
 };
 extern const struct zr_option zr_reconfig_options[];
 

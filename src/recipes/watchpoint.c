@@ -100,6 +100,8 @@ static void saw_children(struct zr_task *task)
         watch(task);
     } else if (task->outcome == ZR_NO_NODE) {
         look(task);
+    } else if (task->outcome == ZR_NO_AUTH) {
+        zr_task_finish(task, ZR_NO_AUTH);
     } else {
         again(task);
     }
@@ -148,7 +150,7 @@ static void look(struct zr_task *task)
     ask(task, ZR_OP_EXISTS, ZR_STEP(saw));
 }
 
-/* Closed, or it cannot go on: too much is watched, memory is exhausted. */
+/* Closed, or it cannot go on: its children may not be read. */
 static void stopped(struct zr_task *task)
 {
     struct watchpoint *point = of(task);

@@ -63,6 +63,13 @@ struct zr_sim_session *zr_sim_session_begin(struct zr_sim_world *world, int32_t 
     return session;
 }
 
+void zr_sim_session_grant(const struct zr_sim_world *world, struct zr_sim_session *session)
+{
+    int32_t most_ms = world->most_timeout_ms;
+    if (most_ms > 0 && session->timeout_ms > most_ms)
+        session->timeout_ms = most_ms;
+}
+
 /* The real server's set has no order: any one of those that are left. */
 static void shuffle(struct zr_sim_world *world, struct zr_sim_txn *txn)
 {

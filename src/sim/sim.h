@@ -121,6 +121,10 @@ bool zr_sim_expire(struct zr_sim_world *world, int64_t session);
 /* The session's next reconnect is answered with another session. False: there is none. */
 bool zr_sim_rename(struct zr_sim_world *world, int64_t session);
 
+/* From now on every handshake is granted at most this much, also that of a session that has more;
+   0: as the tick says. */
+void zr_sim_grant(struct zr_sim_world *world, int32_t timeout_ms);
+
 /* From now on the server applies transactions so much after the leader. Not for the leader, 0. */
 void zr_sim_lag(struct zr_sim_world *world, int server, int64_t us);
 

@@ -70,6 +70,7 @@ static void greeted(struct zr_handle *handle, const struct zr_sim_packet *packet
     }
     handle->session_id = packet->session_id;
     handle->timeout_ms = packet->timeout_ms;
+    zr_lease_granted(&handle->lease, handle->began_us, timeout_us(handle));
     handle->phase = ZR_SIM_UP;
     handle->tries = 0;
     if (handle->closed) {

@@ -139,6 +139,11 @@ bool zr_sim_rename(struct zr_sim_world *world, int64_t session)
     return found != NULL;
 }
 
+void zr_sim_grant(struct zr_sim_world *world, int32_t timeout_ms)
+{
+    world->most_timeout_ms = timeout_ms;
+}
+
 static struct zr_sim_server *server_of(struct zr_sim_world *world, int server)
 {
     return &world->servers[(size_t)server % world->server_count];

@@ -27,6 +27,7 @@ struct zr_sim_world {
     struct zr_list sessions; /* struct zr_sim_session */
     size_t session_count;
     int64_t last_session;
+    int32_t most_timeout_ms; /* that handshakes are granted; 0: as the tick says */
     uint64_t last_conn;
     struct zr_list processes; /* struct zr_sim_process */
     struct zr_sim_event tick, ping;

@@ -1,5 +1,6 @@
 /*
- * 1. The library is connected: that is believed of nobody yet. 2. A request through the leader is
+ * 1. The library is connected: that is believed of nobody yet, except that the session may end
+ * earlier than it was granted before. 2. A request through the leader is
  * answered: CONNECTED is told, and the lease counts from the moment this connect began. 3. Every
  * quarter of the timeout a heartbeat moves the lease on. 4. The connection goes: SUSPENDED, if
  * CONNECTED was told. 5. The library learns at the next handshake that the session is over.
@@ -54,8 +55,11 @@ void zr_connection_up(struct zr_handle *handle, bool writable, int32_t timeout_m
     client->up = true;
     client->asked = client->proved = false;
     client->timeout_ms = timeout_ms;
-    if (!writable || timeout_ms <= 0 || timeout_ms > LONGEST_TIMEOUT_MS)
-        client->unfit = true;
+    client->unfit |= !writable || timeout_ms <= 0 || timeout_ms > LONGEST_TIMEOUT_MS;
+    if (client->unfit)
+        return;
+    zr_lease_granted(&handle->lease, client->began_us, timeout_us(handle));
+    publish(handle);
 }
 
 /* A handshake passes through the leader, but only that of a new session through the quorum. */

@@ -65,7 +65,16 @@ enum zr_status zr_reply_refusal(int code)
 
 bool zr_reply_is_proof(int code)
 {
-    return code == 0 || code == -101 || code == -102 || code == -103;
+    switch (code) {
+    case 0:
+    case -101: /* no node: the usual answer to a heartbeat that is a write */
+    case -102: /* no permission */
+    case -103: /* another version */
+    case -111: /* not empty: somebody has made that node, and a child */
+        return true;
+    default:
+        return false;
+    }
 }
 
 void zr_reply_stat(struct zr_request *request, const struct Stat *stat)

@@ -6,8 +6,8 @@
  *
  * What can go wrong: no name can be resolved, or the client talks to something that is no
  * ZooKeeper. Both are tried again later, with a pause that doubles, the latter with another server
- * first. The client that takes over does
- * not know the watches of the old one, so the host is told that any may have fired.
+ * first. The client that takes over does not know the watches of the old one, so the host is told
+ * that any may have fired.
  */
 #include "zk/servers.h"
 

@@ -1,0 +1,203 @@
+-- What a session watches is registered again in one request after a reconnect: it must never be more than a server takes.
+
+local testing = require "zkrecipes.testing"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+-- Does something with one long path after the other until the session is full; gives how often.
+local function fill(act)
+  for i = 1, 2000 do
+    local _, message, code = act(("/%04d"):format(i) .. ("x"):rep(995))
+    if code == "full" then
+      assert.matches("watched paths", message)
+      return i - 1
+    end
+  end
+  error("never full")
+end
+
+-- One blip of the link, and what it must leave alone: the session, its hold, and its place in a queue.
+local function survives(session, proxy, hold, other)
+  local id = session.id
+  assert(session:exists("/"))
+  proxy:reset()
+  proxy:cut()
+  assert(proxy:wait_for("connections", 1))
+  assert(session:sync("/"))
+  assert.are.equal(id, session.id)
+  assert.is_true(hold:valid())
+  local theirs = assert(other:lock("/theirs"):acquire(10))
+  local wait = env.start(function() return session:lock("/theirs"):acquire(20) end)
+  env.queue_of(other, "/theirs", 2)
+  theirs:release()
+  assert(wait()):release()
+  hold:release()
+end
+
+describe("a session that watches as much as it may", function()
+  local proxy, session, other, hold
+
+  local function begin()
+    proxy = env.proxy()
+    local namespace = env.namespace()
+    session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    other = env.session { namespace = namespace }
+    hold = assert(session:lock("/held"):acquire(10))
+  end
+
+  local function finish()
+    survives(session, proxy, hold, other)
+    session:close()
+    other:close()
+  end
+
+  it("survives a blip with watches on znodes and their children", run(function()
+    begin()
+    local kept = {}
+    assert(fill(function(path)
+      assert(other:create(path, ""))
+      local watch, message, code = session:watch(path)
+      kept[#kept + 1] = watch
+      return watch, message, code
+    end) > 250)
+    finish()
+    for _, watch in ipairs(kept) do watch:close() end
+  end))
+
+  it("survives it with watches that were closed: the client keeps them", run(function()
+    begin()
+    assert(fill(function(path)
+      local watch, message, code = session:watch(path)
+      assert(session:exists("/"))
+      if watch then watch:close() end
+      return watch, message, code
+    end) > 250)
+    finish()
+  end))
+
+  it("keeps a reserve for locks when await_gone was refused", run(function()
+    begin()
+    assert(fill(function(path)
+      assert(other:create(path, ""))
+      return session:await_gone(path, 10)
+    end) > 500)
+    finish()
+  end))
+
+  it("has room again for what an event ended, and on a new session", run(function()
+    begin()
+    local first = fill(function(path)
+      local watch, message, code = session:watch(path)
+      assert(session:exists("/"))
+      if watch then watch:close() end
+      return watch, message, code
+    end)
+    local path = "/0001" .. ("x"):rep(995)
+    assert(other:create(path, ""))
+    env.eventually("room", function()
+      local watch = session:watch("/" .. ("y"):rep(900))
+      return watch and watch:close()
+    end)
+    local id = session.id
+    assert(testing.expire(env.server(), id))
+    env.eventually("a new session", function() return session.id ~= id and session.state == "connected" end)
+    assert.are.equal(first, fill(function(again) return session:watch((again:gsub("x", "z"))) end))
+    session:close()
+    other:close()
+  end))
+end)
+
+describe("a znode that is replaced while the link is down", function()
+  it("is lost for its holder, and gone for whoever waits for it", run(function()
+    local proxy, namespace = env.proxy(), env.namespace()
+    local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    local other = env.session { namespace = namespace }
+    local hold = assert(session:lock("/u", { fair = false }):acquire(10))
+    assert(other:create("/e", "", { ephemeral = true }))
+    proxy:reset()
+    local lost = env.start(function() return hold:lost(30) end)
+    local gone = env.start(function() return session:await_gone("/e", 30) end)
+    env.eventually("both reads", function() return proxy:counts().getData == 2 end)
+    assert(session:exists("/"))
+    proxy:refuse()
+    proxy:cut()
+    assert(other:delete("/u"))
+    assert(other:delete("/e"))
+    assert(other:create("/e", "", { ephemeral = true }))
+    local theirs = assert(other:lock("/u", { fair = false }):acquire(10))
+    proxy:heal()
+    assert.are.equal("lost", lost())
+    assert.is_true(gone())
+    assert.is_false(hold:valid())
+    assert.is_true(theirs:valid())
+    session:close()
+    other:close()
+  end))
+end)
+
+describe("a hold whose own znode may not be read", function()
+  it("says so to who waits for its loss; on_lost is told of the session's", run(function()
+    local session = env.session { acl = { { perms = "wcda", scheme = "world", id = "anyone" } } }
+    local lock = session:lock("/l", { fair = false })
+    local hold, told = assert(lock:acquire(10)), nil
+    hold:on_lost(function(_, why) told = why end)
+    fails("no_auth", hold:lost(10))
+    assert.is_true(hold:valid())
+    assert.is_nil(told)
+    assert(testing.expire(env.server(), session.id))
+    env.eventually("lost", function() return told end)
+    assert.are.equal("lost", told)
+    assert.are.equal("lost", (hold:lost()))
+    session:close()
+  end))
+end)
+
+describe("a watch on a znode that may not be read", function()
+  it("ends, and asks no more", run(function()
+    local proxy, namespace = env.proxy(), env.namespace()
+    local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    local other = env.session { namespace = namespace }
+    assert(other:create("/n", "", { parents = true, acl = { { perms = "wcda", scheme = "world", id = "anyone" } } }))
+    local watch = session:watch("/n")
+    fails("no_auth", watch:wait(10))
+    proxy:reset()
+    fails("no_auth", watch:wait(10))
+    assert.are.equal(0, proxy:counts().requests)
+    watch:close()
+    session:close()
+    other:close()
+  end))
+end)
+
+describe("await_gone with a limit of 0", function()
+  it("looks, and leaves no watch", run(function()
+    local proxy, namespace = env.proxy(), env.namespace()
+    local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    assert(session:create("/here", "", { ephemeral = true, parents = true }))
+    assert(session:create("/stays", ""))
+    proxy:reset()
+    assert.is_true(session:await_gone("/nothing", 0))
+    fails("timeout", session:await_gone("/here", 0))
+    fails("conflict", session:await_gone("/stays", 0))
+    assert.are.equal(3, proxy:counts().exists)
+    assert.are.equal(3, proxy:counts().requests)
+    assert(session:delete("/here"))
+    assert(session:sync("/"))
+    assert.are.equal(0, proxy:counts().events)
+    session:close()
+    fails("closed", session:await_gone("/here", 0))
+  end))
+end)
+
+describe("add_auth", function()
+  it("says the same thing once", run(function()
+    local session = env.session()
+    assert(session:add_auth("digest", "ann:secret"))
+    local before = env.blocks()
+    for _ = 1, 100 do assert.is_true(session:add_auth("digest", "ann:secret")) end
+    assert.is_true(env.blocks() - before < 20)
+    assert(session:add_auth("digest", "bob:secret"))
+    assert(session:create("/private", "x", { acl = "creator", parents = true }))
+    session:close()
+  end))
+end)
