@@ -175,9 +175,7 @@ void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid
     task->passes = false;
     task->place = -1;
     task->awaited = czxid;
-    /* A hold's own node may be watched with what is kept for contenders. */
-    size_t most = czxid != 0 ? ZR_WATCHED_BYTES_MAX : ZR_WATCHED_BYTES_COMMON;
-    wait_for(task, zr_watch_gone(task, path, most), next);
+    wait_for(task, zr_watch_gone(task, path, ZR_WATCHED_BYTES_COMMON), next);
 }
 
 void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_next next)

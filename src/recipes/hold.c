@@ -156,8 +156,10 @@ static void guard_done(struct zr_task *task)
 
 static void guard_watch(struct zr_task *task)
 {
-    struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);
-    zr_verb_await_deleted(task, hold->seat.path, hold->seat.czxid, ZR_STEP(guard_done));
+    const struct zr_seat *seat = &ZR_HOLDER(task, struct zr_hold, guard)->seat;
+    /* A name with a stem never comes back; and the token of a ranked term is not of its node. */
+    int64_t czxid = seat->stem == NULL ? seat->czxid : 0;
+    zr_verb_await_deleted(task, seat->path, czxid, ZR_STEP(guard_done));
 }
 
 /* It may have been refused: too much is watched, or nobody may read the node. */
