@@ -220,6 +220,7 @@ fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## SECONDS=... foreign input and random cal
 
 # The random caller alone, with LUA and SAN as built.
 fuzz-api: $(CORE)
+	@mkdir -p build/fuzz
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) TRACE=build/fuzz/api-$(variant).trace SEED=$(if $(filter command line,$(origin SEED)),$(SEED)) \
 	  dev/zk exec -- $(strip $(PRELOAD) $(INTERPRETER)) fuzz/api.lua $(SECONDS)
 
