@@ -46,4 +46,8 @@ return {
     "cohort.acquire_main(cohort.lock, 0)"),
   bug("cohort", "a turn is valid with the next one", "cohort.lua",
     "return not self.state.over and self.state.main:valid()", "return self.state.main:valid()"),
+  bug("multilock", "everybody takes them in an order of his own", "multilock.lua",
+    "table.sort(order, comes_before)\n", ""),
+  bug("multilock", "only the first is let go", "multilock.lua",
+    "for i = 1, self.count do\n    if self.holds[i] then", "for i = 1, 1 do\n    if self.holds[i] then"),
 }
