@@ -56,12 +56,19 @@ local function sanitized(dir)
   return ("env LD_PRELOAD=%s ASAN_OPTIONS=detect_leaks=0:%s UBSAN_OPTIONS=%s "):format(ASAN, reports, reports)
 end
 
+-- Root's workers run as nobody, who cannot read a clone in root's home.
+local function user(root)
+  local reads = "setpriv --reuid=65534 --regid=65534 --clear-groups test -r " .. root .. "/lua/zkrecipes/init.lua"
+  return process.holds("test $(id -u) = 0 && ! " .. reads) and "user root;\n" or ""
+end
+
 ---Starts it. options: main, http, server (text of these contexts), workers, connections.
 function nginx.start(options)
   local root, dir, port = process.output("pwd"), process.output("mktemp -d"), free_port()
   process.output("chmod 755 " .. dir)
   local self = setmetatable({ dir = dir, port = port }, nginx)
-  write(dir .. "/nginx.conf", CONF:format(MODULES, MODULES, dir, dir, options.workers or 1, options.main or "",
+  write(dir .. "/nginx.conf", CONF:format(MODULES, MODULES, dir, dir, options.workers or 1,
+    user(root) .. (options.main or ""),
     options.connections or 1024, dir, dir, dir, dir, dir, root, root, root, root, BUILD, options.http or "", port,
     options.server or ""))
   local problem = process.output(("%snginx -p %s -c nginx.conf -e %s/error.log 2>&1"):format(sanitized(dir), dir, dir))
