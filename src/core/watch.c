@@ -153,12 +153,13 @@ static void tell(struct zr_watch *watch)
     zr_signal_step_aside(&watch->gone, watch->successor);
 }
 
-/* The node that it waits for is not the one that was found. */
+/* The node that was found came after the one that it waits for. (An older one means that the event
+   of its end, or the next look, is still to come.) */
 static bool outlived(struct zr_task *task, const struct zr_watch *watch)
 {
     if (task->awaited == 0)
         task->awaited = watch->czxid;
-    return task->awaited != watch->czxid;
+    return watch->czxid > task->awaited;
 }
 
 static void wake_outlived(struct zr_watch *watch)
