@@ -37,7 +37,7 @@ end
 local function new_history(seed)
   local roll = dice(seed)
   for _ = 1, 5 do roll(2) end
-  local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1], world = sim.new { seed = seed },
+  local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1], world = sim.new { seed = seed, trace = arg[2] and print },
     put = {}, maybe = {}, done = {}, held = {}, order = {}, producing = 0, consumers = {}, stop = false }
   history.patient = roll(2) == 0
   history.attempts = roll(3) == 0 and 2 or 1000

@@ -139,20 +139,29 @@ M.read = read
 
 local function faster(code) return code == "no_node" or code == "node_exists" or code == "bad_version" end
 
--- After a claim whose answer was lost: is it ours?
-local function look_for_claim(desk, place, entry, claim, unsure)
+-- The item, when the claim is ours; as claim.
+local function look_once(desk, place, entry, claim)
   local store = desk.store
-  repeat
-    local settled, message, code = store:settle()
-    if not settled and code ~= "connection_loss" then return nil, message, code end
-    if not settled and unsure then unsure(message, code) end
-  until settled
-  local found, version, code = read(desk, place)
-  if not found then return nil, version, code end
+  local settled, message, code = store:settle()
+  if not settled then return nil, message, code end
+  local found, version, why = read(desk, place)
+  if not found then return nil, version, why end
   if found.claimant ~= entry.claimant then return nil, GONE end
-  local stat = store.session:exists(claim)
+  local stat
+  stat, message, code = store.session:exists(claim)
+  if stat == nil then return nil, message, code end
   if not stat or stat.ephemeral_owner ~= store.session.id then return nil, GONE end
   return new_item(desk, place, entry, version, claim)
+end
+
+-- After a claim whose answer was lost: is it ours?
+local function look_for_claim(desk, place, entry, claim, unsure)
+  local item, message, code
+  repeat
+    item, message, code = look_once(desk, place, entry, claim)
+    if code == "connection_loss" and unsure then unsure(message, code) end
+  until code ~= "connection_loss"
+  return item, message, code
 end
 
 local function bury(desk, place, entry, version)
