@@ -39,6 +39,8 @@ local function finish(once, ok, ...)
   return ...
 end
 
+local PERMITS_MAX = 2147483647
+
 -- object:with([timeout, [permits,]] fn): acquires, runs fn(hold), releases in any case. class: { meta =, methods = };
 -- counts: it has permits.
 local function adds_with(class, counts)
@@ -52,6 +54,7 @@ local function adds_with(class, counts)
     check.self(self, class.meta, "with")
     check.fn(fn, argument, "with")
     if permits ~= nil and not counts then check.bad(2, "with", "function expected, got " .. type(permits)) end
+    if permits ~= nil then check.count(permits, PERMITS_MAX, 2, "with") end
     local hold, message, code = class.methods.acquire(self, timeout, permits)
     if not hold then return nil, message, code end
     local once = setmetatable({ hold = hold }, Once)

@@ -23,8 +23,6 @@ return {
     "  data = successors.strip(data)\n", ""),
   bug("election", "no cool-down", "lead.lua",
     "term and lead.cooldown or 0", "term and 0 or lead.cooldown"),
-  bug("election", "a function goes on when its term is lost", "lead.lua",
-    "local told, problem = term:on_lost(function() task:cancel() end)", "local told, problem = true, nil"),
   bug("election", "a function goes on after a pause", "lead.lua",
     "on_end = on_end, over = over }", "on_end = on_end, over = function() return over == nil end }"),
   bug("ranked", "the write that decides has no version", "ranked.lua",
