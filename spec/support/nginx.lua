@@ -72,7 +72,8 @@ function nginx.start(options)
     options.connections or 1024, dir, dir, dir, dir, dir, root, root, root, root, BUILD, options.http or "", port,
     options.server or ""))
   local problem = process.output(("%snginx -p %s -c nginx.conf -e %s/error.log 2>&1"):format(sanitized(dir), dir, dir))
-  if not process.eventually(function() return self:master() end) then
+  -- The master writes its pid before it makes its workers.
+  if not process.eventually(function() return self:master() and #self:workers() == (options.workers or 1) end) then
     error("nginx does not start: " .. problem .. "\n" .. self:log())
   end
   return self
