@@ -5,6 +5,7 @@
 -- what the server did is ordered by the server; only who was valid when is told by our clock.
 
 local jobs = require "dev.torture.jobs"
+local meetings = require "dev.torture.meetings"
 
 local M = {}
 
@@ -144,7 +145,8 @@ function M.checks(journal, registers, facts)
   local overlaps, falling = check_holds(journal)
   local lost, again = jobs.judge(journal.jobs, facts.items)
   local also = check_facts { lost = lost, again = again, crashed = facts.crashed, deserted = facts.deserted, left = facts.left,
-    processes = facts.processes, trouble = journal.trouble, torn = journal:torn_reads() }
+    processes = facts.processes, trouble = journal.trouble, torn = journal:torn_reads(),
+    alone = meetings.judge(journal.meetings) }
   local checks = {}
   for i, entry in ipairs {
     { "no two valid holds of a lock at once", overlaps },
@@ -154,6 +156,7 @@ function M.checks(journal, registers, facts)
     { "no reader saw a write", also.torn },
     { "no item of the queue lost", also.lost },
     { "no item done twice", also.again },
+    { "nobody passed the barrier alone", also.alone },
     { "everybody who waited got an answer", check_waits(journal) },
     { "every worker was granted after the faults", also.deserted },
     { "every worker lived until it was ended", also.crashed },

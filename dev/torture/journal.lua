@@ -4,6 +4,7 @@
 -- A hold's `first` and `last` are the times between which it was surely valid.
 
 local jobs = require "dev.torture.jobs"
+local meetings = require "dev.torture.meetings"
 
 local journal = {}
 journal.__index = journal
@@ -11,7 +12,7 @@ journal.__index = journal
 local function new()
   return setmetatable({ turns = {}, holds = {}, writes = {}, given_up = {}, refused = 0, unread = 0, unknown = 0,
     ended = 0, expiries = {}, losses = {}, trouble = {}, reads = 0, torn = {},
-    jobs = jobs.new() }, journal)
+    jobs = jobs.new(), meetings = meetings.new() }, journal)
 end
 
 local effects = {}
@@ -79,6 +80,15 @@ end
 function effects.put(self, _, _, rest) jobs.add(self.jobs, "put", rest) end
 
 function effects.job(self, _, _, rest) jobs.add(self.jobs, "job", rest) end
+
+function effects.arrives(self, _, time, rest) meetings.arrives(self.meetings, time, rest) end
+
+local parted = { passed = true, timeout = true, lost = true }
+
+function effects.parts(self, _, time, rest)
+  meetings.parts(self.meetings, time, rest)
+  if not parted[rest:match("(%S+)$")] then self:complain("a barrier's wait ended with " .. rest) end
+end
 
 function effects.ends(self) self.ended = self.ended + 1 end
 

@@ -7,6 +7,8 @@
 
 local zk = require "zkrecipes"
 local jobs = require "dev.torture.jobs"
+local kinds = require "dev.torture.kinds"
+local meetings = require "dev.torture.meetings"
 local randoms = require "dev.torture.random"
 
 local hosts, namespace, timeout, coroutines, names, seed, stream, finish = ...
@@ -94,43 +96,6 @@ local function work(turn)
   if not valid then write_stale(turn) end
 end
 
--- ---- What is contended for ---------------------------------------------------------------------
-
-local MAKE = {}
-
-function MAKE.fair(session, path) return session:lock(path) end
-
-function MAKE.unfair(session, path) return session:lock(path, { fair = false }) end
-
--- The write side of a read/write lock.
-function MAKE.writer(session, path)
-  local rw = session:rwlock(path)
-  local writer = rw:writer()
-  return { acquire = function(_, limit) return writer:acquire(limit) end, cancel = function() rw:cancel() end }
-end
-
--- Terms of an election, which resign instead of being released.
-function MAKE.term(session, path)
-  local election = session:election(path)
-  return { acquire = function(_, limit) return election:campaign(limit) end, cancel = function() election:cancel() end }
-end
-
--- The same, by rank; that of a process changes from time to time.
-function MAKE.ranked(session, path, random)
-  local election = session:election(path, { rank = math.floor(random:between(0, 4)) })
-  return { acquire = function(_, limit)
-    if random:chance(0.1) then election:update_rank(math.floor(random:between(0, 4))) end
-    return election:campaign(limit)
-  end, cancel = function() election:cancel() end }
-end
-
--- A semaphore of one.
-function MAKE.permit(session, path) return session:semaphore(path, 1) end
-
-local function release(hold)
-  if hold.resign then hold:resign() else hold:release() end
-end
-
 -- ---- A turn ------------------------------------------------------------------------------------
 
 -- Most wait as long as it takes, some only try, some are impatient.
@@ -155,7 +120,7 @@ local function take_turn(session, locks, name, random)
   local which, limit = random:pick(LOCKS), limit_of(random)
   if which == "writer" and random:chance(0.4) then return read_twice(session, name, random) end
   note(name, "waits", which)
-  local hold, _, code = locks[which]:acquire(limit)
+  local hold, _, code = kinds.take(session, locks, which, limit, random)
   if not hold then
     note(name, "gives_up", code)
     return zk.sleep(random:between(0, 0.1))
@@ -163,7 +128,7 @@ local function take_turn(session, locks, name, random)
   note(name, "holds", hold.token)
   work { session = session, hold = hold, name = name, random = random, which = which, register = "/register-" .. which }
   note(name, "releases")
-  release(hold)
+  hold:release()
 end
 
 local function contend(session, locks, name)
@@ -205,13 +170,15 @@ zk.run(function()
   local session = zk.session { hosts = hosts, timeout = timeout, namespace = namespace }
   zk.spawn(tell_states, session)
   local locks, tasks, random = {}, { await_end }, randoms.new(seed, stream)
-  for _, which in ipairs(LOCKS) do locks[which] = MAKE[which](session, "/locks/" .. which, random) end
+  for _, which in ipairs(LOCKS) do locks[which] = kinds.make(session, which, random) end
   for name = 1, coroutines do
     tasks[#tasks + 1] = function() contend(session, locks, name) end
   end
   tasks[#tasks + 1] = function() cancel_now_and_then(locks) end
   local life = { over = function() return over end, tag = ("%d-%.6f"):format(stream, zk.now()), random = random }
-  for _, task in ipairs(jobs.tasks(session, life, function(...) note(0, ...) end)) do tasks[#tasks + 1] = task end
+  for _, part in ipairs { jobs, meetings } do
+    for _, task in ipairs(part.tasks(session, life, function(...) note(0, ...) end)) do tasks[#tasks + 1] = task end
+  end
   zk.all(tasks)
   session:close()
   note(0, "ends")

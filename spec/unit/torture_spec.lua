@@ -74,6 +74,19 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no item done twice" }, failures(log, 0, { items = { ["a-4"] = true } }))
   end)
 
+  it("sees who passed the barrier without two others that waited with him and did not give up", function()
+    for _, line in ipairs { "1 0 arrives a", "2 0 arrives b", "3 0 arrives c", "4 0 parts a passed", "5 0 parts b lost",
+      "5 0 arrives d" } do
+      log:add(1, line)
+    end
+    assert.are.same({}, failures(log, 0)) -- c was killed
+    log:add(2, "6 0 arrives e")
+    log:add(2, "7 0 parts d passed")
+    assert.are.same({}, failures(log, 0))
+    log:add(1, "8 0 parts c timeout")
+    assert.are.same({ "nobody passed the barrier alone" }, failures(log, 0))
+  end)
+
   it("sees a hold inside another, and one after it that overlaps the long one", function()
     turn(log, 1, 1, 9, 10, 1)
     turn(log, 2, 2, 3, 20, 2)
