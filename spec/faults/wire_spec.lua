@@ -58,7 +58,7 @@ describe("a lock whose messages get lost", function()
       proxy[fault](proxy, "delete", 1)
       local from = zk.now()
       hold:release()
-      assert.is_true(zk.now() - from < 0.05) -- never blocks
+      assert.is_true(zk.now() - from < 1) -- never blocks
       local mine = assert(next_one())
       assert.is_true(zk.now() - from < 5, "took longer than a reconnect")
       env.eventually("the proxy has seen the reply", function() return proxy:fired() == 1 end)

@@ -80,23 +80,6 @@ describe("a fair lock", function()
     assert(lock:acquire(0)):release()
   end))
 
-  it("keeps its deadline for the whole wait, not per predecessor", run(function()
-    local session = env.session()
-    local lock = session:lock("/l")
-    local hold = assert(lock:acquire())
-    local gone = env.start(function() -- one just ahead that gives up half-way
-      fails("timeout", lock:acquire(0.15))
-    end)
-    env.queue_of(session, "/l", 2)
-    local from = zk.now()
-    fails("timeout", lock:acquire(0.3))
-    local took = zk.now() - from
-    assert.is_true(took >= 0.3 and took < 0.6, "took " .. took)
-    gone()
-    hold:release()
-    env.queue_of(session, "/l", 0)
-  end))
-
   it("leaves no node when the wait times out, is cancelled, or its coroutine ends", run(function()
     local session = env.session()
     local lock, other = session:lock("/l"), session:lock("/l")

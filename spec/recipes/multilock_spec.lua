@@ -60,23 +60,6 @@ describe("a multilock", function()
     assert(all:acquire(5)):release()
   end))
 
-  it("has one time limit for all", run(function()
-    local session = env.session()
-    local holds = {}
-    for i, path in ipairs { "/a", "/b", "/c" } do
-      holds[i] = assert(session:lock(path):acquire())
-      env.start(function()
-        zk.sleep(0.12 * i)
-        holds[i]:release()
-      end)
-    end
-    local all, from = session:multilock { session:lock("/a"), session:lock("/b"), session:lock("/c") }, zk.now()
-    fails("timeout", all:acquire(0.2))
-    local took = zk.now() - from
-    assert.is_true(took >= 0.19 and took < 0.3, "took " .. took)
-    assert(all:acquire(5)):release()
-  end))
-
   it("does not deadlock, whatever the order in which it is given them, 400 times", run(function()
     local namespace, waits, inside, taken = env.namespace(), {}, 0, 0
     for i = 1, 4 do

@@ -1,4 +1,4 @@
--- What recipes written in Lua say and do when the link or the session is gone for long: in virtual time.
+-- In virtual time: what is said and done when the link or the session is gone for long, and time limits to the millisecond.
 
 local sim = require "zkrecipes.sim"
 
@@ -17,6 +17,38 @@ local function fails(code, ...)
   assert.is_nil((...))
   assert.are.equal(code, (select(3, ...)))
 end
+
+describe("a time limit", function()
+  it("is for the whole wait for a lock, not per predecessor", within({}, function(world, zk, session)
+    local lock = session:lock("/l")
+    local hold = assert(lock:acquire())
+    local gone = zk.spawn(function() return lock:acquire(0.15) end) -- just ahead, and gives up half-way
+    world:advance(0.01)
+    local from = world:now()
+    fails("timeout", lock:acquire(0.3))
+    assert.is_true(math.abs(world:now() - from - 0.3) < 0.001, world:now() - from)
+    fails("timeout", gone:wait())
+    hold:release()
+    world:advance(1)
+    assert.are.same({}, world:children("/l"))
+  end))
+
+  it("is one for all locks of a multilock", within({}, function(world, zk, session)
+    local locks = {}
+    for i, path in ipairs { "/a", "/b", "/c" } do
+      locks[i] = session:lock(path)
+      local hold = assert(locks[i]:acquire())
+      zk.spawn(function()
+        zk.sleep(0.12 * i)
+        hold:release()
+      end)
+    end
+    local from = world:now()
+    fails("timeout", session:multilock(locks):acquire(0.2))
+    assert.is_true(math.abs(world:now() - from - 0.2) < 0.001, world:now() - from)
+    assert(session:multilock(locks):acquire(5)):release()
+  end))
+end)
 
 describe("without any server", function()
   for _, case in ipairs {

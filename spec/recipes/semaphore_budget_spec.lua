@@ -2,7 +2,6 @@
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
-local zk = require "zkrecipes"
 local run, fails = env.run, env.fails
 
 describe("the semaphore's requests", function()
@@ -19,21 +18,6 @@ describe("the semaphore's requests", function()
     env.eventually(number .. " reads", function() return proxy:counts().getData == number end)
   end
 
-  -- A delay of 50 ms each way: one round trip is 100 ms, two would be 200. The machine may be busy at times.
-  local function one_round_trip(fn)
-    local best = 1
-    proxy:delay(50)
-    for _ = 1, 10 do
-      local from = zk.now()
-      local after = fn()
-      best = math.min(best, zk.now() - from)
-      if after then after() end
-      if best < 0.19 then break end
-    end
-    proxy:heal()
-    assert.is_true(best >= 0.1 and best < 0.19, "took " .. best)
-  end
-
   it("free: read, create and list in one flight, from the first time on; release: one delete", run(function()
     local sem = session:semaphore("/p", 3)
     for permits = 1, 3 do
@@ -45,7 +29,7 @@ describe("the semaphore's requests", function()
   end))
 
   it("free: one round trip", run(function()
-    one_round_trip(function()
+    budget:one_round_trip(function()
       local hold = assert(session:semaphore("/p", 3):acquire(10, 2))
       return function() hold:release() end
     end)
@@ -56,7 +40,7 @@ describe("the semaphore's requests", function()
     local sem = session:semaphore("/p", 3)
     fails("timeout", sem:acquire(0))
     assert.are.same({ getChildren2 = 1, getData = 1 }, spent())
-    one_round_trip(function() fails("timeout", session:semaphore("/p", 3):acquire(0)) end)
+    budget:one_round_trip(function() fails("timeout", session:semaphore("/p", 3):acquire(0)) end)
     spent()
     fails("timeout", sem:acquire(0))
     assert.are.same({ getChildren2 = 1 }, spent())

@@ -2,6 +2,7 @@
 -- and left out. A budget is exact: one request more or less is a failure.
 
 local env = require "spec.support.env"
+local zk = require "zkrecipes"
 
 local Budget = {}
 Budget.__index = Budget
@@ -34,6 +35,22 @@ function Budget:spent()
   requests.sync = requests.sync > 1 and requests.sync - 1 or nil
   self.proxy:reset()
   return requests
+end
+
+---fn() takes one round trip, and returns what is to be done after it or nothing. A delay of 50 ms each way: one is 100 ms,
+---two would be 200. The machine may be busy at times.
+function Budget:one_round_trip(fn)
+  local best = 1
+  self.proxy:delay(50)
+  for _ = 1, 10 do
+    local from = zk.now()
+    local after = fn()
+    best = math.min(best, zk.now() - from)
+    if after then after() end
+    if best < 0.19 then break end
+  end
+  self.proxy:heal()
+  assert(best >= 0.1 and best < 0.19, "took " .. best)
 end
 
 function Budget:stop()
