@@ -71,20 +71,20 @@ local function crowd(count, turns, acquire_at)
   end)
 end
 
--- From the first grant to the last: what was idle has woken up by then.
-local function drain(lock, waiters)
-  local hold, tasks, first, last = assert(lock:acquire()), {}, nil, nil
+-- From the first grant to the last: what was idle has woken up by then. Who waits in a directory can be counted there.
+local function drain(contest, waiters)
+  local hold, tasks, first, last = assert(contest.acquire()), {}, nil, nil
   for i = 1, waiters do
     tasks[i] = zk.spawn(function()
-      local mine = assert(lock:acquire())
+      local mine = assert(contest.acquire())
       last = zk.now()
       first = first or last
-      mine:release()
+      contest.release(mine)
     end)
   end
-  queued(path, waiters + 1)
+  queued(path, contest.queued and waiters + 1 or 0)
   local cpu = clock()
-  hold:release()
+  contest.release(hold)
   for i = 1, waiters do
     tasks[i]:wait()
   end
@@ -116,11 +116,32 @@ function scenarios.loop(count, turns)
   crowd(count, turns, function() return acquire end)
 end
 
+-- What is handed on.
+local contests = {}
+
+local function of_lock(lock, queues)
+  return { acquire = acquire_of(lock), release = function(hold) hold:release() end, queued = queues }
+end
+
+local function of_election(election)
+  return { acquire = function() return election:campaign() end, release = function(term) term:resign() end, queued = true }
+end
+
+function contests.fair() return of_lock(session:lock(path), true) end
+function contests.unfair() return of_lock(session:lock(path, { fair = false })) end
+function contests.reentrant() return of_lock(session:lock(path, { reentrant = true }), true) end
+function contests.cohort() return of_lock(session:lock(path, { cohort = true })) end
+function contests.writer() return of_lock(session:rwlock(path):writer(), true) end
+function contests.permit() return of_lock(session:semaphore(path, 1), true) end
+function contests.multilock() return of_lock(session:multilock { session:lock(path), session:lock(path .. "-other") }, true) end
+function contests.term() return of_election(session:election(path)) end
+function contests.ranked() return of_election(session:election(path, { rank = 1 })) end
+
 function scenarios.handoff(waiters, rounds)
-  local lock, seconds, cpu = session:lock(path), 0, 0
-  drain(lock, waiters)
+  local contest, seconds, cpu = contests[arg[6] or "fair"](), 0, 0
+  drain(contest, waiters)
   for _ = 1, rounds do
-    local took, spent = drain(lock, waiters)
+    local took, spent = drain(contest, waiters)
     seconds, cpu = seconds + took, cpu + spent
   end
   report((waiters - 1) * rounds, seconds, cpu)
@@ -272,6 +293,6 @@ scenarios.claim = queueing(function(queue) assert(queue:claim():ack()) end)
 local function number(index) return tonumber(arg[index]) or 0 end
 
 zk.run(function()
-  session = zk.session { hosts = hosts, timeout = scenario == "candidate" and 2 or 10 }
+  session = zk.session { hosts = hosts, timeout = scenario == "candidate" and 2 or 10, guardian = arg[4] == "guardian" }
   scenarios[scenario](number(4), number(5), number(6))
 end)

@@ -84,8 +84,8 @@ function kinds.start(contestant, hosts, _, scenario)
 end
 
 -- One that stands for election; its process id comes first.
-local function candidate(contestant, hosts, path)
-  local pipe = io.popen(("echo $$; exec %s %s %s candidate 2>&1"):format(contestant.command, hosts, path))
+local function candidate(contestant, hosts, path, scenario)
+  local pipe = io.popen(("echo $$; exec %s %s %s %s 2>&1"):format(contestant.command, hosts, path, scenario))
   return { pipe = pipe, pid = assert(pipe:read("l")) }
 end
 
@@ -100,8 +100,8 @@ local function expect(one, word)
   return nil, line or "ended"
 end
 
--- How long after the leader's death the second one leads.
-local function succession(leader, second, timeout)
+-- How long after the leader's death, and after so many ms, the second one leads.
+local function succession(leader, second, after)
   local stands, why = expect(second, "stands")
   if not stands then return nil, why end
   socket.sleep(0.5 + math.random()) -- so that the last heartbeat is of any age
@@ -110,16 +110,16 @@ local function succession(leader, second, timeout)
   local leads
   leads, why = expect(second, "leads")
   if not leads then return nil, why end
-  return { value = (socket.gettime() - from) * 1000 - timeout }
+  return { value = (socket.gettime() - from) * 1000 - after }
 end
 
-function kinds.failover(contestant, hosts)
+function kinds.failover(contestant, hosts, _, scenario)
   local path = fresh_path()
-  local leader, figures = candidate(contestant, hosts, path), nil
+  local leader, figures = candidate(contestant, hosts, path, scenario), nil
   local timeout, why = expect(leader, "leads")
   if timeout then
-    local second = candidate(contestant, hosts, path)
-    figures, why = succession(leader, second, timeout)
+    local second = candidate(contestant, hosts, path, scenario)
+    figures, why = succession(leader, second, scenario == "candidate" and timeout or 0)
     kill(second)
     second.pipe:close()
   end

@@ -3,7 +3,8 @@
 --   kind     time (default): `run` in one process; microseconds per operation, and CPU per operation
 --            contend: so many processes at once; memory, start, failover: see measure.lua
 --            counts: through a proxy; what one more operation costs on the wire
---   run      scenario and arguments; of_contestant overrides them, false leaves it out
+--   run      scenario and arguments; of_contestant overrides them, false leaves it out. With `candidate guardian` a
+--            fail-over counts from the death on, else from when the session's timeout was over
 --   kept     what is there is filled up, not made anew for each run: this names it
 --
 -- Less is better everywhere.
@@ -24,7 +25,9 @@ local plan = {
     rounds = 3, of_contestant = { floor = false, kazoo = false } }, -- kazoo 2.8 never ends in it
   { id = "semaphore", title = "semaphore of 5, 10 contenders", run = "semaphore 10 30 5", rounds = 3, of_contestant = { floor = false } },
   { id = "handover", title = "election, hand-over by resigning", run = "handover 10", rounds = 3 },
-  { id = "failover", title = "election, fail-over after kill -9, beyond the session timeout", kind = "failover", unit = "ms", rounds = 3 },
+  { id = "failover", title = "election, fail-over after kill -9, beyond the session timeout", kind = "failover", run = "candidate", unit = "ms", rounds = 3 },
+  { id = "failover_guardian", title = "the same with a guardian, from the kill -9 on", kind = "failover", run = "candidate guardian", unit = "ms",
+    rounds = 3, of_contestant = { floor = false, curator = false, kazoo = false } },
   { id = "start", title = "process start to first lock held", kind = "start", run = "start", unit = "ms" },
   { id = "memory_1000", title = "resident memory per waiter, 1,000 waiters", kind = "memory", run = "memory 1000", unit = "KiB",
     of_contestant = { floor = false }, rounds = 3 },
@@ -39,6 +42,14 @@ local plan = {
   { id = "wire_semaphore", title = "semaphore of 5, 10 contenders", kind = "counts", run = { "semaphore 10 %d 5", 10, 30, 10 },
     rounds = 1, of_contestant = { floor = false } },
 }
+
+-- Every kind of lock, beside the floor's bare delete and event.
+for _, kind in ipairs { { "unfair", "an unfair lock" }, { "reentrant", "a reentrant lock" }, { "cohort", "a cohort" },
+  { "writer", "a writer" }, { "permit", "a semaphore of 1" }, { "multilock", "a multilock of 2" }, { "term", "a fair election" },
+  { "ranked", "an election by rank" } } do
+  plan[#plan + 1] = { id = "handoff_" .. kind[1], title = "hand-off of " .. kind[2] .. ", 10 waiters in a process",
+    run = "handoff 10 10 " .. kind[1], rounds = 3, of_contestant = { floor = "handoff 10 10", curator = false, kazoo = false } }
+end
 
 -- Queues that hold so many items. The peers list the whole queue for each item that they take (Curator) or claim (both).
 local function add_queue(name, title, items)
