@@ -25,9 +25,10 @@ local plan = {
     rounds = 3, of_contestant = { floor = false, kazoo = false } }, -- kazoo 2.8 never ends in it
   { id = "semaphore", title = "semaphore of 5, 10 contenders", run = "semaphore 10 30 5", rounds = 3, of_contestant = { floor = false } },
   { id = "handover", title = "election, hand-over by resigning", run = "handover 10", rounds = 3 },
-  { id = "failover", title = "election, fail-over after kill -9, beyond the session timeout", kind = "failover", run = "candidate", unit = "ms", rounds = 3 },
-  { id = "failover_guardian", title = "the same with a guardian, from the kill -9 on", kind = "failover", run = "candidate guardian", unit = "ms",
-    rounds = 3, of_contestant = { floor = false, curator = false, kazoo = false } },
+  { id = "failover", title = "election, fail-over after kill -9, beyond the session timeout", kind = "failover", run = "candidate",
+    unit = "ms", rounds = 3 },
+  { id = "failover_guardian", title = "the same with a guardian, from the kill -9 on", kind = "failover", run = "candidate guardian",
+    unit = "ms", rounds = 3, of_contestant = { floor = false, curator = false, kazoo = false } },
   { id = "start", title = "process start to first lock held", kind = "start", run = "start", unit = "ms" },
   { id = "memory_1000", title = "resident memory per waiter, 1,000 waiters", kind = "memory", run = "memory 1000", unit = "KiB",
     of_contestant = { floor = false }, rounds = 3 },
