@@ -10,6 +10,7 @@ local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local lead = require "zkrecipes.lead"
 local ranked = require "zkrecipes.ranked"
+local requests = require "zkrecipes.sure"
 local successors = require "zkrecipes.successor"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -92,16 +93,17 @@ local function begin(election, term, value, rank)
   return term
 end
 
+local function write(term, say)
+  local data = say.value .. (say.ready and READY or "") .. (say.successor and successors.mark(say.successor) or "")
+  return term:set(term.path, say.rank and ranked.encode(say.rank, data) or data)
+end
+
 -- Written again when the answer was lost: twice does no harm, and it is always the latest that is written. `name`: of
 -- the method.
 local function tell(term, name)
   local say = says[term]
   if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
-  local stat, message, code
-  repeat
-    local data = say.value .. (say.ready and READY or "") .. (say.successor and successors.mark(say.successor) or "")
-    stat, message, code = term:set(term.path, say.rank and ranked.encode(say.rank, data) or data)
-  until stat or code ~= "connection_loss" or not term:valid()
+  local stat, message, code = requests.sure_while(term, write, term, say)
   if stat then return true end
   return nil, message, code
 end
@@ -271,9 +273,8 @@ end
 -- Until nobody stands between the term and its successor.
 local function make_room(term, election, successor, timeout)
   local host = core.host(election)
-  local now = host.adapter.now
   local race = { election = election, session = election.session, term = term, leader = term.path:match "[^/]*$",
-    heir = successor.path:match "[^/]*$", deadline = timeout and now() + timeout, now = now }
+    heir = successor.path:match "[^/]*$", left = wait.limit(host, timeout) }
   function race.name(number)
     name_successor(term, number)
     return tell(term, "resign")

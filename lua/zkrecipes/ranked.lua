@@ -22,6 +22,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
 
 local M = {}
 
@@ -132,10 +133,6 @@ end
 
 -- ---- A campaign --------------------------------------------------------------------------------
 
-local function left(deadline, now)
-  return deadline and math.max(deadline - now(), 0)
-end
-
 -- Waits for an event of the watch; false: in vain. A campaign that is canceled closes it.
 local function wait_for(attempt, watch, seconds)
   if attempt.canceled then return end
@@ -164,7 +161,7 @@ local function wait_while_there(watch, race, path)
   local there = race.session:exists(path)
   if not there then return there ~= false end
   repeat
-    local limit = left(race.deadline, race.now)
+    local limit = race.left()
     local over = wait_for(race.attempt, watch, math.min(limit or LOOK_AGAIN, LOOK_AGAIN))
   until over or limit == 0 or race.attempt.canceled or not race.term:valid()
   return true
@@ -181,7 +178,7 @@ local function lead_or_wait(watch, race, stat, heir)
   if candidates and best(candidates, race.quorum, heir) == race.seat then
     written, message, code = race.term:multi { { "set", race.election.path, race.name, stat.version } }
   else
-    wait_for(race.attempt, watch, math.min(left(race.deadline, race.now) or LOOK_AGAIN, LOOK_AGAIN))
+    wait_for(race.attempt, watch, math.min(race.left() or LOOK_AGAIN, LOOK_AGAIN))
   end
   if written then return written[1].mzxid end
   if code and code ~= "bad_version" and code ~= "connection_loss" then return nil, message, code end
@@ -212,7 +209,7 @@ local function run(race, begin)
     if token or code then return token, message, code end
     if race.attempt.canceled then return nil, "it was canceled", "canceled" end
     if not race.term:valid() then return nil, "the session was lost", "lost" end
-  until race.deadline and race.now() >= race.deadline
+  until race.left() == 0
   return nil, "the time limit passed", "timeout"
 end
 
@@ -223,18 +220,17 @@ end
 -- rules: { session, quorum, attempts }; begin(term) is called first when the seat is taken.
 function M.campaign(election, rules, timeout, begin)
   check.seconds(timeout, 1, "campaign", true)
-  local now = core.host(election).adapter.now
+  local left = wait.limit(core.host(election), timeout)
   if timeout == 0 then
     local leader, message, code = M.leader(election, rules)
     if leader then return fail(election, "it is held by somebody else", "timeout") end
     if leader == nil then return nil, message, code end
   end
-  local deadline = timeout and now() + timeout
   local term, message, code = stand(election, timeout == 0 and rules.session.timeout or timeout)
   if not term then return nil, message, code end
   local attempt = { seat = term.token }
   local race = { election = election, session = rules.session, quorum = rules.quorum, term = term, attempt = attempt,
-    seat = term.token, name = name_of(term.path), deadline = deadline, now = now }
+    seat = term.token, name = name_of(term.path), left = left }
   rules.attempts[attempt] = true
   local function give_up()
     rules.attempts[attempt] = nil

@@ -69,24 +69,22 @@ local function look(race)
   return nil, "the successor does not stand any more", "no_node"
 end
 
-local function left(race) return race.deadline and math.max(race.deadline - race.now(), 0) end
-
 -- Waits until this one is gone.
 local function await(race, name)
-  if left(race) == 0 then return nil, "the time limit passed", "timeout" end
+  if race.left() == 0 then return nil, "the time limit passed", "timeout" end
   if not race.named then
     race.named = true
     local told, message, code = race.name(M.number_of(race.heir))
     if not told then return nil, message, code end
   end
   local path = race.election.path
-  local gone, message, code = race.session:await_gone((path == "/" and "" or path) .. "/" .. name, left(race))
+  local gone, message, code = race.session:await_gone((path == "/" and "" or path) .. "/" .. name, race.left())
   if code == "timeout" then message = "the time limit passed" end
   return gone, message, code
 end
 
 -- True when the successor is next. race: { election, session, term; leader, heir: the names of their nodes;
--- name(number): writes it; deadline (or nil), now }; sets race.named.
+-- name(number): writes it; left(): see wait.limit }; sets race.named.
 function M.await_next(race)
   while true do
     local between, message, code = look(race)
