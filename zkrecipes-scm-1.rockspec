@@ -52,6 +52,7 @@ build = {
     ["zkrecipes.jobs.store"] = "lua/zkrecipes/jobs/store.lua",
     ["zkrecipes.jobs.walk"] = "lua/zkrecipes/jobs/walk.lua",
     ["zkrecipes.barrier"] = "lua/zkrecipes/barrier.lua",
+    ["zkrecipes.crowd"] = "lua/zkrecipes/crowd.lua",
     ["zkrecipes.fifo"] = "lua/zkrecipes/fifo.lua",
     ["zkrecipes.gate"] = "lua/zkrecipes/gate.lua",
     ["zkrecipes.rounds"] = "lua/zkrecipes/rounds.lua",

@@ -5,10 +5,10 @@ local function bug(recipe, name, file, old, new)
 end
 
 return {
-  bug("barrier", "an older answer lets pass", "gate.lua",
-    "if gate.waiters[records[i]] <= came then", "if true then"),
+  bug("barrier", "an older answer lets pass", "crowd.lua",
+    "if not came or self.numbers[records[i]] <= came then", "if true then"),
   bug("barrier", "the watch stays when all have given up", "gate.lua",
-    "if not gate.over and next(gate.waiters) == nil then forget(gate) end", ""),
+    "if not gate.over then forget(gate) end", ""),
   bug("barrier", "a lost answer is waited with", "gate.lua",
     "if stat ~= nil and not found and not gate.over then", "if not found and not gate.over then"),
   bug("latch", "counted again after a lost answer", "barrier.lua",
