@@ -33,6 +33,7 @@ build = {
     ["zkrecipes.check"] = "lua/zkrecipes/check.lua",
     ["zkrecipes.coroutines"] = "lua/zkrecipes/coroutines.lua",
     ["zkrecipes.election"] = "lua/zkrecipes/election.lua",
+    ["zkrecipes.election.value"] = "lua/zkrecipes/election/value.lua",
     ["zkrecipes.host"] = "lua/zkrecipes/host.lua",
     ["zkrecipes"] = "lua/zkrecipes/init.lua",
     ["zkrecipes.lead"] = "lua/zkrecipes/lead.lua",

@@ -21,35 +21,17 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local values = require "zkrecipes.election.value"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
 local M = {}
 
-local RANK_MAX = 2 ^ 53
 local LOOK_AGAIN = 1 -- seconds
 
 local Election, Term = core.classes.election.methods, core.classes.term.methods
 local stand, elected, list = Election.stand, Term.elected, Election.candidates
 Election.stand, Term.elected = nil, nil
-
--- ---- Ranks -------------------------------------------------------------------------------------
-
-function M.check_rank(value, argument, name)
-  if type(value) ~= "number" or value % 1 ~= 0 or value < -RANK_MAX or value > RANK_MAX then
-    check.bad(argument, name, "rank: whole number of at most 2^53 expected, got " .. tostring(value))
-  end
-end
-
--- The rank is a line of its own before the value.
-function M.encode(rank, value) return ("%.0f\n%s"):format(rank, value) end
-
--- Gives rank, value; nil: not the data of a candidate by rank.
-function M.decode(data)
-  local at = data and data:find("\n", 1, true)
-  local rank = at and tonumber(data:sub(1, at - 1))
-  if rank then return rank, data:sub(at + 1) end
-end
 
 -- ---- Who leads ---------------------------------------------------------------------------------
 
@@ -150,7 +132,7 @@ local function best(candidates, quorum, heir)
   if #candidates < quorum then return nil end
   local chosen, highest
   for i = 1, #candidates do
-    local rank = M.decode(candidates[i].data)
+    local rank = values.split(candidates[i].data)
     if rank and (not highest or rank > highest) then chosen, highest = candidates[i].token, rank end
   end
   return chosen
