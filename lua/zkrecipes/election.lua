@@ -189,7 +189,7 @@ function Election:next_leader(seen)
   return node, count, code
 end
 
-local PASSES = { lost = true, no_memory = true, full = true, connection_loss = true, server_error = true }
+local PASSES = requests.PASSES
 local PAUSE = 0.5 -- seconds, after a failure that may pass
 
 -- for leader in election:observe() do ... end: the present leader and every later one, false when nobody leads;

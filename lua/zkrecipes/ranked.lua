@@ -213,7 +213,7 @@ function M.campaign(election, rules, timeout, begin)
   local attempt = { seat = term.token }
   local race = { election = election, session = rules.session, quorum = rules.quorum, term = term, attempt = attempt,
     seat = term.token, name = name_of(term.path), left = left }
-  rules.attempts[attempt] = true
+  rules.attempts[attempt] = attempt.seat
   local function give_up()
     rules.attempts[attempt] = nil
     term:resign()
@@ -263,9 +263,7 @@ end
 
 -- Ends the campaigns that wait; gives their number.
 function M.cancel(rules)
-  local all = {}
-  for attempt in pairs(rules.attempts) do all[#all + 1] = attempt end
-  table.sort(all, function(a, b) return a.seat < b.seat end)
+  local all = wait.in_order(rules.attempts)
   for i = 1, #all do
     all[i].canceled = true
     if all[i].watch then all[i].watch:close() end

@@ -5,6 +5,9 @@ local core = require "zkrecipes.core"
 
 local M = {}
 
+-- Failures after which the same may succeed.
+M.PASSES = { lost = true, no_memory = true, full = true, connection_loss = true, server_error = true }
+
 -- sure(call, ...): calls until the outcome is known.
 function M.sure(call, ...)
   local value, message, code
