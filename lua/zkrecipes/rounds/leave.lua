@@ -62,10 +62,12 @@ local function sweep(member, names)
   return true
 end
 
+local function has_time(member) return member.left() ~= 0 end
+
 -- True; or nil, message, code: `connection_loss` when the time is over and there is no connection. left: see wait.limit.
 function M.leave(member, left)
   local session = member.session
-  function member.valid() return left() ~= 0 end
+  member.left, member.valid = left, has_time
   local done, message, code = surely(member, session.delete, session, member.takes_part)
   if not done and code ~= "no_node" then return nil, message, code end
   while true do
