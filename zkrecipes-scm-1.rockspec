@@ -168,6 +168,7 @@ build = {
         "src/sim/wire.c",
         "src/sim/world.c",
         "src/zk/client.c",
+        "src/zk/clock.c",
         "src/zk/closing.c",
         "src/zk/completion.c",
         "src/zk/connection.c",

@@ -43,7 +43,6 @@ struct zr_generation {
     struct zr_link in_session;
     struct zr_session *session; /* counted */
     struct zr_handle *handle;
-    int number;
 };
 
 struct zr_session {

@@ -127,8 +127,8 @@ struct zr_request {
     bool watch;           /* exists, get, children: leave a one-shot watch */
     int32_t version;      /* delete, set, check, set_acl, reconfig: -1 for any */
     enum zr_mode mode;    /* create */
-    bool leads;           /* create: a request that is sent behind it says more; the answer may be
-                             handed over together with that one's */
+    bool answer_may_wait; /* create: a request that is sent behind it says more; they may be handed
+                             over together */
     int64_t ttl_ms;       /* create with TTL */
     const char *path;     /* absolute, with the namespace; checked by the engine */
     struct zr_bytes data; /* create, set; add_auth: the credential */

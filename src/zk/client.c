@@ -24,10 +24,10 @@
 #include <zookeeper/zookeeper.h>
 
 #include "core/alloc.h"
+#include "zk/clock.h"
 #include "zk/completion.h"
 #include "zk/connection.h"
 #include "zk/reply.h"
-#include "zk/thread.h"
 
 #include "zk/client_multi.h" /* a part of this file; needs the library's header */
 
