@@ -203,9 +203,8 @@ static enum zr_status look(struct zr_watch *watch)
 {
     if (watch->set || watch->call != NULL || zr_list_empty(&watch->gone.tasks))
         return ZR_OK;
-    const struct zr_bytes none = {NULL, 0};
     enum zr_status status =
-        zr_call_new_full(watch->session, ZR_OP_GET, watch->path, none, &watch->call);
+        zr_call_new_full(watch->session, ZR_OP_GET, watch->path, ZR_NO_DATA, &watch->call);
     if (status != ZR_OK)
         return status;
     watch->call->request.watch = true;

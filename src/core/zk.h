@@ -49,11 +49,12 @@ enum zr_mode {
 
 #define ZR_ANY_VERSION (-1)
 
-/* Bytes that may be null: {NULL, 0} is ZooKeeper's null data, {"", 0} is empty data. */
+/* Bytes that may be null: ZR_NO_DATA is ZooKeeper's null data, {"", 0} is empty data. */
 struct zr_bytes {
     const char *at;
     size_t length;
 };
+#define ZR_NO_DATA ((struct zr_bytes){NULL, 0})
 
 struct zr_stat {
     int64_t czxid, mzxid, pzxid; /* pzxid: last change of the list of children */

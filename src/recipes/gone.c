@@ -42,10 +42,9 @@ static void seen(struct zr_task *task)
 /* With a limit of 0: looks, and leaves no watch. */
 static void look(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
     enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_EXISTS, of(task)->full, none, &call);
+        zr_call_new_full(task->session, ZR_OP_EXISTS, of(task)->full, ZR_NO_DATA, &call);
     if (status == ZR_OK)
         zr_verb_request(task, call, true, ZR_STEP(seen));
     else

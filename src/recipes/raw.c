@@ -271,11 +271,9 @@ enum zr_status zr_raw_create(struct zr_object *self, struct zr_args *args, struc
     return raw_run(raw, task);
 }
 
-static const struct zr_bytes none = {NULL, 0};
-
 enum zr_status zr_raw_get(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    return simple(self, ZR_OP_GET, args, none, NULL, task);
+    return simple(self, ZR_OP_GET, args, ZR_NO_DATA, NULL, task);
 }
 
 enum zr_status zr_raw_set(struct zr_object *self, struct zr_args *args, struct zr_task **task)
@@ -285,27 +283,27 @@ enum zr_status zr_raw_set(struct zr_object *self, struct zr_args *args, struct z
 
 enum zr_status zr_raw_exists(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    return simple(self, ZR_OP_EXISTS, args, none, NULL, task);
+    return simple(self, ZR_OP_EXISTS, args, ZR_NO_DATA, NULL, task);
 }
 
 enum zr_status zr_raw_delete(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    return simple(self, ZR_OP_DELETE, args, none, &args->at[1], task);
+    return simple(self, ZR_OP_DELETE, args, ZR_NO_DATA, &args->at[1], task);
 }
 
 enum zr_status zr_raw_children(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    return simple(self, ZR_OP_CHILDREN, args, none, NULL, task);
+    return simple(self, ZR_OP_CHILDREN, args, ZR_NO_DATA, NULL, task);
 }
 
 enum zr_status zr_raw_get_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    return simple(self, ZR_OP_GET_ACL, args, none, NULL, task);
+    return simple(self, ZR_OP_GET_ACL, args, ZR_NO_DATA, NULL, task);
 }
 
 enum zr_status zr_raw_sync(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    return simple(self, ZR_OP_SYNC, args, none, NULL, task);
+    return simple(self, ZR_OP_SYNC, args, ZR_NO_DATA, NULL, task);
 }
 
 enum zr_status zr_raw_add_auth(struct zr_object *self, struct zr_args *args, struct zr_task **task)
@@ -315,14 +313,14 @@ enum zr_status zr_raw_add_auth(struct zr_object *self, struct zr_args *args, str
         return simple(self, ZR_OP_ADD_AUTH, args, args->at[1].bytes, NULL, task);
     /* Every connection begins with it; that there is one is all that is left to see. */
     struct raw *raw;
-    enum zr_status status = make(self, ZR_OP_SYNC, (struct zr_bytes){"/", 1}, none, &raw);
+    enum zr_status status = make(self, ZR_OP_SYNC, (struct zr_bytes){"/", 1}, ZR_NO_DATA, &raw);
     return status == ZR_OK ? raw_run(raw, task) : status;
 }
 
 enum zr_status zr_raw_set_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     struct raw *raw;
-    enum zr_status status = make(self, ZR_OP_SET_ACL, args->at[0].bytes, none, &raw);
+    enum zr_status status = make(self, ZR_OP_SET_ACL, args->at[0].bytes, ZR_NO_DATA, &raw);
     if (status != ZR_OK)
         return status;
     if (args->at[2].given)

@@ -24,8 +24,6 @@
  * need to, until the next resize, and nothing worse.
  */
 
-static const struct zr_bytes none = {NULL, 0};
-
 /* ---- Knowing it ---------------------------------------------------------------------------- */
 
 static void keep(struct zr_semaphore *semaphore, const struct zr_room *room, int32_t version)
@@ -88,7 +86,7 @@ enum zr_status zr_limit_ask(struct zr_limit_read *read)
     read->refused = ZR_OK;
     read->mzxid = 0;
     enum zr_status status =
-        zr_call_new_full(contest->session, ZR_OP_GET, contest->dir, none, &read->call);
+        zr_call_new_full(contest->session, ZR_OP_GET, contest->dir, ZR_NO_DATA, &read->call);
     if (status == ZR_OK)
         zr_call_start(read->call, asked, read);
     return status;
@@ -264,9 +262,9 @@ static void request(struct zr_task *task, enum zr_op op, struct zr_next next)
 {
     struct job *job = of(task);
     struct zr_call *call;
-    enum zr_status status =
-        zr_call_new_full(task->session, op, semaphore_of(task)->contest.dir,
-                         op == ZR_OP_GET ? none : zr_room_write(&job->room, job->text), &call);
+    enum zr_status status = zr_call_new_full(
+        task->session, op, semaphore_of(task)->contest.dir,
+        op == ZR_OP_GET ? ZR_NO_DATA : zr_room_write(&job->room, job->text), &call);
     if (status != ZR_OK) {
         zr_verb_fail(task, status);
         return;
