@@ -104,6 +104,7 @@ build = {
         "src/core/vacate.c",
         "src/core/verbs.c",
         "src/core/watch.c",
+        "src/core/watch_gone.c",
         "src/lua/args.c",
         "src/lua/bell.c",
         "src/lua/engine.c",
