@@ -96,6 +96,7 @@ build = {
         "src/core/seat.c",
         "src/core/session.c",
         "src/core/session_open.c",
+        "src/core/session_over.c",
         "src/core/signal.c",
         "src/core/status.c",
         "src/core/table.c",

@@ -137,6 +137,10 @@ void zr_session_notice(struct zr_generation *generation, struct zr_notice *notic
 /* For session_open.c: opens the handle of the present generation. */
 void zr_session_open_handle(struct zr_session *session);
 
+/* For session.c: its generation is over, and with it what stands on it; when it is closed, all that
+   it has. */
+void zr_session_generation_over(struct zr_session *session, enum zr_status why);
+
 /* For zr_session_class. */
 void zr_session_free(struct zr_object *object);
 
