@@ -6,9 +6,9 @@
 #include "core/watch.h"
 
 /*
- * What ends together with a generation: 1. What is tied to it: holds. 2. Tasks that own something in
- * it, or wait for something there. 3. What tasks share: listings and watches. 4. The requests that
- * wait for a connection and may not be sent in a later one.
+ * What ends together with a generation: 1. What is tied to it: holds. 2. Tasks that own something
+ * in it, or wait for something there. 3. What tasks share: listings and watches. 4. The requests
+ * that wait for a connection and may not be sent in a later one.
  */
 
 static void end_ties(struct zr_session *session, enum zr_status why)

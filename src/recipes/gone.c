@@ -51,12 +51,6 @@ static void look(struct zr_task *task)
         zr_task_finish(task, status);
 }
 
-static void results(struct zr_task *task, struct zr_sink *sink)
-{
-    (void)task;
-    sink->boolean(sink, NULL, true);
-}
-
 static void free_task(struct zr_task *task)
 {
     struct gone *gone = of(task);
@@ -66,12 +60,12 @@ static void free_task(struct zr_task *task)
 }
 
 static const struct zr_task_kind kind = {
-    .name = "await_gone", .bound = true, .results = results, .free = free_task};
+    .name = "await_gone", .bound = true, .results = zr_emit_true, .free = free_task};
 
 static const struct zr_task_kind try_kind = {.name = "await_gone",
                                              .bound = true,
                                              .late = ZR_CONNECTION_LOSS,
-                                             .results = results,
+                                             .results = zr_emit_true,
                                              .free = free_task};
 
 enum zr_status zr_await_gone(struct zr_object *self, struct zr_args *args, struct zr_task **task)
