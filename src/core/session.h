@@ -134,6 +134,11 @@ bool zr_session_valid(const struct zr_session *session, int generation);
 /* The engine: a message came for one of its handles. */
 void zr_session_notice(struct zr_generation *generation, struct zr_notice *notice);
 
+/* What it proves itself with (session_auth.c). learn, borrows: auth. Errors: ZR_NO_MEMORY. */
+bool zr_session_knows_auth(const struct zr_session *session, const struct zr_auth *auth);
+enum zr_status zr_session_learn_auth(struct zr_session *session, const struct zr_auth *auth);
+void zr_session_forget_auth(struct zr_session *session); /* when it is freed */
+
 /* For session_open.c: opens the handle of the present generation. */
 void zr_session_open_handle(struct zr_session *session);
 
