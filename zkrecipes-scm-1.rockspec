@@ -174,6 +174,8 @@ build = {
         "src/sim/wire.c",
         "src/sim/world.c",
         "src/zk/client.c",
+        "src/zk/client_call.c",
+        "src/zk/client_multi.c",
         "src/zk/clock.c",
         "src/zk/closing.c",
         "src/zk/completion.c",
