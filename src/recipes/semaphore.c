@@ -168,19 +168,9 @@ static void fini(struct zr_hold *hold)
     zr_limit_fini(&attempt->read);
 }
 
-static const struct zr_task_kind wait_kind = {.name = "semaphore:acquire",
-                                              .clean = clean,
-                                              .bound = true,
-                                              .results = zr_hold_results,
-                                              .discard = zr_hold_discard,
-                                              .free = zr_hold_free_task};
-static const struct zr_task_kind try_kind = {.name = "semaphore:acquire",
-                                             .clean = clean,
-                                             .bound = true,
-                                             .late = ZR_CONNECTION_LOSS,
-                                             .results = zr_hold_results,
-                                             .discard = zr_hold_discard,
-                                             .free = zr_hold_free_task};
+static const struct zr_task_kind wait_kind = ZR_HOLD_KIND("semaphore:acquire", clean, ZR_OK);
+static const struct zr_task_kind try_kind =
+    ZR_HOLD_KIND("semaphore:acquire", clean, ZR_CONNECTION_LOSS);
 
 static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int32_t permits)
 {
