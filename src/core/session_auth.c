@@ -8,14 +8,18 @@
  * taught since. Every handle begins with all of them.
  */
 
+/* Empty ones may be null. */
+static bool same(struct zr_bytes one, struct zr_bytes other)
+{
+    return one.length == other.length &&
+           (one.length == 0 || memcmp(one.at, other.at, one.length) == 0);
+}
+
 bool zr_session_knows_auth(const struct zr_session *session, const struct zr_auth *auth)
 {
-    struct zr_bytes credential = auth->credential;
     for (size_t i = 0; i < session->auth_count; i++) {
         const struct zr_auth *known = &session->auth[i];
-        if (strcmp(known->scheme, auth->scheme) == 0 &&
-            known->credential.length == credential.length &&
-            memcmp(known->credential.at, credential.at, credential.length) == 0)
+        if (strcmp(known->scheme, auth->scheme) == 0 && same(known->credential, auth->credential))
             return true;
     }
     return false;
