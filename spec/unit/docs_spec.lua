@@ -99,6 +99,88 @@ describe("the documents name", function()
   end)
 end)
 
+-- ---- The definitions -----------------------------------------------------------------------------
+
+-- The functions of a text of definitions: name, and the lines of the comment above each; and what is said of each class.
+local function defined(text)
+  local list, classes, comment = {}, {}, {}
+  for line in (text .. "\n"):gmatch("([^\n]*)\n") do
+    local name, class = line:match("^function ([%w_.:]+)%("), line:match("^%-%-%-@class zkrecipes%.(%w+)")
+    if name then list[#list + 1] = { name = name, comment = comment } end
+    if class then classes[class] = (classes[class] or "") .. table.concat(comment, "\n") end
+    if line:find("^%-%-%-") then comment[#comment + 1] = line else comment = {} end
+  end
+  return list, classes
+end
+
+-- The sentences of a comment, and its example.
+local function said(comment)
+  local text = table.concat(comment, "\n") .. "\n"
+  local example = text:match("%-%-%-```lua\n(.-)%-%-%-```\n")
+  local sentences = text:gsub("%-%-%-```lua\n.-%-%-%-```\n", ""):match("^(.-)%-%-%-@") or text
+  return sentences, example and example:gsub("%f[%-]%-%-%-", "")
+end
+
+-- What stands behind `zkrecipes.Code? code`, to the next tag.
+local function codes_of(comment)
+  local text = table.concat(comment, "\n"):gsub("\n%-%-%-([^@])", " %1")
+  return text:match("zkrecipes%.Code%?? code([^\n]*)")
+end
+
+describe("the definitions", function()
+  local functions, classes = defined(META)
+  local known = { error = true }
+  for word in read("src/core/status.def"):gmatch('ZR_STATUS%([%u_]+,%s*"([%l_]+)"') do known[word] = true end
+
+  local function each(check)
+    assert(#functions > 150)
+    for _, one in ipairs(functions) do check(one.name, one.comment) end
+  end
+
+  it("say in a sentence what each function does", function()
+    each(function(name, comment) assert(said(comment):find("%a%a"), name .. ": no sentence") end)
+  end)
+
+  it("show each function that waits in an example, which compiles", function()
+    each(function(name, comment)
+      local sentences, example = said(comment)
+      local waits = table.concat(comment, "\n"):find("---@async", 1, true)
+      assert(example or not waits or sentences:find("^%-%-%-As "), name .. ": no example")
+      if example then assert((loadstring or load)(example, "=" .. name)) end
+    end)
+  end)
+
+  it("give the unit of each time limit", function()
+    for line in META:gmatch("[^\n]+") do
+      if line:find("^%-%-%-@%a+ timeout%?? ") then assert(line:find("seconds", 1, true), line) end
+    end
+  end)
+
+  it("name codes that there are, wherever one is returned", function()
+    each(function(name, comment)
+      local codes = codes_of(comment)
+      if not codes then return end
+      assert(codes:find('"%l[%l_]+"') or codes:find("as of %u%a+:%l+"), name .. ": no code")
+      for code in codes:gmatch('"([%l_]+)"') do assert(known[code], name .. ": " .. code) end
+      for other in codes:gmatch("as of (%u%a+:[%l_]+)") do assert(META:find("function " .. other .. "(", 1, true), name) end
+    end)
+  end)
+
+  it("name the source of each recipe", function()
+    for _, class in ipairs { "Lock", "Rwlock", "Multilock", "Semaphore", "Election", "Queue", "Barrier", "Latch", "CyclicBarrier",
+      "DoubleBarrier" } do
+      local above = classes[class]
+      assert(above:find("algorithm", 1, true) or above:find("page of recipes", 1, true), class)
+    end
+  end)
+
+  it("name every adapter", function()
+    for path in process.output("ls lua/zkrecipes/adapters"):gmatch("(%w+)%.lua") do
+      if path ~= "copas1" then assert(META:find('"' .. path .. '"', 1, true), path) end -- a part of copas
+    end
+  end)
+end)
+
 describe("the documents", function()
   it("link to files that exist", function()
     for _, path in ipairs(ALL) do
