@@ -193,6 +193,14 @@ describe("the documents", function()
     end
   end)
 
+  it("have the same headings on each page of a recipe", function()
+    for path in process.output("ls docs/recipes/*.md"):gmatch("[^\n]+") do
+      for _, heading in ipairs { "What is promised", "When the link breaks", "Costs", "Limits" } do
+        assert(read(path):find("\n## " .. heading .. "\n", 1, true), path .. " has no heading '" .. heading .. "'")
+      end
+    end
+  end)
+
   it("name files and folders of the sources that exist", function()
     local names = {}
     for _, path in ipairs(files("git ls-files 2>/dev/null || find . -type f")) do names[path:match("[^/]+$")] = true end
