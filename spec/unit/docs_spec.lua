@@ -241,6 +241,30 @@ describe("the documents", function()
     end
   end)
 
+  it("tell how many histories there are, and not more planted bugs than there are", function()
+    local page, worlds = read("docs/proof.md"), read("spec/worlds/main.lua")
+    local function tells(recipe, count) -- the row of the table: | lock, ... | 100,000 each | ...
+      local with_comma = tostring(count):reverse():gsub("(%d%d%d)(%d)", "%1,%2"):reverse()
+      for row in page:gmatch("\n(|[^\n]+)") do
+        local names, number = row:match("^| ([^|]+) | ([%d,]+)[^|]*|")
+        if number == with_comma and (names .. ","):find("%f[%l]" .. recipe .. "%f[%L]") then return end
+      end
+      error(("docs/proof.md does not say that there are %s histories of %s"):format(with_comma, recipe))
+    end
+    for path in process.output("ls spec/sim/*.h"):gmatch("[^\n]+") do
+      local count = read(path):match("%.histories = (%d+),")
+      if count then tells(path:match("(%l+)%.h$"), count) end
+    end
+    local seeds, fewer = worlds:match("local SEEDS = (%d+)"), worlds:match("local FEWER = (%b{})")
+    for name in worlds:match("local RECIPES = (%b{})"):gmatch('"(%l+)"') do tells(name, fewer:match(name .. " = (%d+)") or seeds) end
+    tells("queue", read("Makefile"):match("SEEDS_QUEUE = %$%(or %$%(SEEDS%),(%d+)%)"))
+
+    local _, planted = read("spec/sim/queue_planted.lua"):match("local BUGS = {(.-\n)}\n"):gsub("\n  { ", "")
+    for path in process.output("ls spec/*/planted_*.lua"):gmatch("[^\n]+") do planted = planted + #dofile(path) end
+    local least = tonumber(page:match("more than (%d+) planted bugs"))
+    assert(planted > least, ("%d planted bugs"):format(planted))
+  end)
+
   it("hold Lua that compiles", function()
     if _VERSION ~= "Lua 5.4" then return end -- they use <close>
     for _, path in ipairs(ALL) do
