@@ -44,8 +44,8 @@ local Queue = {}
 ---@async
 ---@param data string
 ---@param options? zkrecipes.PutOptions
----@return true? done, string? message "known" when the id was known, zkrecipes.Code? code "full", "too_large", "connection_loss": it may
----or may not be queued; with an id put it again ...
+---@return true? done, string? message "known" when the id was known, zkrecipes.Code? code "full", "too_large", "conflict" (what is
+---at the path is no queue), "connection_loss": it may or may not be queued; with an id put it again ...
 function Queue:put(data, options) end
 
 ---Queues several, up to a hundred of them in one request, all or none.
