@@ -20,7 +20,7 @@ static struct {
     int count;
     bool stranger[MOST_PROCESSES][MOST_CONTENDERS]; /* began before its semaphore was agreed on */
     int stills;
-    /* Token of the hold that may be made to last. An address is given again as the allocator likes. */
+    /* Token of the hold that may be made to last; an address is given again, as malloc likes. */
     int64_t seen[MOST_PROCESSES][MOST_CONTENDERS];
     int64_t quiet_us, still_us; /* when faults ended; until when nobody moves, or a while longer */
     int64_t room_us[MOST_PROCESSES][MOST_CONTENDERS]; /* since when it waits in spite of room */
@@ -182,7 +182,7 @@ static inline void hold_still(int64_t us)
 static inline void hold_long(struct contender *contender)
 {
     int64_t *seen = &stored.seen[contender->process->number][contender->number];
-    if (contender->part != HOLDING)
+    if (contender->part != HOLDING || contender->hold == NULL) /* it releases just now */
         return;
     int64_t token = ((const struct zr_hold *)contender->hold)->seat.czxid;
     if (*seen == token)
