@@ -308,17 +308,13 @@ local function lane_of(store, name)
   return priority and store:lane(priority)
 end
 
--- Where the item with this id is: place, version; or false; or nil, message, code.
-local function find_id(queue, id)
-  local store = queue.store
-  local data, message, code = store.session:get((layout.id_path(store.path, id)))
-  if code == "no_node" then return false end
-  if code then return nil, message, code end
-  local name, bucket, tag = (data or ""):match("^(%S+) (%d+) (%S+)$")
+-- Where the item is of which its id's znode says this: place, false, or nil, message, code.
+local function find_place(store, said)
+  local name, bucket, tag = said:match("^(%S+) (%d+) (%S+)$")
   local place = { lane = name and #bucket <= 10 and lane_of(store, name), bucket = tonumber(bucket) }
   if not place.lane then return false end
-  local names, problem, why = fetch.list_bucket(store, place.lane, place.bucket)
-  if not names then return nil, problem, why end
+  local names, message, code = fetch.list_bucket(store, place.lane, place.bucket)
+  if not names then return nil, message, code end
   for i = 1, #names do
     if layout.tag(names[i]) == tag then
       place.name = names[i]
@@ -328,25 +324,38 @@ local function find_id(queue, id)
   return false
 end
 
+-- As session:multi.
+local function remove_from(queue, place, id)
+  local store = queue.store
+  local parts = items.unclaimed(queue.desk, place)
+  parts[#parts + 1] = { "delete", layout.item_path(place) }
+  parts[#parts + 1] = { "set", place.lane.out, "" }
+  parts[#parts + 1] = { "delete", (layout.id_path(store.path, id)) }
+  return store.session:multi(parts)
+end
+
+-- An item may be moved to another lane after we have read where it is; then its id's znode says something else.
 function Queue:remove(id)
   check.self(self, Queue, "remove")
   check_data(id, "remove", 1)
   check_id(id, "", "remove", 1)
-  local store, desk = self.store, self.desk
-  local place, message, code = find_id(self, id)
-  if not place then return place, message, code end
-  local parts = items.unclaimed(desk, place)
-  parts[#parts + 1] = { "delete", layout.item_path(place) }
-  parts[#parts + 1] = { "set", place.lane.out, "" }
-  parts[#parts + 1] = { "delete", (layout.id_path(store.path, id)) }
-  local done
-  done, message, code = store.session:multi(parts)
-  if done then return true end
-  if code == "no_node" then return false end
-  if code == "node_exists" then
-    return nil, ("queue:remove %s: the item '%s' is claimed"):format(self.path, id), "conflict"
+  local before
+  while true do
+    local said, message, code = self.store.session:get((layout.id_path(self.store.path, id)))
+    if code == "no_node" then return false end
+    if code then return nil, message, code end
+    if said == before then return false end
+    before = said
+    local place, done
+    place, message, code = find_place(self.store, said or "")
+    if place == nil then return nil, message, code end
+    if place then done, message, code = remove_from(self, place, id) end
+    if done then return true end
+    if code == "node_exists" then
+      return nil, ("queue:remove %s: the item '%s' is claimed"):format(self.path, id), "conflict"
+    end
+    if code and code ~= "no_node" then return nil, message, code end
   end
-  return nil, message, code
 end
 
 failure.name(Queue, "queue")

@@ -38,6 +38,32 @@ local BUGS = {
     "local unsure = state.unsure\n    state.unsure = true", "local unsure = nil\n    state.unsure = true" },
   { "two processes use the same tags", "store", '("%s_%d_%d"):format(self.id, self.number, self.tags)',
     '("%s_%d_%d"):format("x", self.number, self.tags)' },
+  { "a take whose answer is lost counts as done", "item",
+    "if store:settle() and store.session:exists(path) then return nil, GONE end",
+    "if store:settle() then return new_item(desk, place, entry, version) end" },
+  { "a take gives what has had all its attempts", "item", [[
+  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
+  local store, path]], "  local store, path" },
+  { "remove does not look for claims", "../jobs", "local parts = items.unclaimed(queue.desk, place)", "local parts = {}" },
+  { "remove looks only once where it is", "../jobs", "if said == before then return false end",
+    "if before then return false end" },
+  { "remove does not count what it removes", "../jobs",
+    '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', "" },
+  { "redrive does not count attempts anew", "../jobs", "entry.attempts = 0\n", "\n" },
+  { "what is moved is not counted", "item", '  extra[#extra + 1] = { "set", place.lane.out, "" }\n', "" },
+  { "a producer thinks that all the room is his", "../jobs", "math.min(math.floor(left / 10), 100) - room", "left - room" },
+  { "put_all does not look how much room there is", "../jobs", "local room = math.min(left, count)",
+    "local room = left > 0 and count or 0" },
+  { "a simple take does not care who deletes", "simple", [[
+      local done
+      done, problem, why = queue.session:delete(child(queue, name))
+      if done then return data or "" end]], [[
+      queue.session:delete(child(queue, name))
+      return data or ""]] },
+  { "a simple put is done again when its answer is lost", "simple", "  if path then return true end\n", [[
+  if code == "connection_loss" then return put(queue, data) end
+  if path then return true end
+]] },
 }
 
 local folder = ... or "build/planted-queue"

@@ -28,7 +28,8 @@ local Session = {}
 ---@return zkrecipes.Queue? queue, string? message, zkrecipes.Code? code
 function Session:queue(path, options) end
 
----FIFO within a priority. An item stays on the servers until it is acked.
+---FIFO within a priority. An item stays on the servers until it is acked. In the simple format there are put, put_all, take, peek, size
+---and items only; the other methods raise.
 ---@class zkrecipes.Queue
 ---@field path string
 local Queue = {}
@@ -58,7 +59,7 @@ function Queue:put_all(list, timeout) end
 ---@return zkrecipes.Item? item, string? message, zkrecipes.Code? code
 function Queue:claim(timeout) end
 
----The next item, at most once: it is on no server any more.
+---The next item, at most once: it is on no server any more. In the simple format there is no item, only its data.
 ---@async
 ---@param timeout? number seconds; 0: do not wait
 ---@return string? data, zkrecipes.Item|string|nil item_or_message, zkrecipes.Code? code
@@ -74,13 +75,14 @@ function Queue:size() end
 ---@return zkrecipes.QueueEntry|false|nil entry, string? message, zkrecipes.Code? code
 function Queue:peek() end
 
+---In the simple format an entry has data and path only.
 ---@class zkrecipes.QueueEntry
 ---@field data string
 ---@field id? string
----@field attempts integer
----@field priority integer
+---@field attempts? integer not in the simple format
+---@field priority? integer not in the simple format
 ---@field path string
----@field claimed boolean
+---@field claimed? boolean not in the simple format
 ---@field due? integer milliseconds since 1970, of a delayed one
 
 ---All items in order, delayed ones last. Raises when the servers cannot be asked.
