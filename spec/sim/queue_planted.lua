@@ -26,8 +26,9 @@ local BUGS = {
   if not ok then return nil, problem, why end
 ]] },
   { "no look after the watches are set", "desk", "  desk.watching = true\n  happened(desk)", "  desk.watching = true" },
-  { "what is poison goes round for ever", "item",
-    "if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end", "" },
+  { "what is poison goes round for ever", "item", [[
+  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
+  local store, claim]], "  local store, claim" },
   { "items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b" },
   { "a move forgets to delete", "item", '  extra[#extra + 1] = { "delete", path, version }\n', "" },
   { "take and bury do not look for claims", "item",
