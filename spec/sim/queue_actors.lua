@@ -1,6 +1,6 @@
 -- Who takes part in a history of the queue (queue_histories.lua): producers, consumers, and what each of them must see.
 
-local items = require "zkrecipes.jobs.item"
+local claims = require "zkrecipes.jobs.claim"
 local layout = require "zkrecipes.jobs.layout"
 
 local M = {}
@@ -204,8 +204,8 @@ local function claim(history, zk, consumer, task)
 end
 
 -- A take whose answer is lost may have taken an item, and then whoever asked may not wait any more.
-local current, take_item = nil, items.take
-function items.take(...)
+local current, take_item = nil, claims.take
+function claims.take(...)
   local item, message, code, perhaps = take_item(...)
   if perhaps then current.gone = current.gone + 1 end
   return item, message, code, perhaps
