@@ -232,7 +232,7 @@ local function roll_shape(history)
   history.takes, history.removes = roll(3) == 0, roll(3) == 0
   history.redrives = history.attempts < 1000 and roll(2) == 0
   if roll(4) == 0 and not (history.simple or history.littered or history.takes or history.redrives) then
-    history.capacity = 3 + roll(20)
+    history.capacity = 3 + roll(roll(2) == 0 and 2 or 20)
   end
   history.exact = history.mode == "calm" and history.count == 1 and not history.mixed and not history.nacks
 end
