@@ -76,7 +76,7 @@ function Session:get(path) end
 ---@async
 ---@param path string
 ---@param data? string
----@param version? integer default: any
+---@param version? integer default: any; never -1
 ---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code
 function Session:set(path, data, version) end
 
@@ -88,7 +88,7 @@ function Session:exists(path) end
 
 ---@async
 ---@param path string
----@param version? integer default: any
+---@param version? integer default: any; never -1
 ---@return true? ok, string? message, zkrecipes.Code? code
 function Session:delete(path, version) end
 
@@ -111,7 +111,7 @@ function Session:get_acl(path) end
 ---@async
 ---@param path string
 ---@param acl zkrecipes.Acl
----@param version? integer of the ACL (stat.aversion); default: any
+---@param version? integer of the ACL (stat.aversion); default: any; never -1
 ---@return true? ok, string? message, zkrecipes.Code? code
 function Session:set_acl(path, acl, version) end
 
