@@ -113,7 +113,7 @@ static struct history {
     int removed_count;
     int failures; /* of memory */
     int attempts, asked, grants, lost, timeouts, cancels, meddled, overtaken, steps;
-    int64_t requests, breaks, faults[ZR_SIM_PAUSE + 1];
+    int64_t requests, breaks, faults[ZR_SIM_FAULTS];
     size_t plans_left;
     int64_t blocks; /* of memory, before */
     bool calm, stopped;

@@ -132,7 +132,7 @@ static inline bool read_shape(const char *text, struct shape *shape)
 /* ---- In words -------------------------------------------------------------------------------- */
 
 static const char *const fault_names[] = {"lose_request", "lose_reply", "late_request", "delay",
-                                          "cut",          "expire",     "pause"};
+                                          "cut",          "expire",     "pause",        "rename"};
 
 static inline void tell_shape(const struct shape *shape, FILE *to)
 {

@@ -63,7 +63,7 @@ static inline void try_faults(const struct recipe *recipe, struct shape *shape, 
     const int64_t most = shape->timeout_ms * MS * 3 / 2;
     const int64_t times[][2] = {{0, 0}, {2 * MS, most}, {MS, 0}, {most, 0}};
     for (int process = 0; process < 2; process++)
-        for (int fault = 0; fault <= ZR_SIM_PAUSE; fault++)
+        for (int fault = 0; fault < ZR_SIM_FAULTS; fault++)
             for (int i = 0; i < (each == alone ? 4 : 2); i++) {
                 struct zr_sim_plan plan = {.op = ZR_SIM_ANY_OP,
                                            .fault = (enum zr_sim_fault)fault,
