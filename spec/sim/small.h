@@ -135,9 +135,9 @@ static inline void try_three(const struct recipe *recipe)
 
 static inline void try_small(const struct recipe *recipe)
 {
+    try_three(recipe);
     for (int servers = 1; servers <= 3; servers += 2)
         try_all_small(recipe, servers);
-    try_three(recipe);
 }
 
 #endif
