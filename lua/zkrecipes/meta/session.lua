@@ -159,7 +159,7 @@ function Session:get_acl(path) end
 ---@async
 ---@param path string
 ---@param acl zkrecipes.Acl
----@param version? integer of the ACL (stat.aversion); default: any
+---@param version? integer of the ACL (stat.aversion); default: any; never -1
 ---@return true? ok, string? message, zkrecipes.Code? code "no_node", "bad_version", "invalid_acl" ...
 function Session:set_acl(path, acl, version) end
 
