@@ -28,6 +28,8 @@ local wait = require "zkrecipes.wait"
 local M = {}
 
 local LOOK_AGAIN = 1 -- seconds
+-- After 2^32 writes. The server does not compare this version: of two writes over it none would fail, and both would lead.
+local WRAPPED = "the directory is at version -1, over which nobody can be elected; write its data once more by hand"
 
 local Election, Term = core.classes.election.methods, core.classes.term.methods
 local stand, elected, list = Election.stand, Term.elected, Election.candidates
@@ -169,6 +171,7 @@ end
 -- Tries to lead if it is our turn; else waits until that may have changed. Gives our token, nothing, or nil,
 -- message, code.
 local function decide(race, stat, heir)
+  if stat.version == -1 then return nil, WRAPPED, "bad_version" end
   return watched(race.session, race.election.path, lead_or_wait, race, stat, heir)
 end
 
@@ -237,6 +240,8 @@ local function write_successor(election, rules, term, heir, named)
       message, code = now, why == "no_node" and "lost" or why
     elseif not term:valid() then
       message, code = "the term is over", "lost"
+    elseif stat.version == -1 then
+      return nil, WRAPPED, "bad_version"
     elseif named and now ~= named then
       return true
     else

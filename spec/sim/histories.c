@@ -43,8 +43,7 @@ static void try_recipe(const struct recipe *recipe, const struct wish *wish)
     if (wish->shape.processes > 0)
         try_shape(recipe, &wish->shape);
     else if (wish->small)
-        for (int servers = 1; servers <= 3; servers += 2)
-            try_all_small(recipe, servers);
+        try_small(recipe);
     else
         for (uint64_t i = 0; i < seeds; i++)
             try_seed(recipe, wish->seed + i);

@@ -83,9 +83,10 @@ struct shape {
     uint64_t seed;
     int servers, processes, contenders, attempts;
     int32_t tick_ms, timeout_ms;
-    int64_t faults_us;           /* for so long there are faults */
-    int64_t lag_us;              /* of all servers but the leader, until something changes it */
-    struct zr_sim_faults faults; /* at random */
+    int64_t faults_us; /* for so long there are faults */
+    int64_t apart_us;  /* the processes begin in their order, so far apart; 0: as it comes */
+    int64_t lag_us;    /* of all servers but the leader, until something changes it */
+    struct zr_sim_faults faults;          /* at random */
     struct zr_sim_plan plans[MOST_PLANS]; /* for the process of the same number, round */
     int plan_count;
     int alloc_failures; /* in a thousand steps */
@@ -113,7 +114,7 @@ static struct history {
     int removed_count;
     int failures; /* of memory */
     int attempts, asked, grants, lost, timeouts, cancels, meddled, overtaken, steps;
-    int64_t requests, breaks, faults[ZR_SIM_PAUSE + 1];
+    int64_t requests, breaks, faults[ZR_SIM_FAULTS];
     size_t plans_left;
     int64_t blocks; /* of memory, before */
     bool calm, stopped;

@@ -93,6 +93,7 @@ static const struct recipe lock_recipe = {
     .excludes = {true},
     .scripts = lock_scripts,
     .script_count = 4,
+    .three = 4,
     .granted = lock_granted,
     .held = one_at_a_time,
     .may_fail = lock_may_fail,

@@ -42,6 +42,14 @@ static inline void close_session(struct process *process)
     process->session = NULL;
 }
 
+#define ALL_CONNECTED (5 * MS)
+
+static inline int64_t begins_after(const struct process *process)
+{
+    int64_t apart_us = now.shape.apart_us;
+    return apart_us > 0 ? ALL_CONNECTED + process->number * apart_us : some_time();
+}
+
 static inline void open_process(struct process *process, int number)
 {
     *process = (struct process){.number = number, .count = now.shape.contenders};
@@ -55,7 +63,7 @@ static inline void open_process(struct process *process, int number)
         struct contender *contender = &process->contenders[i];
         *contender = (struct contender){.process = process, .number = i};
         contender->attempts = now.shape.attempts;
-        after(contender, IDLE, some_time());
+        after(contender, IDLE, begins_after(process));
     }
 }
 

@@ -51,6 +51,12 @@ return {
     file = "src/recipes/hold.c",
     old = "sink->id(sink, NULL, ((struct zr_hold *)self)->seat.czxid);",
     new = "sink->id(sink, NULL, ((struct zr_hold *)self)->seat.sequence);" },
+  -- Two in line cannot see it: it takes one who holds, one who gives up, and one behind.
+  { name = "whoever is behind one that leaves is the next",
+    run = "--recipe lock --small",
+    file = "src/recipes/contest.c",
+    old = "hold->next_in_line = ahead == 0;",
+    new = "hold->next_in_line = true;" },
   { name = "a hold is not tied to its session",
     file = "src/recipes/hold.c",
     old = "    zr_list_append(&session->ties, &hold->tie.link);\n",

@@ -62,7 +62,7 @@ local function trouble(history)
   local world, roll = history.world, history.roll
   if history.mode == "faults" then
     world:faults { lose_request = 0.02, lose_reply = 0.04, late_request = 0.01, delay = 0.02, cut = 0.02,
-      expire = 0.01, pause = 0.005, max_down = history.remote and 300 or 2, max_pause = PAUSE, max_delay = 1 }
+      expire = 0.01, pause = 0.005, new_session = 0.005, max_down = history.remote and 300 or 2, max_pause = PAUSE, max_delay = 1 }
   elseif history.mode == "producers" then
     for i = 1, #history.producers do
       for _ = 1, 4 do

@@ -51,6 +51,7 @@ struct recipe {
     bool excludes[MOST_MODES];    /* whoever holds it in this mode is alone, and may write */
     const struct script *scripts; /* of the small histories */
     int script_count;
+    int three; /* so many of them, the first ones, are done by three processes too */
 
     /* ---- What must hold; if not: wrong(). */
 

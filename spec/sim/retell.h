@@ -29,6 +29,7 @@ static const struct field fields[] = {
     FIELD("tick_ms", tick_ms),
     FIELD("timeout_ms", timeout_ms),
     FIELD("faults_us", faults_us),
+    FIELD("apart_us", apart_us),
     FIELD("lag_us", lag_us),
     FIELD("alloc_failures", alloc_failures),
     FIELD("alloc_at", alloc_at),
@@ -43,6 +44,7 @@ static const struct field fields[] = {
     FIELD("scripted", scripted),
     FIELD("script0", script[0]),
     FIELD("script1", script[1]),
+    FIELD("script2", script[2]),
     FIELD("lose_request", faults.lose_request),
     FIELD("lose_reply", faults.lose_reply),
     FIELD("late_request", faults.late_request),
@@ -132,7 +134,7 @@ static inline bool read_shape(const char *text, struct shape *shape)
 /* ---- In words -------------------------------------------------------------------------------- */
 
 static const char *const fault_names[] = {"lose_request", "lose_reply", "late_request", "delay",
-                                          "cut",          "expire",     "pause"};
+                                          "cut",          "expire",     "pause",        "rename"};
 
 static inline void tell_shape(const struct shape *shape, FILE *to)
 {

@@ -182,7 +182,7 @@ static inline void end_history(void)
               zr_sim_watch_count(now.world));
     now.requests = zr_sim_all_requests(now.world, ZR_SIM_ANY_OP);
     now.breaks = zr_sim_break_count(now.world);
-    for (int i = 0; i <= ZR_SIM_PAUSE; i++)
+    for (int i = 0; i < ZR_SIM_FAULTS; i++)
         now.faults[i] = zr_sim_fault_count(now.world, (enum zr_sim_fault)i);
     if (now.requests > most_requests())
         wrong("%lld requests, %lld are enough", (long long)now.requests,

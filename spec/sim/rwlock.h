@@ -181,6 +181,7 @@ static const struct recipe rwlock_recipe = {
     .excludes = {false, true},
     .scripts = rwlock_scripts,
     .script_count = 6,
+    .three = 6,
     .granted = rwlock_granted,
     .held = rwlock_held,
     .may_fail = rwlock_may_fail,

@@ -298,6 +298,7 @@ static const struct recipe semaphore_recipe = {
     .release = "release",
     .scripts = semaphore_scripts,
     .script_count = 4,
+    .three = 4,
     .granted = semaphore_granted,
     .held = semaphore_held,
     .may_fail = semaphore_may_fail,

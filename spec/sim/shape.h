@@ -37,7 +37,7 @@ static inline struct zr_sim_plan any_plan(const struct shape *shape, struct zr_s
 {
     static const int ops[] = {ZR_SIM_ANY_OP,  ZR_OP_CREATE, ZR_OP_DELETE,
                               ZR_OP_CHILDREN, ZR_OP_GET,    ZR_OP_MULTI};
-    int64_t kind = zr_sim_random_below(dice, ZR_SIM_PAUSE + 1);
+    int64_t kind = zr_sim_random_below(dice, ZR_SIM_FAULTS);
     if (kind == ZR_SIM_EXPIRE && !shape->kills)
         kind = ZR_SIM_LOSE_REPLY;
     return (struct zr_sim_plan){

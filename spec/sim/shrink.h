@@ -101,9 +101,9 @@ static inline bool without_plan(int index)
 
 static inline bool may_shrink(const struct field *field)
 {
-    static const char *const fixed[] = {"seed",     "tick_ms",  "timeout_ms", "patient",
-                                        "scripted", "script0",  "script1",    "stop_how",
-                                        "delay_us", "pause_us", "down_us",    "random_lag_us"};
+    static const char *const fixed[] = {
+        "seed",    "tick_ms",  "timeout_ms", "patient",  "scripted", "script0", "script1",
+        "script2", "stop_how", "apart_us",   "delay_us", "pause_us", "down_us", "random_lag_us"};
     for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
         if (strcmp(field->name, fixed[i]) == 0)
             return false;

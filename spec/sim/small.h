@@ -5,6 +5,10 @@
  * small.h: all small histories: two processes, each with one contender that does one or two things,
  * and one fault, of each kind, at each request of either; with each of them, also one allocation
  * that fails, each in turn, or one contender that is stopped, after each of its steps.
+ *
+ * And three processes that do two things each, and begin in turn: so close that their requests are
+ * under way together, or each when the one before has its answers. They differ in what they do and
+ * in nothing else, so whoever does what is every order in which they could begin.
  */
 
 #include "tally.h"
@@ -50,7 +54,8 @@ static inline void try_positions(const struct recipe *recipe, struct shape *shap
     shape->kills = plan.fault == ZR_SIM_EXPIRE;
     shape->plan_count = process + 1;
     for (plan.nth = 1; plan.nth < 100; plan.nth++) {
-        shape->plans[0] = none;
+        for (int other = 0; other < process; other++)
+            shape->plans[other] = none;
         shape->plans[process] = plan;
         each(recipe, shape);
         if (now.plans_left > (size_t)process)
@@ -62,9 +67,9 @@ static inline void try_faults(const struct recipe *recipe, struct shape *shape, 
 {
     const int64_t most = shape->timeout_ms * MS * 3 / 2;
     const int64_t times[][2] = {{0, 0}, {2 * MS, most}, {MS, 0}, {most, 0}};
-    for (int process = 0; process < 2; process++)
-        for (int fault = 0; fault <= ZR_SIM_PAUSE; fault++)
-            for (int i = 0; i < (each == alone ? 4 : 2); i++) {
+    for (int process = 0; process < shape->processes; process++)
+        for (int fault = 0; fault < ZR_SIM_FAULTS; fault++)
+            for (int i = 0; i < (each == alone && shape->apart_us == 0 ? 4 : 2); i++) {
                 struct zr_sim_plan plan = {.op = ZR_SIM_ANY_OP,
                                            .fault = (enum zr_sim_fault)fault,
                                            .us = times[i][0],
@@ -106,6 +111,33 @@ static inline void try_all_small(const struct recipe *recipe, int servers)
     for (shape.attempts = 1; shape.attempts <= 2; shape.attempts++)
         for (shape.seed = 1; shape.seed <= 3; shape.seed++)
             try_scripts(recipe, &shape);
+}
+
+/* With one server: the others only make answers late, and that is what a fault does as well. */
+static inline void try_three(const struct recipe *recipe)
+{
+    const int64_t apart_us[] = {100, 3 * MS};
+    const int count = recipe->three;
+    struct shape shape = {.seed = 1, .servers = 1, .processes = 3, .contenders = 1, .attempts = 2};
+    shape.tick_ms = 200;
+    shape.timeout_ms = 600;
+    shape.faults_us = SECOND;
+    shape.patient = shape.scripted = true;
+    for (int trio = 0; trio < count * count * count; trio++)
+        for (int i = 0; i < 2; i++) {
+            shape.script[0] = trio % count;
+            shape.script[1] = trio / count % count;
+            shape.script[2] = trio / count / count;
+            shape.apart_us = apart_us[i];
+            try_faults(recipe, &shape, alone);
+        }
+}
+
+static inline void try_small(const struct recipe *recipe)
+{
+    try_three(recipe);
+    for (int servers = 1; servers <= 3; servers += 2)
+        try_all_small(recipe, servers);
 }
 
 #endif

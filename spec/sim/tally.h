@@ -17,7 +17,7 @@
 struct tally {
     int64_t histories, grants, lost, timeouts, cancels, failures, meddled, overtaken, requests,
         breaks;
-    int64_t faults[ZR_SIM_PAUSE + 1];
+    int64_t faults[ZR_SIM_FAULTS];
 };
 
 /* ---- Counting and telling ------------------------------------------------------------------ */
@@ -72,7 +72,7 @@ static inline void count_history(void)
     tally.overtaken += now.overtaken;
     tally.requests += now.requests;
     tally.breaks += now.breaks;
-    for (int i = 0; i <= ZR_SIM_PAUSE; i++)
+    for (int i = 0; i < ZR_SIM_FAULTS; i++)
         tally.faults[i] += now.faults[i];
 }
 
@@ -85,7 +85,7 @@ static inline void tell_tally(const struct recipe *recipe)
     printf("%s: %lld requests, %lld connections broke, %lld strange hands, %lld overtaken",
            recipe->name, (long long)tally.requests, (long long)tally.breaks,
            (long long)tally.meddled, (long long)tally.overtaken);
-    for (int i = 0; i <= ZR_SIM_PAUSE; i++)
+    for (int i = 0; i < ZR_SIM_FAULTS; i++)
         printf(", %lld %s", (long long)tally.faults[i], fault_names[i]);
     printf("\n");
 }

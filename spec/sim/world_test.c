@@ -83,6 +83,26 @@ static void test_renamed_session(void)
     teardown(&pair);
 }
 
+/* The old one keeps what it has until it expires. */
+static void test_planned_rename(void)
+{
+    struct pair pair;
+    struct zr_stat stat;
+    setup(&pair, 3);
+    CHECK(probe_create(&pair.a, ZR_EPHEMERAL, "/e", NULL) == ZR_OK);
+    zr_sim_plan(pair.a.zk, &(struct zr_sim_plan){
+                               .op = ZR_OP_CREATE, .nth = 1, .fault = ZR_SIM_RENAME, .us = 10000});
+    CHECK(probe_create(&pair.a, ZR_EPHEMERAL, "/f", NULL) == ZR_OK);
+    CHECK(probe_wait(&pair.a, &pair.a.expired, 1, SECOND) && pair.a.connected == 1);
+    CHECK(zr_sim_fault_count(pair.world, ZR_SIM_RENAME) == 1);
+    CHECK(zr_sim_session_alive(pair.world, pair.a.session));
+    CHECK(zr_sim_stat(pair.world, "/e", &stat) && zr_sim_stat(pair.world, "/f", &stat));
+    zr_sim_advance(pair.world, 30 * SECOND);
+    CHECK(!zr_sim_session_alive(pair.world, pair.a.session));
+    CHECK(!zr_sim_stat(pair.world, "/e", &stat) && !zr_sim_stat(pair.world, "/f", &stat));
+    teardown(&pair);
+}
+
 /* ---- The lease ----------------------------------------------------------------------------- */
 
 /* Whatever is cut and when: the session never ends before the lease. */
@@ -242,6 +262,7 @@ static const struct test tests[] = {
     {"expiry", test_expiry},
     {"expire from outside", test_expire_from_outside},
     {"renamed session", test_renamed_session},
+    {"planned rename", test_planned_rename},
     {"the lease is short", test_lease_is_short},
     {"the lease moves back", test_lease_moves_back},
     {"watches", test_watches},

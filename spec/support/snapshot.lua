@@ -1,11 +1,12 @@
 -- A server whose tree has a history that nobody wants to live through: the count of children that a
--- znode has ever had, from which ZooKeeper takes the numbers of sequential znodes, is set in the
--- snapshot that the server starts from.
+-- znode has ever had, from which ZooKeeper takes the numbers of sequential znodes, or the count of
+-- writes to it, which is its version, is set in the snapshot that the server starts from.
 --
---   snapshot.set_counter(server, "/dir", 2147483600)   -- the next sequential child gets this number
+--   snapshot.set_counter(server, "/dir", 2147483600)             -- the next sequential child gets this number
+--   snapshot.set(server, { ["/a"] = { version = 2147483647 } })  -- it has been written so often
 --
 -- 1. The server is killed and started, which makes it write a snapshot of all there is.
--- 2. It is killed again; in the newest snapshot the znode's cversion is replaced and the checksum
+-- 2. It is killed again; in the newest snapshot the znode's number is replaced and the checksum
 --    made anew. (The transactions after the snapshot are replayed at the start; there are none below
 --    that znode.)
 -- 3. The server is started from it.
@@ -21,7 +22,7 @@
 local M = {}
 
 -- In a znode's stat, after czxid, mzxid, ctime, mtime (longs) and version (int); 60 bytes in all.
-local CVERSION, STAT = 36, 60
+local OFFSETS, STAT = { version = 32, counter = 36 }, 60
 
 local function int(text, at)
   local a, b, c, d = text:byte(at, at + 3)
@@ -86,11 +87,11 @@ local function seal(text)
 end
 
 -- The digest is left out: the server takes a snapshot without one, and this one's would be wrong.
-local function with_counter(text, path, counter)
+local function with_number(text, path, offset, number)
   local stat, done = find(text, path)
   assert(stat, "the snapshot has no znode " .. path)
-  local at = stat + CVERSION
-  return seal(text:sub(1, at - 1) .. bytes_of(counter) .. text:sub(at + 4, done - 1))
+  local at = stat + offset
+  return seal(text:sub(1, at - 1) .. bytes_of(number) .. text:sub(at + 4, done - 1))
 end
 
 local function newest(folder)
@@ -109,16 +110,25 @@ local function rewrite(path, change)
   file:close()
 end
 
----The next sequential child of the znode will get this number. Sessions and their ephemeral znodes live on, as
----over any restart.
+---Sets numbers of znodes. Sessions and their ephemeral znodes live on, as over any restart.
+---@param server zkrecipes.testing.Server a standalone one
+---@param znodes table<string, { counter: integer?, version: integer? }> by path; they are there
+function M.set(server, znodes)
+  assert(server:restart())
+  server:kill()
+  rewrite(newest(server.folder), function(text)
+    for path, numbers in pairs(znodes) do
+      for name, number in pairs(numbers) do text = with_number(text, path, OFFSETS[name], number) end
+    end
+    return text
+  end)
+  assert(server:restart())
+end
+
+---The next sequential child of the znode will get this number.
 ---@param server zkrecipes.testing.Server a standalone one
 ---@param path string of a znode that is there
 ---@param counter integer up to 2147483647
-function M.set_counter(server, path, counter)
-  assert(server:restart())
-  server:kill()
-  rewrite(newest(server.folder), function(text) return with_counter(text, path, counter) end)
-  assert(server:restart())
-end
+function M.set_counter(server, path, counter) M.set(server, { [path] = { counter = counter } }) end
 
 return M

@@ -64,6 +64,16 @@ describe("arguments", function()
     misuse("integer expected, got 1e+300", session.delete, session, "/a", 1e300)
   end)
 
+  it("that are versions: -1 is not one", function()
+    local sentence = "no version can be compared with -1, to ZooKeeper it stands for any; leave the version out for \"any\""
+    misuse("bad argument #3 to 'set' (" .. sentence .. ")", session.set, session, "/a", "", -1)
+    misuse("bad argument #2 to 'delete' (" .. sentence .. ")", session.delete, session, "/a", -1)
+    misuse("bad argument #3 to 'set_acl' (" .. sentence .. ")", session.set_acl, session, "/a", "open", -1)
+    for _, part in ipairs { { "set", "/a", "", -1 }, { "delete", "/a", -1 }, { "check", "/a", -1 } } do
+      misuse("bad argument #1 to 'multi' (part 1: " .. sentence .. ")", session.multi, session, { part })
+    end
+  end)
+
   it("that are data or strings", function()
     misuse("bad argument #2 to 'create' (string or nil expected, got number)", session.create, session, "/a", 5)
     misuse("string or nil expected, got boolean", session.set, session, "/a", true)

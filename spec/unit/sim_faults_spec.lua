@@ -363,7 +363,7 @@ describe("misuse of faults", function()
       "request of type number")
     assert_misuse(function() world:lose_request(session, "get", 0) end, "bad argument #3 to 'lose_request' %(integer")
     assert_misuse(function() world:plan(session, "fire") end, "bad argument #2 to 'plan' %(unknown fault 'fire'; there " ..
-      "are: cut, delay, expire, late_request, lose_reply, lose_request, pause%)")
+      "are: cut, delay, expire, late_request, lose_reply, lose_request, new_session, pause%)")
     assert_misuse(function() world:plan(session, "cut", { of = 1 }) end, "bad argument #3 to 'plan' %(unknown option 'of'")
     assert_misuse(function() world:plan(session, "cut", { nth = 1.5 }) end, "bad argument #%d to 'plan'")
     assert_misuse(function() world:plan(session, "delay", { seconds = -1 }) end, "bad argument #3 to 'plan'")

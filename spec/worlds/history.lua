@@ -113,7 +113,7 @@ end
 
 -- ---- Chaos ---------------------------------------------------------------------------------------
 
-local SHARES = { "lose_request", "lose_reply", "late_request", "delay", "cut", "expire", "pause" }
+local SHARES = { "lose_request", "lose_reply", "late_request", "delay", "cut", "expire", "pause", "new_session" }
 
 local function random_faults(h)
   local faults = { max_delay = h:within(2), max_down = h:within(4), max_pause = h:within(12), max_lag = h.lag }

@@ -18,7 +18,8 @@
  * - The directory's counter is used up (see names.h), so that numbers say nothing any more: give
  *   the seat up, wait until all who came before the limit have left, delete the directory (the
  *   server refuses while anybody is in it), begin anew. Data that the recipe keeps there are made
- *   anew as they were read; when they have changed since, it has to read them again.
+ *   anew as they were read; when they have changed since, it has to read them again, and also when
+ *   it could not read them, or at -1, a version that the server does not compare.
  */
 
 #define DRAIN_PAUSE_US 100000
@@ -29,12 +30,17 @@ static void drain(struct zr_task *task);
 
 /* ---- The directory is used up -------------------------------------------------------------- */
 
+static void read_again(struct zr_task *task)
+{
+    zr_task_verb_done(task, ZR_OK);
+}
+
 static void dir_deleted(struct zr_task *task)
 {
     if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         begin(task);
     else if (task->outcome == ZR_BAD_VERSION)
-        zr_task_verb_done(task, ZR_OK);
+        read_again(task);
     else if (task->outcome == ZR_NOT_EMPTY || task->outcome == ZR_CONNECTION_LOSS)
         zr_part_pause(task, DRAIN_PAUSE_US, drain);
     else
@@ -43,13 +49,18 @@ static void dir_deleted(struct zr_task *task)
 
 static enum zr_status delete_dir(struct zr_task *task)
 {
+    const struct zr_dir_data *data = task->seat->dir_data;
+    if (data != NULL && data->version == ZR_ANY_VERSION) {
+        zr_part_pause(task, DRAIN_PAUSE_US, read_again);
+        return ZR_OK;
+    }
     struct zr_call *call;
     enum zr_status status =
         zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->dir, ZR_NO_DATA, &call);
     if (status != ZR_OK)
         return status;
-    if (task->seat->dir_data != NULL)
-        call->request.version = task->seat->dir_data->version;
+    if (data != NULL)
+        call->request.version = data->version;
     zr_part_send(task, call, dir_deleted);
     return ZR_OK;
 }

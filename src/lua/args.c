@@ -111,6 +111,17 @@ int64_t zr_lua_read_integer(struct reader *reader, int index, int64_t least, int
     return value;
 }
 
+/* Stat.version wraps around and then is -1, which to the server is no version but "any": a compare
+   and set would overwrite whatever is there. */
+int32_t zr_lua_read_version(struct reader *reader, int index)
+{
+    int32_t version = (int32_t)zr_lua_read_integer(reader, index, INT32_MIN, INT32_MAX);
+    if (version == ZR_ANY_VERSION)
+        zr_lua_bad(reader, "no version can be compared with -1, to ZooKeeper it stands for any; "
+                           "leave the version out for \"any\"");
+    return version;
+}
+
 /* Rounded up: a very short time is not the same as none. */
 int64_t zr_lua_read_seconds(struct reader *reader, int index)
 {
@@ -251,6 +262,9 @@ static void read_argument(struct reader *reader, int index, char letter, struct 
         break;
     case 'i':
         arg->integer = zr_lua_read_integer(reader, index, INT32_MIN, INT32_MAX);
+        break;
+    case 'v':
+        arg->integer = zr_lua_read_version(reader, index);
         break;
     case 't':
         arg->integer = zr_lua_read_seconds(reader, index);

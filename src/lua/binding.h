@@ -166,6 +166,7 @@ struct zr_bytes zr_lua_read_path(struct reader *reader, int index);
 struct zr_bytes zr_lua_read_string(struct reader *reader, int index);
 struct zr_bytes zr_lua_read_data(struct reader *reader, int index);
 int64_t zr_lua_read_integer(struct reader *reader, int index, int64_t least, int64_t most);
+int32_t zr_lua_read_version(struct reader *reader, int index);
 int64_t zr_lua_read_seconds(struct reader *reader, int index);
 void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,
                          void *into);

@@ -231,7 +231,7 @@ static void read_version(struct reader *reader, int item, struct zr_request *par
 {
     part->version = ZR_ANY_VERSION;
     if (!lua_isnil(reader->L, item))
-        part->version = (int32_t)zr_lua_read_integer(reader, item, INT32_MIN, INT32_MAX);
+        part->version = zr_lua_read_version(reader, item);
 }
 
 /* The word at the front of the part; its index in part_words. */

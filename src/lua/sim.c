@@ -233,6 +233,7 @@ static const struct name faults[] = {
     {"cut", ZR_SIM_CUT},
     {"expire", ZR_SIM_EXPIRE},
     {"pause", ZR_SIM_PAUSE},
+    {"new_session", ZR_SIM_RENAME},
     {NULL, 0},
 };
 

@@ -156,6 +156,7 @@ static int world_faults(lua_State *L)
         .cut = share(L, "cut"),
         .expire = share(L, "expire"),
         .pause = share(L, "pause"),
+        .rename = share(L, "new_session"),
         .lag = share(L, "lag"),
         .delay_us = time_us(L, "max_delay"),
         .down_us = time_us(L, "max_down"),

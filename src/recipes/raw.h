@@ -37,12 +37,12 @@ zr_start zr_raw_create, zr_raw_get, zr_raw_set, zr_raw_exists, zr_raw_delete, zr
      .options_size = sizeof(struct zr_create_options),                                             \
      .start = zr_raw_create},                                                                      \
         {.name = "get", .args = "p", .start = zr_raw_get},                                         \
-        {.name = "set", .args = "pd?i?", .start = zr_raw_set},                                     \
+        {.name = "set", .args = "pd?v?", .start = zr_raw_set},                                     \
         {.name = "exists", .args = "p", .start = zr_raw_exists},                                   \
-        {.name = "delete", .args = "pi?", .start = zr_raw_delete},                                 \
+        {.name = "delete", .args = "pv?", .start = zr_raw_delete},                                 \
         {.name = "children", .args = "p", .start = zr_raw_children},                               \
         {.name = "get_acl", .args = "p", .start = zr_raw_get_acl},                                 \
-        {.name = "set_acl", .args = "pai?", .start = zr_raw_set_acl},                              \
+        {.name = "set_acl", .args = "pav?", .start = zr_raw_set_acl},                              \
         {.name = "sync", .args = "p", .start = zr_raw_sync},                                       \
         {.name = "add_auth", .args = "sd", .start = zr_raw_add_auth},                              \
         {.name = "reconfig",                                                                       \
@@ -63,8 +63,8 @@ zr_start zr_guarded_create, zr_guarded_set, zr_guarded_delete, zr_guarded_multi;
      .options = zr_guarded_create_options,                                                         \
      .options_size = sizeof(struct zr_create_options),                                             \
      .start = zr_guarded_create},                                                                  \
-        {.name = "set", .args = "pd?i?", .start = zr_guarded_set},                                 \
-        {.name = "delete", .args = "pi?", .start = zr_guarded_delete},                             \
+        {.name = "set", .args = "pd?v?", .start = zr_guarded_set},                                 \
+        {.name = "delete", .args = "pv?", .start = zr_guarded_delete},                             \
     {                                                                                              \
         .name = "multi", .args = "m", .start = zr_guarded_multi                                    \
     }

@@ -12,7 +12,9 @@
  *    somebody has changed the limit meanwhile, it is his to write.
  *
  * What can go wrong: it ends between 2 and 3. Then more of those who wait watch the holders than
- * need to, until the next resize, and nothing worse.
+ * need to, until the next resize, and nothing worse. After 2^32 writes the version is -1, which the
+ * server does not compare: two who resize would not see each other. From there nobody writes; a
+ * note may be missing as above.
  */
 
 struct resize {
@@ -84,7 +86,8 @@ static void note_until(struct zr_task *task)
 static void settle(struct zr_task *task)
 {
     const struct zr_room *room = &of(task)->room;
-    if (room->earlier > 0 && room->until == ZR_ROOM_ALL)
+    bool noted = room->earlier == 0 || room->until != ZR_ROOM_ALL;
+    if (!noted && of(task)->version != ZR_ANY_VERSION)
         zr_verb_list(task, dir_of(task), ZR_STEP(note_until));
     else
         resized(task);
@@ -129,6 +132,13 @@ static void make_parent(struct zr_task *task)
         zr_verb_fail(task, ZR_NO_MEMORY);
 }
 
+static void wrapped(struct zr_task *task)
+{
+    task->detail = "its znode is at version -1, over which nobody can write safely; write its data "
+                   "once more by hand while nobody resizes it";
+    zr_verb_fail(task, ZR_BAD_VERSION);
+}
+
 static void was_read(struct zr_task *task)
 {
     struct resize *resize = of(task);
@@ -147,6 +157,8 @@ static void was_read(struct zr_task *task)
     resize->room = zr_room_resized(&stored, resize->limit);
     if (good && resize->room.limit == stored.limit && resize->room.earlier == stored.earlier)
         settle(task);
+    else if (resize->version == ZR_ANY_VERSION)
+        wrapped(task);
     else
         request(task, ZR_OP_SET, ZR_STEP(written));
 }

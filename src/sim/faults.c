@@ -84,9 +84,10 @@ static enum zr_sim_fault pick(struct zr_sim_world *world)
         [ZR_SIM_CUT] = faults->cut,
         [ZR_SIM_EXPIRE] = faults->expire,
         [ZR_SIM_PAUSE] = faults->pause,
+        [ZR_SIM_RENAME] = faults->rename,
     };
     int64_t left = zr_sim_random_below(&world->dice, 1000000);
-    for (int fault = 0; fault <= ZR_SIM_PAUSE; fault++)
+    for (int fault = 0; fault < ZR_SIM_FAULTS; fault++)
         if ((left -= chances[fault]) < 0)
             return (enum zr_sim_fault)fault;
     return ZR_SIM_NO_FAULT;
@@ -99,8 +100,6 @@ static void throw_for_servers(struct zr_handle *handle)
     if (zr_sim_random_hit(&world->dice, faults->lag))
         zr_sim_lag(world, (int)zr_sim_random_below(&world->dice, (int64_t)world->server_count),
                    up_to(world, faults->lag_us));
-    if (zr_sim_random_hit(&world->dice, faults->rename))
-        zr_sim_rename(world, handle->session_id);
 }
 
 static void draw(struct zr_handle *handle, struct zr_sim_plan *met)
@@ -119,13 +118,13 @@ static void draw(struct zr_handle *handle, struct zr_sim_plan *met)
 static bool breaks(enum zr_sim_fault fault)
 {
     return fault == ZR_SIM_LOSE_REQUEST || fault == ZR_SIM_LOSE_REPLY ||
-           fault == ZR_SIM_LATE_REQUEST || fault == ZR_SIM_CUT;
+           fault == ZR_SIM_LATE_REQUEST || fault == ZR_SIM_CUT || fault == ZR_SIM_RENAME;
 }
 
 static void trace(const struct zr_handle *handle, const struct zr_sim_plan *met)
 {
     static const char *const faults[] = {"lose_request", "lose_reply", "late_request", "delay",
-                                         "cut",          "expire",     "pause"};
+                                         "cut",          "expire",     "pause",        "rename"};
     zr_sim_trace(handle->process->world, "fault: %s %lld us, down %lld us", faults[met->fault],
                  (long long)met->us, (long long)met->down_us);
 }
@@ -165,7 +164,9 @@ void zr_sim_faults_after(struct zr_handle *handle, const struct zr_sim_plan *met
     struct zr_sim_world *world = handle->process->world;
     if (met->fault == ZR_SIM_LATE_REQUEST)
         zr_sim_handle_lost(handle, true);
-    if (met->fault == ZR_SIM_CUT)
+    if (met->fault == ZR_SIM_RENAME)
+        zr_sim_rename(world, handle->session_id);
+    if (met->fault == ZR_SIM_CUT || met->fault == ZR_SIM_RENAME)
         zr_sim_schedule(&world->agenda, &handle->cut, world->now_us + met->us, cut);
     if (met->fault == ZR_SIM_EXPIRE)
         zr_sim_expire(world, handle->session_id);

@@ -92,6 +92,9 @@ enum zr_sim_fault {
     ZR_SIM_CUT,          /* the connection breaks `us` after it was sent, wherever it is then */
     ZR_SIM_EXPIRE,       /* the session is expired when it is sent */
     ZR_SIM_PAUSE,        /* the process stops for `us` after sending it */
+    ZR_SIM_RENAME,       /* as ZR_SIM_CUT, and the reconnect is answered with another session; the
+                            old one expires when nobody has been heard for long enough */
+    ZR_SIM_FAULTS        /* how many there are */
 };
 
 #define ZR_SIM_ANY_OP (-1)
@@ -146,10 +149,9 @@ bool zr_sim_remove(struct zr_sim_world *world, const char *path);
 
 /* How many of a million requests meet each fault; at most one each. Times are upper bounds. */
 struct zr_sim_faults {
-    uint32_t lose_request, lose_reply, late_request, delay, cut, expire, pause;
+    uint32_t lose_request, lose_reply, late_request, delay, cut, expire, pause, rename;
     uint32_t lag;     /* not the request: a server's lag changes */
-    uint32_t rename;  /* not the request: the next reconnect gets another session */
-    int64_t delay_us; /* delay, late_request, cut */
+    int64_t delay_us; /* delay, late_request, cut, rename */
     int64_t down_us;  /* after a connection broke none can be made for so long */
     int64_t pause_us;
     int64_t lag_us;

@@ -33,7 +33,7 @@ struct zr_sim_world {
     struct zr_sim_event tick, ping;
     int64_t reap_us; /* next look at the containers */
     struct zr_sim_faults faults;
-    int64_t requests[ZR_SIM_OPS], met[ZR_SIM_PAUSE + 1], breaks;
+    int64_t requests[ZR_SIM_OPS], met[ZR_SIM_FAULTS], breaks;
     void (*saw)(void *with, int64_t zxid);
     void *with;
 };

@@ -100,7 +100,7 @@ function Session:get(path) end
 ---@async
 ---@param path string
 ---@param data? string
----@param version? integer default: any
+---@param version? integer default: any; never -1
 ---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "no_node", "bad_version", "too_large", "quota_exceeded" ...
 function Session:set(path, data, version) end
 
@@ -120,7 +120,7 @@ function Session:exists(path) end
 ---```
 ---@async
 ---@param path string
----@param version? integer default: any
+---@param version? integer default: any; never -1
 ---@return true? ok, string? message, zkrecipes.Code? code "no_node", "bad_version", "not_empty" ...
 function Session:delete(path, version) end
 
@@ -159,7 +159,7 @@ function Session:get_acl(path) end
 ---@async
 ---@param path string
 ---@param acl zkrecipes.Acl
----@param version? integer of the ACL (stat.aversion); default: any
+---@param version? integer of the ACL (stat.aversion); default: any; never -1
 ---@return true? ok, string? message, zkrecipes.Code? code "no_node", "bad_version", "invalid_acl" ...
 function Session:set_acl(path, acl, version) end
 

@@ -145,6 +145,7 @@ function World:lose_reply(who, kind, nth) end
 ---| "cut"          # the connection breaks `seconds` after it was sent
 ---| "expire"       # the session is ended when it is sent
 ---| "pause"        # the process stops for `seconds` after sending it
+---| "new_session"  # as "cut", and the reconnect is answered with another session; the old one expires on its own
 
 ---What befalls one request to come.
 ---@param who zkrecipes.sim.Who
@@ -185,8 +186,9 @@ function World:lag(server, seconds) end
 ---@field cut? number
 ---@field expire? number
 ---@field pause? number
+---@field new_session? number
 ---@field lag? number not a fault of the request: the lag of a server changes
----@field max_delay? number seconds: delay, late_request, cut
+---@field max_delay? number seconds: delay, late_request, cut, new_session
 ---@field max_down? number seconds for which no connection can be made after one broke
 ---@field max_pause? number seconds
 ---@field max_lag? number seconds

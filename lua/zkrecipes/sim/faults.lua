@@ -187,7 +187,7 @@ end
 
 -- ---- At random ---------------------------------------------------------------------------------
 
-local SHARES = { "lose_request", "lose_reply", "late_request", "delay", "cut", "expire", "pause" }
+local SHARES = { "lose_request", "lose_reply", "late_request", "delay", "cut", "expire", "pause", "new_session" }
 local RANDOM = { lag = "number", max_delay = "number", max_down = "number", max_pause = "number", max_lag = "number" }
 for i = 1, #SHARES do RANDOM[SHARES[i]] = "number" end
 
