@@ -30,7 +30,7 @@ Barrier.__name = "zkrecipes.barrier"
 -- session:barrier(path)
 function Session:barrier(path)
   check.self(self, core.classes.session.meta, "barrier")
-  check.path(path, 1, "barrier")
+  check.below_root(path, 1, "barrier")
   return setmetatable({ session = self, path = path }, Barrier)
 end
 
@@ -64,7 +64,7 @@ local COUNT_MAX = 1000000
 -- session:latch(path, n)
 function Session:latch(path, count)
   check.self(self, core.classes.session.meta, "latch")
-  check.path(path, 1, "latch")
+  check.below_root(path, 1, "latch")
   check.count(count, COUNT_MAX, 2, "latch")
   return setmetatable({ session = self, path = path, total = count }, Latch)
 end
@@ -130,8 +130,8 @@ function Latch:wait(timeout)
   return gate.await(self.session, self.path .. "/open", true, timeout, "latch:wait")
 end
 
-check.selves(Barrier, Barrier)
-check.selves(Latch, Latch)
+check.selves("barrier", Barrier, Barrier)
+check.selves("latch", Latch, Latch)
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -94,6 +94,9 @@ describe("a barrier", function()
     raises("path 'b' must start with '/'", function() session:barrier("b") end)
     raises("path expected, got nil", function() session:latch(nil, 1) end)
     raises("whole number", function() session:latch("/l", 0) end)
+    for _, name in ipairs { "barrier", "latch", "cyclic_barrier", "double_barrier" } do
+      raises("bad argument #1 to '" .. name .. "' %(path of a znode below the root", function() session[name](session, "/", 2) end)
+    end
     raises("seconds", function() session:barrier("/b"):wait("soon") end)
     local barrier = session:barrier("/b")
     assert(barrier:close())
