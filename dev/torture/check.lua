@@ -69,7 +69,8 @@ local function check_permits(journal)
   local found, sum, most = finding(), 0, math.max(unpack(kinds.LIMITS))
   for _, change in ipairs(changes(journal)) do
     sum = sum + change.count
-    if sum > most then found:note("%d permits; the last to come: %s", sum, describe(change.hold)) end
+    journal.most_permits = math.max(journal.most_permits, sum)
+    if change.hold and sum > most then found:note("%d permits; the last to come: %s", sum, describe(change.hold)) end
   end
   return found
 end

@@ -11,7 +11,7 @@ journal.__index = journal
 
 local function new()
   return setmetatable({ turns = {}, holds = {}, writes = {}, given_up = {}, refused = 0, unread = 0, unknown = 0,
-    ended = 0, expiries = {}, losses = {}, trouble = {}, reads = 0, downgrades = 0, torn = {},
+    ended = 0, expiries = {}, losses = {}, trouble = {}, reads = 0, downgrades = 0, most_permits = 0, torn = {},
     jobs = jobs.new(), meetings = meetings.new() }, journal)
 end
 

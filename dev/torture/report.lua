@@ -57,6 +57,7 @@ local function report_figures(world)
     journal.unknown, journal.refused)
   say("%d items put, %d done; %d reads under the read lock, %d downgrades; %d passed a barrier", journal.jobs.count,
     tally.size(journal.jobs.acks), journal.reads, journal.downgrades, journal.meetings.passed)
+  say("at most %d permits of the pool at once", journal.most_permits)
   say("a hold whose session was ended from outside was believed valid for %s s at most", seconds(journal.outlived))
 end
 

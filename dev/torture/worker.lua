@@ -102,7 +102,7 @@ local function downgrade(turn)
   read_same(hold, turn.session, turn.name, turn.random, turn.written)
 end
 
--- Some hold it for long, so that faults meet a holder. A pool is held by several, who only hold it.
+-- Some hold it for long, so that faults meet a holder. A pool is held by several, who only hold it, for long, so that it is full.
 local function work(turn)
   local random = turn.random
   local long = random:chance(0.015)
@@ -111,7 +111,7 @@ local function work(turn)
   local valid = begins(turn)
   while valid and rounds > 0 do
     if not shared then add_one(turn) end
-    zk.sleep(long and random:between(0.05, 0.15) or random:between(0, 0.01))
+    zk.sleep((long or shared) and random:between(0.05, 0.15) or random:between(0, 0.01))
     rounds, valid = rounds - 1, still(turn)
   end
   if not (valid or shared) then write_stale(turn) end

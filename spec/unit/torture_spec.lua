@@ -89,6 +89,11 @@ describe("the checker of the torture run", function()
     assert.are.same({}, failures(log, 0)) -- six at once
     share(3, 2, 2.9, 5, 1)
     assert.are.same({ "no more permits than the limit" }, failures(log, 0))
+    share(4, 1, 1.6, 1.8, 3) -- eleven, and eight are left
+    share(4, 2, 1.7, 1.9, 3)
+    assert.are.same({ "no more permits than the limit" }, failures(log, 0))
+    assert.are.equal(11, log.most_permits)
+    for i = 1, 2 do log.holds[#log.holds - i + 1].first = nil end
     log:add(1, "3.5 0 state lost -")
     log:expired(1, 2.5, 5)
     assert.are.same({}, failures(log, 0))
