@@ -71,8 +71,10 @@ function Session:latch(path, count)
 end
 
 local function conflict(latch, stored)
+  local number = stored and stored:match("^%d+$")
+  if not number then return nil, ("latch %s: the znode there is no latch"):format(latch.path), "conflict" end
   return nil, ("latch %s: it was made for %s counts, not for %d; delete it to make another one"):format(latch.path,
-    tostring(stored), latch.total), "conflict"
+    number, latch.total), "conflict"
 end
 
 -- How often it was counted down; makes the latch when it is missing.
@@ -84,7 +86,7 @@ local function look(latch)
     if not made and why ~= "node_exists" then return nil, message, why end
     data, stat, code = sure(session.get, session, latch.path)
   end
-  if data == nil then return nil, stat, code end
+  if code then return nil, stat, code end
   if data ~= tostring(latch.total) then return conflict(latch, data) end
   return stat.version
 end

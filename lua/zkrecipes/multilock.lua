@@ -85,7 +85,7 @@ end
 
 -- One of them may have been released by itself: by release of a lock that is reentrant.
 local function check_write(self, name)
-  local why = first_over(self) -- others run meanwhile
+  local why = not self:valid() and not self.released and first_over(self) -- others run meanwhile
   if self.released or why == "released" then
     core.misuse(("bad call of '%s' (the hold was released; acquire again before writing under it)"):format(name))
   end
