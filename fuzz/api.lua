@@ -31,6 +31,18 @@ local function open(options)
   return session
 end
 
+local function open_recipes(session)
+  calls.keep("barrier", session:barrier("/barrier"))
+  calls.keep("latch", session:latch("/latch", 3))
+  calls.keep("cyclic_barrier", session:cyclic_barrier("/cyclic", 2))
+  calls.keep("double_barrier", session:double_barrier("/double", 1))
+  calls.keep("queue", session:queue("/queue"))
+  calls.keep("simple_queue", session:queue("/simple", { format = "simple" }))
+  calls.keep("side", session:rwlock("/rw"):reader())
+  calls.keep("multilock", session:multilock { session:lock("/one"), session:lock("/two") })
+  calls.keep("lock", session:lock("/cohort", { cohort = true }))
+end
+
 local function open_sessions(namespace)
   local first = open { hosts = server, namespace = namespace, timeout = 4 }
   local second = open { hosts = server, namespace = namespace, timeout = 4, auth = { { scheme = "digest", credential = "a:b" } } }
@@ -42,7 +54,19 @@ local function open_sessions(namespace)
   end
   calls.keep("states", first:states())
   calls.keep("loop", first:loop())
+  open_recipes(first)
   return first
+end
+
+local function put_and_claim(queue)
+  assert(queue:put("data", { id = "claimed" }))
+  return assert(queue:claim(10))
+end
+
+-- With a dead letter.
+local function spent(queue)
+  put_and_claim(queue):nack()
+  return queue
 end
 
 local function open_all(namespace)
@@ -50,6 +74,10 @@ local function open_all(namespace)
   assert(first:connected(20))
   for _, path in ipairs { "/a", "/b", "/lock" } do first:create(path, "data", { parents = true }) end
   calls.keep("hold", assert(first:lock("/held"):acquire(10)))
+  calls.keep("turn", assert(first:lock("/turns", { cohort = true }):acquire(10)))
+  calls.keep("multihold", assert(first:multilock { first:lock("/three"), first:lock("/four") }:acquire(10)))
+  calls.keep("item", put_and_claim(first:queue("/items")))
+  calls.keep("queue", spent(first:queue("/spent", { attempts = 1 })))
   calls.keep("term", assert(first:election("/termed"):campaign(10)))
   calls.keep("task", zk.spawn(function() return 1 end))
   return first

@@ -5,7 +5,10 @@
 -- what the server did is ordered by the server; only who was valid when is told by our clock.
 
 local jobs = require "dev.torture.jobs"
+local kinds = require "dev.torture.kinds"
 local meetings = require "dev.torture.meetings"
+
+local unpack = table.unpack or unpack -- luacheck: ignore 113 143
 
 local M = {}
 
@@ -36,7 +39,7 @@ end
 -- Holds in the order in which they were first seen valid: none may begin before all those before it have ended.
 local function check_holds(journal)
   local overlaps, falling = finding(), finding()
-  for lock, holds in pairs(by_lock(journal.holds, function(hold) return hold.first end,
+  for lock, holds in pairs(by_lock(journal.holds, function(hold) return hold.first and not hold.permits end,
     function(a, b) return a.first < b.first end)) do
     local longest = holds[1]
     for i = 2, #holds do
@@ -47,6 +50,29 @@ local function check_holds(journal)
     end
   end
   return overlaps, falling
+end
+
+-- Beginnings and ends of those who have permits, in order; at the same time ends come first.
+local function changes(journal)
+  local list = {}
+  for _, hold in ipairs(journal.holds) do
+    if hold.permits and hold.first then
+      table.insert(list, { time = hold.first, count = hold.permits, hold = hold })
+      table.insert(list, { time = hold.last, count = -hold.permits })
+    end
+  end
+  table.sort(list, function(a, b) return a.time < b.time or a.time == b.time and a.count < b.count end)
+  return list
+end
+
+local function check_permits(journal)
+  local found, sum, most = finding(), 0, math.max(unpack(kinds.LIMITS))
+  for _, change in ipairs(changes(journal)) do
+    sum = sum + change.count
+    journal.most_permits = math.max(journal.most_permits, sum)
+    if change.hold and sum > most then found:note("%d permits; the last to come: %s", sum, describe(change.hold)) end
+  end
+  return found
 end
 
 local function acknowledged(write) return write.zxid end
@@ -144,19 +170,22 @@ function M.checks(journal, registers, facts)
   journal.outlived = journal:cut_expired()
   local overlaps, falling = check_holds(journal)
   local lost, again = jobs.judge(journal.jobs, facts.items)
+  local alone, early = meetings.judge(journal.meetings, journal.losses)
   local also = check_facts { lost = lost, again = again, crashed = facts.crashed, deserted = facts.deserted, left = facts.left,
     processes = facts.processes, trouble = journal.trouble, torn = journal:torn_reads(),
-    alone = meetings.judge(journal.meetings) }
+    alone = alone, early = early }
   local checks = {}
   for i, entry in ipairs {
     { "no two valid holds of a lock at once", overlaps },
     { "tokens grow from hold to hold", falling },
+    { "no more permits than the limit", check_permits(journal) },
     { "no write of a stale holder", check_stale(journal) },
     { "no update lost or done twice", check_updates(journal, registers) },
     { "no reader saw a write", also.torn },
     { "no item of the queue lost", also.lost },
     { "no item done twice", also.again },
-    { "nobody passed the barrier alone", also.alone },
+    { "nobody passed a barrier alone", also.alone },
+    { "nobody left a barrier before the others", also.early },
     { "everybody who waited got an answer", check_waits(journal) },
     { "every worker was granted after the faults", also.deserted },
     { "every worker lived until it was ended", also.crashed },

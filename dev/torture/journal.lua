@@ -11,7 +11,7 @@ journal.__index = journal
 
 local function new()
   return setmetatable({ turns = {}, holds = {}, writes = {}, given_up = {}, refused = 0, unread = 0, unknown = 0,
-    ended = 0, expiries = {}, losses = {}, trouble = {}, reads = 0, torn = {},
+    ended = 0, expiries = {}, losses = {}, trouble = {}, reads = 0, downgrades = 0, most_permits = 0, torn = {},
     jobs = jobs.new(), meetings = meetings.new() }, journal)
 end
 
@@ -26,6 +26,11 @@ function effects.holds(self, turn, time, token)
   turn.asked = nil
   table.insert(self.holds, turn.hold)
 end
+
+-- It holds so many of several, beside others.
+function effects.permits(_, turn, _, count) turn.hold.permits = tonumber(count) end
+
+function effects.downgrades(self) self.downgrades = self.downgrades + 1 end
 
 function effects.valid(_, turn, time)
   turn.hold.first = turn.hold.first or time
@@ -81,13 +86,20 @@ function effects.put(self, _, _, rest) jobs.add(self.jobs, "put", rest) end
 
 function effects.job(self, _, _, rest) jobs.add(self.jobs, "job", rest) end
 
-function effects.arrives(self, _, time, rest) meetings.arrives(self.meetings, time, rest) end
+function effects.arrives(self, turn, time, rest) meetings.arrives(self.meetings, turn.worker, time, rest) end
 
 local parted = { passed = true, timeout = true, lost = true }
 
 function effects.parts(self, _, time, rest)
   meetings.parts(self.meetings, time, rest)
   if not parted[rest:match("(%S+)$")] then self:complain("a barrier's wait ended with " .. rest) end
+end
+
+function effects.leaves(self, _, time, rest) meetings.leaves(self.meetings, time, rest) end
+
+function effects.left(self, _, time, rest)
+  meetings.left_it(self.meetings, time, rest)
+  if not rest:find(" passed$") then self:complain("a barrier was left with " .. rest) end
 end
 
 function effects.ends(self) self.ended = self.ended + 1 end

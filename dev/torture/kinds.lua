@@ -1,7 +1,8 @@
 -- What is contended for in the torture run: every kind of lock and election, behind acquire(limit) and cancel(); and holds
 -- with token, path, valid, set and release.
 
-local M = {}
+-- The limit of the pool changes from time to time, to one of these.
+local M = { LIMITS = { 4, 5, 6 }, PERMITS = { 1, 2, 3 } }
 
 local MAKE = {}
 
@@ -19,6 +20,17 @@ end
 
 -- A semaphore of one.
 function MAKE.permit(session, path) return session:semaphore(path, 1) end
+
+-- A semaphore of several, whose limit is changed while others hold and wait. The run makes it.
+function MAKE.pool(session, path, random)
+  local semaphore = session:semaphore(path)
+  return { acquire = function(_, limit)
+    local resized, message, code = true, nil, nil
+    if random:chance(0.05) then resized, message, code = semaphore:resize(random:pick(M.LIMITS)) end
+    if not resized then return nil, message, code end
+    return semaphore:acquire(limit, random:pick(M.PERMITS))
+  end, cancel = function() semaphore:cancel() end }
+end
 
 -- Each turn of a cohort is a hold of its own, under the token of all; a count tells them apart, and grows as tokens do.
 function MAKE.cohort(session, path)
@@ -62,17 +74,24 @@ Term.__index = Term
 
 function Term:valid() return self.term:valid() end
 function Term:set(...) return self.term:set(...) end
-function Term:release() return self.term:resign() end
 
-local function campaign(election, limit)
-  local term, message, code = election:campaign(limit)
-  if not term then return nil, message, code end
-  return setmetatable({ term = term, token = term.token, path = term.path }, Term)
+-- Now and then to one who waits, if that can be done in time.
+function Term:release()
+  local candidates = self.random:chance(0.2) and self.election:candidates() or {}
+  local successor = #candidates > 1 and self.random:pick(candidates)
+  if successor and successor.path ~= self.path then self.term:resign(successor, 0.5) end
+  return self.term:resign()
 end
 
-function MAKE.term(session, path)
+local function campaign(election, limit, random)
+  local term, message, code = election:campaign(limit)
+  if not term then return nil, message, code end
+  return setmetatable({ election = election, random = random, term = term, token = term.token, path = term.path }, Term)
+end
+
+function MAKE.term(session, path, random)
   local election = session:election(path)
-  return { acquire = function(_, limit) return campaign(election, limit) end, cancel = function() election:cancel() end }
+  return { acquire = function(_, limit) return campaign(election, limit, random) end, cancel = function() election:cancel() end }
 end
 
 -- By rank; that of a process changes from time to time.
@@ -80,7 +99,7 @@ function MAKE.ranked(session, path, random)
   local election = session:election(path, { rank = math.floor(random:between(0, 4)) })
   return { acquire = function(_, limit)
     if random:chance(0.1) then election:update_rank(math.floor(random:between(0, 4))) end
-    return campaign(election, limit)
+    return campaign(election, limit, random)
   end, cancel = function() election:cancel() end }
 end
 
@@ -105,7 +124,7 @@ end
 
 -- ---- For a worker ------------------------------------------------------------------------------
 
----@param which string "fair", "unfair", "writer", "permit", "cohort", "reentrant", "term" or "ranked"
+---@param which string "fair", "unfair", "writer", "permit", "pool", "cohort", "reentrant", "term" or "ranked"
 function M.make(session, which, random) return MAKE[which](session, "/locks/" .. which, random) end
 
 ---Waits for one of the locks. → hold, or nil, message, code

@@ -25,7 +25,7 @@ local zk = require "zkrecipes"
 local TIMEOUT = 3    -- seconds, of the sessions
 local PATIENCE = 90  -- seconds for everybody to come back, and again for everybody to end
 local NAMESPACE = "/torture"
-local LOCKS = { "fair", "unfair", "writer", "permit", "cohort", "reentrant", "term", "ranked" } -- what each is: kinds.lua
+local LOCKS = { "fair", "unfair", "writer", "permit", "pool", "cohort", "reentrant", "term", "ranked" } -- what each is: kinds.lua
 
 local SECONDS, SEED = tonumber(arg[1]) or 600, tonumber(arg[2]) or os.time() % 1000000
 local GAP = SECONDS < 120 and 1.1 or 2.5 -- seconds between two faults, on average; a short run is to have some of each
@@ -147,7 +147,7 @@ local function inspect(world)
     for _, lock in ipairs(LOCKS) do
       for _, name in ipairs(session:children("/locks/" .. lock) or {}) do left[#left + 1] = lock .. "/" .. name end
     end
-    for _, name in ipairs(meetings.left(session)) do left[#left + 1] = "meeting/" .. name end
+    for _, name in ipairs(meetings.left(session)) do left[#left + 1] = name end
     return #left == 0
   end, 5 * TIMEOUT)
   for _, lock in ipairs(LOCKS) do
@@ -165,6 +165,7 @@ local function make_registers(ensemble)
   for _, lock in ipairs(LOCKS) do
     assert(session:create("/register-" .. lock, "0 none", { parents = true }))
   end
+  assert(session:semaphore("/locks/pool", 5):resize(5))
   session:close()
 end
 

@@ -1,24 +1,37 @@
--- The cyclic barrier's part in the torture run: members in each worker, and what must be true of what they noted.
+-- The barriers' part in the torture run: members in each worker, and what must be true of what they noted.
 --
 -- Whoever went on did so with others: at some instant while he waited as many waited as make a round, and none of
--- these gave up. Who was killed, or lost its session, may have been in a round.
+-- these gave up. Whoever left a double barrier did so after others that had waited with him: as many as make a round had
+-- begun to leave, or had lost their session. Who was killed, or lost its session, may have been in a round.
 
 local zk = require "zkrecipes"
 
 local M = {}
 
-local PATH, SIZE, MEMBERS = "/meeting", 3, 2
+local SIZE = 3
+local MEMBERS = { cyclic = 2, double = 1 }
+local PATHS = { cyclic = "/meeting", double = "/phase" }
+local NOTICED = 20 -- seconds in which a worker surely hears that its session is lost, stopped or not
 
 -- ---- In a worker -------------------------------------------------------------------------------
 
+local function leave(barrier, life, note, meeting)
+  zk.sleep(life.random:between(0, 0.2))
+  note("leaves", meeting)
+  local done, code, _
+  repeat done, _, code = barrier:leave(life.random:between(0, 2)) until code ~= "timeout"
+  note("left", meeting, done and "passed" or code)
+end
+
 local function attend(barrier, life, note, name)
-  local count = 0
+  local enter, count = barrier.enter or barrier.wait, 0
   while not life.over() do
     count = count + 1
-    local meeting = ("%s-%d-%d"):format(life.tag, name, count)
+    local meeting = ("%s-%d"):format(name, count)
     note("arrives", meeting)
-    local passed, _, code = barrier:wait(life.random:between(0, 3))
+    local passed, _, code = enter(barrier, life.random:between(0, 3))
     note("parts", meeting, passed and "passed" or code)
+    if passed and barrier.leave then leave(barrier, life, note, meeting) end
     zk.sleep(life.random:between(0, 0.5))
   end
 end
@@ -28,34 +41,46 @@ end
 ---@param note fun(what: string, ...) writes a line of the log
 ---@return function[] tasks
 function M.tasks(session, life, note)
-  local barrier, tasks = session:cyclic_barrier(PATH, SIZE), {}
-  for name = 1, MEMBERS do tasks[name] = function() attend(barrier, life, note, name) end end
+  local tasks = {}
+  for _, which in ipairs { "cyclic", "double" } do
+    for number = 1, MEMBERS[which] do
+      local barrier = session[which .. "_barrier"](session, PATHS[which], SIZE)
+      tasks[#tasks + 1] = function() attend(barrier, life, note, ("%s-%s-%d"):format(which, life.tag, number)) end
+    end
+  end
   return tasks
 end
 
 -- ---- The judgement -----------------------------------------------------------------------------
 
-function M.new() return { all = {}, open = {}, passed = 0 } end
+function M.new() return { cyclic = {}, double = {}, by_name = {}, passed = 0 } end
 
-function M.arrives(meetings, time, rest)
-  local one = { name = rest, from = time, to = math.huge }
-  meetings.open[rest] = one
-  table.insert(meetings.all, one)
+function M.arrives(meetings, worker, time, rest)
+  local one = { name = rest, worker = worker, from = time, to = math.huge }
+  meetings.by_name[rest] = one
+  table.insert(meetings[rest:match("^%l+")], one)
 end
 
 function M.parts(meetings, time, rest)
   local name, outcome = rest:match("^(%S+) (%S+)$")
-  local one = meetings.open[name]
-  meetings.open[name], one.to, one.outcome = nil, time, outcome
+  local one = meetings.by_name[name]
+  one.to, one.outcome = time, outcome
   if outcome == "passed" then meetings.passed = meetings.passed + 1 end
+end
+
+function M.leaves(meetings, time, rest) meetings.by_name[rest].leaves = time end
+
+function M.left_it(meetings, time, rest)
+  local name, outcome = rest:match("^(%S+) (%S+)$")
+  meetings.by_name[name].gone = outcome == "passed" and time or nil
 end
 
 local function before(a, b) return a.time < b.time or a.time == b.time and a.change > b.change end
 
 -- Beginnings and ends, in order, and how many waited after each; each meeting learns its own two.
-local function steps_of(meetings)
+local function steps_of(all)
   local steps, count = {}, 0
-  for _, one in ipairs(meetings.all) do
+  for _, one in ipairs(all) do
     if one.outcome ~= "timeout" then
       one.first, one.last = { time = one.from, change = 1 }, { time = one.to, change = -1 }
       table.insert(steps, one.first)
@@ -76,17 +101,51 @@ local function most_at_once(steps, one)
   return most
 end
 
----@return string[] alone who went on without enough others
-function M.judge(meetings)
-  local steps, alone = steps_of(meetings), {}
-  for _, one in ipairs(meetings.all) do
-    local most = one.outcome == "passed" and most_at_once(steps, one)
-    if most and most < SIZE then alone[#alone + 1] = ("%s at %.6f: %d waited"):format(one.name, one.to, most) end
+-- Who had begun to leave by then, or may have been dead.
+local function is_out(one, time, losses)
+  if one.outcome == "lost" or one.leaves and one.leaves <= time then return true end
+  for _, loss in ipairs(losses) do
+    if loss.worker == one.worker and loss.time >= one.from and loss.time <= (one.leaves or math.huge) + NOTICED then return true end
   end
-  return alone
+  return false
 end
 
----What is left of it on the servers.
-function M.left(session) return session:children(PATH) or {} end
+-- Those who waited when this one did, and are out by the time at which it is gone.
+local function count_out(all, one, losses)
+  local count = 0
+  for _, other in ipairs(all) do
+    local together = other ~= one and other.outcome ~= "timeout" and other.from <= one.to and other.to >= one.from
+    if together and is_out(other, one.gone, losses) then count = count + 1 end
+  end
+  return count
+end
+
+---@param losses table[] { worker, time }: when a session was lost, or its worker killed
+---@return string[] alone who went on without enough others
+---@return string[] early who left while too many were still inside
+function M.judge(meetings, losses)
+  local alone, early = {}, {}
+  for _, all in ipairs { meetings.cyclic, meetings.double } do
+    local steps = steps_of(all)
+    for _, one in ipairs(all) do
+      local most = one.outcome == "passed" and most_at_once(steps, one)
+      if most and most < SIZE then alone[#alone + 1] = ("%s at %.6f: %d waited"):format(one.name, one.to, most) end
+      local count = one.gone and count_out(all, one, losses)
+      if count and count < SIZE - 1 then early[#early + 1] = ("%s at %.6f: after %d"):format(one.name, one.gone, count) end
+    end
+  end
+  return alone, early
+end
+
+---What is left of it on the servers; a round whose members have all died stays until the next one ends.
+function M.left(session)
+  local left = {}
+  for _, path in pairs(PATHS) do
+    for _, name in ipairs(session:children(path) or {}) do
+      if not name:find("^round%-") then left[#left + 1] = path .. "/" .. name end
+    end
+  end
+  return left
+end
 
 return M

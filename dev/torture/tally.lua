@@ -38,7 +38,7 @@ function M.handoffs(holds)
   local times = {}
   for _, list in pairs(by_lock(holds)) do
     for i = 2, #list do
-      local released = list[i - 1].released
+      local released = not list[i].permits and list[i - 1].released
       if released and list[i].asked < released and list[i].granted >= released then
         times[#times + 1] = list[i].granted - released
       end

@@ -48,8 +48,10 @@ end
 
 local function write(turn, send)
   local value = turn.known + 1
+  local data = value .. " " .. turn.hold.token
   note(turn.name, "writes", value)
-  local stat, _, code = send(turn.register, value .. " " .. turn.hold.token)
+  local stat, _, code = send(turn.register, data)
+  turn.written = stat and data or nil
   if stat then
     turn.known = value
     note(turn.name, "wrote", value, stat.mzxid)
@@ -82,18 +84,38 @@ local function write_stale(turn)
   end)
 end
 
--- Some hold it for long, so that faults meet a holder.
+-- Reads twice what nobody may write meanwhile; `expected`: what it must be, nil: anything.
+local function read_same(hold, session, name, random, expected)
+  local before = session:get("/register-writer")
+  zk.sleep(random:between(0, 0.05))
+  local after = session:get("/register-writer")
+  if not (before and after and hold:valid()) then return end
+  local same = before == after and (expected == nil or before == expected)
+  note(name, same and "read" or "torn", expected or "", before, after)
+end
+
+-- A writer becomes a reader, and reads what it has written.
+local function downgrade(turn)
+  local hold = turn.hold
+  if not (hold.downgrade and turn.random:chance(0.2) and hold:downgrade()) then return end
+  note(turn.name, "downgrades")
+  read_same(hold, turn.session, turn.name, turn.random, turn.written)
+end
+
+-- Some hold it for long, so that faults meet a holder. A pool is held by several, who only hold it, for long, so that it is full.
 local function work(turn)
   local random = turn.random
   local long = random:chance(0.015)
   local rounds = long and 10 or math.floor(random:between(1, 3.5))
+  local shared = turn.which == "pool"
   local valid = begins(turn)
   while valid and rounds > 0 do
-    add_one(turn)
-    zk.sleep(long and random:between(0.05, 0.15) or random:between(0, 0.01))
+    if not shared then add_one(turn) end
+    zk.sleep((long or shared) and random:between(0.05, 0.15) or random:between(0, 0.01))
     rounds, valid = rounds - 1, still(turn)
   end
-  if not valid then write_stale(turn) end
+  if not (valid or shared) then write_stale(turn) end
+  if valid and turn.which == "writer" then downgrade(turn) end
 end
 
 -- ---- A turn ------------------------------------------------------------------------------------
@@ -109,10 +131,7 @@ end
 local function read_twice(session, name, random)
   local hold = session:rwlock("/locks/writer"):read(limit_of(random))
   if not hold then return end
-  local before = session:get("/register-writer")
-  zk.sleep(random:between(0, 0.05))
-  local after = session:get("/register-writer")
-  if before and after and hold:valid() then note(name, before == after and "read" or "torn", before, after) end
+  read_same(hold, session, name, random)
   hold:release()
 end
 
@@ -126,6 +145,7 @@ local function take_turn(session, locks, name, random)
     return zk.sleep(random:between(0, 0.1))
   end
   note(name, "holds", hold.token)
+  if which == "pool" then note(name, "permits", hold.permits) end
   work { session = session, hold = hold, name = name, random = random, which = which, register = "/register-" .. which }
   note(name, "releases")
   hold:release()

@@ -51,7 +51,7 @@ end
 local pool
 
 function M.clear(dice)
-  pool = { session = {}, lock = {}, hold = {}, watch = {}, task = {}, loop = {}, states = {} }
+  pool = {}
   M.dice, M.sessions = dice, setmetatable({}, { __mode = "k" })
 end
 
@@ -70,15 +70,19 @@ local function adopt(target, ...)
     if kind then M.keep(kind, value) end
   end
   if target.name == "loop" and ... then M.keep("loop", (...)) end
-  if target.name == "states" and type(...) == "function" then M.keep("states", (...)) end
+  if type((...)) == "function" and not target.property then M.keep(target.name, (...)) end
 end
 
-local KINDS = { "session", "lock", "hold", "watch", "task", "session", "lock", "hold" }
-
-function values.object(dice)
-  local list = pool[dice:pick(KINDS)]
-  return list[1] and dice:pick(list)
+-- One of a kind; nil when there is none.
+local function object_of(dice, kind)
+  local list = pool[kind]
+  return list and dice:pick(list)
 end
+
+local KINDS = { "session", "lock", "hold" }
+for _, target in ipairs(targets.list) do KINDS[#KINDS + 1] = target.kind end
+
+function values.object(dice, kind) return object_of(dice, kind or dice:pick(KINDS)) end
 
 -- ---- One call ----------------------------------------------------------------------------------
 
@@ -113,9 +117,9 @@ local function argument(dice, name, signature)
 end
 
 local function subject(dice, target)
-  local list = pool[target.kind] or {}
   if not target.property and target.kind ~= "loop" and dice:one_in(15) then return values.wild(dice), true end
-  if list[1] then return dice:pick(list), true end
+  local object = object_of(dice, target.kind)
+  return object, object ~= nil
 end
 
 -- gives: the arguments, with self; nil when there is nobody to call it on.
@@ -124,7 +128,7 @@ local function arguments(dice, target)
   if target.kind then
     local self, found = subject(dice, target)
     if not found then return nil end
-    list[1], list.n = self, 1
+    if target.property or target.field or not dice:one_in(30) then list[1], list.n = self, 1 end -- else called with a dot
   end
   local count = dice:one_in(25) and dice:below(#names + 3) or #names
   for i = 1, target.property and 0 or count do

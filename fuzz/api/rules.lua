@@ -23,7 +23,7 @@ local GENERAL = { "every coroutine waits for another one", "a task cannot wait f
   "the loop is running already", "zk.run belongs to", "cannot wait here", "do not wait in a generator" }
 
 -- What only shows when our own code, or the binding, has gone wrong.
-local INTERNAL = { "attempt to", "zkrecipes/[%w_]+%.lua", "upvalue", "the binding knows", "%(null%)", "nobody waits in slot",
+local INTERNAL = { "attempt to", "zkrecipes/[%w_/]+%.lua", "upvalue", "the binding knows", "%(null%)", "nobody waits in slot",
   "invalid order", "stack overflow", "has not finished", "userdata expected" }
 
 local function names_it(message, name)
@@ -48,11 +48,15 @@ end
 
 local function first_line(text) return text:match("^[^\n]*") end
 
+-- Iterators that can say it in no other way.
+local TELLS = { items = true, dead = true }
+
 function M.raised(name, problem)
   if on_purpose(problem) or name == "pcall" then return end -- the latter is Lua's own
   if type(problem) ~= "string" then return "an error is no string" end
   if #problem > 20000 then return "an error is too long" end
   local message = first_line(problem)
+  if TELLS[name] and message:find("^queue:" .. name .. " ") then return internals(message) end
   return internals(message) or not message:find(HERE) and "an error is not at the caller's line" or
     not names_it(message, name) and "an error names neither the function nor the argument" or nil
 end
@@ -69,7 +73,7 @@ end
 
 -- Whose results are those of the user's functions, or may be nothing.
 local FREE = { run = true, all = true, any = true, with = true, pcall = true, wait = true, sleep = true, cancel = true,
-  timeout = true, states = true, property = true }
+  timeout = true, states = true, property = true, observe = true, items = true, dead = true }
 
 function M.returned(name, count, first, second, third)
   if first ~= nil or count == 0 and FREE[name] then return end

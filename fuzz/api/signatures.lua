@@ -1,7 +1,8 @@
--- What the functions of the API take, read from lua/zkrecipes/meta: the names of the arguments, and the fields of the
--- tables of options. A recipe that is new there is called with what fits it, without a line here.
+-- What the functions of the API take, read from lua/zkrecipes/meta: the names of the arguments, the fields of the tables of
+-- options, and whether they wait. A recipe that is new there is called with what fits it, without a line here.
 
-local M = { methods = {}, module = {}, fields = {} }
+local M = { module = {} }
+local methods, fields_of = {}, {} -- "doublebarrier" > its methods; and its fields
 
 local function read(name)
   local file = assert(io.open("lua/zkrecipes/meta/" .. name .. ".lua"))
@@ -63,8 +64,10 @@ local function read_functions(text)
       doc = doc .. line
     else
       if owner then
-        local into = owner == "zk" and M.module or M.methods
-        into[name] = { arguments = words(arguments), options = options_in(doc) }
+        owner = owner:lower()
+        methods[owner] = methods[owner] or {}
+        local into = owner == "zk" and M.module or methods[owner]
+        into[name] = { arguments = words(arguments), options = options_in(doc), waits = doc:find("@async", 1, true) ~= nil }
       end
       doc = ""
     end
@@ -75,7 +78,12 @@ local names = files()
 for i = 1, #names do read_classes(read(names[i])) end
 for i = 1, #names do read_functions(read(names[i])) end
 
+for class, found in pairs(classes) do fields_of[class:match("[%w_]+$"):lower()] = found end
 
-for class, found in pairs(classes) do M.fields[class:match("[%w_]+$"):lower()] = found end
+-- The class that the reference calls so: "zkrecipes.double_barrier" is its DoubleBarrier.
+local function called(name) return (name:match("[%w_]+$"):gsub("_", "")) end
+
+---@return table methods name > signature; fields name > type
+function M.of(name) return methods[called(name)] or {}, fields_of[called(name)] or {} end
 
 return M

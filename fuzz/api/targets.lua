@@ -1,13 +1,15 @@
--- Everything that can be called, found where it is: the classes of the core with what the Lua layer added to them, the
--- fields that the reference names, tasks, loops, iterators, and the module itself.
+-- Everything that can be called, found where it is: the classes of the core with what the Lua layer added to them, those that
+-- are written in Lua, the fields that the reference names, loops, iterators, and the module itself.
 --
 -- A target: label, name (as errors call it), kind (of its self; nil: none), call, signature, and `waits`, if it may wait.
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local signatures = require "fuzz.api.signatures"
 local zk = require "zkrecipes"
 
-local M = { list = {}, metas = {}, pure = {} }
+-- iterators: the methods that give one.
+local M = { list = {}, metas = {}, pure = {}, iterators = { "states", "observe", "items", "dead" } }
 
 local NOTHING = { arguments = {} }
 
@@ -31,24 +33,18 @@ end
 
 local function add_class(kind, class)
   M.metas[class.meta] = kind
+  local methods, fields = signatures.of(class.meta.__name)
   for _, name in ipairs(sorted(class.methods)) do
-    local waits = class.start[name] or kind == "session" and (name == "delete_tree" or name == "dispatch")
-    add { label = kind .. ":" .. name, name = name, kind = kind, call = class.methods[name], waits = waits or name == "with",
-      signature = signatures.methods[name] }
+    local method, signature = class.methods[name], methods[name] or NOTHING
+    if type(method) == "function" and not name:find("^__") then -- the methods of some are their metatable
+      add { label = kind .. ":" .. name, name = name, kind = kind, call = method, waits = signature.waits, signature = signature }
+    end
   end
-  for _, name in ipairs(sorted(signatures.fields[kind] or {})) do add_property(kind, name) end
+  for _, name in ipairs(sorted(fields)) do add_property(kind, name) end
   add_property(kind, "no_such_field")
   add { label = kind .. ":tostring", name = "property", kind = kind, property = true, call = function(self) return tostring(self) end }
   if class.meta.__close then
     add { label = kind .. ":<close>", name = "cancel", kind = kind, property = true, call = class.meta.__close }
-  end
-end
-
-local function add_task()
-  local meta = debug.getmetatable(zk.spawn(function() end))
-  M.metas[meta] = "task"
-  for _, name in ipairs { "wait", "cancel" } do
-    add { label = "task:" .. name, name = name, kind = "task", call = meta[name], waits = true, signature = signatures.methods[name] }
   end
 end
 
@@ -62,12 +58,14 @@ local function add_module()
 end
 
 for _, kind in ipairs(sorted(core.classes)) do add_class(kind, core.classes[kind]) end
-add_task()
+for _, kind in ipairs(sorted(check.classes)) do add_class(kind, check.classes[kind]) end
 add_module()
 for _, name in ipairs { "fd", "events", "pollfd", "timeout", "dispatch" } do
   add { label = "loop." .. name, name = name == "timeout" and "timeout" or name, kind = "loop", field = name, waits = true,
     call = function(loop) return loop[name]() end }
 end
-add { label = "states()", name = "states", kind = "states", waits = true, property = true, call = function(next) return next() end }
+for _, name in ipairs(M.iterators) do
+  add { label = name .. "()", name = name, kind = name, waits = true, property = true, call = function(next) return next() end }
+end
 
 return M

@@ -35,6 +35,8 @@ end
 
 local function any_string(dice) return dice:one_in(300) and megabyte or dice:pick(STRINGS) end
 
+function M.id(dice) return dice:one_in(8) and any_string(dice) or dice:pick { "first", "second", "third" } end
+function M.format(dice) return dice:one_in(8) and any_string(dice) or "simple" end
 function M.scheme(dice) return dice:one_in(2) and "digest" or any_string(dice) end
 function M.credential(dice) return dice:one_in(2) and "user:password" or any_string(dice) end
 
@@ -48,15 +50,23 @@ function M.version(dice)
   return dice:one_in(3) and dice:below(4) or dice:one_in(2) and -1 or dice:pick(NUMBERS)
 end
 
+-- Of members, of items, of permits.
+local function few(dice) return dice:one_in(8) and dice:pick(NUMBERS) or dice:below(3) + 1 end
+
+M.count, M.size, M.limit, M.permits, M.capacity, M.attempts, M.quorum = few, few, few, few, few, few, few
+
+function M.priority(dice) return dice:one_in(8) and dice:pick(NUMBERS) or dice:below(3) end
+
 function M.seen(dice) return dice:one_in(4) and dice:pick(NUMBERS) or dice:below(12) end
 
 function M.timeout(dice)
+  if dice:one_in(15) then return nil end
   if dice:one_in(4) then return 0 end
   if dice:one_in(12) then return dice:pick(NUMBERS) end
   return dice:below(40) / 1000
 end
 
-M.seconds = M.timeout
+M.seconds, M.delay = M.timeout, M.timeout
 
 -- ---- Functions ---------------------------------------------------------------------------------
 
@@ -126,6 +136,26 @@ function M.parts(dice)
       part[3] = word == "set" and M.data(dice) or dice:one_in(4) and M.version(dice) or nil
     end
     list[i] = dice:one_in(30) and M.wild(dice) or part
+  end
+  return list
+end
+
+-- Of items to be put.
+function M.list(dice)
+  local list = {}
+  for i = 1, dice:below(4) do
+    list[i] = dice:one_in(2) and "item" or { data = M.data(dice), priority = dice:one_in(3) and M.priority(dice) or nil,
+      delay = dice:one_in(3) and M.delay(dice) or nil, id = dice:one_in(3) and M.id(dice) or nil }
+    if dice:one_in(30) then list[i] = M.wild(dice) end
+  end
+  return list
+end
+
+function M.locks(dice)
+  local list = {}
+  for i = 1, dice:below(3) + 1 do
+    list[i] = M.object(dice, dice:pick { "lock", "side", "semaphore" })
+    if dice:one_in(20) then list[i] = M.wild(dice) end
   end
   return list
 end

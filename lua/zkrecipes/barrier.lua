@@ -31,7 +31,7 @@ Barrier.__name = "zkrecipes.barrier"
 -- session:barrier(path)
 function Session:barrier(path)
   check.self(self, core.classes.session.meta, "barrier")
-  check.path(path, 1, "barrier")
+  check.below_root(path, 1, "barrier")
   return setmetatable({ session = self, path = path }, Barrier)
 end
 
@@ -65,14 +65,16 @@ local COUNT_MAX = 1000000
 -- session:latch(path, n)
 function Session:latch(path, count)
   check.self(self, core.classes.session.meta, "latch")
-  check.path(path, 1, "latch")
+  check.below_root(path, 1, "latch")
   check.count(count, COUNT_MAX, 2, "latch")
   return setmetatable({ session = self, path = path, total = count }, Latch)
 end
 
 local function conflict(latch, stored)
+  local number = stored and stored:match("^%d+$")
+  if not number then return nil, ("latch %s: the znode there is no latch"):format(latch.path), "conflict" end
   return nil, ("latch %s: it was made for %s counts, not for %d; delete it to make another one"):format(latch.path,
-    tostring(stored), latch.total), "conflict"
+    number, latch.total), "conflict"
 end
 
 -- How often it was counted down; makes the latch when it is missing.
@@ -84,7 +86,7 @@ local function look(latch)
     if not made and why ~= "node_exists" then return nil, message, why end
     data, stat, code = sure(session.get, session, latch.path)
   end
-  if data == nil then return nil, stat, code end
+  if code then return nil, stat, code end
   if data ~= tostring(latch.total) then return conflict(latch, data) end
   return stat.version
 end
@@ -131,8 +133,8 @@ function Latch:wait(timeout)
   return gate.await(self.session, self.path .. "/open", true, timeout, "latch:wait")
 end
 
-check.selves(Barrier, Barrier)
-check.selves(Latch, Latch)
+check.selves("barrier", Barrier, Barrier)
+check.selves("latch", Latch, Latch)
 
 core.own(debug.getinfo(1, "S").source)
 return M

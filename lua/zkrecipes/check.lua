@@ -26,8 +26,16 @@ function M.self(object, meta, method)
   if core.collected(object) then core.misuse(("calling '%s' on an object that was collected already"):format(method)) end
 end
 
--- The same for every method of a class that is written in Lua; its metatable may be the table of its methods.
-function M.selves(methods, meta)
+-- Name > { methods =, meta = }: the classes that are written in Lua, as core.classes has those of the core. The reference
+-- calls them as their metatables do.
+M.classes = {}
+
+-- To be said of every class that is written in Lua; its metatable may be the table of its methods.
+function M.class(name, methods, meta) M.classes[name] = { methods = methods, meta = meta } end
+
+-- The same, and self of every method is checked.
+function M.selves(class, methods, meta)
+  M.class(class, methods, meta)
   for name, method in pairs(methods) do
     if type(method) == "function" then
       methods[name] = function(self, ...)
@@ -57,6 +65,12 @@ function M.path(value, argument, name)
   if type(value) ~= "string" then bad(argument, name, "path expected, got " .. type(value)) end
   local problem = core.path_problem(value)
   if problem then bad(argument, name, ("path '%s' %s"):format(value, problem)) end
+end
+
+-- The same, and something below the root.
+function M.below_root(value, argument, name)
+  M.path(value, argument, name)
+  if value == "/" then bad(argument, name, "path of a znode below the root expected, got the root") end
 end
 
 -- Raises unless it is a whole number from 1 to `most`.

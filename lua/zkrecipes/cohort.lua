@@ -33,17 +33,15 @@ Turn.__index = Turn
 Turn.__name = "zkrecipes.hold"
 
 -- What was lost says so itself.
-local function check_write(turn)
-  if turn.state.over == "released" then
-    core.misuse("the hold was released; acquire again before writing under it")
+for _, name in ipairs { "create", "set", "delete", "multi" } do
+  Turn[name] = function(turn, ...)
+    if turn.state.over == "released" then
+      core.misuse(("bad call of '%s' (the hold was released; acquire again before writing under it)"):format(name))
+    end
+    local main = turn.state.main
+    return main[name](main, ...)
   end
-  return turn.state.main
 end
-
-function Turn:create(...) return check_write(self):create(...) end
-function Turn:set(...) return check_write(self):set(...) end
-function Turn:delete(...) return check_write(self):delete(...) end
-function Turn:multi(...) return check_write(self):multi(...) end
 
 function Turn:valid() return not self.state.over and self.state.main:valid() end
 
@@ -272,7 +270,7 @@ function Cohort:cancel()
   return count
 end
 
-check.selves(Turn, Turn)
+check.selves("turn", Turn, Turn)
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -35,8 +35,7 @@ function Session:queue(path, options)
   if options.format ~= nil and options.format ~= "simple" then
     check.bad(2, "queue", "option 'format': only 'simple' is known, got '" .. options.format .. "'")
   end
-  check.path(path, 1, "queue")
-  if path == "/" then check.bad(1, "queue", "path of a znode below the root expected, got the root") end
+  check.below_root(path, 1, "queue")
   local seat, message, code = self:lock(options.format and path or path .. "/seat")
   if not seat then return nil, failure.say("session:queue", path, message), code end
   if options.format then return simple.new(self, path, options) end
@@ -197,6 +196,7 @@ function Queue:remove(id)
   end
 end
 
+check.class("queue", Queue, Queue)
 failure.name(Queue, "queue")
 
 core.own(debug.getinfo(1, "S").source)

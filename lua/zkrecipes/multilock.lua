@@ -20,6 +20,7 @@ local Multihold = { __name = "zkrecipes.multihold" }
 Multihold.__index = Multihold
 
 function Multihold:release()
+  self.released = true
   for i = 1, self.count do
     if self.holds[i] then self.holds[i]:release() end
   end
@@ -73,17 +74,26 @@ end
 
 -- ---- Guarded writes ----------------------------------------------------------------------------
 
--- The server says "no node" of a part, or of one of our checks.
+-- The server says "no node" of a part, or of one of our checks. Whoever releases meanwhile need not be told.
 local function lost_one(self)
   for i = 2, self.count do
+    if self.released then return nil end
     local ok, message, code = self.holds[i]:multi { { "check", "/" } }
     if not ok and code == "lost" then return message end
   end
 end
 
+-- One of them may have been released by itself: by release of a lock that is reentrant.
+local function check_write(self, name)
+  local why = not self:valid() and not self.released and first_over(self) -- others run meanwhile
+  if self.released or why == "released" then
+    core.misuse(("bad call of '%s' (the hold was released; acquire again before writing under it)"):format(name))
+  end
+end
+
 -- The first hold checks itself; the checks of the others follow the parts, so that these keep their numbers.
-function Multihold:multi(parts)
-  if type(parts) ~= "table" then check.bad(1, "multi", "list of operations expected, got " .. type(parts)) end
+local function multi(self, name, parts)
+  check_write(self, name)
   local all, count = {}, #parts
   for i = 1, count do all[i] = parts[i] end
   for i = 2, self.count do all[count + i - 1] = { "check", self.holds[i].path } end
@@ -97,16 +107,23 @@ function Multihold:multi(parts)
   return nil, message, code
 end
 
-local function first(results, message, code)
+function Multihold:multi(parts)
+  if type(parts) ~= "table" then check.bad(1, "multi", "list of operations expected, got " .. type(parts)) end
+  return multi(self, "multi", parts)
+end
+
+local function write(self, name, path, ...)
+  check.path(path, 1, name)
+  local results, message, code = multi(self, name, { { name, path, ... } })
   if results then return results[1] end
   return nil, message, code
 end
 
-function Multihold:create(path, data, options) return first(self:multi { { "create", path, data, options } }) end
-function Multihold:set(path, data, version) return first(self:multi { { "set", path, data, version } }) end
-function Multihold:delete(path, version) return first(self:multi { { "delete", path, version } }) end
+function Multihold:create(path, data, options) return write(self, "create", path, data, options) end
+function Multihold:set(path, data, version) return write(self, "set", path, data, version) end
+function Multihold:delete(path, version) return write(self, "delete", path, version) end
 
-check.selves(Multihold, Multihold)
+check.selves("multihold", Multihold, Multihold)
 Multihold.__close = Multihold.release
 
 -- ---- Acquiring ---------------------------------------------------------------------------------
@@ -151,7 +168,7 @@ function Multilock:acquire(timeout)
   return finish(hold, coroutines.scope(scope, coroutines.pcall, take_all, self, hold, timeout))
 end
 
-check.selves(Multilock, Multilock)
+check.selves("multilock", Multilock, Multilock)
 Multilock.with = objects.adds_with { meta = Multilock, methods = Multilock }
 
 -- ---- Making ------------------------------------------------------------------------------------

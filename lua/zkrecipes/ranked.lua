@@ -105,6 +105,9 @@ end
 
 -- As leader, but waits until there were more than `seen` changes; gives their number too.
 function M.next_leader(election, seen, rules)
+  if type(seen) ~= "number" or seen % 1 ~= 0 then
+    check.bad(1, "next_leader", "integer expected, got " .. (type(seen) == "number" and tostring(seen) or type(seen)))
+  end
   while true do
     local node, name, code = M.leader(election, rules)
     if node == nil then return nil, name, code end

@@ -38,7 +38,7 @@ Double.__name = "zkrecipes.double_barrier"
 -- session:double_barrier(path, n)
 function Session:double_barrier(path, size)
   check.self(self, core.classes.session.meta, "double_barrier")
-  check.path(path, 1, "double_barrier")
+  check.below_root(path, 1, "double_barrier")
   check.count(size, SIZE_MAX, 2, "double_barrier")
   return setmetatable({ session = self, path = path, size = size }, Double)
 end
@@ -79,7 +79,7 @@ Cyclic.__name = "zkrecipes.cyclic_barrier"
 -- session:cyclic_barrier(path, n)
 function Session:cyclic_barrier(path, size)
   check.self(self, core.classes.session.meta, "cyclic_barrier")
-  check.path(path, 1, "cyclic_barrier")
+  check.below_root(path, 1, "cyclic_barrier")
   check.count(size, SIZE_MAX, 2, "cyclic_barrier")
   return setmetatable({ session = self, path = path, size = size }, Cyclic)
 end
@@ -93,8 +93,8 @@ function Cyclic:wait(timeout)
   return true
 end
 
-check.selves(Double, Double)
-check.selves(Cyclic, Cyclic)
+check.selves("double_barrier", Double, Double)
+check.selves("cyclic_barrier", Cyclic, Cyclic)
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -53,11 +53,11 @@ adds_refusal("write", false)
 
 -- ---- The two sides -----------------------------------------------------------------------------
 
-local Side, meta = {}, { __name = "zkrecipes.rwlock.side" }
+local Side, meta = {}, { __name = "zkrecipes.side" }
 
 function Side:acquire(timeout) return self.rw[self.way](self.rw, timeout) end
 
-check.selves(Side, meta)
+check.selves("side", Side, meta)
 Side.with = objects.adds_with { meta = meta, methods = Side }
 
 function meta.__index(side, key)

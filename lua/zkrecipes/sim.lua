@@ -21,6 +21,7 @@ local M = {}
 
 local World = {}
 World.__index = World
+World.__name = "zkrecipes.sim.world"
 
 function World:__tostring()
   return ("zkrecipes.sim: seed %d, %.6f s"):format(self.seed, self:now())
@@ -181,6 +182,7 @@ function World:alive(id)
 end
 
 faults.add(World)
+check.selves("world", World, World)
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -36,10 +36,11 @@ local function finish(task, ok, ...)
   if host.live == 0 and host.idle then wait.wake(host, host.idle) end
 end
 
--- The scope of its coroutine ends; when the task has not, somebody has closed the coroutine.
-function Task.__close(task)
-  finish(task, false, wait.canceled)
-end
+-- The scope of its coroutine, which is nobody else's business; when it ends and the task has not, somebody has closed the
+-- coroutine.
+local Scope = {}
+
+function Scope.__close(scope) finish(scope.task, false, wait.canceled) end
 
 local function run(task)
   local co = coroutines.running()
@@ -57,7 +58,8 @@ end
 function M.spawn(host, how, fn, ...)
   local task = setmetatable({ host = host, how = how, fn = fn, arguments = pack(...),
     done = false, canceled = false }, Task)
-  host.adapter.spawn(function() coroutines.scope(task, run, task) end) -- first: it may refuse
+  local scope = setmetatable({ task = task }, Scope)
+  host.adapter.spawn(function() coroutines.scope(scope, run, task) end) -- first: it may refuse
   host.task_count = host.task_count + 1
   host.tasks[task] = host.task_count
   if not how.daemon then host.live = host.live + 1 end
@@ -99,6 +101,8 @@ function Task:cancel()
   self.canceled = true
   if self.waiting then self.host.adapter.unpark(self.waiting.token) end
 end
+
+check.class("task", Task, Task)
 
 function Task:__tostring()
   return "zkrecipes.task: " .. (self.done and "ended" or self.canceled and "canceled" or "running")

@@ -47,6 +47,18 @@ describe("a queue", function()
     fails("timeout", queue:take(0))
   end))
 
+  it("has iterators that stay at their end, and in which several coroutines may be", run(function()
+    for _, delay in ipairs { 0, 50, 5000 } do assert(queue:put("x", { delay = delay })) end
+    local next_item, count = queue:items(), 0
+    for item in next_item do count = count + #item.data end
+    assert.equal(3, count)
+    for _ = 1, 3 do assert.is_nil(next_item()) end
+    next_item = queue:items()
+    local function all() for item in next_item do assert.equal("x", item.data) end end
+    zk.all { all, all, all }
+    assert.is_nil(next_item())
+  end))
+
   it("keeps an item until it is acked; nack brings it back to its place", run(function()
     queue:put_all { "1", "2" }
     local first = assert(queue:claim())

@@ -116,6 +116,11 @@ describe("an election by rank", function()
       assert.has_error(function() session:election("/r", options) end)
     end
     assert.has_error(function() session:election("/f"):update_rank(1) end)
+    for _, seen in ipairs { "x", 1.5, 0 / 0, {} } do
+      env.raises("bad argument #1 to 'next_leader' %(integer expected", function()
+        session:election("/f", { rank = 1 }):next_leader(seen)
+      end)
+    end
     session:close()
     fails("closed", election:campaign())
     fails("closed", election:campaign(0))

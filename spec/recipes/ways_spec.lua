@@ -226,7 +226,7 @@ describe("a cohort", function()
     fails("timeout", lock:acquire(0))
     hold:release()
     hold:release()
-    raises("was released", function() hold:set("/x", "") end)
+    raises("ways_spec.lua:%d+: bad call of 'set' %(the hold was released", function() hold:set("/x", "") end)
     env.queue_of(session, "/l", 0)
   end))
 

@@ -1,5 +1,7 @@
 -- Misuse is raised at the user's line, in words. Needs no server: the session never connects.
 
+require "zkrecipes.sim"
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local zk = require "zkrecipes"
 
@@ -267,4 +269,23 @@ describe("objects", function()
     end
     session:close(0)
   end)
+end)
+
+describe("self of every method", function()
+  for _, classes in ipairs { core.classes, check.classes } do
+    for kind, class in pairs(classes) do
+      it("of a " .. kind, function()
+        for name, method in pairs(class.methods) do
+          if type(method) == "function" and not name:find("^__") and name ~= "events" then -- which is always the same
+            local text = ("calling '%s' on a bad self"):format(name)
+            misuse(text, method)
+            misuse(text, method, nil, 1, print)
+            for _, value in ipairs { "/a", {}, print, core, setmetatable({}, { __index = print }) } do
+              misuse(text, method, value, 1, print)
+            end
+          end
+        end
+      end)
+    end
+  end
 end)

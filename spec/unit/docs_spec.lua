@@ -1,9 +1,9 @@
 -- The documents name what there is: every function and method, every code, no link that leads nowhere.
 
-require "zkrecipes"
+require "zkrecipes.sim"
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local process = require "spec.support.process"
-local sim = require "zkrecipes.sim"
 local zk = require "zkrecipes"
 
 local function read(path)
@@ -56,8 +56,10 @@ local FOLDERS = { bench = true, dev = true, docs = true, examples = true, fuzz =
 -- `spec/sim/<recipe>.h` and `fuzz/*.c` are there when one such file is.
 local function there(name) return process.holds("ls -d " .. name:gsub("<[^>]*>", "*") .. " >/dev/null") end
 
--- How a class is called in the definitions.
-local function title(class) return class:sub(1, 1):upper() .. class:sub(2) end
+-- How a class is called in the pages, and in the definitions. A hold is a hold, of one or of several.
+local CALLED = { multihold = "hold" }
+local function name_of(class) return class.meta.__name:match("[%w_]+$") end
+local function title(name) return (("_" .. name):gsub("_(%l)", string.upper)) end
 
 describe("the documents name", function()
   it("every function of the module", function()
@@ -68,25 +70,21 @@ describe("the documents name", function()
     end
   end)
 
-  for class, description in pairs(core.classes) do
-    it("every method of a " .. class, function()
-      for name in pairs(description.methods) do
-        assert(META:find("function " .. title(class) .. ":" .. name .. "(", 1, true),
-          class .. ":" .. name .. " is not in the definitions")
-        assert(DOCS:find(class .. ":" .. name .. "%f[%W]"), class .. ":" .. name .. " is in no page of docs/")
-      end
-    end)
-  end
-
-  it("every method of a simulated world", function()
-    local world = getmetatable(sim.new()).__index
-    for name in pairs(world) do
-      if not name:find("^__") then
-        assert(META:find("function World:" .. name .. "(", 1, true), "world:" .. name .. " is not in the definitions")
-        assert(DOCS:find("`world:" .. name .. "(", 1, true), "world:" .. name .. " is in no page of docs/")
-      end
+  for _, classes in ipairs { core.classes, check.classes } do
+    for kind, class in pairs(classes) do
+      it("every method of a " .. kind, function()
+        local owner = name_of(class)
+        for name in pairs(class.methods) do
+          if not name:find("^__") then
+            assert(META:find("function " .. title(owner) .. ":" .. name .. "(", 1, true),
+              owner .. ":" .. name .. " is not in the definitions")
+            local called = CALLED[owner] or owner
+            assert(DOCS:find("%f[%w_]" .. called .. ":" .. name .. "%f[%W]"), owner .. ":" .. name .. " is in no page of docs/")
+          end
+        end
+      end)
     end
-  end)
+  end
 
   it("every function for the configuration of nginx", function()
     for name in read("lua/zkrecipes/openresty.lua"):gmatch("function M%.(%l+)%(") do
@@ -139,9 +137,9 @@ describe("the definitions", function()
   local known = { error = true }
   for word in read("src/core/status.def"):gmatch('ZR_STATUS%([%u_]+,%s*"([%l_]+)"') do known[word] = true end
 
-  local function each(check)
+  local function each(fn)
     assert(#functions > 150)
-    for _, one in ipairs(functions) do check(one.name, one.comment) end
+    for _, one in ipairs(functions) do fn(one.name, one.comment) end
   end
 
   it("say in a sentence what each function does", function()
@@ -233,7 +231,7 @@ describe("the documents", function()
 
   it("say what the Makefile knows", function()
     local makefile = read("Makefile")
-    local function check(path, word)
+    local function known(path, word)
       local variable = word:match("^([%u_]+)=")
       if variable then
         assert(makefile:find("$(" .. variable .. ")", 1, true), path .. " says make " .. word)
@@ -243,7 +241,7 @@ describe("the documents", function()
     end
     for _, path in ipairs(ALL) do
       for _, line in ipairs(commands(read(path))) do
-        for word in (line:match("^make (.*)") or ""):gmatch("%S+") do check(path, word) end
+        for word in (line:match("^make (.*)") or ""):gmatch("%S+") do known(path, word) end
       end
     end
   end)

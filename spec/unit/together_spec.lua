@@ -55,6 +55,16 @@ describe("cancel", function()
     assert.are.same({}, lines)
   end)
 
+  it("is not what <close> does: a task has no end of scope", function()
+    if not coroutines.closes then return end
+    zk.run(function()
+      local task = zk.spawn(function() return zk.sleep(0) or "ended" end)
+      local close = assert(load "local task = ... local closed <close> = task")
+      assert.matches("non%-closable", (select(2, pcall(close, task))))
+      assert.are.equal("ended", task:wait())
+    end)
+  end)
+
   it("gives up a wait for the core, and frees what it held", function()
     local session = deaf_session()
     zk.run(function()

@@ -92,17 +92,78 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no item done twice" }, failures(log, 0, { items = rest }))
   end)
 
+  it("sees more permits of a pool than its largest limit, until a session was ended from outside", function()
+    local function share(worker, name, from, to, permits)
+      for _, line in ipairs { "%g %d waits pool", "%g %d holds " .. hex(10 * worker + name), "%g %d permits " .. permits, "%g %d valid" } do
+        log:add(worker, line:format(from, name))
+      end
+      log:add(worker, ("%g %d valid"):format(to, name))
+      log:add(worker, ("%g %d releases"):format(to, name))
+    end
+    share(1, 1, 1, 3, 3)
+    share(2, 1, 1.5, 3, 2)
+    share(2, 2, 2, 4, 1)
+    share(3, 1, 3, 5, 3)
+    assert.are.same({}, failures(log, 0)) -- six at once
+    share(3, 2, 2.9, 5, 1)
+    assert.are.same({ "no more permits than the limit" }, failures(log, 0))
+    share(4, 1, 1.6, 1.8, 3) -- eleven, and eight are left
+    share(4, 2, 1.7, 1.9, 3)
+    assert.are.same({ "no more permits than the limit" }, failures(log, 0))
+    assert.are.equal(11, log.most_permits)
+    for i = 1, 2 do log.holds[#log.holds - i + 1].first = nil end
+    log:add(1, "3.5 0 state lost -")
+    log:expired(1, 2.5, 5)
+    assert.are.same({}, failures(log, 0))
+  end)
+
+  it("takes a writer that has become a reader for one, and wants it to read what it wrote", function()
+    turn(log, 1, 1, 2, 10, 1)
+    for _, line in ipairs { "3 1 waits a", "3 1 holds " .. hex(20), "3 1 valid", "4 1 valid", "4 1 downgrades" } do log:add(1, line) end
+    log:add(1, "5 1 read 1 x 1 x 1 x")
+    assert.are.same({}, failures(log, 1))
+    assert.are.same({ 1, 1 }, { log.downgrades, log.reads })
+    log:add(1, "6 1 torn 1 x 2 y 2 y")
+    assert.are.same({ "no reader saw a write" }, failures(log, 1))
+  end)
+
   it("sees who passed the barrier without two others that waited with him and did not give up", function()
-    for _, line in ipairs { "1 0 arrives a", "2 0 arrives b", "3 0 arrives c", "4 0 parts a passed", "5 0 parts b lost",
-      "5 0 arrives d" } do
+    for _, line in ipairs { "1 0 arrives cyclic-a", "2 0 arrives cyclic-b", "3 0 arrives cyclic-c", "4 0 parts cyclic-a passed",
+      "5 0 parts cyclic-b lost", "5 0 arrives cyclic-d" } do
       log:add(1, line)
     end
     assert.are.same({}, failures(log, 0)) -- c was killed
-    log:add(2, "6 0 arrives e")
-    log:add(2, "7 0 parts d passed")
+    log:add(2, "6 0 arrives cyclic-e")
+    log:add(2, "7 0 parts cyclic-d passed")
     assert.are.same({}, failures(log, 0))
-    log:add(1, "8 0 parts c timeout")
-    assert.are.same({ "nobody passed the barrier alone" }, failures(log, 0))
+    log:add(1, "8 0 parts cyclic-c timeout")
+    assert.are.same({ "nobody passed a barrier alone" }, failures(log, 0))
+  end)
+
+  it("does not take those at another barrier for company", function()
+    for _, line in ipairs { "1 0 arrives cyclic-a", "1 0 arrives cyclic-b", "1 0 arrives double-c", "2 0 parts cyclic-a passed",
+      "2 0 parts cyclic-b passed", "2 0 parts double-c timeout" } do
+      log:add(1, line)
+    end
+    assert.are.same({ "nobody passed a barrier alone" }, failures(log, 0))
+  end)
+
+  it("sees who left a double barrier before two that had waited with him, unless these may have been dead", function()
+    for worker = 1, 3 do
+      log:add(worker, "1 0 arrives double-" .. worker)
+      log:add(worker, "2 0 parts double-" .. worker .. " passed")
+    end
+    log:add(1, "3 0 leaves double-1")
+    log:add(2, "4 0 leaves double-2")
+    log:add(3, "5 0 leaves double-3")
+    log:add(1, "5.1 0 left double-1 passed")
+    assert.are.same({}, failures(log, 0))
+    log:add(2, "4.9 0 left double-2 passed")
+    assert.are.same({ "nobody left a barrier before the others" }, failures(log, 0))
+    log:add(3, "4.95 0 state lost -")
+    assert.are.same({}, failures(log, 0))
+    log:add(3, "6 0 left double-3 closed")
+    assert.are.same({ "nothing unexpected was said" }, failures(log, 0))
   end)
 
   it("sees a hold inside another, and one after it that overlaps the long one", function()

@@ -204,6 +204,7 @@ local function abandon(item)
 end
 
 Item.__close, Item.__gc = abandon, abandon
+check.class("item", Item, Item)
 failure.name(Item, "item")
 
 core.own(debug.getinfo(1, "S").source)

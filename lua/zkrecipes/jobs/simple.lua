@@ -200,13 +200,15 @@ function Simple:peek()
 end
 
 local function missing(name)
-  return function()
+  return function(self)
+    check.self(self, Simple, name)
     core.misuse(("queue:%s: format 'simple' does not know it; there are put, put_all, take, peek, size, items"):format(name))
   end
 end
 
 for _, name in ipairs { "claim", "remove", "dead", "dead_size", "redrive" } do Simple[name] = missing(name) end
 
+check.class("simple_queue", Simple, Simple)
 failure.name(Simple, "queue")
 
 core.own(debug.getinfo(1, "S").source)

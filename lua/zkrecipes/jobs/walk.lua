@@ -16,24 +16,27 @@ local function list(store, lane, bucket)
   return fetch.list_bucket(store, lane, bucket)
 end
 
--- The next place; nothing at the end; or nil, message, code.
+-- The next place; nothing at the end; or nil, message, code. The walk steps when the place is known: another coroutine
+-- may be here, too.
 local function advance(walk)
-  local store = walk.store
-  walk.at = walk.at + 1
-  while not walk.names[walk.at] do
-    walk.b = walk.b + 1
-    while not walk.buckets[walk.b] do
-      walk.lane, walk.b = walk.lane + 1, 1
-      if not walk.lanes[walk.lane] then return nil end
-      local buckets, message, code = fetch.list_buckets(store, walk.lanes[walk.lane])
+  if walk.over then return nil end
+  local store, lane, buckets, b, names, at = walk.store, walk.lane, walk.buckets, walk.b, walk.names, walk.at + 1
+  local message, code
+  while not names[at] do
+    b = b + 1
+    while not buckets[b] do
+      lane, b = lane + 1, 1
+      walk.over = not walk.lanes[lane]
+      if walk.over then return nil end
+      buckets, message, code = fetch.list_buckets(store, walk.lanes[lane])
       if not buckets then return nil, message, code end
-      walk.buckets = buckets
     end
-    local names, message, code = list(store, walk.lanes[walk.lane], walk.buckets[walk.b])
+    names, message, code = list(store, walk.lanes[lane], buckets[b])
     if not names then return nil, message, code end
-    walk.names, walk.at = names, 1
+    at = 1
   end
-  return { lane = walk.lanes[walk.lane], bucket = walk.buckets[walk.b], name = walk.names[walk.at] }
+  walk.lane, walk.buckets, walk.b, walk.names, walk.at = lane, buckets, b, names, at
+  return { lane = walk.lanes[lane], bucket = buckets[b], name = names[at] }
 end
 
 local function view(desk, place, entry, version)

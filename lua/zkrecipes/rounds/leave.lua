@@ -29,7 +29,7 @@ local function round_of(member)
     if names[i]:find("^round%-") then
       local path = member.path .. "/" .. names[i]
       local data, problem, why = surely(member, session.get, session, path)
-      if not data and why ~= "no_node" then return nil, problem, why end
+      if why and why ~= "no_node" then return nil, problem, why end
       if data and ("\n" .. data .. "\n"):find("\n" .. member.tag .. "\n", 1, true) then return path, data, names end
     end
   end
