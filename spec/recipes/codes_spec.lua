@@ -120,11 +120,9 @@ describe("credentials that the server refuses", function()
 
   local function occupy(session)
     assert(session:create("/n", "", { ephemeral = true, parents = true }))
-    assert(session:lock("/l"):acquire())
-    assert(session:lock("/u", { fair = false }):acquire())
-    assert(session:semaphore("/s", 1):acquire())
-    assert(session:election("/e"):campaign())
     assert(session:barrier("/b"):close())
+    return { assert(session:lock("/l"):acquire()), assert(session:lock("/u", { fair = false }):acquire()),
+      assert(session:semaphore("/s", 1):acquire()), assert(session:election("/e"):campaign()) }
   end
 
   local function queues(session, number)
@@ -137,7 +135,7 @@ describe("credentials that the server refuses", function()
   it("end all that waits with auth_failed, and all that comes later", run(function()
     local namespace, waits = env.namespace(), {}
     local holder, session = env.session { namespace = namespace }, env.session { namespace = namespace }
-    occupy(holder)
+    local holds = occupy(holder)
     for what, call in pairs(waiting) do
       waits[what] = env.start(function() return fails("auth_failed", call(session)) end)
     end
@@ -149,6 +147,7 @@ describe("credentials that the server refuses", function()
     fails("auth_failed", session:connected(10))
     for _, call in pairs(waiting) do fails("auth_failed", call(session)) end
     queues(holder, 1)
+    for _, hold in ipairs(holds) do assert.is_true(hold:valid()) end
     holder:close()
   end))
 
