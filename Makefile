@@ -131,6 +131,10 @@ apicheck: $(CORE) $(BUILD)/spec_fork.so ## the specs on a Lua 5.4 built with LUA
 	@dev/build-lua-apicheck build/apicheck
 	@$(MAKE) --no-print-directory spec INTERPRETER=build/apicheck/lua SPECS="$(SANITIZED)"
 
+asan-apicheck: ## both at once, as CI does it
+	@dev/build-lua-apicheck build/apicheck
+	@$(MAKE) --no-print-directory asan INTERPRETER=build/apicheck/lua
+
 # ---- The simulated ZooKeeper -------------------------------------------------------------------------------
 
 SIM = build/sim$(if $(SAN),-$(SAN))
@@ -203,7 +207,7 @@ FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
 
 # A target includes the source whose static functions it calls; these are the others.
 FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
-FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/thread.c
+FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/listing.c,$(wildcard src/core/*.c src/recipes/*.c))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c src/lua/*.c))
 FUZZ_FLAGS_values = $(shell $(PKG_CONFIG) --cflags --libs lua5.4) -lm
@@ -335,4 +339,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api

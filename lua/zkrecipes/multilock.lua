@@ -12,6 +12,7 @@ local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local objects = require "zkrecipes.objects"
 local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
 
 -- ---- The hold ----------------------------------------------------------------------------------
 
@@ -115,19 +116,18 @@ Multilock.__index = Multilock
 
 -- All that the hold needs, or nil, message, code.
 local function take_all(self, hold, timeout)
-  local now = core.host(self.session).adapter.now
-  local deadline = timeout and timeout > 0 and now() + timeout
+  local host = core.host(self.session)
+  local left = wait.limit(host, timeout)
   for _, entry in ipairs(self.order) do
-    local left = deadline and deadline - now() or timeout
-    if deadline and left <= 0 then
+    if timeout ~= 0 and left() == 0 then
       return nil, ("multilock:acquire: the time limit passed before %s"):format(entry.path), "timeout"
     end
-    local one, message, code = entry.lock:acquire(left)
+    local one, message, code = entry.lock:acquire(left())
     if not one then return nil, "multilock:acquire: " .. message, code end
     hold.holds[entry.index] = one
   end
   if not hold:valid() then return nil, "multilock:acquire: some were lost while the others were taken", "lost" end
-  hold.since, hold.complete = now(), true
+  hold.since, hold.complete = host.adapter.now(), true
   return true
 end
 

@@ -43,19 +43,31 @@ extern const struct zr_class zr_hold_class;
    structs are struct zr_hold all the same. */
 enum zr_status zr_hold_release(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
 enum zr_status zr_hold_valid(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+/* True when it is not ours, nor will be again. One whose lease was not renewed in time is neither
+   valid nor over: it may be valid once more. For status.lua, which takes it off its class. */
+enum zr_status zr_hold_over(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
 enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task);
 #define ZR_HOLD_METHODS                                                                            \
     {.name = "valid", .args = "", .call = zr_hold_valid},                                          \
+        {.name = "over", .args = "", .call = zr_hold_over},                                        \
         {.name = "lost", .args = "t?i?", .start = zr_hold_start_lost}, ZR_GUARDED_METHODS
 extern const struct zr_property zr_hold_properties[];
 void zr_hold_forget(struct zr_object *self);
 void zr_hold_free(struct zr_object *self);
 
+/* The task kind of an attempt. `method` is its name; `clean_up` ends in zr_hold_clean;
+   `late_status`: ZR_OK when it waits, and ZR_CONNECTION_LOSS when it only tries, for then it was
+   never told whether it is held. */
+#define ZR_HOLD_KIND(method, clean_up, late_status)                                                \
+    {                                                                                              \
+        .name = (method), .clean = (clean_up), .bound = true, .late = (late_status),               \
+        .results = zr_hold_results, .discard = zr_hold_discard, .free = zr_hold_free_task          \
+    }
+
 /*
  * gives: a hold in the state ZR_ACQUIRING, with the reference of its task, which the recipe
- * starts with a kind whose clean is zr_hold_clean, results zr_hold_results, discard
- * zr_hold_discard and free zr_hold_free_task. keeps: owner (counted), dir, data (the owner's),
+ * starts with a ZR_HOLD_KIND. keeps: owner (counted), dir, data (the owner's),
  * stem (static). Null: memory is exhausted.
  */
 struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
