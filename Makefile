@@ -105,8 +105,8 @@ SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1
 SANITIZED = $(addprefix spec/unit/,sim_spec.lua sim_worlds_spec.lua sim_faults_spec.lua host_spec.lua together_spec.lua wait_spec.lua args_spec.lua) \
   $(addprefix spec/recipes/,lock_spec.lua session_spec.lua budget_spec.lua unfair_spec.lua ways_spec.lua barrier_spec.lua \
     rwlock_spec.lua downgrade_spec.lua multilock_spec.lua election_spec.lua lead_spec.lua ranked_spec.lua \
-    semaphore_spec.lua) \
-  $(addprefix spec/faults/,session_spec.lua wire_spec.lua memory_spec.lua guardian_spec.lua counter_spec.lua rwlock_spec.lua election_spec.lua)
+    semaphore_spec.lua refused_spec.lua forged_spec.lua ephemerals_spec.lua successor_spec.lua contenders_spec.lua) \
+  $(addprefix spec/faults/,session_spec.lua wire_spec.lua watches_spec.lua late_spec.lua closing_spec.lua memory_spec.lua guardian_spec.lua counter_spec.lua rwlock_spec.lua election_spec.lua)
 
 asan: ## the specs under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory spec SAN=asan SPECS="$(SANITIZED)"

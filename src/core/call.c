@@ -197,7 +197,15 @@ static void clear_replies(struct zr_call *call)
 static bool may_go(const struct zr_session *session)
 {
     return session->state == ZR_CONNECTED && session->in_flight < ZR_IN_FLIGHT_MAX &&
-           !zr_engine_forked(session->engine);
+           session->out_bytes < ZR_OUT_BYTES_MAX && !zr_engine_forked(session->engine);
+}
+
+static size_t data_bytes(const struct zr_request *request)
+{
+    size_t bytes = request->data.length;
+    for (size_t i = 0; i < request->part_count; i++)
+        bytes += request->parts[i].data.length;
+    return bytes;
 }
 
 static void submit(struct zr_call *call)
@@ -206,6 +214,7 @@ static void submit(struct zr_call *call)
     call->state = ZR_CALL_OUT;
     call->sent_in = session->generation;
     session->in_flight++;
+    session->out_bytes += data_bytes(&call->request);
     call->watch = call->request.watch ? zr_watch_sent(session, call->request.path) : NULL;
     session->engine->zk->submit(session->now->handle, &call->request);
 }
@@ -294,6 +303,7 @@ void zr_call_reply(struct zr_request *request)
     zr_object_ref(&session->object);
     call->state = ZR_CALL_BACK;
     session->in_flight--;
+    session->out_bytes -= data_bytes(&call->request);
     zr_ephemerals_answered(call);
     zr_watch_answered(call->watch, call->sent_in, request);
     if (call->done != NULL)

@@ -15,6 +15,9 @@
 /* Requests of one session that may be out at once; more wait here. */
 #define ZR_IN_FLIGHT_MAX 2000
 
+/* No more go out while so many bytes of data are: heartbeats stand behind what is out. */
+#define ZR_OUT_BYTES_MAX 4000000
+
 enum zr_call_state { ZR_CALL_NEW, ZR_CALL_QUEUED, ZR_CALL_OUT, ZR_CALL_BACK };
 
 struct zr_call {

@@ -80,6 +80,7 @@ struct zr_session {
     struct zr_list ties;  /* struct zr_tie */
     struct zr_list queue; /* struct zr_call: wait for a connection */
     int in_flight;
+    size_t out_bytes;                         /* of data, in what is in flight */
     uint64_t tags;                            /* counter of the names of claims */
     struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
     size_t watched_bytes;

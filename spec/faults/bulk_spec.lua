@@ -1,0 +1,58 @@
+-- Many large writes through one session: what stands behind them is served in time, heartbeats and locks among it.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run = env.run
+
+local COUNT, DATA = 400, ("x"):rep(100000)
+
+-- All sets at once; gives a function that waits for them, and one that tells how many are done.
+local function set_all(session)
+  assert(session:create("/d", "", { parents = true }))
+  local waits, done = {}, 0
+  for i = 1, COUNT do
+    waits[i] = env.start(function()
+      assert(session:set("/d", DATA))
+      done = done + 1
+    end)
+  end
+  return function()
+    for i = 1, COUNT do waits[i]() end
+  end, function() return done end
+end
+
+describe("many large writes at once", function()
+  it("are not all on the wire", run(function()
+    local proxy = env.proxy()
+    local session = env.session { hosts = proxy.hosts, timeout = 20 }
+    local wait = set_all(session)
+    proxy:freeze("down")
+    zk.sleep(0)
+    env.eventually("as many as may be are out", function() return proxy:counts().setData >= 40 end)
+    zk.sleep(0.2) -- for those that may not
+    assert.are.equal(40, proxy:counts().setData)
+    proxy:heal()
+    wait()
+    assert.are.equal(COUNT, proxy:counts().setData)
+    session:close()
+  end))
+
+  it("leave the session connected, its hold valid, and a waiting lock its turn", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local hold, theirs = assert(session:lock("/held"):acquire(10)), assert(other:lock("/l"):acquire(10))
+    local turn = env.start(function() return session:lock("/l"):acquire(30) end)
+    env.queue_of(other, "/l", 2)
+    assert(session:sync("/"))
+    local wait, done = set_all(session)
+    zk.sleep(0)
+    assert.are.equal(0, done())
+    theirs:release()
+    local mine = assert(turn())
+    assert.is_true(done() < COUNT, "the lock was waited for until all was written")
+    wait()
+    assert.is_true(hold:valid() and mine:valid())
+    assert.are.equal("closed", (session:close() and session:next_state(2))) -- after connecting and connected
+    other:close()
+  end))
+end)

@@ -1,0 +1,109 @@
+-- A create that arrives late: when nobody wants it any more, or when its session is over for the client. Nothing is left, and
+-- nobody is granted what another one holds.
+
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+local RECIPES = {
+  { name = "lock", path = "/l", make = function(session) return session:lock("/l") end },
+  { name = "semaphore", path = "/s", make = function(session) return session:semaphore("/s", 1) end },
+}
+
+for _, recipe in ipairs(RECIPES) do
+  describe("a " .. recipe.name .. "'s create that arrives late", function()
+    local proxy, session, direct, ours, theirs
+
+    local function begin(timeout)
+      local namespace = env.namespace()
+      proxy = env.proxy()
+      session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = timeout }
+      direct = env.session { namespace = namespace }
+      ours, theirs = recipe.make(session), recipe.make(direct)
+      assert(theirs:acquire()):release() -- its directory is there
+      assert(session:connected(10))
+    end
+
+    local function contenders(number)
+      env.eventually(number .. " contenders", function() return #theirs:contenders() == number end)
+    end
+
+    local function held(acquire)
+      proxy:hold("create2", 1)
+      local wait = env.start(acquire)
+      env.eventually("it is held", function() return proxy:fired() == 1 end)
+      return wait
+    end
+
+    -- The server keeps its side of the connection, and what the proxy holds comes there.
+    local function lose_link()
+      proxy:refuse()
+      proxy:cut { side = "client" }
+      env.eventually("the link is seen to be lost", function() return session.state ~= "connected" end)
+    end
+
+    it("when it was given up: it is removed, and the holder stays alone", run(function()
+      begin(10)
+      local wait = held(function() return fails("timeout", ours:acquire(0.1)) end)
+      wait()
+      local hold = assert(theirs:acquire())
+      proxy:release()
+      assert(session:sync("/"))
+      contenders(1)
+      assert.is_true(hold:valid())
+      fails("timeout", ours:acquire(0))
+      hold:release()
+      assert(ours:acquire(10)):release()
+      contenders(0)
+    end))
+
+    it("on a connection that is lost already: it is taken for ours", run(function()
+      begin(20)
+      local wait = held(function() return ours:acquire(20) end)
+      lose_link()
+      proxy:release()
+      contenders(1)
+      fails("timeout", theirs:acquire(0))
+      proxy:heal()
+      local hold = assert(wait())
+      contenders(1)
+      assert.are.equal(direct:exists(hold.path).czxid, hold.token)
+      assert.are.equal(session.id, direct:exists(hold.path).ephemeral_owner)
+      hold:release()
+      contenders(0)
+    end))
+
+    it("of a session that its client has closed: it goes with the session", run(function()
+      begin(1)
+      local wait, id = held(function() return fails("closed", ours:acquire(20)) end), session.id
+      lose_link()
+      session:close(0.01)
+      wait()
+      proxy:release()
+      contenders(1)
+      assert.are.equal(id, theirs:contenders()[1].session)
+      proxy:heal()
+      local hold = assert(theirs:acquire(20))
+      contenders(1)
+      hold:release()
+    end))
+
+    it("of a session that is lost: it is not taken for the next one's", run(function()
+      begin(1)
+      local wait, id = held(function() return fails("lost", ours:acquire(20)) end), session.id
+      lose_link()
+      wait()
+      proxy:release()
+      proxy:heal()
+      local hold = assert(ours:acquire(20))
+      assert.are_not.equal(id, direct:exists(hold.path).ephemeral_owner)
+      contenders(1)
+      hold:release()
+      contenders(0)
+    end))
+
+    after_each(run(function()
+      session:close()
+      direct:close()
+    end))
+  end)
+end

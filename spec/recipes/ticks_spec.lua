@@ -1,0 +1,71 @@
+-- In virtual time: what falls into the same moment. A time limit and the grant that crosses it: one of them counts.
+
+local core = require "zkrecipes.core"
+local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
+
+describe("ten thousand time limits of one moment", function()
+  it("end as many attempts and sleeps, and leave nothing", function()
+    local world = sim.new { seed = 1, servers = 1, jitter = 0 }
+    world:run(function()
+      local holder, host = world:session(), world:process()
+      local session = host.session { timeout = 30 }
+      local lock, hold = session:lock("/l"), assert(holder:lock("/l"):acquire())
+      assert(lock:acquire(0) == nil) -- connected
+      world:advance(1)
+      local until_when, ended, slept = host.now() + 30, {}, 0
+      local function once(of)
+        for _ = 1, 10000 do host.spawn(of) end
+        world:advance(60)
+      end
+      local function attempt()
+        local got, _, code = lock:acquire(until_when - host.now())
+        ended[code or got] = (ended[code or got] or 0) + 1
+        assert(math.abs(host.now() - until_when) < 0.001)
+      end
+      once(attempt)
+      assert.are.same({ timeout = 10000 }, ended)
+      assert.are.equal(1, #world:children("/l"))
+      assert.is_true(hold:valid())
+      local blocks, bytes = env.blocks(), core.alloc_bytes()
+      until_when = host.now() + 30
+      once(attempt)
+      assert.are.same({ timeout = 20000 }, ended)
+      assert.is_true(env.blocks() <= blocks and core.alloc_bytes() <= bytes)
+      once(function() host.sleep(30) slept = slept + 1 end)
+      assert.are.equal(10000, slept)
+      hold:release()
+      assert(lock:acquire(1)):release()
+    end)
+  end)
+end)
+
+describe("a release and the time limit of the next one", function()
+  it("cross in every way: it is granted, or it has left", function()
+    local world = sim.new { seed = 1, servers = 1, jitter = 0 }
+    local granted, late = 0, 0
+    world:run(function()
+      local holder, session = world:session(), world:session()
+      local theirs, lock = holder:lock("/l"), session:lock("/l")
+      for i = 1, 4000 do
+        local hold = assert(theirs:acquire(1))
+        local attempt = world.zk.spawn(function() return lock:acquire(0.01) end)
+        world:advance(0.01 - 0.001 + i % 100 * 0.00002)
+        hold:release()
+        local mine, _, code = attempt:wait(1)
+        if mine then
+          granted = granted + 1
+          assert.is_true(mine:valid())
+          assert.are.equal(1, #world:children("/l"))
+          mine:release()
+        else
+          late = late + 1
+          assert.are.equal("timeout", code)
+        end
+      end
+      world:advance(0.01)
+      assert.are.same({}, world:children("/l"))
+    end)
+    assert.is_true(granted > 400 and late > 400, granted .. " granted, " .. late .. " too late")
+  end)
+end)
