@@ -64,7 +64,10 @@ local function client_of(host)
   function client.pending() return host.pending end
   function client.idle() return host.engine:ended() and not host.engine:timeout() end
   function client.report(text) report(host, text) end
-  function client.sweep() wait.sweep(host) end
+  function client.sweep()
+    wait.sweep(host)
+    registry.sweep(host)
+  end
   function client.listen() return host.engine:listen() end
   function client.accept() return host.engine:accept() end
   function client.ring() host.engine:ring() end

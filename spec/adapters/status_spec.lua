@@ -3,6 +3,7 @@
 require "spec_fork"
 local dkjson = require "dkjson"
 local env = require "spec.support.env"
+local kinds = require "spec.support.kinds"
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
 local page = require "zkrecipes.status_page"
@@ -38,6 +39,48 @@ describe("the status", function()
     assert.equal(found.granted, found.waits[#found.waits].count)
     session:close()
   end))
+
+  -- How many of these, and the first one, are of this path or below it.
+  local function of(list, path)
+    local count, first = 0, nil
+    for _, one in ipairs(list) do
+      if one.path == path or one.path:find(path .. "/", 1, true) == 1 then count, first = count + 1, first or one end
+    end
+    return count, first
+  end
+
+  local SHOWN = { term = "term", unfair_term = "term", ranked = "term" }
+  local AWAITED = { reader = "rwlock", writer = "rwlock", permit = "semaphore", term = "election", unfair_term = "election",
+    ranked = "election" }
+
+  for _, name in ipairs(kinds.names) do
+    it("shows and counts " .. name, env.run(function()
+      local session, path = env.session(), "/every-" .. name
+      local before, each = zk.status(), name == "several" and 2 or 1
+      local kind = kinds.make[name](session, path)
+      local hold = assert(kind.acquire(10))
+      local waiting = env.start(kind.acquire, 10)
+      env.eventually("it waits", function() return of(zk.status().waiting, path) == 1 end)
+      local found = zk.status()
+      local count, first = of(found.holds, path)
+      assert.same({ each, SHOWN[name] or "hold" }, { count, first.kind })
+      assert.is_true(first.age >= 0 and #first.token == 16)
+      local _, one = of(found.waiting, path)
+      assert.equal(AWAITED[name] or "lock", one.kind)
+      assert.equal(before.granted + each, found.granted)
+      kinds.release(hold)
+      kinds.release(assert(waiting()))
+      hold = assert(kind.acquire(10))
+      env.fails("timeout", env.start(kind.acquire, 0.01)())
+      kinds.release(hold)
+      found = zk.status()
+      assert.same({ 0, 0 }, { (of(found.holds, path)), (of(found.waiting, path)) })
+      assert.equal(before.granted + 3 * each, found.granted)
+      assert.equal(before.released + 3 * each, found.released)
+      assert.equal((before.failed.timeout or 0) + 1, found.failed.timeout)
+      session:close()
+    end))
+  end
 
   it("counts no leader among those who wait for the term", env.run(function()
     local session = env.session()
