@@ -30,7 +30,7 @@ function Rwlock:read(timeout) end
 ---@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code
 function Rwlock:write(timeout) end
 
----One side of it, with the methods that every lock has.
+---One side of it, as a lock; it has no `request`.
 ---@class zkrecipes.Side
 ---@field path string
 ---@field session zkrecipes.Session
@@ -48,6 +48,19 @@ function Side:acquire(timeout) end
 ---@return any ...
 ---@overload fun(self: zkrecipes.Side, fn: fun(hold: zkrecipes.Hold): ...): ...
 function Side:with(timeout, fn) end
+
+---Ends all attempts of its rwlock object that wait for this side, with "canceled".
+---@return integer count
+function Side:cancel() end
+
+---Those attempts; asks no server.
+---@return zkrecipes.Attempt[]
+function Side:attempts() end
+
+---As Rwlock:contenders: of both sides.
+---@async
+---@return zkrecipes.Contender[]? contenders, string? message, zkrecipes.Code? code
+function Side:contenders() end
 
 ---@return zkrecipes.Side
 function Rwlock:reader() end

@@ -180,7 +180,7 @@ function Session:rwlock(path, options) end
 
 ---Several locks of this session as one: all or none, in an order in which two callers cannot deadlock. Raises when two
 ---have the same path.
----@param locks (zkrecipes.Lock|zkrecipes.Side)[]
+---@param locks (zkrecipes.Lock|zkrecipes.Side|zkrecipes.Semaphore)[] of a semaphore it takes one permit
 ---@return zkrecipes.Multilock
 function Session:multilock(locks) end
 ---@class zkrecipes.ElectionOptions
