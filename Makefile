@@ -131,6 +131,10 @@ apicheck: $(CORE) $(BUILD)/spec_fork.so ## the specs on a Lua 5.4 built with LUA
 	@dev/build-lua-apicheck build/apicheck
 	@$(MAKE) --no-print-directory spec INTERPRETER=build/apicheck/lua SPECS="$(SANITIZED)"
 
+asan-apicheck: ## both at once, as CI does it
+	@dev/build-lua-apicheck build/apicheck
+	@$(MAKE) --no-print-directory asan INTERPRETER=build/apicheck/lua
+
 # ---- The simulated ZooKeeper -------------------------------------------------------------------------------
 
 SIM = build/sim$(if $(SAN),-$(SAN))
@@ -335,4 +339,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api

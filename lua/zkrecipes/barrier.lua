@@ -15,11 +15,12 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local gate = require "zkrecipes.gate"
+local requests = require "zkrecipes.sure"
 
 local M = {}
 
 local Session = core.classes.session.methods
-local sure = gate.sure
+local sure = requests.sure
 
 -- ---- Barrier -----------------------------------------------------------------------------------
 
@@ -102,11 +103,11 @@ local function left(latch, counted) return math.max(latch.total - counted, 0) en
 
 -- How many are left then; 0 when it is open already.
 function Latch:count_down()
-  local id, message, code = gate.connected(self.session)
+  local id, message, code = requests.connected(self.session)
   local counted
   if id then counted, message, code = look(self) end
   if not counted then return nil, message, code end
-  local own = self.path .. "/" .. gate.tag(self.session, id)
+  local own = self.path .. "/" .. requests.tag(self.session, id)
   while counted < self.total do
     local done
     done, message, code = count(self, counted, own)

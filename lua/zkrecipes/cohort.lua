@@ -16,6 +16,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local crowds = require "zkrecipes.crowd"
 local fifo = require "zkrecipes.fifo"
 local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
@@ -50,8 +51,7 @@ local function finish(state, why)
   if state.over then return end
   state.over = why
   local cohort = state.cohort
-  local records = wait.in_order(state.waiters)
-  for i = 1, #records do wait.wake(cohort.host, records[i]) end
+  if state.crowd then state.crowd:wake() end
   cohort.current = nil
   if why == "released" then cohort:pass() else cohort:forget() end
 end
@@ -61,17 +61,15 @@ function Turn:release()
   return true
 end
 
-registry.follow { methods = Turn, meta = Turn }
+function Turn:over()
+  local state = self.state
+  if state.over then return state.over ~= "released" end
+  return registry.is_over(state.main)
+end
+
+registry.follow { methods = Turn, meta = Turn } -- which takes `over`
 
 Turn.__close, Turn.__gc = Turn.release, Turn.release
-
--- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
-local function new_waiter(state)
-  local record = wait.record(function(record) state.waiters[record] = nil end)
-  state.came = state.came + 1
-  state.waiters[record] = state.came
-  return record
-end
 
 -- Knows nothing of the turn itself, so that it can be collected while somebody waits for its end.
 local function await_end(state, timeout)
@@ -79,7 +77,8 @@ local function await_end(state, timeout)
     local why = state.main:lost(0)
     if why then finish(state, why) end
   elseif not state.over then
-    local record = new_waiter(state)
+    state.crowd = state.crowd or crowds.new(state.cohort.host)
+    local record = state.crowd:enter()
     state.cohort:watch()
     if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
   end
@@ -123,7 +122,7 @@ end
 
 local function new_turn(cohort)
   local main = cohort.main
-  local state = { cohort = cohort, main = main, waiters = {}, came = 0, over = false }
+  local state = { cohort = cohort, main = main, over = false }
   cohort.current, cohort.turns = state, cohort.turns + 1
   if cohort.count > 0 then cohort:watch() end
   return setmetatable({ state = state, token = main.token, path = main.path, since = cohort.host.adapter.now(),

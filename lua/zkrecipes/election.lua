@@ -1,48 +1,25 @@
--- What elections and their terms can do beyond the core: values with a mark of readiness, sleeping until the
--- term is lost, observing. lead.lua has what runs a function while one leads.
---
--- The data of a candidate's node are its value; once the leader has said that it is ready, READY stands behind
--- it, so that others learn both in one read, and those who never say so leave the data as they are. Behind that
--- stands, while it resigns to a named successor, which one that is (successor.lua).
+-- What elections and their terms can do beyond the core: values with a mark of readiness (election/value.lua), sleeping
+-- until the term is lost, observing, resigning to a named successor (successor.lua). lead.lua has what runs a function while
+-- one leads, ranked.lua how ranks decide.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local values = require "zkrecipes.election.value"
 local lead = require "zkrecipes.lead"
 local ranked = require "zkrecipes.ranked"
+local requests = require "zkrecipes.sure"
 local successors = require "zkrecipes.successor"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
-local READY = "\0ready"
-
 local class = core.classes.election
 local Election, Term = class.methods, core.classes.term.methods
 
--- ---- Values ------------------------------------------------------------------------------------
+-- ---- Making ------------------------------------------------------------------------------------
 
 -- Election > how it is decided by rank: { session, rank, quorum, attempts, terms }.
 local rules_of = setmetatable({}, { __mode = "k" })
-
-local function is_marked(data) return data ~= nil and data:sub(-#READY) == READY end
-
--- What is told of a node, with `value` and `ready` (and `rank`) instead of its data.
-local function decode(node)
-  local data = node.data
-  local rank, value = ranked.decode(node.by_rank and data)
-  node.data, node.by_rank, node.rank = nil, nil, rank
-  if rank then data = value end
-  data = successors.strip(data)
-  node.ready = is_marked(data)
-  node.value = node.ready and data:sub(1, -#READY - 1) or data
-  return node
-end
-
-local function check_value(value, argument, name)
-  if type(value) ~= "string" then check.bad(argument, name, "string expected, got " .. type(value)) end
-  if is_marked(value) then check.bad(argument, name, "a value must not end with the mark of readiness, \"\\0ready\"") end
-  if successors.is_marked(value) then check.bad(argument, name, "a value must not end with the name of a successor") end
-end
 
 local make = core.classes.session.methods.election
 
@@ -53,7 +30,7 @@ local function take_rules(session, options)
   local rank, quorum = given.rank, given.quorum
   given.rank, given.quorum = nil, nil
   if rank == nil and quorum == nil then return given end
-  ranked.check_rank(rank, 2, "election")
+  values.check_rank(rank, 2, "election")
   if given.fair ~= nil then check.bad(2, "election", "options 'rank' and 'fair' do not go together") end
   quorum = quorum or 1
   if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
@@ -70,10 +47,10 @@ function core.classes.session.methods:election(path, options)
   if type(options) == "table" then
     options, rules = take_rules(self, options)
     if type(options.value) == "string" then
-      check_value(options.value, 2, "election")
-      if rules then options.value = ranked.encode(rules.rank, options.value) end
+      values.check(options.value, 2, "election")
+      if rules then options.value = values.encode { value = options.value, rank = rules.rank } end
     elseif rules and options.value == nil then
-      options.value = ranked.encode(rules.rank, "")
+      options.value = values.encode { value = "", rank = rules.rank }
     end
   end
   local election, message, code = make(self, path, options)
@@ -93,16 +70,14 @@ local function begin(election, term, value, rank)
   return term
 end
 
+local function write(term, say) return term:set(term.path, values.encode(say)) end
+
 -- Written again when the answer was lost: twice does no harm, and it is always the latest that is written. `name`: of
 -- the method.
 local function tell(term, name)
   local say = says[term]
   if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
-  local stat, message, code
-  repeat
-    local data = say.value .. (say.ready and READY or "") .. (say.successor and successors.mark(say.successor) or "")
-    stat, message, code = term:set(term.path, say.rank and ranked.encode(say.rank, data) or data)
-  until stat or code ~= "connection_loss" or not term:valid()
+  local stat, message, code = requests.sure_while(term, write, term, say)
   if stat then return true end
   return nil, message, code
 end
@@ -110,7 +85,7 @@ end
 function Election:campaign(timeout)
   local rules = rules_of[self]
   if rules then
-    local first, value = ranked.decode(self.value)
+    local first, value = values.split(self.value)
     return ranked.campaign(self, rules, timeout, function(term)
       rules.stood = rules.stood + 1
       rules.terms[rules.stood] = begin(self, term, value, rules.rank)
@@ -136,7 +111,7 @@ end
 
 -- term:proclaim(value): what others see from now on.
 function Term:proclaim(value)
-  check_value(value, 1, "proclaim")
+  values.check(value, 1, "proclaim")
   says[self].value = value
   return tell(self, "proclaim")
 end
@@ -164,7 +139,7 @@ end
 function Election:update_rank(rank)
   local rules = rules_of[self]
   if not rules then core.misuse("bad call of 'update_rank' (this election is not decided by rank)") end
-  ranked.check_rank(rank, 1, "update_rank")
+  values.check_rank(rank, 1, "update_rank")
   rules.rank = rank
   local ok, message, code = true, nil, nil
   local numbers = {}
@@ -209,7 +184,7 @@ local leader, next_leader, candidates = Election.leader, Election.next_leader, E
 function Election:leader()
   local rules = rules_of[self]
   local node, message, code = (rules and ranked.leader or leader)(self, rules)
-  if node then return decode(node) end
+  if node then return values.decode(node) end
   if node == false then return nil end
   return nil, message, code
 end
@@ -218,11 +193,11 @@ end
 function Election:next_leader(seen)
   local rules = rules_of[self]
   local node, count, code = (rules and ranked.next_leader or next_leader)(self, seen, rules)
-  if node then node = decode(node) end
+  if node then node = values.decode(node) end
   return node, count, code
 end
 
-local PASSES = { lost = true, no_memory = true, full = true, connection_loss = true, server_error = true }
+local PASSES = requests.PASSES
 local PAUSE = 0.5 -- seconds, after a failure that may pass
 
 -- for leader in election:observe() do ... end: the present leader and every later one, false when nobody leads;
@@ -251,7 +226,7 @@ function Election:candidates()
   end
   for i = 1, #list do
     list[i].by_rank = rules ~= nil
-    local one = decode(list[i])
+    local one = values.decode(list[i])
     one.leading, one.holding, one.shared = one.holding, nil, nil
     if rules then one.leading = one.path == leading end
   end
@@ -279,31 +254,13 @@ end
 -- Until nobody stands between the term and its successor.
 local function make_room(term, election, successor, timeout)
   local host = core.host(election)
-  local now = host.adapter.now
-  local race = { election = election, session = election.session, term = term, leader = term.path:match "[^/]*$",
-    heir = successor.path:match "[^/]*$", deadline = timeout and now() + timeout, now = now }
-  function race.name(number)
-    name_successor(term, number)
-    return tell(term, "resign")
-  end
-  local function stop()
-    if race.named then take_back(host, term) end
-  end
-  local ok, message, code = coroutines.guarded(stop, successors.await_next, race)
-  if ok then return true end
-  stop()
-  return nil, ("term:resign %s: %s"):format(election.path, message), code
-end
-
-local function check_successor(term, election, successor, timeout)
-  if term.path == election.path then
-    core.misuse("bad call of 'resign' (nobody stands in an election that is not fair: no successor can be named)")
-  end
-  if type(successor) ~= "table" or type(successor.token) ~= "string" or type(successor.path) ~= "string" then
-    check.bad(1, "resign", "candidate expected, got " .. type(successor))
-  end
-  if successor.path == term.path then check.bad(1, "resign", "a term does not follow itself") end
-  check.seconds(timeout, 2, "resign", true)
+  return successors.make_room { election = election, session = election.session, term = term,
+    leader = term.path:match "[^/]*$", heir = successor.path:match "[^/]*$", left = wait.limit(host, timeout),
+    name = function(number)
+      name_successor(term, number)
+      return tell(term, "resign")
+    end,
+    take_back = function() take_back(host, term) end }
 end
 
 -- term:resign(): at once; idempotent. With a successor, one of candidates(): waits until nobody else can lead next, or
@@ -312,7 +269,7 @@ function Term:resign(successor, timeout)
   local say = says[self]
   if successor ~= nil then
     local election, rules = say.election, rules_of[say.election]
-    check_successor(self, election, successor, timeout)
+    successors.check(self, election, successor, timeout)
     local ok, message, code
     if rules then
       ok, message, code = ranked.name_successor(election, rules, self, successor.path)

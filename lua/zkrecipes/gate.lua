@@ -7,6 +7,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local crowds = require "zkrecipes.crowd"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -16,20 +17,14 @@ local gates = setmetatable({}, { __mode = "k" }) -- session > key > gate, while 
 
 -- Wakes those who had come before the look that found it as it is wanted; true when there are no others.
 local function admit(gate, came)
-  local records = wait.in_order(gate.waiters)
-  for i = 1, #records do
-    if gate.waiters[records[i]] <= came then
-      gate.waiters[records[i]] = nil
-      wait.wake(gate.host, records[i])
-    end
-  end
-  return next(gate.waiters) == nil
+  gate.crowd:wake(came)
+  return gate.crowd:empty()
 end
 
 -- Looks until the znode is as it is wanted, or nobody waits any more; or nil, message, code.
 local function look(gate)
   while not gate.over do
-    local came = gate.came
+    local came = gate.crowd.came
     local stat, message, code = gate.session:exists(gate.path)
     if stat == nil and code ~= "connection_loss" then return nil, message, code end
     local found = stat ~= nil and (stat ~= false) == gate.wanted
@@ -56,8 +51,7 @@ local function tell(gate, task)
     gate.message, gate.code = task.results[2], task.results[3]
   end
   forget(gate)
-  local records = wait.in_order(gate.waiters)
-  for i = 1, #records do wait.wake(gate.host, records[i]) end
+  gate.crowd:wake()
 end
 
 -- The gate, or nil, message, code.
@@ -68,24 +62,11 @@ local function gate_of(session, path, wanted)
   if all[key] then return all[key] end
   local watch, message, code = session:watch(path)
   if not watch then return nil, message, code end
-  local gate = { host = core.host(session), session = session, path = path, wanted = wanted, watch = watch,
-    waiters = {}, came = 0, all = all, key = key }
+  local gate = { host = core.host(session), session = session, path = path, wanted = wanted, watch = watch, all = all, key = key }
+  gate.crowd = crowds.new(gate.host, function() if not gate.over then forget(gate) end end)
   all[key] = gate
   tasks.spawn(gate.host, { daemon = true, on_end = function(task) tell(gate, task) end }, look, gate)
   return gate
-end
-
-local function leave(gate, record)
-  gate.waiters[record] = nil
-  if not gate.over and next(gate.waiters) == nil then forget(gate) end
-end
-
--- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
-local function enter(gate)
-  local record = wait.record(function(record) leave(gate, record) end)
-  gate.came = gate.came + 1
-  gate.waiters[record] = gate.came
-  return record
 end
 
 -- await(session, path, wanted, timeout, what): until the znode is there (wanted) or gone; true, or nil, message, code.
@@ -100,39 +81,13 @@ function M.await(session, path, wanted, timeout, what)
   end
   local gate, message, code = gate_of(session, path, wanted)
   if not gate then return nil, message, code end
-  local record = enter(gate)
+  local record = gate.crowd:enter()
   if not wait.pause(gate.host, record, timeout) then
     record:give_up()
     return nil, what .. " " .. path .. ": the time limit passed", "timeout"
   end
   if gate.code then return nil, gate.message, gate.code end
   return true
-end
-
--- sure(call): calls until the outcome is known.
-function M.sure(call, ...)
-  local value, message, code
-  repeat value, message, code = call(...) until code ~= "connection_loss"
-  return value, message, code
-end
-
--- connected(session, timeout): its id, which it has only while it is connected; or nil, message, code.
-function M.connected(session, timeout)
-  local id, done, message, code
-  repeat
-    done, message, code = session:connected(timeout)
-    id = session.id
-  until id or not done
-  if not done then return nil, message, code end
-  return id
-end
-
-local tags = setmetatable({}, { __mode = "k" }) -- session > how many it has given
-
--- tag(session, id): part of a name that nobody else uses. id: which it has, or had.
-function M.tag(session, id)
-  tags[session] = (tags[session] or 0) + 1
-  return ("%s-%d"):format(id, tags[session])
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -132,16 +132,20 @@ end
 
 -- ---- For foreign loops -------------------------------------------------------------------------
 
+-- A turn that does not wait.
+function M.dispatch(host)
+  local step = host.adapter.step
+  if step then step() else wait.dispatch(host, STEPS) end
+  return true
+end
+
 -- What a loop needs that knows no adapter: watch fd() for reading, sleep at most timeout() seconds, call
 -- dispatch(). pollfd and events are the names that cqueues knows.
 function M.loop(host)
   local loop, adapter = {}, host.adapter
   function loop.fd() return host.engine:fd() end
   function loop.events() return "r" end
-  function loop.dispatch()
-    if adapter.step then adapter.step() else wait.dispatch(host, STEPS) end
-    return true
-  end
+  function loop.dispatch() return M.dispatch(host) end
   function loop.timeout()
     local own, due = adapter.timeout and adapter.timeout(), host.engine:timeout()
     if own and due then return math.min(own, due) end

@@ -16,6 +16,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local requests = require "zkrecipes.sure"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -24,10 +25,7 @@ local M = {}
 local OPTIONS = { cooldown = "number", backoff = "number", backoff_max = "number", on_error = "function" }
 local BACKOFF, BACKOFF_MAX = 1, 30
 
--- Failures of a campaign after which another one may succeed.
-local PASSES = { lost = true, no_memory = true, full = true, connection_loss = true, server_error = true }
-
-local active = setmetatable({}, { __mode = "k" }) -- election > the set of its leads
+local active = setmetatable({}, { __mode = "k" }) -- election > its leads > their numbers
 
 -- ---- One term ----------------------------------------------------------------------------------
 
@@ -96,7 +94,7 @@ local function campaign(lead)
     local term, message, code = lead.election:campaign()
     if term then
       failures = ended_well(lead, serve(lead, term)) and 0 or failures + 1
-    elseif PASSES[code] then
+    elseif requests.PASSES[code] then
       failures = code == "lost" and 0 or failures + 1
     else
       return nil, message, code
@@ -121,14 +119,13 @@ local function start(election, fn, options, resigned)
   local host, lead = core.host(election), nil
   started = started + 1
   lead = {
-    number = started,
     election = election, host = host, fn = fn, resigned = resigned, on_error = options.on_error,
     cooldown = options.cooldown or 0, backoff = options.backoff or BACKOFF,
     backoff_max = options.backoff_max or BACKOFF_MAX,
     record = wait.record(function() lead.task:cancel() end),
   }
   active[election] = active[election] or {}
-  active[election][lead] = true
+  active[election][lead] = started
   lead.task = tasks.spawn(host, { quiet = true, on_end = function() wake_if_over(lead) end }, campaign, lead)
   return lead
 end
@@ -170,9 +167,7 @@ function M.methods(resigned)
 
   -- election:stop(): the functions are stopped; lead and every return when they have ended.
   function methods:stop()
-    local all = {}
-    for lead in pairs(active[self] or {}) do all[#all + 1] = lead end
-    table.sort(all, function(a, b) return a.number < b.number end)
+    local all = wait.in_order(active[self] or {})
     for i = 1, #all do all[i].task:cancel() end
     return #all
   end

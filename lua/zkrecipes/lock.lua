@@ -10,6 +10,7 @@ local cohorts = require "zkrecipes.cohort"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local objects = require "zkrecipes.objects"
+local requests = require "zkrecipes.sure"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -63,10 +64,7 @@ end
 -- ---- Revocable ---------------------------------------------------------------------------------
 
 -- What it was before the request; again and again while it is ours and nobody knows whether it was done.
-local function restore(hold, path, data)
-  local code
-  repeat code = select(3, hold:set(path, data)) until code ~= "connection_loss" or not hold:valid()
-end
+local function restore(hold, path, data) requests.sure_while(hold, hold.set, hold, path, data) end
 
 -- An error of on_request is reported, and the next request seen to.
 local function call(host, on_request, hold)
@@ -78,8 +76,7 @@ end
 
 -- Looks for a request; true while the hold is not over. Refers to it only meanwhile.
 local function look(session, path, hold_of, way)
-  local found, _, code
-  repeat found, _, code = session:get(path) until code ~= "connection_loss"
+  local found = requests.sure(session.get, session, path)
   local hold = hold_of[1]
   if not hold or hold:lost(0) then return false end
   if found == REQUEST and hold:valid() then

@@ -136,18 +136,17 @@ end
 -- All that the attempt's hold needs, or nil, message, code.
 local function take_all(self, attempt, timeout)
   local hold = attempt.hold
-  local now = core.host(self.session).adapter.now
-  local deadline = timeout and timeout > 0 and now() + timeout
+  local host = core.host(self.session)
+  local left = wait.limit(host, timeout)
   for _, entry in ipairs(self.order) do
-    local left = deadline and deadline - now() or timeout
-    if deadline and left <= 0 then
+    if timeout ~= 0 and left() == 0 then
       return nil, ("multilock:acquire: the time limit passed before %s"):format(entry.path), "timeout"
     end
-    local ok, message, code = take(attempt, entry, left)
+    local ok, message, code = take(attempt, entry, left())
     if not ok then return nil, message, code end
   end
   if not hold:valid() then return nil, "multilock:acquire: some were lost while the others were taken", "lost" end
-  hold.since, hold.complete = now(), true
+  hold.since, hold.complete = host.adapter.now(), true
   return true
 end
 

@@ -22,34 +22,17 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local registry = require "zkrecipes.registry"
+local values = require "zkrecipes.election.value"
 local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
 
 local M = {}
 
-local RANK_MAX = 2 ^ 53
 local LOOK_AGAIN = 1 -- seconds
 
 local Election, Term = core.classes.election.methods, core.classes.term.methods
 local stand, elected, list = Election.stand, Term.elected, Election.candidates
 Election.stand, Term.elected = nil, nil
-
--- ---- Ranks -------------------------------------------------------------------------------------
-
-function M.check_rank(value, argument, name)
-  if type(value) ~= "number" or value % 1 ~= 0 or value < -RANK_MAX or value > RANK_MAX then
-    check.bad(argument, name, "rank: whole number of at most 2^53 expected, got " .. tostring(value))
-  end
-end
-
--- The rank is a line of its own before the value.
-function M.encode(rank, value) return ("%.0f\n%s"):format(rank, value) end
-
--- Gives rank, value; nil: not the data of a candidate by rank.
-function M.decode(data)
-  local at = data and data:find("\n", 1, true)
-  local rank = at and tonumber(data:sub(1, at - 1))
-  if rank then return rank, data:sub(at + 1) end
-end
 
 -- ---- Who leads ---------------------------------------------------------------------------------
 
@@ -133,10 +116,6 @@ end
 
 -- ---- A campaign --------------------------------------------------------------------------------
 
-local function left(deadline, now)
-  return deadline and math.max(deadline - now(), 0)
-end
-
 -- Waits for an event of the watch; false: in vain. A campaign that is canceled closes it.
 local function wait_for(attempt, watch, seconds)
   if attempt.canceled then return end
@@ -154,7 +133,7 @@ local function best(candidates, quorum, heir)
   if #candidates < quorum then return nil end
   local chosen, highest
   for i = 1, #candidates do
-    local rank = M.decode(candidates[i].data)
+    local rank = values.split(candidates[i].data)
     if rank and (not highest or rank > highest) then chosen, highest = candidates[i].token, rank end
   end
   return chosen
@@ -164,11 +143,11 @@ end
 local function count_ahead(candidates, seat, heir)
   local own, at, ahead = nil, nil, 0
   for i = 1, #candidates do
-    if candidates[i].token == seat then own, at = M.decode(candidates[i].data) or -RANK_MAX, i end
+    if candidates[i].token == seat then own, at = values.split(candidates[i].data) or -math.huge, i end
   end
   if not own then return nil end
   for i = 1, #candidates do
-    local rank = name_of(candidates[i].path) == heir and math.huge or M.decode(candidates[i].data)
+    local rank = name_of(candidates[i].path) == heir and math.huge or values.split(candidates[i].data)
     if i == at and rank == math.huge then return 0 end
     if rank and (rank > own or rank == own and i < at) then ahead = ahead + 1 end
   end
@@ -180,7 +159,7 @@ local function wait_while_there(watch, race, path)
   local there = race.session:exists(path)
   if not there then return there ~= false end
   repeat
-    local limit = left(race.deadline, race.now)
+    local limit = race.left()
     local over = wait_for(race.attempt, watch, math.min(limit or LOOK_AGAIN, LOOK_AGAIN))
   until over or limit == 0 or race.attempt.canceled or not race.term:valid()
   return true
@@ -198,7 +177,7 @@ local function lead_or_wait(watch, race, stat, heir)
   if candidates and best(candidates, race.quorum, heir) == race.attempt.seat then
     written, message, code = race.term:multi { { "set", race.election.path, race.name, stat.version } }
   else
-    wait_for(race.attempt, watch, math.min(left(race.deadline, race.now) or LOOK_AGAIN, LOOK_AGAIN))
+    wait_for(race.attempt, watch, math.min(race.left() or LOOK_AGAIN, LOOK_AGAIN))
   end
   if written then return written[1].mzxid end
   if code and code ~= "bad_version" and code ~= "connection_loss" then return nil, message, code end
@@ -232,7 +211,7 @@ local function run(race, begin)
     if token or code then return token, message, code end
     if race.attempt.canceled then return nil, "it was canceled", "canceled" end
     if not race.term:valid() then return nil, "the session was lost", "lost" end
-  until race.deadline and race.now() >= race.deadline
+  until race.left() == 0
   return nil, "the time limit passed", "timeout"
 end
 
@@ -261,7 +240,7 @@ local function contend(race, timeout, begin)
   if term then term, message, code = stand(election, timeout == 0 and rules.session.timeout or timeout) end
   if not term then return nil, message, code end
   race.term, race.name, attempt.seat = term, name_of(term.path), term.token
-  rules.attempts[attempt] = true
+  rules.attempts[attempt] = attempt.seat
   local token, why, word = run(race, begin)
   if not token then
     leave(race)
@@ -276,10 +255,9 @@ end
 function M.campaign(election, rules, timeout, begin)
   check.seconds(timeout, 1, "campaign", true)
   local host = core.host(election)
-  local now = host.adapter.now
-  local since = now()
-  local race = { election = election, rules = rules, session = rules.session, quorum = rules.quorum, now = now,
-    deadline = timeout and since + timeout, attempt = { since = since } }
+  local since = host.adapter.now()
+  local race = { election = election, rules = rules, session = rules.session, quorum = rules.quorum,
+    left = wait.limit(host, timeout), attempt = { since = since } }
   return registry.outcome(host, since, registry.during(host, election, leave, contend, race, timeout, begin))
 end
 
@@ -318,23 +296,16 @@ end
 
 -- ---- The attempts that wait --------------------------------------------------------------------
 
-local function in_order(rules)
-  local all = {}
-  for attempt in pairs(rules.attempts) do all[#all + 1] = attempt end
-  table.sort(all, function(a, b) return a.seat < b.seat end)
-  return all
-end
-
 -- As election:attempts, of those that have a seat.
 function M.attempts(rules)
-  local all = in_order(rules)
+  local all = wait.in_order(rules.attempts)
   for i = 1, #all do all[i] = { ahead = all[i].ahead, since = all[i].since } end
   return all
 end
 
 -- Ends the campaigns that wait; gives their number.
 function M.cancel(rules)
-  local all = in_order(rules)
+  local all = wait.in_order(rules.attempts)
   for i = 1, #all do
     all[i].canceled = true
     if all[i].watch then all[i].watch:close() end

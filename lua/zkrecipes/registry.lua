@@ -17,6 +17,9 @@ local ENDS = { "release", "resign" }
 -- Upper bounds of the histogram of waits, in seconds.
 M.BOUNDS = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60 }
 
+-- Metatable of holds > how to ask whether one is over for good; one that is not valid just now may be valid again.
+local over_by = {}
+
 local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, background = }
 
 -- `holds`: number > hold. Weak values go before finalizers run, weak keys after: there one would meet what is collected.
@@ -111,10 +114,13 @@ end
 
 -- ---- Its end -----------------------------------------------------------------------------------
 
-local function over(hold)
+local function is_over(hold) return over_by[debug.getmetatable(hold)](hold) end
+M.is_over = is_over
+
+local function note_end(hold)
   local noted = of[hold]
   if not noted then return end
-  local registry, how = noted.host.registry, hold:valid() and "ended" or "lost"
+  local registry, how = noted.host.registry, is_over(hold) and "lost" or "ended"
   registry[how] = registry[how] + 1
   registry.holds[noted.number], of[hold] = nil, nil
   M.ended(noted.host, hold)
@@ -123,17 +129,18 @@ end
 -- Counts what is lost and was not let go yet.
 function M.prune(host)
   for _, hold in pairs(host.registry.holds) do
-    if not hold:valid() then over(hold) end
+    if is_over(hold) then note_end(hold) end
   end
 end
 
 -- Sees to it that what ends a hold is counted.
 function M.follow(class)
+  over_by[class.meta], class.methods.over = class.methods.over, nil
   for _, name in ipairs(ENDS) do
     local method = class.methods[name]
     if method then
       class.methods[name] = function(self, ...)
-        if of[self] then over(self) end
+        if of[self] then note_end(self) end
         return method(self, ...)
       end
     end

@@ -110,7 +110,7 @@ function Session:loop() return hosts.loop(host_of(self, "loop")) end
 function Session:fd() return host_of(self, "fd").engine:fd() end
 function Session:pollfd() return host_of(self, "pollfd").engine:fd() end
 function Session.events() return "r" end
-function Session:dispatch() return hosts.loop(host_of(self, "dispatch")).dispatch() end
+function Session:dispatch() return hosts.dispatch(host_of(self, "dispatch")) end
 
 -- ---- delete_tree -------------------------------------------------------------------------------
 

@@ -46,12 +46,16 @@ local function waiters_by_path(waiting)
   return counts
 end
 
+local function shown(hold, now, waiters)
+  local path = hold.path
+  return { kind = class_of(hold), path = path, token = hold.token, age = now - hold.since,
+    waiters = waiters[path:match("^(.+)/[^/]*$")] or waiters[path] or 0 }
+end
+
 local function holds_of(host, now, waiters)
   local list = {}
   for _, hold in pairs(host.registry.holds) do
-    local path = hold.path
-    list[#list + 1] = { kind = class_of(hold), path = path, token = hold.token, age = now - hold.since,
-      waiters = waiters[path:match("^(.+)/[^/]*$")] or waiters[path] or 0 }
+    if hold:valid() then list[#list + 1] = shown(hold, now, waiters) end
   end
   table.sort(list, oldest_first)
   return list

@@ -12,37 +12,23 @@
 -- What can go wrong: the successor leaves, or somebody between does not step aside in time (a participant of Curator
 -- does not know how to): the name is taken back, and the term goes on. Who has stepped aside by then stays at the end.
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
 
 local M = {}
 
-local MARK = "\0next-"
-local DIGITS = 10
-
--- ---- The name ----------------------------------------------------------------------------------
-
--- What stands behind the value of a leader that names the seat with this number.
-function M.mark(number) return ("%s%010.0f"):format(MARK, number) end
-
--- True when these data name one.
-function M.is_marked(data)
-  return data ~= nil and data:sub(-#MARK - DIGITS, -DIGITS - 1) == MARK and data:find("^%d+$", -DIGITS) ~= nil
-end
-
--- The data without it.
-function M.strip(data) return M.is_marked(data) and data:sub(1, -#MARK - DIGITS - 1) or data end
-
 -- The number at the end of a contender's name.
-function M.number_of(name) return tonumber(name:match "[-_](%d%d%d%d%d%d%d%d%d%d)$") end
+local function number_of(name) return tonumber(name:match "[-_](%d%d%d%d%d%d%d%d%d%d)$") end
 
 -- ---- Waiting -----------------------------------------------------------------------------------
 
 -- Who stands between the two, nearest to the second; false: nobody. nil: one is not there; and whether the first is.
 local function nearest_between(names, leader, heir)
-  local first, last, name, nearest, there = M.number_of(leader), M.number_of(heir), false, -1, {}
+  local first, last, name, nearest, there = number_of(leader), number_of(heir), false, -1, {}
   for i = 1, #names do
     there[names[i]] = true
-    local number = M.number_of(names[i])
+    local number = number_of(names[i])
     if number and number > first and number < last and number > nearest then name, nearest = names[i], number end
   end
   if there[leader] and there[heir] then return name end
@@ -69,25 +55,22 @@ local function look(race)
   return nil, "the successor does not stand any more", "no_node"
 end
 
-local function left(race) return race.deadline and math.max(race.deadline - race.now(), 0) end
-
 -- Waits until this one is gone.
 local function await(race, name)
-  if left(race) == 0 then return nil, "the time limit passed", "timeout" end
+  if race.left() == 0 then return nil, "the time limit passed", "timeout" end
   if not race.named then
     race.named = true
-    local told, message, code = race.name(M.number_of(race.heir))
+    local told, message, code = race.name(number_of(race.heir))
     if not told then return nil, message, code end
   end
   local path = race.election.path
-  local gone, message, code = race.session:await_gone((path == "/" and "" or path) .. "/" .. name, left(race))
+  local gone, message, code = race.session:await_gone((path == "/" and "" or path) .. "/" .. name, race.left())
   if code == "timeout" then message = "the time limit passed" end
   return gone, message, code
 end
 
--- True when the successor is next. race: { election, session, term; leader, heir: the names of their nodes;
--- name(number): writes it; deadline (or nil), now }; sets race.named.
-function M.await_next(race)
+-- True when the successor is next.
+local function await_next(race)
   while true do
     local between, message, code = look(race)
     if between and race.term:valid() then between, message, code = await(race, between) end
@@ -95,6 +78,31 @@ function M.await_next(race)
     if not race.term:valid() then return over() end
     if between == false then return true end
   end
+end
+
+-- Until the successor is next: true; or nil, message, code. race: { election, session, term; leader, heir: the names of their nodes;
+-- left(): see wait.limit; name(number): writes the name, take_back(): takes it back }; sets race.named.
+function M.make_room(race)
+  local function stop()
+    if race.named then race.take_back() end
+  end
+  local ok, message, code = coroutines.guarded(stop, await_next, race)
+  if ok then return true end
+  stop()
+  return nil, ("term:resign %s: %s"):format(race.election.path, message), code
+end
+
+-- ---- Arguments ---------------------------------------------------------------------------------
+
+function M.check(term, election, successor, timeout)
+  if term.path == election.path then
+    core.misuse("bad call of 'resign' (nobody stands in an election that is not fair: no successor can be named)")
+  end
+  if type(successor) ~= "table" or type(successor.token) ~= "string" or type(successor.path) ~= "string" then
+    check.bad(1, "resign", "candidate expected, got " .. type(successor))
+  end
+  if successor.path == term.path then check.bad(1, "resign", "a term does not follow itself") end
+  check.seconds(timeout, 2, "resign", true)
 end
 
 core.own(debug.getinfo(1, "S").source)

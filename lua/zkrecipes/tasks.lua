@@ -10,24 +10,17 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local crowds = require "zkrecipes.crowd"
 local wait = require "zkrecipes.wait"
 
 local M = {}
 
 local pack, unpack = coroutines.pack, coroutines.unpack
-local in_order = wait.in_order
 
 local Task = { __name = "zkrecipes.task" }
 Task.__index = Task
 
 -- ---- The end of a task -------------------------------------------------------------------------
-
-local function tell_joiners(task)
-  local joiners = in_order(task.joiners)
-  for i = 1, #joiners do wait.wake(task.host, joiners[i]) end
-  task.joiners = nil
-  return #joiners > 0
-end
 
 local function finish(task, ok, ...)
   if task.done then return end
@@ -35,7 +28,7 @@ local function finish(task, ok, ...)
   task.done, task.ok, task.results = true, ok, pack(...)
   host.tasks[task] = nil
   if not task.how.daemon then host.live = host.live - 1 end
-  local joined = tell_joiners(task)
+  local joined = task.joiners and task.joiners:wake() > 0
   if task.how.on_end then task.how.on_end(task) end
   if not ok and task.results[1] ~= wait.canceled and not joined and not task.how.quiet then
     if host.on_failure then host.on_failure(task.results[1]) else host.report(host, task.results[1]) end
@@ -62,8 +55,8 @@ local function run(task)
 end
 
 function M.spawn(host, how, fn, ...)
-  local task = setmetatable({ host = host, how = how, fn = fn, arguments = pack(...), joiners = {},
-    joined = 0, done = false, canceled = false }, Task)
+  local task = setmetatable({ host = host, how = how, fn = fn, arguments = pack(...),
+    done = false, canceled = false }, Task)
   host.adapter.spawn(function() coroutines.scope(task, run, task) end) -- first: it may refuse
   host.task_count = host.task_count + 1
   host.tasks[task] = host.task_count
@@ -80,21 +73,14 @@ local function outcome(task)
   return nil, "task:wait: the task failed: " .. tostring(results[1]), "error"
 end
 
--- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
-local function new_joiner(task)
-  local record = wait.record(function(record) if task.joiners then task.joiners[record] = nil end end)
-  task.joined = task.joined + 1
-  task.joiners[record] = task.joined
-  return record
-end
-
 function Task:wait(timeout)
   check.self(self, Task, "wait")
   check.seconds(timeout, 1, "wait", true)
   wait.check()
   if wait.task_of[coroutines.running()] == self then core.misuse("a task cannot wait for itself") end
   if not self.done and timeout ~= 0 then
-    local record = new_joiner(self)
+    self.joiners = self.joiners or crowds.new(self.host) -- few tasks are waited for
+    local record = self.joiners:enter()
     if not wait.pause(self.host, record, timeout) then record:give_up() end
   end
   if self.done then return outcome(self) end
@@ -103,7 +89,7 @@ end
 
 -- Cancels all tasks of the host that have not ended, the oldest first.
 function M.cancel_all(host)
-  local all = in_order(host.tasks)
+  local all = wait.in_order(host.tasks)
   for i = 1, #all do all[i]:cancel() end
 end
 
@@ -124,7 +110,7 @@ local function cancel_all(tasks)
   for i = 1, #tasks do tasks[i]:cancel() end
 end
 
--- Starts all. What it closes over is not of the frame that waits, see new_joiner.
+-- Starts all. What it closes over is not of the frame that waits, see crowd.lua.
 local function start_group(host, fns, decides)
   local group = { left = #fns }
   local tasks = {}

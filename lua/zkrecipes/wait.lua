@@ -36,6 +36,13 @@ function M.self(host)
   return adapter.self and adapter.self() or running() or MAIN
 end
 
+-- A time limit that begins now, for several waits: a function that gives the seconds that are left, 0 at least; nil: no limit.
+function M.limit(host, timeout)
+  local now = host.adapter.now
+  local deadline = timeout and now() + timeout
+  return function() return deadline and math.max(deadline - now(), 0) end
+end
+
 -- ---- One wait ----------------------------------------------------------------------------------
 
 local Record = {}

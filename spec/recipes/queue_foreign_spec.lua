@@ -117,6 +117,21 @@ describe("beside an unreadable znode a queue", function()
 end)
 
 describe("a queue", function()
+  it("says so when the znode of a lane is not one of its own", in_world(function(_, _, session, queue)
+    local other = session:queue("/jobs")
+    for _, data in ipairs { "", "junk", "-1", "0x1", "1e3", "1.5", "99999999999" } do
+      assert(session:set("/jobs/lanes/00000", data))
+      queue = session:queue("/jobs")
+      local message = fails("conflict", queue:put("x"))
+      assert.equal("queue:put /jobs: no number of a bucket is there; the znode is not one of ours", message)
+    end
+    local message = fails("conflict", queue:put_all { "x", "y" })
+    assert.matches("^queue:put_all /jobs: ", message)
+    assert(session:set("/jobs/lanes/00000", "0"))
+    assert(queue:put("x"))
+    assert.equal("x", (other:take(5)))
+  end))
+
   it("does not mind names that are no names of its own", in_world(function(world, zk, session, queue)
     queue:put("late", { delay = 3 })
     local slot = "/jobs/later/" .. world:children("/jobs/later")[1]

@@ -100,8 +100,9 @@ local function prepare(bug)
   local place = folder .. "/planted/" .. bug.name:gsub("%W+", "-")
   local text, problem = replaced(read(bug.file), bug)
   if not text then return nil, bug.file .. ": " .. problem end
-  output("mkdir -p " .. place .. "/zkrecipes")
-  write(place .. bug.file:gsub("^lua", ""), text)
+  local copy = place .. bug.file:gsub("^lua", "")
+  output("mkdir -p " .. copy:match "^(.*)/")
+  write(copy, text)
   return ("env LUA_PATH='%s/?.lua;%s' %s spec/worlds/main.lua"):format(place, os.getenv "LUA_PATH", arg[-1])
 end
 

@@ -7,16 +7,16 @@
 local BUGS = {
   { "ack without the version of its claim", "item", '{ "delete", layout.item_path(place), state.version }',
     '{ "delete", layout.item_path(place) }' },
-  { "claims outlive their session", "item", '{ "create", claim, entry.claimant, { ephemeral = true } },',
+  { "claims outlive their session", "claim", '{ "create", claim, entry.claimant, { ephemeral = true } },',
     '{ "create", claim, entry.claimant },' },
-  { "a claim whose answer is lost is left behind", "item", "return look_for_claim(desk, place, entry, claim, unsure)",
-    "return nil, GONE" },
+  { "a claim whose answer is lost is left behind", "claim", "return look_for_claim(desk, place, entry, claim, unsure)",
+    "return nil, places.GONE" },
   { "a lost answer of an ack counts as done", "item",
     'if code ~= "connection_loss" then state.unsure = unsure end', 'if code == "connection_loss" then return true end' },
   { "a lost answer of a put counts as done", "store", "if found then return true end", "do return true end" },
   { "buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else" },
-  { "the dead are not noticed", "desk", ', store.path .. "/consumers" })', " })" },
-  { "lanes are listed before they are watched", "desk", [[
+  { "the dead are not noticed", "seat", ', store.path .. "/consumers" })', " })" },
+  { "lanes are listed before they are watched", "seat", [[
   local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
   if not ok then return nil, problem, why end
   local lanes, message, code = store:list_lanes()
@@ -25,12 +25,12 @@ local BUGS = {
   local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
   if not ok then return nil, problem, why end
 ]] },
-  { "no look after the watches are set", "desk", "  desk.watching = true\n  happened(desk)", "  desk.watching = true" },
-  { "what is poison goes round for ever", "item",
+  { "no look after the watches are set", "seat", "  desk.watching = true\n  desk:happened()", "  desk.watching = true" },
+  { "what is poison goes round for ever", "claim",
     "if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end", "" },
   { "items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b" },
-  { "a move forgets to delete", "item", '  extra[#extra + 1] = { "delete", path, version }\n', "" },
-  { "take and bury do not look for claims", "item",
+  { "a move forgets to delete", "place", '  extra[#extra + 1] = { "delete", path, version }\n', "" },
+  { "take and bury do not look for claims", "place",
     'return { { "create", path, "", { ephemeral = true } }, { "delete", path } }', "return {}" },
   { "a try waits for the link", "desk", '    fail_tries(desk, message, code)\n', "" },
   { "what cannot be read is looked at again and again", "desk", "        fetch.leave_out(desk, place)\n", "" },

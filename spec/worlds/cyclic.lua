@@ -1,7 +1,7 @@
 -- The cyclic barrier: every round has n members, and these know it; who gave up is in none; nothing is left.
 
 local coroutines = require "zkrecipes.coroutines"
-local gate = require "zkrecipes.gate"
+local answers = require "zkrecipes.sure"
 
 local PATH = "/c/step"
 
@@ -31,10 +31,10 @@ local function in_rounds(h)
 end
 
 -- Tells h.joined[coroutine] the tags that the library gives.
-local give = gate.tag
+local give = answers.tag
 local joined = setmetatable({}, { __mode = "k" })
 
-function gate.tag(...)
+function answers.tag(...)
   local tag, attempt = give(...), joined[coroutines.running()]
   if attempt then attempt.tag = tag end
   return tag

@@ -146,6 +146,16 @@ enum zr_status zr_hold_valid(struct zr_object *self, struct zr_args *args, struc
     return ZR_OK;
 }
 
+enum zr_status zr_hold_over(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    (void)args;
+    struct zr_hold *hold = (struct zr_hold *)self;
+    sink->boolean(sink, NULL,
+                  hold->state == ZR_LET_GO || zr_session_usable(hold->session) != ZR_OK ||
+                      hold->session->generation != hold->seat.generation);
+    return ZR_OK;
+}
+
 static void guard_done(struct zr_task *task)
 {
     struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);

@@ -10,13 +10,17 @@
 -- What can go wrong: a waiter leaves while his worker claims (the item goes to the next, or back); the session is lost (the seat,
 -- too: the desk queues up again); an item that was listed is gone (the worker takes the next place).
 
-local coroutines = require "zkrecipes.coroutines"
 local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local claims = require "zkrecipes.jobs.claim"
 local fetch = require "zkrecipes.jobs.fetch"
 local items = require "zkrecipes.jobs.item"
 local later = require "zkrecipes.jobs.later"
 local layout = require "zkrecipes.jobs.layout"
 local lines = require "zkrecipes.jobs.line"
+local places = require "zkrecipes.jobs.place"
+local presences = require "zkrecipes.jobs.presence"
+local seats = require "zkrecipes.jobs.seat"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -29,48 +33,11 @@ local AGAIN = 0.1  -- seconds until what failed for want of a connection is trie
 
 function M.new(store, seat, max_attempts)
   return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
-    line = lines.new(), claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
+    presence = presences.new(store), line = lines.new(), claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
     working_on = {}, unreadable = {}, remembered = {}, watches = {} }, M)
 end
 
 local function daemon(desk, fn, ...) return tasks.spawn(desk.host, { daemon = true, quiet = true }, fn, ...) end
-
--- ---- Presence ----------------------------------------------------------------------------------
-
--- Sees to it that the consumer is known, in the present session: its znode, or nil, message, code.
-function M:be_present()
-  local store = self.store
-  if self.presence and self.presence_of == store.session.id then return self.presence end
-  local ready, problem, why = store:ready()
-  if not ready then return nil, problem, why end
-  local path = store.path .. "/consumers/" .. store:new_tag()
-  local made, message, code = store.session:create(path, "", { ephemeral = true })
-  if not made then return nil, message, code end
-  self.presence, self.presence_of = path, store.session.id
-  return path
-end
-
--- A claim failed, perhaps because it is gone.
-function M:check_presence(path)
-  if path == self.presence and self.store.session:exists(path) == false then self.presence = nil end
-end
-
--- How many consumers there are, and which one this is (from 0).
-function M:rank()
-  local now = self.host.adapter.now()
-  if not self.ranked or now > self.ranked then
-    local names = self.presence and self.store.session:children(self.store.path .. "/consumers")
-    self.count, self.number = 1, 0
-    if names then
-      table.sort(names)
-      for i = 1, #names do
-        if self.store.path .. "/consumers/" .. names[i] == self.presence then self.count, self.number = #names, i - 1 end
-      end
-    end
-    self.ranked = now + FRESH
-  end
-  return self.count, self.number
-end
 
 -- ---- Being stirred -----------------------------------------------------------------------------
 
@@ -80,9 +47,9 @@ local function stir(desk)
 end
 
 -- Something has happened: look again.
-local function happened(desk)
-  desk.events = desk.events + 1
-  stir(desk)
+function M:happened()
+  self.events = self.events + 1
+  stir(self)
 end
 
 local function park(desk, timeout)
@@ -165,17 +132,17 @@ local function work(desk, waiter, place)
   while place and not item and not code do
     desk.working_on[place.key] = true
     local ok
-    ok, item, message, code, done = coroutines.pcall(items[waiter.method], desk, place, unsure)
+    ok, item, message, code, done = coroutines.pcall(claims[waiter.method], desk, place, unsure)
     desk.working_on[place.key] = nil
     if not ok then
       tell(desk, waiter, nil, "queue " .. desk.store.path .. ": " .. tostring(item), "error")
       error(item, 0)
     end
     if not item and not code then
-      if message == items.UNREADABLE then
+      if message == places.UNREADABLE then
         fetch.leave_out(desk, place)
       else
-        desk.ranked = nil -- somebody else is here
+        desk.presence:count_again()
       end
       place = next_place(desk)
     end
@@ -191,105 +158,35 @@ local function work(desk, waiter, place)
   end
 end
 
--- ---- The seat ----------------------------------------------------------------------------------
-
-local function close_watches(desk)
-  for path, watch in pairs(desk.watches) do
-    desk.watches[path] = nil
-    watch:close()
-  end
-end
-
-local function watch_path(desk, path)
-  if desk.watches[path] then return true end
-  local watch, message, code = desk.store.session:watch(path)
-  if not watch then return nil, message, code end
-  desk.watches[path] = watch
-  daemon(desk, function()
-    while desk.watches[path] == watch and watch:wait() do happened(desk) end
-    if desk.watches[path] == watch then desk.watches[path] = nil end
-  end)
-  return true
-end
-
-local function watch_paths(desk, paths)
-  for i = 1, #paths do
-    local ok, message, code = watch_path(desk, paths[i])
-    if not ok then return nil, message, code end
-  end
-  return true
-end
-
--- Before the look: what comes in after it is told; the lanes are watched before they are listed. True; or nil, message, code:
--- without a watch nobody may sleep there.
-local function watch_all(desk)
-  local store = desk.store
-  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
-  if not ok then return nil, problem, why end
-  local lanes, message, code = store:list_lanes()
-  if not lanes then return nil, message, code end
-  local bells = {}
-  for i = 1, #lanes do bells[i] = lanes[i].bell end
-  return watch_paths(desk, bells)
-end
-
-local function stand_up(desk)
-  local hold = desk.hold
-  desk.hold = nil
-  close_watches(desk)
-  if hold then hold:release() end
-end
-
--- Waits until it is this desk's turn to watch.
-local function sit_down(desk)
-  local hold, _, code = desk.seat:acquire()
-  desk.seating = nil
-  if not hold then
-    if code ~= "closed" and code ~= "canceled" then wait.pause(desk.host, wait.record(), AGAIN) end
-    return happened(desk)
-  end
-  if desk.line.count == 0 then return hold:release() end
-  desk.hold = hold
-  hold:on_lost(function() happened(desk) end)
-  desk.watching = true
-  happened(desk)
-end
-
-local function seated(desk) return desk.hold and desk.hold:valid() end
+-- ---- The task ----------------------------------------------------------------------------------
 
 -- Nothing is there: waits for what comes.
 local function idle(desk)
-  if desk.hold and not desk.hold:valid() then stand_up(desk) end
-  if not desk.hold and not desk.seating then
-    desk.seating = true
-    daemon(desk, sit_down, desk)
-  end
+  seats.sit_down(desk)
   local due = desk.next_due
   local left = due and math.max((due - desk.store:now()) / 1000, 0.001)
-  park(desk, seated(desk) and left or nil)
-  if due and seated(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
+  park(desk, seats.seated(desk) and left or nil)
+  if due and seats.seated(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
 end
-
--- ---- The task ----------------------------------------------------------------------------------
 
 local function look(desk)
   local seen = desk.events
-  local ok, places, message, code = true, nil, nil, nil
-  if desk.watching then ok, message, code = watch_all(desk) end
+  local ok, list, message, code = true, nil, nil, nil
+  if desk.watching then ok, message, code = seats.watch(desk) end
   if ok then ok, message, code = later.look(desk) end
-  if ok then places, message, code = fetch.look(desk) end
-  if places and places[1] then -- here, before many workers do it at once
-    ok, message, code = desk:be_present()
-    if not ok then places = nil end
+  if ok then list, message, code = fetch.look(desk) end
+  if list and list[1] then -- here, before many workers do it at once
+    ok, message, code = desk.presence:ensure()
+    if not ok then list = nil end
   end
-  if not places then
+  if not list then
     if code ~= "connection_loss" then return fail_all(desk, message, code) end
     fail_tries(desk, message, code)
     if desk.line.count > 0 then park(desk, AGAIN) end
     return
   end
   desk.looked = seen
-  desk.batch, desk.at, desk.batch_until = places, 1, desk.host.adapter.now() + FRESH
+  desk.batch, desk.at, desk.batch_until = list, 1, desk.host.adapter.now() + FRESH
 end
 
 local function run(desk)
@@ -311,7 +208,7 @@ end
 local function finish(desk)
   desk.running, desk.watching = false, false
   if desk.seating then desk.seat:cancel() end
-  stand_up(desk)
+  seats.stand_up(desk)
 end
 
 -- Sees to it that those who wait are served.
@@ -328,7 +225,7 @@ end
 -- Ours came back: it is before what we have listed.
 function M:came_back()
   self.batch_until = 0
-  happened(self)
+  self:happened()
 end
 
 -- Ours is put with this priority: does it come before what we have listed?

@@ -132,7 +132,7 @@ end
 
 -- Ours of these, or all when none is, from where nobody else begins.
 local function share(desk, places, limit)
-  local count, rank = desk:rank()
+  local count, rank = desk.presence:rank()
   local mine = {}
   for i = 1, #places do
     if count == 1 or layout.sequence(places[i].name) % count == rank then mine[#mine + 1] = places[i] end

@@ -1,90 +1,26 @@
--- Items: how one is claimed, and what becomes of it.
+-- Items that were claimed, and what becomes of them. How one is claimed is in claim.lua.
 --
--- Claim: 1. Read it. 2. In one multi: create the claim, ephemeral, under the item's name (so there is one at most); write the
--- item with one attempt more and the claim's tag (so its version changes, and whoever claims later has another one).
 -- Ack: delete both, the item in the version of our claim. A consumer whose claim was lost cannot ack for another one.
--- Take: create and delete the claim and delete the item, at once.
 --
--- What can go wrong: somebody else was faster (gone); the session is lost, and with it the claim (the item is free again, at
--- its place); the answer is lost: after a claim the item's tag tells, after an ack the item's version; after a take nothing
--- does, so then the item may be lost: that is what "at most once" means.
+-- What can go wrong: the session is lost, and with it the claim (the item is free again, at its place); the answer is lost: after an
+-- ack the item's version tells.
 
+local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.jobs.failure"
+local ids = require "zkrecipes.jobs.ids"
 local layout = require "zkrecipes.jobs.layout"
+local places = require "zkrecipes.jobs.place"
 local tasks = require "zkrecipes.tasks"
 
 local M = {}
 
 local Item = { __name = "zkrecipes.item" }
 Item.__index = Item
-M.meta = Item
 
-local GONE = "gone"
-M.UNREADABLE = "unreadable" -- whatever it is, it is no item
-local REMEMBERED = 1000 -- ids of acked items, by one process
-local REMEMBER = 60     -- seconds
+local faster = places.faster
 
--- ---- Ids of what is done -----------------------------------------------------------------------
-
--- Forgets what was acked long ago. The check makes sure that they are the session's own.
-local function forget_old(desk)
-  local store, list, now = desk.store, desk.remembered, desk.host.adapter.now()
-  if #list == 0 or not desk.presence or #list < REMEMBERED and now - list[1].at < REMEMBER then return end
-  local parts, presence = { { "check", desk.presence } }, desk.presence
-  while list[1] and #parts < 100 and (now - list[1].at >= REMEMBER or #list > REMEMBERED / 2) do
-    local old = table.remove(list, 1)
-    if old.presence == presence then parts[#parts + 1] = { "delete", old.path } end
-  end
-  if #parts > 1 then store.session:multi(parts) end
-end
-
--- The id stays known for a while, as long as this session lives.
-local function add_id_parts(desk, parts, entry)
-  if not entry.id then return end
-  local path = layout.id_path(desk.store.path, entry.id)
-  parts[#parts + 1] = { "delete", path }
-  parts[#parts + 1] = { "create", path, "done", { ephemeral = true } }
-end
-
-local function remember_id(desk, entry)
-  if not entry.id then return end
-  local path = layout.id_path(desk.store.path, entry.id)
-  table.insert(desk.remembered, { path = path, at = desk.host.adapter.now(), presence = desk.presence })
-  forget_old(desk)
-end
-
--- ---- Moving ------------------------------------------------------------------------------------
-
--- Appends the entry to another lane, and deletes it here. true; or nil, message, code: when somebody was faster, no_node
--- or bad_version.
-function M.move(desk, place, entry, version, lane, claim_parts)
-  local store, path = desk.store, layout.item_path(place)
-  local extra = claim_parts or {}
-  extra[#extra + 1] = { "delete", path, version }
-  extra[#extra + 1] = { "set", place.lane.out, "" }
-  local moved = { tag = store:new_tag(), attempts = entry.attempts, priority = entry.priority, id = entry.id,
-    data = entry.data, due = entry.due }
-  local list = { moved }
-  if entry.id then list.ids, list.known = { moved }, true end
-  return store:append(lane, list, extra, function()
-    local stat, message, code = store.session:exists(path)
-    if stat == nil then return nil, message, code end
-    return not stat
-  end)
-end
-
-local function claim_path(desk, place)
-  return desk.store.path .. "/claims/" .. layout.claim_name(place.lane, place.bucket, place.name)
-end
-
--- Parts that fail when it is claimed.
-function M.unclaimed(desk, place)
-  local path = claim_path(desk, place)
-  return { { "create", path, "", { ephemeral = true } }, { "delete", path } }
-end
-
--- ---- Claiming ----------------------------------------------------------------------------------
+-- ---- An item -----------------------------------------------------------------------------------
 
 -- Its claim is over.
 local function finish(state, how)
@@ -112,7 +48,8 @@ local function lose(state)
   host.engine:ring()
 end
 
-local function new_item(desk, place, entry, version, claim)
+-- claim: its path; nil: it was taken.
+function M.new(desk, place, entry, version, claim)
   local state = { desk = desk, place = place, entry = entry, version = version, claim = claim }
   if claim then desk.claims = desk.claims + 1 end
   return setmetatable({ state = state, data = entry.data, id = entry.id, attempts = entry.attempts,
@@ -121,106 +58,9 @@ end
 
 -- What an item looks like to who only looks.
 function M.view(desk, place, entry, version, claimed)
-  local item = new_item(desk, place, entry, version)
+  local item = M.new(desk, place, entry, version)
   item.state, item.claimed = nil, claimed
   return setmetatable(item, nil)
-end
-
--- entry, version; or nil and GONE or UNREADABLE; or nil, message, code.
-local function read(desk, place)
-  local blob, stat, code = desk.store.session:get(layout.item_path(place))
-  if code == "no_node" then return nil, GONE end
-  if code then return nil, stat, code end
-  local entry = layout.decode(blob)
-  if not entry then return nil, M.UNREADABLE end
-  return entry, stat.version
-end
-M.read = read
-
-local function faster(code) return code == "no_node" or code == "node_exists" or code == "bad_version" end
-
--- The item, when the claim is ours; as claim.
-local function look_once(desk, place, entry, claim)
-  local store = desk.store
-  local settled, message, code = store:settle()
-  if not settled then return nil, message, code end
-  local found, version, why = read(desk, place)
-  if not found then return nil, version, why end
-  if found.claimant ~= entry.claimant then return nil, GONE end
-  local stat
-  stat, message, code = store.session:exists(claim)
-  if stat == nil then return nil, message, code end
-  if not stat or stat.ephemeral_owner ~= store.session.id then return nil, GONE end
-  return new_item(desk, place, entry, version, claim)
-end
-
--- After a claim whose answer was lost: is it ours?
-local function look_for_claim(desk, place, entry, claim, unsure)
-  local item, message, code
-  repeat
-    item, message, code = look_once(desk, place, entry, claim)
-    if code == "connection_loss" and unsure then unsure(message, code) end
-  until code ~= "connection_loss"
-  return item, message, code
-end
-
-local function bury(desk, place, entry, version)
-  local ok, message, code = M.move(desk, place, entry, version, desk.store.dead, M.unclaimed(desk, place))
-  if ok or faster(code) then return nil, GONE end
-  return nil, message, code
-end
-
--- item; or nil and GONE or UNREADABLE; or nil, message, code. unsure(message, code) is called, if given, when it takes long to find out.
-function M.claim(desk, place, unsure)
-  local presence, message, code = desk:be_present()
-  if not presence then return nil, message, code end
-  local entry, version, why = read(desk, place)
-  if not entry then return nil, version, why end
-  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
-  local store, claim = desk.store, claim_path(desk, place)
-  entry.attempts, entry.claimant = entry.attempts + 1, store:new_tag()
-  local done
-  done, message, code = store.session:multi {
-    { "create", claim, entry.claimant, { ephemeral = true } },
-    { "set", layout.item_path(place), layout.encode(entry), version },
-    { "check", presence },
-  }
-  if done then
-    return new_item(desk, place, entry, done[2].version, claim)
-  elseif code == "connection_loss" then
-    return look_for_claim(desk, place, entry, claim, unsure)
-  elseif faster(code) then
-    if code == "no_node" then desk:check_presence(presence) end
-    return nil, GONE
-  end
-  return nil, message, code
-end
-
--- An item that is ours alone, and on no server any more; or as claim, and true behind it when the item may be gone.
-function M.take(desk, place)
-  local ok, message, code = desk:be_present()
-  if not ok then return nil, message, code end
-  local entry, version, why = read(desk, place)
-  if not entry then return nil, version, why end
-  local store, path = desk.store, layout.item_path(place)
-  local parts = M.unclaimed(desk, place)
-  parts[#parts + 1] = { "delete", path, version }
-  parts[#parts + 1] = { "set", place.lane.out, "" }
-  add_id_parts(desk, parts, entry)
-  local done
-  done, message, code = store.session:multi(parts)
-  if done then
-    remember_id(desk, entry)
-    entry.attempts = entry.attempts + 1
-    return new_item(desk, place, entry, version)
-  elseif faster(code) then
-    return nil, GONE
-  elseif code ~= "connection_loss" then
-    return nil, message, code
-  end
-  if store:settle() and store.session:exists(path) then return nil, GONE end
-  return nil, ("queue:take %s: the connection was lost; %s may have been taken for nobody"):format(store.path, path), code,
-    true
 end
 
 -- ---- What becomes of it ------------------------------------------------------------------------
@@ -249,7 +89,7 @@ local function ack(state)
   local desk, place = state.desk, state.place
   local parts = { { "delete", state.claim }, { "delete", layout.item_path(place), state.version },
     { "set", place.lane.out, "" } }
-  add_id_parts(desk, parts, state.entry)
+  ids.add_parts(desk, parts, state.entry)
   local seen
   repeat
     local unsure = state.unsure
@@ -267,7 +107,7 @@ local function ack(state)
     end
   until seen ~= "again"
   finish(state, "acked")
-  remember_id(desk, state.entry)
+  ids.remember(desk, state.entry)
   return true
 end
 
@@ -306,7 +146,7 @@ end
 -- To the dead letters, or to the delayed ones.
 local function move_away(state, lane)
   local claim = { { "delete", state.claim } }
-  local ok, message, code = M.move(state.desk, state.place, state.entry, state.version, lane, claim)
+  local ok, message, code = places.move(state.desk, state.place, state.entry, state.version, lane, claim)
   if ok then
     finish(state, "nacked")
     return true
@@ -326,8 +166,6 @@ local function nack(state, delay)
 end
 
 -- ---- Methods -----------------------------------------------------------------------------------
-
-local check = require "zkrecipes.check"
 
 local function state_of(item, method)
   check.self(item, Item, method)

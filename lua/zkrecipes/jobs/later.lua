@@ -6,8 +6,8 @@
 
 local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.jobs.fetch"
-local items = require "zkrecipes.jobs.item"
 local layout = require "zkrecipes.jobs.layout"
+local places = require "zkrecipes.jobs.place"
 
 local M = {}
 
@@ -30,9 +30,9 @@ end
 local function release(desk, slot, name)
   local store = desk.store
   local place = { lane = store.later, bucket = slot, name = name }
-  local entry, version, code = items.read(desk, place)
+  local entry, version, code = places.read(desk, place)
   if not entry then return code == nil, version, code end
-  local ok, message, why = items.move(desk, place, entry, version, store:lane(entry.priority))
+  local ok, message, why = places.move(desk, place, entry, version, store:lane(entry.priority))
   if ok or why == "no_node" or why == "bad_version" then return true end
   return nil, message, why
 end

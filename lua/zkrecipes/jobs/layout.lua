@@ -40,6 +40,9 @@ function M.is_item(name, delayed) return name:find(delayed and DELAYED or "^" ..
 -- The number of a bucket or the priority of a lane with this name, or nil.
 function M.bucket_number(name) return tonumber(name:match("^b%-(" .. TEN_DIGITS .. ")$")) end
 
+-- The number of a bucket in the data of a lane, or nil.
+function M.tail_number(data) return data and #data <= 10 and tonumber(data:match("^%d+$")) or nil end
+
 function M.priority_number(name)
   local priority = tonumber(name:match("^%d%d%d%d%d$"))
   return priority and priority <= M.PRIORITIES and priority or nil

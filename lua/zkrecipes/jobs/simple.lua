@@ -6,6 +6,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.jobs.failure"
+local wait = require "zkrecipes.wait"
 
 local M = {}
 
@@ -99,14 +100,13 @@ end
 
 -- Takes and waits in turn; as take.
 local function take_when_told(queue, watch, timeout)
-  local now = core.host(queue.session).adapter.now
-  local deadline = timeout and now() + timeout
+  local left = wait.limit(core.host(queue.session), timeout)
   while true do
     queue.fresh_until = 0
     local data, message, code = take(queue)
     if data ~= false then return data, message, code end
     local told
-    told, message, code = watch:wait(deadline and math.max(deadline - now(), 0))
+    told, message, code = watch:wait(left())
     if code == "timeout" then return false end
     if not told then return nil, message, code end
   end

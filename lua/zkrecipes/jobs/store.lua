@@ -128,8 +128,9 @@ local function find_tail(self, lane)
     data, message, code = self.session:get(lane.path)
   end
   if code then return nil, message, code end
-  lane.tail = lane.tail or tonumber(data)
-  return lane.tail
+  lane.tail = lane.tail or layout.tail_number(data)
+  if lane.tail then return lane.tail end
+  return nil, ("get %s: no number of a bucket is there; the znode is not one of ours"):format(lane.path), "conflict"
 end
 
 -- Seals the bucket and begins the next; whoever comes second finds it done.

@@ -7,6 +7,7 @@ local fetch = require "zkrecipes.jobs.fetch"
 local items = require "zkrecipes.jobs.item"
 local later = require "zkrecipes.jobs.later"
 local layout = require "zkrecipes.jobs.layout"
+local places = require "zkrecipes.jobs.place"
 
 local M = {}
 
@@ -51,7 +52,7 @@ function M.new(desk, lanes)
     while true do
       local place, message, code = advance(walk)
       if not place then return nil, message, code end
-      local entry, version, why = items.read(desk, place)
+      local entry, version, why = places.read(desk, place)
       if entry then return view(desk, place, entry, version), place, entry, version end
       if why then return nil, version, why end
     end

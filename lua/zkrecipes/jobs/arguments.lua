@@ -1,0 +1,27 @@
+-- Arguments of a queue's methods: each function raises, at the caller's line, what is wrong with one.
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local layout = require "zkrecipes.jobs.layout"
+
+local M = {}
+
+function M.integer(value, name, method, argument, least, most)
+  if value ~= nil and (value % 1 ~= 0 or value < least or value > most) then
+    check.bad(argument, method, ("option '%s': integer from %d to %d expected, got %s"):format(name, least, most,
+      tostring(value)))
+  end
+end
+
+-- name: what the message calls it, or "".
+function M.id(id, name, method, argument)
+  if #id > 0 and #id <= layout.ID_MAX then return end
+  check.bad(argument, method, ("%s1 to %d bytes expected, got %d"):format(name, layout.ID_MAX, #id))
+end
+
+function M.data(data, method, argument)
+  if type(data) ~= "string" then check.bad(argument, method, "string expected, got " .. type(data)) end
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

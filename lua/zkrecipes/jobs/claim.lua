@@ -1,0 +1,103 @@
+-- How an item is claimed, or taken.
+--
+-- Claim: 1. Read it. 2. In one multi: create the claim, ephemeral, under the item's name (so there is one at most); write the
+-- item with one attempt more and the claim's tag (so its version changes, and whoever claims later has another one).
+-- Take: create and delete the claim and delete the item, at once.
+--
+-- What can go wrong: somebody else was faster (gone); the answer is lost: after a claim the item's tag tells; after a take nothing
+-- does, so then the item may be lost: that is what "at most once" means.
+
+local core = require "zkrecipes.core"
+local ids = require "zkrecipes.jobs.ids"
+local items = require "zkrecipes.jobs.item"
+local layout = require "zkrecipes.jobs.layout"
+local places = require "zkrecipes.jobs.place"
+
+local M = {}
+
+-- The item, when the claim is ours; as claim.
+local function look_once(desk, place, entry, claim)
+  local store = desk.store
+  local settled, message, code = store:settle()
+  if not settled then return nil, message, code end
+  local found, version, why = places.read(desk, place)
+  if not found then return nil, version, why end
+  if found.claimant ~= entry.claimant then return nil, places.GONE end
+  local stat
+  stat, message, code = store.session:exists(claim)
+  if stat == nil then return nil, message, code end
+  if not stat or stat.ephemeral_owner ~= store.session.id then return nil, places.GONE end
+  return items.new(desk, place, entry, version, claim)
+end
+
+-- After a claim whose answer was lost: is it ours?
+local function look_for_claim(desk, place, entry, claim, unsure)
+  local item, message, code
+  repeat
+    item, message, code = look_once(desk, place, entry, claim)
+    if code == "connection_loss" and unsure then unsure(message, code) end
+  until code ~= "connection_loss"
+  return item, message, code
+end
+
+local function bury(desk, place, entry, version)
+  local ok, message, code = places.move(desk, place, entry, version, desk.store.dead, places.unclaimed(desk, place))
+  if ok or places.faster(code) then return nil, places.GONE end
+  return nil, message, code
+end
+
+-- item; or nil and GONE or UNREADABLE; or nil, message, code. unsure(message, code) is called, if given, when it takes long to find out.
+function M.claim(desk, place, unsure)
+  local presence, message, code = desk.presence:ensure()
+  if not presence then return nil, message, code end
+  local entry, version, why = places.read(desk, place)
+  if not entry then return nil, version, why end
+  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
+  local store, claim = desk.store, places.claim_path(desk, place)
+  entry.attempts, entry.claimant = entry.attempts + 1, store:new_tag()
+  local done
+  done, message, code = store.session:multi {
+    { "create", claim, entry.claimant, { ephemeral = true } },
+    { "set", layout.item_path(place), layout.encode(entry), version },
+    { "check", presence },
+  }
+  if done then
+    return items.new(desk, place, entry, done[2].version, claim)
+  elseif code == "connection_loss" then
+    return look_for_claim(desk, place, entry, claim, unsure)
+  elseif places.faster(code) then
+    if code == "no_node" then desk.presence:check(presence) end
+    return nil, places.GONE
+  end
+  return nil, message, code
+end
+
+-- An item that is ours alone, and on no server any more; or as claim, and true behind it when the item may be gone.
+function M.take(desk, place)
+  local ok, message, code = desk.presence:ensure()
+  if not ok then return nil, message, code end
+  local entry, version, why = places.read(desk, place)
+  if not entry then return nil, version, why end
+  local store, path = desk.store, layout.item_path(place)
+  local parts = places.unclaimed(desk, place)
+  parts[#parts + 1] = { "delete", path, version }
+  parts[#parts + 1] = { "set", place.lane.out, "" }
+  ids.add_parts(desk, parts, entry)
+  local done
+  done, message, code = store.session:multi(parts)
+  if done then
+    ids.remember(desk, entry)
+    entry.attempts = entry.attempts + 1
+    return items.new(desk, place, entry, version)
+  elseif places.faster(code) then
+    return nil, places.GONE
+  elseif code ~= "connection_loss" then
+    return nil, message, code
+  end
+  if store:settle() and store.session:exists(path) then return nil, places.GONE end
+  return nil, ("queue:take %s: the connection was lost; %s may have been taken for nobody"):format(store.path, path), code,
+    true
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

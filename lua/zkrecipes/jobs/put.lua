@@ -1,0 +1,151 @@
+-- Putting items into a queue: one, or a list in as few requests as may be.
+--
+-- What can go wrong: there is no room (whoever puts waits for it, asking the servers now and then); the answer is lost (store.lua
+-- looks what became of it; with an id, its znode says so).
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local arguments = require "zkrecipes.jobs.arguments"
+local layout = require "zkrecipes.jobs.layout"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local PUT = { priority = "number", delay = "number", id = "string", timeout = "number" }
+local ENTRY = { priority = "number", delay = "number", id = "string", data = "string" }
+local CHUNK, CHUNK_BYTES = 100, 500000
+
+-- ---- Room --------------------------------------------------------------------------------------
+
+-- For how many of so many is there room? Asks the servers when what we were told last is used up: the nearer to the limit, the
+-- sooner.
+local function room_for(queue, count)
+  if queue.credit >= count then
+    queue.credit = queue.credit - count
+    return count
+  end
+  local size, message, code = queue:size()
+  if not size then return nil, message, code end
+  local left = math.max(queue.capacity - size, 0)
+  local room = math.min(left, count)
+  queue.credit = math.max(math.min(math.floor(left / 10), 100) - room, 0)
+  return room
+end
+
+local function limit(queue, timeout) return wait.limit(core.host(queue.store.session), timeout) end
+
+-- Waits for room; for how many there is some, at most count; or nil, message, code.
+local function find_room(queue, count, left, method)
+  local ready, problem, why = queue.store:ready()
+  if not ready then return nil, problem, why end
+  if not queue.capacity then return count end
+  local pause = 0.02
+  while true do
+    local room, message, code = room_for(queue, count)
+    if room ~= 0 then return room, message, code end
+    if left() == 0 then
+      return nil, ("queue:%s %s: it is full (%d items)"):format(method, queue.path, queue.capacity), "full"
+    end
+    wait.pause(core.host(queue.store.session), wait.record(), math.min(pause, left() or pause))
+    pause = math.min(pause * 2, 0.5)
+  end
+end
+
+-- ---- Put ---------------------------------------------------------------------------------------
+
+local function check_entry(given, method, argument)
+  arguments.integer(given.priority, "priority", method, argument, 0, layout.PRIORITIES)
+  check.seconds(given.delay, argument, method, true)
+  if given.id ~= nil then arguments.id(given.id, "option 'id': ", method, argument) end
+end
+
+-- The id is known by our tag: it was us.
+local function put_done(store, entry)
+  return function()
+    local place, message, code = store.session:get((layout.id_path(store.path, entry.id)))
+    if code == "no_node" then return false end
+    if code then return nil, message, code end
+    return place ~= nil and place:match("%S+$") == entry.tag
+  end
+end
+
+local function put_one(store, data, given)
+  local entry = { attempts = 0, priority = given.priority or 0, id = given.id, data = data, tag = store:new_tag() }
+  local lane, list = store:lane(entry.priority), { entry }
+  if given.delay and given.delay > 0 then
+    local now, message, code = store:now()
+    if not now then return nil, message, code end
+    lane, entry.due = store.later, math.ceil(now + given.delay * 1000)
+  end
+  if entry.id then list.ids = list end
+  local ok, message, code = store:append(lane, list, nil, entry.id and put_done(store, entry))
+  if code == "node_exists" and entry.id then return true, "known" end
+  return ok, message, code
+end
+
+function M.put(queue, data, options)
+  arguments.data(data, "put", 1)
+  local given = check.options(options, PUT, 2, "put")
+  check_entry(given, "put", 2)
+  check.seconds(given.timeout, 2, "put", true)
+  local ok, message, code = find_room(queue, 1, limit(queue, given.timeout), "put")
+  if not ok then return nil, message, code end
+  local put, problem, why = put_one(queue.store, data, given)
+  queue.desk:more_urgent(given.priority or 0)
+  return put, problem, why
+end
+
+local function check_all(list)
+  check.list(list, 1, "put_all")
+  local entries = {}
+  for i = 1, #list do
+    local given = list[i]
+    if type(given) == "string" then given = { data = given } end
+    if type(given) ~= "table" then
+      check.bad(1, "put_all", ("entry %d: string or table expected, got %s"):format(i, type(given)))
+    end
+    given = check.options(given, ENTRY, 1, "put_all")
+    arguments.data(given.data, "put_all", 1)
+    check_entry(given, "put_all", 1)
+    entries[i] = given
+  end
+  return entries
+end
+
+-- How many from `from` on go together into one multi: they have one lane, no delay and no id.
+local function chunk(entries, from)
+  local priority, bytes, at = entries[from].priority or 0, 0, from
+  while entries[at] and at - from < CHUNK do
+    local each = entries[at]
+    bytes = bytes + #each.data + 200
+    if each.id or each.delay or (each.priority or 0) ~= priority or bytes > CHUNK_BYTES then break end
+    at = at + 1
+  end
+  return math.max(at - from, 1)
+end
+
+local function put_chunk(store, entries, from, count)
+  if count == 1 then return put_one(store, entries[from].data, entries[from]) end
+  local list, priority = {}, entries[from].priority or 0
+  for i = 1, count do
+    list[i] = { attempts = 0, priority = priority, data = entries[from + i - 1].data, tag = store:new_tag() }
+  end
+  return store:append(store:lane(priority), list)
+end
+
+function M.put_all(queue, list, timeout)
+  check.seconds(timeout, 2, "put_all", true)
+  local entries = check_all(list)
+  local at, left = 1, limit(queue, timeout)
+  while at <= #entries do
+    local ok
+    local count, message, code = find_room(queue, chunk(entries, at), left, "put_all")
+    if count then ok, message, code = put_chunk(queue.store, entries, at, count) end
+    if not ok then return nil, message, code, at - 1 end
+    at = at + count
+  end
+  return #entries
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

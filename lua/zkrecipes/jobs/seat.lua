@@ -1,0 +1,86 @@
+-- The seat: a fair lock of all processes that are idle. The desk (desk.lua) that has it watches what comes in.
+--
+-- What can go wrong: the seat is lost with the session (the desk queues up again); a watch cannot be had (nobody sleeps then).
+
+local core = require "zkrecipes.core"
+local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local AGAIN = 0.1 -- seconds until what failed is tried again
+
+local function close_watches(desk)
+  for path, watch in pairs(desk.watches) do
+    desk.watches[path] = nil
+    watch:close()
+  end
+end
+
+local function watch_path(desk, path)
+  if desk.watches[path] then return true end
+  local watch, message, code = desk.store.session:watch(path)
+  if not watch then return nil, message, code end
+  desk.watches[path] = watch
+  tasks.spawn(desk.host, { daemon = true, quiet = true }, function()
+    while desk.watches[path] == watch and watch:wait() do desk:happened() end
+    if desk.watches[path] == watch then desk.watches[path] = nil end
+  end)
+  return true
+end
+
+local function watch_paths(desk, paths)
+  for i = 1, #paths do
+    local ok, message, code = watch_path(desk, paths[i])
+    if not ok then return nil, message, code end
+  end
+  return true
+end
+
+-- Before the look: what comes in after it is told; the lanes are watched before they are listed. True; or nil, message, code:
+-- without a watch nobody may sleep there.
+function M.watch(desk)
+  local store = desk.store
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  if not ok then return nil, problem, why end
+  local lanes, message, code = store:list_lanes()
+  if not lanes then return nil, message, code end
+  local bells = {}
+  for i = 1, #lanes do bells[i] = lanes[i].bell end
+  return watch_paths(desk, bells)
+end
+
+function M.stand_up(desk)
+  local hold = desk.hold
+  desk.hold = nil
+  close_watches(desk)
+  if hold then hold:release() end
+end
+
+-- Waits until it is this desk's turn to watch.
+local function await_turn(desk)
+  local hold, _, code = desk.seat:acquire()
+  desk.seating = nil
+  if not hold then
+    if code ~= "closed" and code ~= "canceled" then wait.pause(desk.host, wait.record(), AGAIN) end
+    return desk:happened()
+  end
+  if desk.line.count == 0 then return hold:release() end
+  desk.hold = hold
+  hold:on_lost(function() desk:happened() end)
+  desk.watching = true
+  desk:happened()
+end
+
+function M.seated(desk) return desk.hold and desk.hold:valid() end
+
+-- Sees to it that this desk will have the seat.
+function M.sit_down(desk)
+  if desk.hold and not desk.hold:valid() then M.stand_up(desk) end
+  if desk.hold or desk.seating then return end
+  desk.seating = true
+  tasks.spawn(desk.host, { daemon = true, quiet = true }, await_turn, desk)
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,176 @@
+-- A member of a round (rounds.lua) from its beginning until it takes part, or gives up.
+--
+-- member: { session, id = of the session in which it is one, path, size, tag; waits, takes_part = its znodes; leaves = true for
+-- a double barrier; what = the method that was called, valid() = whether it has a reason to wait for an answer }
+
+local check = require "zkrecipes.check"
+local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
+local requests = require "zkrecipes.sure"
+local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local sure, surely = requests.sure, requests.sure_while
+
+-- Else a member that enters gives up: the znodes that it has made are, or will be, gone.
+local function same_id(member) return member.session.id == member.id end
+
+local function lost(member)
+  return nil, ("%s %s: the session was lost while it waited; the round may have begun"):format(member.what,
+    member.path), "lost"
+end
+
+-- True when the next request is sent in the member's session: one that had to wait would be sent in the next one, too,
+-- and make a member of nobody.
+local function same_session(member)
+  local session = member.session
+  while same_id(member) do
+    if session.state == "connected" then return true end
+    local connected, message, code = session:connected()
+    if not connected then return nil, message, code end
+  end
+  return lost(member)
+end
+
+-- Both znodes, or nil, message, code.
+local function announce(member)
+  local session = member.session
+  local parts = {
+    { "create", member.waits, "", { ephemeral = true } },
+    { "create", member.takes_part, "", { ephemeral = true } },
+  }
+  local made, message, code
+  repeat
+    if code == "no_node" then
+      local dir, problem, why = session:create(member.path, "", { parents = true })
+      if not dir and why ~= "node_exists" and why ~= "connection_loss" then return nil, problem, why end
+    end
+    made, message, code = same_session(member)
+    if not made then return nil, message, code end
+    made, message, code = session:multi(parts)
+  until code ~= "no_node" and code ~= "connection_loss"
+  if made or code == "node_exists" then return true end
+  return nil, message, code
+end
+
+-- The tags of those that wait, the longest waiting last among equals: by name, which all see alike.
+local function waiting(member)
+  local names, message, code = surely(member, member.session.children, member.session, member.path)
+  if not names then return nil, message, code end
+  local found = {}
+  for i = 1, #names do
+    local tag = names[i]:match("^w%-(.+)$")
+    if tag then found[#found + 1] = tag end
+  end
+  table.sort(found)
+  return found
+end
+
+-- Begins a round with the first n.
+local function begin(member, found)
+  local parts, list = {}, table.concat(found, "\n", 1, member.size)
+  for i = 1, member.size do parts[i] = { "delete", member.path .. "/w-" .. found[i] } end
+  if member.leaves then
+    parts[#parts + 1] = { "create", member.path .. "/round-" .. requests.tag(member.session, member.id), list }
+  end
+  return member.session:multi(parts)
+end
+
+-- Begins rounds until fewer than n wait.
+local function count(member)
+  while true do
+    local found, message, code = waiting(member)
+    if not found then return nil, message, code end
+    if #found < member.size then return true end
+    local done
+    done, message, code = begin(member, found)
+    if not done and code ~= "no_node" and code ~= "connection_loss" then return nil, message, code end
+  end
+end
+
+local function leaving(member) return { { "delete", member.waits }, { "delete", member.takes_part } } end
+
+-- Gives up; true when the round had begun before that.
+local function withdraw(member)
+  local session = member.session
+  local done, message, code = surely(member, session.multi, session, leaving(member))
+  if done then return false end
+  if not same_id(member) then return lost(member) end
+  if code ~= "no_node" then return nil, message, code end
+  -- Without m- no round has removed w-: an attempt whose answer was lost has, or it was never made, or the session ended.
+  local there
+  there, message, code = surely(member, session.exists, session, member.takes_part)
+  if not same_id(member) then return lost(member) end
+  if there == nil then return nil, message, code end
+  return there ~= false
+end
+
+-- Nobody wants to know the outcome any more: nothing is left, though it may be a new session that has made the znodes.
+local function abandon(member)
+  local session = member.session
+  local _, _, code = sure(session.multi, session, leaving(member))
+  if code ~= "no_node" then return end
+  sure(session.delete, session, member.waits)
+  sure(session.delete, session, member.takes_part)
+end
+
+function M.behind(session, fn, ...)
+  return tasks.spawn(core.host(session), { daemon = true }, fn, ...)
+end
+
+-- What is left of a time limit, but never 0: with that await_gone would look, for as long as there is no connection.
+function M.some(left) return left() and math.max(left(), 1e-6) end
+
+-- Waits until w- is gone. The end of our own session removes it as well, and the server may say so before it says
+-- that the session has ended; then m- is gone, too.
+local function begun(member, left)
+  local session = member.session
+  local gone, message, code = session:await_gone(member.waits, M.some(left))
+  if not gone then return nil, message, code end
+  local there
+  there, message, code = surely(member, session.exists, session, member.takes_part)
+  if there == false then return lost(member) end
+  return there and true, message, code
+end
+
+local function enter(member, left)
+  local ok, message, code = announce(member)
+  if ok then ok, message, code = count(member) end
+  if ok then ok, message, code = begun(member, left) end
+  if code == "closed" then return nil, message, code end
+  if not same_id(member) then
+    M.behind(member.session, abandon, member)
+    return lost(member)
+  end
+  if ok then return true end
+  local began, problem, why = withdraw(member)
+  if why == "lost" then M.behind(member.session, abandon, member) end
+  if began == nil then return nil, problem, why end
+  if began then return true end
+  return nil, message, code
+end
+
+local function new_member(session, id, path, size, what, leaves)
+  local tag = requests.tag(session, id)
+  return { session = session, id = id, path = path, size = size, what = what, leaves = leaves, tag = tag,
+    waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag, valid = same_id }
+end
+
+-- join(barrier, timeout, what, leaves): the member, which is in a round; or nil, message, code.
+function M.join(barrier, timeout, what, leaves)
+  check.seconds(timeout, 1, what:match(":(.*)"), true)
+  local session = barrier.session
+  local left = wait.limit(core.host(session), timeout)
+  local id, message, code = requests.connected(session, timeout)
+  if not id then return nil, message, code end
+  local member = new_member(session, id, barrier.path, barrier.size, what, leaves)
+  local ok
+  ok, message, code = coroutines.guarded(function() M.behind(session, abandon, member) end, enter, member, left)
+  if not ok then return nil, message, code end
+  return member
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

@@ -1,0 +1,45 @@
+-- Requests whose answers may be lost: sent again until it is known what became of them, in a session that is known, under names
+-- by which one recognizes one's own.
+
+local core = require "zkrecipes.core"
+
+local M = {}
+
+-- Failures after which the same may succeed.
+M.PASSES = { lost = true, no_memory = true, full = true, connection_loss = true, server_error = true }
+
+-- sure(call, ...): calls until the outcome is known.
+function M.sure(call, ...)
+  local value, message, code
+  repeat value, message, code = call(...) until code ~= "connection_loss"
+  return value, message, code
+end
+
+-- sure_while(hold, call, ...): the same, but not when the hold (or whatever has valid()) is over by then.
+function M.sure_while(hold, call, ...)
+  local value, message, code
+  repeat value, message, code = call(...) until code ~= "connection_loss" or not hold:valid()
+  return value, message, code
+end
+
+-- connected(session, timeout): its id, which it has only while it is connected; or nil, message, code.
+function M.connected(session, timeout)
+  local id, done, message, code
+  repeat
+    done, message, code = session:connected(timeout)
+    id = session.id
+  until id or not done
+  if not done then return nil, message, code end
+  return id
+end
+
+local tags = setmetatable({}, { __mode = "k" }) -- session > how many it has given
+
+-- tag(session, id): part of a name that nobody else uses. id: which it has, or had.
+function M.tag(session, id)
+  tags[session] = (tags[session] or 0) + 1
+  return ("%s-%d"):format(id, tags[session])
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M
