@@ -38,9 +38,10 @@ local function count_wait(registry, seconds)
   registry.seconds = registry.seconds + seconds
 end
 
--- The running coroutine has got this, or what it has got is over, or not its own any more.
-function M.granted(host, hold)
-  if host.adapter.granted then host.adapter.granted(hold) end
+-- The running coroutine has got this, or what it has got is over, or not its own any more. give_back(hold): what is to be done
+-- with it when nobody does it; nil: release or resign.
+function M.granted(host, hold, give_back)
+  if host.adapter.granted then host.adapter.granted(hold, give_back) end
 end
 
 function M.ended(host, hold)
@@ -108,7 +109,7 @@ function M.each_waiting(host, found)
   end
   local gone = host.parked and host.adapter.gone
   for note in pairs(host.registry.waiting) do
-    if not (gone and note.token and gone(note.token)) then found(note.object, note.since) end
+    if not (note.awake or gone and note.token and gone(note.token)) then found(note.object, note.since) end
   end
 end
 

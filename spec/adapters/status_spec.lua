@@ -83,6 +83,42 @@ describe("the status", function()
     end))
   end
 
+  local WAITS = {
+    queue = function(session) local queue = session:queue("/w") return queue, queue.claim end,
+    barrier = function(session)
+      local barrier = session:barrier("/w")
+      assert(barrier:close())
+      return barrier, barrier.wait
+    end,
+    latch = function(session) local latch = session:latch("/w", 1) return latch, latch.wait end,
+    cyclic_barrier = function(session) local barrier = session:cyclic_barrier("/w", 4) return barrier, barrier.wait end,
+    double_barrier = function(session) local barrier = session:double_barrier("/w", 4) return barrier, barrier.enter end,
+  }
+
+  for name, make in pairs(WAITS) do
+    it("shows who waits at a " .. name .. ", and nobody who has left", env.run(function()
+      local session = env.session()
+      local object, method = make(session)
+      env.fails("timeout", method(object, 0.05))
+      assert.equal(0, (of(zk.status().waiting, "/w")))
+      local task = zk.spawn(method, object)
+      env.eventually("one waits", function() return of(zk.status().waiting, "/w") == 1 end)
+      local _, first = of(zk.status().waiting, "/w")
+      assert.equal(name, first.kind)
+      task:cancel()
+      env.fails("canceled", task:wait())
+      if coroutine.close then
+        local parked = coroutine.create(function() return method(object) end)
+        coroutine.resume(parked)
+        env.eventually("one waits", function() return of(zk.status().waiting, "/w") == 1 end)
+        assert(coroutine.close(parked))
+      end
+      local found = zk.status { queues = true }
+      assert.equal(0, (of(found.waiting, "/w")))
+      session:close()
+    end))
+  end
+
   it("counts no leader among those who wait for the term", env.run(function()
     local session = env.session()
     local election = session:election("/led")
