@@ -207,7 +207,7 @@ FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
 
 # A target includes the source whose static functions it calls; these are the others.
 FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
-FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/thread.c
+FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/listing.c,$(wildcard src/core/*.c src/recipes/*.c))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c src/lua/*.c))
 FUZZ_FLAGS_values = $(shell $(PKG_CONFIG) --cflags --libs lua5.4) -lm

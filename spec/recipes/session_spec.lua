@@ -264,6 +264,13 @@ describe("plain requests", function()
     other:close()
   end))
 
+  it("a credential may be nothing at all, and is known again", run(function()
+    local other = env.session()
+    for _ = 1, 2 do assert.is_true(other:add_auth("ip", nil)) end
+    assert.is_true(other:add_auth("ip", ""))
+    other:close()
+  end))
+
   it("from a hundred coroutines at once", run(function()
     assert(session:create("/many", nil, { parents = true }))
     local jobs = {}

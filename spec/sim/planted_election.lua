@@ -16,7 +16,7 @@ return {
     file = "src/core/signal.c",
     old = "task->place >= place", new = "place < 0" },
   { name = "election: a watch tells nobody of a name", run = COUNTED,
-    file = "src/core/watch.c",
+    file = "src/core/watch_gone.c",
     old = "    zr_signal_step_aside(&watch->gone, watch->successor);", new = "" },
   { name = "election: those of its own session are not told", run = COUNTED,
     file = "src/core/seat.c",

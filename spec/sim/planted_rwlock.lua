@@ -27,7 +27,7 @@ return {
   { name = "a downgrade lets writers in", run = RUN,
     file = "src/core/signal.c", old = "if (!task->passes)", new = "if (task == NULL)" },
   { name = "a watch takes every node for marked", run = RUN,
-    file = "src/core/watch.c",
+    file = "src/core/watch_gone.c",
     old = "watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);",
     new = "watch->shared = true;" },
   { name = "a downgrade through another seat", run = RUN,

@@ -131,10 +131,9 @@ enum zr_status zr_call_new_multi(struct zr_session *session, const char *guard,
                                  const struct zr_request *parts, size_t count,
                                  struct zr_call **call)
 {
-    const struct zr_bytes none = {NULL, 0};
     size_t total = count + (guard != NULL), room = total * sizeof(struct zr_request);
     if (guard != NULL)
-        room += room_for("", guard, none);
+        room += room_for("", guard, ZR_NO_DATA);
     for (size_t i = 0; i < count; i++)
         room += room_for(session->namespace, parts[i].path, parts[i].data);
     *call = NULL;
@@ -147,7 +146,7 @@ enum zr_status zr_call_new_multi(struct zr_session *session, const char *guard,
     char *text = made->room + total * sizeof(struct zr_request);
     enum zr_status status = ZR_OK;
     if (guard != NULL) {
-        text = fill(part, text, "", guard, none);
+        text = fill(part, text, "", guard, ZR_NO_DATA);
         part->op = ZR_OP_CHECK;
         part++->version = ZR_ANY_VERSION;
     }
@@ -181,7 +180,7 @@ static void clear_reply(struct zr_request *request)
     zr_free((char *)request->data_reply.at);
     zr_free(request->names);
     zr_free(request->acl_reply);
-    request->data_reply = (struct zr_bytes){NULL, 0};
+    request->data_reply = ZR_NO_DATA;
     request->names = NULL;
     request->acl_reply = NULL;
     request->status = ZR_OK;

@@ -43,10 +43,9 @@ static void dir_deleted(struct zr_task *task)
 
 static enum zr_status delete_dir(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
     enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->dir, none, &call);
+        zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->dir, ZR_NO_DATA, &call);
     if (status != ZR_OK)
         return status;
     if (task->seat->dir_data != NULL)

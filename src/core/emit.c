@@ -7,6 +7,12 @@ void zr_emit_string(struct zr_sink *sink, const char *key, const char *value)
     sink->bytes(sink, key, (struct zr_bytes){value, strlen(value)});
 }
 
+void zr_emit_true(struct zr_task *task, struct zr_sink *sink)
+{
+    (void)task;
+    sink->boolean(sink, NULL, true);
+}
+
 void zr_emit_stat(struct zr_sink *sink, const char *key, const struct zr_stat *stat)
 {
     sink->begin(sink, key);

@@ -116,8 +116,8 @@ static struct listing *new_listing(struct zr_session *session, const char *dir)
     listing->session = session;
     zr_signal_init(&listing->current);
     zr_signal_init(&listing->following);
-    const struct zr_bytes none = {NULL, 0};
-    enum zr_status status = zr_call_new_full(session, ZR_OP_CHILDREN, dir, none, &listing->call);
+    enum zr_status status =
+        zr_call_new_full(session, ZR_OP_CHILDREN, dir, ZR_NO_DATA, &listing->call);
     if (status == ZR_OK)
         status = zr_table_add(&session->listings, &listing->node, listing->dir);
     if (status == ZR_OK)

@@ -138,6 +138,9 @@ struct zr_sink {
 /* Emits a C string. */
 void zr_emit_string(struct zr_sink *sink, const char *key, const char *value);
 
+/* The results of a task whose success says it all: true. */
+void zr_emit_true(struct zr_task *task, struct zr_sink *sink);
+
 /* Emits a table with all fields of a Stat, named as ZooKeeper names them in snake case. */
 void zr_emit_stat(struct zr_sink *sink, const char *key, const struct zr_stat *stat);
 

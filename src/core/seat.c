@@ -145,7 +145,7 @@ enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
         return status;
     }
     seat->call->request.mode = seat->stem != NULL ? ZR_EPHEMERAL_SEQUENTIAL : ZR_EPHEMERAL;
-    seat->call->request.leads = seat->stem != NULL && !seat->shared;
+    seat->call->request.answer_may_wait = seat->stem != NULL && !seat->shared;
     seat->state = ZR_SEAT_CLAIMING;
     seat->generation = seat->session->generation;
     seat->czxid = 0;

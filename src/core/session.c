@@ -5,11 +5,6 @@
 
 #include "core/alloc.h"
 #include "core/call.h"
-#include "core/ephemerals.h"
-#include "core/listing.h"
-#include "core/names.h"
-#include "core/seat.h"
-#include "core/task.h"
 #include "core/watch.h"
 
 /*
@@ -17,8 +12,8 @@
  * 1. zr_session_open (session_open.c): a handle is opened; CONNECTING.
  * 2. CONNECTED: the queue of requests flows.
  * 3. The link breaks: SUSPENDED. Requests wait; nothing is revoked. Back to 2.
- * 4. The server says that it is over, or the lease runs out: LOST. All that was bound to it ends,
- *    the generation grows, and after a pause a new handle is opened: 1.
+ * 4. The server says that it is over, or the lease runs out: LOST. All that was bound to it ends
+ *    (session_over.c), the generation grows, and after a pause a new handle is opened: 1.
  * 5. zr_session_close: CLOSED, for good.
  *
  * What can go wrong: the process is paused, and everything above comes late. The lease's timer is
@@ -130,41 +125,12 @@ static void handle_ended(struct zr_generation *generation)
 
 /* ---- The end of a generation --------------------------------------------------------------- */
 
-/* Ends what stands on this generation (bound), or everything. */
-static void end_tasks(struct zr_session *session, bool all, enum zr_status why)
-{
-    struct zr_list tasks;
-    zr_list_init(&tasks);
-    zr_list_move(&tasks, &session->tasks);
-    struct zr_link *link;
-    while ((link = zr_list_shift(&tasks)) != NULL) {
-        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_session);
-        zr_list_append(&session->tasks, link);
-        if ((all || task->kind->bound) && !task->kind->outlives)
-            zr_task_session_over(task, why);
-    }
-}
-
-static void end_ties(struct zr_session *session, enum zr_status why)
-{
-    struct zr_link *link;
-    while ((link = zr_list_shift(&session->ties)) != NULL) {
-        struct zr_tie *tie = ZR_HOLDER(link, struct zr_tie, link);
-        tie->cut(tie, why);
-    }
-}
-
 static void end_generation(struct zr_session *session, int64_t linger_us, enum zr_status why)
 {
     zr_timer_stop(&session->engine->timers, &session->lease);
     session->generation++;
     close_handle(session, linger_us);
-    end_ties(session, why);
-    end_tasks(session, session->state == ZR_STATE_CLOSED, why);
-    zr_listings_drop(session, why);
-    zr_watches_drop(session, why);
-    zr_ephemerals_drop(session);
-    zr_call_give_back_stale(session);
+    zr_session_generation_over(session, why);
 }
 
 static void lost(struct zr_session *session)

@@ -43,7 +43,6 @@ struct zr_generation {
     struct zr_link in_session;
     struct zr_session *session; /* counted */
     struct zr_handle *handle;
-    int number;
 };
 
 struct zr_session {
@@ -135,8 +134,17 @@ bool zr_session_valid(const struct zr_session *session, int generation);
 /* The engine: a message came for one of its handles. */
 void zr_session_notice(struct zr_generation *generation, struct zr_notice *notice);
 
+/* What it proves itself with (session_auth.c). learn, borrows: auth. Errors: ZR_NO_MEMORY. */
+bool zr_session_knows_auth(const struct zr_session *session, const struct zr_auth *auth);
+enum zr_status zr_session_learn_auth(struct zr_session *session, const struct zr_auth *auth);
+void zr_session_forget_auth(struct zr_session *session); /* when it is freed */
+
 /* For session_open.c: opens the handle of the present generation. */
 void zr_session_open_handle(struct zr_session *session);
+
+/* For session.c: its generation is over, and with it what stands on it; when it is closed, all that
+   it has. */
+void zr_session_generation_over(struct zr_session *session, enum zr_status why);
 
 /* For zr_session_class. */
 void zr_session_free(struct zr_object *object);

@@ -59,19 +59,10 @@ static enum zr_status set_names(struct zr_session *session,
 
 static enum zr_status set_auth(struct zr_session *session, const struct zr_auths *auths)
 {
-    session->auth = auths->count > 0 ? zr_alloc(auths->count * sizeof(*session->auth)) : NULL;
-    if (auths->count > 0 && session->auth == NULL)
-        return ZR_NO_MEMORY;
-    for (size_t i = 0; i < auths->count; i++) {
-        struct zr_bytes secret = auths->list[i].credential;
-        char *scheme = zr_copy_string(auths->list[i].scheme);
-        char *credential = zr_copy(secret.at, secret.length);
-        session->auth[session->auth_count++] =
-            (struct zr_auth){scheme, {credential, secret.length}};
-        if (scheme == NULL || credential == NULL)
-            return ZR_NO_MEMORY;
-    }
-    return ZR_OK;
+    enum zr_status status = ZR_OK;
+    for (size_t i = 0; i < auths->count && status == ZR_OK; i++)
+        status = zr_session_learn_auth(session, &auths->list[i]);
+    return status;
 }
 
 static enum zr_status set_options(struct zr_session *session,
@@ -95,11 +86,7 @@ void zr_session_free(struct zr_object *object)
 {
     struct zr_session *session = (struct zr_session *)object;
     struct zr_engine *engine = session->engine;
-    for (size_t i = 0; i < session->auth_count; i++) {
-        zr_free((char *)session->auth[i].scheme);
-        zr_free((char *)session->auth[i].credential.at);
-    }
-    zr_free(session->auth);
+    zr_session_forget_auth(session);
     zr_free((struct zr_acl *)session->acl.list);
     zr_free(session->hosts);
     zr_free(session->namespace);

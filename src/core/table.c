@@ -3,14 +3,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
-
-static uint32_t hash_of(const char *key)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (; *key != '\0'; key++)
-        hash = (hash ^ (unsigned char)*key) * 16777619u;
-    return hash;
-}
+#include "core/hash.h"
 
 static struct zr_node **bucket(const struct zr_table *table, uint32_t hash)
 {
@@ -42,7 +35,7 @@ enum zr_status zr_table_add(struct zr_table *table, struct zr_node *node, const 
     if (table->count >= table->size && grow(table) != ZR_OK && table->size == 0)
         return ZR_NO_MEMORY;
     node->key = key;
-    node->hash = hash_of(key);
+    node->hash = zr_hash32(key, strlen(key));
     node->next = *bucket(table, node->hash);
     *bucket(table, node->hash) = node;
     table->count++;
@@ -54,7 +47,7 @@ struct zr_node *zr_table_find(const struct zr_table *table, const char *key)
 {
     if (table->count == 0)
         return NULL;
-    uint32_t hash = hash_of(key);
+    uint32_t hash = zr_hash32(key, strlen(key));
     struct zr_node *node = *bucket(table, hash);
     while (node != NULL && (node->hash != hash || strcmp(node->key, key) != 0))
         node = node->next;

@@ -88,10 +88,9 @@ static void find_looked(struct zr_task *task)
 
 static enum zr_status look(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
     enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_EXISTS, task->seat->path, none, &call);
+        zr_call_new_full(task->session, ZR_OP_EXISTS, task->seat->path, ZR_NO_DATA, &call);
     if (status == ZR_OK)
         zr_part_send(task, call, find_looked);
     return status;
@@ -124,10 +123,9 @@ static void synced(struct zr_call *call)
 
 static enum zr_status sync_first(struct zr_seat *seat)
 {
-    const struct zr_bytes none = {NULL, 0};
     zr_call_free(seat->call);
     enum zr_status status =
-        zr_call_new_full(seat->session, ZR_OP_SYNC, seat->dir, none, &seat->call);
+        zr_call_new_full(seat->session, ZR_OP_SYNC, seat->dir, ZR_NO_DATA, &seat->call);
     if (status == ZR_OK)
         zr_call_start(seat->call, synced, seat);
     else
@@ -184,10 +182,9 @@ static void deleted(struct zr_task *task)
 
 static void delete_node(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
     enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->path, none, &call);
+        zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->path, ZR_NO_DATA, &call);
     if (status == ZR_OK)
         zr_part_send(task, call, deleted);
     else

@@ -49,11 +49,12 @@ enum zr_mode {
 
 #define ZR_ANY_VERSION (-1)
 
-/* Bytes that may be null: {NULL, 0} is ZooKeeper's null data, {"", 0} is empty data. */
+/* Bytes that may be null: ZR_NO_DATA is ZooKeeper's null data, {"", 0} is empty data. */
 struct zr_bytes {
     const char *at;
     size_t length;
 };
+#define ZR_NO_DATA ((struct zr_bytes){NULL, 0})
 
 struct zr_stat {
     int64_t czxid, mzxid, pzxid; /* pzxid: last change of the list of children */
@@ -127,8 +128,8 @@ struct zr_request {
     bool watch;           /* exists, get, children: leave a one-shot watch */
     int32_t version;      /* delete, set, check, set_acl, reconfig: -1 for any */
     enum zr_mode mode;    /* create */
-    bool leads;           /* create: a request that is sent behind it says more; the answer may be
-                             handed over together with that one's */
+    bool answer_may_wait; /* create: a request that is sent behind it says more; they may be handed
+                             over together */
     int64_t ttl_ms;       /* create with TTL */
     const char *path;     /* absolute, with the namespace; checked by the engine */
     struct zr_bytes data; /* create, set; add_auth: the credential */

@@ -89,7 +89,7 @@ struct zr_bytes zr_lua_read_string(struct reader *reader, int index)
 struct zr_bytes zr_lua_read_data(struct reader *reader, int index)
 {
     if (lua_isnil(reader->L, index))
-        return (struct zr_bytes){NULL, 0};
+        return ZR_NO_DATA;
     if (lua_type(reader->L, index) != LUA_TSTRING)
         zr_lua_bad_type(reader, index, "string or nil");
     return bytes_at(reader, index);

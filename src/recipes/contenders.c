@@ -51,8 +51,7 @@ static void read_done(struct zr_call *call)
 
 static enum zr_status read_path(struct contenders *all, const char *path, struct zr_call **call)
 {
-    const struct zr_bytes none = {NULL, 0};
-    enum zr_status status = zr_call_new_full(all->task.session, ZR_OP_GET, path, none, call);
+    enum zr_status status = zr_call_new_full(all->task.session, ZR_OP_GET, path, ZR_NO_DATA, call);
     if (status != ZR_OK)
         return status;
     all->missing++;
@@ -165,9 +164,9 @@ static void one_read(struct zr_task *task)
 
 static void read_one(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
-    enum zr_status status = zr_call_new_full(task->session, ZR_OP_GET, of(task)->dir, none, &call);
+    enum zr_status status =
+        zr_call_new_full(task->session, ZR_OP_GET, of(task)->dir, ZR_NO_DATA, &call);
     if (status == ZR_OK)
         zr_verb_request(task, call, true, ZR_STEP(one_read));
     else

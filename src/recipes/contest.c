@@ -83,7 +83,6 @@ static void read_head(struct zr_task *task)
 static void try_past(struct zr_task *task, int64_t ahead)
 {
     const struct zr_seat *seat = &zr_hold_of(task)->seat;
-    const struct zr_bytes none = {NULL, 0};
     if (!seat->stem->shared || ahead > 0) {
         zr_contest_held_by_another(task);
         return;
@@ -92,7 +91,7 @@ static void try_past(struct zr_task *task, int64_t ahead)
     char *path = zr_path_child(seat->dir, task->seats->at[ahead].name);
     enum zr_status status = ZR_NO_MEMORY;
     if (path != NULL)
-        status = zr_call_new_full(task->session, ZR_OP_GET, path, none, &call);
+        status = zr_call_new_full(task->session, ZR_OP_GET, path, ZR_NO_DATA, &call);
     zr_free(path);
     if (status == ZR_OK)
         zr_verb_request(task, call, true, ZR_STEP(read_head));

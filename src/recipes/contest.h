@@ -25,13 +25,8 @@ struct zr_role {
     const struct zr_task_kind *wait, *try; /* ZR_CONTEST_KIND */
 };
 
-/* The task kind of an attempt. `name` is the method's; `late_status`: ZR_OK when it waits, and
-   ZR_CONNECTION_LOSS when it only tries, for then it was never told whether it is held. */
-#define ZR_CONTEST_KIND(method, late_status)                                                       \
-    {                                                                                              \
-        .name = (method), .clean = zr_hold_clean, .bound = true, .late = (late_status),            \
-        .results = zr_hold_results, .discard = zr_hold_discard, .free = zr_hold_free_task          \
-    }
+/* The task kind of an attempt, see ZR_HOLD_KIND. */
+#define ZR_CONTEST_KIND(method, late_status) ZR_HOLD_KIND(method, zr_hold_clean, late_status)
 
 /*
  * gives: a zeroed object of this size that begins with a contest, with one reference.

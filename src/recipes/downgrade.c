@@ -70,12 +70,6 @@ static void mark(struct zr_task *task)
         zr_verb_fail(task, status);
 }
 
-static void results(struct zr_task *task, struct zr_sink *sink)
-{
-    (void)task;
-    sink->boolean(sink, NULL, true);
-}
-
 static void free_task(struct zr_task *task)
 {
     struct zr_hold *hold = hold_of(task);
@@ -83,8 +77,11 @@ static void free_task(struct zr_task *task)
     zr_object_unref(&hold->object);
 }
 
-static const struct zr_task_kind kind = {
-    .name = "hold:downgrade", .clean = mark, .bound = true, .results = results, .free = free_task};
+static const struct zr_task_kind kind = {.name = "hold:downgrade",
+                                         .clean = mark,
+                                         .bound = true,
+                                         .results = zr_emit_true,
+                                         .free = free_task};
 
 enum zr_status zr_hold_downgrade(struct zr_object *self, struct zr_args *args,
                                  struct zr_task **task)

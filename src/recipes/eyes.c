@@ -52,10 +52,10 @@ static void was_read(struct zr_task *task)
 
 static void read_node(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct eye *eye = of(task);
     struct zr_call *call;
-    enum zr_status status = zr_call_new_full(task->session, ZR_OP_GET, eye->path, none, &call);
+    enum zr_status status =
+        zr_call_new_full(task->session, ZR_OP_GET, eye->path, ZR_NO_DATA, &call);
     if (status != ZR_OK) {
         zr_verb_fail(task, status);
         return;

@@ -42,20 +42,13 @@ static void seen(struct zr_task *task)
 /* With a limit of 0: looks, and leaves no watch. */
 static void look(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
     enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_EXISTS, of(task)->full, none, &call);
+        zr_call_new_full(task->session, ZR_OP_EXISTS, of(task)->full, ZR_NO_DATA, &call);
     if (status == ZR_OK)
         zr_verb_request(task, call, true, ZR_STEP(seen));
     else
         zr_task_finish(task, status);
-}
-
-static void results(struct zr_task *task, struct zr_sink *sink)
-{
-    (void)task;
-    sink->boolean(sink, NULL, true);
 }
 
 static void free_task(struct zr_task *task)
@@ -67,12 +60,12 @@ static void free_task(struct zr_task *task)
 }
 
 static const struct zr_task_kind kind = {
-    .name = "await_gone", .bound = true, .results = results, .free = free_task};
+    .name = "await_gone", .bound = true, .results = zr_emit_true, .free = free_task};
 
 static const struct zr_task_kind try_kind = {.name = "await_gone",
                                              .bound = true,
                                              .late = ZR_CONNECTION_LOSS,
-                                             .results = results,
+                                             .results = zr_emit_true,
                                              .free = free_task};
 
 enum zr_status zr_await_gone(struct zr_object *self, struct zr_args *args, struct zr_task **task)

@@ -56,10 +56,18 @@ extern const struct zr_property zr_hold_properties[];
 void zr_hold_forget(struct zr_object *self);
 void zr_hold_free(struct zr_object *self);
 
+/* The task kind of an attempt. `method` is its name; `clean_up` ends in zr_hold_clean;
+   `late_status`: ZR_OK when it waits, and ZR_CONNECTION_LOSS when it only tries, for then it was
+   never told whether it is held. */
+#define ZR_HOLD_KIND(method, clean_up, late_status)                                                \
+    {                                                                                              \
+        .name = (method), .clean = (clean_up), .bound = true, .late = (late_status),               \
+        .results = zr_hold_results, .discard = zr_hold_discard, .free = zr_hold_free_task          \
+    }
+
 /*
  * gives: a hold in the state ZR_ACQUIRING, with the reference of its task, which the recipe
- * starts with a kind whose clean is zr_hold_clean, results zr_hold_results, discard
- * zr_hold_discard and free zr_hold_free_task. keeps: owner (counted), dir, data (the owner's),
+ * starts with a ZR_HOLD_KIND. keeps: owner (counted), dir, data (the owner's),
  * stem (static). Null: memory is exhausted.
  */
 struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,

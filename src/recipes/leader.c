@@ -27,9 +27,8 @@ struct zr_look *zr_look_of(struct zr_task *task)
 
 void zr_look_ask(struct zr_task *task, enum zr_op op, const char *path, struct zr_next next)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
-    enum zr_status status = zr_call_new_full(task->session, op, path, none, &call);
+    enum zr_status status = zr_call_new_full(task->session, op, path, ZR_NO_DATA, &call);
     if (status != ZR_OK) {
         zr_verb_fail(task, status);
         return;

@@ -1,7 +1,6 @@
 #include "recipes/raw.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "core/alloc.h"
 #include "core/ephemerals.h"
@@ -12,7 +11,7 @@
 
 /*
  * One method call is one request:
- * 1. Make it; wrong combinations of options are misuse.
+ * 1. Make it (raw_methods.c); wrong combinations of options are misuse.
  * 2. Send it as soon as there is a connection, within the session's timeout.
  * 3. Report what the server says.
  *
@@ -92,36 +91,24 @@ static void make_missing(struct zr_task *task)
         zr_verb_ensure(task, task->session->namespace, false, ZR_STEP(made_parents));
 }
 
-static bool knows_auth(const struct zr_session *session, const char *scheme,
-                       struct zr_bytes credential)
+/* An exists that finds nothing has succeeded; what add_auth has taught is for later handles too. */
+static enum zr_status judge(const struct raw *raw, const struct zr_request *request)
 {
-    for (size_t i = 0; i < session->auth_count; i++) {
-        const struct zr_auth *known = &session->auth[i];
-        if (strcmp(known->scheme, scheme) == 0 && known->credential.length == credential.length &&
-            memcmp(known->credential.at, credential.at, credential.length) == 0)
-            return true;
-    }
-    return false;
+    struct zr_session *session = raw->task.session;
+    if (raw->op == ZR_OP_EXISTS && request->status == ZR_NO_NODE)
+        return ZR_OK;
+    if (request->op != ZR_OP_ADD_AUTH || request->status != ZR_OK)
+        return request->status;
+    struct zr_auth auth = {request->path, request->data};
+    return zr_session_knows_auth(session, &auth) ? ZR_OK : zr_session_learn_auth(session, &auth);
 }
 
-/* What add_auth has taught the session is said again by every later handle. */
-static enum zr_status remember_auth(struct zr_session *session, const struct zr_request *request)
+static void explain(struct raw *raw, const struct zr_request *request, enum zr_status status)
 {
-    struct zr_auth *longer = zr_alloc((session->auth_count + 1) * sizeof(*longer));
-    char *scheme = zr_copy_string(request->path);
-    char *credential = zr_copy(request->data.at, request->data.length);
-    if (longer == NULL || scheme == NULL || credential == NULL) {
-        zr_free(longer);
-        zr_free(scheme);
-        zr_free(credential);
-        return ZR_NO_MEMORY;
-    }
-    if (session->auth_count > 0)
-        memcpy(longer, session->auth, session->auth_count * sizeof(*longer));
-    longer[session->auth_count++] = (struct zr_auth){scheme, {credential, request->data.length}};
-    zr_free(session->auth);
-    session->auth = longer;
-    return ZR_OK;
+    if (request->part_count > 0 && status != ZR_OK && status != ZR_CONNECTION_LOSS)
+        explain_part(raw, request);
+    if (raw->op == ZR_OP_CREATE && raw->hold == NULL && !raw->parents && status == ZR_NO_NODE)
+        raw->task.detail = "its parent does not exist; parents = true makes it";
 }
 
 static void answered(struct zr_task *task)
@@ -130,25 +117,17 @@ static void answered(struct zr_task *task)
     raw->call = task->call; /* kept for the results, or to be sent again */
     task->call = NULL;
     const struct zr_request *request = &raw->call->request;
-    enum zr_status status = raw->outcome = request->status;
-    if (raw->op == ZR_OP_EXISTS && status == ZR_NO_NODE)
-        status = ZR_OK;
-    if (request->op == ZR_OP_ADD_AUTH && status == ZR_OK &&
-        !knows_auth(task->session, request->path, request->data))
-        status = remember_auth(task->session, request);
+    raw->outcome = request->status;
+    enum zr_status status = judge(raw, request);
     if (may_make_parents(raw, status)) {
         make_missing(task);
-        return;
-    }
-    if (raw->hold != NULL && status == ZR_NO_NODE && request->parts[0].status == ZR_NO_NODE) {
+    } else if (raw->hold != NULL && status == ZR_NO_NODE &&
+               request->parts[0].status == ZR_NO_NODE) {
         lost_hold(task);
-        return;
+    } else {
+        explain(raw, request, status);
+        zr_task_finish(task, status);
     }
-    if (request->part_count > 0 && status != ZR_OK && status != ZR_CONNECTION_LOSS)
-        explain_part(raw, request);
-    if (raw->op == ZR_OP_CREATE && raw->hold == NULL && !raw->parents && status == ZR_NO_NODE)
-        task->detail = "its parent does not exist; parents = true makes it";
-    zr_task_finish(task, status);
 }
 
 static bool harmless_twice(enum zr_op op)
@@ -188,8 +167,8 @@ enum zr_status raw_new(struct zr_object *self, enum zr_op op, const char *subjec
     return ZR_NO_MEMORY;
 }
 
-static enum zr_status make(struct zr_object *self, enum zr_op op, struct zr_bytes path,
-                           struct zr_bytes data, struct raw **out)
+enum zr_status raw_make(struct zr_object *self, enum zr_op op, struct zr_bytes path,
+                        struct zr_bytes data, struct raw **out)
 {
     struct zr_session *session = raw_session(self);
     enum zr_status status = zr_session_usable(session);
@@ -215,143 +194,4 @@ enum zr_status raw_run(struct raw *raw, struct zr_task **task)
     zr_task_start(*task, raw_kind(raw->op, raw->hold != NULL), session, raw->subject,
                   zr_session_patience_us(session), ZR_STEP(send));
     return ZR_OK;
-}
-
-static enum zr_status simple(struct zr_object *self, enum zr_op op, struct zr_args *args,
-                             struct zr_bytes data, const struct zr_arg *version,
-                             struct zr_task **task)
-{
-    struct raw *raw;
-    enum zr_status status = make(self, op, args->at[0].bytes, data, &raw);
-    if (status != ZR_OK)
-        return status;
-    if (version != NULL && version->given)
-        raw->call->request.version = (int32_t)version->integer;
-    return raw_run(raw, task);
-}
-
-const char *raw_mode(const struct zr_create_options *options, enum zr_mode *mode)
-{
-    bool ttl = options->ttl_us >= 0;
-    if (options->container && (options->ephemeral || options->sequential || ttl))
-        return "a container can be neither ephemeral nor sequential nor have a ttl";
-    if (options->ephemeral && ttl)
-        return "an ephemeral znode cannot have a ttl";
-    if (ttl && options->ttl_us < 1000)
-        return "a ttl must be at least 0.001 seconds";
-    if (options->container)
-        *mode = ZR_CONTAINER;
-    else if (ttl)
-        *mode = options->sequential ? ZR_PERSISTENT_SEQUENTIAL_TTL : ZR_PERSISTENT_TTL;
-    else
-        *mode = (options->ephemeral ? ZR_EPHEMERAL : 0) |
-                (options->sequential ? ZR_PERSISTENT_SEQUENTIAL : 0);
-    return NULL;
-}
-
-enum zr_status zr_raw_create(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    const struct zr_create_options *options = args->options;
-    struct raw *raw;
-    enum zr_mode mode = ZR_PERSISTENT;
-    args->misuse = raw_mode(options, &mode);
-    if (args->misuse != NULL)
-        return ZR_BAD_ARGUMENTS;
-    enum zr_status status = make(self, ZR_OP_CREATE, args->at[0].bytes, args->at[1].bytes, &raw);
-    if (status == ZR_OK && options->acl.count > 0) {
-        status = zr_call_set_acl(raw->call, &options->acl);
-        if (status != ZR_OK)
-            raw_free(&raw->task);
-    }
-    if (status != ZR_OK)
-        return status;
-    raw->parents = options->parents;
-    raw->call->request.mode = mode;
-    raw->call->request.ttl_ms = options->ttl_us / 1000;
-    return raw_run(raw, task);
-}
-
-static const struct zr_bytes none = {NULL, 0};
-
-enum zr_status zr_raw_get(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    return simple(self, ZR_OP_GET, args, none, NULL, task);
-}
-
-enum zr_status zr_raw_set(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    return simple(self, ZR_OP_SET, args, args->at[1].bytes, &args->at[2], task);
-}
-
-enum zr_status zr_raw_exists(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    return simple(self, ZR_OP_EXISTS, args, none, NULL, task);
-}
-
-enum zr_status zr_raw_delete(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    return simple(self, ZR_OP_DELETE, args, none, &args->at[1], task);
-}
-
-enum zr_status zr_raw_children(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    return simple(self, ZR_OP_CHILDREN, args, none, NULL, task);
-}
-
-enum zr_status zr_raw_get_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    return simple(self, ZR_OP_GET_ACL, args, none, NULL, task);
-}
-
-enum zr_status zr_raw_sync(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    return simple(self, ZR_OP_SYNC, args, none, NULL, task);
-}
-
-enum zr_status zr_raw_add_auth(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    const struct zr_session *session = (struct zr_session *)self;
-    if (!knows_auth(session, args->at[0].bytes.at, args->at[1].bytes))
-        return simple(self, ZR_OP_ADD_AUTH, args, args->at[1].bytes, NULL, task);
-    /* Every connection begins with it; that there is one is all that is left to see. */
-    struct raw *raw;
-    enum zr_status status = make(self, ZR_OP_SYNC, (struct zr_bytes){"/", 1}, none, &raw);
-    return status == ZR_OK ? raw_run(raw, task) : status;
-}
-
-enum zr_status zr_raw_set_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    struct raw *raw;
-    enum zr_status status = make(self, ZR_OP_SET_ACL, args->at[0].bytes, none, &raw);
-    if (status != ZR_OK)
-        return status;
-    if (args->at[2].given)
-        raw->call->request.version = (int32_t)args->at[2].integer;
-    status = zr_call_set_acl(raw->call, &args->at[1].acl);
-    if (status == ZR_OK)
-        return raw_run(raw, task);
-    raw_free(&raw->task);
-    return status;
-}
-
-enum zr_status zr_raw_reconfig(struct zr_object *self, struct zr_args *args, struct zr_task **task)
-{
-    const struct zr_reconfig_options *options = args->options;
-    struct raw *raw;
-    if (options->members.length > 0 && (options->joining.length > 0 || options->leaving.length > 0))
-        args->misuse = "members is a whole new list; it goes without joining and leaving";
-    else if (options->members.length + options->joining.length + options->leaving.length == 0)
-        args->misuse = "one of joining, leaving and members is needed";
-    if (args->misuse != NULL)
-        return ZR_BAD_ARGUMENTS;
-    /* As the data of the request, which outlives this task when it is interrupted. */
-    struct zr_bytes text;
-    enum zr_status status = raw_join_servers(options, &text);
-    if (status == ZR_OK)
-        status = make(self, ZR_OP_RECONFIG, (struct zr_bytes){"/", 1}, text, &raw);
-    zr_free((char *)text.at);
-    if (status != ZR_OK)
-        return status;
-    raw_find_servers(&raw->call->request, options);
-    return raw_run(raw, task);
 }

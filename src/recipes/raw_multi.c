@@ -67,17 +67,12 @@ enum zr_status zr_guarded_create(struct zr_object *self, struct zr_args *args,
                                 : ZR_BAD_ARGUMENTS;
 }
 
-static int32_t version_or_any(const struct zr_arg *version)
-{
-    return version->given ? (int32_t)version->integer : ZR_ANY_VERSION;
-}
-
 enum zr_status zr_guarded_set(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     struct zr_request part = {.op = ZR_OP_SET,
                               .path = args->at[0].bytes.at,
                               .data = args->at[1].bytes,
-                              .version = version_or_any(&args->at[2])};
+                              .version = raw_version(&args->at[2])};
     return guarded(self, ZR_OP_SET, &part, 1, args, task);
 }
 
@@ -85,7 +80,7 @@ enum zr_status zr_guarded_delete(struct zr_object *self, struct zr_args *args,
                                  struct zr_task **task)
 {
     struct zr_request part = {
-        .op = ZR_OP_DELETE, .path = args->at[0].bytes.at, .version = version_or_any(&args->at[1])};
+        .op = ZR_OP_DELETE, .path = args->at[0].bytes.at, .version = raw_version(&args->at[1])};
     return guarded(self, ZR_OP_DELETE, &part, 1, args, task);
 }
 

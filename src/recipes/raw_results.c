@@ -1,7 +1,5 @@
 #include "recipes/raw_task.h"
 
-#include <string.h>
-
 #include "core/alloc.h"
 #include "core/names.h"
 
@@ -21,34 +19,6 @@ void raw_free(struct zr_task *task)
     zr_free(raw->parent);
     zr_free(raw);
     zr_object_unref(self);
-}
-
-enum zr_status raw_join_servers(const struct zr_reconfig_options *options, struct zr_bytes *text)
-{
-    const struct zr_bytes *from[] = {&options->joining, &options->leaving, &options->members};
-    text->length = from[0]->length + from[1]->length + from[2]->length + 3;
-    char *at = zr_alloc(text->length);
-    text->at = at;
-    if (at == NULL)
-        return ZR_NO_MEMORY;
-    for (int i = 0; i < 3; i++) {
-        if (from[i]->length > 0)
-            memcpy(at, from[i]->at, from[i]->length);
-        at += from[i]->length + 1;
-    }
-    return ZR_OK;
-}
-
-void raw_find_servers(struct zr_request *request, const struct zr_reconfig_options *options)
-{
-    const struct zr_bytes *from[] = {&options->joining, &options->leaving, &options->members};
-    const char **to[] = {&request->joining, &request->leaving, &request->members};
-    const char *at = request->data.at;
-    for (int i = 0; i < 3; i++) {
-        if (from[i]->length > 0)
-            *to[i] = at;
-        at += from[i]->length + 1;
-    }
 }
 
 /* ---- Results ------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 #ifndef ZR_RAW_TASK_H
 #define ZR_RAW_TASK_H
 
-/* raw_task.h: the task behind a plain request. For raw.c, raw_multi.c and raw_results.c only. */
+/* raw_task.h: the task behind a plain request. For raw.c and raw_*.c only. */
 
 #include "core/call.h"
 #include "core/task.h"
@@ -32,23 +32,24 @@ struct zr_session *raw_session(struct zr_object *self);
 enum zr_status raw_new(struct zr_object *self, enum zr_op op, const char *subject,
                        struct raw **out);
 
+/* gives: the same with a call, for a session that is usable. borrows: path, data. Errors: as of
+   zr_session_usable and zr_call_new. */
+enum zr_status raw_make(struct zr_object *self, enum zr_op op, struct zr_bytes path,
+                        struct zr_bytes data, struct raw **out);
+
 /* Starts it. takes: raw. */
 enum zr_status raw_run(struct raw *raw, struct zr_task **task);
 
 /* The mode that these options ask for, or what is wrong with them (static text). */
 const char *raw_mode(const struct zr_create_options *options, enum zr_mode *mode);
 
+/* The version that was asked for, or any. */
+int32_t raw_version(const struct zr_arg *version);
+
 /* The kind for this method. */
 const struct zr_task_kind *raw_kind(enum zr_op op, bool of_hold);
 
 /* takes: the task and all it has. */
 void raw_free(struct zr_task *task);
-
-/* gives: the three strings of a reconfig, one behind the other, each with its NUL; text->at is null
-   when memory is exhausted. */
-enum zr_status raw_join_servers(const struct zr_reconfig_options *options, struct zr_bytes *text);
-
-/* The request's data is such a text: points joining, leaving and members at what is in it. */
-void raw_find_servers(struct zr_request *request, const struct zr_reconfig_options *options);
 
 #endif

@@ -39,7 +39,7 @@ bool zr_room_may_hold(const struct zr_room *room, const struct zr_seats *seats, 
 int64_t zr_room_behind(const struct zr_seats *seats, int64_t index);
 int64_t zr_room_ahead(const struct zr_seats *seats, int64_t index);
 
-/* What is written to make the limit this one; see resize in semaphore_limit.c. */
+/* What is written to make the limit this one; see semaphore_resize.c. */
 struct zr_room zr_room_resized(const struct zr_room *room, int64_t limit);
 
 #endif

@@ -1,6 +1,5 @@
 #include "recipes/semaphore.h"
 
-#include "core/alloc.h"
 #include "core/verbs.h"
 
 /*
@@ -47,34 +46,9 @@ static void no_room(struct zr_task *task)
     zr_verb_fail(task, ZR_TIMEOUT);
 }
 
-void zr_limit_missing(struct zr_task *task)
-{
-    task->detail = "nobody has set a limit; pass one to session:semaphore";
-    zr_verb_fail(task, ZR_NO_NODE);
-}
-
 static void conflict(struct zr_task *task, int64_t permits)
 {
-    zr_limit_conflict(task, semaphore_of(task), permits, &of(task)->detail);
-}
-
-/* True: the limit that is known goes with this listing. Else it is asked for, or that was it. */
-static bool limit_stands(struct zr_task *task)
-{
-    struct zr_limit_read *read = &of(task)->read;
-    switch (zr_limit_judge(read, task->seats)) {
-    case ZR_LIMIT_STANDS:
-        return true;
-    case ZR_LIMIT_UNKNOWN:
-        look(task);
-        break;
-    case ZR_LIMIT_REFUSED:
-        zr_verb_fail(task, read->refused);
-        break;
-    case ZR_LIMIT_CONFLICT:
-        conflict(task, 0);
-    }
-    return false;
+    zr_limit_conflict(task, &of(task)->read, permits);
 }
 
 static void grant(struct zr_task *task, int64_t index)
@@ -115,7 +89,7 @@ static void check(struct zr_task *task)
     if (index < 0) {
         zr_seat_gone(&hold->seat); /* somebody has removed it */
         claim(task);
-    } else if (limit_stands(task)) {
+    } else if (zr_limit_stands(task, &attempt->read, look)) {
         hold->position = (int32_t)index;
         wait_or_take(task, index);
     }
@@ -167,7 +141,7 @@ static void look_before(struct zr_task *task)
         conflict(task, permits);
     else if (task->seats == NULL)
         claim(task);
-    else if (!limit_stands(task))
+    else if (!zr_limit_stands(task, &of(task)->read, look))
         return;
     else if (permits > semaphore->room.limit)
         conflict(task, permits);
@@ -191,22 +165,12 @@ static void fini(struct zr_hold *hold)
 {
     struct zr_permit_attempt *attempt = (struct zr_permit_attempt *)hold;
     zr_call_free(attempt->mark);
-    zr_free(attempt->detail);
+    zr_limit_fini(&attempt->read);
 }
 
-static const struct zr_task_kind wait_kind = {.name = "semaphore:acquire",
-                                              .clean = clean,
-                                              .bound = true,
-                                              .results = zr_hold_results,
-                                              .discard = zr_hold_discard,
-                                              .free = zr_hold_free_task};
-static const struct zr_task_kind try_kind = {.name = "semaphore:acquire",
-                                             .clean = clean,
-                                             .bound = true,
-                                             .late = ZR_CONNECTION_LOSS,
-                                             .results = zr_hold_results,
-                                             .discard = zr_hold_discard,
-                                             .free = zr_hold_free_task};
+static const struct zr_task_kind wait_kind = ZR_HOLD_KIND("semaphore:acquire", clean, ZR_OK);
+static const struct zr_task_kind try_kind =
+    ZR_HOLD_KIND("semaphore:acquire", clean, ZR_CONNECTION_LOSS);
 
 static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int32_t permits)
 {

@@ -1,8 +1,8 @@
 #ifndef ZR_SEMAPHORE_H
 #define ZR_SEMAPHORE_H
 
-/* semaphore.h: what the files of the semaphore share: semaphore.c, semaphore_watch.c and
-   semaphore_limit.c. Thread: the host's. */
+/* semaphore.h: what the files of the semaphore share: semaphore.c and semaphore_*.c. Thread: the
+   host's. */
 
 #include "recipes/contest.h"
 #include "recipes/eyes.h"
@@ -25,6 +25,7 @@ struct zr_limit_read {
     struct zr_semaphore *semaphore;
     struct zr_call *call;   /* while it is out */
     enum zr_status refused; /* ZR_OK: it was not */
+    char *detail;           /* of a conflict */
     /* Of the directory, as its stat was read. */
     int64_t mzxid, pzxid; /* mzxid 0: nothing was read */
     int32_t cversion, child_count;
@@ -42,23 +43,22 @@ int64_t zr_limit_last(const struct zr_semaphore *semaphore);
    forgotten. Errors: ZR_NO_MEMORY. */
 enum zr_status zr_limit_ask(struct zr_limit_read *read);
 
-/* Forgets it. */
+/* Forgets it; or also frees what the task has told of it, when that ends. */
 void zr_limit_forget(struct zr_limit_read *read);
+void zr_limit_fini(struct zr_limit_read *read);
 
-enum zr_limit_verdict {
-    ZR_LIMIT_STANDS,   /* semaphore->room was in force when this was listed */
-    ZR_LIMIT_UNKNOWN,  /* ask, and list again */
-    ZR_LIMIT_REFUSED,  /* read->refused says why */
-    ZR_LIMIT_CONFLICT, /* it is not the one that the semaphore was opened with, or no limit */
-};
-enum zr_limit_verdict zr_limit_judge(struct zr_limit_read *read, const struct zr_seats *seats);
+/* For a step that has listed: true when semaphore->room was in force just then. Else the step is
+   over: by `look`, which is to ask and to list again, or by a failure. */
+bool zr_limit_stands(struct zr_task *task, struct zr_limit_read *read, zr_step *look);
 
-/* The verb of a step that found a conflict: says both limits, or, with permits, that they are
-   more than the limit. `detail` is kept by the caller: freed with zr_free when the task ends. */
-void zr_limit_conflict(struct zr_task *task, const struct zr_semaphore *semaphore, int64_t permits,
-                       char **detail);
+/* The end of a step that found no directory, and has no limit to make it with. */
+void zr_limit_missing(struct zr_task *task);
 
-/* Methods. */
+/* The end of a step that found a conflict: says both limits, or, with permits, that they are more
+   than the limit. */
+void zr_limit_conflict(struct zr_task *task, struct zr_limit_read *read, int64_t permits);
+
+/* Methods (semaphore_available.c, semaphore_resize.c). */
 enum zr_status zr_semaphore_available(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task);
 enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
@@ -77,11 +77,7 @@ struct zr_permit_attempt {
     int32_t marked;       /* the version of his node that was acted upon */
     int64_t events;       /* at the watch, before he was read */
     struct zr_call *mark; /* of our own node, until it is certain */
-    char *detail;         /* of a conflict */
 };
-
-/* The end of a step that found no directory, and has no limit to make it with. */
-void zr_limit_missing(struct zr_task *task);
 
 /* Nothing is watched any more. */
 void zr_permit_look_away(struct zr_permit_attempt *attempt);

@@ -82,7 +82,6 @@ static void read_ahead(struct zr_task *task)
 static enum zr_status follow(struct zr_permit_attempt *attempt, int64_t ahead, const char *path,
                              struct zr_call **call)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_session *session = attempt->hold.session;
     enum zr_status status = ZR_OK;
     if (attempt->watch == NULL || attempt->ahead != ahead) {
@@ -91,7 +90,7 @@ static enum zr_status follow(struct zr_permit_attempt *attempt, int64_t ahead, c
         attempt->ahead = ahead;
     }
     if (status == ZR_OK)
-        status = zr_call_new_full(session, ZR_OP_GET, path, none, call);
+        status = zr_call_new_full(session, ZR_OP_GET, path, ZR_NO_DATA, call);
     if (status != ZR_OK)
         return status;
     attempt->events = zr_watch_events(attempt->watch);

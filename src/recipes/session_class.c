@@ -39,12 +39,6 @@ static enum zr_status start_wait(struct zr_session *session, const struct zr_tas
     return ZR_OK;
 }
 
-static void emit_true(struct zr_task *task, struct zr_sink *sink)
-{
-    (void)task;
-    sink->boolean(sink, NULL, true);
-}
-
 /* ---- connected ----------------------------------------------------------------------------- */
 
 static void check_connected(struct zr_task *task)
@@ -56,7 +50,7 @@ static void check_connected(struct zr_task *task)
 }
 
 static const struct zr_task_kind connected_kind = {
-    .name = "connected", .results = emit_true, .free = wait_free};
+    .name = "connected", .results = zr_emit_true, .free = wait_free};
 
 static enum zr_status start_connected(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task)
@@ -79,7 +73,7 @@ static void check_ended(struct zr_task *task)
 }
 
 static const struct zr_task_kind close_kind = {
-    .name = "close", .results = emit_true, .free = wait_free};
+    .name = "close", .results = zr_emit_true, .free = wait_free};
 
 static enum zr_status start_close(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task)

@@ -76,10 +76,9 @@ static void looked(struct zr_task *task)
 
 static void look_first(struct zr_task *task)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
-    enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_EXISTS, zr_hold_of(task)->seat.dir, none, &call);
+    enum zr_status status = zr_call_new_full(task->session, ZR_OP_EXISTS,
+                                             zr_hold_of(task)->seat.dir, ZR_NO_DATA, &call);
     if (status == ZR_OK)
         zr_verb_request(task, call, true, ZR_STEP(looked));
     else

@@ -109,9 +109,8 @@ static void saw_children(struct zr_task *task)
 
 static void ask(struct zr_task *task, enum zr_op op, struct zr_next next)
 {
-    const struct zr_bytes none = {NULL, 0};
     struct zr_call *call;
-    if (zr_call_new(task->session, op, of(task)->path, none, &call) != ZR_OK) {
+    if (zr_call_new(task->session, op, of(task)->path, ZR_NO_DATA, &call) != ZR_OK) {
         again(task);
         return;
     }

@@ -9,11 +9,6 @@
 
 #define PAUSE_US 1000 /* between two servers; after a round, a sixtieth of the timeout */
 
-static int64_t timeout_us(const struct zr_handle *handle)
-{
-    return (int64_t)handle->timeout_ms * 1000;
-}
-
 static struct zr_sim_world *world_of(const struct zr_handle *handle)
 {
     return handle->process->world;
@@ -35,7 +30,7 @@ static void set_alarm(struct zr_handle *handle, int64_t at_us)
 
 static int64_t silence_us(const struct zr_handle *handle)
 {
-    return handle->heard_us + timeout_us(handle) * 2 / 3;
+    return handle->heard_us + zr_sim_timeout_us(handle) * 2 / 3;
 }
 
 bool zr_sim_handle_silent(const struct zr_handle *handle)
@@ -47,7 +42,7 @@ void zr_sim_handle_try(struct zr_handle *handle)
 {
     struct zr_sim_world *world = world_of(handle);
     bool round = handle->tries > 0 && handle->tries % world->server_count == 0;
-    int64_t pause_us = round ? timeout_us(handle) / 60 : PAUSE_US;
+    int64_t pause_us = round ? zr_sim_timeout_us(handle) / 60 : PAUSE_US;
     set_alarm(handle, world->now_us + pause_us);
 }
 
@@ -122,7 +117,8 @@ static void fail_all(struct zr_handle *handle)
 static void fail_beats(struct zr_handle *handle)
 {
     while (handle->lease.count > 0)
-        zr_lease_answered(&handle->lease, false, world_of(handle)->now_us, timeout_us(handle));
+        zr_lease_answered(&handle->lease, false, world_of(handle)->now_us,
+                          zr_sim_timeout_us(handle));
 }
 
 static void detach(struct zr_handle *handle, bool arrives)

@@ -11,20 +11,15 @@
    will never come could not be told from one that is patient. */
 #define LONGEST_WAIT_US (3600 * INT64_C(1000000))
 
-static struct zr_sim_process *at(struct zr_zk *zk)
-{
-    return (struct zr_sim_process *)zk;
-}
-
 static int64_t now_us(struct zr_zk *zk)
 {
-    return at(zk)->world->now_us;
+    return zr_sim_process_of(zk)->world->now_us;
 }
 
 static enum zr_status open_handle(struct zr_zk *zk, const struct zr_zk_config *config, void *owner,
                                   struct zr_handle **handle)
 {
-    *handle = zr_sim_handle_new(at(zk), config, owner);
+    *handle = zr_sim_handle_new(zr_sim_process_of(zk), config, owner);
     return *handle != NULL ? ZR_OK : ZR_NO_MEMORY;
 }
 
@@ -35,8 +30,8 @@ static int64_t lease_us(struct zr_handle *handle)
 
 static void take(struct zr_zk *zk, struct zr_list *messages)
 {
-    at(zk)->woken = false;
-    zr_list_move(messages, &at(zk)->inbox);
+    zr_sim_process_of(zk)->woken = false;
+    zr_list_move(messages, &zr_sim_process_of(zk)->inbox);
 }
 
 static void free_notice(struct zr_zk *zk, struct zr_notice *notice)
@@ -47,7 +42,7 @@ static void free_notice(struct zr_zk *zk, struct zr_notice *notice)
 
 static void wake(struct zr_zk *zk)
 {
-    at(zk)->woken = true;
+    zr_sim_process_of(zk)->woken = true;
 }
 
 static int fd(struct zr_zk *zk)
@@ -82,7 +77,7 @@ static int64_t next_us(const struct zr_sim_world *world)
 /* A paused process cannot come back from a wait before it goes on. */
 static void wait(struct zr_zk *zk, int64_t timeout_us)
 {
-    struct zr_sim_world *world = at(zk)->world;
+    struct zr_sim_world *world = zr_sim_process_of(zk)->world;
     bool limited = timeout_us >= 0 && timeout_us < LONGEST_WAIT_US;
     int64_t until_us = world->now_us + (limited ? timeout_us : LONGEST_WAIT_US);
     while (!zr_sim_ready(zk) && (next_us(world) <= until_us || zr_sim_paused(zk)))
@@ -115,7 +110,7 @@ static void drop_inbox(struct zr_sim_process *process)
 
 static void free_zk(struct zr_zk *zk)
 {
-    struct zr_sim_process *process = at(zk);
+    struct zr_sim_process *process = zr_sim_process_of(zk);
     struct zr_sim_world *world = process->world;
     struct zr_link *link;
     while ((link = zr_list_first(&process->handles)) != NULL)

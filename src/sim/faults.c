@@ -15,23 +15,18 @@ struct zr_sim_planned {
     struct zr_sim_plan plan; /* nth counts down */
 };
 
-static struct zr_sim_process *at(const struct zr_zk *zk)
-{
-    return (struct zr_sim_process *)zk;
-}
-
 /* ---- Plans --------------------------------------------------------------------------------- */
 
 void zr_sim_plan(struct zr_zk *zk, const struct zr_sim_plan *plan)
 {
     struct zr_sim_planned *planned = zr_sim_alloc(sizeof(*planned));
     planned->plan = *plan;
-    zr_list_append(&at(zk)->plans, &planned->link);
+    zr_list_append(&zr_sim_process_of(zk)->plans, &planned->link);
 }
 
 size_t zr_sim_plans_left(const struct zr_zk *zk)
 {
-    const struct zr_list *plans = &at(zk)->plans;
+    const struct zr_list *plans = &zr_sim_process_of(zk)->plans;
     size_t count = 0;
     for (const struct zr_link *link = plans->head.next; link != &plans->head; link = link->next)
         count++;

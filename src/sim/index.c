@@ -3,13 +3,12 @@
 
 #include <string.h>
 
+#include "core/hash.h"
 #include "sim/world_alloc.h"
 
 static uint32_t hash_of(const char *key, size_t length)
 {
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (uint8_t)key[i]) * 16777619u;
+    uint32_t hash = zr_hash32(key, length);
     return hash ^ (hash >> 15);
 }
 

@@ -75,6 +75,17 @@ struct zr_handle {
     struct zr_sim_event end;
 };
 
+static inline struct zr_sim_process *zr_sim_process_of(const struct zr_zk *zk)
+{
+    return (struct zr_sim_process *)zk;
+}
+
+/* Of the session, asked for or negotiated. */
+static inline int64_t zr_sim_timeout_us(const struct zr_handle *handle)
+{
+    return (int64_t)handle->timeout_ms * 1000;
+}
+
 struct zr_sim_process *zr_sim_process_ref(struct zr_sim_process *process);
 void zr_sim_process_unref(struct zr_sim_process *process);
 

@@ -10,16 +10,11 @@
 #include "sim/world.h"
 #include "sim/world_alloc.h"
 
-static int64_t timeout_us(const struct zr_handle *handle)
-{
-    return (int64_t)handle->timeout_ms * 1000;
-}
-
 static void beat(struct zr_sim_event *event);
 
 static void schedule_beat(struct zr_handle *handle)
 {
-    int64_t next_us = zr_lease_next(&handle->lease, timeout_us(handle));
+    int64_t next_us = zr_lease_next(&handle->lease, zr_sim_timeout_us(handle));
     zr_sim_schedule(&handle->process->world->agenda, &handle->beat, next_us, beat);
 }
 
@@ -70,7 +65,7 @@ static void greeted(struct zr_handle *handle, const struct zr_sim_packet *packet
     }
     handle->session_id = packet->session_id;
     handle->timeout_ms = packet->timeout_ms;
-    zr_lease_granted(&handle->lease, handle->began_us, timeout_us(handle));
+    zr_lease_granted(&handle->lease, handle->began_us, zr_sim_timeout_us(handle));
     handle->phase = ZR_SIM_UP;
     handle->tries = 0;
     if (handle->closed) {
@@ -89,14 +84,15 @@ static void prove(struct zr_handle *handle)
 {
     handle->phase = ZR_SIM_PROVED;
     if (!handle->known || !handle->write_heartbeat)
-        zr_lease_handshake(&handle->lease, handle->began_us, timeout_us(handle));
+        zr_lease_handshake(&handle->lease, handle->began_us, zr_sim_timeout_us(handle));
     zr_sim_tell_connected(handle);
 }
 
 static void beaten(struct zr_handle *handle, const struct zr_sim_packet *packet)
 {
     bool proof = !handle->write_heartbeat || packet->copy.op == ZR_OP_DELETE;
-    zr_lease_answered(&handle->lease, proof, handle->process->world->now_us, timeout_us(handle));
+    zr_lease_answered(&handle->lease, proof, handle->process->world->now_us,
+                      zr_sim_timeout_us(handle));
     if (handle->phase == ZR_SIM_UP)
         prove(handle);
 }

@@ -8,11 +8,6 @@
 #include "sim/process.h"
 #include "sim/world.h"
 
-static struct zr_sim_process *at(struct zr_zk *zk)
-{
-    return (struct zr_sim_process *)zk;
-}
-
 /* ---- Clients ------------------------------------------------------------------------------- */
 
 static void each_handle(struct zr_sim_process *process,
@@ -39,14 +34,14 @@ static void lose_all(struct zr_handle *handle, int64_t session)
 
 void zr_sim_cut(struct zr_zk *zk, int64_t session, bool arrives)
 {
-    each_handle(at(zk), arrives ? lose_arriving : lose_all, session);
+    each_handle(zr_sim_process_of(zk), arrives ? lose_arriving : lose_all, session);
 }
 
 void zr_sim_link(struct zr_zk *zk, bool up)
 {
-    at(zk)->unlinked = !up;
+    zr_sim_process_of(zk)->unlinked = !up;
     if (up)
-        at(zk)->down_until_us = 0;
+        zr_sim_process_of(zk)->down_until_us = 0;
     else
         zr_sim_cut(zk, 0, false);
 }
@@ -77,9 +72,9 @@ static void resume_wire(struct zr_handle *handle, int64_t unused)
 
 void zr_sim_partition(struct zr_zk *zk, unsigned held)
 {
-    at(zk)->held = held;
-    resume_wires(at(zk));
-    each_handle(at(zk), resume_wire, 0);
+    zr_sim_process_of(zk)->held = held;
+    resume_wires(zr_sim_process_of(zk));
+    each_handle(zr_sim_process_of(zk), resume_wire, 0);
 }
 
 bool zr_sim_put_off(const struct zr_handle *handle, struct zr_sim_event *event)
@@ -106,7 +101,7 @@ static void go_on(struct zr_sim_event *event)
 
 void zr_sim_pause(struct zr_zk *zk, int64_t us)
 {
-    struct zr_sim_process *process = at(zk);
+    struct zr_sim_process *process = zr_sim_process_of(zk);
     struct zr_sim_world *world = process->world;
     if (world->now_us + us <= process->paused_until_us)
         return;
@@ -118,7 +113,7 @@ void zr_sim_pause(struct zr_zk *zk, int64_t us)
 
 void zr_sim_prefer(struct zr_zk *zk, int server)
 {
-    at(zk)->preferred = server;
+    zr_sim_process_of(zk)->preferred = server;
 }
 
 /* ---- Servers ------------------------------------------------------------------------------- */

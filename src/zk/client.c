@@ -21,20 +21,14 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <zookeeper/zookeeper.h>
 
-#include "core/alloc.h"
+#include "zk/client_parts.h"
+#include "zk/clock.h"
 #include "zk/completion.h"
 #include "zk/connection.h"
 #include "zk/reply.h"
-#include "zk/thread.h"
 
-#include "zk/client_multi.h" /* a part of this file; needs the library's header */
-
-/* Not in every release of the library that we run with: absent ones are null. */
-#pragma weak zoo_acreate2
-#pragma weak zoo_acreate2_ttl
-#pragma weak zoo_areconfig
+/* Not in every release of the library that we run with: then it is null. */
 #pragma weak zoo_set_servers_resolution_delay
 
 #define MOST_MESSAGES 256 /* in one turn */
@@ -76,8 +70,7 @@ static void on_session(struct zr_handle *handle, int state)
         zr_connection_lost(handle);
 }
 
-/* The one watcher, with the one context, for the session and for all paths. */
-static void on_event(zhandle_t *zh, int type, int state, const char *path, void *with)
+void zr_client_on_event(zhandle_t *zh, int type, int state, const char *path, void *with)
 {
     (void)zh;
     struct zr_handle *handle = with;
@@ -98,96 +91,7 @@ static void on_log(const char *line)
     zr_report_log(zr_completion_handle, line);
 }
 
-/* ---- Requests ------------------------------------------------------------------------------ */
-
-static int create(zhandle_t *zh, struct zr_request *request)
-{
-    struct zr_bytes data = request->data;
-    struct ACL *entries = zr_alloc(request->acl.count * sizeof *entries + 1);
-    if (entries == NULL)
-        return ZSYSTEMERROR;
-    struct ACL_vector acl = zr_reply_vector(entries, request->acl);
-    int rc = ZUNIMPLEMENTED;
-    if (request->mode < ZR_PERSISTENT_TTL && zoo_acreate2 != NULL)
-        rc = zoo_acreate2(zh, request->path, data.at, zr_reply_length(data), &acl,
-                          (int)request->mode, zr_on_created, request);
-    else if (request->mode >= ZR_PERSISTENT_TTL && zoo_acreate2_ttl != NULL)
-        rc = zoo_acreate2_ttl(zh, request->path, data.at, zr_reply_length(data), &acl,
-                              (int)request->mode, request->ttl_ms, zr_on_created, request);
-    zr_free(entries);
-    return rc;
-}
-
-static int set_acl(zhandle_t *zh, struct zr_request *request)
-{
-    struct ACL *entries = zr_alloc(request->acl.count * sizeof *entries + 1);
-    if (entries == NULL)
-        return ZSYSTEMERROR;
-    struct ACL_vector acl = zr_reply_vector(entries, request->acl);
-    int rc = zoo_aset_acl(zh, request->path, request->version, &acl, zr_on_void, request);
-    zr_free(entries);
-    return rc;
-}
-
-/* Remembered too, for the case that the library's handle must be replaced. */
-static int add_auth(struct zr_handle *handle, struct zr_request *request)
-{
-    struct zr_credential *credential = zr_credential_new(request->path, request->data);
-    if (credential == NULL)
-        return ZSYSTEMERROR;
-    zr_credential_add(handle, credential);
-    int rc = zoo_add_auth(handle->client.zh, request->path, request->data.at,
-                          (int)request->data.length, zr_on_auth, request);
-    handle->client.authenticating = rc == ZOK;
-    return rc;
-}
-
-static int reconfig(zhandle_t *zh, struct zr_request *request)
-{
-    if (zoo_areconfig == NULL)
-        return ZUNIMPLEMENTED;
-    return zoo_areconfig(zh, request->joining, request->leaving, request->members, request->version,
-                         zr_on_data, request);
-}
-
 /* ---- Submitting ---------------------------------------------------------------------------- */
-
-static int call(struct zr_handle *handle, struct zr_request *request)
-{
-    zhandle_t *zh = enter(handle);
-    watcher_fn watcher = request->watch ? on_event : NULL;
-    const char *path = request->path;
-    switch (request->op) {
-    case ZR_OP_CREATE:
-        return create(zh, request);
-    case ZR_OP_DELETE:
-        return zoo_adelete(zh, path, request->version, zr_on_void, request);
-    case ZR_OP_EXISTS:
-        return zoo_awexists(zh, path, watcher, handle, zr_on_stat, request);
-    case ZR_OP_GET:
-        return zoo_awget(zh, path, watcher, handle, zr_on_data, request);
-    case ZR_OP_SET:
-        return zoo_aset(zh, path, request->data.at, zr_reply_length(request->data),
-                        request->version, zr_on_stat, request);
-    case ZR_OP_CHILDREN:
-        return zoo_awget_children2(zh, path, watcher, handle, zr_on_names, request);
-    case ZR_OP_SYNC:
-        return zoo_async(zh, path, zr_on_sync, request);
-    case ZR_OP_GET_ACL:
-        return zoo_aget_acl(zh, path, zr_on_acl, request);
-    case ZR_OP_SET_ACL:
-        return set_acl(zh, request);
-    case ZR_OP_ADD_AUTH:
-        return add_auth(handle, request);
-    case ZR_OP_RECONFIG:
-        return reconfig(zh, request);
-    case ZR_OP_MULTI:
-        return submit_multi(zh, request);
-    case ZR_OP_CHECK:
-        break;
-    }
-    return ZBADARGUMENTS;
-}
 
 /* After everything that sends: a connection that was lost silently is purged at once. */
 static void look_for_silent_loss(struct zr_handle *handle)
@@ -216,7 +120,8 @@ void zr_client_submit(struct zr_handle *handle, struct zr_request *request)
         zr_handle_refuse(handle, request, ZR_CONNECTION_LOSS);
         return;
     }
-    int rc = call(handle, request);
+    enter(handle);
+    int rc = zr_client_call(handle, request);
     client->sending = true;
     if (rc == ZOK)
         client->pending++;
@@ -260,7 +165,7 @@ static zhandle_t *init(struct zr_handle *handle)
 {
     clientid_t id = {.client_id = handle->client.session_id};
     memcpy(id.passwd, handle->client.password, sizeof id.passwd);
-    return zookeeper_init2(handle->addresses, on_event, handle->timeout_ms,
+    return zookeeper_init2(handle->addresses, zr_client_on_event, handle->timeout_ms,
                            id.client_id != 0 ? &id : NULL, handle, ZOO_NO_LOG_CLIENTENV, on_log);
 }
 

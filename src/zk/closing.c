@@ -23,13 +23,9 @@
 #include <unistd.h>
 
 #include "zk/client.h"
+#include "zk/clock.h"
 
 #define LONGEST_WAIT_US 2000000 /* for the answers in flight, and for the goodbye */
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* A socket that was shut for reading is always readable, so the goodbye has to be looked for. */
 int64_t zr_closing_due_us(const struct zr_handle *handle, int64_t now_us)
@@ -39,7 +35,7 @@ int64_t zr_closing_due_us(const struct zr_handle *handle, int64_t now_us)
     if (handle->parting_fd >= 0)
         return now_us + (now_us - handle->parting_us < 50000 ? 1000 : 10000);
     if (handle->drain_by_us != 0)
-        return earlier(handle->close_by_us, handle->drain_by_us);
+        return zr_earlier_us(handle->close_by_us, handle->drain_by_us);
     return handle->close_by_us;
 }
 
@@ -75,7 +71,7 @@ static bool leave(struct zr_handle *handle, int64_t now_us)
     if (handle->drain_by_us == 0)
         handle->drain_by_us = now_us + LONGEST_WAIT_US;
     bool dry = drained(handle);
-    if (!dry && now_us < earlier(handle->close_by_us, handle->drain_by_us))
+    if (!dry && now_us < zr_earlier_us(handle->close_by_us, handle->drain_by_us))
         return false;
     handle->parting_us = now_us;
     handle->parting_by_us = dry ? now_us + LONGEST_WAIT_US : now_us;
@@ -106,7 +102,7 @@ bool zr_closing_step(struct zr_handle *handle, int64_t now_us)
             return false;
     } else {
         over = hung_up(handle->parting_fd);
-        if (!over && now_us < earlier(handle->close_by_us, handle->parting_by_us))
+        if (!over && now_us < zr_earlier_us(handle->close_by_us, handle->parting_by_us))
             return false;
         close(handle->parting_fd);
     }

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "zk/thread.h"
+#include "zk/clock.h"
 
 /* No server has sessions as long as this; what looks like it is text read as a number. */
 #define LONGEST_TIMEOUT_MS (24 * 60 * 60 * 1000)

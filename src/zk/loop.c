@@ -13,17 +13,16 @@
 
 #include "zk/loop.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "core/alloc.h"
 #include "zk/client.h"
+#include "zk/clock.h"
 #include "zk/closing.h"
 #include "zk/connection.h"
 #include "zk/handle.h"
 #include "zk/servers.h"
-#include "zk/thread.h"
 #include "zk/warden.h"
 
 #define MOST_REQUESTS 1000 /* in one turn */
@@ -34,11 +33,6 @@
 static struct zr_handle *handle_at(struct zr_link *link)
 {
     return ZR_HOLDER(link, struct zr_handle, link);
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* ---- 1. What each handle waits for --------------------------------------------------------- */
@@ -65,7 +59,7 @@ static bool may_wait(const struct zr_handle *handle)
          link = link->next) {
         const struct zr_message *message = ZR_HOLDER(link, struct zr_message, link);
         const struct zr_request *request = (const struct zr_request *)message;
-        if (message->kind != ZR_MSG_REPLY || !request->leads || request->status != ZR_OK)
+        if (message->kind != ZR_MSG_REPLY || !request->answer_may_wait || request->status != ZR_OK)
             return false;
     }
     return true;
@@ -74,14 +68,14 @@ static bool may_wait(const struct zr_handle *handle)
 /* gives: the time at which the handle must have its turn. */
 static int64_t prepare(struct zr_handle *handle, int64_t now)
 {
-    int64_t due = earlier(zr_servers_due_us(handle), zr_closing_due_us(handle, now));
+    int64_t due = zr_earlier_us(zr_servers_due_us(handle), zr_closing_due_us(handle, now));
     if (!zr_report_retry(handle))
-        due = earlier(due, now + RETRY_US);
+        due = zr_earlier_us(due, now + RETRY_US);
     if (served(handle)) {
         zr_client_prepare(handle, now);
-        due = earlier(due, now + handle->client.wait_us);
+        due = zr_earlier_us(due, now + handle->client.wait_us);
     }
-    due = earlier(due, zr_connection_due_us(handle));
+    due = zr_earlier_us(due, zr_connection_due_us(handle));
     bool owed = !zr_list_empty(&handle->out) && !may_wait(handle);
     return has_more(handle) || owed ? now : due;
 }
@@ -108,12 +102,12 @@ static nfds_t prepare_all(struct zr_io *io, int64_t now, int64_t *due)
     for (struct zr_link *link = io->handles.head.next; link != &io->handles.head;
          link = link->next) {
         struct zr_handle *handle = handle_at(link);
-        *due = earlier(*due, prepare(handle, now));
+        *due = zr_earlier_us(*due, prepare(handle, now));
         handle->poll_index = -1;
         if (!served(handle) || handle->client.fd < 0)
             continue;
         if (count == io->room) {
-            *due = earlier(*due, now + SCARCE_US);
+            *due = zr_earlier_us(*due, now + SCARCE_US);
             continue;
         }
         handle->poll_index = (int)count;
@@ -125,12 +119,13 @@ static nfds_t prepare_all(struct zr_io *io, int64_t now, int64_t *due)
 
 /* ---- 2. Waiting ---------------------------------------------------------------------------- */
 
-static int milliseconds(int64_t due, int64_t now)
+/* As zr_poll_ms wants it. */
+static int64_t time_until(int64_t due)
 {
     if (due == INT64_MAX)
         return -1;
-    int64_t wait = due <= now ? 0 : (due - now + 999) / 1000;
-    return wait > INT_MAX ? INT_MAX : (int)wait;
+    int64_t now = zr_now_us();
+    return due > now ? due - now : 0;
 }
 
 static void wait_for_something(struct zr_io *io)
@@ -139,7 +134,7 @@ static void wait_for_something(struct zr_io *io)
     nfds_t count = prepare_all(io, zr_now_us(), &due);
     io->polls[0] = (struct pollfd){.fd = io->outbox.fd, .events = POLLIN};
     io->polls[1] = (struct pollfd){.fd = io->answers.fd, .events = POLLIN};
-    if (poll(io->polls, count, milliseconds(due, zr_now_us())) < 0)
+    if (poll(io->polls, count, zr_poll_ms(time_until(due))) < 0)
         for (nfds_t i = 0; i < count; i++)
             io->polls[i].revents = 0;
 }

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/hash.h"
+#include "zk/clock.h"
 #include "zk/handle.h"
-#include "zk/thread.h"
 
 #define REPEAT_US (10 * INT64_C(1000000))
 
@@ -103,18 +104,10 @@ void zr_report_event(struct zr_handle *handle, enum zr_event_kind kind, const ch
     tell(handle, notice);
 }
 
-static uint64_t hash_of(const char *line)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (; *line != '\0'; line++)
-        hash = (hash ^ (uint8_t)*line) * 1099511628211u;
-    return hash;
-}
-
 /* Whether this line was told lately; if not, it is noted as told now. */
 static bool told(struct zr_report *report, const char *line)
 {
-    uint64_t hash = hash_of(line);
+    uint64_t hash = zr_hash64(line, strlen(line));
     int64_t now = zr_now_us();
     for (int i = 0; i < ZR_REPORT_LINES; i++)
         if (report->lines[i].hash == hash && now - report->lines[i].told_us < REPEAT_US)

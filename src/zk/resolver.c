@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/hash.h"
+#include "zk/clock.h"
 #include "zk/thread.h"
 
 #define MOST_ADDRESSES 63 /* odd, so that the list cannot overflow by the repeated one */
@@ -151,9 +153,7 @@ static uint64_t fingerprint(const struct addresses *found)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < found->count; i++) {
-        uint64_t hash = 14695981039346656037u;
-        for (const char *c = found->at[i]; *c != '\0'; c++)
-            hash = (hash ^ (uint8_t)*c) * 1099511628211u;
+        uint64_t hash = zr_hash64(found->at[i], strlen(found->at[i]));
         sum += next_random(&hash);
     }
     return sum;

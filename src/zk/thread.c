@@ -11,14 +11,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
-
-int64_t zr_now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 static bool start_detached(void *(*body)(void *), void *with)
 {

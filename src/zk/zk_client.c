@@ -13,14 +13,13 @@
 
 #include "zk/zk_client.h"
 
-#include <limits.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "zk/clock.h"
 #include "zk/handle.h"
 #include "zk/io.h"
-#include "zk/thread.h"
 
 struct client_zk {
     struct zr_zk table; /* first */
@@ -145,20 +144,12 @@ static void set_bell(struct zr_zk *zk, int socket)
         close(socket);
 }
 
-/* Rounded up, so that a wait for less than a millisecond does not become a busy loop. */
-static int milliseconds(int64_t timeout_us)
-{
-    if (timeout_us < 0)
-        return -1;
-    return timeout_us / 1000 >= INT_MAX ? INT_MAX : (int)((timeout_us + 999) / 1000);
-}
-
 static void wait(struct zr_zk *zk, int64_t timeout_us)
 {
     if (foreign(zk))
         return;
     struct pollfd inbox = {.fd = at(zk)->inbox.fd, .events = POLLIN};
-    poll(&inbox, 1, milliseconds(timeout_us));
+    poll(&inbox, 1, zr_poll_ms(timeout_us));
 }
 
 static void free_zk(struct zr_zk *zk)

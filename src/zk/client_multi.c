@@ -1,10 +1,14 @@
-#ifndef ZR_CLIENT_MULTI_H
-#define ZR_CLIENT_MULTI_H
-
 /*
- * client_multi.h: the part of client.c that deals with transactions. Only client.c includes it, so
- * that the library is still seen by one translation unit alone; it stands on the includes there.
+ * Transactions. 1. One block holds what the library reads and what it writes the results into. 2.
+ * The completion copies these into the parts of the request.
  */
+#include "zk/client_parts.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+#include "zk/completion.h"
+#include "zk/reply.h"
 
 /* The library writes into this until the completion. One block: three arrays and the entries. */
 struct multi {
@@ -96,7 +100,7 @@ static void on_multi(int rc, const void *with)
     zr_completion_finish(request, whole);
 }
 
-static int submit_multi(zhandle_t *zh, struct zr_request *request)
+int zr_client_call_multi(zhandle_t *zh, struct zr_request *request)
 {
     if (!permitted(request))
         return ZBADARGUMENTS;
@@ -110,5 +114,3 @@ static int submit_multi(zhandle_t *zh, struct zr_request *request)
         zr_free(multi);
     return rc;
 }
-
-#endif

@@ -1,0 +1,55 @@
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/session.h"
+
+/*
+ * What a session proves itself with: the credentials it was opened with, and those it has been
+ * taught since. Every handle begins with all of them.
+ */
+
+/* Empty ones may be null. */
+static bool same(struct zr_bytes one, struct zr_bytes other)
+{
+    return one.length == other.length &&
+           (one.length == 0 || memcmp(one.at, other.at, one.length) == 0);
+}
+
+bool zr_session_knows_auth(const struct zr_session *session, const struct zr_auth *auth)
+{
+    for (size_t i = 0; i < session->auth_count; i++) {
+        const struct zr_auth *known = &session->auth[i];
+        if (strcmp(known->scheme, auth->scheme) == 0 && same(known->credential, auth->credential))
+            return true;
+    }
+    return false;
+}
+
+enum zr_status zr_session_learn_auth(struct zr_session *session, const struct zr_auth *auth)
+{
+    struct zr_bytes from = auth->credential;
+    struct zr_auth *longer = zr_alloc((session->auth_count + 1) * sizeof(*longer));
+    char *scheme = zr_copy_string(auth->scheme);
+    char *credential = zr_copy(from.at, from.length);
+    if (longer == NULL || scheme == NULL || credential == NULL) {
+        zr_free(longer);
+        zr_free(scheme);
+        zr_free(credential);
+        return ZR_NO_MEMORY;
+    }
+    if (session->auth_count > 0)
+        memcpy(longer, session->auth, session->auth_count * sizeof(*longer));
+    longer[session->auth_count++] = (struct zr_auth){scheme, {credential, from.length}};
+    zr_free(session->auth);
+    session->auth = longer;
+    return ZR_OK;
+}
+
+void zr_session_forget_auth(struct zr_session *session)
+{
+    for (size_t i = 0; i < session->auth_count; i++) {
+        zr_free((char *)session->auth[i].scheme);
+        zr_free((char *)session->auth[i].credential.at);
+    }
+    zr_free(session->auth);
+}

@@ -1,0 +1,50 @@
+#include "core/call.h"
+#include "core/ephemerals.h"
+#include "core/listing.h"
+#include "core/session.h"
+#include "core/task.h"
+#include "core/watch.h"
+
+/*
+ * What ends together with a generation: 1. What is tied to it: holds. 2. Tasks that own something
+ * in it, or wait for something there. 3. What tasks share: listings and watches. 4. The requests
+ * that wait for a connection and may not be sent in a later one.
+ */
+
+static void end_ties(struct zr_session *session, enum zr_status why)
+{
+    struct zr_link *link;
+    while ((link = zr_list_shift(&session->ties)) != NULL) {
+        struct zr_tie *tie = ZR_HOLDER(link, struct zr_tie, link);
+        tie->cut(tie, why);
+    }
+}
+
+static bool ends(const struct zr_session *session, const struct zr_task *task)
+{
+    return (session->state == ZR_STATE_CLOSED || task->kind->bound) && !task->kind->outlives;
+}
+
+static void end_tasks(struct zr_session *session, enum zr_status why)
+{
+    struct zr_list tasks;
+    zr_list_init(&tasks);
+    zr_list_move(&tasks, &session->tasks);
+    struct zr_link *link;
+    while ((link = zr_list_shift(&tasks)) != NULL) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_session);
+        zr_list_append(&session->tasks, link);
+        if (ends(session, task))
+            zr_task_session_over(task, why);
+    }
+}
+
+void zr_session_generation_over(struct zr_session *session, enum zr_status why)
+{
+    end_ties(session, why);
+    end_tasks(session, why);
+    zr_listings_drop(session, why);
+    zr_watches_drop(session, why);
+    zr_ephemerals_drop(session);
+    zr_call_give_back_stale(session);
+}

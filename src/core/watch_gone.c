@@ -1,0 +1,113 @@
+#include "core/watch_parts.h"
+
+#include "core/call.h"
+#include "core/mark.h"
+#include "core/task.h"
+
+/*
+ * Waiting until a node is gone:
+ * 1. zr_watch_gone reads the node with a watch (get, never exists: on a node that has vanished
+ *    exists would leave a watch for ever), or joins those for whom that was done.
+ * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
+ * 3. Any other event has used the watch up: the node is read again, if anybody still waits. Is it
+ *    another one (while the link was down the first was replaced), theirs is gone. Do the data say
+ *    that its holder shares now, those are woken for whom that is enough; do they name its
+ *    successor, those who are to step aside.
+ * 4. Somebody waits for a node that is not ephemeral: no session's end will remove it, so he is
+ *    told that instead of waiting for ever.
+ *
+ * What can go wrong: the connection is lost under the read: it is repeated.
+ */
+
+/* Wakes those to whom it matters what the data said. */
+static void tell(struct zr_watch *watch)
+{
+    if (watch->shared)
+        zr_signal_let_pass(&watch->gone);
+    zr_signal_step_aside(&watch->gone, watch->successor);
+}
+
+/* The node that was found came after the one that it waits for. (An older one means that the event
+   of its end, or the next look, is still to come.) */
+static bool outlived(struct zr_task *task, const struct zr_watch *watch)
+{
+    if (task->awaited == 0)
+        task->awaited = watch->czxid;
+    return watch->czxid > task->awaited;
+}
+
+static void wake_outlived(struct zr_watch *watch)
+{
+    struct zr_list *tasks = &watch->gone.tasks;
+    for (struct zr_link *link = tasks->head.next, *next; link != &tasks->head; link = next) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
+        next = link->next;
+        if (outlived(task, watch))
+            zr_task_wake(task, ZR_OK);
+    }
+}
+
+static void looked(struct zr_call *call)
+{
+    struct zr_watch *watch = call->owner;
+    enum zr_status outcome = call->request.status;
+    if (outcome == ZR_CONNECTION_LOSS) {
+        zr_call_again(call);
+        return;
+    }
+    watch->set = outcome == ZR_OK;
+    watch->czxid = call->request.stat.czxid;
+    if (watch->set)
+        wake_outlived(watch);
+    watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);
+    watch->successor = zr_successor_in(call->request.data_reply);
+    if (outcome == ZR_OK && call->request.stat.ephemeral_owner == 0)
+        outcome = ZR_CONFLICT;
+    zr_call_free(call);
+    watch->call = NULL;
+    if (outcome != ZR_OK)
+        zr_signal_fire(&watch->gone, outcome == ZR_NO_NODE ? ZR_OK : outcome);
+    else
+        tell(watch);
+    zr_watch_drop_if_unused(watch);
+}
+
+enum zr_status zr_watch_look(struct zr_watch *watch)
+{
+    if (watch->set || watch->call != NULL || zr_list_empty(&watch->gone.tasks))
+        return ZR_OK;
+    enum zr_status status =
+        zr_call_new_full(watch->session, ZR_OP_GET, watch->path, ZR_NO_DATA, &watch->call);
+    if (status != ZR_OK)
+        return status;
+    watch->call->request.watch = true;
+    zr_call_start(watch->call, looked, watch);
+    return ZR_OK;
+}
+
+enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most)
+{
+    struct zr_watch *watch;
+    enum zr_status status = zr_watch_find_or_add(task->session, path, 1, most, &watch);
+    if (status != ZR_OK)
+        return status;
+    zr_list_append(&watch->gone.tasks, &task->in_signal);
+    if (watch->set && outlived(task, watch)) {
+        zr_task_wake(task, ZR_OK);
+    } else {
+        if (watch->set)
+            tell(watch);
+        status = zr_watch_look(watch);
+    }
+    if (status != ZR_OK) {
+        zr_unlink(&task->in_signal);
+        zr_watch_drop_if_unused(watch);
+    }
+    return status;
+}
+
+bool zr_watch_awaited(const struct zr_session *session, const char *path)
+{
+    const struct zr_watch *watch = zr_watch_find(session, path);
+    return watch != NULL && !zr_list_empty(&watch->gone.tasks);
+}

@@ -1,0 +1,46 @@
+#ifndef ZR_WATCH_PARTS_H
+#define ZR_WATCH_PARTS_H
+
+/*
+ * watch_parts.h: what watch.c, which knows what the client watches, and watch_gone.c, in which
+ * tasks wait for a node to go, share of a watch. For those two only. Thread: the host's.
+ */
+
+#include "core/watch.h"
+
+enum { ZR_ON_NODE = 1, ZR_ON_CHILDREN = 2 };
+
+struct zr_watch {
+    struct zr_node node;
+    struct zr_session *session;
+    struct zr_signal gone, changed;
+    int64_t events; /* so far */
+    int followers;
+    int kinds;            /* of watches that may be kept for it: 2 when it was ever followed */
+    int out;              /* requests that will leave a watch */
+    unsigned kept;        /* what the client watches: ZR_ON_NODE, ZR_ON_CHILDREN */
+    bool set;             /* there is a watch on the node on the server ... */
+    int64_t czxid;        /* ... which was created then ... */
+    bool shared;          /* ... and when it was set, the holder shared, or had named */
+    int64_t successor;    /* a successor; -1: none */
+    struct zr_call *call; /* the read that sets it for `gone` */
+    char path[];
+};
+
+/* The watch of this path, or null. borrows: path. */
+struct zr_watch *zr_watch_find(const struct zr_session *session, const char *path);
+
+/*
+ * The same, or a new one, for so many kinds of watches; dropped by zr_watch_drop_if_unused.
+ * borrows: path. most: as of zr_watch_gone. Errors: ZR_NO_MEMORY, ZR_FULL.
+ */
+enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path, int kinds,
+                                    size_t most, struct zr_watch **out);
+
+/* Frees it when nobody needs it and the client no longer watches its path. */
+void zr_watch_drop_if_unused(struct zr_watch *watch);
+
+/* Sees to it that an event will come, if a task waits for the node to go. Errors: ZR_NO_MEMORY. */
+enum zr_status zr_watch_look(struct zr_watch *watch);
+
+#endif

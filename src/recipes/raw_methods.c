@@ -1,0 +1,182 @@
+#include <string.h>
+
+#include "core/alloc.h"
+#include "recipes/raw_task.h"
+
+/*
+ * The methods of a session that are one request each: which request, and which combinations of
+ * options are misuse. What becomes of the request is in raw.c.
+ */
+
+int32_t raw_version(const struct zr_arg *version)
+{
+    return version->given ? (int32_t)version->integer : ZR_ANY_VERSION;
+}
+
+static enum zr_status simple(struct zr_object *self, enum zr_op op, struct zr_args *args,
+                             struct zr_bytes data, const struct zr_arg *version,
+                             struct zr_task **task)
+{
+    struct raw *raw;
+    enum zr_status status = raw_make(self, op, args->at[0].bytes, data, &raw);
+    if (status != ZR_OK)
+        return status;
+    if (version != NULL)
+        raw->call->request.version = raw_version(version);
+    return raw_run(raw, task);
+}
+
+const char *raw_mode(const struct zr_create_options *options, enum zr_mode *mode)
+{
+    bool ttl = options->ttl_us >= 0;
+    if (options->container && (options->ephemeral || options->sequential || ttl))
+        return "a container can be neither ephemeral nor sequential nor have a ttl";
+    if (options->ephemeral && ttl)
+        return "an ephemeral znode cannot have a ttl";
+    if (ttl && options->ttl_us < 1000)
+        return "a ttl must be at least 0.001 seconds";
+    if (options->container)
+        *mode = ZR_CONTAINER;
+    else if (ttl)
+        *mode = options->sequential ? ZR_PERSISTENT_SEQUENTIAL_TTL : ZR_PERSISTENT_TTL;
+    else
+        *mode = (options->ephemeral ? ZR_EPHEMERAL : 0) |
+                (options->sequential ? ZR_PERSISTENT_SEQUENTIAL : 0);
+    return NULL;
+}
+
+enum zr_status zr_raw_create(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    const struct zr_create_options *options = args->options;
+    struct raw *raw;
+    enum zr_mode mode = ZR_PERSISTENT;
+    args->misuse = raw_mode(options, &mode);
+    if (args->misuse != NULL)
+        return ZR_BAD_ARGUMENTS;
+    enum zr_status status =
+        raw_make(self, ZR_OP_CREATE, args->at[0].bytes, args->at[1].bytes, &raw);
+    if (status == ZR_OK && options->acl.count > 0) {
+        status = zr_call_set_acl(raw->call, &options->acl);
+        if (status != ZR_OK)
+            raw_free(&raw->task);
+    }
+    if (status != ZR_OK)
+        return status;
+    raw->parents = options->parents;
+    raw->call->request.mode = mode;
+    raw->call->request.ttl_ms = options->ttl_us / 1000;
+    return raw_run(raw, task);
+}
+
+enum zr_status zr_raw_get(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    return simple(self, ZR_OP_GET, args, ZR_NO_DATA, NULL, task);
+}
+
+enum zr_status zr_raw_set(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    return simple(self, ZR_OP_SET, args, args->at[1].bytes, &args->at[2], task);
+}
+
+enum zr_status zr_raw_exists(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    return simple(self, ZR_OP_EXISTS, args, ZR_NO_DATA, NULL, task);
+}
+
+enum zr_status zr_raw_delete(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    return simple(self, ZR_OP_DELETE, args, ZR_NO_DATA, &args->at[1], task);
+}
+
+enum zr_status zr_raw_children(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    return simple(self, ZR_OP_CHILDREN, args, ZR_NO_DATA, NULL, task);
+}
+
+enum zr_status zr_raw_get_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    return simple(self, ZR_OP_GET_ACL, args, ZR_NO_DATA, NULL, task);
+}
+
+enum zr_status zr_raw_sync(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    return simple(self, ZR_OP_SYNC, args, ZR_NO_DATA, NULL, task);
+}
+
+enum zr_status zr_raw_add_auth(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    struct zr_auth auth = {args->at[0].bytes.at, args->at[1].bytes};
+    if (!zr_session_knows_auth((struct zr_session *)self, &auth))
+        return simple(self, ZR_OP_ADD_AUTH, args, args->at[1].bytes, NULL, task);
+    /* Every connection begins with it; that there is one is all that is left to see. */
+    struct raw *raw;
+    enum zr_status status = raw_make(self, ZR_OP_SYNC, (struct zr_bytes){"/", 1}, ZR_NO_DATA, &raw);
+    return status == ZR_OK ? raw_run(raw, task) : status;
+}
+
+enum zr_status zr_raw_set_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    struct raw *raw;
+    enum zr_status status = raw_make(self, ZR_OP_SET_ACL, args->at[0].bytes, ZR_NO_DATA, &raw);
+    if (status != ZR_OK)
+        return status;
+    raw->call->request.version = raw_version(&args->at[2]);
+    status = zr_call_set_acl(raw->call, &args->at[1].acl);
+    if (status == ZR_OK)
+        return raw_run(raw, task);
+    raw_free(&raw->task);
+    return status;
+}
+
+/* gives: the three strings, one behind the other, each with its NUL; text->at is null when memory
+   is exhausted. */
+static enum zr_status join_servers(const struct zr_reconfig_options *options, struct zr_bytes *text)
+{
+    const struct zr_bytes *from[] = {&options->joining, &options->leaving, &options->members};
+    text->length = from[0]->length + from[1]->length + from[2]->length + 3;
+    char *at = zr_alloc(text->length);
+    text->at = at;
+    if (at == NULL)
+        return ZR_NO_MEMORY;
+    for (int i = 0; i < 3; i++) {
+        if (from[i]->length > 0)
+            memcpy(at, from[i]->at, from[i]->length);
+        at += from[i]->length + 1;
+    }
+    return ZR_OK;
+}
+
+/* The request's data is such a text: points joining, leaving and members at what is in it. */
+static void find_servers(struct zr_request *request, const struct zr_reconfig_options *options)
+{
+    const struct zr_bytes *from[] = {&options->joining, &options->leaving, &options->members};
+    const char **to[] = {&request->joining, &request->leaving, &request->members};
+    const char *at = request->data.at;
+    for (int i = 0; i < 3; i++) {
+        if (from[i]->length > 0)
+            *to[i] = at;
+        at += from[i]->length + 1;
+    }
+}
+
+enum zr_status zr_raw_reconfig(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    const struct zr_reconfig_options *options = args->options;
+    struct raw *raw;
+    if (options->members.length > 0 && (options->joining.length > 0 || options->leaving.length > 0))
+        args->misuse = "members is a whole new list; it goes without joining and leaving";
+    else if (options->members.length + options->joining.length + options->leaving.length == 0)
+        args->misuse = "one of joining, leaving and members is needed";
+    if (args->misuse != NULL)
+        return ZR_BAD_ARGUMENTS;
+    /* As the data of the request, which outlives this task when it is interrupted. */
+    struct zr_bytes text;
+    enum zr_status status = join_servers(options, &text);
+    if (status == ZR_OK)
+        status = raw_make(self, ZR_OP_RECONFIG, (struct zr_bytes){"/", 1}, text, &raw);
+    zr_free((char *)text.at);
+    if (status != ZR_OK)
+        return status;
+    find_servers(&raw->call->request, options);
+    return raw_run(raw, task);
+}

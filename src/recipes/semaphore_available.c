@@ -1,0 +1,95 @@
+#include "core/alloc.h"
+#include "core/verbs.h"
+#include "recipes/semaphore.h"
+
+/*
+ * semaphore:available(): the limit, less the permits of all who may hold: of those up to the first
+ * who does not fit and waits. One listing, and in the same flight a read of the limit when it is
+ * not known. Where there is no directory, all that it was opened with is free.
+ */
+
+struct count {
+    struct zr_task task;
+    struct zr_limit_read read; /* its semaphore is counted */
+    int64_t available;
+};
+
+static struct count *of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct count, task);
+}
+
+static void look(struct zr_task *task);
+
+static int64_t available(const struct zr_room *room, const struct zr_seats *seats)
+{
+    int64_t held = 0;
+    for (size_t i = 0; i < seats->count && zr_room_may_hold(room, seats, i); i++)
+        held += seats->at[i].permits;
+    return held < room->limit ? room->limit - held : 0;
+}
+
+static void found(struct zr_task *task, int64_t permits)
+{
+    of(task)->available = permits;
+    zr_task_finish(task, ZR_OK);
+}
+
+static void looked(struct zr_task *task)
+{
+    struct zr_limit_read *read = &of(task)->read;
+    const struct zr_semaphore *semaphore = read->semaphore;
+    if (task->seats == NULL && semaphore->given == 0)
+        zr_limit_missing(task);
+    else if (task->seats == NULL)
+        found(task, semaphore->given);
+    else if (zr_limit_stands(task, read, look))
+        found(task, available(&semaphore->room, task->seats));
+}
+
+static void look(struct zr_task *task)
+{
+    struct zr_limit_read *read = &of(task)->read;
+    enum zr_status status = read->semaphore->known ? ZR_OK : zr_limit_ask(read);
+    if (status == ZR_OK)
+        zr_verb_list(task, read->semaphore->contest.dir, ZR_STEP(looked));
+    else
+        zr_verb_fail(task, status);
+}
+
+static void results(struct zr_task *task, struct zr_sink *sink)
+{
+    sink->integer(sink, NULL, of(task)->available);
+}
+
+static void free_count(struct zr_task *task)
+{
+    struct count *count = of(task);
+    struct zr_object *semaphore = &count->read.semaphore->contest.object;
+    zr_limit_fini(&count->read);
+    zr_free(count);
+    zr_object_unref(semaphore);
+}
+
+static const struct zr_task_kind kind = {.name = "semaphore:available",
+                                         .late = ZR_CONNECTION_LOSS,
+                                         .results = results,
+                                         .free = free_count};
+
+enum zr_status zr_semaphore_available(struct zr_object *self, struct zr_args *args,
+                                      struct zr_task **task)
+{
+    (void)args;
+    const struct zr_contest *contest = (struct zr_contest *)self;
+    enum zr_status status = zr_session_usable(contest->session);
+    if (status != ZR_OK)
+        return status;
+    struct count *count = zr_alloc(sizeof(*count));
+    if (count == NULL)
+        return ZR_NO_MEMORY;
+    count->read.semaphore = (struct zr_semaphore *)zr_object_ref(self);
+    *task = &count->task;
+    zr_task_start(*task, &kind, contest->session, contest->path,
+                  zr_session_patience_us(contest->session), ZR_STEP(look));
+    return ZR_OK;
+}

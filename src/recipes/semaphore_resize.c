@@ -1,0 +1,191 @@
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
+#include "recipes/semaphore.h"
+
+/*
+ * semaphore:resize(limit):
+ * 1. Read what is stored. The same already: done. Larger: write it (unless somebody else did
+ *    meanwhile: begin anew); done.
+ * 2. Smaller: write it with a note that anybody may have been granted under the earlier one.
+ * 3. List: only those who are there now may. Write the note with the last of their numbers; if
+ *    somebody has changed the limit meanwhile, it is his to write.
+ *
+ * What can go wrong: it ends between 2 and 3. Then more of those who wait watch the holders than
+ * need to, until the next resize, and nothing worse.
+ */
+
+struct resize {
+    struct zr_task task;
+    struct zr_semaphore *semaphore; /* counted */
+    int64_t limit;                  /* the new one */
+    struct zr_room room;            /* to be written ... */
+    int32_t version;                /* ... over this one */
+    char text[ZR_ROOM_TEXT];        /* of room */
+    char *parent;                   /* being made */
+};
+
+static struct resize *of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct resize, task);
+}
+
+static const char *dir_of(struct zr_task *task)
+{
+    return of(task)->semaphore->contest.dir;
+}
+
+static void read_stored(struct zr_task *task);
+
+static void request(struct zr_task *task, enum zr_op op, struct zr_next next)
+{
+    struct resize *resize = of(task);
+    struct zr_call *call;
+    enum zr_status status = zr_call_new_full(
+        task->session, op, dir_of(task),
+        op == ZR_OP_GET ? ZR_NO_DATA : zr_room_write(&resize->room, resize->text), &call);
+    if (status != ZR_OK) {
+        zr_verb_fail(task, status);
+        return;
+    }
+    call->request.version = op == ZR_OP_SET ? resize->version : ZR_ANY_VERSION;
+    zr_verb_request(task, call, op != ZR_OP_SET, next);
+}
+
+static void resized(struct zr_task *task)
+{
+    zr_limit_give(of(task)->semaphore, of(task)->limit);
+    of(task)->semaphore->agreed = true;
+    zr_task_finish(task, ZR_OK);
+}
+
+static void note_written(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_BAD_VERSION || task->outcome == ZR_NO_NODE)
+        resized(task);
+    else if (task->outcome == ZR_CONNECTION_LOSS)
+        read_stored(task);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
+static void note_until(struct zr_task *task)
+{
+    struct resize *resize = of(task);
+    const struct zr_seats *seats = task->seats;
+    if (seats == NULL || seats->count == 0)
+        resize->room.earlier = 0;
+    else
+        resize->room.until = seats->at[seats->count - 1].sequence;
+    request(task, ZR_OP_SET, ZR_STEP(note_written));
+}
+
+/* It is written; who may have been granted under a higher one? */
+static void settle(struct zr_task *task)
+{
+    const struct zr_room *room = &of(task)->room;
+    if (room->earlier > 0 && room->until == ZR_ROOM_ALL)
+        zr_verb_list(task, dir_of(task), ZR_STEP(note_until));
+    else
+        resized(task);
+}
+
+static void written(struct zr_task *task)
+{
+    enum zr_status status = task->outcome;
+    if (status == ZR_OK) {
+        of(task)->version = task->call->request.stat.version;
+        settle(task);
+    } else if (status == ZR_BAD_VERSION || status == ZR_NO_NODE || status == ZR_CONNECTION_LOSS) {
+        read_stored(task);
+    } else {
+        zr_verb_fail(task, status);
+    }
+}
+
+static void made(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_NODE_EXISTS || task->outcome == ZR_NO_NODE)
+        read_stored(task);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
+static void make_directory(struct zr_task *task)
+{
+    of(task)->room = (struct zr_room){of(task)->limit, 0, ZR_ROOM_ALL};
+    request(task, ZR_OP_CREATE, ZR_STEP(made));
+}
+
+static void make_parent(struct zr_task *task)
+{
+    struct resize *resize = of(task);
+    const char *dir = dir_of(task);
+    zr_free(resize->parent);
+    resize->parent = zr_copy(dir, zr_path_parent_length(dir));
+    if (resize->parent != NULL)
+        zr_verb_ensure(task, resize->parent, true, ZR_STEP(make_directory));
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+}
+
+static void was_read(struct zr_task *task)
+{
+    struct resize *resize = of(task);
+    struct zr_room stored;
+    if (task->outcome == ZR_NO_NODE) {
+        make_parent(task);
+        return;
+    }
+    if (task->outcome != ZR_OK) {
+        zr_verb_fail(task, task->outcome);
+        return;
+    }
+    const struct zr_request *answer = &task->call->request;
+    resize->version = answer->stat.version;
+    bool good = zr_room_read(answer->data_reply, &stored);
+    resize->room = zr_room_resized(&stored, resize->limit);
+    if (good && resize->room.limit == stored.limit && resize->room.earlier == stored.earlier)
+        settle(task);
+    else
+        request(task, ZR_OP_SET, ZR_STEP(written));
+}
+
+static void read_stored(struct zr_task *task)
+{
+    request(task, ZR_OP_GET, ZR_STEP(was_read));
+}
+
+static void free_resize(struct zr_task *task)
+{
+    struct resize *resize = of(task);
+    struct zr_object *semaphore = &resize->semaphore->contest.object;
+    zr_free(resize->parent);
+    zr_free(resize);
+    zr_object_unref(semaphore);
+}
+
+static const struct zr_task_kind kind = {.name = "semaphore:resize",
+                                         .late = ZR_CONNECTION_LOSS,
+                                         .results = zr_emit_true,
+                                         .free = free_resize};
+
+enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
+                                   struct zr_task **task)
+{
+    const struct zr_contest *contest = (struct zr_contest *)self;
+    enum zr_status status = zr_session_usable(contest->session);
+    if (args->at[0].integer < 1)
+        args->misuse = "the limit must be at least 1";
+    if (status != ZR_OK || args->misuse != NULL)
+        return status;
+    struct resize *resize = zr_alloc(sizeof(*resize));
+    if (resize == NULL)
+        return ZR_NO_MEMORY;
+    resize->semaphore = (struct zr_semaphore *)zr_object_ref(self);
+    resize->limit = args->at[0].integer;
+    *task = &resize->task;
+    zr_task_start(*task, &kind, contest->session, contest->path,
+                  zr_session_patience_us(contest->session), ZR_STEP(read_stored));
+    return ZR_OK;
+}
