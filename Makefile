@@ -280,7 +280,7 @@ lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rocks
 	@luarocks lint zkrecipes-scm-1.rockspec
 	@dev/check-rockspec
 
-rock: ## luarocks make into an empty tree, and require it from another folder
+rock: ## what README.md says to type; luarocks make into an empty tree, and require it from another folder
 	@dev/check-rock $(CURDIR)
 
 demo: deps all ## see it work: a shared lock, a killed holder, on a server of its own or on HOSTS=...

@@ -20,7 +20,8 @@ static struct {
     int count;
     bool stranger[MOST_PROCESSES][MOST_CONTENDERS]; /* began before its semaphore was agreed on */
     int stills;
-    const void *seen[MOST_PROCESSES][MOST_CONTENDERS]; /* the hold that may be made to last */
+    /* Token of the hold that may be made to last; an address is given again, as malloc likes. */
+    int64_t seen[MOST_PROCESSES][MOST_CONTENDERS];
     int64_t quiet_us, still_us; /* when faults ended; until when nobody moves, or a while longer */
     int64_t room_us[MOST_PROCESSES][MOST_CONTENDERS]; /* since when it waits in spite of room */
 } stored;
@@ -180,10 +181,13 @@ static inline void hold_still(int64_t us)
 /* Some hold for longer than the faults last, for the same reason. */
 static inline void hold_long(struct contender *contender)
 {
-    const void **seen = &stored.seen[contender->process->number][contender->number];
-    if (contender->part != HOLDING || *seen == contender->hold)
+    int64_t *seen = &stored.seen[contender->process->number][contender->number];
+    if (contender->part != HOLDING || contender->hold == NULL) /* it releases just now */
         return;
-    *seen = contender->hold;
+    int64_t token = ((const struct zr_hold *)contender->hold)->seat.czxid;
+    if (*seen == token)
+        return;
+    *seen = token;
     if (!now.calm && !now.shape.scripted && roll(3) == 0)
         contender->due_us += roll(now.shape.faults_us + SECOND);
 }

@@ -88,6 +88,13 @@ describe("the documents name", function()
     end
   end)
 
+  it("every function for the configuration of nginx", function()
+    for name in read("lua/zkrecipes/openresty.lua"):gmatch("function M%.(%l+)%(") do
+      assert(META:find("function openresty." .. name .. "(", 1, true), "openresty." .. name .. " is not in the definitions")
+      assert(DOCS:find('require("zkrecipes.openresty").' .. name .. "()", 1, true), "openresty." .. name .. " is in no page of docs/")
+    end
+  end)
+
   it("every code", function()
     local session_page = read("docs/session.md")
     for word in read("src/core/status.def"):gmatch('ZR_STATUS%([%u_]+,%s*"([%l_]+)"') do
@@ -95,6 +102,88 @@ describe("the documents name", function()
         assert(session_page:find("| `" .. word .. "` |", 1, true), word .. " is not in the table of docs/session.md")
         assert(META:find('| "' .. word .. '"', 1, true), word .. " is not in the definitions")
       end
+    end
+  end)
+end)
+
+-- ---- The definitions -----------------------------------------------------------------------------
+
+-- The functions of a text of definitions: name, and the lines of the comment above each; and what is said of each class.
+local function defined(text)
+  local list, classes, comment = {}, {}, {}
+  for line in (text .. "\n"):gmatch("([^\n]*)\n") do
+    local name, class = line:match("^function ([%w_.:]+)%("), line:match("^%-%-%-@class zkrecipes%.(%w+)")
+    if name then list[#list + 1] = { name = name, comment = comment } end
+    if class then classes[class] = (classes[class] or "") .. table.concat(comment, "\n") end
+    if line:find("^%-%-%-") then comment[#comment + 1] = line else comment = {} end
+  end
+  return list, classes
+end
+
+-- The sentences of a comment, and its example.
+local function said(comment)
+  local text = table.concat(comment, "\n") .. "\n"
+  local example = text:match("%-%-%-```lua\n(.-)%-%-%-```\n")
+  local sentences = text:gsub("%-%-%-```lua\n.-%-%-%-```\n", ""):match("^(.-)%-%-%-@") or text
+  return sentences, example and example:gsub("%f[%-]%-%-%-", "")
+end
+
+-- What stands behind `zkrecipes.Code? code`, to the next tag.
+local function codes_of(comment)
+  local text = table.concat(comment, "\n"):gsub("\n%-%-%-([^@])", " %1")
+  return text:match("zkrecipes%.Code%?? code([^\n]*)")
+end
+
+describe("the definitions", function()
+  local functions, classes = defined(META)
+  local known = { error = true }
+  for word in read("src/core/status.def"):gmatch('ZR_STATUS%([%u_]+,%s*"([%l_]+)"') do known[word] = true end
+
+  local function each(check)
+    assert(#functions > 150)
+    for _, one in ipairs(functions) do check(one.name, one.comment) end
+  end
+
+  it("say in a sentence what each function does", function()
+    each(function(name, comment) assert(said(comment):find("%a%a"), name .. ": no sentence") end)
+  end)
+
+  it("show each function that waits in an example, which compiles", function()
+    each(function(name, comment)
+      local sentences, example = said(comment)
+      local waits = table.concat(comment, "\n"):find("---@async", 1, true)
+      assert(example or not waits or sentences:find("^%-%-%-As "), name .. ": no example")
+      if example then assert((loadstring or load)(example, "=" .. name)) end
+    end)
+  end)
+
+  it("give the unit of each time limit", function()
+    for line in META:gmatch("[^\n]+") do
+      if line:find("^%-%-%-@%a+ timeout%?? ") then assert(line:find("seconds", 1, true), line) end
+    end
+  end)
+
+  it("name codes that there are, wherever one is returned", function()
+    each(function(name, comment)
+      local codes = codes_of(comment)
+      if not codes or said(comment):find("^%-%-%-As ") then return end
+      assert(codes:find('"%l[%l_]+"') or codes:find("as of %u%a+:%l+"), name .. ": no code")
+      for code in codes:gmatch('"([%l_]+)"') do assert(known[code], name .. ": " .. code) end
+      for other in codes:gmatch("as of (%u%a+:[%l_]+)") do assert(META:find("function " .. other .. "(", 1, true), name) end
+    end)
+  end)
+
+  it("name the source of each recipe", function()
+    for _, class in ipairs { "Lock", "Rwlock", "Multilock", "Semaphore", "Election", "Queue", "Barrier", "Latch", "CyclicBarrier",
+      "DoubleBarrier" } do
+      local above = classes[class]
+      assert(above:find("algorithm", 1, true) or above:find("page of recipes", 1, true), class)
+    end
+  end)
+
+  it("name every adapter", function()
+    for path in process.output("ls lua/zkrecipes/adapters"):gmatch("(%w+)%.lua") do
+      if path ~= "copas1" then assert(META:find('"' .. path .. '"', 1, true), path) end -- a part of copas
     end
   end)
 end)
@@ -107,6 +196,14 @@ describe("the documents", function()
         if not target:find("^%a+:") then
           assert(process.exists(folder .. target), path .. " links to " .. target .. ", which is not there")
         end
+      end
+    end
+  end)
+
+  it("have the same headings on each page of a recipe", function()
+    for path in process.output("ls docs/recipes/*.md"):gmatch("[^\n]+") do
+      for _, heading in ipairs { "What is promised", "When the link breaks", "Costs", "Limits" } do
+        assert(read(path):find("\n## " .. heading .. "\n", 1, true), path .. " has no heading '" .. heading .. "'")
       end
     end
   end)
@@ -149,6 +246,30 @@ describe("the documents", function()
         for word in (line:match("^make (.*)") or ""):gmatch("%S+") do check(path, word) end
       end
     end
+  end)
+
+  it("tell how many histories there are, and not more planted bugs than there are", function()
+    local page, worlds = read("docs/proof.md"), read("spec/worlds/main.lua")
+    local function tells(recipe, count) -- the row of the table: | lock, ... | 100,000 each | ...
+      local with_comma = tostring(count):reverse():gsub("(%d%d%d)(%d)", "%1,%2"):reverse()
+      for row in page:gmatch("\n(|[^\n]+)") do
+        local names, number = row:match("^| ([^|]+) | ([%d,]+)[^|]*|")
+        if number == with_comma and (names .. ","):find("%f[%l]" .. recipe .. "%f[%L]") then return end
+      end
+      error(("docs/proof.md does not say that there are %s histories of %s"):format(with_comma, recipe))
+    end
+    for path in process.output("ls spec/sim/*.h"):gmatch("[^\n]+") do
+      local count = read(path):match("%.histories = (%d+),")
+      if count then tells(path:match("(%l+)%.h$"), count) end
+    end
+    local seeds, fewer = worlds:match("local SEEDS = (%d+)"), worlds:match("local FEWER = (%b{})")
+    for name in worlds:match("local RECIPES = (%b{})"):gmatch('"(%l+)"') do tells(name, fewer:match(name .. " = (%d+)") or seeds) end
+    tells("queue", read("Makefile"):match("SEEDS_QUEUE = %$%(or %$%(SEEDS%),(%d+)%)"))
+
+    local _, planted = read("spec/sim/queue_planted.lua"):match("local BUGS = {(.-\n)}\n"):gsub("\n  { ", "")
+    for path in process.output("ls spec/*/planted_*.lua"):gmatch("[^\n]+") do planted = planted + #dofile(path) end
+    local least = tonumber(page:match("more than (%d+) planted bugs"))
+    assert(planted > least, ("%d planted bugs"):format(planted))
   end)
 
   it("hold Lua that compiles", function()

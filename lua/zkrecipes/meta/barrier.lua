@@ -10,14 +10,20 @@
 ---@field path string
 local Barrier = {}
 
----Idempotent.
+---Closes it, by making the znode. Idempotent.
+---```lua
+---assert(session:barrier("/jobs/paused"):close())
+---```
 ---@async
----@return true? ok, string? message, zkrecipes.Code? code
+---@return true? ok, string? message, zkrecipes.Code? code "no_auth", "closed" ...
 function Barrier:close() end
 
 ---Lets all go on that wait. Idempotent.
+---```lua
+---assert(session:barrier("/jobs/paused"):open())
+---```
 ---@async
----@return true? ok, string? message, zkrecipes.Code? code
+---@return true? ok, string? message, zkrecipes.Code? code "no_auth", "closed" ...
 function Barrier:open() end
 
 ---Waits until it is open.
@@ -26,42 +32,58 @@ function Barrier:open() end
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only look
----@return true? open, string? message, zkrecipes.Code? code
+---@return true? open, string? message, zkrecipes.Code? code "timeout", "closed", "full", "no_auth"; with 0 "connection_loss" ...
 function Barrier:wait(timeout) end
 
 -- ---- The latch ---------------------------------------------------------------------------------
 
----Opens for ever when it was counted down n times.
+---Opens for ever when it was counted down n times. The algorithm is ours: a count is one request, which sets the znode under
+---the version that is its number, and makes a znode of its own.
 ---@class zkrecipes.Latch
 ---@field path string
 local Latch = {}
 
 ---Counts once, also when the answer is lost on the way.
+---```lua
+---assert(session:latch("/deploy/ready", 3):count_down())
+---```
 ---@async
----@return integer? left, string? message, zkrecipes.Code? code
+---@return integer? left, string? message, zkrecipes.Code? code "conflict": it was made for another number; "no_auth", "closed" ...
 function Latch:count_down() end
 
+---How many counts are missing.
+---```lua
+---print(session:latch("/deploy/ready", 3):count())
+---```
 ---@async
----@return integer? left, string? message, zkrecipes.Code? code
+---@return integer? left, string? message, zkrecipes.Code? code "conflict", "no_auth", "closed" ...
 function Latch:count() end
 
 ---Waits until it was counted down n times.
+---```lua
+---assert(session:latch("/deploy/ready", 3):wait(60))
+---```
 ---@async
 ---@param timeout? number seconds; 0: only look
----@return true? open, string? message, zkrecipes.Code? code
+---@return true? open, string? message, zkrecipes.Code? code "timeout", "closed", "full", "no_auth"; with 0 "connection_loss" ...
 function Latch:wait(timeout) end
 
 -- ---- Members that go on together ---------------------------------------------------------------
 
----n members go on together, again and again. Any number of coroutines may wait with one object.
+---n members go on together, again and again. The algorithm is that of the double barrier, without its second half. Any number of
+---coroutines may wait with one object.
 ---@class zkrecipes.CyclicBarrier
 ---@field path string
 local CyclicBarrier = {}
 
 ---Waits until n have come.
+---```lua
+---local step = session:cyclic_barrier("/simulation/step", 4)
+---for _ = 1, 10 do assert(step:wait(60)) end
+---```
 ---@async
 ---@param timeout? number seconds
----@return true? together, string? message, zkrecipes.Code? code
+---@return true? together, string? message, zkrecipes.Code? code "timeout", "lost", "closed", "full", "no_auth" ...
 function CyclicBarrier:wait(timeout) end
 
 ---n members begin together and end together ("Double Barriers" of ZooKeeper's page of recipes,
@@ -71,13 +93,22 @@ function CyclicBarrier:wait(timeout) end
 local DoubleBarrier = {}
 
 ---Waits until n have come.
+---```lua
+---local phase = session:double_barrier("/import", 4)
+---assert(phase:enter(60)) -- all begin together
+---assert(phase:leave())   -- none goes on before all have ended
+---```
 ---@async
 ---@param timeout? number seconds
----@return true? together, string? message, zkrecipes.Code? code
+---@return true? together, string? message, zkrecipes.Code? code "timeout", "lost", "closed", "full", "no_auth" ...
 function DoubleBarrier:enter(timeout) end
 
 ---Waits until all others of the round have left or died.
+---```lua
+---local ok, message, code = phase:leave(60)
+---if code == "timeout" then phase:leave() end -- it has left; goes on waiting
+---```
 ---@async
 ---@param timeout? number seconds
----@return true? together, string? message, zkrecipes.Code? code
+---@return true? together, string? message, zkrecipes.Code? code "timeout", "closed", "full", "no_auth" ...
 function DoubleBarrier:leave(timeout) end

@@ -23,15 +23,21 @@
 local Session = {}
 
 ---Waits until the session is connected: its first request was answered.
+---```lua
+---assert(session:connected(5)) -- else "timeout", with the reason in the message
+---```
 ---@async
----@param timeout? number
----@return true? ok, string? message, zkrecipes.Code? code
+---@param timeout? number seconds
+---@return true? ok, string? message, zkrecipes.Code? code "timeout", "closed", "auth_failed", "forked"
 function Session:connected(timeout) end
 
 ---Closes it: every wait ends with "closed", ephemeral nodes vanish, holds are over. May be called again.
+---```lua
+---session:close()
+---```
 ---@async
----@param timeout? number how long to try to tell the server; default 2
----@return true? ok, string? message, zkrecipes.Code? code
+---@param timeout? number seconds for which it tries to tell the server; default 2
+---@return true? ok, string? message, zkrecipes.Code? code "forked", "no_memory"
 function Session:close(timeout) end
 
 ---Its states since the beginning (at most the last 16), then every new one; ends when the session is closed.
@@ -44,9 +50,16 @@ function Session:close(timeout) end
 function Session:states() end
 
 ---One step of states().
+---```lua
+---local state, seen = session:next_state(0)
+---while state do
+---  print(state)
+---  state, seen = session:next_state(seen)
+---end
+---```
 ---@async
 ---@param seen integer how many were seen: 0, then what the last call returned
----@return zkrecipes.State? state, integer|string seen_or_message, zkrecipes.Code? code
+---@return zkrecipes.State? state, integer|string seen_or_message, zkrecipes.Code? code "closed", "auth_failed", "forked"
 function Session:next_state(seen) end
 
 ---@class zkrecipes.CreateOptions
@@ -65,72 +78,118 @@ function Session:next_state(seen) end
 ---@param path string
 ---@param data? string
 ---@param options? zkrecipes.CreateOptions
----@return string? path, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code
+---@return string? path, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "node_exists", "no_node" (no parent),
+---"no_children_for_ephemerals", "invalid_acl", "too_large", "full" (ephemeral ones), "unsupported", "quota_exceeded" ...
 function Session:create(path, data, options) end
 
+---Its data and its stat. The data may be nil: only a failure has a third result.
+---```lua
+---local data, stat, code = session:get("/conf")
+---if code == "no_node" then data = "level=1" end
+---```
 ---@async
 ---@param path string
----@return string? data, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code
+---@return string? data, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "no_node" ...
 function Session:get(path) end
 
+---Writes the data. A lost answer is "connection_loss": they may be there.
+---```lua
+---local data, stat = assert(session:get("/count"))
+---local written, message, code = session:set("/count", tostring(data + 1), stat.version)
+---```
 ---@async
 ---@param path string
 ---@param data? string
 ---@param version? integer default: any
----@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code
+---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "no_node", "bad_version", "too_large", "quota_exceeded" ...
 function Session:set(path, data, version) end
 
+---Its stat, or false.
+---```lua
+---if session:exists("/maintenance") then print("closed") end
+---```
 ---@async
 ---@param path string
 ---@return zkrecipes.Stat|false|nil stat false: there is none
----@return string? message, zkrecipes.Code? code
+---@return string? message, zkrecipes.Code? code "connection_loss" ...
 function Session:exists(path) end
 
+---Deletes a znode that has no children. A lost answer is "connection_loss": it may be gone.
+---```lua
+---assert(session:delete("/jobs/job-0000000003"))
+---```
 ---@async
 ---@param path string
 ---@param version? integer default: any
----@return true? ok, string? message, zkrecipes.Code? code
+---@return true? ok, string? message, zkrecipes.Code? code "no_node", "bad_version", "not_empty" ...
 function Session:delete(path, version) end
 
 ---Deletes a znode and all below it, leaves first and many in one request; goes on when others create or delete there.
+---```lua
+---assert(session:delete_tree("/old"))
+---```
 ---@async
 ---@param path string not "/"
----@return true? ok, string? message, zkrecipes.Code? code
+---@return true? ok, string? message, zkrecipes.Code? code "no_node", "not_empty" (others create faster) ...
 function Session:delete_tree(path) end
 
+---The names of its children, and its stat.
+---```lua
+---for _, name in ipairs(assert(session:children("/jobs"))) do print(name) end
+---```
 ---@async
 ---@param path string
----@return string[]? names in no order, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code
+---@return string[]? names in no order, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "no_node" ...
 function Session:children(path) end
 
+---Who may do what with it, and its stat.
+---```lua
+---local acl, stat = assert(session:get_acl("/conf"))
+---print(acl[1].perms, acl[1].scheme, stat.aversion)
+---```
 ---@async
 ---@param path string
----@return zkrecipes.AclEntry[]? acl, string? message, zkrecipes.Code? code
+---@return zkrecipes.AclEntry[]? acl, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "no_node" ...
 function Session:get_acl(path) end
 
+---Says who may do what with it. Repeated when the answer is lost.
+---```lua
+---assert(session:set_acl("/conf", { { perms = "r", scheme = "world", id = "anyone" } }))
+---```
 ---@async
 ---@param path string
 ---@param acl zkrecipes.Acl
 ---@param version? integer of the ACL (stat.aversion); default: any
----@return true? ok, string? message, zkrecipes.Code? code
+---@return true? ok, string? message, zkrecipes.Code? code "no_node", "bad_version", "invalid_acl" ...
 function Session:set_acl(path, acl, version) end
 
 ---What is read afterwards is at least as new as the leader was at this call.
+---```lua
+---assert(session:sync("/conf"))
+---local newest = session:get("/conf")
+---```
 ---@async
 ---@param path string
----@return true? ok, string? message, zkrecipes.Code? code
+---@return true? ok, string? message, zkrecipes.Code? code "connection_loss" ...
 function Session:sync(path) end
 
+---Tells the server who we are, now and on every later connection. When it refuses, the session is closed.
+---```lua
+---assert(session:add_auth("digest", "ann:secret"))
+---```
 ---@async
 ---@param scheme string
 ---@param credential string
----@return true? ok, string? message, zkrecipes.Code? code
+---@return true? ok, string? message, zkrecipes.Code? code "auth_failed" ...
 function Session:add_auth(scheme, credential) end
 
 ---Changes the members of the ensemble (servers from 3.5 on).
+---```lua
+---assert(session:reconfig { joining = "server.4=zk4:2888:3888;2181" })
+---```
 ---@async
 ---@param options { joining?: string, leaving?: string, members?: string }
----@return string? configuration, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code
+---@return string? configuration, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "unsupported", "reconfig", "bad_arguments" ...
 function Session:reconfig(options) end
 
 ---@alias zkrecipes.Part table { "create", path, data, options } | { "set", path, data, version } |
@@ -143,12 +202,16 @@ function Session:reconfig(options) end
 ---@async
 ---@param parts zkrecipes.Part[]
 ---@return (string|zkrecipes.Stat|true)[]? results path of a create, stat of a set, true
----@return string? message, zkrecipes.Code? code
+---@return string? message, zkrecipes.Code? code that of the part which failed: "no_node", "bad_version" ...; "too_large"
 function Session:multi(parts) end
 
----Tells of changes at one path, over reconnects and new sessions.
+---Tells of changes at one path, over reconnects and new sessions. Asks the server behind the call.
+---```lua
+---local watch = assert(session:watch("/conf"))
+---repeat print(session:get("/conf")) until not watch:wait()
+---```
 ---@param path string
----@return zkrecipes.Watch? watch, string? message, zkrecipes.Code? code
+---@return zkrecipes.Watch? watch, string? message, zkrecipes.Code? code "full" ...
 function Session:watch(path) end
 
 ---@class zkrecipes.LockOptions
@@ -159,27 +222,40 @@ function Session:watch(path) end
 ---@field cohort? boolean the coroutines that use this object stand behind one znode and hand it on locally
 
 ---Waits until an ephemeral znode is gone. All who wait for it in this session share one watch, which is used up when it
----goes; `watch` is for znodes that come and go. `conflict`: the znode is not ephemeral.
+---goes; `watch` is for znodes that come and go.
+---```lua
+---assert(session:await_gone("/workers/7", 30))
+---```
 ---@async
 ---@param path string
----@param timeout? number
----@return true? gone, string? message, zkrecipes.Code? code
+---@param timeout? number seconds
+---@return true? gone, string? message, zkrecipes.Code? code "timeout", "lost", "full", "connection_loss" (with 0 only),
+---"conflict": the znode is not ephemeral ...
 function Session:await_gone(path, timeout) end
 
 ---A lock at this path. Asks no server.
+---```lua
+---local lock = session:lock("/locks/report", { data = "host-7" })
+---```
 ---@param path string a directory of its own, made when missing
 ---@param options? zkrecipes.LockOptions
----@return zkrecipes.Lock? lock, string? message, zkrecipes.Code? code
+---@return zkrecipes.Lock? lock, string? message, zkrecipes.Code? code "no_memory"
 function Session:lock(path, options) end
 
 ---A read/write lock at this path. Asks no server.
+---```lua
+---local rw = session:rwlock("/locks/table")
+---```
 ---@param path string a directory of its own, made when missing
 ---@param options? { data?: string } data: shown to others by contenders()
----@return zkrecipes.Rwlock? rwlock, string? message, zkrecipes.Code? code
+---@return zkrecipes.Rwlock? rwlock, string? message, zkrecipes.Code? code "no_memory"
 function Session:rwlock(path, options) end
 
 ---Several locks of this session as one: all or none, in an order in which two callers cannot deadlock. Raises when two
 ---have the same path.
+---```lua
+---local both = session:multilock { session:lock("/accounts/3"), session:lock("/accounts/7") }
+---```
 ---@param locks (zkrecipes.Lock|zkrecipes.Side|zkrecipes.Semaphore)[] of a semaphore it takes one permit
 ---@return zkrecipes.Multilock
 function Session:multilock(locks) end
@@ -190,9 +266,12 @@ function Session:multilock(locks) end
 ---@field quorum? integer with rank: so many must stand; default 1
 
 ---An election at this path. Asks no server.
+---```lua
+---local election = session:election("/leader", { value = "10.0.0.7:8080" })
+---```
 ---@param path string a directory of its own, made when missing
 ---@param options? zkrecipes.ElectionOptions
----@return zkrecipes.Election? election, string? message, zkrecipes.Code? code
+---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code "no_memory"
 function Session:election(path, options) end
 
 ---A semaphore at this path. Asks no server.
@@ -202,7 +281,7 @@ function Session:election(path, options) end
 ---@param path string
 ---@param limit? integer at least 1; stored by the first who uses it; nil: whatever is stored
 ---@param options? { data?: string } data: what others see in `contenders`
----@return zkrecipes.Semaphore? semaphore, string? message, zkrecipes.Code? code
+---@return zkrecipes.Semaphore? semaphore, string? message, zkrecipes.Code? code "no_memory"
 function Session:semaphore(path, limit, options) end
 
 ---@class zkrecipes.Loop for event loops that have no adapter; also what cqueues polls
@@ -212,43 +291,76 @@ function Session:semaphore(path, limit, options) end
 ---@field pollfd fun(): integer
 ---@field events fun(): string "r"
 
+---What an event loop needs that has no adapter. See docs/adapters.md.
+---```lua
+---local loop = session:loop()
+---print(loop.fd(), loop.timeout()) -- wait until it is readable, or the time is over ...
+---loop.dispatch()                  -- ... and call this
+---```
 ---@return zkrecipes.Loop
 function Session:loop() end
+---As loop().fd().
 ---@return integer
 function Session:fd() end
+---As loop().pollfd().
 ---@return integer
 function Session:pollfd() end
+---As loop().events().
 ---@return string
 function Session:events() end
+---As loop().dispatch().
 ---@return true
 function Session:dispatch() end
 
+---Tells of changes at one path. An event means "look again": read after it.
 ---@class zkrecipes.Watch
 local Watch = {}
 
 ---The next change. Several changes of one kind between two calls are told once.
+---```lua
+---local watch = assert(session:watch("/conf"))
+---print(watch:wait(60))
+---```
 ---@async
----@param timeout? number
----@return "created"|"changed"|"deleted"|"children"|nil what, string? message, zkrecipes.Code? code
+---@param timeout? number seconds
+---@return "created"|"changed"|"deleted"|"children"|nil what, string? message, zkrecipes.Code? code "timeout",
+---"closed", "no_auth": it may not be read, the watch has ended ...
 function Watch:wait(timeout) end
 
+---Who waits gets "closed". To wait on a closed watch is misuse.
 ---@return true
 function Watch:close() end
 
+---A barrier at this path. Asks no server.
+---```lua
+---session:barrier("/jobs/paused"):close()
+---```
 ---@param path string its znode; closed while it is there
 ---@return zkrecipes.Barrier barrier
 function Session:barrier(path) end
 
+---A latch at this path. Asks no server.
+---```lua
+---session:latch("/deploy/ready", 3):count_down()
+---```
 ---@param path string its znode, made when missing
 ---@param count integer 1 to 1,000,000; all must give the same
 ---@return zkrecipes.Latch latch
 function Session:latch(path, count) end
 
+---A cyclic barrier at this path. Asks no server.
+---```lua
+---local step = session:cyclic_barrier("/simulation/step", 4)
+---```
 ---@param path string a directory of its own
 ---@param size integer 1 to 5,000
 ---@return zkrecipes.CyclicBarrier barrier
 function Session:cyclic_barrier(path, size) end
 
+---A double barrier at this path; one object is one member. Asks no server.
+---```lua
+---local phase = session:double_barrier("/import", 4)
+---```
 ---@param path string a directory of its own
 ---@param size integer 1 to 5,000
 ---@return zkrecipes.DoubleBarrier barrier

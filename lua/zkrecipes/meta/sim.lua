@@ -54,7 +54,7 @@ function World:process() end
 
 ---A session in a process of its own.
 ---@param options? zkrecipes.SessionOptions `hosts` is not looked at
----@return zkrecipes.Session? session, string? message, zkrecipes.Code? code
+---@return zkrecipes.Session? session, string? message, zkrecipes.Code? code "forked", "no_memory"
 function World:session(options) end
 
 ---Runs `fn` until it and all that was spawned in the world have ended, then closes the sessions that were opened
@@ -66,10 +66,14 @@ function World:session(options) end
 function World:run(fn, options) end
 
 ---Lets so much time pass, and all within it happen.
+---```lua
+---world:run(function() world:advance(3600) end)
+---```
 ---@async
 ---@param seconds number
 function World:advance(seconds) end
 
+---How much time has passed.
 ---@return number seconds since the world began
 function World:now() end
 
@@ -199,6 +203,7 @@ function World:faults(faults) end
 ---@return string? data, zkrecipes.Stat? stat
 function World:get(path) end
 
+---The names of its children.
 ---@param path string
 ---@return string[]? names in order; nil: there is no such znode
 function World:children(path) end
@@ -214,12 +219,15 @@ function World:dump(path) end
 ---@return integer
 function World:requests(who, kind) end
 
+---How many watches there are.
 ---@return integer count of watches on all servers
 function World:watches() end
 
+---How many sessions there are.
 ---@return integer count of sessions that the servers have not ended
 function World:sessions() end
 
+---Whether the servers still know this session.
 ---@param id string session.id, also of a session that is over
 ---@return boolean alive the servers have not ended it
 function World:alive(id) end

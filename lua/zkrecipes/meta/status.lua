@@ -6,11 +6,17 @@ local zk = {}
 
 ---The session that all code of this process (in nginx: of this worker) shares, opened at the first call. A later call
 ---may leave the options out; one with other options is misuse.
+---```lua
+---local session = zk.shared { hosts = "zk1:2181,zk2:2181" }
+---```
 ---@param options? zkrecipes.SessionOptions
----@return zkrecipes.Session? session, string? message, zkrecipes.Code? code
+---@return zkrecipes.Session? session, string? message, zkrecipes.Code? code "forked", "no_memory"
 function zk.shared(options) end
 
 ---What goes on in this process.
+---```lua
+---print(#zk.status().holds, zk.status().lost)
+---```
 ---@param options? { queues: boolean } true: asks the servers for the queues in which somebody here waits; that waits
 ---@return zkrecipes.Status
 function zk.status(options) end

@@ -6,7 +6,9 @@ error("definitions for the language server; this file is not to be loaded")
 --- strings of 16 lower-case hexadecimal digits, which compare with < in the right order.
 ---
 --- Misuse (a wrong type, a bad path, a released hold) raises at the caller's line. Any other failure returns
---- nil, message, code: a sentence for the log, and one of zkrecipes.Code.
+--- nil, message, code: a sentence for the log, and one of zkrecipes.Code. Behind each `code` stand those to look for; "..."
+--- behind them: and of those that any request may give: "connection_loss", "closed", "auth_failed", "forked", "no_auth",
+--- "no_memory", "server_error", or, seldom, another one that the server answers.
 ---
 --- Functions marked @async wait without blocking the host. On the main thread, outside of any coroutine, they drive
 --- the loop until they are answered. On Lua 5.1 they cannot be called inside of pcall (use zk.pcall), of an iterator
@@ -43,8 +45,8 @@ local zk = {}
 ---```lua
 ---local zk = require "zkrecipes".using "luv"
 ---```
----@param adapter "builtin"|"luv"|"cqueues"|"copas"|"poll"|string|table name of a module zkrecipes.adapters.NAME, or an
----adapter (see zkrecipes/host.lua)
+---@param adapter "builtin"|"openresty"|"luv"|"cqueues"|"copas"|"poll"|string|table name of a module
+---zkrecipes.adapters.NAME, or an adapter (see zkrecipes/host.lua)
 ---@return zkrecipes
 function zk.using(adapter) end
 
@@ -66,12 +68,19 @@ function zk.using(adapter) end
 function zk.run(fn, options) end
 
 ---Runs `fn(...)` in a coroutine of its own, later. Outside of run it begins when something drives the loop.
+---```lua
+---local task = zk.spawn(function(name) return session:get(name) end, "/conf")
+---print(task:wait(5))
+---```
 ---@param fn function
 ---@param ... any
 ---@return zkrecipes.Task
 function zk.spawn(fn, ...) end
 
 ---Sleeps; 0 lets the others run.
+---```lua
+---zk.sleep(0.5)
+---```
 ---@async
 ---@param seconds number
 function zk.sleep(seconds) end
@@ -91,6 +100,9 @@ function zk.all(fns) end
 
 ---Runs all functions at once and returns what the first one to end returns (or raises); the others are canceled and
 ---have ended when it returns.
+---```lua
+---print(zk.any { function() return lock:acquire() end, function() zk.sleep(5) return "too long" end })
+---```
 ---@async
 ---@param fns (fun(): ...)[]
 ---@return any ...
@@ -100,13 +112,19 @@ function zk.any(fns) end
 local Task = {}
 
 ---Waits until the task has ended.
+---```lua
+---print(task:wait(5))
+---```
 ---@async
----@param timeout? number
+---@param timeout? number seconds
 ---@return any ... what its function returned; or nil, message, "timeout"|"canceled"|"error"
 function Task:wait(timeout) end
 
 ---Its present wait and each later one raise zk.canceled, so that clean-up behind zk.pcall and <close> runs. May be
 ---called again. The task ends when its function does.
+---```lua
+---task:cancel()
+---```
 function Task:cancel() end
 
 -- ---- Session -----------------------------------------------------------------------------------
@@ -124,7 +142,7 @@ function Task:cancel() end
 
 ---@class zkrecipes.SessionOptions
 ---@field hosts? string|string[] "host:port,host:port/chroot"; default "127.0.0.1:2181"
----@field timeout? number of the session, as asked for; default 10
+---@field timeout? number seconds, of the session, as asked for; default 10
 ---@field namespace? string prefix of every path, made when it is missing
 ---@field auth? zkrecipes.Auth[] said on every connection
 ---@field acl? zkrecipes.Acl of nodes we create; default "open"
@@ -140,7 +158,7 @@ function Task:cancel() end
 ---local session = zk.session{ hosts = { "zk1:2181", "zk2:2181" }, timeout = 6, namespace = "/app" }
 ---```
 ---@param options? zkrecipes.SessionOptions
----@return zkrecipes.Session? session, string? message, zkrecipes.Code? code
+---@return zkrecipes.Session? session, string? message, zkrecipes.Code? code "forked", "no_memory"
 function zk.session(options) end
 
 return zk

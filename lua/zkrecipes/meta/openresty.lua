@@ -1,0 +1,24 @@
+---@meta zkrecipes.openresty
+
+-- For the configuration of nginx. See docs/openresty.md.
+
+---@class zkrecipes.openresty
+local openresty = {}
+
+---Releases what this request has acquired and still holds, at once: for the log phase, which comes also when a handler was
+---ended early.
+---```lua
+---require("zkrecipes.openresty").release() -- in log_by_lua_block
+---```
+function openresty.release() end
+
+---Answers the request with the status of this worker: as a page; with `?format=json`, `?format=prometheus` (or a client that
+---accepts application/json) for programs; status 400 for any other format. Page and JSON ask the servers for the queues, and
+---wait for that.
+---```lua
+---require("zkrecipes.openresty").status() -- in content_by_lua_block
+---```
+---@async
+function openresty.status() end
+
+return openresty
