@@ -1,7 +1,8 @@
 -- The queue's part in the torture run: a producer and consumers in each worker, and what must be true of what they noted.
 --
--- An item is done when its ack was answered: once, whatever happened to those who had claimed it before. An item whose
--- put was answered is done, or its ack's outcome is unknown, or it is in the queue at the end.
+-- An item ends when its ack, its remove or the take that gave it was answered: once, whatever happened to those who had claimed
+-- it before. An item whose put was answered has ended, or the outcome of its ack or remove is unknown, or it is in the queue at
+-- the end. But one may be gone for each take that had no answer.
 
 local zk = require "zkrecipes"
 
@@ -12,18 +13,24 @@ local CONSUMERS = 2
 
 -- ---- In a worker -------------------------------------------------------------------------------
 
+local function remove(queue, item, note)
+  local done, _, code = queue:remove(item)
+  if done ~= false then note("job", item, done and "removed" or code) end
+end
+
 -- Puts every item again until that is answered; its id keeps it from being there twice.
 local function produce(queue, life, note)
   local count = 0
   while not life.over() do
     count = count + 1
-    local item = life.tag .. "-" .. count
+    local item, priority = life.tag .. "-" .. count, life.random:chance(0.2) and count % 4 or nil
     local done
     repeat
       local _, code
-      done, _, code = queue:put(item, { id = item, delay = life.random:chance(0.1) and 0.2 or nil })
+      done, _, code = queue:put(item, { id = item, delay = life.random:chance(0.1) and 0.2 or nil, priority = priority })
       note("put", item, done and "done" or code)
     until done or life.over()
+    if done and life.random:chance(0.05) then remove(queue, item, note) end
     zk.sleep(life.random:between(0, 0.3))
   end
 end
@@ -34,14 +41,28 @@ local function settle(item, random)
   return item:ack()
 end
 
+local function claim(queue, life, note)
+  local item = queue:claim(life.random:between(0, 2))
+  if item then
+    zk.sleep(life.random:between(0, 0.05))
+    local done, _, code = settle(item, life.random)
+    note("job", item.data, done and "done" or code)
+  end
+end
+
+-- Only tries, so that the answer always says what has become of it.
+local function take(queue, life, note)
+  note("job", life.tag, "taking")
+  local item, _, code = queue:take(0)
+  if item then note("job", item, "taken") end
+  if item or code == "timeout" then note("job", life.tag, "took") end
+  zk.sleep(life.random:between(0, 0.1))
+end
+
 local function consume(queue, life, note)
   while not life.over() do
-    local item = queue:claim(life.random:between(0, 2))
-    if item then
-      zk.sleep(life.random:between(0, 0.05))
-      local done, _, code = settle(item, life.random)
-      note("job", item.data, done and "done" or code)
-    end
+    local get = life.random:chance(0.2) and take or claim
+    get(queue, life, note)
   end
 end
 
@@ -61,17 +82,22 @@ end
 -- Outcomes after which an item may be done although nobody was told.
 local UNSURE = { connection_loss = true, unknown = true, canceled = true, closed = true }
 
-function M.new() return { puts = {}, acks = {}, unsure = {}, count = 0 } end
+local ENDS = { done = true, taken = true, removed = true }
+local TAKES = { taking = 1, took = -1 } -- of takes that have no answer yet
+
+function M.new() return { puts = {}, ends = {}, unsure = {}, count = 0, takes = 0 } end
 
 ---Takes a line of a worker's log: "item outcome".
 function M.add(jobs, what, rest)
   local item, outcome = rest:match("^(%S+) (%S+)$")
   if what == "put" and outcome == "done" then
     jobs.puts[item], jobs.count = true, jobs.count + 1
-  elseif what == "job" and outcome == "done" then
-    jobs.acks[item] = (jobs.acks[item] or 0) + 1
+  elseif what == "job" and ENDS[outcome] then
+    jobs.ends[item] = (jobs.ends[item] or 0) + 1
   elseif what == "job" and UNSURE[outcome] then
     jobs.unsure[item] = true
+  elseif what == "job" then
+    jobs.takes = jobs.takes + (TAKES[outcome] or 0)
   end
 end
 
@@ -82,17 +108,17 @@ function M.left(session)
   return left
 end
 
----@return string[] lost items of which nothing is known any more
----@return string[] again items that were done twice, or are done and still there
+---@return string[] lost items of which nothing is known any more, when there are more than takes without an answer
+---@return string[] again items that ended twice, or have ended and are still there
 function M.judge(jobs, left)
   local lost, again = {}, {}
   for item in pairs(jobs.puts) do
-    if not (jobs.acks[item] or jobs.unsure[item] or left[item]) then lost[#lost + 1] = item end
+    if not (jobs.ends[item] or jobs.unsure[item] or left[item]) then lost[#lost + 1] = item end
   end
-  for item, count in pairs(jobs.acks) do
+  for item, count in pairs(jobs.ends) do
     if count > 1 or left[item] then again[#again + 1] = item end
   end
-  return lost, again
+  return #lost > jobs.takes and lost or {}, again
 end
 
 return M

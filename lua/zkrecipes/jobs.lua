@@ -162,25 +162,39 @@ function Queue:redrive(limit)
   return count
 end
 
+-- True, or nil, message, code, as of session:multi; all nil when there is nothing to remove.
+local function remove_from(queue, place, id)
+  if not place then return nil end
+  local store, parts = queue.store, places.unclaimed(queue.desk, place)
+  parts[#parts + 1] = { "delete", layout.item_path(place) }
+  parts[#parts + 1] = { "set", place.lane.out, "" }
+  parts[#parts + 1] = { "delete", (layout.id_path(store.path, id)) }
+  local done, message, code = store.session:multi(parts)
+  if done then return true end
+  return nil, message, code
+end
+
+-- An item may be moved after we have read where it is; then its id's znode says something else.
 function Queue:remove(id)
   check.self(self, Queue, "remove")
   arguments.data(id, "remove", 1)
   arguments.id(id, "", "remove", 1)
-  local store, desk = self.store, self.desk
-  local place, message, code = ids.find(self.store, id)
-  if not place then return place, message, code end
-  local parts = places.unclaimed(desk, place)
-  parts[#parts + 1] = { "delete", layout.item_path(place) }
-  parts[#parts + 1] = { "set", place.lane.out, "" }
-  parts[#parts + 1] = { "delete", (layout.id_path(store.path, id)) }
-  local done
-  done, message, code = store.session:multi(parts)
-  if done then return true end
-  if code == "no_node" then return false end
-  if code == "node_exists" then
-    return nil, ("queue:remove %s: the item '%s' is claimed"):format(self.path, id), "conflict"
+  local before
+  while true do
+    local said, message, code = ids.read(self.store, id)
+    if not said then return said, message, code end
+    if said == before then return false end
+    before = said
+    local place, done
+    place, message, code = ids.find(self.store, said)
+    if place == nil then return nil, message, code end
+    done, message, code = remove_from(self, place, id)
+    if done then return true end
+    if code == "node_exists" then
+      return nil, ("queue:remove %s: the item '%s' is claimed"):format(self.path, id), "conflict"
+    end
+    if code and code ~= "no_node" then return nil, message, code end
   end
-  return nil, message, code
 end
 
 failure.name(Queue, "queue")

@@ -32,6 +32,11 @@ describe("the counter of sequential znodes", function()
       assert.are.equal(LAST, number_of(assert(one:create("/d/" .. name .. "-", "", { sequential = true }))))
     end
     env.fails("node_exists", one:create("/d/a-", "", { sequential = true }))
+    local queue = one:queue("/d", { format = "simple" })
+    assert(queue:put("last"))
+    assert.equal("queue:put /d: the numbers of this directory are used up; when it is empty, delete it, and it is made anew",
+      env.fails("full", queue:put("one more")))
+    assert.equal("last", queue:take())
     one:close()
   end))
 

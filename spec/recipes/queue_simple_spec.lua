@@ -2,6 +2,7 @@
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
+local simple = require "zkrecipes.jobs.simple"
 
 local fails, raises = env.fails, env.raises
 
@@ -45,6 +46,36 @@ describe("a simple queue", function()
     world:advance(20)
     queue:put("x")
     assert.equal("x", (task:wait(10)))
+  end))
+
+  it("does not list a directory with too many names", in_world(function(world, zk, queue, session)
+    local listed = simple.LISTED
+    simple.LISTED = 3
+    queue:put_all { "1", "2", "3" }
+    local kind = "children" -- of request
+    local asked = world:requests(zk, kind)
+    assert.equal("1", queue:peek().data)
+    assert.equal(asked + 1, world:requests(zk, kind))
+    queue:put("4")
+    assert.equal("queue:take /q: it has 4 znodes; more than 3 are not listed", fails("full", queue:take()))
+    fails("full", queue:take(0))
+    fails("full", queue:peek())
+    assert.has_error(queue:items(), "queue:items /q: it has 4 znodes; more than 3 are not listed")
+    assert.equal(asked + 1, world:requests(zk, kind))
+    assert.equal(4, queue:size())
+    assert(session:delete("/q/qn-0000000001"))
+    assert.equal("1", queue:take())
+    simple.LISTED = listed
+  end))
+
+  it("takes by number what was named by hand", in_world(function(_, _, queue, session)
+    assert(queue:put("1"))
+    assert(session:create("/q/qn-00000000003", "3"))
+    assert(session:create("/q/qn-2", "2"))
+    assert(session:create("/q/qn--2147483648", "0"))
+    assert(session:create("/q/qn-x", "no item"))
+    for i = 0, 3 do assert.equal(tostring(i), assert(queue:take(0))) end
+    fails("timeout", queue:take(0))
   end))
 
   it("refuses what it would not do", in_world(function(_, _, queue)

@@ -26,8 +26,9 @@ local BUGS = {
   if not ok then return nil, problem, why end
 ]] },
   { "no look after the watches are set", "seat", "  desk.watching = true\n  desk:happened()", "  desk.watching = true" },
-  { "what is poison goes round for ever", "claim",
-    "if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end", "" },
+  { "what is poison goes round for ever", "claim", [[
+  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
+  local store, claim]], "  local store, claim" },
   { "items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b" },
   { "a move forgets to delete", "place", '  extra[#extra + 1] = { "delete", path, version }\n', "" },
   { "take and bury do not look for claims", "place",
@@ -38,6 +39,33 @@ local BUGS = {
     "local unsure = state.unsure\n    state.unsure = true", "local unsure = nil\n    state.unsure = true" },
   { "two processes use the same tags", "store", '("%s_%d_%d"):format(self.id, self.number, self.tags)',
     '("%s_%d_%d"):format("x", self.number, self.tags)' },
+  { "a take whose answer is lost counts as done", "claim",
+    "if store:settle() and store.session:exists(path) then return nil, places.GONE end",
+    "if store:settle() then return items.new(desk, place, entry, version) end" },
+  { "a take gives what has had all its attempts", "claim", [[
+  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
+  local store, path]], "  local store, path" },
+  { "remove does not look for claims", "../jobs", "parts = queue.store, places.unclaimed(queue.desk, place)",
+    "parts = queue.store, {}" },
+  { "remove looks only once where it is", "../jobs", "if said == before then return false end",
+    "if before then return false end" },
+  { "remove does not count what it removes", "../jobs",
+    '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', "" },
+  { "redrive does not count attempts anew", "../jobs", "entry.attempts = 0\n", "\n" },
+  { "what is moved is not counted", "place", '  extra[#extra + 1] = { "set", place.lane.out, "" }\n', "" },
+  { "a producer thinks that all the room is his", "put", "math.min(math.floor(left / 10), 100) - room", "left - room" },
+  { "put_all does not look how much room there is", "put", "local room = math.min(left, count)",
+    "local room = left > 0 and count or 0" },
+  { "a simple take does not care who deletes", "simple", [[
+      local done
+      done, problem, why = queue.session:delete(child(queue, name))
+      if done then return data or "" end]], [[
+      queue.session:delete(child(queue, name))
+      return data or ""]] },
+  { "a simple put is done again when its answer is lost", "simple", "  if path then return true end\n", [[
+  if code == "connection_loss" then return put(queue, data) end
+  if path then return true end
+]] },
 }
 
 local folder = ... or "build/planted-queue"

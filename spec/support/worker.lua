@@ -1,34 +1,82 @@
--- A process that produces for, or consumes from, the queue "/jobs", and says every step on standard output, so that whoever kills it
--- knows how far it came: worker.lua HOSTS NAMESPACE put|claim NAME
+-- A process that uses a queue and says every step on standard output, so that whoever kills it knows how far it came:
+--
+--     worker.lua HOSTS NAMESPACE PATH ROLE NAME
+--
+-- Roles: put and claim go on until they are killed. The lives of a producer and a consumer are short and always the same,
+-- have a guardian, and end with "done". The consumer finds four items, and waits for a fifth.
 
 local zk = require "zkrecipes"
+local layout = require "zkrecipes.jobs.layout"
 
-local hosts, namespace, role, name = arg[1], arg[2], arg[3], arg[4]
-local session = zk.session { hosts = hosts, namespace = namespace, timeout = 2 }
-local queue = session:queue("/jobs", { attempts = 1000 })
+local hosts, namespace, path, role, name = arg[1], arg[2], arg[3], arg[4], arg[5]
+local short = role == "producer" or role == "consumer"
+local session = zk.session { hosts = hosts, namespace = namespace, timeout = short and 10 or 2, guardian = short }
+local queue = session:queue(path, { attempts = 1000 })
 io.stdout:setvbuf("no")
 
-local function put()
-  local i = 0
-  repeat
-    i = i + 1
-    local data = name .. ":" .. i
-    print("putting " .. data)
-    if queue:put(data, { id = i % 2 == 0 and data or nil }) then print("put " .. data) end
-  until i == 1000000
+local function say(...) print(table.concat({ ... }, " ")) end
+
+local function put(number, id)
+  local data = name .. ":" .. number .. (id and "i" or "")
+  say("putting", data)
+  local ok, _, code = queue:put(data, { id = id and data or nil })
+  if ok then say("put", data) else say("refused", data, code) end
 end
 
-local function claim()
+local function claim(timeout)
+  local item, message, code = queue:claim(timeout)
+  if item then
+    say("claimed", item.data)
+  elseif code ~= "timeout" and code ~= "connection_loss" then
+    error(message, 0)
+  end
+  return item
+end
+
+local function ack(item)
+  say("acking", item.data)
+  local ok, _, code = item:ack()
+  if ok then say("acked", item.data) else say(code == "lost" and "missed" or "refused", item.data, code) end
+end
+
+local function serve()
   while true do
-    local item = queue:claim(5)
+    local item = claim(5)
     if item then
-      print("claimed " .. item.data)
-      if item.data:find("[05]0$") then zk.sleep(0.1) end -- so that some die between claim and ack
-      if item:ack() then print("acked " .. item.data) end
+      if item.data:find("[05]0i?$") then zk.sleep(0.1) end -- so that some die between claim and ack
+      ack(item)
     end
   end
 end
 
-zk.run(role == "put" and put or function()
-  for _ = 1, 4 do zk.spawn(claim) end
-end)
+local lives = {}
+
+function lives.put()
+  for i = 1, 1000000 do put(i, i % 2 == 0) end
+end
+
+function lives.claim()
+  for _ = 1, 4 do zk.spawn(serve) end
+end
+
+-- Fills a bucket and begins the next.
+function lives.producer()
+  layout.BUCKET = 2
+  for i = 1, 5 do put(i, i % 2 == 0) end
+  say("done")
+end
+
+function lives.consumer()
+  ack(claim())
+  local second, third = claim(), claim()
+  say("giving", second.data)
+  assert(second:nack())
+  ack(claim())
+  ack(third)
+  ack(claim())
+  ack(claim()) -- it is put now
+  assert(queue:take(0) == nil)
+  say("done")
+end
+
+zk.run(lives[role])

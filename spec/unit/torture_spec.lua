@@ -74,6 +74,24 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no item done twice" }, failures(log, 0, { items = { ["a-4"] = true } }))
   end)
 
+  it("knows that an item may be gone for each take without an answer, and none for one with it", function()
+    for _, line in ipairs { "1 0 put a-1 done", "1 0 put a-2 done", "1 0 put a-3 done", "2 0 job w1 taking", "2 0 job a-1 taken",
+      "2 0 job w1 took", "2 0 job a-3 removed" } do
+      log:add(1, line)
+    end
+    assert.are.same({ "no item of the queue lost" }, failures(log, 0))
+    log:add(2, "3 0 job w2 taking")
+    assert.are.same({}, failures(log, 0))
+    log:add(2, "3 0 put a-4 done")
+    assert.are.same({ "no item of the queue lost" }, failures(log, 0))
+    local rest = { ["a-4"] = true }
+    for _, name in ipairs { "a-1", "a-3" } do
+      assert.are.same({ "no item done twice" }, failures(log, 0, { items = { ["a-4"] = true, [name] = true } }))
+    end
+    log:add(2, "4 0 job a-3 done")
+    assert.are.same({ "no item done twice" }, failures(log, 0, { items = rest }))
+  end)
+
   it("sees who passed the barrier without two others that waited with him and did not give up", function()
     for _, line in ipairs { "1 0 arrives a", "2 0 arrives b", "3 0 arrives c", "4 0 parts a passed", "5 0 parts b lost",
       "5 0 arrives d" } do

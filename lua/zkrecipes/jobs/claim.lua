@@ -78,6 +78,7 @@ function M.take(desk, place)
   if not ok then return nil, message, code end
   local entry, version, why = places.read(desk, place)
   if not entry then return nil, version, why end
+  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, path = desk.store, layout.item_path(place)
   local parts = places.unclaimed(desk, place)
   parts[#parts + 1] = { "delete", path, version }

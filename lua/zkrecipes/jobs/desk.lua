@@ -99,7 +99,7 @@ local function unwanted(desk, item)
     return
   end
   local entry, store = item.state.entry, desk.store
-  entry.tag, entry.id = store:new_tag(), nil
+  entry.tag, entry.id, entry.attempts = store:new_tag(), nil, entry.attempts - 1
   store:append(item.state.place.lane, { entry })
 end
 

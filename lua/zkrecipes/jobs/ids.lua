@@ -17,16 +17,21 @@ local function lane_of(store, name)
   return priority and store:lane(priority)
 end
 
--- Where the item with this id is: its place; or false; or nil, message, code.
-function M.find(store, id)
-  local data, message, code = store.session:get((layout.id_path(store.path, id)))
+-- What its znode says; or false when there is none, or nil, message, code.
+function M.read(store, id)
+  local said, message, code = store.session:get((layout.id_path(store.path, id)))
   if code == "no_node" then return false end
   if code then return nil, message, code end
-  local name, bucket, tag = (data or ""):match("^(%S+) (%d+) (%S+)$")
+  return said or ""
+end
+
+-- Where the item is of which the znode says this: its place; or false; or nil, message, code.
+function M.find(store, said)
+  local name, bucket, tag = said:match("^(%S+) (%d+) (%S+)$")
   local place = { lane = name and #bucket <= 10 and lane_of(store, name), bucket = tonumber(bucket) }
   if not place.lane then return false end
-  local names, problem, why = fetch.list_bucket(store, place.lane, place.bucket)
-  if not names then return nil, problem, why end
+  local names, message, code = fetch.list_bucket(store, place.lane, place.bucket)
+  if not names then return nil, message, code end
   for i = 1, #names do
     if layout.tag(names[i]) == tag then
       place.name = names[i]

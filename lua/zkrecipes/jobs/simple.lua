@@ -2,6 +2,9 @@
 -- as it is. Nothing of claims, priorities, ids or delays is known there.
 --
 -- Put: create. Take: list once, then read and delete in order; the listing serves until it is used up or a moment old.
+--
+-- What can go wrong: the directory has too many names to be listed (we look first); somebody else takes what we have listed (the
+-- next one comes); the answer is lost; the numbers end at 2147483647, which every further item would get (node_exists).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -14,6 +17,7 @@ local Simple = { __name = "zkrecipes.queue" }
 Simple.__index = Simple
 
 local FRESH = 2
+M.LISTED = 50000 -- names at most: some hundredths of a second for the host; a Java client's answer would be full with not many more
 
 function M.new(session, path, options)
   if options.capacity or options.attempts then
@@ -24,15 +28,37 @@ end
 
 local function sequence(name) return tonumber(name:match("^qn%-(%-?%d+)$")) end
 
+-- As the servers number them, names are in order as strings; others may have been made by hand.
+local function sort(names, alike)
+  if alike then return table.sort(names) end
+  local order = {}
+  for i = 1, #names do order[names[i]] = sequence(names[i]) end
+  table.sort(names, function(a, b) return order[a] < order[b] end)
+end
+
+-- True when it may be listed, false when it is not there; or nil, message, code.
+local function look(queue)
+  local stat, message, code = queue.session:exists(queue.path)
+  if stat == nil then return nil, message, code end
+  if not stat then return false end
+  if stat.num_children <= M.LISTED then return true end
+  return nil, ("list: it has %d znodes; more than %d are not listed"):format(stat.num_children, M.LISTED), "full"
+end
+
 local function list(queue)
+  local there, problem, why = look(queue)
+  if not there then return there == false and {} or nil, problem, why end
   local names, message, code = queue.session:children(queue.path)
   if code == "no_node" then return {} end
   if not names then return nil, message, code end
-  local ours = {}
+  local ours, alike = {}, true
   for i = 1, #names do
-    if sequence(names[i]) then ours[#ours + 1] = names[i] end
+    if sequence(names[i]) then
+      ours[#ours + 1] = names[i]
+      alike = alike and #names[i] == #"qn-0000000000"
+    end
   end
-  table.sort(ours, function(a, b) return sequence(a) < sequence(b) end)
+  sort(ours, alike)
   return ours
 end
 
@@ -40,8 +66,9 @@ local function child(queue, name) return queue.path .. "/" .. name end
 
 local function put(queue, data)
   local path, message, code = queue.session:create(child(queue, "qn-"), data, { sequential = true, parents = true })
-  if not path then return nil, message, code end
-  return true
+  if path then return true end
+  if code ~= "node_exists" then return nil, message, code end
+  return nil, "create: the numbers of this directory are used up; when it is empty, delete it, and it is made anew", "full"
 end
 
 function Simple:put(data, options)

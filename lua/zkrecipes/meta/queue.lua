@@ -32,7 +32,8 @@ local Session = {}
 function Session:queue(path, options) end
 
 ---FIFO within a priority. An item stays on the servers until it is acked. The algorithm is ours, told in jobs/layout.lua and
----its neighbours; that of `format = "simple"` is ZooKeeper's own queue recipe.
+---its neighbours; that of `format = "simple"` is ZooKeeper's own queue recipe: there are put, put_all, take, peek, size and
+---items only, the other methods raise.
 ---@class zkrecipes.Queue
 ---@field path string
 local Queue = {}
@@ -69,7 +70,7 @@ function Queue:put_all(list, timeout) end
 ---@return zkrecipes.Item? item, string? message, zkrecipes.Code? code "timeout", "full"; with 0 "connection_loss" ...
 function Queue:claim(timeout) end
 
----The next item, at most once: it is on no server any more.
+---The next item, at most once: it is on no server any more. In the simple format there is no item, only its data.
 ---```lua
 ---local data = assert(queue:take(30))
 ---```
@@ -96,13 +97,14 @@ function Queue:size() end
 ---@return zkrecipes.QueueEntry|false|nil entry, string? message, zkrecipes.Code? code "connection_loss" ...
 function Queue:peek() end
 
+---In the simple format an entry has data and path only.
 ---@class zkrecipes.QueueEntry
 ---@field data string
 ---@field id? string
----@field attempts integer
----@field priority integer
+---@field attempts? integer not in the simple format
+---@field priority? integer not in the simple format
 ---@field path string
----@field claimed boolean
+---@field claimed? boolean not in the simple format
 ---@field due? integer milliseconds since 1970, of a delayed one
 
 ---All items in order, delayed ones last. Raises when the servers cannot be asked.

@@ -1,0 +1,55 @@
+-- What take and remove do with items that others claim or move at the same moment. In simulated worlds.
+
+local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
+
+local fails = env.fails
+
+local function in_world(attempts, body)
+  return function()
+    local world = sim.new { seed = 1, limit = 5000 }
+    world:run(function()
+      local zk = world:process()
+      local session = zk.session { timeout = 10 }
+      body(session:queue("/q", { attempts = attempts }), world, zk, session)
+    end)
+  end
+end
+
+describe("a queue", function()
+  it("does not give to take what has had all its attempts", in_world(1, function(queue, world, _, session)
+    queue:put("poison")
+    assert(queue:claim(5))
+    world:expire(session)
+    world:advance(5)
+    queue:put("next")
+    assert.equal("next", (queue:take(5)))
+    assert.equal(0, queue:size())
+    assert.equal("poison", queue:dead()().data)
+  end))
+
+  it("puts back what was taken when nobody waits any more; the attempt does not count", in_world(1, function(queue, world, zk)
+    queue:put("x")
+    queue:put("y")
+    assert(queue:take(5)) -- now the queue is known
+    world:plan(zk, "delay", { kind = "multi", seconds = 3 })
+    fails("timeout", queue:take(1))
+    world:advance(10)
+    assert.equal(0, world:planned(zk))
+    local item = assert(queue:claim(5))
+    assert.equal("y", item.data)
+    assert.equal(1, item.attempts)
+  end))
+
+  it("does not say that an item is not there while it moves", in_world(5, function(queue, world, zk)
+    local other = world:session():queue("/q")
+    assert(other:put("x", { id = "i", delay = 1 }))
+    world:plan(zk, "delay", { kind = "children", seconds = 3 })
+    local removing = zk.spawn(queue.remove, queue, "i")
+    local item = assert(other:claim(2.5))
+    assert.equal(0, world:planned(zk))
+    fails("conflict", removing:wait(10))
+    assert(item:ack())
+    assert.is_false(queue:remove("i"))
+  end))
+end)
