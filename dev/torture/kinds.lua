@@ -11,12 +11,7 @@ function MAKE.fair(session, path) return session:lock(path) end
 function MAKE.unfair(session, path) return session:lock(path, { fair = false }) end
 
 -- The write side of a read/write lock.
-function MAKE.writer(session, path)
-  local rw = session:rwlock(path)
-  local writer = rw:writer()
-  return { path = path, session = session, acquire = function(_, limit) return writer:acquire(limit) end,
-    cancel = function() rw:cancel() end }
-end
+function MAKE.writer(session, path) return session:rwlock(path):writer() end
 
 -- A semaphore of one.
 function MAKE.permit(session, path) return session:semaphore(path, 1) end

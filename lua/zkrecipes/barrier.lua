@@ -51,7 +51,7 @@ end
 
 -- Until it is open.
 function Barrier:wait(timeout)
-  return gate.await(self.session, self.path, false, timeout, "barrier:wait")
+  return gate.await(self, self.path, false, timeout, "barrier:wait")
 end
 
 -- ---- Latch -------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ function Latch:count()
 end
 
 function Latch:wait(timeout)
-  return gate.await(self.session, self.path .. "/open", true, timeout, "latch:wait")
+  return gate.await(self, self.path .. "/open", true, timeout, "latch:wait")
 end
 
 check.selves("barrier", Barrier, Barrier)

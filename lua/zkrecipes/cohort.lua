@@ -55,10 +55,17 @@ local function finish(state, why)
 end
 
 function Turn:release()
-  registry.ended(self.state.cohort.host, self)
   finish(self.state, "released")
   return true
 end
+
+function Turn:over()
+  local state = self.state
+  if state.over then return state.over ~= "released" end
+  return registry.is_over(state.main)
+end
+
+registry.follow { methods = Turn, meta = Turn } -- which takes `over`
 
 Turn.__close, Turn.__gc = Turn.release, Turn.release
 
@@ -105,7 +112,7 @@ end
 local Cohort = {}
 Cohort.__index = Cohort
 
--- acquire(lock, timeout), cancel(lock): of the lock itself.
+-- acquire(lock, timeout), cancel(lock): of the lock itself. What that acquires is not noted in the registry: turns are.
 function M.new(host, lock, acquire, cancel)
   return setmetatable({ host = host, lock = lock, acquire_main = acquire, cancel_main = cancel,
     waiting = fifo.new(), count = 0 }, Cohort)
@@ -123,13 +130,16 @@ end
 local function next_waiter(cohort)
   local record = cohort.waiting:pop()
   while record and record.gone do record = cohort.waiting:pop() end
-  if record then cohort.count = cohort.count - 1 end
+  if not record then return nil end
+  cohort.count = cohort.count - 1
+  registry.forget(cohort.host, record)
   return record
 end
 
 local function leave(cohort, record)
   if record.gone or record.done then return end
   record.gone = true
+  registry.forget(cohort.host, record)
   cohort.count = cohort.count - 1
   if cohort.count == 0 then
     cohort.waiting = fifo.new() -- only those who have gone are left in it
@@ -214,12 +224,6 @@ local function failed(cohort, reason, code)
   return nil, "lock:acquire " .. cohort.lock.path .. ": " .. reason, code
 end
 
--- The running coroutine has a turn.
-local function given(cohort, turn)
-  registry.granted(cohort.host, turn)
-  return turn
-end
-
 local function tried(cohort)
   cohort.claiming = nil
   if cohort.count > 0 then cohort:join() end
@@ -235,8 +239,7 @@ local function try(cohort)
   end
   cohort.claiming = nil
   cohort.main, cohort.turns = hold, 0
-  registry.ended(cohort.host, hold) -- it is the cohort's; whoever tried has a turn
-  return given(cohort, new_turn(cohort))
+  return new_turn(cohort)
 end
 
 -- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
@@ -246,20 +249,37 @@ local function new_member(cohort)
   end)
   cohort.waiting:push(record)
   cohort.count = cohort.count + 1
+  registry.begin(cohort.host, record, cohort.lock)
   return record
+end
+
+local function wait_for_turn(cohort, record, timeout)
+  cohort:join()
+  local ok, done = coroutines.pcall(wait.pause, cohort.host, record, timeout)
+  if not (ok and done) then record:give_up() end
+  if not ok then error(done, 0) end
+  if record.turn then return record.turn end
+  if record.done then return nil, record.message, record.code end
+  return failed(cohort, "the time limit passed", "timeout")
 end
 
 function Cohort:acquire(timeout)
   wait.check()
-  if timeout == 0 then return try(self) end
+  local host = self.host
+  if timeout == 0 then return registry.outcome(host, host.adapter.now(), try(self)) end
   local record = new_member(self)
-  self:join()
-  local ok, done = coroutines.pcall(wait.pause, self.host, record, timeout)
-  if not (ok and done) then record:give_up() end
-  if not ok then error(done, 0) end
-  if record.turn then return given(self, record.turn) end
-  if record.done then return nil, record.message, record.code end
-  return failed(self, "the time limit passed", "timeout")
+  return registry.outcome(host, record.since, wait_for_turn(self, record, timeout))
+end
+
+-- As lock:attempts; `claims`: the lock's own, one at most.
+function Cohort:attempts(claims)
+  local list, ahead = {}, self.current and 1 or claims[1] and claims[1].ahead
+  self.waiting:each(function(record)
+    if record.gone then return end
+    list[#list + 1] = { ahead = ahead, since = record.since }
+    ahead = ahead and ahead + 1
+  end)
+  return list
 end
 
 function Cohort:cancel()

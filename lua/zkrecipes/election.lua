@@ -37,7 +37,8 @@ local function take_rules(session, options)
     check.bad(2, "election", "option 'quorum': number of candidates expected, got " .. tostring(quorum))
   end
   local terms = setmetatable({}, { __mode = "v" }) -- a key would still be there when it is collected already
-  return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = {}, stood = 0, terms = terms }
+  local attempts = setmetatable({}, { __mode = "k" }) -- one that was killed keeps none
+  return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = attempts, stood = 0, terms = terms }
 end
 
 -- session:election(path [, options])
@@ -62,7 +63,7 @@ end
 -- Term > { value =, ready =, rank =, successor = } for what its node is to say; `election`, `resigned`.
 local says = setmetatable({}, { __mode = "k" })
 
-local campaign, cancel = Election.campaign, Election.cancel
+local campaign, cancel, attempts = Election.campaign, Election.cancel, Election.attempts
 
 local function begin(election, term, value, rank)
   says[term] = { election = election, value = value, ready = false, rank = rank }
@@ -99,6 +100,13 @@ end
 function Election:cancel()
   local rules = rules_of[self]
   return cancel(self) + (rules and ranked.cancel(rules) or 0)
+end
+
+function Election:attempts()
+  local all, rules = attempts(self), rules_of[self]
+  local seated = rules and ranked.attempts(rules) or {}
+  for i = 1, #seated do all[#all + 1] = seated[i] end
+  return all
 end
 
 -- term:proclaim(value): what others see from now on.
@@ -290,7 +298,7 @@ local function guard(methods, meta, names)
   end
 end
 
-guard(Election, class.meta, "campaign cancel leader next_leader observe candidates update_rank lead every stop")
+guard(Election, class.meta, "campaign cancel attempts leader next_leader observe candidates update_rank lead every stop")
 guard(Term, core.classes.term.meta, "proclaim ready sleep resign")
 
 core.own(debug.getinfo(1, "S").source)

@@ -17,6 +17,12 @@ function M:empty()
   return self.at > self.last and self.filled == 0
 end
 
+-- fn(value) for all, the oldest first.
+function M:each(fn)
+  for i = self.at, self.last do fn(self.emptying[i]) end
+  for i = 1, self.filled do fn(self.filling[i]) end
+end
+
 -- The oldest value, or nil.
 function M:pop()
   if self.at > self.last then

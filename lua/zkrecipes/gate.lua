@@ -8,6 +8,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local crowds = require "zkrecipes.crowd"
+local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -69,10 +70,12 @@ local function gate_of(session, path, wanted)
   return gate
 end
 
--- await(session, path, wanted, timeout, what): until the znode is there (wanted) or gone; true, or nil, message, code.
-function M.await(session, path, wanted, timeout, what)
+-- await(object, path, wanted, timeout, what): for an object of a session, until the znode is there (wanted) or gone; true, or nil,
+-- message, code.
+function M.await(object, path, wanted, timeout, what)
   check.seconds(timeout, 1, "wait", true)
   wait.check()
+  local session = object.session
   if timeout == 0 then
     local stat, message, code = session:exists(path)
     if stat == nil then return nil, message, code end
@@ -82,7 +85,10 @@ function M.await(session, path, wanted, timeout, what)
   local gate, message, code = gate_of(session, path, wanted)
   if not gate then return nil, message, code end
   local record = gate.crowd:enter()
-  if not wait.pause(gate.host, record, timeout) then
+  registry.begin(gate.host, record, object)
+  local done = wait.pause(gate.host, record, timeout)
+  registry.forget(gate.host, record)
+  if not done then
     record:give_up()
     return nil, what .. " " .. path .. ": the time limit passed", "timeout"
   end

@@ -24,7 +24,7 @@
 --   unfit()               why no engine can be made here, or nil
 --   yield()               lets the others run
 --   report(text)          an error that nobody waits for
---   granted(hold)         the running coroutine has got it
+--   granted(hold, give_back)  the running coroutine has got it; give_back(hold): lets it go; nil: its release or resign does
 --   ended(hold)           it is over, or not the coroutine's any more
 --   in_background()       true when that is for nobody who could let go of it when the host comes to its end
 --   self()                what stands for the running coroutine, where a coroutine is used for one thing after another
@@ -64,7 +64,10 @@ local function client_of(host)
   function client.pending() return host.pending end
   function client.idle() return host.engine:ended() and not host.engine:timeout() end
   function client.report(text) report(host, text) end
-  function client.sweep() wait.sweep(host) end
+  function client.sweep()
+    wait.sweep(host)
+    registry.sweep(host)
+  end
   function client.listen() return host.engine:listen() end
   function client.accept() return host.engine:accept() end
   function client.ring() host.engine:ring() end

@@ -61,13 +61,13 @@ end
 function Queue:claim(timeout)
   check.self(self, Queue, "claim")
   check.seconds(timeout, 1, "claim", true)
-  return self.desk:wait_for("claim", timeout)
+  return self.desk:wait_for(self, "claim", timeout)
 end
 
 function Queue:take(timeout)
   check.self(self, Queue, "take")
   check.seconds(timeout, 1, "take", true)
-  local item, message, code = self.desk:wait_for("take", timeout)
+  local item, message, code = self.desk:wait_for(self, "take", timeout)
   if not item then return nil, message, code end
   return item.data, item
 end

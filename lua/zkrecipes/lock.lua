@@ -9,11 +9,10 @@ local check = require "zkrecipes.check"
 local cohorts = require "zkrecipes.cohort"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local objects = require "zkrecipes.objects"
 local requests = require "zkrecipes.sure"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
-
-require "zkrecipes.objects"
 
 local Session, Lock, Hold = core.classes.session.methods, core.classes.lock.methods, core.classes.hold.methods
 
@@ -97,13 +96,14 @@ local function attend(session, path, hold_of, way)
   watch:close()
 end
 
-local acquire_core = Lock.acquire
+local acquire_core, acquire_unnoted = Lock.acquire, objects.waiting(core.classes.lock.start.acquire)
 
 -- From the servers.
 local function acquire(lock, timeout)
   local way = core.kept(lock, "way")
-  if not way or not way.on_request then return acquire_core(lock, timeout) end
-  local hold, message, code = acquire_core(lock, timeout)
+  local take = way and way.cohort and acquire_unnoted or acquire_core
+  if not way or not way.on_request then return take(lock, timeout) end
+  local hold, message, code = take(lock, timeout)
   if hold then
     tasks.spawn(core.host(lock), { daemon = true }, attend, lock.session, hold.path,
       setmetatable({ hold }, weak), way)
@@ -179,7 +179,7 @@ function Lock:release()
   return hold:release()
 end
 
-local cancel = Lock.cancel
+local cancel, attempts = Lock.cancel, Lock.attempts
 
 -- ---- All ways ----------------------------------------------------------------------------------
 
@@ -200,6 +200,13 @@ function Lock:cancel()
   local way = core.kept(self, "way")
   if way and way.members then return way.members:cancel() end
   return cancel(self)
+end
+
+function Lock:attempts()
+  check.self(self, core.classes.lock.meta, "attempts")
+  local way = core.kept(self, "way")
+  local all = attempts(self)
+  return way and way.members and way.members:attempts(all) or all
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -126,35 +126,57 @@ function Multihold:delete(path, version) return write(self, "delete", path, vers
 check.selves("multihold", Multihold, Multihold)
 Multihold.__close = Multihold.release
 
+local function field(value, name)
+  local ok, found = pcall(function() return value[name] end)
+  return ok and found or nil
+end
+
 -- ---- Acquiring ---------------------------------------------------------------------------------
 
 local Multilock = { __name = "zkrecipes.multilock" }
 Multilock.__index = Multilock
 
--- All that the hold needs, or nil, message, code.
-local function take_all(self, hold, timeout)
+local function canceled() return nil, "multilock:acquire: it was canceled", "canceled" end
+
+-- The next one; `attempt` says where it waits.
+local function take(attempt, entry, timeout)
+  if attempt.canceled then return canceled() end
+  attempt.waits_for = entry.lock
+  local one, message, code = entry.lock:acquire(timeout)
+  attempt.waits_for = nil
+  if not one then return nil, "multilock:acquire: " .. message, code end
+  attempt.hold.holds[entry.index] = one
+  if attempt.canceled then return canceled() end
+  return true
+end
+
+-- All that the attempt's hold needs, or nil, message, code.
+local function take_all(self, attempt, timeout)
+  local hold = attempt.hold
   local host = core.host(self.session)
   local left = wait.limit(host, timeout)
   for _, entry in ipairs(self.order) do
     if timeout ~= 0 and left() == 0 then
       return nil, ("multilock:acquire: the time limit passed before %s"):format(entry.path), "timeout"
     end
-    local one, message, code = entry.lock:acquire(left())
-    if not one then return nil, "multilock:acquire: " .. message, code end
-    hold.holds[entry.index] = one
+    local ok, message, code = take(attempt, entry, left())
+    if not ok then return nil, message, code end
   end
   if not hold:valid() then return nil, "multilock:acquire: some were lost while the others were taken", "lost" end
   hold.since, hold.complete = host.adapter.now(), true
   return true
 end
 
-local guard = {}
+local Attempt = {}
 
-function guard.__close(scope)
-  if not scope.hold.complete then scope.hold:release() end
+function Attempt.__close(attempt)
+  attempt.all[attempt] = nil
+  if not attempt.hold.complete then attempt.hold:release() end
 end
 
-local function finish(hold, ok, taken, message, code)
+local function finish(attempt, ok, taken, message, code)
+  local hold = attempt.hold
+  attempt.all[attempt] = nil
   if ok and taken then return hold end
   hold:release()
   if not ok then error(taken, 0) end
@@ -164,8 +186,21 @@ end
 function Multilock:acquire(timeout)
   check.seconds(timeout, 1, "acquire", true)
   local hold = setmetatable({ holds = {}, count = #self.order, complete = false }, Multihold)
-  local scope = setmetatable({ hold = hold }, guard)
-  return finish(hold, coroutines.scope(scope, coroutines.pcall, take_all, self, hold, timeout))
+  local attempt = setmetatable({ hold = hold, all = self.attempts }, Attempt)
+  self.came = self.came + 1
+  self.attempts[attempt] = self.came
+  return finish(attempt, coroutines.scope(attempt, coroutines.pcall, take_all, self, attempt, timeout))
+end
+
+-- Ends the acquires that wait; gives their number. Where one waits, all others end that wait by the same handle.
+function Multilock:cancel()
+  local all = wait.in_order(self.attempts)
+  for i = 1, #all do all[i].canceled = true end
+  for i = 1, #all do
+    local lock = all[i].waits_for
+    if lock and field(lock, "cancel") then lock:cancel() end
+  end
+  return #all
 end
 
 check.selves("multilock", Multilock, Multilock)
@@ -174,11 +209,6 @@ Multilock.with = objects.adds_with { meta = Multilock, methods = Multilock }
 -- ---- Making ------------------------------------------------------------------------------------
 
 local function bad(text, ...) check.bad(1, "multilock", text:format(...)) end
-
-local function field(value, name)
-  local ok, found = pcall(function() return value[name] end)
-  return ok and found or nil
-end
 
 local function check_entry(session, lock, index)
   local path = field(lock, "path")
@@ -212,7 +242,7 @@ function core.classes.session.methods.multilock(session, locks)
     index_of[entry.path], order[i] = i, entry
   end
   table.sort(order, comes_before)
-  return setmetatable({ session = session, order = order }, Multilock)
+  return setmetatable({ session = session, order = order, attempts = setmetatable({}, { __mode = "k" }), came = 0 }, Multilock)
 end
 
 core.own(debug.getinfo(1, "S").source)

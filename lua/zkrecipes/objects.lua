@@ -22,6 +22,8 @@ local function waiting(start, gives)
   end
 end
 
+M.waiting = waiting
+
 -- ---- with --------------------------------------------------------------------------------------
 
 -- Releases once: a reentrant hold counts.

@@ -10,14 +10,23 @@ local zk = require "zkrecipes"
 
 local M = {}
 
+local function release(holds, hold)
+  local let_go = hold.release or hold.resign
+  repeat let_go(hold) until not holds[hold] or not hold:valid() -- a reentrant one counts
+end
+
 -- Lets go of what the request still holds. A handler that is killed while it works leaves its locks to the garbage
 -- collector, which may come late; the log phase comes in any case.
 function M.release()
   local found = ngx.ctx.zkrecipes
   if not found then return end
-  for hold in pairs(found.holds) do
-    local release = hold.release or hold.resign
-    repeat release(hold) until not found.holds[hold] or not hold:valid() -- a reentrant one counts
+  for hold, give_back in pairs(found.holds) do
+    if give_back == true then
+      release(found.holds, hold)
+    else
+      found.holds[hold] = nil
+      give_back(hold)
+    end
   end
 end
 

@@ -21,6 +21,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local registry = require "zkrecipes.registry"
 local values = require "zkrecipes.election.value"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -143,6 +144,21 @@ local function best(candidates, quorum, heir)
   return chosen
 end
 
+-- How many of them would lead before the one of this token; nil: it is not among them.
+local function count_ahead(candidates, seat, heir)
+  local own, at, ahead = nil, nil, 0
+  for i = 1, #candidates do
+    if candidates[i].token == seat then own, at = values.split(candidates[i].data) or -math.huge, i end
+  end
+  if not own then return nil end
+  for i = 1, #candidates do
+    local rank = name_of(candidates[i].path) == heir and math.huge or values.split(candidates[i].data)
+    if i == at and rank == math.huge then return 0 end
+    if rank and (rank > own or rank == own and i < at) then ahead = ahead + 1 end
+  end
+  return ahead
+end
+
 -- The watch outlives the session, and our seat does not: that is looked for now and then.
 local function wait_while_there(watch, race, path)
   local there = race.session:exists(path)
@@ -162,7 +178,8 @@ end
 
 local function lead_or_wait(watch, race, stat, heir)
   local candidates, written, message, code = list(race.election), nil, nil, nil
-  if candidates and best(candidates, race.quorum, heir) == race.seat then
+  race.attempt.ahead = candidates and count_ahead(candidates, race.attempt.seat, heir)
+  if candidates and best(candidates, race.quorum, heir) == race.attempt.seat then
     written, message, code = race.term:multi { { "set", race.election.path, race.name, stat.version } }
   else
     wait_for(race.attempt, watch, math.min(race.left() or LOOK_AGAIN, LOOK_AGAIN))
@@ -185,7 +202,10 @@ local function look(race)
   if not stat then return nil, heir, why == "no_node" and "lost" or why end
   if name == race.name then return stat.mzxid end
   local there, message, code
-  if name then there, message, code = await_end(race, name) end
+  if name then
+    race.attempt.ahead = nil -- that is decided when the leader is gone
+    there, message, code = await_end(race, name)
+  end
   if code then return nil, message, code end
   if not there then return decide(race, stat, heir) end
 end
@@ -205,33 +225,46 @@ local function fail(election, message, code)
   return nil, ("election:campaign %s: %s"):format(election.path, message), code
 end
 
+-- Gives the seat back, if there is one.
+local function leave(race)
+  race.rules.attempts[race.attempt] = nil
+  if race.attempt.watch then race.attempt.watch:close() end
+  if race.term then race.term:resign() end
+end
+
+-- True; or nil, message, code.
+local function nobody_leads(election, rules)
+  local leader, message, code = M.leader(election, rules)
+  if leader then return fail(election, "it is held by somebody else", "timeout") end
+  return leader == false or nil, message, code
+end
+
+local function contend(race, timeout, begin)
+  local election, rules, attempt = race.election, race.rules, race.attempt
+  local term, message, code = true, nil, nil
+  if timeout == 0 then term, message, code = nobody_leads(election, rules) end
+  if term then term, message, code = stand(election, timeout == 0 and rules.session.timeout or timeout) end
+  if not term then return nil, message, code end
+  race.term, race.name, attempt.seat = term, name_of(term.path), term.token
+  rules.attempts[attempt] = attempt.seat
+  local token, why, word = run(race, begin)
+  if not token then
+    leave(race)
+    return fail(election, why, word)
+  end
+  rules.attempts[attempt] = nil
+  elected(term, token)
+  return term
+end
+
 -- rules: { session, quorum, attempts }; begin(term) is called first when the seat is taken.
 function M.campaign(election, rules, timeout, begin)
   check.seconds(timeout, 1, "campaign", true)
-  local left = wait.limit(core.host(election), timeout)
-  if timeout == 0 then
-    local leader, message, code = M.leader(election, rules)
-    if leader then return fail(election, "it is held by somebody else", "timeout") end
-    if leader == nil then return nil, message, code end
-  end
-  local term, message, code = stand(election, timeout == 0 and rules.session.timeout or timeout)
-  if not term then return nil, message, code end
-  local attempt = { seat = term.token }
-  local race = { election = election, session = rules.session, quorum = rules.quorum, term = term, attempt = attempt,
-    seat = term.token, name = name_of(term.path), left = left }
-  rules.attempts[attempt] = attempt.seat
-  local function give_up()
-    rules.attempts[attempt] = nil
-    term:resign()
-  end
-  local token, why, word = coroutines.guarded(give_up, run, race, begin)
-  if token then
-    rules.attempts[attempt] = nil
-    elected(term, token)
-    return term
-  end
-  give_up()
-  return fail(election, why, word)
+  local host = core.host(election)
+  local since = host.adapter.now()
+  local race = { election = election, rules = rules, session = rules.session, quorum = rules.quorum,
+    left = wait.limit(host, timeout), attempt = { since = since } }
+  return registry.outcome(host, since, registry.during(host, election, leave, contend, race, timeout, begin))
 end
 
 -- Writes the name of the successor, or, when that is `named`, that there is none; until it is certain: twice does no harm.
@@ -267,6 +300,15 @@ function M.name_successor(election, rules, term, path)
   if done then return true end
   if code == "no_node" then message = ("term:resign %s: the successor does not stand any more"):format(election.path) end
   return nil, message, code
+end
+
+-- ---- The attempts that wait --------------------------------------------------------------------
+
+-- As election:attempts, of those that have a seat.
+function M.attempts(rules)
+  local all = wait.in_order(rules.attempts)
+  for i = 1, #all do all[i] = { ahead = all[i].ahead, since = all[i].since } end
+  return all
 end
 
 -- Ends the campaigns that wait; gives their number.

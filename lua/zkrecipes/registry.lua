@@ -2,9 +2,10 @@
 -- alive; status.lua shows it.
 --
 -- What waits is found among the records of wait.lua: those that stand for such a wait carry its object. So whoever is
--- killed or canceled vanishes from here together with his wait.
+-- killed or canceled vanishes from here together with his wait. What waits in another way is in a list.
 
 local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
 local wait = require "zkrecipes.wait"
 
 local M = {}
@@ -22,9 +23,10 @@ local over_by = {}
 local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, background = }
 
 -- `holds`: number > hold. Weak values go before finalizers run, weak keys after: there one would meet what is collected.
+-- `waiting`: what has an object and the time since which it is waited for; see begin.
 function M.new()
-  local registry = { holds = setmetatable({}, { __mode = "v" }), granted = 0, ended = 0, lost = 0, failed = {}, waits = {},
-    seconds = 0 }
+  local registry = { holds = setmetatable({}, { __mode = "v" }), waiting = setmetatable({}, { __mode = "k" }),
+    granted = 0, ended = 0, lost = 0, failed = {}, waits = {}, seconds = 0 }
   for i = 1, #M.BOUNDS + 1 do registry.waits[i] = 0 end
   return registry
 end
@@ -36,37 +38,85 @@ local function count_wait(registry, seconds)
   registry.seconds = registry.seconds + seconds
 end
 
--- The running coroutine has got this, or what it has got is over, or not its own any more.
-function M.granted(host, hold)
-  if host.adapter.granted then host.adapter.granted(hold) end
+-- The running coroutine has got this, or what it has got is over, or not its own any more. give_back(hold): what is to be done
+-- with it when nobody does it; nil: release or resign.
+function M.granted(host, hold, give_back)
+  if host.adapter.granted then host.adapter.granted(hold, give_back) end
 end
 
 function M.ended(host, hold)
   if host.adapter.ended then host.adapter.ended(hold) end
 end
 
--- Waits in this slot for what the object gives.
-function M.await(host, slot, object)
-  local registry, now = host.registry, host.adapter.now
-  local record, since = wait.expect(host, slot), now()
-  record.object, record.since = object, since
-  local hold, message, code = wait.await(host, slot, record)
+-- Counts what has come of a wait that began then.
+function M.outcome(host, since, hold, message, code)
+  local registry, adapter = host.registry, host.adapter
   if not hold then
     registry.failed[code] = (registry.failed[code] or 0) + 1
     return nil, message, code
   end
   registry.granted = registry.granted + 1
-  count_wait(registry, now() - since)
-  local adapter = host.adapter
+  count_wait(registry, adapter.now() - since)
   registry.holds[registry.granted] = hold
   of[hold] = { host = host, number = registry.granted, background = adapter.in_background and adapter.in_background() }
   M.granted(host, hold)
   return hold
 end
 
+-- Waits in this slot for what the object gives.
+function M.await(host, slot, object)
+  local record, since = wait.expect(host, slot), host.adapter.now()
+  record.object, record.since = object, since
+  return M.outcome(host, since, wait.await(host, slot, record))
+end
+
+-- ---- Waits of more than one slot ---------------------------------------------------------------
+
+-- This record, or what else the waiting coroutine keeps alive, stands for a wait for what the object gives.
+function M.begin(host, record, object)
+  record.object, record.since = object, host.adapter.now()
+  host.registry.waiting[record] = true
+end
+
+function M.forget(host, record) host.registry.waiting[record] = nil end
+
+local function over_with(host, note)
+  M.forget(host, note)
+  note.stop(note.state)
+end
+
+-- Calls fn(state, ...), which waits for what the object gives in many steps, and gives what it gives. stop(state) when it
+-- raises, its coroutine is closed, or was killed; not a closure of the frame that calls, which is lost then.
+function M.during(host, object, stop, fn, state, ...)
+  local note = { stop = stop, state = state, token = host.parked and host.adapter.token() }
+  M.begin(host, note, object)
+  local results = coroutines.pack(coroutines.guarded(function() over_with(host, note) end, fn, state, ...))
+  M.forget(host, note)
+  return coroutines.unpack(results)
+end
+
+-- Ends what killed coroutines have waited for, where the adapter can tell.
+function M.sweep(host)
+  for note in pairs(host.registry.waiting) do
+    if note.stop and note.token and host.adapter.gone(note.token) then over_with(host, note) end
+  end
+end
+
+-- Those who wait, but for those that were killed: found(object, since).
+function M.each_waiting(host, found)
+  for _, record in pairs(host.waiters) do
+    if record and record.object then found(record.object, record.since) end
+  end
+  local gone = host.parked and host.adapter.gone
+  for note in pairs(host.registry.waiting) do
+    if not (note.awake or gone and note.token and gone(note.token)) then found(note.object, note.since) end
+  end
+end
+
 -- ---- Its end -----------------------------------------------------------------------------------
 
 local function is_over(hold) return over_by[debug.getmetatable(hold)](hold) end
+M.is_over = is_over
 
 local function note_end(hold)
   local noted = of[hold]

@@ -55,7 +55,19 @@ adds_refusal("write", false)
 
 local Side, meta = {}, { __name = "zkrecipes.side" }
 
+local cancel_side, attempts_side = Rwlock.cancel_side, Rwlock.attempts_side
+Rwlock.cancel_side, Rwlock.attempts_side = nil, nil
+
+local READS = { read = 1, write = 0 }
+
 function Side:acquire(timeout) return self.rw[self.way](self.rw, timeout) end
+
+-- Of the rwlock's attempts those of this side, whether they came by it or not.
+function Side:cancel() return cancel_side(self.rw, READS[self.way]) end
+
+function Side:attempts() return attempts_side(self.rw, READS[self.way]) end
+
+function Side:contenders() return self.rw:contenders() end
 
 check.selves("side", Side, meta)
 Side.with = objects.adds_with { meta = meta, methods = Side }

@@ -32,13 +32,10 @@ end
 -- What waits; `objects`: path > one of them.
 local function waiting_of(host, now)
   local list, objects = {}, {}
-  for _, record in pairs(host.waiters) do
-    local object = record and record.object
-    if object then
-      objects[object.path] = object
-      list[#list + 1] = { kind = class_of(object), path = object.path, age = now - record.since }
-    end
-  end
+  registry.each_waiting(host, function(object, since)
+    objects[object.path] = object
+    list[#list + 1] = { kind = class_of(object), path = object.path, age = now - since }
+  end)
   table.sort(list, oldest_first)
   return list, objects
 end

@@ -52,6 +52,7 @@ Record.__index = Record
 -- wait thrown out of a C function that cannot be yielded across.
 function Record.__close(record)
   if record.awake then return end
+  record.awake = true
   local task = record.task
   if task and task.waiting == record then task.waiting = nil end
   record:give_up()

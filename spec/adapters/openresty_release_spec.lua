@@ -67,6 +67,51 @@ local SERVER = [[
     ngx.sleep(60) -- the request goes on meanwhile
   } }
 
+  location = /leads { content_by_lua_block {
+    assert(session:election("/l", { rank = 1 }):campaign(5))
+    ngx.exit(204)
+  } }
+
+  # Somebody else leads; the collector does not help.
+  location = /stands { content_by_lua_block {
+    collectgarbage("stop")
+    election = session:election("/l", { rank = 1 })
+    local light = ngx.thread.spawn(election.campaign, election)
+    while #session:children("/l") < 2 do ngx.sleep(0.01) end
+    for _ = 1, 10 do session:exists("/l") end -- it has its seat, and looks who leads
+    ngx.thread.kill(assert(#election:attempts() == 1 and light))
+    local function count(list)
+      local number = 0
+      for _, one in ipairs(list) do number = number + (one.kind == "election" and 1 or 0) end
+      return number
+    end
+    local waiting = count(zk.status().waiting)
+    while #election:attempts() > 0 do ngx.sleep(0.01) end
+    ngx.print(waiting)
+  } }
+
+  location = /claims { content_by_lua_block {
+    collectgarbage("stop")
+    queue = queue or session:queue("/q")
+    if ngx.var.arg_put then assert(queue:put("item")) end
+    local item = assert(queue:claim(5))
+    local held = 0
+    for _ in pairs(ngx.ctx.zkrecipes.holds) do held = held + 1 end
+    if ngx.var.arg_put then ngx.exit(204) end
+    item:ack()
+    for _ in pairs(ngx.ctx.zkrecipes.holds) do held = held - 1 end
+    ngx.print(item.data, " ", item.attempts, " ", held)
+  } }
+
+  location = /joins { content_by_lua_block {
+    collectgarbage("stop")
+    barrier = session:cyclic_barrier("/l", 2)
+    local light = ngx.thread.spawn(barrier.wait, barrier)
+    while #(session:children("/l") or {}) < 2 do ngx.sleep(0.01) end
+    for _ = 1, 10 do session:exists("/l") end
+    ngx.thread.kill(light)
+  } }
+
   location = /many { content_by_lua_block {
     local count = 0
     for i = 1, 200 do assert(lock:acquire(5)):release() end
@@ -118,6 +163,33 @@ describe("the log phase in nginx", function()
     becomes(0)
     assert.equal(204, (it_runs:get("/cohort?limit=0&exit=1")))
     becomes(0)
+  end)
+
+  it("resigns the term of a killed leader by rank", function()
+    assert.equal(204, (it_runs:get("/leads")))
+    becomes(0)
+  end)
+
+  it("need not come for a candidate by rank that was killed while it waited", function()
+    local term = assert(session:election("/l", { rank = 9 }):campaign(10))
+    local _, waiting = it_runs:get("/stands")
+    becomes(1)
+    term:resign()
+    it_runs:get("/collect")
+    becomes(0)
+    assert.equal("0", waiting)
+  end)
+
+  it("gives back what a killed handler has claimed, as if it had not been claimed", function()
+    assert.equal(204, (it_runs:get("/claims?put=1")))
+    assert.equal("item 1 1", (select(2, it_runs:get("/claims"))))
+    it_runs:get("/collect")
+  end)
+
+  it("need not come for a member of a round that was killed while it waited", function()
+    assert.equal(200, (it_runs:get("/joins")))
+    becomes(0)
+    it_runs:get("/collect")
   end)
 
   it("of who has tried does not take the cohort's lock from who has the next turn", function()

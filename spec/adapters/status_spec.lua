@@ -3,6 +3,7 @@
 require "spec_fork"
 local dkjson = require "dkjson"
 local env = require "spec.support.env"
+local kinds = require "spec.support.kinds"
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
 local socket = require "socket"
@@ -40,6 +41,84 @@ describe("the status", function()
     session:close()
   end))
 
+  -- How many of these, and the first one, are of this path or below it.
+  local function of(list, path)
+    local count, first = 0, nil
+    for _, one in ipairs(list) do
+      if one.path == path or one.path:find(path .. "/", 1, true) == 1 then count, first = count + 1, first or one end
+    end
+    return count, first
+  end
+
+  local SHOWN = { term = "term", unfair_term = "term", ranked = "term" }
+  local AWAITED = { reader = "rwlock", writer = "rwlock", permit = "semaphore", term = "election", unfair_term = "election",
+    ranked = "election" }
+
+  for _, name in ipairs(kinds.names) do
+    it("shows and counts " .. name, env.run(function()
+      local session, path = env.session(), "/every-" .. name
+      local before, each = zk.status(), name == "several" and 2 or 1
+      local kind = kinds.make[name](session, path)
+      local hold = assert(kind.acquire(10))
+      local waiting = env.start(kind.acquire, 10)
+      env.eventually("it waits", function() return of(zk.status().waiting, path) == 1 end)
+      local found = zk.status()
+      local count, first = of(found.holds, path)
+      assert.same({ each, SHOWN[name] or "hold" }, { count, first.kind })
+      assert.is_true(first.age >= 0 and #first.token == 16)
+      local _, one = of(found.waiting, path)
+      assert.equal(AWAITED[name] or "lock", one.kind)
+      assert.equal(before.granted + each, found.granted)
+      kinds.release(hold)
+      kinds.release(assert(waiting()))
+      hold = assert(kind.acquire(10))
+      env.fails("timeout", env.start(kind.acquire, 0.01)())
+      kinds.release(hold)
+      found = zk.status()
+      assert.same({ 0, 0 }, { (of(found.holds, path)), (of(found.waiting, path)) })
+      assert.equal(before.granted + 3 * each, found.granted)
+      assert.equal(before.released + 3 * each, found.released)
+      assert.equal((before.failed.timeout or 0) + 1, found.failed.timeout)
+      session:close()
+    end))
+  end
+
+  local WAITS = {
+    queue = function(session) local queue = session:queue("/w") return queue, queue.claim end,
+    barrier = function(session)
+      local barrier = session:barrier("/w")
+      assert(barrier:close())
+      return barrier, barrier.wait
+    end,
+    latch = function(session) local latch = session:latch("/w", 1) return latch, latch.wait end,
+    cyclic_barrier = function(session) local barrier = session:cyclic_barrier("/w", 4) return barrier, barrier.wait end,
+    double_barrier = function(session) local barrier = session:double_barrier("/w", 4) return barrier, barrier.enter end,
+  }
+
+  for name, make in pairs(WAITS) do
+    it("shows who waits at a " .. name .. ", and nobody who has left", env.run(function()
+      local session = env.session()
+      local object, method = make(session)
+      env.fails("timeout", method(object, 0.05))
+      assert.equal(0, (of(zk.status().waiting, "/w")))
+      local task = zk.spawn(method, object)
+      env.eventually("one waits", function() return of(zk.status().waiting, "/w") == 1 end)
+      local _, first = of(zk.status().waiting, "/w")
+      assert.equal(name, first.kind)
+      task:cancel()
+      env.fails("canceled", task:wait())
+      if coroutine.close then
+        local parked = coroutine.create(function() return method(object) end)
+        coroutine.resume(parked)
+        env.eventually("one waits", function() return of(zk.status().waiting, "/w") == 1 end)
+        assert(coroutine.close(parked))
+      end
+      local found = zk.status { queues = true }
+      assert.equal(0, (of(found.waiting, "/w")))
+      session:close()
+    end))
+  end
+
   it("counts no leader among those who wait for the term", env.run(function()
     local session = env.session()
     local election = session:election("/led")
@@ -53,15 +132,17 @@ describe("the status", function()
   end))
 
   it("counts what was lost, and what failed", env.run(function()
-    local session = env.session()
-    local before = zk.status()
-    local hold = session:lock("/lost"):acquire(10)
-    env.fails("timeout", session:lock("/lost"):acquire(0))
-    session:close()
-    assert.is_false(hold:valid())
-    local found = zk.status()
-    assert.equal(before.lost + 1, found.lost)
-    assert.equal((before.failed.timeout or 0) + 1, found.failed.timeout)
+    for _, name in ipairs { "fair", "cohort", "ranked" } do
+      local session = env.session()
+      local before, kind = zk.status(), kinds.make[name](session, "/lost")
+      local hold = kind.acquire(10)
+      env.fails("timeout", kind.acquire(0))
+      session:close()
+      assert.is_false(hold:valid())
+      local found = zk.status()
+      assert.equal(before.lost + 1, found.lost)
+      assert.equal((before.failed.timeout or 0) + 1, found.failed.timeout)
+    end
   end))
 
   -- Without letting the host do anything, as a coroutine that computes; true when it became so.

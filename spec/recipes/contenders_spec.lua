@@ -1,6 +1,7 @@
 -- What a lock tells of its queue.
 
 local env = require "spec.support.env"
+local kinds = require "spec.support.kinds"
 local run = env.run
 
 describe("a lock", function()
@@ -38,5 +39,102 @@ describe("a lock", function()
     hold:release()
     wait():release()
     assert.are.same({}, session:lock("/nobody"):contenders())
+  end))
+end)
+
+-- What each of the attempts says, "?" where it does not say it; each waits at least as long as the next one.
+local function ahead(object)
+  local all, list = object:attempts(), {}
+  for i = 1, #all do
+    assert.is_true(i == 1 or all[i].since >= all[i - 1].since)
+    list[i] = tostring(all[i].ahead or "?")
+  end
+  return table.concat(list, " ")
+end
+
+local function knows(object, expected)
+  env.eventually("it says " .. expected, function() return ahead(object) == expected end)
+end
+
+local function stop(object, waits)
+  assert.are.equal(#waits, object:cancel())
+  for i = 1, #waits do env.fails("canceled", waits[i]()) end
+  assert.are.equal("", ahead(object))
+end
+
+-- What three attempts say behind a holder of the same handle, and how many its contenders are.
+local SAYS = { fair = { "1 2 3", 4 }, unfair = { "? ? ?", 1 }, cohort = { "1 2 3", 1 }, reentrant = { "1 2 3", 4 },
+  writer = { "1 2 3", 4 }, permit = { "1 2 3", 4 }, term = { "1 2 3", 4 }, unfair_term = { "? ? ?", 1 }, ranked = { "? ? ?", 4 } }
+
+describe("the attempts and contenders of", function()
+  for name, says in pairs(SAYS) do
+    it(name .. " are all that wait, and that stand", run(function()
+      local session, waits = env.session(), {}
+      local kind = kinds.make[name](session, "/l")
+      local object = kind.object
+      assert.are.equal("", ahead(object))
+      local hold = assert(kind.acquire(10))
+      assert.are.equal("", ahead(object))
+      for i = 1, 3 do
+        waits[i] = env.start(kind.acquire)
+        env.eventually("it waits", function() return #object:attempts() == i end)
+        if says[2] > 1 then env.queue_of(session, "/l", i + 1) end
+      end
+      knows(object, says[1])
+      local all = assert((object.contenders or object.candidates)(object))
+      assert.are.equal(says[2], #all)
+      for i = 1, #all do assert.are.equal(i == 1, all[i].holding or all[i].leading or false) end
+      stop(object, waits)
+      kinds.release(hold)
+      session:close()
+    end))
+  end
+
+  it("readers: how many stand before them", run(function()
+    local session, waits = env.session(), {}
+    local rw = session:rwlock("/l")
+    local hold = assert(rw:write(10))
+    for i, method in ipairs { "read", "read", "write" } do
+      waits[i] = env.start(rw[method], rw)
+      env.queue_of(session, "/l", i + 1)
+    end
+    knows(rw, "1 2 3")
+    stop(rw, waits)
+    hold:release()
+    session:close()
+  end))
+
+  it("a cohort behind others: its znode's place, and those of its own", run(function()
+    local session, waits = env.session(), {}
+    local hold, cohort = assert(session:lock("/l"):acquire()), session:lock("/l", { cohort = true })
+    for i = 1, 3 do waits[i] = env.start(cohort.acquire, cohort) end
+    local given_up = env.start(cohort.acquire, cohort, 0.01)
+    waits[4] = env.start(cohort.acquire, cohort)
+    env.fails("timeout", given_up())
+    knows(cohort, "1 2 3 4")
+    assert.are.equal(2, #cohort:contenders())
+    hold:release()
+    local turn = assert(waits[1]())
+    knows(cohort, "1 2 3")
+    turn:release()
+    turn = assert(waits[2]())
+    knows(cohort, "1 2")
+    stop(cohort, { waits[3], waits[4] })
+    turn:release()
+    session:close()
+  end))
+
+  it("an election by rank while nobody leads: who would lead before", run(function()
+    local session, candidates = env.session(), {}
+    for i, rank in ipairs { 5, 7, 5, 9 } do
+      local election = session:election("/l", { rank = rank, quorum = 5 })
+      candidates[i] = { election = election, wait = env.start(election.campaign, election) }
+      env.queue_of(session, "/l", i)
+    end
+    for i, expected in ipairs { "2", "1", "3", "0" } do knows(candidates[i].election, expected) end
+    assert(candidates[1].election:update_rank(8))
+    for i, expected in ipairs { "1", "2", "3", "0" } do knows(candidates[i].election, expected) end
+    for i = 1, 4 do stop(candidates[i].election, { candidates[i].wait }) end
+    session:close()
   end))
 end)

@@ -17,6 +17,7 @@ describe("a multilock", function()
     assert.matches("^/a/.*lock", hold.holds[3].path)
     for _, path in ipairs { "/a", "/b", "/c" } do fails("timeout", session:lock(path):acquire(0)) end
     fails("timeout", all:acquire(0.02))
+    env.queue_of(session, "/a", 1) -- what is given up is removed behind it
     assert.is_true(hold:release())
     assert.is_true(hold:release())
     assert.is_false(hold:valid())
@@ -121,6 +122,44 @@ describe("a multilock", function()
     end
     hold:release()
     assert(all:acquire(5)):release()
+  end))
+
+  it("cancels its acquires that wait, and lets go of what they have", run(function()
+    local session, waits = env.session(), {}
+    local rw = session:rwlock("/c")
+    local all = session:multilock { session:lock("/a"), session:lock("/b", { cohort = true }), rw:writer(), session:semaphore("/d", 1) }
+    local other = session:multilock { session:lock("/a"), session:lock("/c") }
+    assert.are.equal(0, all:cancel())
+    for _, path in ipairs { "/b", "/c", "/d" } do
+      local hold = assert((path == "/d" and session:semaphore("/d", 1) or session:lock(path)):acquire(5))
+      for i = 1, 2 do waits[i] = env.start(all.acquire, all) end
+      waits[3] = env.start(other.acquire, other)
+      env.queue_of(session, "/a", 3)
+      env.queue_of(session, path, 2)
+      assert.are.equal(2, all:cancel())
+      for i = 1, 2 do assert.matches("^multilock:acquire: ", (fails("canceled", waits[i]()))) end
+      if path == "/c" then env.queue_of(session, path, 2) end
+      hold:release()
+      assert(waits[3]()):release()
+      for _, each in ipairs { "/a", "/b", "/c", "/d" } do
+        if session:exists(each) then env.queue_of(session, each, 0) end
+      end
+    end
+    assert(all:acquire(5)):release()
+    assert.are.equal(0, all:cancel())
+  end))
+
+  it("does not go on when it is canceled while it is granted one", run(function()
+    local session, all = env.session(), nil
+    local first = session:lock("/a")
+    all = session:multilock { { path = "/a", session = session, acquire = function()
+      local hold = first:acquire(5)
+      assert.are.equal(1, all:cancel())
+      return hold
+    end }, session:lock("/b") }
+    fails("canceled", all:acquire())
+    env.queue_of(session, "/a", 0)
+    assert.is_false(session:exists("/b"))
   end))
 
   it("is let go of when it is forgotten", run(function()

@@ -207,6 +207,37 @@ describe("a read/write lock", function()
 end)
 
 describe("what would wait for itself", function()
+  it("has two sides that know, and cancel, those of their own", run(function()
+    local session, waits = env.session(), {}
+    local rw, other = session:rwlock("/rw"), session:rwlock("/rw")
+    local reader, writer, hold = rw:reader(), rw:writer(), assert(other:write(10))
+    assert.are.same({ {}, {} }, { reader:attempts(), writer:attempts() })
+    for i, start in ipairs { reader, writer, reader, other:writer() } do
+      waits[i] = env.start(start.acquire, start)
+      env.queue_of(session, "/rw", i + 1)
+    end
+    waits[5] = env.start(rw.read, rw)
+    env.queue_of(session, "/rw", 6)
+    local function ahead(object)
+      local list = {}
+      for i, attempt in ipairs(object:attempts()) do list[i] = tostring(attempt.ahead) end
+      return table.concat(list, " ")
+    end
+    env.eventually("all know their place", function()
+      return ahead(reader) == "1 3 5" and ahead(writer) == "2" and ahead(rw) == "1 2 3 5" and ahead(other:writer()) == "4"
+    end)
+    assert.are.same({ 6, 6 }, { #reader:contenders(), #writer:contenders() })
+    assert.are.equal(3, reader:cancel())
+    for _, i in ipairs { 1, 3, 5 } do fails("canceled", waits[i]()) end
+    assert.are.same({ "", "2" }, { ahead(reader), ahead(writer) })
+    assert.are.equal(0, reader:cancel())
+    assert.are.equal(1, writer:cancel())
+    fails("canceled", waits[2]())
+    hold:release()
+    assert(waits[4]()):release()
+    raises("rwlock_spec.lua:%d+: .*bad self", function() reader.cancel(rw) end)
+  end))
+
   it("is refused: to write where one reads, and any other way but to read twice", run(function()
     local session = env.session()
     local rw = session:rwlock("/rw")

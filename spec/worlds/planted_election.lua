@@ -31,7 +31,7 @@ return {
   bug("ranked", "the leader is not waited for", "ranked.lua",
     "  if not there then return there ~= false end", "  if there ~= nil then return false end"),
   bug("ranked", "the token is that of the seat", "ranked.lua",
-    "    elected(term, token)\n", ""),
+    "  elected(term, token)\n", ""),
   bug("ranked", "the first one leads, not the highest", "ranked.lua",
     "if rank and (not highest or rank > highest) then", "if rank and not highest then"),
   bug("ranked", "no quorum", "ranked.lua",
@@ -44,5 +44,5 @@ return {
   bug("ranked", "a lost answer of the naming is a failure", "ranked.lua",
     'until written or code ~= "connection_loss" and code ~= "bad_version" or not term:valid()', "until true"),
   bug("ranked", "who is stopped still stands", "ranked.lua",
-    "coroutines.guarded(give_up, run, race, begin)", "run(race, begin)"),
+    "registry.during(host, election, leave, contend, race, timeout, begin)", "contend(race, timeout, begin)"),
 }

@@ -19,7 +19,7 @@ return {
   bug("latch", "set without the version", "barrier.lua",
     "tostring(latch.total), counted },", "tostring(latch.total) },"),
   bug("cyclic", "who is stopped stays a member", "rounds/join.lua",
-    "coroutines.guarded(function() M.behind(session, abandon, member) end, enter, member, left)",
+    "registry.during(core.host(session), barrier, abandon_behind, enter, member, left)",
     "enter(member, left)"),
   bug("cyclic", "gone is taken for begun", "rounds/join.lua",
     "return there ~= false", "return true"),

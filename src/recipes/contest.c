@@ -196,19 +196,31 @@ enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role
 
 /* ---- What all have ------------------------------------------------------------------------- */
 
-enum zr_status zr_contest_cancel(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+static bool is_of(struct zr_task *task, const struct zr_stem *stem)
 {
-    (void)args;
-    struct zr_contest *contest = (struct zr_contest *)self;
+    return task->phase == ZR_RUNNING && (stem == NULL || zr_hold_of(task)->seat.stem == stem);
+}
+
+void zr_contest_cancel_of(struct zr_contest *contest, const struct zr_stem *stem,
+                          struct zr_sink *sink)
+{
     int64_t count = 0;
     struct zr_link *link, *next;
     for (link = contest->attempts.head.next; link != &contest->attempts.head; link = next) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_owner);
         next = link->next;
-        count += task->phase == ZR_RUNNING;
-        zr_task_interrupt(task, ZR_CANCELED);
+        if (is_of(task, stem)) {
+            count++;
+            zr_task_interrupt(task, ZR_CANCELED);
+        }
     }
     sink->integer(sink, NULL, count);
+}
+
+enum zr_status zr_contest_cancel(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    (void)args;
+    zr_contest_cancel_of((struct zr_contest *)self, NULL, sink);
     return ZR_OK;
 }
 
@@ -221,20 +233,24 @@ static void emit_attempt(struct zr_sink *sink, const struct zr_hold *hold)
     sink->end(sink);
 }
 
-/* What the last listings said; asks no server. */
-enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
-                                   struct zr_sink *sink)
+void zr_contest_attempts_of(const struct zr_contest *contest, const struct zr_stem *stem,
+                            struct zr_sink *sink)
 {
-    (void)args;
-    const struct zr_contest *contest = (struct zr_contest *)self;
     const struct zr_link *end = &contest->attempts.head;
     sink->begin(sink, NULL);
     for (struct zr_link *link = end->next; link != end; link = link->next) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_owner);
-        if (task->phase == ZR_RUNNING)
+        if (is_of(task, stem))
             emit_attempt(sink, zr_hold_of(task));
     }
     sink->end(sink);
+}
+
+enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
+                                   struct zr_sink *sink)
+{
+    (void)args;
+    zr_contest_attempts_of((struct zr_contest *)self, NULL, sink);
     return ZR_OK;
 }
 

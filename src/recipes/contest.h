@@ -57,6 +57,14 @@ enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
                                    struct zr_sink *sink);
 enum zr_status zr_contest_contenders(struct zr_object *self, struct zr_args *args,
                                      struct zr_task **task);
+
+/* The same, of those alone that wait with this stem. `attempts` is what the last listings said; it
+   asks no server. */
+void zr_contest_cancel_of(struct zr_contest *contest, const struct zr_stem *stem,
+                          struct zr_sink *sink);
+void zr_contest_attempts_of(const struct zr_contest *contest, const struct zr_stem *stem,
+                            struct zr_sink *sink);
+
 void zr_contest_get_path(struct zr_object *self, struct zr_sink *sink);
 void zr_contest_get_session(struct zr_object *self, struct zr_sink *sink);
 

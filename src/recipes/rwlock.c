@@ -43,11 +43,34 @@ static enum zr_status start_write(struct zr_object *self, struct zr_args *args,
     return zr_contest_start((struct zr_contest *)self, &writer, &args->at[0], task);
 }
 
+/* One side: the argument is 1 for those who read, 0 for those who write. */
+
+static const struct zr_stem *side(const struct zr_args *args)
+{
+    return args->at[0].integer != 0 ? &zr_stem_read : &zr_stem_write;
+}
+
+static enum zr_status cancel_side(struct zr_object *self, struct zr_args *args,
+                                  struct zr_sink *sink)
+{
+    zr_contest_cancel_of((struct zr_contest *)self, side(args), sink);
+    return ZR_OK;
+}
+
+static enum zr_status attempts_side(struct zr_object *self, struct zr_args *args,
+                                    struct zr_sink *sink)
+{
+    zr_contest_attempts_of((struct zr_contest *)self, side(args), sink);
+    return ZR_OK;
+}
+
 static const struct zr_method methods[] = {
     {.name = "read", .args = "t?", .start = start_read},
     {.name = "write", .args = "t?", .start = start_write},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
+    {.name = "cancel_side", .args = "i", .call = cancel_side},
+    {.name = "attempts_side", .args = "i", .call = attempts_side},
     {.name = "contenders", .args = "", .start = zr_contest_contenders},
     {.name = NULL},
 };

@@ -21,6 +21,7 @@ local lines = require "zkrecipes.jobs.line"
 local places = require "zkrecipes.jobs.place"
 local presences = require "zkrecipes.jobs.presence"
 local seats = require "zkrecipes.jobs.seat"
+local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
@@ -244,14 +245,24 @@ local function leave(desk, waiter)
   if desk.line.count == 0 then stir(desk) end
 end
 
+-- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+local function new_waiter(desk, queue, method, try)
+  local waiter = { method = method, try = try }
+  waiter.record = wait.record(function(record)
+    registry.forget(desk.host, record)
+    leave(desk, waiter)
+  end)
+  if not try then registry.begin(desk.host, waiter.record, queue) end
+  return waiter
+end
+
 -- method: "claim" or "take".
-function M:wait_for(method, timeout)
+function M:wait_for(queue, method, timeout)
   wait.check()
   if self.claims + self.line.count > CLAIMS then
     return nil, ("queue:%s %s: this process has %d claims"):format(method, self.store.path, self.claims), "full"
   end
-  local waiter = { method = method, try = timeout == 0 }
-  waiter.record = wait.record(function() leave(self, waiter) end)
+  local waiter = new_waiter(self, queue, method, timeout == 0)
   self.line:push(waiter)
   if not self.watching then self.events = self.events + 1 end
   self:serve()
@@ -260,7 +271,8 @@ function M:wait_for(method, timeout)
   local ok, done = coroutines.pcall(wait.pause, self.host, waiter.record, limit)
   if not (ok and done) then waiter.record:give_up() end
   if not ok then error(done, 0) end
-  if waiter.item then return waiter.item end
+  registry.forget(self.host, waiter.record)
+  if waiter.item then return items.given(waiter.item) end
   local name = ("queue:%s %s: "):format(method, self.store.path)
   if waiter.code == "timeout" then return nil, name .. waiter.message, "timeout" end
   if waiter.message then return nil, waiter.message, waiter.code end

@@ -11,6 +11,7 @@ local failure = require "zkrecipes.jobs.failure"
 local ids = require "zkrecipes.jobs.ids"
 local layout = require "zkrecipes.jobs.layout"
 local places = require "zkrecipes.jobs.place"
+local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 
 local M = {}
@@ -181,6 +182,7 @@ local function keeping(item, fn, ...)
   state.item = item
   local ok, message, code = fn(state, ...)
   state.item = nil
+  if state.over then registry.ended(state.desk.host, item) end
   return ok, message, code
 end
 
@@ -201,6 +203,12 @@ end
 
 local function abandon(item)
   if item.state.claim then pcall(lose, item.state) end
+end
+
+-- The running coroutine has it.
+function M.given(item)
+  if item.state.claim then registry.granted(item.state.desk.host, item, abandon) end
+  return item
 end
 
 Item.__close, Item.__gc = abandon, abandon

@@ -75,7 +75,7 @@ function Lock:release() end
 ---@field since number seconds since 1970, the server's clock
 
 ---@class zkrecipes.Attempt
----@field ahead? integer how many were ahead when it looked last; nil: it has not looked yet
+---@field ahead? integer how many were ahead when it looked last; nil: it has not looked yet, or there is no order yet
 ---@field since number zk.now() when it began
 
 ---The attempts of this object that wait now; asks no server. A waiter looks again only when the one just ahead of it leaves.
@@ -85,7 +85,7 @@ function Lock:release() end
 ---@return zkrecipes.Attempt[]
 function Lock:attempts() end
 
----Who holds it and who waits, in order.
+---Who holds it and who waits, in order; of an unfair lock the holder alone.
 ---```lua
 ---for _, one in ipairs(assert(lock:contenders())) do print(one.data, one.holding) end
 ---```

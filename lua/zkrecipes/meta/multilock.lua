@@ -28,6 +28,15 @@ function Multilock:acquire(timeout) end
 ---@overload fun(self: zkrecipes.Multilock, fn: fun(hold: zkrecipes.Multihold): ...): ...
 function Multilock:with(timeout, fn) end
 
+---Ends all acquires of this object that wait, with "canceled"; and whatever waits by the handle of the lock that such a one
+---waits for.
+---```lua
+---print(all:cancel(), "were waiting")
+---```
+---@return integer count
+function Multilock:cancel() end
+
+---It has no token and no path of its own; its holds have.
 ---@class zkrecipes.Multihold
 ---@field holds zkrecipes.Hold[] as their locks were given
 ---@field since number zk.now() when the last one was granted

@@ -31,7 +31,7 @@ function Rwlock:read(timeout) end
 ---@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code as of Lock:acquire: "timeout", "lost" ...
 function Rwlock:write(timeout) end
 
----One side of it, with the methods that every lock has.
+---One side of it, as a lock; it has no `request`.
 ---@class zkrecipes.Side
 ---@field path string
 ---@field session zkrecipes.Session
@@ -56,6 +56,28 @@ function Side:acquire(timeout) end
 ---@return any ...
 ---@overload fun(self: zkrecipes.Side, fn: fun(hold: zkrecipes.Hold): ...): ...
 function Side:with(timeout, fn) end
+
+---Ends all attempts of its rwlock object that wait for this side, with "canceled".
+---```lua
+---print(reader:cancel(), "were waiting to read")
+---```
+---@return integer count
+function Side:cancel() end
+
+---Those attempts; asks no server.
+---```lua
+---for _, attempt in ipairs(reader:attempts()) do print(attempt.ahead, attempt.since) end
+---```
+---@return zkrecipes.Attempt[]
+function Side:attempts() end
+
+---As Rwlock:contenders: of both sides.
+---```lua
+---print(#assert(reader:contenders()))
+---```
+---@async
+---@return zkrecipes.Contender[]? contenders, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
+function Side:contenders() end
 
 ---Reading as a lock, for whatever wants one.
 ---```lua

@@ -256,7 +256,7 @@ function Session:rwlock(path, options) end
 ---```lua
 ---local both = session:multilock { session:lock("/accounts/3"), session:lock("/accounts/7") }
 ---```
----@param locks (zkrecipes.Lock|zkrecipes.Side)[]
+---@param locks (zkrecipes.Lock|zkrecipes.Side|zkrecipes.Semaphore)[] of a semaphore it takes one permit
 ---@return zkrecipes.Multilock
 function Session:multilock(locks) end
 ---@class zkrecipes.ElectionOptions

@@ -25,7 +25,7 @@ function zk.status(options) end
 ---@field host string name of the adapter
 ---@field sessions { number: integer, state: zkrecipes.State, id: string?, server: string?, timeout: number }[]
 ---@field holds { kind: string, path: string, token: string, age: number, waiters: integer }[] oldest first; waiters: of this process
----@field waiting { kind: string, path: string, age: number }[] oldest first
+---@field waiting { kind: string, path: string, age: number }[] for something to hold, for an item, at a barrier or latch; oldest first
 ---@field queues? { path: string, length: integer, places: integer[] }[] where this process waits, at most 20
 ---@field granted integer so far
 ---@field released integer

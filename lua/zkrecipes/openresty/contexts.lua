@@ -24,10 +24,11 @@ end
 
 -- The request holds this. It is kept, not only known: a collector that comes between the end of a killed handler and the
 -- log phase would take it out of a weak table at once, and release it some time. Nobody asks for what a timer holds.
-function M.granted(hold)
+-- give_back(hold): lets it go; nil: its release or resign does.
+function M.granted(hold, give_back)
   if ngx.get_phase() == "timer" then return end
   local holds = M.current().holds
-  holds[hold], home[hold] = true, holds
+  holds[hold], home[hold] = give_back or true, holds
 end
 
 -- It does not any more.

@@ -5,7 +5,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
+local registry = require "zkrecipes.registry"
 local requests = require "zkrecipes.sure"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -158,6 +158,8 @@ local function new_member(session, id, path, size, what, leaves)
     waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag, valid = same_id }
 end
 
+local function abandon_behind(member) M.behind(member.session, abandon, member) end
+
 -- join(barrier, timeout, what, leaves): the member, which is in a round; or nil, message, code.
 function M.join(barrier, timeout, what, leaves)
   check.seconds(timeout, 1, what:match(":(.*)"), true)
@@ -167,7 +169,7 @@ function M.join(barrier, timeout, what, leaves)
   if not id then return nil, message, code end
   local member = new_member(session, id, barrier.path, barrier.size, what, leaves)
   local ok
-  ok, message, code = coroutines.guarded(function() M.behind(session, abandon, member) end, enter, member, left)
+  ok, message, code = registry.during(core.host(session), barrier, abandon_behind, enter, member, left)
   if not ok then return nil, message, code end
   return member
 end
