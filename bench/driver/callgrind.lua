@@ -1,4 +1,4 @@
--- Instructions that our own C code executes, by valgrind's callgrind: the cost of every line whose source is in src/,
+-- Instructions that our own C code executes, by valgrind's callgrind: the cost of every function whose source is in src/,
 -- without what it calls elsewhere. The format is described in valgrind's manual, "Callgrind Format Specification".
 
 local measure = require "bench.driver.measure"
@@ -24,9 +24,11 @@ end
 local function own_cost(path)
   local names, functions, cost, calls, folder, skip = {}, {}, {}, {}, nil, false
   for line in io.lines(path) do
-    local file = line:match("^f[lie]=(.*)$")
+    local file = line:match("^fl=(.*)$")
     if file then
       folder = folder_of(name_of(names, file))
+    elseif line:match("^f[ie]=") then
+      name_of(names, line:match("=(.*)$")) -- what was inlined is its user's
     elseif line:match("^fn=") then
       name_of(functions, line:match("=(.*)$"))
     elseif line:match("^cfn=") then
