@@ -22,7 +22,7 @@ return {
     file = "src/core/seat.c",
     old = "    zr_signal_step_aside(&seat->gone, number);", new = "" },
   -- Rare: here in the one history in which it was found.
-  { name = "election: a lease counts what was held up together", run = "--recipe election --seed 5622",
+  { name = "a lease counts what was held up together", run = "--recipe lock --seed 344366",
     file = "src/core/lease.c",
     old = "lease->heard[count].answered_us + timeout_us / 8 <= sent_us)", new = "true)" },
   { name = "election: a name is not read", run = COUNTED,
