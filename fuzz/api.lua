@@ -136,10 +136,11 @@ local function delete(namespace)
   session:close()
 end
 
--- Everything is dropped; what is left of it then?
+-- Everything is dropped; what is left of it then? LuaJIT's compiled code keeps the objects for which it was compiled.
 local function settle(blocks)
   local deadline = zk.now() + PATIENCE
   calls.clear(new_dice(1))
+  if jit then jit.flush() end
   repeat
     collectgarbage()
     collectgarbage()
