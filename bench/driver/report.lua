@@ -133,7 +133,7 @@ end
 
 -- Bars of what takes microseconds, one group per row.
 local PICTURE = [[
-set terminal svg size 1300,560 font 'sans-serif,12' background rgb 'white'
+set terminal svg size 1500,600 font 'sans-serif,12' background rgb 'white'
 set output '%s'
 set title 'Microseconds per operation (less is better; median, least and most of the rounds)'
 set style data histogram
@@ -143,9 +143,10 @@ set bars 0.4
 set logscale y
 set ylabel 'microseconds, logarithmic'
 set grid ytics lc rgb '#dddddd'
-set key top left horizontal
+set key outside top center horizontal maxrows 1 samplen 1
 set xtics rotate by -20
-set yrange [20:*]
+set yrange [10:*]
+set rmargin 12
 $figures << END
 %s
 END
