@@ -41,17 +41,20 @@ local function settle(item, random)
   return item:ack()
 end
 
-local function claim(queue, life, note)
+-- When the session was lost under an ack whose answer was lost, it only says that the item is gone, through whomever.
+local function claim(session, queue, life, note)
   local item = queue:claim(life.random:between(0, 2))
   if item then
+    local id = session.id
     zk.sleep(life.random:between(0, 0.05))
     local done, _, code = settle(item, life.random)
-    note("job", item.data, done and "done" or code)
+    if done then code = id and session.id == id and "done" or "gone" end
+    note("job", item.data, code)
   end
 end
 
 -- Only tries, so that the answer always says what has become of it.
-local function take(queue, life, note)
+local function take(_, queue, life, note)
   note("job", life.tag, "taking")
   local item, _, code = queue:take(0)
   if item then note("job", item, "taken") end
@@ -59,10 +62,10 @@ local function take(queue, life, note)
   zk.sleep(life.random:between(0, 0.1))
 end
 
-local function consume(queue, life, note)
+local function consume(session, queue, life, note)
   while not life.over() do
     local get = life.random:chance(0.2) and take or claim
-    get(queue, life, note)
+    get(session, queue, life, note)
   end
 end
 
@@ -73,14 +76,14 @@ end
 function M.tasks(session, life, note)
   local queue = session:queue(PATH, OPTIONS)
   local tasks = { function() produce(queue, life, note) end }
-  for _ = 1, CONSUMERS do tasks[#tasks + 1] = function() consume(queue, life, note) end end
+  for _ = 1, CONSUMERS do tasks[#tasks + 1] = function() consume(session, queue, life, note) end end
   return tasks
 end
 
 -- ---- The judgement -----------------------------------------------------------------------------
 
 -- Outcomes after which an item may be done although nobody was told.
-local UNSURE = { connection_loss = true, unknown = true, canceled = true, closed = true }
+local UNSURE = { connection_loss = true, unknown = true, canceled = true, closed = true, gone = true }
 
 local ENDS = { done = true, taken = true, removed = true }
 local TAKES = { taking = 1, took = -1 } -- of takes that have no answer yet

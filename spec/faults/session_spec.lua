@@ -45,14 +45,14 @@ describe("a session that expires", function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts }
     local hold = assert(session:lock("/l"):acquire(10))
-    local id, told = session.id, {}
+    local told = {}
     local state, seen = session:next_state(0)
     proxy:new_session("connect")
     proxy:cut { side = "client" }
     repeat
       told[#told + 1] = state
       state, seen = session:next_state(seen)
-    until state == "connected" and session.id ~= id
+    until state == "connected" and #told > 1
     assert.are.equal(1, proxy:fired())
     assert.matches("suspended lost", table.concat(told, " "))
     assert.is_false(hold:valid())

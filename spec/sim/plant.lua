@@ -101,7 +101,7 @@ local function prepare(bug)
   local text, problem = replaced(read(bug.file), bug)
   if not text then return nil, bug.file .. ": " .. problem end
   local copy = place .. bug.file:gsub("^lua", "")
-  output("mkdir -p " .. copy:match "^(.*)/")
+  output("rm -rf " .. place .. " && mkdir -p " .. copy:match "^(.*)/")
   write(copy, text)
   return ("env LUA_PATH='%s/?.lua;%s' %s spec/worlds/main.lua"):format(place, os.getenv "LUA_PATH", arg[-1])
 end

@@ -88,6 +88,8 @@ describe("the checker of the torture run", function()
     for _, name in ipairs { "a-1", "a-3" } do
       assert.are.same({ "no item done twice" }, failures(log, 0, { items = { ["a-4"] = true, [name] = true } }))
     end
+    log:add(2, "4 0 job a-3 gone")
+    assert.are.same({}, failures(log, 0, { items = rest }))
     log:add(2, "4 0 job a-3 done")
     assert.are.same({ "no item done twice" }, failures(log, 0, { items = rest }))
   end)

@@ -16,6 +16,7 @@
 --     h:was(path, there, from, to)    was the znode there (or gone) at some moment of that time, on the leader?
 --     h.watches                       how many a session may leave on the servers: the client never takes one back
 --     h.ends                          session > when the servers have ended it
+--     h.renames                       may a reconnect be answered with another session, while the old one lasts?
 --     h.changes                       what the leader has done: { at, zxid, kind, path, session }
 
 local core = require "zkrecipes.core"
@@ -121,6 +122,7 @@ local function random_faults(h)
     if h:chance(0.4) then faults[name] = h:within(name == "expire" and 0.02 or name == "pause" and 0.02 or 0.12) end
   end
   if h.lag > 0 then faults.lag = 0.02 end
+  h.renames = faults.new_session ~= nil
   return faults
 end
 
