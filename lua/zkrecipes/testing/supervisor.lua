@@ -86,6 +86,15 @@ settle() {
   starting= tick=0.5
 } 2>/dev/null
 signal() { if [[ $pid ]] && kill -"$1" "$pid"; then say ok; else say dead; fi; } 2>/dev/null
+# A thread may run on for a moment after the signal was sent.
+stopped() { [[ -z $(grep -LsE $'^State:\t[TtZX]' "/proc/$pid"/task/*/status) ]]; }
+pause() {
+  local try
+  if [[ $pid ]] && kill -STOP "$pid"; then
+    for ((try = 0; try < 200; try++)); do stopped && break; done
+    say ok
+  else say dead; fi
+} 2>/dev/null
 orphan() {
   [[ -r /proc/$$/stat ]] && read -r _ _ _ parent _ <"/proc/$$/stat" && ((parent != PPID))
 }
@@ -98,7 +107,7 @@ while :; do
     case $word in
       start) launch "$@" ;;
       kill) halt; say ok ;;
-      pause) signal STOP ;;
+      pause) pause ;;
       resume) signal CONT ;;
       quit) exit ;;
     esac
