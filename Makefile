@@ -199,11 +199,17 @@ sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_t
 
 # ---- Fuzzing -----------------------------------------------------------------------------------------------
 
-SECONDS ?= 60
+RUNS ?= 40000
+ROUNDS ?= 64
 FUZZ_CC = clang
 FUZZ_FLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
   -std=c11 -D_GNU_SOURCE -Isrc -Wall -Wextra -Wshadow $(if $(CI),-Werror)
 FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
+
+# How many times RUNS inputs each gets (once, if nothing is said): the quick ones get more.
+FUZZ_TIMES_paths = 20
+FUZZ_TIMES_hosts = 10
+FUZZ_TIMES_values = 5
 
 # A target includes the source whose static functions it calls; these are the others.
 FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
@@ -217,16 +223,16 @@ build/fuzz/%: fuzz/%.c fuzz/fuzz.h $$(FUZZ_SOURCES_$$*) $(wildcard src/*/*.h src
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(FUZZ_SOURCES_$*) $(FUZZ_FLAGS_$*)
 
-fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## SECONDS=... foreign input and random calls of the API under sanitizers (SEED=... repeats calls)
+fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## RUNS=... foreign inputs and ROUNDS=... of random API calls under sanitizers (SEED=... repeats calls)
 	@$(MAKE) --no-print-directory all SAN=asan LUA=5.4
 	@$(MAKE) --no-print-directory all SAN= LUA=luajit
-	@dev/fuzz $(SECONDS) '$(if $(filter command line,$(origin SEED)),$(SEED))' $(FUZZ_TARGETS)
+	@dev/fuzz $(RUNS) $(ROUNDS) '$(if $(filter command line,$(origin SEED)),$(SEED))' $(foreach target,$(FUZZ_TARGETS),$(target):$(or $(FUZZ_TIMES_$(target)),1))
 
 # The random caller alone, with LUA and SAN as built.
 fuzz-api: $(CORE)
 	@mkdir -p build/fuzz
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) TRACE=build/fuzz/api-$(variant).trace SEED=$(if $(filter command line,$(origin SEED)),$(SEED)) \
-	  dev/zk exec -- $(strip $(PRELOAD) $(INTERPRETER)) fuzz/api.lua $(SECONDS)
+	  dev/zk exec -- $(strip $(PRELOAD) $(INTERPRETER)) fuzz/api.lua $(ROUNDS)
 
 # ---- Benchmarks --------------------------------------------------------------------------------------------
 

@@ -1,9 +1,10 @@
--- The random caller of the whole Lua API: fuzz/api.lua [SECONDS]. It needs a server in ZK_HOSTS (dev/zk exec), and keeps
--- the record of the calls of the present round in the file TRACE.
+-- The random caller of the whole Lua API: fuzz/api.lua [ROUNDS]. It needs a server in ZK_HOSTS (dev/zk exec), and writes
+-- the calls of the present round to the file TRACE.
 --
--- It goes in rounds, each from a seed of its own (SEED=n repeats one): some sessions are opened, on the server and on a
--- port where nobody is, a few workers make random calls, everything is closed and dropped, and nothing may be left. What
--- an answer must be: fuzz/api/rules.lua.
+-- Each round has a seed of its own (SEED=n repeats one): it opens some sessions, on the server and on a port where no
+-- server listens; a few workers make random calls, and one calls its share of all functions in turn, so that SHARES
+-- rounds call every function; then everything is closed and dropped, and nothing may be left. The work is counted in
+-- rounds: how far it gets does not depend on the machine. What an answer must be: fuzz/api/rules.lua.
 
 local calls = require "fuzz.api.calls"
 local core = require "zkrecipes.core"
@@ -15,12 +16,13 @@ local values = require "fuzz.api.values"
 local zk = require "zkrecipes"
 
 local WORKERS, CALLS = 5, 60
-local PATIENCE = 15 -- seconds in which everything must be given back
+local SHARES = 8      -- so many rounds call everything once at least
+local PATIENCE = 150  -- seconds in which everything must be given back
 
 local server = assert(os.getenv("ZK_HOSTS"), "ZK_HOSTS is not set: dev/zk exec -- lua5.4 fuzz/api.lua")
 local trace_name = os.getenv("TRACE") or "api.trace"
 local only = tonumber(os.getenv("SEED"))
-local limit = tonumber(arg[1]) or 10 -- seconds
+local most = tonumber(arg[1]) or 3 * SHARES
 values.server = server
 
 -- ---- A round -----------------------------------------------------------------------------------
@@ -32,6 +34,9 @@ local function open(options)
 end
 
 local function open_recipes(session)
+  calls.keep("election", session:election("/election"))
+  calls.keep("semaphore", session:semaphore("/semaphore", 2))
+  calls.keep("rwlock", session:rwlock("/rw"))
   calls.keep("barrier", session:barrier("/barrier"))
   calls.keep("latch", session:latch("/latch", 3))
   calls.keep("cyclic_barrier", session:cyclic_barrier("/cyclic", 2))
@@ -41,6 +46,9 @@ local function open_recipes(session)
   calls.keep("side", session:rwlock("/rw"):reader())
   calls.keep("multilock", session:multilock { session:lock("/one"), session:lock("/two") })
   calls.keep("lock", session:lock("/cohort", { cohort = true }))
+  calls.keep("observe", session:election("/termed"):observe())
+  calls.keep("items", session:queue("/queue"):items())
+  calls.keep("dead", session:queue("/queue"):dead())
 end
 
 local function open_sessions(namespace)
@@ -89,15 +97,15 @@ local function on_error(text)
   if problem then calls.wrong(problem, text) end
 end
 
-local function in_run(dice, namespace)
+local function in_run(dice, namespace, share)
   zk.run(function()
     open_all(namespace)
-    local workers = {}
-    for i = 1, WORKERS do
+    local workers = { zk.spawn(calls.sweep, dice:fork(), share, SHARES) }
+    for _ = 1, WORKERS do
       local own = dice:fork()
-      workers[i] = zk.spawn(function() calls.work(own, CALLS) end)
+      workers[#workers + 1] = zk.spawn(function() calls.work(own, CALLS) end)
     end
-    for i = 1, WORKERS do workers[i]:wait() end
+    for i = 1, #workers do workers[i]:wait() end
     calls.close_all()
   end, { on_error = on_error })
 end
@@ -116,11 +124,12 @@ local function guard(host, round_now)
 end
 
 -- Outside of zk.run, where calls drive the loop themselves.
-local function on_main(dice, namespace)
+local function on_main(dice, namespace, share)
   local round_now = { over = false }
   local host = core.host(open_all(namespace))
   host.on_error = on_error
   guard(host, round_now)
+  calls.sweep_on_main(dice, share, SHARES)
   calls.work_on_main(dice, CALLS)
   round_now.over = true
   calls.close_all()
@@ -158,7 +167,7 @@ local function round(seed)
   calls.note("SEED=" .. seed)
   calls.clear(dice)
   calls.depth = 0;
-  (seed % 5 == 4 and on_main or in_run)(dice, namespace)
+  (seed % 5 == 4 and on_main or in_run)(dice, namespace, seed % SHARES)
   settle(blocks)
   delete(namespace)
   settle(blocks)
@@ -195,13 +204,9 @@ local function warm_up()
   collectgarbage()
 end
 
-local from = zk.now()
 warm_up()
 local first = only or os.time() % 1000000 * 1000
-local rounds = 0
-repeat
-  round(first + rounds)
-  rounds = rounds + 1
-until only or zk.now() - from > limit
+local rounds = only and 1 or most
+for i = 0, rounds - 1 do round(first + i) end
 local complete = report(rounds)
-os.exit(only ~= nil or complete)
+os.exit(rounds < SHARES or complete)

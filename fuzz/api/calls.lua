@@ -13,7 +13,7 @@ local close_coroutine = coroutine.close -- luacheck: ignore 143
 local M = { calls = 0, counts = {}, good = {}, depth = 0 }
 
 local KEPT = 8      -- objects of each kind
-local STUCK = 10    -- seconds after which a canceled call counts as one that hangs
+local STUCK = 100   -- seconds after which a canceled call counts as one that hangs
 local DEEPEST = 3   -- calls in callbacks of calls
 
 for _, target in ipairs(targets.list) do M.counts[target.label], M.good[target.label] = 0, 0 end
@@ -232,6 +232,29 @@ function M.work_on_main(dice, count)
     make_short(list)
     fn()
   end
+end
+
+-- Every target of this share, in its order: a call each if there is an object to call it on.
+local function each_of(dice, share, shares, call)
+  for i = share + 1, #targets.list, shares do
+    local target = targets.list[i]
+    local list = arguments(dice, target)
+    if list then
+      make_short(list)
+      call(target, list)
+    end
+  end
+end
+
+-- One of `shares` parts of all that can be called, so that the rounds together leave nothing out.
+function M.sweep(dice, share, shares)
+  each_of(dice, share, shares, function(target, list)
+    in_task(dice, function() invoke(target, list) end)
+  end)
+end
+
+function M.sweep_on_main(dice, share, shares)
+  each_of(dice, share, shares, invoke)
 end
 
 -- ---- The end -----------------------------------------------------------------------------------
