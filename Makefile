@@ -44,8 +44,10 @@ LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # ---- Building --------------------------------------------------------------------------------------------
 
-SOURCES = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/sim/*.c src/lua/*.c)
-OBJECTS = $(SOURCES:src/%.c=$(BUILD)/obj/%.o)
+# Only the binding knows Lua: all else is compiled once for all interpreters.
+SHARED = build/engine$(if $(SAN),-$(SAN))
+ENGINE = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/sim/*.c)
+OBJECTS = $(ENGINE:src/%.c=$(SHARED)/%.o) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/lua/*.c))
 
 all: $(CORE) $(GUARDIAN) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
 
@@ -58,9 +60,13 @@ $(GUARDIAN): $(wildcard src/guardian/*)
 	@mkdir -p $(@D)
 	$(CC) -g -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Isrc -shared -o $@ $(filter %.c,$^) -l:Scrt1.o
 
+compile = mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(SHARED)/%.o: src/%.c | guard
+	@$(compile)
+
 $(BUILD)/obj/%.o: src/%.c | guard
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	@$(compile)
 
 -include $(OBJECTS:.o=.d)
 
@@ -92,7 +98,9 @@ for-nginx: | guard
 .PHONY: for-nginx
 endif
 
-spec: $(CORE) $(GUARDIAN) $(BUILD)/spec_fork.so ## run the specs, or SPECS=..., with LUA and SAN as built
+spec-parts: $(CORE) $(GUARDIAN) $(BUILD)/spec_fork.so
+
+spec: spec-parts ## run the specs, or SPECS=..., with LUA and SAN as built
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)
 
 test: deps ## install what is needed, build, run every spec against real servers
@@ -190,6 +198,8 @@ sim-queue: $(CORE) ## histories of the queue, which is written in Lua: SEEDS=...
 
 planted-queue: $(CORE) ## plant the bugs of spec/sim/queue_planted.lua and see that the queue's histories catch them
 	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_planted.lua build/planted-queue
+
+sim-programs: $(SIM)/histories $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
@@ -345,4 +355,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api
