@@ -216,9 +216,12 @@ describe("the proxy", function()
     local took = clock() - start
     assert.is_true(took >= 0.398, "took " .. took)
     proxy:heal()
-    start = clock()
-    assert.equal(0, (client:sync("/x")))
-    assert.is_true(clock() - start < 0.39)
+    local quick = process.eventually(function() -- a busy machine may be slow now and then, a delay is there always
+      start = clock()
+      assert.equal(0, (client:sync("/x")))
+      return clock() - start < 0.39
+    end)
+    assert.is_true(quick)
   end)
 
   it("drops the reply of the n-th request after the server applied it", function()

@@ -80,7 +80,7 @@ describe("worlds", function()
       assert.are.equal("inner", one:run(function() one.zk.sleep(60) return "inner" end))
       local task = zk.spawn(function() return select(3, real:connected(0.02)) end)
       assert.are.equal("timeout", (task:wait()))
-      assert.is_true(zk.now() - began < 5)
+      assert.is_true(zk.now() - began < 1800) -- not the hour that passed in the world
     end)
     one:run(function()
       zk.sleep(0.001) -- blocks the world
