@@ -132,7 +132,7 @@ VALGRIND = valgrind -q --leak-check=full --errors-for-leak-kinds=definite --erro
 SLOW = spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua
 
 valgrind: $(CORE) $(BUILD)/spec_fork.so ## some of the specs under memcheck
-	@$(ENVIRONMENT) SPEC_SLOW=20 $(VALGRIND) $(INTERPRETER) "$$(command -v busted)" -o dev/busted-lines.lua $(SLOW)
+	@$(ENVIRONMENT) $(VALGRIND) $(INTERPRETER) "$$(command -v busted)" -o dev/busted-lines.lua $(SLOW)
 
 # A Lua whose C API checks what its callers do; the stock one accepts quite some nonsense.
 apicheck: $(CORE) $(BUILD)/spec_fork.so ## the specs on a Lua 5.4 built with LUA_USE_APICHECK

@@ -27,9 +27,9 @@ function M.exists(path)
   return M.holds(("[ -e '%s' ]"):format(path))
 end
 
----Waits until `condition` is true, looking again and again for at most `seconds`.
+---Waits until `condition` is true, looking again and again, for so many seconds, or a time that no busy machine takes.
 function M.eventually(condition, seconds)
-  local deadline = os.time() + (seconds or 10)
+  local deadline = os.time() + (seconds or 300)
   repeat
     local value = condition()
     if value then return value end

@@ -149,11 +149,11 @@ function Proxy:fired() return tonumber(must(self, "fired")) end
 ---Waits until `count` faults have "fired", exactly `count` connections are "live", or a counter has reached `count`.
 ---@param what string "fired", "live" or the name of a counter
 ---@param count? integer default 1
----@param timeout? number seconds, default 10
+---@param timeout? number seconds; by default a time that no busy machine takes
 ---@return integer|nil value
 ---@return string? message
 function Proxy:wait_for(what, count, timeout)
-  local rest, message = ask(self, "wait", what, count or 1, math.floor((timeout or 10) * 1000))
+  local rest, message = ask(self, "wait", what, count or 1, math.floor((timeout or 300) * 1000))
   if rest then return tonumber(rest) end
   return nil, ("proxy: waited for %s = %d: %s"):format(what, count or 1, message)
 end
