@@ -284,7 +284,7 @@ latency-here: $(CORE)
 # ---- Checks ----------------------------------------------------------------------------------------------
 
 C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*/*.[ch])
-LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
+LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua spec/support/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
 	@dev/check-borders

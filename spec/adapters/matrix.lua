@@ -1,4 +1,4 @@
--- Which adapter is proven on which Lua: where Debian packages the host, or a copy of it is kept here. What is said here
+-- Which adapter is proven on which Lua: where Debian packages the host, or specs have a double of it. What is said here
 -- runs, and what is missing then is an error; docs/adapters.md says the same (see matrix_spec.lua).
 
 local M = {}

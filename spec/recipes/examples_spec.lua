@@ -71,7 +71,7 @@ describe("the examples", function()
     local host = name:match("^%w+")
     if not matrix.matrix[host] or matrix.runs(host) then example(name, name) end
   end
-  example("copas.lua", "copas.lua with copas 4", "LUA_PATH='spec/support/vendor/copas4/?.lua;'\"$LUA_PATH\"")
+  example("copas.lua", "copas.lua with copas 4", "LUA_PATH='spec/support/copas4/?.lua;'\"$LUA_PATH\"")
 end)
 
 describe("the demo", function()

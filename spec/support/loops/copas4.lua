@@ -1,10 +1,10 @@
--- The same of copas 4: of the copy that is kept here, or of the one in $ZR_COPAS. What has required copas in this file of
+-- The loop of copas 4: a double of it, or the real one in the folder $ZR_COPAS. What has required copas in this file of
 -- specs keeps it.
 
-local folder, path = os.getenv("ZR_COPAS") or "spec/support/vendor/copas4", package.path
-package.path = folder .. "/?.lua;" .. folder .. "/?/init.lua;" .. path
+local folder, path = os.getenv("ZR_COPAS"), package.path
+package.path = (folder or "spec/support/copas4") .. "/?.lua;" .. path
 local M = require "spec.support.loops.copas"
-require "copas.semaphore" -- copas would look for it later
+if folder then require "copas.semaphore" end -- copas would look for it later
 package.path = path
 
 M.adapter = "copas"
