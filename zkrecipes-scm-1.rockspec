@@ -192,6 +192,7 @@ build = {
         "src/zk/closing.c",
         "src/zk/completion.c",
         "src/zk/connection.c",
+        "src/zk/decode.c",
         "src/zk/handle.c",
         "src/zk/io.c",
         "src/zk/loop.c",
@@ -208,12 +209,13 @@ build = {
       defines = { "_GNU_SOURCE" },
       incdirs = { "src", "$(ZOOKEEPER_INCDIR)" },
       -- The client is linked from its archive, and a version script keeps its functions to ourselves: in a
-      -- process that has loaded the multi-threaded client too, the one would else be bound to the other.
+      -- process that has loaded the multi-threaded client too, the one would else be bound to the other. The client
+      -- decodes through src/zk/decode.c: that is the last flag.
       -- This build type has no linker flags; what follows the comma behind a directory reaches the linker
       -- together with the run path.
       libdirs = {
         "$(ZOOKEEPER_LIBDIR)",
-        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map",
+        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map,--wrap=create_buffer_iarchive",
       },
       libraries = { ":libzookeeper_st.a", "m", "dl", "pthread" },
     },

@@ -20,18 +20,21 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "zk/client_parts.h"
 #include "zk/clock.h"
 #include "zk/completion.h"
 #include "zk/connection.h"
+#include "zk/decode.h"
 #include "zk/reply.h"
 
 /* Not in every release of the library that we run with: then it is null. */
 #pragma weak zoo_set_servers_resolution_delay
 
 #define MOST_MESSAGES 256 /* in one turn */
+#define MOST_JAMMED 100   /* turns without a byte read from a readable socket */
 #define TURN_US 100000    /* what to wait when the library does not say how long */
 
 /* Never created: deleting it is an error, and an error too is agreed upon by the quorum. */
@@ -53,9 +56,10 @@ static void on_proof(int rc, const char *path, const void *with)
     struct zr_client *client = &zr_completion_handle->client;
     const clientid_t *id = zoo_client_id(client->zh);
     client->pending--;
-    if (rc == ZOK)
+    bool answered = rc == ZOK && !zr_decode_failed();
+    if (answered)
         memcpy(client->password, id->passwd, sizeof client->password);
-    zr_connection_answer(zr_completion_handle, rc == ZOK, id->client_id);
+    zr_connection_answer(zr_completion_handle, answered, id->client_id);
 }
 
 static void on_session(struct zr_handle *handle, int state)
@@ -185,13 +189,48 @@ bool zr_client_open(struct zr_handle *handle)
     return true;
 }
 
+static int process_one(struct zr_client *client, int events)
+{
+    zr_decode_begin();
+    int rc = zookeeper_process(client->zh, events);
+    zr_decode_end();
+    return rc;
+}
+
 /* A bounded number of messages, so that no handle starves the others. */
 static int process(struct zr_client *client, int events)
 {
-    int rc = zookeeper_process(client->zh, events);
+    int rc = process_one(client, events);
     for (int left = MOST_MESSAGES; rc == ZOK && left > 0 && !client->unfit; left--)
-        rc = zookeeper_process(client->zh, ZOOKEEPER_READ);
+        rc = process_one(client, ZOOKEEPER_READ);
     return rc;
+}
+
+/*
+ * The library reads no more, and says nothing, when a frame states a length for which there is no
+ * memory: the socket stays readable for ever. A server that is fast leaves bytes now and then, too,
+ * but not the same or more in every turn.
+ */
+static void look_for_jam(struct zr_client *client)
+{
+    int unread = 0;
+    bool more = ioctl(client->fd, FIONREAD, &unread) == 0 && unread > 0;
+    client->jammed = more && unread >= client->unread ? client->jammed + 1 : 0;
+    client->unread = unread;
+    if (client->jammed > MOST_JAMMED)
+        zr_decode_blame("a frame of a length that no answer has");
+}
+
+/* What is wrong with the connection, although the library does not mind. */
+static void look_for_nonsense(struct zr_client *client, int rc)
+{
+    if (rc == ZNOTHING && client->fd >= 0)
+        look_for_jam(client);
+    else if (rc == ZRUNTIMEINCONSISTENCY)
+        zr_decode_blame("an answer to another request");
+    else if (rc == ZOK && !client->up && !client->dead &&
+             zoo_state(client->zh) == ZOO_CONNECTED_STATE)
+        zr_decode_blame("an event that no server sends");
 }
 
 /*
@@ -258,6 +297,7 @@ void zr_client_process(struct zr_handle *handle, short revents)
     int events = (revents & POLLIN || broken ? ZOOKEEPER_READ : 0) |
                  (revents & POLLOUT || broken ? ZOOKEEPER_WRITE : 0);
     int rc = process(client, events);
+    look_for_nonsense(client, rc);
     if (rc != ZOK && rc != ZNOTHING)
         client->fd = -1;
 }

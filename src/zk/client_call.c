@@ -90,7 +90,7 @@ int zr_client_call(struct zr_handle *handle, struct zr_request *request)
     case ZR_OP_RECONFIG:
         return reconfig(zh, request);
     case ZR_OP_MULTI:
-        return zr_client_call_multi(zh, request);
+        return zr_client_call_multi(handle, request);
     case ZR_OP_CHECK:
         break;
     }

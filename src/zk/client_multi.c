@@ -8,10 +8,12 @@
 
 #include "core/alloc.h"
 #include "zk/completion.h"
+#include "zk/decode.h"
 #include "zk/reply.h"
 
 /* The library writes into this until the completion. One block: three arrays and the entries. */
 struct multi {
+    struct zr_link link; /* in the client's multis */
     struct zr_request *request;
     zoo_op_t *ops;
     zoo_op_result_t *results;
@@ -75,7 +77,7 @@ static void fill_part(struct multi *multi, size_t i)
  * When one part fails none is done, but the server calls those before it fine and those behind it
  * inconsistent.
  */
-static void finish_part(struct multi *multi, size_t i, enum zr_status whole)
+static enum zr_status finish_part(struct multi *multi, size_t i, enum zr_status whole)
 {
     struct zr_request *part = &multi->request->parts[i];
     int code = multi->results[i].err;
@@ -87,20 +89,41 @@ static void finish_part(struct multi *multi, size_t i, enum zr_status whole)
         part->status = ZR_CONFLICT;
     if (part->op == ZR_OP_SET && part->status == ZR_OK)
         zr_reply_stat(part, multi->results[i].stat);
+    bool named = part->op != ZR_OP_CREATE || part->status != ZR_OK || zr_reply_is_created(part);
+    return named ? ZR_OK : ZR_CONNECTION_LOSS;
+}
+
+/* What the server says of the parts is nonsense: nobody knows what was done. */
+static void doubt_parts(struct zr_request *request)
+{
+    for (size_t i = 0; i < request->part_count; i++)
+        request->parts[i].status = ZR_CONNECTION_LOSS;
 }
 
 static void on_multi(int rc, const void *with)
 {
     struct multi *multi = (struct multi *)with;
     struct zr_request *request = zr_completion_take(multi->request);
-    enum zr_status whole = zr_reply_status(rc);
+    bool failed = zr_decode_failed();
+    enum zr_status whole = failed ? ZR_CONNECTION_LOSS : zr_reply_status(rc);
     for (size_t i = 0; i < request->part_count; i++)
-        finish_part(multi, i, whole);
+        failed = finish_part(multi, i, whole) != ZR_OK || failed;
+    zr_unlink(&multi->link);
     zr_free(multi);
+    if (failed) {
+        whole = zr_completion_nonsense();
+        doubt_parts(request);
+    }
     zr_completion_finish(request, whole);
 }
 
-int zr_client_call_multi(zhandle_t *zh, struct zr_request *request)
+size_t zr_client_multi_parts(const struct zr_handle *handle)
+{
+    struct zr_link *first = zr_list_first((struct zr_list *)&handle->client.multis);
+    return first != NULL ? ZR_HOLDER(first, struct multi, link)->request->part_count : 0;
+}
+
+int zr_client_call_multi(struct zr_handle *handle, struct zr_request *request)
 {
     if (!permitted(request))
         return ZBADARGUMENTS;
@@ -109,8 +132,11 @@ int zr_client_call_multi(zhandle_t *zh, struct zr_request *request)
         return ZSYSTEMERROR;
     for (size_t i = 0; i < request->part_count; i++)
         fill_part(multi, i);
-    int rc = zoo_amulti(zh, (int)request->part_count, multi->ops, multi->results, on_multi, multi);
-    if (rc != ZOK)
+    int rc = zoo_amulti(handle->client.zh, (int)request->part_count, multi->ops, multi->results,
+                        on_multi, multi);
+    if (rc == ZOK)
+        zr_list_append(&handle->client.multis, &multi->link);
+    else
         zr_free(multi);
     return rc;
 }

@@ -15,7 +15,10 @@
 int zr_client_call(struct zr_handle *handle, struct zr_request *request);
 
 /* The same for a transaction. */
-int zr_client_call_multi(zhandle_t *zh, struct zr_request *request);
+int zr_client_call_multi(struct zr_handle *handle, struct zr_request *request);
+
+/* How many parts the transaction has whose answer comes next; 0: none is in flight. */
+size_t zr_client_multi_parts(const struct zr_handle *handle);
 
 /* The watcher of the handle `with`, for its session and for all paths. */
 void zr_client_on_event(zhandle_t *zh, int type, int state, const char *path, void *with);

@@ -9,6 +9,7 @@
 #include <zookeeper/zookeeper.jute.h>
 
 #include "zk/connection.h"
+#include "zk/decode.h"
 #include "zk/reply.h"
 
 #define AUTH_FAILED (-115) /* as the protocol has it */
@@ -28,9 +29,21 @@ void zr_completion_finish(struct zr_request *request, enum zr_status status)
     zr_list_append(&zr_completion_handle->out, &request->message.link);
 }
 
-static void finish_copied(struct zr_request *request, bool copied)
+enum zr_status zr_completion_nonsense(void)
 {
-    zr_completion_finish(request, copied ? ZR_OK : ZR_NO_MEMORY);
+    zr_decode_blame("an answer that cannot be read");
+    return ZR_CONNECTION_LOSS;
+}
+
+/* What an answer means; ZR_OK: there is something to copy. */
+static enum zr_status answer_of(int rc)
+{
+    return zr_decode_failed() ? zr_completion_nonsense() : zr_reply_status(rc);
+}
+
+static void finish_copied(struct zr_request *request, enum zr_status copied)
+{
+    zr_completion_finish(request, copied == ZR_CONNECTION_LOSS ? zr_completion_nonsense() : copied);
 }
 
 void zr_on_void(int rc, const void *with)
@@ -41,31 +54,35 @@ void zr_on_void(int rc, const void *with)
 void zr_on_sync(int rc, const char *path, const void *with)
 {
     (void)path;
-    zr_completion_finish(zr_completion_take(with), zr_reply_status(rc));
+    zr_completion_finish(zr_completion_take(with), answer_of(rc));
 }
 
 void zr_on_stat(int rc, const struct Stat *stat, const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    zr_reply_stat(request, rc == 0 ? stat : NULL);
-    zr_completion_finish(request, zr_reply_status(rc));
+    enum zr_status status = answer_of(rc);
+    zr_reply_stat(request, status == ZR_OK ? stat : NULL);
+    zr_completion_finish(request, status);
 }
 
 void zr_on_created(int rc, const char *path, const struct Stat *stat, const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    if (rc == 0) {
-        zr_reply_created(request, path);
-        zr_reply_stat(request, stat);
+    enum zr_status status = answer_of(rc);
+    if (status != ZR_OK) {
+        zr_completion_finish(request, status);
+        return;
     }
-    zr_completion_finish(request, zr_reply_status(rc));
+    zr_reply_stat(request, stat);
+    finish_copied(request, zr_reply_created(request, path));
 }
 
 void zr_on_data(int rc, const char *at, int length, const struct Stat *stat, const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    if (rc != 0) {
-        zr_completion_finish(request, zr_reply_status(rc));
+    enum zr_status status = answer_of(rc);
+    if (status != ZR_OK) {
+        zr_completion_finish(request, status);
         return;
     }
     zr_reply_stat(request, stat);
@@ -76,8 +93,9 @@ void zr_on_names(int rc, const struct String_vector *names, const struct Stat *s
                  const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    if (rc != 0) {
-        zr_completion_finish(request, zr_reply_status(rc));
+    enum zr_status status = answer_of(rc);
+    if (status != ZR_OK) {
+        zr_completion_finish(request, status);
         return;
     }
     zr_reply_stat(request, stat);
@@ -87,8 +105,9 @@ void zr_on_names(int rc, const struct String_vector *names, const struct Stat *s
 void zr_on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    if (rc != 0) {
-        zr_completion_finish(request, zr_reply_status(rc));
+    enum zr_status status = answer_of(rc);
+    if (status != ZR_OK) {
+        zr_completion_finish(request, status);
         return;
     }
     zr_reply_stat(request, stat);
@@ -109,11 +128,14 @@ void zr_on_deleted_beat(int rc, const void *with)
 {
     (void)with;
     zr_completion_handle->client.pending--;
-    zr_connection_beaten(zr_completion_handle, zr_reply_is_proof(rc));
+    bool proof = zr_reply_is_proof(rc) && !zr_decode_failed();
+    zr_connection_beaten(zr_completion_handle, proof);
 }
 
 void zr_on_synced_beat(int rc, const char *path, const void *with)
 {
     (void)path;
+    if (zr_decode_failed())
+        zr_completion_nonsense();
     zr_on_deleted_beat(rc, with);
 }

@@ -18,6 +18,9 @@ extern struct zr_handle *zr_completion_handle;
 /* The request that is answered now; the library no longer knows it. */
 struct zr_request *zr_completion_take(const void *with);
 
+/* The answer is nonsense: the connection is given up. Returns ZR_CONNECTION_LOSS. */
+enum zr_status zr_completion_nonsense(void);
+
 /* It goes to the host. takes: request. */
 void zr_completion_finish(struct zr_request *request, enum zr_status status);
 

@@ -47,6 +47,7 @@ static void init(struct zr_handle *handle)
     zr_outlet_init(&handle->outlet);
     zr_list_init(&handle->todo);
     zr_list_init(&handle->out);
+    zr_list_init(&handle->client.multis);
     handle->client.fd = handle->parting_fd = handle->poll_index = handle->warden.fd = -1;
     handle->close_by_us = INT64_MAX;
 }

@@ -1,7 +1,8 @@
 /*
  * All that a completion hands over dies when it returns, so it is copied: into the request, and
  * where the size is not known beforehand into one block. What does not fit into memory makes the
- * request fail with ZR_NO_MEMORY, although it was done.
+ * request fail with ZR_NO_MEMORY, although it was done. The records are well-formed (decode.h), but
+ * what they say may still be nonsense.
  */
 #include "zk/reply.h"
 
@@ -9,6 +10,7 @@
 #include <zookeeper/zookeeper.jute.h>
 
 #include "core/alloc.h"
+#include "core/names.h"
 
 /* Error codes of the protocol; not in the list: an error of the server's own. */
 static const struct {
@@ -96,24 +98,38 @@ void zr_reply_stat(struct zr_request *request, const struct Stat *stat)
     };
 }
 
-void zr_reply_created(struct zr_request *request, const char *path)
+static bool is_sequential(enum zr_mode mode)
 {
-    size_t room = strlen(request->path) + 12;
-    size_t length = path != NULL ? strlen(path) : 0;
-    if (length >= room)
-        length = room - 1;
-    if (length > 0)
-        memcpy(request->created, path, length);
-    request->created[length] = '\0';
+    return mode == ZR_PERSISTENT_SEQUENTIAL || mode == ZR_EPHEMERAL_SEQUENTIAL ||
+           mode == ZR_PERSISTENT_SEQUENTIAL_TTL;
 }
 
-bool zr_reply_data(struct zr_request *request, const char *at, int length)
+bool zr_reply_is_created(const struct zr_request *request)
 {
-    if (length < 0)
-        return true;
+    size_t length = strlen(request->path);
+    const char *number = request->created + length;
+    return strncmp(request->created, request->path, length) == 0 &&
+           (is_sequential(request->mode) ? zr_is_sequence(number) : *number == '\0');
+}
+
+enum zr_status zr_reply_created(struct zr_request *request, const char *path)
+{
+    size_t length = strlen(path);
+    if (length >= strlen(request->path) + 12)
+        return ZR_CONNECTION_LOSS;
+    memcpy(request->created, path, length + 1);
+    return zr_reply_is_created(request) ? ZR_OK : ZR_CONNECTION_LOSS;
+}
+
+enum zr_status zr_reply_data(struct zr_request *request, const char *at, int length)
+{
+    if (at == NULL)
+        return ZR_OK;
     request->data_reply.at = zr_copy(at, (size_t)length);
-    request->data_reply.length = request->data_reply.at != NULL ? (size_t)length : 0;
-    return request->data_reply.at != NULL;
+    if (request->data_reply.at == NULL)
+        return ZR_NO_MEMORY;
+    request->data_reply.length = (size_t)length;
+    return ZR_OK;
 }
 
 /* Copies a string to *room and moves that behind it. */
@@ -125,31 +141,40 @@ static char *pack(char **room, const char *text)
     return copy;
 }
 
-bool zr_reply_names(struct zr_request *request, const struct String_vector *names)
+/* A name with a slash in it would make a path to somewhere else. */
+static bool is_name(const char *name)
 {
-    size_t count = names->count > 0 ? (size_t)names->count : 0;
+    return name[0] != '\0' && strchr(name, '/') == NULL;
+}
+
+enum zr_status zr_reply_names(struct zr_request *request, const struct String_vector *names)
+{
+    size_t count = (size_t)names->count;
     size_t size = sizeof(struct zr_names) + count * sizeof(char *);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (!is_name(names->data[i]))
+            return ZR_CONNECTION_LOSS;
         size += strlen(names->data[i]) + 1;
+    }
     struct zr_names *copy = zr_alloc(size);
     if (copy == NULL)
-        return false;
+        return ZR_NO_MEMORY;
     char *room = (char *)&copy->at[count];
     for (; copy->count < count; copy->count++)
         copy->at[copy->count] = pack(&room, names->data[copy->count]);
     request->names = copy;
-    return true;
+    return ZR_OK;
 }
 
-bool zr_reply_acl(struct zr_request *request, const struct ACL_vector *acl)
+enum zr_status zr_reply_acl(struct zr_request *request, const struct ACL_vector *acl)
 {
-    size_t count = acl->count > 0 ? (size_t)acl->count : 0;
+    size_t count = (size_t)acl->count;
     size_t size = sizeof(struct zr_acl_reply) + count * sizeof(struct zr_acl);
     for (size_t i = 0; i < count; i++)
         size += strlen(acl->data[i].id.scheme) + strlen(acl->data[i].id.id) + 2;
     struct zr_acl_reply *copy = zr_alloc(size);
     if (copy == NULL)
-        return false;
+        return ZR_NO_MEMORY;
     char *room = (char *)&copy->at[count];
     for (; copy->count < count; copy->count++) {
         const struct ACL *from = &acl->data[copy->count];
@@ -159,7 +184,7 @@ bool zr_reply_acl(struct zr_request *request, const struct ACL_vector *acl)
         to->id = pack(&room, from->id.id);
     }
     request->acl_reply = copy;
-    return true;
+    return ZR_OK;
 }
 
 int zr_reply_length(struct zr_bytes bytes)

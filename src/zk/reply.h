@@ -25,12 +25,16 @@ enum zr_status zr_reply_refusal(int code);
 /* True when the code can only come from a leader that has seen the heartbeat. */
 bool zr_reply_is_proof(int code);
 
-/* Copies into the request's reply. borrows: the records. False: no memory. */
+/* Copies into the request's reply. borrows: the records. Errors: ZR_NO_MEMORY, and
+   ZR_CONNECTION_LOSS: it is no answer to this request. */
 void zr_reply_stat(struct zr_request *request, const struct Stat *stat);
-void zr_reply_created(struct zr_request *request, const char *path);
-bool zr_reply_data(struct zr_request *request, const char *at, int length);
-bool zr_reply_names(struct zr_request *request, const struct String_vector *names);
-bool zr_reply_acl(struct zr_request *request, const struct ACL_vector *acl);
+enum zr_status zr_reply_created(struct zr_request *request, const char *path);
+enum zr_status zr_reply_data(struct zr_request *request, const char *at, int length);
+enum zr_status zr_reply_names(struct zr_request *request, const struct String_vector *names);
+enum zr_status zr_reply_acl(struct zr_request *request, const struct ACL_vector *acl);
+
+/* True when the path in request->created is one that this create could make. */
+bool zr_reply_is_created(const struct zr_request *request);
 
 /* The length as the library wants it: -1 for null data. */
 int zr_reply_length(struct zr_bytes bytes);

@@ -16,6 +16,7 @@
 
 #include "core/alloc.h"
 #include "zk/client.h"
+#include "zk/connection.h"
 
 #define SECOND_US INT64_C(1000000)
 #define FIRST_PAUSE_US (SECOND_US / 2)
@@ -44,7 +45,10 @@ int64_t zr_servers_due_us(const struct zr_handle *handle)
 
 static void replace_unfit(struct zr_handle *handle, int64_t now_us)
 {
-    zr_report_note(handle, 'W', "the server does not answer as a writable ZooKeeper server does");
+    if (!handle->client.proved)
+        zr_report_note(handle, 'W',
+                       "the server does not answer as a writable ZooKeeper server does");
+    zr_connection_lost(handle);
     zr_client_drop(handle);
     pause_longer(handle, now_us);
 }

@@ -1,0 +1,96 @@
+-- A server that speaks the protocol as a script says: it shakes hands, answers `sync`, pings and the end of the session as it
+-- should, and everything else by a function of the spec. It runs in a coroutine of the built-in host. Needs lua-socket.
+
+local socket = require "socket"
+local zk = require "zkrecipes"
+local wire = require "spec.support.wire"
+
+local M = {}
+local int, text = wire.int, wire.text
+
+local NAMES = {}
+for name, number in pairs(wire.OPS) do NAMES[number] = name end
+NAMES[6], NAMES[7], NAMES[100] = "get_acl", "set_acl", "auth"
+
+function M.long(n) return int(0) .. int(n) end
+
+---A znode's stat; `fields` may name czxid, version, owner.
+function M.stat(fields)
+  fields = fields or {}
+  return M.long(fields.czxid or 1) .. M.long(1) .. M.long(0) .. M.long(0) .. int(fields.version or 0) .. int(0) .. int(0)
+    .. M.long(fields.owner or 0) .. int(0) .. int(0) .. M.long(1)
+end
+
+---A whole frame.
+function M.frame(body) return int(#body) .. body end
+
+---The frame of an answer.
+function M.answer(xid, body, err) return M.frame(int(xid) .. M.long(1) .. int(err or 0) .. (body or "")) end
+
+---The frame of an event.
+function M.event(kind, path) return M.answer(-1, int(kind) .. int(3) .. text(path)) end
+
+local Server = {}
+Server.__index = Server
+
+local function shake_hands(server)
+  server.connections = server.connections + 1
+  return M.frame(int(0) .. int(server.timeout) .. M.long(server.id) .. text(("p"):rep(16)) .. "\0")
+end
+
+local function answer(server, body)
+  local xid, op, rest = wire.to_int(body, 1), wire.to_int(body, 5), body:sub(9)
+  local name = NAMES[op] or op
+  local path = rest:sub(5, 4 + wire.to_int(rest .. "\0\0\0\0", 1))
+  if name == "ping" then return M.answer(-2) end
+  server.counts[name] = (server.counts[name] or 0) + 1
+  local own = server.script(name, xid, path, server)
+  if own then return own end
+  if name == "close" or name == "auth" then return M.answer(xid) end
+  return M.answer(xid, text(path))
+end
+
+-- One request after the other; `nil` when the connection has ended.
+local function serve(server, sock)
+  local input, greeted = "", false
+  while not server.stopped do
+    local got, why, part = sock:receive(4096)
+    input = input .. (got or part or "")
+    while #input >= 4 and #input >= 4 + wire.to_int(input, 1) do
+      local length = wire.to_int(input, 1)
+      local out = greeted and answer(server, input:sub(5, 4 + length)) or shake_hands(server)
+      local ended = greeted and wire.to_int(input, 9) == wire.OPS.close
+      greeted, input = true, input:sub(5 + length)
+      if not sock:send(out) or ended then why = "closed" break end
+    end
+    if why == "closed" then break end
+    zk.sleep(0.001)
+  end
+  sock:close()
+end
+
+---Starts one. `script(op, xid, path, server)` gives what to send for a request; nil: the usual answer.
+function M.start(script)
+  local listener = assert(socket.bind("127.0.0.1", 0))
+  listener:settimeout(0)
+  local _, port = listener:getsockname()
+  local server = setmetatable({ script = script, connections = 0, counts = {}, id = 77, timeout = 10000,
+    hosts = "127.0.0.1:" .. port }, Server)
+  zk.spawn(function()
+    while not server.stopped do
+      local sock = listener:accept()
+      if sock then
+        sock:settimeout(0)
+        sock:setoption("tcp-nodelay", true)
+        zk.spawn(serve, server, sock)
+      end
+      zk.sleep(0.001)
+    end
+    listener:close()
+  end)
+  return server
+end
+
+function Server:stop() self.stopped = true end
+
+return M

@@ -1,0 +1,232 @@
+/*
+ * 1. zookeeper_process has received a frame and makes an archive to read its header from. We look
+ * at the header here: is it an answer that is due, an event, or nonsense? 2. It makes another
+ * archive when it decodes the answer for a completion. Our readers stop at the end of the frame:
+ * from then on everything is zero, and the completion learns that by zr_decode_failed.
+ *
+ * The library also makes archives over frames of its own making: session events, and the failures
+ * of all that was in flight. These are well-formed.
+ *
+ * Two oddities of the library. The length that it states for a frame that it has just received is
+ * four too long. And it reads the results of a transaction until one says that it was the last,
+ * and aborts when there are more than parts: so that flag is ours, not the server's.
+ */
+#include "zk/decode.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <zookeeper/recordio.h>
+
+#include "zk/client_parts.h"
+#include "zk/completion.h"
+
+#define HEADER 16        /* xid, zxid, error */
+#define EVENT_HEADER 12  /* type, state, length of the path */
+#define SESSION_EVENT 28 /* as the library makes them, with an empty path */
+#define PING_XID (-2)
+#define EVENT_XID (-1)
+#define AUTH_XID (-4)
+#define WATCHES_XID (-8)
+
+struct iarchive *__real_create_buffer_iarchive(char *buffer, int length);
+struct iarchive *__wrap_create_buffer_iarchive(char *buffer, int length);
+
+/* The frame that is being read; there is one at a time. */
+static struct {
+    struct iarchive library; /* its own readers */
+    const char *at, *end;
+    size_t headers; /* of the results of a transaction that were read */
+    bool failed;
+} frame;
+
+static bool fresh; /* the next archive may be over a frame that was just received */
+
+void zr_decode_begin(void)
+{
+    fresh = zr_completion_handle->client.up;
+}
+
+void zr_decode_end(void)
+{
+    fresh = false;
+}
+
+bool zr_decode_failed(void)
+{
+    return frame.failed;
+}
+
+void zr_decode_blame(const char *what)
+{
+    struct zr_client *client = &zr_completion_handle->client;
+    char line[256];
+    snprintf(line, sizeof line, "%s sent %s: the connection to it is given up",
+             client->peer[0] != '\0' ? client->peer : "the server", what);
+    if (!client->unfit)
+        zr_report_note(zr_completion_handle, 'W', line);
+    client->unfit = true;
+}
+
+/* ---- Readers ------------------------------------------------------------------------------- */
+
+static size_t rest(void)
+{
+    return (size_t)(frame.end - frame.at);
+}
+
+static int32_t number_at(const char *at)
+{
+    const unsigned char *byte = (const unsigned char *)at;
+    return (int32_t)((uint32_t)byte[0] << 24 | (uint32_t)byte[1] << 16 | (uint32_t)byte[2] << 8 |
+                     (uint32_t)byte[3]);
+}
+
+/* Moves on by `size` bytes, if there are so many. */
+static bool pass(size_t size)
+{
+    frame.failed = frame.failed || rest() < size;
+    if (!frame.failed)
+        frame.at += size;
+    return !frame.failed;
+}
+
+static int read_int(struct iarchive *in, const char *name, int32_t *to)
+{
+    *to = 0;
+    return pass(4) ? frame.library.deserialize_Int(in, name, to) : 0;
+}
+
+static int read_long(struct iarchive *in, const char *name, int64_t *to)
+{
+    *to = 0;
+    return pass(8) ? frame.library.deserialize_Long(in, name, to) : 0;
+}
+
+/* The only flag in an answer says whether the result before it was the last of a transaction. */
+static int read_last(struct iarchive *in, const char *name, int32_t *to)
+{
+    bool last = frame.headers++ >= zr_client_multi_parts(zr_completion_handle);
+    if (pass(1))
+        frame.library.deserialize_Bool(in, name, to);
+    frame.failed = frame.failed || (*to != 0) != last;
+    *to = last;
+    return 0;
+}
+
+/* What a vector's elements take at least. */
+static int read_count(struct iarchive *in, const char *name, int32_t *to)
+{
+    read_int(in, name, to);
+    frame.failed = frame.failed || *to < -1 || (*to > 0 && (size_t)*to > rest() / 4);
+    if (frame.failed || *to < 0)
+        *to = 0;
+    return 0;
+}
+
+/* Moves on behind a length and so many bytes; -1 is none. */
+static bool pass_bytes(void)
+{
+    int32_t length = rest() >= 4 ? number_at(frame.at) : 0;
+    frame.failed = frame.failed || length < -1;
+    return pass(4) && pass(length > 0 ? (size_t)length : 0);
+}
+
+static int read_buffer(struct iarchive *in, const char *name, struct buffer *to)
+{
+    *to = (struct buffer){0, NULL};
+    if (pass_bytes() && frame.library.deserialize_Buffer(in, name, to) != 0) {
+        *to = (struct buffer){0, NULL};
+        frame.failed = true;
+    }
+    return 0;
+}
+
+/* A string with a NUL in it would be another one than the server meant. */
+static int read_string(struct iarchive *in, const char *name, char **to)
+{
+    const char *from = frame.at;
+    *to = NULL;
+    bool whole = pass_bytes() && memchr(from + 4, '\0', (size_t)(frame.at - from - 4)) == NULL;
+    if (!whole || frame.library.deserialize_String(in, name, to) != 0)
+        frame.failed = true;
+    return 0;
+}
+
+/* ---- Frames as a whole --------------------------------------------------------------------- */
+
+static const char *event_problem(const char *at, size_t length)
+{
+    if (length < EVENT_HEADER)
+        return "an event that is cut off";
+    int32_t path = number_at(at + 8);
+    if (path < 0 || (size_t)path > length - EVENT_HEADER)
+        return "an event whose path is cut off";
+    if (number_at(at) == ZOO_SESSION_EVENT)
+        return "an event that no server sends";
+    const char *text = at + EVENT_HEADER;
+    if (path == 0 || text[0] != '/' || memchr(text, '\0', (size_t)path) != NULL)
+        return "an event of something that is no path";
+    return NULL;
+}
+
+static const char *problem(const char *at, size_t length)
+{
+    const struct zr_handle *handle = zr_completion_handle;
+    if (length < HEADER)
+        return "an answer that is cut off";
+    switch (number_at(at)) {
+    case PING_XID:
+    case WATCHES_XID:
+        return NULL;
+    case EVENT_XID:
+        return event_problem(at + HEADER, length - HEADER);
+    case AUTH_XID:
+        return handle->credentials != NULL ? NULL : "an answer to no request";
+    default:
+        return handle->client.pending > (size_t)handle->client.authenticating
+                   ? NULL
+                   : "an answer to no request";
+    }
+}
+
+/* The library tells its own failure before a frame was received. */
+static bool is_session_event(const char *at, size_t length)
+{
+    return length == SESSION_EVENT && number_at(at) == EVENT_XID &&
+           number_at(at + HEADER) == ZOO_SESSION_EVENT;
+}
+
+static struct iarchive *open_frame(char *at, size_t length)
+{
+    struct iarchive *archive = __real_create_buffer_iarchive(at, (int)length);
+    frame.at = at;
+    frame.end = at + length;
+    frame.headers = 0;
+    frame.failed = false;
+    if (archive == NULL)
+        return NULL;
+    frame.library = *archive;
+    archive->start_vector = read_count;
+    archive->deserialize_Bool = read_last;
+    archive->deserialize_Int = read_int;
+    archive->deserialize_Long = read_long;
+    archive->deserialize_Buffer = read_buffer;
+    archive->deserialize_String = read_string;
+    return archive;
+}
+
+struct iarchive *__wrap_create_buffer_iarchive(char *buffer, int stated)
+{
+    static char ping[HEADER] = "\xff\xff\xff\xfe";
+    size_t length = (size_t)stated;
+    bool received = fresh && !is_session_event(buffer, length);
+    fresh = false;
+    if (!received)
+        return open_frame(buffer, length);
+    length -= 4;
+    const char *what = problem(buffer, length);
+    if (what == NULL)
+        return open_frame(buffer, length);
+    zr_decode_blame(what);
+    return open_frame(ping, sizeof ping);
+}
