@@ -34,6 +34,7 @@ build = {
     ["zkrecipes.coroutines"] = "lua/zkrecipes/coroutines.lua",
     ["zkrecipes.election"] = "lua/zkrecipes/election.lua",
     ["zkrecipes.election.value"] = "lua/zkrecipes/election/value.lua",
+    ["zkrecipes.escape"] = "lua/zkrecipes/escape.lua",
     ["zkrecipes.host"] = "lua/zkrecipes/host.lua",
     ["zkrecipes"] = "lua/zkrecipes/init.lua",
     ["zkrecipes.lead"] = "lua/zkrecipes/lead.lua",

@@ -4,6 +4,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local escape = require "zkrecipes.escape"
 local hosts = require "zkrecipes.host"
 local runner = require "zkrecipes.run"
 local sessions = require "zkrecipes.session"
@@ -94,7 +95,7 @@ end
 
 -- of(host): all but `using`.
 function M.of(host)
-  local zk = { _VERSION = M.VERSION, canceled = wait.canceled, pcall = coroutines.pcall }
+  local zk = { _VERSION = M.VERSION, canceled = wait.canceled, pcall = coroutines.pcall, escape = escape }
   function zk.session(options) return sessions.open(host, options) end
   add_shared(zk, host)
   function zk.status(options)

@@ -39,6 +39,20 @@ local zk = {}
 
 ---@alias zkrecipes.State "connecting"|"connected"|"suspended"|"lost"|"closed"
 
+-- ---- Names from outside ------------------------------------------------------------------------
+
+---One safe path component from any bytes; no two names give the same one. Use it for every name that does not come from
+---your own program. Letters, digits, '-', '_', '.' and UTF-8 that ZooKeeper takes stay as they are; every other byte becomes
+---'=' and two hexadecimal digits, and so does one byte of a name that would mean something in a directory.
+---```lua
+---local lock = session:lock("/orders/" .. zk.escape(ngx.var.arg_order))
+---```
+---@param name string at most 1,000 bytes
+---@return string? component at most three times as long
+---@return string? message
+---@return "too_large"? code
+function zk.escape(name) end
+
 -- ---- Hosts -------------------------------------------------------------------------------------
 
 ---The same module on another host (an event loop); one module per host.

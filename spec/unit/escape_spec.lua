@@ -1,0 +1,135 @@
+-- zk.escape: whatever a user types becomes one path component, another one for every name, that is never one of a recipe's.
+
+local zk = require "zkrecipes"
+local core = require "zkrecipes.core"
+local env = require "spec.support.env"
+local run = env.run
+
+local HEX = ("%x"):rep(16)
+
+-- What recipes, Curator, kazoo and the server call their znodes.
+local OURS = { "^[.][.]?$", "^zookeeper$", "^_c_", "^__", "[-_]%-?%d%d%d%d%d%d%d%d%d%d?$", "^" .. HEX .. "[-_]", "^latch%-", "^qn%-",
+  "^w%-", "^m%-", "^round%-", "^lock%-", "^rank%-", "^lease%-", "^b%-" }
+for word in ("seat lanes dead later claims consumers ids in out open"):gmatch "%S+" do OURS[#OURS + 1] = "^" .. word .. "$" end
+
+local SPECIAL = { "", ".", "..", "...", "/", "//", "a/b", "../..", "zookeeper", "Zookeeper", "=", "==", "=2F", "/=2F", "%2F", "\0", "a\0b",
+  "\255", "\194\128", "\239\191\189", "\240\159\146\169", "\237\160\128", "\192\175", "\226\130", "17/x-lock-0000000000",
+  "x-lock-0000000000", "lock-0000000000", "latch-0000000001", "a-rank-0000000001", "2-lease-0000000007", "qn-0000000001", "qn-1", "w-7",
+  "m-7", "round-1", "b-0000000001", "__WRIT__0000000000", "__READ__0000000000", "x__lock__0000000003", "_c_1-lock-0000000000",
+  "lock--2147483648", "lock--147483648", "0123456789abcdef-1", "0123456789abcdef_1_2-q-0000000001", "order-1700000000", "1700000000",
+  "seat", "lanes", "dead", "later", "claims", "consumers", "ids", "in", "out", "open", "opens" }
+
+local function back(escaped)
+  if escaped == "=" then return "" end
+  return (escaped:gsub("=(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
+end
+
+local function check(name)
+  local escaped = zk.escape(name)
+  assert.are.equal(name, back(escaped))
+  assert.is_nil(core.path_problem("/" .. escaped), escaped)
+  assert.is_nil(escaped:find("/", 1, true), escaped)
+  assert.is_true(#escaped <= 3 * math.max(#name, 1))
+  for _, pattern in ipairs(OURS) do assert.is_nil(escaped:find(pattern), escaped .. " looks like one of ours") end
+  return escaped
+end
+
+-- Park and Miller's generator: the same names on every Lua.
+local function dice(seed)
+  return function(n)
+    seed = seed * 16807 % 2147483647
+    return seed % n + 1
+  end
+end
+
+local function random_names(seed, count)
+  local roll, pieces, names = dice(seed), {}, {}
+  for _, special in ipairs(SPECIAL) do pieces[#pieces + 1] = special end
+  for byte = 0, 255 do pieces[#pieces + 1] = string.char(byte) end
+  for digit = 0, 9 do pieces[#pieces + 1] = tostring(digit):rep(3) end
+  for i = 1, count do
+    local parts = {}
+    for j = 1, roll(6) do parts[j] = pieces[roll(#pieces)] end
+    names[i] = table.concat(parts)
+  end
+  return names
+end
+
+describe("zk.escape", function()
+  it("leaves plain words as they are", function()
+    for _, name in ipairs { "17", "order", "Order-17_b.pdf", "a.b", "..a", "naïve", "日本語", "Ωmega", "17-2024", "1700000000", "wide",
+      "outer", "x-w-1", "123e4567-e89b-12d3-a456-426614174000" } do
+      assert.are.equal(name, check(name))
+    end
+  end)
+
+  it("escapes what has a meaning, and as little as that takes", function()
+    assert.are.equal("=", zk.escape "")
+    assert.are.equal("=2E", zk.escape ".")
+    assert.are.equal("=2E.", zk.escape "..")
+    assert.are.equal("=FF", zk.escape "\255")
+    assert.are.equal("a=20b=2Fc=3Dd", zk.escape "a b/c=d")
+    assert.are.equal("17=2Fx-lock=2D0000000000", zk.escape "17/x-lock-0000000000")
+    assert.are.equal("=7Aookeeper", zk.escape "zookeeper")
+    assert.are.equal("=6Fpen", zk.escape "open")
+    assert.are.equal("=77-7", zk.escape "w-7")
+    assert.are.equal("=5F_READ_=5F0000000000", zk.escape "__READ__0000000000")
+  end)
+
+  it("takes every byte, every pair of bytes, and gives no two names the same", function()
+    local seen, count = {}, 0
+    local function add(name)
+      local escaped = check(name)
+      assert.is_nil(seen[escaped] and seen[escaped] ~= name or nil)
+      seen[escaped], count = name, count + 1
+    end
+    for _, name in ipairs(SPECIAL) do add(name) end
+    for first = 0, 255 do
+      add(string.char(first))
+      for second = 0, 255 do add(string.char(first, second)) end
+    end
+    for _, name in ipairs(random_names(1, 20000)) do add(name) end
+    assert.is_true(count > 85000)
+  end)
+
+  it("gives names that a server takes", run(function()
+    local session = env.session()
+    assert(session:create("/keys", "", { parents = true }))
+    local made = {}
+    local function make(name)
+      local escaped = check(name)
+      if made[escaped] then return end
+      made[escaped] = name
+      assert(session:create("/keys/" .. escaped, name))
+    end
+    for _, name in ipairs(SPECIAL) do make(name) end
+    for byte = 0, 255 do make(string.char(byte)) end
+    for _, name in ipairs(random_names(2, 300)) do make(name) end
+    for _, found in ipairs(assert(session:children "/keys")) do
+      assert.are.equal(made[found], back(found))
+      made[found] = nil
+    end
+    assert.is_nil(next(made))
+    session:close()
+  end))
+
+  it("takes a name of a thousand bytes, and says so when one is longer", function()
+    assert.are.equal(3000, #check(("/"):rep(1000)))
+    local message = env.fails("too_large", zk.escape(("a"):rep(10000)))
+    assert.matches("a name of 10000 bytes is too long", message)
+  end)
+
+  it("is for strings", function()
+    for _, wrong in ipairs { 17, true, {} } do env.raises("string expected, got " .. type(wrong), zk.escape, wrong) end
+    env.raises("string expected, got nil", zk.escape)
+  end)
+
+  it("keeps a user's key out of another lock's directory", run(function()
+    local session = env.session()
+    local stranger = assert(session:lock("/orders/" .. zk.escape "17/x-lock-0000000000"):acquire(5))
+    local hold = assert(session:lock("/orders/" .. zk.escape "17"):acquire(5))
+    hold:release()
+    stranger:release()
+    session:close()
+  end))
+end)
