@@ -113,6 +113,7 @@ build = {
         "src/core/session_over.c",
         "src/core/signal.c",
         "src/core/status.c",
+        "src/core/strangers.c",
         "src/core/table.c",
         "src/core/task.c",
         "src/core/timer.c",

@@ -5,6 +5,7 @@
 
 #include "core/alloc.h"
 #include "core/call.h"
+#include "core/strangers.h"
 #include "core/task.h"
 
 /*
@@ -94,6 +95,7 @@ static void listed(struct zr_call *call)
     struct zr_seats *seats = outcome == ZR_OK ? sort(call->request.names) : NULL;
     if (seats != NULL) {
         call->request.names = NULL;
+        zr_strangers_leave_out(listing->session, listing->dir, seats);
         seats->stat = call->request.stat;
     } else if (outcome == ZR_OK)
         outcome = ZR_NO_MEMORY;

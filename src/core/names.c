@@ -187,6 +187,51 @@ const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence)
     return NULL;
 }
 
+static size_t span(const char **at, const char *characters)
+{
+    size_t length = strspn(*at, characters);
+    *at += length;
+    return length;
+}
+
+static bool dash(const char **at)
+{
+    bool found = **at == '-';
+    *at += found;
+    return found;
+}
+
+#define NUMERALS "0123456789"
+#define HEXADECIMAL NUMERALS "abcdef"
+
+/* "<16 hexadecimal digits>-<number>-", and perhaps "<permits>-", up to here. */
+static bool is_our_tag(const char *at, const char *end)
+{
+    if (span(&at, HEXADECIMAL) != 16 || !dash(&at) || span(&at, NUMERALS) == 0 || !dash(&at))
+        return false;
+    return at == end || (span(&at, NUMERALS) > 0 && dash(&at) && at == end);
+}
+
+/* "_c_<UUID>-": some write the UUID without dashes. */
+static bool is_curators_tag(const char *at, const char *end)
+{
+    if (strncmp(at, "_c_", 3) != 0)
+        return false;
+    at += 3;
+    size_t length = span(&at, HEXADECIMAL "-");
+    return at == end && length >= 33 && length <= 37 && end[-1] == '-';
+}
+
+bool zr_is_usual(const char *name)
+{
+    int64_t number;
+    const struct zr_stem *stem = zr_stem_of(name, &number);
+    if (stem == NULL)
+        return false;
+    const char *end = name + strlen(name) - DIGITS - strlen(stem->text);
+    return end == name || is_our_tag(name, end) || is_curators_tag(name, end);
+}
+
 /* ---- Host lists ---------------------------------------------------------------------------- */
 
 #define HOST_MAX 255 /* of a name without the port; the resolver has no room for more */

@@ -55,6 +55,11 @@ int64_t zr_permits(const char *name);
 /* The stem of a contender's name, and its number; null when it is no contender. */
 const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence);
 
+/* True when a recipe of ours or Curator's may have given a contender this name: before the stem
+   stands nothing, our tag ("<16 hexadecimal digits>-<number>-", of a lease with its permits), or
+   Curator's ("_c_<UUID>-"). False for all other names, also those that are no contender's. */
+bool zr_is_usual(const char *name);
+
 /* Null when it is a good list "host:port,host:port/chroot", else what is wrong with it; static. */
 const char *zr_hosts_problem(const char *hosts);
 

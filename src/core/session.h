@@ -83,6 +83,7 @@ struct zr_session {
     size_t out_bytes;                         /* of data, in what is in flight */
     uint64_t tags;                            /* counter of the names of claims */
     struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
+    struct zr_table strangers;                /* strangers.h */
     size_t watched_bytes;
     struct zr_table ephemerals;           /* ephemerals.h */
     size_t ephemeral_bytes, unsure_bytes; /* ... */

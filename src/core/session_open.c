@@ -4,6 +4,7 @@
 #include "core/call.h"
 #include "core/names.h"
 #include "core/session.h"
+#include "core/strangers.h"
 
 /*
  * How a session begins and how its memory ends: the options are checked and copied, chroot and
@@ -91,6 +92,7 @@ void zr_session_free(struct zr_object *object)
     zr_free(session->hosts);
     zr_free(session->namespace);
     zr_free(session->trouble);
+    zr_strangers_fini(session);
     zr_table_fini(&session->watches);
     zr_table_fini(&session->listings);
     zr_table_fini(&session->seats);

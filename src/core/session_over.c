@@ -2,6 +2,7 @@
 #include "core/ephemerals.h"
 #include "core/listing.h"
 #include "core/session.h"
+#include "core/strangers.h"
 #include "core/task.h"
 #include "core/watch.h"
 
@@ -45,6 +46,7 @@ void zr_session_generation_over(struct zr_session *session, enum zr_status why)
     end_tasks(session, why);
     zr_listings_drop(session, why);
     zr_watches_drop(session, why);
+    zr_strangers_doubt(session, NULL);
     zr_ephemerals_drop(session);
     zr_call_give_back_stale(session);
 }

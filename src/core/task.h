@@ -89,6 +89,7 @@ struct zr_task {
     };
     bool containers;        /* ... as containers */
     bool repeat;            /* of request */
+    bool contends;          /* of a wait for a node: it is a contender that may be a stranger */
     bool passes;            /* of await_passable: a holder that shares is as good as gone */
     bool head_left;         /* of both: it was the first of its queue, see seat.h ... */
     bool stays;             /* ... or it is still there, but something else has changed */

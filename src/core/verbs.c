@@ -104,7 +104,7 @@ void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next)
 
 static void wait_over(struct zr_task *task)
 {
-    if (task->outcome == ZR_CONFLICT)
+    if (task->outcome == ZR_CONFLICT && task->detail == NULL)
         task->detail = "a znode in its way is not ephemeral, no session's end will remove it";
     zr_part_done(task);
 }
@@ -153,6 +153,7 @@ enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool p
     struct zr_seat *ours = zr_seat_find(task->session, path);
     task->head_left = task->stays = task->aside = false;
     task->passes = passes;
+    task->contends = true;
     task->place = (int32_t)place;
     task->awaited = 0;
     if (ours == NULL)
@@ -172,7 +173,7 @@ void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next n
 void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid,
                            struct zr_next next)
 {
-    task->passes = false;
+    task->passes = task->contends = false;
     task->place = -1;
     task->awaited = czxid;
     wait_for(task, zr_watch_gone(task, path, ZR_WATCHED_BYTES_COMMON), next);

@@ -4,6 +4,7 @@
 
 #include "core/alloc.h"
 #include "core/call.h"
+#include "core/strangers.h"
 #include "core/task.h"
 
 /*
@@ -183,6 +184,7 @@ static void fire_all(struct zr_session *session)
 
 void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_kind kind)
 {
+    zr_strangers_doubt(session, path);
     if (path == NULL) {
         fire_all(session);
         return;

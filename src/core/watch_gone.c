@@ -2,6 +2,7 @@
 
 #include "core/call.h"
 #include "core/mark.h"
+#include "core/strangers.h"
 #include "core/task.h"
 
 /*
@@ -13,8 +14,8 @@
  *    another one (while the link was down the first was replaced), theirs is gone. Do the data say
  *    that its holder shares now, those are woken for whom that is enough; do they name its
  *    successor, those who are to step aside.
- * 4. Somebody waits for a node that is not ephemeral: no session's end will remove it, so he is
- *    told that instead of waiting for ever.
+ * 4. The node is not ephemeral: no session's end will remove it, so those that wait are told that
+ *    instead of waiting for ever. A contender passes one that is a stranger (strangers.h).
  *
  * What can go wrong: the connection is lost under the read: it is repeated.
  */
@@ -47,6 +48,23 @@ static void wake_outlived(struct zr_watch *watch)
     }
 }
 
+/* For a contender, a stranger is as good as gone. */
+static void tell_that_it_stays(struct zr_watch *watch)
+{
+    struct zr_session *session = watch->session;
+    struct zr_link *link;
+    while ((link = zr_list_shift(&watch->gone.tasks)) != NULL) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
+        if (task->contends && zr_stranger_ignored(session, watch->path)) {
+            zr_task_wake(task, ZR_OK);
+            continue;
+        }
+        if (task->contends)
+            task->detail = zr_stranger_blamed(session, watch->path);
+        zr_task_wake(task, ZR_CONFLICT);
+    }
+}
+
 static void looked(struct zr_call *call)
 {
     struct zr_watch *watch = call->owner;
@@ -61,11 +79,12 @@ static void looked(struct zr_call *call)
         wake_outlived(watch);
     watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);
     watch->successor = zr_successor_in(call->request.data_reply);
-    if (outcome == ZR_OK && call->request.stat.ephemeral_owner == 0)
-        outcome = ZR_CONFLICT;
+    watch->stays = outcome == ZR_OK && call->request.stat.ephemeral_owner == 0;
     zr_call_free(call);
     watch->call = NULL;
-    if (outcome != ZR_OK)
+    if (watch->stays)
+        tell_that_it_stays(watch);
+    else if (outcome != ZR_OK)
         zr_signal_fire(&watch->gone, outcome == ZR_NO_NODE ? ZR_OK : outcome);
     else
         tell(watch);
@@ -94,6 +113,8 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most
     zr_list_append(&watch->gone.tasks, &task->in_signal);
     if (watch->set && outlived(task, watch)) {
         zr_task_wake(task, ZR_OK);
+    } else if (watch->set && watch->stays) {
+        tell_that_it_stays(watch);
     } else {
         if (watch->set)
             tell(watch);

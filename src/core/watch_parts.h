@@ -21,6 +21,7 @@ struct zr_watch {
     unsigned kept;        /* what the client watches: ZR_ON_NODE, ZR_ON_CHILDREN */
     bool set;             /* there is a watch on the node on the server ... */
     int64_t czxid;        /* ... which was created then ... */
+    bool stays;           /* ... is not ephemeral ... */
     bool shared;          /* ... and when it was set, the holder shared, or had named */
     int64_t successor;    /* a successor; -1: none */
     struct zr_call *call; /* the read that sets it for `gone` */

@@ -3,6 +3,7 @@
 #include "core/alloc.h"
 #include "core/mark.h"
 #include "core/names.h"
+#include "core/strangers.h"
 #include "core/verbs.h"
 #include "recipes/contenders.h"
 
@@ -22,6 +23,9 @@
  *
  * A leader may name its successor (lua/zkrecipes/successor.lua). Who waits for it and stands before
  * that one steps aside: leaves its seat, and takes another one at the end.
+ *
+ * A znode that is named like a contender but is not ephemeral is none, unless its name is one that
+ * a recipe would give (strangers.h). To try is to read one with an unusual name, and to see.
  *
  * To try (timeout 0) is to look first, and to write nothing while somebody keeps it out. Who wants
  * to share looks at the data, too, when only the head of the queue keeps it out.
@@ -68,6 +72,28 @@ static void not_kept_out(struct zr_task *task)
         claim(task);
 }
 
+static void look(struct zr_task *task);
+static void look_first(struct zr_task *task);
+
+/* A znode with an unusual name was watched: it is ephemeral, or not there for us. */
+static void read_stranger(struct zr_task *task)
+{
+    const struct zr_request *read = &task->call->request;
+    bool stays = read->status == ZR_OK && read->stat.ephemeral_owner == 0;
+    if (read->status == ZR_OK && !stays) {
+        zr_contest_held_by_another(task);
+    } else if (read->status != ZR_OK && read->status != ZR_NO_NODE) {
+        zr_verb_fail(task, read->status);
+    } else if (stays && !zr_stranger_ignored(task->session, read->path)) {
+        task->detail = zr_stranger_blamed(task->session, read->path);
+        zr_verb_fail(task, ZR_CONFLICT);
+    } else if (zr_hold_of(task)->seat.state == ZR_SEAT_TAKEN) {
+        zr_verb_list(task, zr_hold_of(task)->seat.dir, ZR_STEP(check));
+    } else {
+        look_first(task);
+    }
+}
+
 static void read_head(struct zr_task *task)
 {
     const struct zr_request *read = &task->call->request;
@@ -83,7 +109,8 @@ static void read_head(struct zr_task *task)
 static void try_past(struct zr_task *task, int64_t ahead)
 {
     const struct zr_seat *seat = &zr_hold_of(task)->seat;
-    if (!seat->stem->shared || ahead > 0) {
+    bool usual = zr_is_usual(task->seats->at[ahead].name);
+    if (usual && (!seat->stem->shared || ahead > 0)) {
         zr_contest_held_by_another(task);
         return;
     }
@@ -93,10 +120,12 @@ static void try_past(struct zr_task *task, int64_t ahead)
     if (path != NULL)
         status = zr_call_new_full(task->session, ZR_OP_GET, path, ZR_NO_DATA, &call);
     zr_free(path);
-    if (status == ZR_OK)
-        zr_verb_request(task, call, true, ZR_STEP(read_head));
-    else
+    if (status != ZR_OK) {
         zr_verb_fail(task, status);
+        return;
+    }
+    call->request.watch = !usual; /* so that it is not ignored any more when it changes */
+    zr_verb_request(task, call, true, usual ? ZR_STEP(read_head) : ZR_STEP(read_stranger));
 }
 
 static void look(struct zr_task *task)

@@ -1,0 +1,148 @@
+-- Znodes in a recipe's directory that are named like contenders, and are none: they are not ephemeral. Those whose name no recipe
+-- would give are ignored, however they came there; the others stand in the way, and the error says which and what to do.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+local UNUSUAL = { "x-lock-0000000000", "17-lock-0000000000", "_c_-lock-0000000000", "0123456789abcde-1-lock-0000000000",
+  "0123456789abcdef-lock-0000000000", "0123456789ABCDEF-1-lock-0000000000", "a__WRIT__0000000000", "b-latch-0000000000",
+  "c-rank-0000000000", "d__READ__0000000000" }
+local USUAL = { "lock-0000000000", "0123456789abcdef-1-lock-0000000000",
+  "_c_6f9b1a52-3f1e-4f0e-9d53-2c4a3c9f8f10-lock-0000000000", "_c_6f9b1a523f1e4f0e9d532c4a3c9f8f10-lock-0000000000",
+  "__WRIT__0000000000", "latch-0000000000" }
+
+describe("a znode that is named like a contender and is not ephemeral", function()
+  local namespace, session, other
+  before_each(function()
+    namespace = env.namespace()
+    session, other = env.session { namespace = namespace, timeout = 10 }, env.session { namespace = namespace, timeout = 10 }
+  end)
+
+  local function done()
+    session:close()
+    other:close()
+  end
+
+  local function litter(dir, names)
+    for _, name in ipairs(names) do assert(other:create(dir .. "/" .. name, "", { parents = true })) end
+  end
+
+  it("is passed when its name is unusual: by who waits and by who tries", run(function()
+    litter("/l", UNUSUAL)
+    local lock, theirs = session:lock("/l"), other:lock("/l")
+    assert(lock:acquire(10)):release()
+    env.queue_of(other, "/l", #UNUSUAL)
+    assert(lock:acquire(0)):release()
+    env.queue_of(other, "/l", #UNUSUAL)
+    local hold = assert(theirs:acquire(0)) -- the first thing that this session sees of them
+    local wait = env.start(function() return lock:acquire(20) end)
+    env.queue_of(other, "/l", #UNUSUAL + 2)
+    fails("timeout", lock:acquire(0))
+    hold:release()
+    hold = assert(wait())
+    assert.is_true(hold:valid())
+    assert(hold:set("/l", "ours"))
+    hold:release()
+    done()
+  end))
+
+  it("is passed by every recipe that queues", run(function()
+    assert(session:semaphore("/s", 2):acquire(10)):release() -- so that its limit is there
+    for _, name in ipairs { "/rw", "/e", "/s", "/r" } do
+      litter(name, { "x-lock-0000000000", "y__READ__0000000000", "z__WRIT__0000000000", "x-latch-0000000000", "x-rank-0000000000",
+        "x-2-lease-0000000000" })
+    end
+    local rw = session:rwlock("/rw")
+    local reader = assert(rw:read(10))
+    assert(other:rwlock("/rw"):read(0)):release()
+    fails("timeout", other:rwlock("/rw"):write(0))
+    reader:release()
+    assert(rw:write(10)):release()
+    local election = session:election("/e", { value = "v" })
+    local term = assert(election:campaign(10))
+    assert.are.equal("v", election:leader().value)
+    term:resign()
+    local hold = assert(session:semaphore("/s", 2):acquire(10, 2))
+    fails("timeout", other:semaphore("/s", 2):acquire(0))
+    hold:release()
+    assert(session:lock("/r", { reentrant = true }):acquire(10)):release()
+    assert(session:lock("/r", { cohort = true }):acquire(10)):release()
+    done()
+  end))
+
+  it("is said to stand in the way when its name is usual, to everybody, and how to be rid of it", run(function()
+    for i, name in ipairs(USUAL) do
+      local dir = "/l" .. i
+      litter(dir, { name })
+      for _ = 1, 3 do
+        local message = fails("conflict", session:lock(dir):acquire(10))
+        assert.matches(("the znode %s/%s in its way is not ephemeral"):format(dir, name), message, 1, true)
+        assert.matches("delete it if nobody holds anything by it", message, 1, true)
+      end
+      fails("timeout", session:lock(dir):acquire(0))
+      assert(other:delete(dir .. "/" .. name))
+      assert(session:lock(dir):acquire(10)):release()
+    end
+    done()
+  end))
+
+  it("keeps out, whatever its name is, when it is ephemeral", run(function()
+    assert(other:create("/l/x-lock-0000000000", "", { ephemeral = true, parents = true }))
+    local lock = session:lock("/l")
+    fails("timeout", lock:acquire(0))
+    fails("timeout", lock:acquire(0.2))
+    local wait = env.start(function() return lock:acquire(20) end)
+    env.queue_of(other, "/l", 2)
+    assert(other:delete "/l/x-lock-0000000000")
+    assert(wait()):release()
+    done()
+  end))
+
+  it("keeps out again when an ephemeral one has taken its place", run(function()
+    for _, limit in ipairs { 10, 0 } do
+      local path = ("/l%d/x-lock-0000000000"):format(limit)
+      assert(other:create(path, "", { parents = true }))
+      local lock = session:lock(("/l%d"):format(limit))
+      assert(lock:acquire(limit)):release()
+      assert(other:multi { { "delete", path }, { "create", path, "", { ephemeral = true } } })
+      assert(session:sync "/") -- so that the event has come
+      fails("timeout", lock:acquire(0))
+      fails("timeout", lock:acquire(0.2))
+      assert(other:delete(path))
+      assert(lock:acquire(10)):release()
+    end
+    done()
+  end))
+
+  it("is looked at anew by a new session", run(function()
+    litter("/l", { "x-lock-0000000000" })
+    local lock = session:lock("/l")
+    assert(lock:acquire(10)):release()
+    local id = session.id
+    assert(require("zkrecipes.testing").expire(env.server(), id))
+    env.eventually("a new session", function() return session.id ~= id and session.state == "connected" end)
+    assert(other:multi { { "delete", "/l/x-lock-0000000000" }, { "create", "/l/x-lock-0000000000", "", { ephemeral = true } } })
+    assert(session:sync "/")
+    fails("timeout", lock:acquire(0.2))
+    assert(other:delete "/l/x-lock-0000000000")
+    assert(lock:acquire(10)):release()
+    done()
+  end))
+
+  it("is still waited for by session:await_gone, which says conflict", run(function()
+    litter("/l", { "x-lock-0000000000" })
+    assert(session:lock("/l"):acquire(10)):release()
+    for _ = 1, 2 do assert.matches("not ephemeral", fails("conflict", session:await_gone("/l/x-lock-0000000000", 5))) end
+    done()
+  end))
+
+  it("stands in the way when there are too many of them to remember", run(function()
+    local names = {}
+    for i = 1, 201 do names[i] = ("x%d-lock-0000000000"):format(i) end
+    litter("/l", names)
+    assert.matches("a znode in its way is not ephemeral", fails("conflict", session:lock("/l"):acquire(30)))
+    assert(zk)
+    done()
+  end))
+end)
