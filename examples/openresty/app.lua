@@ -9,6 +9,12 @@ local session = zk.shared { hosts = os.getenv("ZK_HOSTS") or "127.0.0.1:2181", t
 
 app.lock = session:lock("/report")
 
+-- The lock of what somebody names in a URL, which may be any bytes; nil: the name is too long.
+function app.lock_of(name)
+  local key = zk.escape(name)
+  return key and session:lock("/orders/" .. key)
+end
+
 -- All workers stand; one of them leads, and fires. At a reload, or when it dies, another one goes on.
 zk.spawn(function()
   session:election("/timer"):every(1, function(term)

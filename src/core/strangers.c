@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/watch.h"
 
 #define MOST 200 /* of one session */
 
@@ -19,8 +20,8 @@ static const char text[] = "the znode %s in its way is not ephemeral, no session
                            "it; delete it if nobody holds anything by it";
 
 struct stranger {
-    struct zr_node node; /* its key is the path */
-    bool ignored;
+    struct zr_node node;    /* its key is the path */
+    struct zr_watch *watch; /* kept while it is ignored, else null */
     char *path, *detail;
 };
 
@@ -69,9 +70,9 @@ bool zr_stranger_ignored(struct zr_session *session, const char *path)
     if (zr_is_usual(strrchr(path, '/') + 1))
         return false;
     struct stranger *stranger = find_or_add(session, path);
-    if (stranger != NULL)
-        stranger->ignored = true;
-    return stranger != NULL;
+    if (stranger != NULL && stranger->watch == NULL)
+        zr_watch_follow(session, stranger->path, &stranger->watch);
+    return stranger != NULL && stranger->watch != NULL;
 }
 
 const char *zr_stranger_blamed(struct zr_session *session, const char *path)
@@ -87,7 +88,7 @@ static bool is_ignored(const struct zr_session *session, const char *dir, const 
     char *path = zr_path_child(dir, name);
     const struct stranger *stranger = path != NULL ? find(session, path) : NULL;
     zr_free(path);
-    return stranger != NULL && stranger->ignored;
+    return stranger != NULL && stranger->watch != NULL;
 }
 
 void zr_strangers_leave_out(const struct zr_session *session, const char *dir,
@@ -102,15 +103,21 @@ void zr_strangers_leave_out(const struct zr_session *session, const char *dir,
     seats->count = kept;
 }
 
+static void doubt(struct stranger *stranger)
+{
+    zr_watch_unfollow(stranger->watch);
+    stranger->watch = NULL;
+}
+
 void zr_strangers_doubt(struct zr_session *session, const char *path)
 {
     struct zr_table *all = &session->strangers;
     struct stranger *stranger = path != NULL && all->count > 0 ? find(session, path) : NULL;
     if (stranger != NULL)
-        stranger->ignored = false;
+        doubt(stranger);
     for (size_t i = 0; path == NULL && i < all->size; i++)
         for (struct zr_node *node = all->buckets[i]; node != NULL; node = node->next)
-            ZR_HOLDER(node, struct stranger, node)->ignored = false;
+            doubt(ZR_HOLDER(node, struct stranger, node));
 }
 
 void zr_strangers_fini(struct zr_session *session)
@@ -118,6 +125,7 @@ void zr_strangers_fini(struct zr_session *session)
     struct zr_node *node;
     while ((node = zr_table_any(&session->strangers)) != NULL) {
         zr_table_remove(&session->strangers, node);
+        doubt(ZR_HOLDER(node, struct stranger, node));
         free_stranger(ZR_HOLDER(node, struct stranger, node));
     }
     zr_table_fini(&session->strangers);

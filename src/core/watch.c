@@ -122,6 +122,8 @@ enum zr_status zr_watch_follow(struct zr_session *session, const char *path,
     enum zr_status status = zr_watch_find_or_add(session, path, 2, ZR_WATCHED_BYTES_COMMON, watch);
     if (status == ZR_OK)
         (*watch)->followers++;
+    else
+        *watch = NULL;
     return status;
 }
 
