@@ -88,6 +88,9 @@ local function show()
   for i = 2, #tokens do grew = grew and tokens[i] > tokens[i - 1] end
   check("ten turns, one after the other, each with its own token", #tokens == 10 and grew and socket.gettime() - from >= 2)
 
+  local odd = get "/order?id=17%2Fx-lock-0000000000"
+  check("a key from a URL is one name, whatever it holds", odd:find("/orders/17=2Fx-lock=2D0000000000/", 1, true) ~= nil)
+
   local leader = eventually("the timer fires", function() return #fired() >= 3 and fired()[#fired()] end)
   local one = true
   for _, pid in ipairs(fired()) do one = one and pid == leader end

@@ -45,7 +45,7 @@ local zk = {}
 ---your own program. Letters, digits, '-', '_', '.' and UTF-8 that ZooKeeper takes stay as they are; every other byte becomes
 ---'=' and two hexadecimal digits, and so does one byte of a name that would mean something in a directory.
 ---```lua
----local lock = session:lock("/orders/" .. zk.escape(ngx.var.arg_order))
+---local lock = session:lock("/orders/" .. zk.escape(ngx.unescape_uri(ngx.var.arg_order)))
 ---```
 ---@param name string at most 1,000 bytes
 ---@return string? component at most three times as long
