@@ -112,6 +112,7 @@ build = {
         "src/core/session_open.c",
         "src/core/session_over.c",
         "src/core/signal.c",
+        "src/core/size.c",
         "src/core/status.c",
         "src/core/strangers.c",
         "src/core/table.c",

@@ -1,5 +1,6 @@
 #include "core/call.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -80,18 +81,34 @@ static struct zr_call *new_call(struct zr_session *session, enum zr_op op, size_
     return call;
 }
 
+enum zr_status zr_call_fits(const struct zr_call *call)
+{
+    return zr_request_size(&call->request) <= ZR_REQUEST_MAX ? ZR_OK : ZR_TOO_LARGE;
+}
+
+/* Frees a call that is too large and sets it to null. */
+static enum zr_status checked(struct zr_call **call)
+{
+    enum zr_status status = zr_call_fits(*call);
+    if (status != ZR_OK) {
+        zr_call_free(*call);
+        *call = NULL;
+    }
+    return status;
+}
+
 static enum zr_status make(struct zr_session *session, enum zr_op op, const char *prefix,
                            const char *path, struct zr_bytes data, struct zr_call **call)
 {
     size_t room = room_for(prefix, path, data);
     *call = NULL;
-    if (room > ZR_REQUEST_MAX)
+    if (data.length > ZR_REQUEST_MAX) /* before it is copied */
         return ZR_TOO_LARGE;
     *call = new_call(session, op, room);
     if (*call == NULL)
         return ZR_NO_MEMORY;
     fill(&(*call)->request, (*call)->room, prefix, path, data);
-    return ZR_OK;
+    return checked(call);
 }
 
 enum zr_status zr_call_new(struct zr_session *session, enum zr_op op, const char *path,
@@ -127,38 +144,53 @@ static bool own_acl(const struct zr_session *session, const struct zr_request *p
     return part->acl.list != session->acl.list && part->acl.list != open_acl;
 }
 
+/* How much text the parts need, or ZR_REQUEST_MAX + 1 and more when that alone is too large. */
+static size_t room_for_parts(const struct zr_session *session, const struct zr_request *parts,
+                             size_t count)
+{
+    size_t room = 0, bytes = 0;
+    for (size_t i = 0; i < count && bytes <= ZR_REQUEST_MAX; i++) {
+        bytes += strlen(parts[i].path) + parts[i].data.length;
+        room += room_for(session->namespace, parts[i].path, parts[i].data);
+    }
+    return bytes <= ZR_REQUEST_MAX ? room : SIZE_MAX;
+}
+
+static char *fill_guard(struct zr_request *part, char *room, const char *guard)
+{
+    part->op = ZR_OP_CHECK;
+    part->version = ZR_ANY_VERSION;
+    return fill(part, room, "", guard, ZR_NO_DATA);
+}
+
 enum zr_status zr_call_new_multi(struct zr_session *session, const char *guard,
                                  const struct zr_request *parts, size_t count,
                                  struct zr_call **call)
 {
-    size_t total = count + (guard != NULL), room = total * sizeof(struct zr_request);
-    if (guard != NULL)
-        room += room_for("", guard, ZR_NO_DATA);
-    for (size_t i = 0; i < count; i++)
-        room += room_for(session->namespace, parts[i].path, parts[i].data);
+    size_t total = count + (guard != NULL), arrays = total * sizeof(struct zr_request);
+    size_t room = room_for_parts(session, parts, count);
     *call = NULL;
-    if (room > ZR_REQUEST_MAX + total * sizeof(struct zr_request))
+    if (room == SIZE_MAX)
         return ZR_TOO_LARGE;
+    room += arrays + (guard != NULL ? room_for("", guard, ZR_NO_DATA) : 0);
     struct zr_call *made = new_call(session, ZR_OP_MULTI, room);
     if (made == NULL)
         return ZR_NO_MEMORY;
     struct zr_request *part = made->request.parts = (struct zr_request *)made->room;
-    char *text = made->room + total * sizeof(struct zr_request);
+    char *text = made->room + arrays;
     enum zr_status status = ZR_OK;
-    if (guard != NULL) {
-        text = fill(part, text, "", guard, ZR_NO_DATA);
-        part->op = ZR_OP_CHECK;
-        part++->version = ZR_ANY_VERSION;
-    }
+    if (guard != NULL)
+        text = fill_guard(part++, text, guard);
     made->request.part_count = total;
     for (size_t i = 0; i < count && status == ZR_OK; i++, part++) {
         text = fill(part, text, session->namespace, parts[i].path, parts[i].data);
         status = copy_part(session, part, &parts[i]);
     }
-    if (status != ZR_OK)
-        zr_call_free(made);
-    else
-        *call = made;
+    *call = made;
+    if (status == ZR_OK)
+        return checked(call);
+    zr_call_free(made);
+    *call = NULL;
     return status;
 }
 
@@ -170,7 +202,7 @@ enum zr_status zr_call_set_acl(struct zr_call *call, const struct zr_acls *acls)
     zr_free(call->acl);
     call->acl = copy;
     call->request.acl = (struct zr_acls){copy, acls->count};
-    return ZR_OK;
+    return zr_call_fits(call);
 }
 
 /* ---- Sending and taking back --------------------------------------------------------------- */

@@ -8,9 +8,7 @@
  */
 
 #include "core/session.h"
-
-/* What a server takes at most, with its default settings; checked before a request is sent. */
-#define ZR_REQUEST_MAX 1000000
+#include "core/size.h"
 
 /* Requests of one session that may be out at once; more wait here. */
 #define ZR_IN_FLIGHT_MAX 2000
@@ -48,13 +46,18 @@ enum zr_status zr_call_new_full(struct zr_session *session, enum zr_op op, const
                                 struct zr_bytes data, struct zr_call **call);
 
 /* gives: a multi of these parts (copied), with the namespace put in front of each path.
-   `guard`, a path that is complete already, is checked first when it is not null. */
+   `guard`, a path that is complete already, is checked first when it is not null.
+   Errors: ZR_NO_MEMORY, ZR_TOO_LARGE. */
 enum zr_status zr_call_new_multi(struct zr_session *session, const char *guard,
                                  const struct zr_request *parts, size_t count,
                                  struct zr_call **call);
 
-/* Replaces the session's ACL by a copy of this one. borrows: acls. Errors: ZR_NO_MEMORY. */
+/* Replaces the session's ACL by a copy of this one. borrows: acls. Errors: ZR_NO_MEMORY, and
+   ZR_TOO_LARGE: the request has become so. */
 enum zr_status zr_call_set_acl(struct zr_call *call, const struct zr_acls *acls);
+
+/* The request is complete now, with all that was set after it was made. Errors: ZR_TOO_LARGE. */
+enum zr_status zr_call_fits(const struct zr_call *call);
 
 /* Sends it as soon as there is a connection and room. keeps: call and owner, until `done`. */
 void zr_call_start(struct zr_call *call, void (*done)(struct zr_call *call), void *owner);

@@ -185,7 +185,9 @@ enum zr_status raw_make(struct zr_object *self, enum zr_op op, struct zr_bytes p
 enum zr_status raw_run(struct raw *raw, struct zr_task **task)
 {
     struct zr_session *session = raw_session(raw->self);
-    enum zr_status status = zr_ephemerals_reserve(raw->call);
+    enum zr_status status = zr_call_fits(raw->call);
+    if (status == ZR_OK)
+        status = zr_ephemerals_reserve(raw->call);
     if (status != ZR_OK) {
         raw_free(&raw->task);
         return status;

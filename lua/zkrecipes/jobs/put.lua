@@ -113,11 +113,12 @@ local function check_all(list)
 end
 
 -- How many from `from` on go together into one multi: they have one lane, no delay and no id.
-local function chunk(entries, from)
+local function chunk(queue, entries, from)
   local priority, bytes, at = entries[from].priority or 0, 0, from
+  local overhead = 2 * #queue.store.path + 200 -- an item's part and the bell's
   while entries[at] and at - from < CHUNK do
     local each = entries[at]
-    bytes = bytes + #each.data + 200
+    bytes = bytes + #each.data + overhead
     if each.id or each.delay or (each.priority or 0) ~= priority or bytes > CHUNK_BYTES then break end
     at = at + 1
   end
@@ -139,7 +140,7 @@ function M.put_all(queue, list, timeout)
   local at, left = 1, limit(queue, timeout)
   while at <= #entries do
     local ok
-    local count, message, code = find_room(queue, chunk(entries, at), left, "put_all")
+    local count, message, code = find_room(queue, chunk(queue, entries, at), left, "put_all")
     if count then ok, message, code = put_chunk(queue.store, entries, at, count) end
     if not ok then return nil, message, code, at - 1 end
     at = at + count
