@@ -111,21 +111,50 @@ local function acquire(lock, timeout)
   return hold, message, code
 end
 
+local ASK_ROUNDS = 10
+
+-- Writes the word into the znode unless it has changed since it was read: it may carry the mark of a downgrade now.
+-- True; false, and whether it has changed (else it is gone); or nil, message, code.
+local function ask(lock, contender)
+  local stat, message, code = lock.session:set(contender.path, REQUEST, contender.version)
+  if stat then return true end
+  if code == "no_node" then return false, false end
+  if code == "bad_version" then return false, true end
+  return nil, message, code
+end
+
+-- Asks all holders that are not in `asked` yet, and counts them there. True; false when one is to be read again; or nil,
+-- message, code.
+local function ask_holders(lock, asked)
+  local all, message, code = lock:contenders()
+  if not all then return nil, message, code end
+  local unchanged = true
+  for i = 1, #all do
+    local path = all[i].path
+    if all[i].holding and not all[i].shared and not asked[path] then
+      local done, changed, why = ask(lock, all[i])
+      if done == nil then return nil, changed, why end
+      if done then
+        asked[path], asked.count = true, asked.count + 1
+      elseif changed then
+        unchanged = false
+      end
+    end
+  end
+  return unchanged
+end
+
 -- lock:request(): asks the one who holds it to let go; how many were asked. Readers of a read/write lock are left
 -- alone: their znode may carry the mark of a downgrade.
 function Lock:request()
   check.self(self, core.classes.lock.meta, "request")
-  local all, message, code = self:contenders()
-  if not all then return nil, message, code end
-  local asked = 0
-  for i = 1, #all do
-    if all[i].holding and not all[i].shared then
-      local stat, problem, why = self.session:set(all[i].path, REQUEST)
-      if not stat and why ~= "no_node" then return nil, problem, why end
-      if stat then asked = asked + 1 end
-    end
+  local asked = { count = 0 }
+  for _ = 1, ASK_ROUNDS do
+    local done, message, code = ask_holders(self, asked)
+    if done == nil then return nil, message, code end
+    if done then return asked.count end
   end
-  return asked
+  return nil, ("lock:request %s: the holder's znode changes again and again; ask later"):format(self.path), "conflict"
 end
 
 -- ---- Reentrant ---------------------------------------------------------------------------------

@@ -108,6 +108,7 @@ static void emit_one(struct zr_sink *sink, const char *namespace, const struct z
     sink->boolean(sink, "shared", shared);
     if (permits > 0)
         sink->integer(sink, "permits", permits);
+    sink->integer(sink, "version", read->stat.version);
     sink->id(sink, "session", read->stat.ephemeral_owner);
     sink->number(sink, "since", (double)read->stat.ctime_ms / 1e3);
     sink->end(sink);

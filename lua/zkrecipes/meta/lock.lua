@@ -50,7 +50,8 @@ function Lock:cancel() end
 ---if not lock:acquire(1) then lock:request() end
 ---```
 ---@async
----@return integer? asked how many were asked, string? message, zkrecipes.Code? code "no_auth", "connection_loss" ...
+---@return integer? asked how many were asked, string? message, zkrecipes.Code? code "conflict" (the holder's znode changes again and
+---again: ask later), "no_auth", "connection_loss" ...
 function Lock:request() end
 
 ---Releases what this coroutine has acquired last. Only for reentrant locks; misuse when it does not hold it.
@@ -71,6 +72,7 @@ function Lock:release() end
 ---@field holding boolean
 ---@field shared boolean it is a reader of a read/write lock
 ---@field permits? integer of a semaphore
+---@field version integer of its znode's data
 ---@field session string id of its session
 ---@field since number seconds since 1970, the server's clock
 

@@ -1,0 +1,59 @@
+-- lock:request() beside whatever else writes into the holder's znode, in simulated worlds: the moments are swept.
+
+local sim = require "zkrecipes.sim"
+
+-- For every moment of a request's life: fn(world, after), where `after` is when the other write begins.
+local function sweep(fn)
+  for ms = 0, 120, 2 do
+    local world = sim.new { latency = 0.01, jitter = 0 }
+    world:run(function() fn(world, ms / 1000) end)
+  end
+end
+
+describe("lock:request()", function()
+  it("does not overwrite the mark of a downgrade", function()
+    local asked = {}
+    sweep(function(world, after)
+      local writer, reader, other = world:session(), world:session(), world:session()
+      local hold = assert(writer:rwlock("/rw", { data = "mine" }):write())
+      local waiting = world.test.spawn(function() return reader:rwlock("/rw"):read(10) end)
+      world:advance(1)
+      local request = world.test.spawn(function() return other:lock("/rw"):request() end)
+      world:advance(after)
+      assert.is_true(hold:downgrade())
+      local count = request:wait()
+      asked[count] = true
+      local read = waiting:wait()
+      assert.is_truthy(read, "the reader behind is not let in, after " .. after)
+      read:release()
+      assert.is_truthy((world:get(hold.path)):find("^__SHARED__"), "after " .. after)
+      assert.are.same({ true, true }, { hold.shared, hold:valid() })
+      hold:release()
+    end)
+    assert.are.same({ [0] = true, true }, asked)
+  end)
+
+  it("is not swallowed when two ask at once", function()
+    sweep(function(world, after)
+      local holder, one, two = world:session(), world:session(), world:session()
+      local told = {}
+      local lock = holder:lock("/l", { data = "mine", on_request = function() told[#told + 1] = world:now() end })
+      local hold = assert(lock:acquire())
+      world:advance(1)
+      local requests = {}
+      for i, session in ipairs { one, two } do
+        requests[i] = world.test.spawn(function()
+          if i == 2 then world:advance(after) end
+          local began = world:now()
+          assert.are.equal(1, session:lock("/l"):request())
+          return began
+        end)
+      end
+      local began = { requests[1]:wait(), requests[2]:wait() }
+      world:advance(1)
+      assert.is_true(told[#told] > began[2], "nobody is told of the second, after " .. after)
+      assert.are.equal("mine", (world:get(hold.path)))
+      hold:release()
+    end)
+  end)
+end)
