@@ -92,6 +92,10 @@ $(BUILD)/spec_fork.so: spec/support/fork.c | guard
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -shared -o $@ $<
 
+$(BUILD)/spec_hang.so: spec/support/hang.c | guard
+	@mkdir -p $(@D)
+	$(CC) -O1 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -shared -o $@ $< -ldl
+
 # The specs of nginx need the module for LuaJIT.
 ifeq ($(SAN)$(filter luajit,$(LUA)),)
 spec: for-nginx
@@ -100,7 +104,7 @@ for-nginx: | guard
 .PHONY: for-nginx
 endif
 
-spec-parts: $(CORE) $(GUARDIAN) $(BUILD)/spec_fork.so
+spec-parts: $(CORE) $(GUARDIAN) $(BUILD)/spec_fork.so $(BUILD)/spec_hang.so
 
 spec: spec-parts ## run the specs, or SPECS=..., with LUA and SAN as built
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)

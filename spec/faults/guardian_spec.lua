@@ -48,7 +48,7 @@ local function start(options)
   options = options or {}
   local namespace = options.namespace or env.namespace()
   local worker = child.start(namespace, options.timeout or TIMEOUT, options.hosts,
-    { script = "guarded", through = options.through, quiet = true })
+    { script = "guarded", through = options.through, preload = options.preload, quiet = true })
   local session = env.session { namespace = namespace, hosts = options.hosts }
   assert.are.equal("/e", worker:ask("hold"))
   local watch = session:watch("/e")
@@ -236,7 +236,7 @@ describe("a guardian", function()
     assert.are.equal("", process.output("cat /proc/" .. pid .. "/environ 2>/dev/null"))
     local descriptors = process.output("ls /proc/" .. pid .. "/fd 2>/dev/null")
     assert.is_true(descriptors == "0\n1\n2" or descriptors == "" and process.output("id -u") ~= "0", descriptors)
-    assert.matches("^zk%-guardian%z/[^%z]*/zkrecipes/guardian%.so%z" .. worker.pid .. "%z$",
+    assert.matches("^zk%-guardian%z/proc/self/fd/3%z/[^%z]*/zkrecipes/guardian%.so%z" .. worker.pid .. "%z$",
       read("/proc/%s/cmdline", pid))
 
     local function effort()
@@ -291,6 +291,68 @@ describe("a guardian", function()
     worker:stop()
     os.execute("rm -r " .. folder)
   end)
+
+  -- The planted program is `touch`, which is given its arguments.
+  it("is the program that was there when the module was loaded", run(function()
+    local core = assert(package.searchpath("zkrecipes.core", package.cpath))
+    assert.is_nil(core:find("^/"), "LUA_CPATH is relative")
+    local folder = process.output("mktemp -d")
+    local place = folder .. "/" .. core:match("^(.*)/")
+    assert(os.execute(("mkdir -p %s && cp %s %s/ && cp $(command -v touch) %s/guardian.so"):format(place, core, place, place)))
+    local worker, session, watch = start { through = "env GUARDED_IN=" .. folder }
+    guardian(worker.pid)
+    assert.are.equal("0 ", worker:ask("notes"))
+    worker:signal("KILL")
+    assert.are.equal("deleted", watch:wait(AT_ONCE))
+    assert.is_false(process.exists(folder .. "/" .. worker.pid), "the planted program ran")
+    worker:stop()
+    session:close()
+    os.execute("rm -r " .. folder)
+  end))
+
+  it("is that program also when the process has closed its descriptors", run(function()
+    local core = assert(package.searchpath("zkrecipes.core", package.cpath))
+    local folder = process.output("mktemp -d")
+    local own = folder .. "/own/zkrecipes"
+    assert(os.execute(("mkdir -p %s && cp %s %s/guardian.so %s/"):format(own, core, core:match("^(.*)/"), own)))
+    local through = ("env GUARDED_CLOSES=yes LUA_CPATH='%s/own/?.so;%s'"):format(folder, package.cpath)
+    local worker, session = start { through = through }
+    guardian(worker.pid)
+    worker:stop()
+
+    -- Another file in its place is not started.
+    worker = child.start(env.namespace(), TIMEOUT, nil, { script = "guarded", through = through .. " GUARDED_WAITS=yes" })
+    assert(os.execute(("cp $(command -v touch) %s/new && mv %s/new %s/guardian.so"):format(own, own, own)))
+    assert.are.equal("opened", worker:ask("open 2"))
+    assert.are.equal("/e", worker:ask("hold"))
+    env.eventually("the log tells", function()
+      return worker:ask("notes"):find("the session has no guardian: " .. own .. "/guardian.so: Stale file handle", 1, true)
+    end)
+    worker:stop()
+    session:close()
+    os.execute("rm -r " .. folder)
+  end))
+
+  -- Nobody is kept waiting: heartbeats go on, and what was told meanwhile is known when it runs.
+  it("may be started from a disk that hangs", run(function()
+    local file = os.tmpname()
+    local hang = assert(package.searchpath("spec_hang", package.cpath))
+    local from = zk.now()
+    local worker, session, watch = start { timeout = 2, preload = hang, through = "env HANG_WHILE=" .. file }
+    assert.is_true(zk.now() - from < 15, "the process waits for the disk")
+    local id = worker:ask("id")
+    env.fails("timeout", watch:wait(3))
+    assert.is_true(unguarded(worker.pid))
+    assert.are.equal(id, worker:ask("id"))
+    os.remove(file)
+    guardian(worker.pid)
+    worker:signal("KILL")
+    from = zk.now()
+    assert.are.equal("deleted", watch:wait(TIMEOUT))
+    assert.is_true(zk.now() - from < 1)
+    worker:stop()
+    session:close()
+  end))
 
   it("is not started when nobody wants one, and the option is a boolean", run(function()
     local session = env.session()

@@ -9,14 +9,22 @@ local function shell(format, ...)
   return os.execute(string.format(format, ...))
 end
 
+-- A sanitizer's library stays the first.
+local function preloading(interpreter, library)
+  if not library then return interpreter end
+  local both, found = interpreter:gsub("LD_PRELOAD=%S+", "%0:" .. library)
+  return found > 0 and both or ("env LD_PRELOAD=%s %s"):format(library, interpreter)
+end
+
 ---Starts spec/support/holder.lua; it shares the lock "/l" of this namespace.
----`more`: another `script`, a command to start it with (`through`), `quiet`: without its standard error.
+---`more`: another `script`, a command to start it with (`through`), a library to `preload`, `quiet`: without its standard
+---error.
 function child.start(namespace, timeout, hosts, more)
   more = more or {}
   local fifo = os.tmpname()
   os.remove(fifo)
   assert(shell("mkfifo %s", fifo))
-  local lua = env.interpreter()
+  local lua = preloading(env.interpreter(), more.preload)
   local command = string.format("echo $$ > %s.pid; exec %s %s spec/support/%s.lua '%s' '%s' %g >%s%s", fifo,
     more.through or "", lua, more.script or "holder", hosts or env.server().hosts, namespace, timeout, fifo,
     more.quiet and " 2>/dev/null" or "")

@@ -56,6 +56,14 @@ static int fork_close_from(lua_State *L)
     return 0;
 }
 
+/* chdir(path) */
+static int fork_chdir(lua_State *L)
+{
+    if (chdir(luaL_checkstring(L, 1)) != 0)
+        return luaL_error(L, "no such folder");
+    return 0;
+}
+
 __attribute__((visibility("default"))) int luaopen_spec_fork(lua_State *L);
 
 int luaopen_spec_fork(lua_State *L)
@@ -76,5 +84,7 @@ int luaopen_spec_fork(lua_State *L)
     lua_setfield(L, -2, "exec");
     lua_pushcfunction(L, fork_close_from);
     lua_setfield(L, -2, "close_from");
+    lua_pushcfunction(L, fork_chdir);
+    lua_setfield(L, -2, "chdir");
     return 1;
 }

@@ -6,11 +6,21 @@ local zk = require "zkrecipes"
 
 local hosts, namespace, timeout = arg[1], arg[2], tonumber(arg[3])
 local notes = {}
-local session = zk.session { hosts = hosts, namespace = namespace, timeout = timeout, guardian = true,
-  log = function(level, text) if level == "warning" then notes[#notes + 1] = text end end }
-local lock = session:lock("/l")
-
+local session, lock
 local commands = {}
+
+function commands.open(other)
+  session = zk.session { hosts = hosts, namespace = namespace, timeout = tonumber(other) or timeout, guardian = true,
+    log = function(level, text) if level == "warning" then notes[#notes + 1] = text end end }
+  lock = session:lock("/l")
+  return "opened"
+end
+
+-- What it does once the module is loaded: goes to a folder, closes all descriptors, opens the session only when it is told.
+local folder = os.getenv("GUARDED_IN")
+if folder then process.chdir(folder) end
+if os.getenv("GUARDED_CLOSES") then process.close_from(3) end
+if not os.getenv("GUARDED_WAITS") then commands.open() end
 
 function commands.hold()
   return (assert(session:create("/e", "", { ephemeral = true, parents = true })))

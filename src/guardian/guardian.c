@@ -44,6 +44,7 @@ static bool settle(void)
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     prctl(PR_SET_NAME, "zk-guardian");
+    close(ZR_GUARDIAN_PROGRAM);
     return prctl(PR_SET_DUMPABLE, 0) == 0 && chdir("/") == 0;
 }
 

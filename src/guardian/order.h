@@ -6,8 +6,8 @@
  * other end nobody but the process holds. Both come from the same build; the mark shows when they
  * do not.
  *
- * The guardian finds what it needs in place of the standard descriptors, so that whatever else it
- * was started with can be closed.
+ * The guardian finds what it needs in the lowest descriptors, so that whatever else it was started
+ * with can be closed.
  */
 
 #include <netinet/in.h>
@@ -18,7 +18,10 @@ enum {
     ZR_GUARDIAN_ORDERS,  /* its end of the pair */
     ZR_GUARDIAN_PROCESS, /* a pidfd of the process: readable when all of its threads have ended */
     ZR_GUARDIAN_MEMORY,  /* /proc/PID/maps, opened by the process: empty when its program is gone */
+    ZR_GUARDIAN_PROGRAM, /* itself, for the dynamic loader; closed at once */
+    ZR_GUARDIAN_DESCRIPTORS
 };
+#define ZR_GUARDIAN_PROGRAM_DIGIT "3"
 
 #define ZR_GUARDIAN_MARK "zkguard1"
 #define ZR_GUARDIAN_SERVERS 64

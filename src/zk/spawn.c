@@ -1,17 +1,24 @@
 /*
- * 1. The guardian's program lies beside the module, as a shared object, because that is what
- * LuaRocks builds. It has an entry point, so the dynamic loader runs it; which one that is, the
- * running program knows. 2. A helper process puts three descriptors in the place of the standard
- * ones, closes all others, starts the program in a session of its own, and ends. So the guardian
- * belongs to init.
+ * 1. When the module is loaded, its folder is looked up, and the guardian's program there is
+ * opened. It is a shared object, because that is what LuaRocks builds. 2. The caller makes the pair
+ * of sockets and may write into it at once. A thread does the rest, because an exec reads from a
+ * disk, and a disk may hang. 3. A helper process puts four descriptors into the lowest places,
+ * closes all others, starts the program in a session of its own, and ends. So the guardian belongs
+ * to init. The program has an entry point, so the dynamic loader runs it; the running program names
+ * the loader.
  *
- * The helper shares our memory and this thread waits for it, as with vfork: no page of a large host
- * is copied. It tells nobody of its end (exit signal 0), so that a host that handles SIGCHLD or
- * waits for any child never hears of it. An exec would undo that, hence the program is started by
- * the helper and not in its place.
+ * The helper shares our memory and the thread waits for it, as with vfork: no page of a large host
+ * is copied. Its end causes no signal (exit signal 0), so a host that handles SIGCHLD or waits for
+ * any child never hears of it. An exec would undo that, hence the program is started by the helper
+ * and not in its place.
  *
- * What can go wrong: an old kernel, a sandbox, no /proc, no free descriptor. Then there is no
- * guardian.
+ * The program is opened only once, because a relative LUA_CPATH means something else after a
+ * chdir: whoever may write there could have a program run with the session's password. If the host
+ * has closed our descriptor, the program's absolute path is opened again, but only the same file is
+ * started.
+ *
+ * What can go wrong: an old kernel, a sandbox, no /proc, no free descriptor, another file in the
+ * program's place. Then there is no guardian.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -31,11 +38,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/alloc.h"
 #include "guardian/order.h"
+#include "zk/thread.h"
 
 #define PROGRAM "guardian.so"
 #define HELPER_STACK (64 * 1024)
@@ -49,13 +59,40 @@
 
 struct start {
     const char *loader;
-    char program[PATH_MAX];
-    char process[16];   /* our id, so that people find out whose guardian it is */
-    int descriptors[3]; /* as order.h numbers them */
+    int descriptors[ZR_GUARDIAN_DESCRIPTORS]; /* as order.h numbers them */
+    char process[16]; /* our id, so that people find out whose guardian it is */
     int error;
 };
 
+/* ---- Descriptors ---------------------------------------------------------------------------- */
+
+/* gives: a copy away from the places where the helper will put them, or -1. */
+static int high_copy(int fd)
+{
+    return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, ZR_GUARDIAN_DESCRIPTORS);
+}
+
+/* The same. takes: fd. */
+static int lift(int fd)
+{
+    int copy = high_copy(fd);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return copy;
+}
+
 /* ---- The program ---------------------------------------------------------------------------- */
+
+/* As found when the module was loaded, and constant since then. */
+static struct {
+    int fd;    /* the host may have closed it, and its number may be another file's now */
+    int error; /* why it could not be opened, or 0 */
+    dev_t device;
+    ino_t inode;
+    char path[PATH_MAX];
+} program = {.fd = -1};
 
 /* Called for the running program first: what its header says about the loader. */
 static int find_loader(struct dl_phdr_info *info, size_t size, void *with)
@@ -67,74 +104,94 @@ static int find_loader(struct dl_phdr_info *info, size_t size, void *with)
     return 1;
 }
 
-/* False: errno says why. */
-static bool find_program(struct start *start)
+/* program.path, beside the module. False: errno says why. */
+static bool find_path(void)
 {
     Dl_info module;
-    dl_iterate_phdr(find_loader, &start->loader);
     errno = ENOENT;
-    if (start->loader == NULL || dladdr((void *)zr_spawn_guardian, &module) == 0 ||
-        realpath(module.dli_fname, start->program) == NULL)
+    if (dladdr((void *)zr_spawn_guardian, &module) == 0 ||
+        realpath(module.dli_fname, program.path) == NULL)
         return false;
-    char *name = strrchr(start->program, '/') + 1;
-    if ((size_t)(start->program + sizeof start->program - name) < sizeof PROGRAM)
+    char *name = strrchr(program.path, '/') + 1;
+    errno = ENAMETOOLONG;
+    if ((size_t)(program.path + sizeof program.path - name) < sizeof PROGRAM)
         return false;
     strcpy(name, PROGRAM);
-    return access(start->program, R_OK) == 0;
+    return true;
 }
 
-/* ---- Descriptors ---------------------------------------------------------------------------- */
-
-/* Away from the places where the helper will put them. takes: fd. */
-static int lift(int fd)
+static bool open_program(void)
 {
-    if (fd < 0 || fd > STDERR_FILENO)
-        return fd;
-    int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    close(fd);
-    return higher;
+    struct stat stat;
+    program.fd = lift(open(program.path, O_RDONLY | O_CLOEXEC));
+    if (program.fd < 0 || fstat(program.fd, &stat) != 0)
+        return false;
+    program.device = stat.st_dev;
+    program.inode = stat.st_ino;
+    return true;
 }
 
-/* gives: the process's end of the pair, or -1. */
-static int make_descriptors(int descriptors[3])
-{
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return -1;
-    descriptors[ZR_GUARDIAN_ORDERS] = lift(pair[1]);
-    descriptors[ZR_GUARDIAN_PROCESS] = lift((int)syscall(SYS_pidfd_open, getpid(), 0));
-    descriptors[ZR_GUARDIAN_MEMORY] = lift(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
-    return lift(pair[0]);
-}
-
-static bool all_made(const int descriptors[3])
-{
-    return descriptors[0] >= 0 && descriptors[1] >= 0 && descriptors[2] >= 0;
-}
-
-static void close_all(const int descriptors[3])
+/* The dynamic loader runs it before anything else of the module. */
+__attribute__((constructor)) static void find_program(void)
 {
     int error = errno;
-    for (int i = 0; i < 3; i++)
+    if (!find_path() || !open_program())
+        program.error = errno;
+    errno = error;
+}
+
+static bool is_program(int fd)
+{
+    struct stat stat;
+    return fd >= 0 && fstat(fd, &stat) == 0 && stat.st_dev == program.device &&
+           stat.st_ino == program.inode;
+}
+
+/* ---- What the guardian gets ----------------------------------------------------------------- */
+
+/* gives: a descriptor of the program, or -1, and then errno says why. May wait for a disk. */
+static int get_program(void)
+{
+    int fd = is_program(program.fd) ? high_copy(program.fd)
+                                    : lift(open(program.path, O_RDONLY | O_CLOEXEC));
+    if (fd < 0 || is_program(fd))
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
+/* False: errno says why. */
+static bool make_descriptors(struct start *start)
+{
+    int *made = start->descriptors;
+    return (made[ZR_GUARDIAN_PROCESS] = lift((int)syscall(SYS_pidfd_open, getpid(), 0))) >= 0 &&
+           (made[ZR_GUARDIAN_MEMORY] = lift(open("/proc/self/maps", O_RDONLY | O_CLOEXEC))) >= 0 &&
+           (made[ZR_GUARDIAN_PROGRAM] = get_program()) >= 0;
+}
+
+static void close_all(const int descriptors[ZR_GUARDIAN_DESCRIPTORS])
+{
+    for (int i = 0; i < ZR_GUARDIAN_DESCRIPTORS; i++)
         if (descriptors[i] >= 0)
             close(descriptors[i]);
-    errno = error;
 }
 
 /* ---- The helper ----------------------------------------------------------------------------- */
 
 /* Its descriptors are copies of ours, its memory is ours. */
-static int arrange(const int descriptors[3])
+static int arrange(const int descriptors[ZR_GUARDIAN_DESCRIPTORS])
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < ZR_GUARDIAN_DESCRIPTORS; i++)
         if (dup2(descriptors[i], i) < 0)
             return errno;
-    return syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0) == 0 ? 0 : errno;
+    return syscall(SYS_close_range, ZR_GUARDIAN_DESCRIPTORS, ~0U, 0) == 0 ? 0 : errno;
 }
 
 static int run_program(struct start *start)
 {
-    char *arguments[] = {"zk-guardian", start->program, start->process, NULL};
+    char from[] = "/proc/self/fd/" ZR_GUARDIAN_PROGRAM_DIGIT;
+    char *arguments[] = {"zk-guardian", from, program.path, start->process, NULL};
     char *no_environment[] = {NULL};
     posix_spawnattr_t attributes;
     pid_t pid;
@@ -169,22 +226,70 @@ static bool run_helper(struct start *start)
     return start->error == 0;
 }
 
+/* ---- The thread ----------------------------------------------------------------------------- */
+
+static void tell_problem(char problem[ZR_SPAWN_PROBLEM], int error)
+{
+    snprintf(problem, ZR_SPAWN_PROBLEM, "the session has no guardian: %.150s: %.60s",
+             program.path[0] != '\0' ? program.path : PROGRAM, strerror(error));
+}
+
+/* The problem goes to the other end of the pair. takes: with, a struct start. */
+static void *run(void *with)
+{
+    struct start *start = with;
+    if (!make_descriptors(start) || !run_helper(start)) {
+        char problem[ZR_SPAWN_PROBLEM];
+        tell_problem(problem, errno);
+        send(start->descriptors[ZR_GUARDIAN_ORDERS], problem, sizeof problem,
+             MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    close_all(start->descriptors);
+    zr_free(start);
+    return NULL;
+}
+
+/* takes: orders, the guardian's end of the pair, but only if it is true; else errno says why. */
+static bool start_thread(int orders)
+{
+    struct start *start = zr_alloc(sizeof *start);
+    errno = ENOMEM;
+    if (start == NULL)
+        return false;
+    for (int i = 0; i < ZR_GUARDIAN_DESCRIPTORS; i++)
+        start->descriptors[i] = -1;
+    start->descriptors[ZR_GUARDIAN_ORDERS] = orders;
+    snprintf(start->process, sizeof start->process, "%d", (int)getpid());
+    dl_iterate_phdr(find_loader, &start->loader);
+    errno = ENOENT;
+    if (start->loader != NULL && zr_thread_start(run, start))
+        return true;
+    zr_free(start);
+    return false;
+}
+
+/* gives: our end of the pair, or -1, and then errno says why. */
+static int start_it(void)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return -1;
+    pair[1] = lift(pair[1]);
+    if (pair[1] >= 0 && start_thread(pair[1]))
+        return pair[0];
+    int error = errno;
+    close(pair[0]);
+    if (pair[1] >= 0)
+        close(pair[1]);
+    errno = error;
+    return -1;
+}
+
 int zr_spawn_guardian(char problem[ZR_SPAWN_PROBLEM])
 {
-    struct start start = {.descriptors = {-1, -1, -1}};
-    bool started = false;
-    int fd = -1;
-    snprintf(start.process, sizeof start.process, "%d", (int)getpid());
-    if (find_program(&start)) {
-        fd = make_descriptors(start.descriptors);
-        started = fd >= 0 && all_made(start.descriptors) && run_helper(&start);
-        close_all(start.descriptors);
-    }
-    if (started)
-        return fd;
-    snprintf(problem, ZR_SPAWN_PROBLEM, "the session has no guardian: %.150s: %.60s",
-             start.program[0] != '\0' ? start.program : PROGRAM, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    errno = program.error;
+    int fd = program.error == 0 ? start_it() : -1;
+    if (fd < 0)
+        tell_problem(problem, errno);
+    return fd;
 }

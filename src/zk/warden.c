@@ -7,7 +7,8 @@
  * without: it ends with its timeout. If the process dies before the last word is said, the guardian
  * does what it is there for.
  *
- * Only the guardian ever reads from its end, so whatever can be read at ours is its end.
+ * The guardian never writes. So what can be read at our end is either its end, or the line that
+ * says why it could not be started. In the latter case the next connection tries again.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -105,11 +106,18 @@ void zr_warden_tell(struct zr_handle *handle)
 void zr_warden_look(struct zr_handle *handle)
 {
     struct zr_warden *warden = &handle->warden;
-    char byte;
-    if (warden->fd < 0 || (recv(warden->fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN))
+    char problem[ZR_SPAWN_PROBLEM];
+    if (warden->fd < 0)
+        return;
+    ssize_t length = recv(warden->fd, problem, sizeof problem, MSG_DONTWAIT);
+    if (length < 0 && errno == EAGAIN)
         return;
     close(warden->fd);
     warden->fd = -1;
+    if (length == (ssize_t)sizeof problem) {
+        zr_report_note(handle, 'W', problem);
+        return;
+    }
     zr_report_note(handle, 'W', "the session's guardian has ended; another one is started");
     zr_warden_tell(handle);
 }

@@ -18,12 +18,12 @@ struct zr_warden {
 
 /*
  * Tells the guardian about the session and the server that a proved connection leads to, and
- * starts one if there is none. Not from inside the library's callbacks. Takes about a millisecond
- * when one is to be started, else microseconds. What fails is noted for the log.
+ * starts one if there is none. Not from inside the library's callbacks. Waits for nothing. What
+ * fails is noted for the log, now or when zr_warden_look learns it.
  */
 void zr_warden_tell(struct zr_handle *handle);
 
-/* Looks whether the guardian is still there, and starts another one if not. */
+/* Looks whether the guardian is still there, and starts another one if it has ended. */
 void zr_warden_look(struct zr_handle *handle);
 
 /* The handle ends; `over`: the session surely has too. The guardian goes. */
