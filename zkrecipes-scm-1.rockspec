@@ -196,6 +196,7 @@ build = {
         "src/zk/completion.c",
         "src/zk/connection.c",
         "src/zk/decode.c",
+        "src/zk/goodbye.c",
         "src/zk/handle.c",
         "src/zk/io.c",
         "src/zk/loop.c",

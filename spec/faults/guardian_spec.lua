@@ -6,6 +6,7 @@ local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
 local child = require "spec.support.child"
 local process = require "spec.support.process"
+local proxies = require "spec.support.proxy"
 local run = env.run
 
 local TIMEOUT = 10 -- so long that what happens at once cannot be taken for the end of it
@@ -361,6 +362,54 @@ describe("a guardian", function()
     session:close()
     assert.has_error(function() env.session { guardian = "yes" } end)
   end))
+end)
+
+-- The close request never reaches the server; the connection ends before the answer, by RST or FIN.
+describe("a close whose connection ends without an answer", function()
+  local proxy
+  setup(function() proxy = proxies.start(env.server()) end)
+  teardown(function() proxy:stop() end)
+  before_each(function()
+    proxy:clear()
+    proxy:reset()
+    proxy:heal()
+  end)
+
+  it("is asked again on another connection", run(function()
+    for _, fault in ipairs { "drop_request", "drop_reply" } do
+      local worker, session, watch = start { hosts = proxy.hosts }
+      proxy:clear()
+      proxy[fault](proxy, "closeSession")
+      assert.matches("^closed", worker:ask("close 10"))
+      assert.are.equal(1, proxy:fired())
+      assert.are.equal("deleted", watch:wait(AT_ONCE))
+      env.eventually("the guardian has gone", function() return unguarded(worker.pid) end)
+      worker:stop()
+      session:close()
+    end
+  end))
+
+  for _, fin in ipairs { false, true } do
+    it("is left to the guardian when there is no other connection, fin = " .. tostring(fin), run(function()
+      local worker, session, watch = start { hosts = proxy.hosts }
+      guardian(worker.pid)
+      proxy:hold("closeSession")
+      proxy:refuse()
+      worker:tell("close 1")
+      env.eventually("it is on its way", function() return proxy:counts().closeSession > 0 end)
+      proxy:clear()
+      proxy:cut { fin = fin }
+      assert.matches("^closed", worker:answer())
+      env.fails("timeout", watch:wait(0.2))
+      guardian(worker.pid)
+      worker:signal("KILL")
+      proxy:heal()
+      assert.are.equal("deleted", watch:wait(AT_ONCE))
+      env.eventually("the guardian has gone", function() return unguarded(worker.pid) end)
+      worker:stop()
+      session:close()
+    end))
+  end
 end)
 
 describe("a guardian whose server is gone", function()

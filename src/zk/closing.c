@@ -3,13 +3,14 @@
  * unread answers is reset, and the request that ends the session is lost. 2. The close request
  * leaves. The library would wait for the answer and hold up all other handles, so the socket is
  * first shut for reading, which the library takes for the answer, and a copy of the descriptor
- * stays with us. 3. The server ends the session and hangs up: now everything that the session held
- * is released, and ENDED is told.
+ * stays with us. 3. The server's answer comes: now everything that the session held is released,
+ * and ENDED is told.
  *
  * What can go wrong: there is no connection; then the library goes on trying to get one until the
- * caller's patience ends. Or the server does not answer in time; then the close request is sent all
- * the same, but the session may end only by its timeout. A handle that never had a session, or
- * whose session is over, ends at once.
+ * caller's patience ends. The connection ends before the answer comes: the session may live on, so
+ * the library gets a new handle for it, and all begins anew. Or the server does not answer in time:
+ * then the session may end only by its timeout. A handle that never had a session, or whose session
+ * is over, ends at once.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -17,15 +18,13 @@
 
 #include "zk/closing.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "zk/client.h"
 #include "zk/clock.h"
 
 #define LONGEST_WAIT_US 2000000 /* for the answers in flight, and for the goodbye */
+#define MOST_PARTINGS 5
 
 /* A socket that was shut for reading is always readable, so the goodbye has to be looked for. */
 int64_t zr_closing_due_us(const struct zr_handle *handle, int64_t now_us)
@@ -37,14 +36,6 @@ int64_t zr_closing_due_us(const struct zr_handle *handle, int64_t now_us)
     if (handle->drain_by_us != 0)
         return zr_earlier_us(handle->close_by_us, handle->drain_by_us);
     return handle->close_by_us;
-}
-
-static bool hung_up(int fd)
-{
-    struct tcp_info info;
-    socklen_t length = sizeof info;
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
-           info.tcpi_state != TCP_ESTABLISHED;
 }
 
 static bool drained(const struct zr_handle *handle)
@@ -76,6 +67,7 @@ static bool leave(struct zr_handle *handle, int64_t now_us)
     handle->parting_us = now_us;
     handle->parting_by_us = dry ? now_us + LONGEST_WAIT_US : now_us;
     handle->parting_fd = zr_client_part(handle);
+    zr_goodbye_begin(&handle->goodbye);
     return handle->parting_fd < 0;
 }
 
@@ -92,20 +84,38 @@ static void finish(struct zr_handle *handle, bool over)
     zr_report_ended(handle);
 }
 
+/* The connection ended without an answer: asks on another one. False: that is in vain. */
+static bool try_again(struct zr_handle *handle, int64_t now_us)
+{
+    handle->drain_by_us = 0;
+    handle->parting_count++;
+    return now_us < handle->close_by_us && handle->parting_count < MOST_PARTINGS &&
+           zr_client_open(handle);
+}
+
+/* True: it is over, one way or the other. */
+static bool part(struct zr_handle *handle, int64_t now_us, bool *over)
+{
+    /* While other answers are missing nobody could tell which one is the goodbye. */
+    bool told_apart = handle->parting_by_us > handle->parting_us;
+    enum zr_goodbye_state state =
+        told_apart ? zr_goodbye_read(&handle->goodbye, handle->parting_fd) : ZR_GOODBYE_AWAITED;
+    if (state == ZR_GOODBYE_AWAITED &&
+        now_us < zr_earlier_us(handle->close_by_us, handle->parting_by_us))
+        return false;
+    close(handle->parting_fd);
+    handle->parting_fd = -1;
+    *over = state == ZR_GOODBYE_SAID;
+    return state != ZR_GOODBYE_MISSED || !try_again(handle, now_us);
+}
+
 bool zr_closing_step(struct zr_handle *handle, int64_t now_us)
 {
+    bool over = false;
     if (handle->close_by_us == INT64_MAX)
         return false;
-    bool over = false;
-    if (handle->parting_fd < 0) {
-        if (!leave(handle, now_us))
-            return false;
-    } else {
-        over = hung_up(handle->parting_fd);
-        if (!over && now_us < zr_earlier_us(handle->close_by_us, handle->parting_by_us))
-            return false;
-        close(handle->parting_fd);
-    }
+    if (handle->parting_fd < 0 ? !leave(handle, now_us) : !part(handle, now_us, &over))
+        return false;
     finish(handle, over);
     return true;
 }

@@ -16,6 +16,7 @@
 #include "core/list.h"
 #include "core/zk.h"
 #include "core/lease.h"
+#include "zk/goodbye.h"
 #include "zk/mailbox.h"
 #include "zk/report.h"
 #include "zk/resolver.h"
@@ -92,7 +93,9 @@ struct zr_handle {
     int64_t parting_us;    /* since when the close request is on its way ... */
     int64_t parting_by_us; /* ... and until when the goodbye is waited for */
     int parting_fd;        /* the socket on which the server's goodbye is awaited, or -1 */
-    int poll_index;        /* in this turn's poll, or -1 */
+    int parting_count;     /* connections that ended before it came */
+    struct zr_goodbye goodbye;
+    int poll_index; /* in this turn's poll, or -1 */
 };
 
 /* gives: a copy, or null. borrows: all. */

@@ -1,0 +1,35 @@
+#ifndef ZR_GOODBYE_H
+#define ZR_GOODBYE_H
+
+/*
+ * goodbye.h: reads from a socket whether the server has ended the session. The answer to the close
+ * request is the only proof: the end of a connection, by FIN or by RST, may as well be that of the
+ * server or of something between, while the session lives on. The I/O thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum zr_goodbye_state {
+    ZR_GOODBYE_AWAITED,
+    ZR_GOODBYE_SAID,  /* the session is over */
+    ZR_GOODBYE_MISSED /* the connection ended before, and the session may live on */
+};
+
+/* How much of the present frame was read: its head, then what is skipped of it. */
+struct zr_goodbye {
+    unsigned char head[20]; /* length, xid, zxid, error */
+    size_t got, skip;
+};
+
+/* Begins with the next frame. */
+void zr_goodbye_begin(struct zr_goodbye *goodbye);
+
+/*
+ * Reads what there is, and never waits. The answers to all other requests must have been read
+ * before, and a frame must begin where the reading begins. The socket may be shut for reading.
+ * borrows: fd.
+ */
+enum zr_goodbye_state zr_goodbye_read(struct zr_goodbye *goodbye, int fd);
+
+#endif
