@@ -81,11 +81,26 @@ function M.count(value, most, argument, name)
   end
 end
 
+local INHERITS = { "__index", "__pairs", "__len" }
+
+-- Raises if its metatable would change what is in the table: options and lists are read from the table itself, so what it
+-- inherits would be left out in silence. `what`: "table of options", "list" ...
+function M.plain(value, argument, name, what)
+  if type(value) ~= "table" then bad(argument, name, what .. " expected, got " .. type(value)) end
+  local meta = debug.getmetatable(value)
+  for i = 1, meta and #INHERITS or 0 do
+    if rawget(meta, INHERITS[i]) ~= nil then
+      bad(argument, name, ("plain %s expected, got a table whose metatable has %s; copy what it inherits into it"):format(what,
+        INHERITS[i]))
+    end
+  end
+end
+
 -- Raises unless it is a table with nothing in it but a list.
-function M.list(value, argument, name)
-  if type(value) ~= "table" then bad(argument, name, "list expected, got " .. type(value)) end
+function M.list(value, argument, name, what)
+  M.plain(value, argument, name, what or "list")
   local count = 0
-  for key in pairs(value) do
+  for key in next, value do
     if type(key) ~= "number" then bad(argument, name, ("list expected, got a table with '%s'"):format(tostring(key))) end
     count = count + 1
   end
@@ -96,7 +111,7 @@ end
 
 -- Raises unless it is a list of functions.
 function M.fns(value, argument, name)
-  if type(value) ~= "table" then bad(argument, name, "list of functions expected, got " .. type(value)) end
+  M.plain(value, argument, name, "list of functions")
   for i = 1, #value do
     if not callable(value[i]) then
       bad(argument, name, ("function expected at %d, got %s"):format(i, type(value[i])))
@@ -107,9 +122,9 @@ end
 -- Raises unless it is a table of options of these types, or nil. Gives a plain copy: what is read of it later cannot fail.
 function M.options(value, known, argument, name)
   if value == nil then return {} end
-  if type(value) ~= "table" then bad(argument, name, "table of options expected, got " .. type(value)) end
+  M.plain(value, argument, name, "table of options")
   local options = {}
-  for key, given in pairs(value) do
+  for key, given in next, value do
     local wanted = known[key]
     if not wanted then bad(argument, name, "unknown option '" .. tostring(key) .. "'") end
     if type(given) ~= wanted then

@@ -26,7 +26,8 @@ local make = core.classes.session.methods.election
 -- The options without those of an election by rank, which become rules.
 local function take_rules(session, options)
   local given = {}
-  for key, value in pairs(options) do given[key] = value end
+  check.plain(options, 2, "election", "table of options")
+  for key, value in next, options do given[key] = value end
   local rank, quorum = given.rank, given.quorum
   given.rank, given.quorum = nil, nil
   if rank == nil and quorum == nil then return given end

@@ -29,6 +29,7 @@ local counts = setmetatable({}, weak_keys) -- hold of a reentrant lock > how oft
 -- The options of the core, and ours.
 local function divide(options)
   local given, way = {}, nil
+  check.plain(options, 2, "lock", "table of options")
   for name, value in next, options do
     local wanted = WAYS[name]
     if wanted and type(value) ~= wanted then

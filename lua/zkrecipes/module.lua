@@ -66,11 +66,34 @@ local function add_run(zk, host)
   end
 end
 
+-- ---- The shared session ------------------------------------------------------------------------
+
+-- Of options that were accepted, so it is not deep. The caller may change its tables later. The credentials are in here as
+-- long as the session needs them itself, for every new connection; no message ever tells a value.
+local function copy(value)
+  if type(value) ~= "table" then return value end
+  local made = {}
+  for key, each in next, value do made[key] = copy(each) end
+  return made
+end
+
+-- Functions are the same only when they are one.
+local function same(value, other)
+  if type(value) ~= "table" or type(other) ~= "table" then return value == other end
+  for key, each in next, value do
+    if not same(each, rawget(other, key)) then return false end
+  end
+  for key in next, other do
+    if rawget(value, key) == nil then return false end
+  end
+  return true
+end
+
 -- What of these options differs from those, or nil.
 local function difference(given, other)
-  if sessions.joined(given.hosts) ~= sessions.joined(other.hosts) and given.hosts ~= nil then return "hosts" end
-  for name, value in pairs(given) do
-    if type(value) ~= "table" and value ~= other[name] and name ~= "hosts" then return name end
+  if given.hosts ~= nil and sessions.joined(given.hosts) ~= sessions.joined(other.hosts) then return "hosts" end
+  for name, value in next, given do
+    if name ~= "hosts" and not same(value, other[name]) then return name end
   end
 end
 
@@ -79,16 +102,14 @@ local function add_shared(zk, host)
   function zk.shared(options)
     local shared = host.shared
     if shared and shared.session.state ~= "closed" then
-      if options ~= nil and type(options) ~= "table" then
-        check.bad(1, "shared", "table of options expected, got " .. type(options))
-      end
+      if options ~= nil then check.plain(options, 1, "shared", "table of options") end
       local name = options and difference(options, shared.options)
-      if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(name)) end
+      if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(tostring(name))) end
       return shared.session
     end
     local session, message, code = sessions.open(host, options)
     if not session then return nil, message, code end
-    host.shared = { session = session, options = options or {} }
+    host.shared = { session = session, options = copy(options or {}) }
     return session
   end
 end

@@ -108,7 +108,7 @@ local function multi(self, name, parts)
 end
 
 function Multihold:multi(parts)
-  if type(parts) ~= "table" then check.bad(1, "multi", "list of operations expected, got " .. type(parts)) end
+  check.plain(parts, 1, "multi", "list of operations")
   return multi(self, "multi", parts)
 end
 
@@ -231,7 +231,7 @@ end
 
 function core.classes.session.methods.multilock(session, locks)
   check.self(session, core.classes.session.meta, "multilock")
-  if type(locks) ~= "table" then bad("list of locks expected, got %s", type(locks)) end
+  check.plain(locks, 1, "multilock", "list of locks")
   if #locks == 0 then bad("at least one lock expected") end
   local order, index_of = {}, {}
   for i = 1, #locks do

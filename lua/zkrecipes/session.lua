@@ -18,6 +18,7 @@ local Session = class.methods
 -- Hosts as one string, however they were given.
 function M.joined(list)
   if type(list) ~= "table" then return list end
+  check.list(list, 1, "session", "list of hosts")
   for i = 1, #list do
     if type(list[i]) ~= "string" then
       check.bad(1, "session", ("option 'hosts', entry %d: string expected, got %s"):format(i, type(list[i])))
@@ -28,9 +29,7 @@ end
 
 local function check_options(options)
   if options == nil then return {} end
-  if type(options) ~= "table" then
-    check.bad(1, "session", "table of options expected, got " .. type(options))
-  end
+  check.plain(options, 1, "session", "table of options")
   if options.read_only then
     check.bad(1, "session", "option 'read_only': it is not offered, because a read-only session of the " ..
       "ZooKeeper client may report success for what was not done")
@@ -46,7 +45,7 @@ end
 -- zk.session(options): at once; the session is opened behind it.
 function M.open(host, options)
   local given = {}
-  for key, value in pairs(check_options(options)) do given[key] = value end
+  for key, value in next, check_options(options) do given[key] = value end
   local log = given.log
   given.log, given.read_only = log ~= nil, nil
   given.hosts = M.joined(given.hosts)

@@ -64,10 +64,8 @@ local function to_stderr(line) io.stderr:write(line, "\n") end
 -- Takes `trace` out of the options: a function, or nil.
 local function trace_option(given)
   local options, trace = {}, nil
-  if given ~= nil and type(given) ~= "table" then
-    check.bad(1, "new", "table of options expected, got " .. type(given))
-  end
-  for key, value in pairs(given or {}) do
+  if given ~= nil then check.plain(given, 1, "new", "table of options") end
+  for key, value in next, given or {} do
     if key == "trace" then trace = value else options[key] = value end
   end
   if trace ~= nil and type(trace) ~= "boolean" and type(trace) ~= "function" then
@@ -118,10 +116,8 @@ end
 -- In a test any error is one too many, so the first ends the run unless told otherwise.
 function World:run(fn, options)
   local given = { fail_fast = true }
-  if options ~= nil and type(options) ~= "table" then
-    check.bad(2, "run", "table of options expected, got " .. type(options))
-  end
-  for key, value in pairs(options or {}) do given[key] = value end
+  if options ~= nil then check.plain(options, 2, "run", "table of options") end
+  for key, value in next, options or {} do given[key] = value end
   return self.test.run(fn, given)
 end
 

@@ -30,6 +30,8 @@ local OPTIONS = { tick_time = "number", config = "table", jvm = "table", contain
 local function check_options(options)
   if options == nil then return {} end
   if type(options) ~= "table" then error("options must be a table, not " .. type(options), 3) end
+  local meta = debug.getmetatable(options)
+  if meta and (meta.__index or meta.__pairs) then error("options must be a table that inherits nothing", 3) end
   for name, value in pairs(options) do
     if not OPTIONS[name] then error("unknown option '" .. tostring(name) .. "'", 3) end
     if type(value) ~= OPTIONS[name] then

@@ -279,6 +279,8 @@ static void destroy(struct zr_call *call)
 {
     struct zr_session *session = call->session;
     clear_replies(call);
+    if (call->request.op == ZR_OP_ADD_AUTH)
+        zr_forget_secret(call->request.data);
     zr_ephemerals_give(session, call->reserved);
     for (size_t i = 0; i < call->request.part_count; i++)
         if (own_acl(session, &call->request.parts[i]))

@@ -141,6 +141,9 @@ bool zr_session_knows_auth(const struct zr_session *session, const struct zr_aut
 enum zr_status zr_session_learn_auth(struct zr_session *session, const struct zr_auth *auth);
 void zr_session_forget_auth(struct zr_session *session); /* when it is freed */
 
+/* Overwrites a credential that is about to be freed. */
+void zr_forget_secret(struct zr_bytes secret);
+
 /* For session_open.c: opens the handle of the present generation. */
 void zr_session_open_handle(struct zr_session *session);
 

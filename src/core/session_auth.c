@@ -1,3 +1,7 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <string.h>
 
 #include "core/alloc.h"
@@ -13,6 +17,12 @@ static bool same(struct zr_bytes one, struct zr_bytes other)
 {
     return one.length == other.length &&
            (one.length == 0 || memcmp(one.at, other.at, one.length) == 0);
+}
+
+void zr_forget_secret(struct zr_bytes secret)
+{
+    if (secret.length > 0)
+        explicit_bzero((char *)secret.at, secret.length);
 }
 
 bool zr_session_knows_auth(const struct zr_session *session, const struct zr_auth *auth)
@@ -49,6 +59,7 @@ void zr_session_forget_auth(struct zr_session *session)
 {
     for (size_t i = 0; i < session->auth_count; i++) {
         zr_free((char *)session->auth[i].scheme);
+        zr_forget_secret(session->auth[i].credential);
         zr_free((char *)session->auth[i].credential.at);
     }
     zr_free(session->auth);

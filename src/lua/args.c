@@ -216,13 +216,33 @@ static void check_names(struct reader *reader, int index, const struct zr_option
     }
 }
 
+void zr_lua_check_plain(struct reader *reader, int index, const char *expected)
+{
+    static const char *const inherits[] = {"__index", "__pairs", "__len"};
+    lua_State *L = reader->L;
+    if (!lua_istable(L, index))
+        zr_lua_bad_type(reader, index, expected);
+    luaL_checkstack(L, 8, NULL);
+    if (!lua_getmetatable(L, index))
+        return;
+    for (size_t i = 0; i < sizeof(inherits) / sizeof(inherits[0]); i++) {
+        lua_pushstring(L, inherits[i]);
+        lua_rawget(L, -2);
+        if (!lua_isnil(L, -1))
+            zr_lua_bad(reader,
+                       "plain %s expected, got a table whose metatable has %s; copy what it "
+                       "inherits into it",
+                       expected, inherits[i]);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
 void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,
                          void *into)
 {
     lua_State *L = reader->L;
-    if (!lua_istable(L, index))
-        zr_lua_bad_type(reader, index, "table of options");
-    luaL_checkstack(L, 8, NULL);
+    zr_lua_check_plain(reader, index, "table of options");
     check_names(reader, index, options);
     for (; options->name != NULL; options++) {
         void *field = (char *)into + options->offset;

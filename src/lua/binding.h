@@ -168,6 +168,8 @@ struct zr_bytes zr_lua_read_data(struct reader *reader, int index);
 int64_t zr_lua_read_integer(struct reader *reader, int index, int64_t least, int64_t most);
 int32_t zr_lua_read_version(struct reader *reader, int index);
 int64_t zr_lua_read_seconds(struct reader *reader, int index);
+/* Raises unless it is a table that holds all that is read of it: no metatable adds to it. */
+void zr_lua_check_plain(struct reader *reader, int index, const char *expected);
 void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,
                          void *into);
 struct zr_acls zr_lua_read_acl(struct reader *reader, int index);

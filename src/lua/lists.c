@@ -25,9 +25,7 @@ static void *temporary(struct reader *reader, size_t count, size_t size)
 
 static size_t list_length(struct reader *reader, int index, const char *expected)
 {
-    if (!lua_istable(reader->L, index))
-        zr_lua_bad_type(reader, index, expected);
-    luaL_checkstack(reader->L, 8, NULL);
+    zr_lua_check_plain(reader, index, expected);
     size_t length = lua_rawlen(reader->L, index);
     if (length > 0)
         return length;
@@ -250,8 +248,7 @@ static size_t read_word(struct reader *reader, int item)
 static void read_part(struct reader *reader, int index, struct zr_request *part)
 {
     lua_State *L = reader->L;
-    if (!lua_istable(L, index))
-        zr_lua_bad_type(reader, index, "table");
+    zr_lua_check_plain(reader, index, "table");
     size_t word = read_word(reader, push_item(reader, index, 1));
     part->op = part_words[word].op;
     part->path = zr_lua_read_path(reader, push_item(reader, index, 2)).at;

@@ -2,6 +2,10 @@
  * A handle is made of everything it will ever need to tell its end: whatever fails later, ENDED and
  * the final state can be told. Its configuration is copied, because open borrows it only.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include "zk/handle.h"
 
 #include <string.h>
@@ -78,9 +82,11 @@ void zr_handle_free(struct zr_handle *handle)
     zr_free(handle->addresses);
     while (handle->credentials != NULL) {
         struct zr_credential *next = handle->credentials->next;
+        explicit_bzero((char *)handle->credentials->bytes.at, handle->credentials->bytes.length);
         zr_free(handle->credentials);
         handle->credentials = next;
     }
+    explicit_bzero(handle->client.password, sizeof handle->client.password);
     zr_free(handle);
 }
 
