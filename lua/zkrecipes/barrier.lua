@@ -7,7 +7,8 @@
 -- 1. The znode holds n; its version says how often it was counted down.
 -- 2. count_down: in one request, create a znode of this call's own, and set the latch if it has the version that we
 --    know; the last one also creates the znode "open".
--- 3. wait: until "open" is there. So waiters are woken once, not by every count.
+-- 3. wait: compare n with what the znode holds, then wait until "open" is there. So waiters are woken once, not by every
+--    count.
 --
 -- What can go wrong: somebody else has counted meanwhile (read the version, try again); the answer is lost (the
 -- znode of the call's own says whether it was done).
@@ -77,14 +78,15 @@ local function conflict(latch, stored)
     number, latch.total), "conflict"
 end
 
--- How often it was counted down; makes the latch when it is missing.
-local function look(latch)
+-- How often it was counted down; makes the latch when it is missing. request(call, ...): how to ask, `sure` if it is left out.
+local function look(latch, request)
   local session = latch.session
-  local data, stat, code = sure(session.get, session, latch.path)
+  request = request or sure
+  local data, stat, code = request(session.get, session, latch.path)
   if data == nil and code == "no_node" then
-    local made, message, why = sure(session.create, session, latch.path, tostring(latch.total), { parents = true })
+    local made, message, why = request(session.create, session, latch.path, tostring(latch.total), { parents = true })
     if not made and why ~= "node_exists" then return nil, message, why end
-    data, stat, code = sure(session.get, session, latch.path)
+    data, stat, code = request(session.get, session, latch.path)
   end
   if code then return nil, stat, code end
   if data ~= tostring(latch.total) then return conflict(latch, data) end
@@ -129,8 +131,12 @@ function Latch:count()
   return left(self, counted)
 end
 
+local function once(call, ...) return call(...) end
+
+-- Who only looks wants an answer at once, so a lost one is not asked for again.
 function Latch:wait(timeout)
-  return gate.await(self, self.path .. "/open", true, timeout, "latch:wait")
+  local function fits() return look(self, timeout == 0 and once or sure) end
+  return gate.await(self, self.path .. "/open", true, timeout, "latch:wait", self.total .. ":", fits)
 end
 
 check.selves("barrier", Barrier, Barrier)

@@ -24,6 +24,10 @@ end
 
 -- Looks until the znode is as it is wanted, or nobody waits any more; or nil, message, code.
 local function look(gate)
+  if gate.first then
+    local fit, message, code = gate.first()
+    if not fit then return nil, message, code end
+  end
   while not gate.over do
     local came = gate.crowd.came
     local stat, message, code = gate.session:exists(gate.path)
@@ -56,33 +60,39 @@ local function tell(gate, task)
 end
 
 -- The gate, or nil, message, code.
-local function gate_of(session, path, wanted)
+local function gate_of(session, path, wanted, kind, first)
   local all = gates[session] or {}
   gates[session] = all
-  local key = (wanted and "+" or "-") .. path
+  local key = (wanted and "+" or "-") .. kind .. path
   if all[key] then return all[key] end
   local watch, message, code = session:watch(path)
   if not watch then return nil, message, code end
-  local gate = { host = core.host(session), session = session, path = path, wanted = wanted, watch = watch, all = all, key = key }
+  local gate = { host = core.host(session), session = session, path = path, wanted = wanted, watch = watch, all = all, key = key,
+    first = first }
   gate.crowd = crowds.new(gate.host, function() if not gate.over then forget(gate) end end)
   all[key] = gate
   tasks.spawn(gate.host, { daemon = true, on_end = function(task) tell(gate, task) end }, look, gate)
   return gate
 end
 
--- await(object, path, wanted, timeout, what): for an object of a session, until the znode is there (wanted) or gone; true, or nil,
--- message, code.
-function M.await(object, path, wanted, timeout, what)
+-- await(object, path, wanted, timeout, what [, kind, first]): for an object of a session, until the znode is there (wanted) or
+-- gone; true, or nil, message, code. first(): is to give true before anything else, or nil, message, code; `kind` tells it from
+-- that of other objects with this path.
+function M.await(object, path, wanted, timeout, what, kind, first)
   check.seconds(timeout, 1, "wait", true)
   wait.check()
   local session = object.session
   if timeout == 0 then
+    if first then
+      local fit, problem, why = first()
+      if not fit then return nil, problem, why end
+    end
     local stat, message, code = session:exists(path)
     if stat == nil then return nil, message, code end
     if (stat ~= false) == wanted then return true end
     return nil, what .. " " .. path .. ": it is not open", "timeout"
   end
-  local gate, message, code = gate_of(session, path, wanted)
+  local gate, message, code = gate_of(session, path, wanted, kind or "", first)
   if not gate then return nil, message, code end
   local record = gate.crowd:enter()
   registry.begin(gate.host, record, object)

@@ -157,6 +157,22 @@ describe("a latch", function()
     session:latch("/l", 3):count_down()
     assert.matches("made for 3 counts, not for 4", fails("conflict", session:latch("/l", 4):count_down()))
     fails("conflict", session:latch("/l", 4):count())
+    for _, limit in ipairs { 0, 5, false } do
+      assert.matches("made for 3 counts, not for 4", fails("conflict", session:latch("/l", 4):wait(limit or nil)))
+    end
+    -- Those who wait with the right number do not hear of it; and who waits first decides.
+    local waits = { env.start(function() return session:latch("/l", 3):wait(20) end),
+      env.start(function() return session:latch("/new", 2):wait(20) end) }
+    env.eventually("it is made", function() return session:exists("/new") end)
+    fails("conflict", session:latch("/l", 4):wait(5))
+    fails("conflict", session:latch("/new", 1):count_down())
+    for _ = 1, 2 do
+      assert(session:latch("/l", 3):count_down())
+      assert(session:latch("/new", 2):count_down())
+    end
+    for i = 1, 2 do assert.is_true(waits[i]()) end
+    fails("conflict", session:latch("/l", 4):wait(0))
+    fails("conflict", session:latch("/new", 1):wait(1))
     assert(session:create("/other", nil))
     assert.matches("no latch", fails("conflict", session:latch("/other", 4):count_down()))
     assert(session:set("/other", "a\nb"))
