@@ -9,7 +9,8 @@
 --    those of all others of its round are gone: it watches one of them at a time; the last one deletes the round, and
 --    others of which nobody is left.
 --
--- Members beyond n wait for the next round.
+-- Members beyond n wait for the next round. The tags say n: a member counts only those that wait for the same n, and one
+-- that finds a member with another n, which has waited longer than all with its own, gives up (`conflict`).
 --
 -- What can go wrong: the time limit passes: the member deletes its w- znode; it was gone already: then it is in a
 -- round, and says so. A member dies: its znodes go with its session. The session is lost while one waits: `lost`;

@@ -243,6 +243,37 @@ describe("a double barrier", function()
   end))
 end)
 
+describe("a barrier of rounds", function()
+  local WAYS = {
+    cyclic_barrier = function(session, path, n) return session:cyclic_barrier(path, n):wait(20) end,
+    double_barrier = function(session, path, n) return session:double_barrier(path, n):enter(20) end,
+  }
+
+  for kind, join in pairs(WAYS) do
+    it("refuses another n than that of those who wait: " .. kind, run(function()
+      local namespace = env.namespace()
+      local first, second = env.session { namespace = namespace }, env.session { namespace = namespace }
+      local waits = { env.start(join, first, "/b", 3) }
+      env.queue_of(first, "/b", 2)
+      for _, n in ipairs { 2, 4, 1000 } do
+        assert.matches("others wait there for 3, not for " .. n, fails("conflict", join(second, "/b", n)))
+      end
+      env.queue_of(first, "/b", 2)
+      -- One that has not given up yet disturbs nobody.
+      assert(second:create("/b/w-n7-0-1", "", { ephemeral = true }))
+      for i = 2, 3 do waits[i] = env.start(join, i == 2 and first or second, "/b", 3) end
+      for i = 1, 3 do assert.is_true(waits[i]()) end
+      fails("conflict", join(first, "/b", 3)) -- now it has waited longest
+      assert(second:delete("/b/w-n7-0-1"))
+      -- The next round may have another n.
+      waits = { env.start(join, first, "/b", 2), env.start(join, second, "/b", 2) }
+      for i = 1, 2 do assert.is_true(waits[i]()) end
+      first:close()
+      second:close()
+    end))
+  end
+end)
+
 describe("a cyclic barrier", function()
   it("lets n through, again and again", run(function()
     local all, waits, turns = sessions(3), {}, { 0, 0, 0 }

@@ -17,7 +17,7 @@ end
 local function in_rounds(h)
   local requests, sizes = {}, {}
   for _, change in ipairs(h.changes) do
-    local kind, tag = change.path:match "/([wm])%-(%x+%-%d+)$"
+    local kind, tag = change.path:match "/([wm])%-n%d+%-(%x+%-%d+)$"
     if kind and change.kind == "delete" then
       local request = requests[change.zxid] or { w = {}, m = {} }
       requests[change.zxid] = request

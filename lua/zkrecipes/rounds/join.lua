@@ -55,17 +55,41 @@ local function announce(member)
   return nil, message, code
 end
 
--- The tags of those that wait, the longest waiting last among equals: by name, which all see alike.
+-- A tag begins with the n of its member; nil: that of an earlier version does not.
+local function size_in(tag) return tonumber(tag:match("^n(%d+)%-")) end
+
+-- The tags of those that wait, by name, which all see alike; and of those that wait for another n.
 local function waiting(member)
   local names, message, code = surely(member, member.session.children, member.session, member.path)
   if not names then return nil, message, code end
-  local found = {}
+  local found, others = {}, {}
   for i = 1, #names do
     local tag = names[i]:match("^w%-(.+)$")
-    if tag then found[#found + 1] = tag end
+    local list = tag and ((size_in(tag) or member.size) == member.size and found or others)
+    if tag then list[#list + 1] = tag end
   end
   table.sort(found)
-  return found
+  return found, others
+end
+
+-- The czxid of the first of them that is still there and older than `limit` (nil: than nothing); nil: there is none. All of
+-- them are read for the oldest.
+local function oldest(member, tags, limit)
+  local least
+  for i = 1, #tags do
+    local stat = surely(member, member.session.exists, member.session, member.path .. "/w-" .. tags[i])
+    if stat and (not least or stat.czxid < least) then least = stat.czxid end
+    if least and limit and least < limit then return least end
+  end
+  return not limit and least or nil
+end
+
+-- The n of whoever has waited longest is that of the barrier. True; or nil, message, code.
+local function agree(member, found, others)
+  local other = #others > 0 and oldest(member, others)
+  if not other or oldest(member, found, other) then return true end
+  return nil, ("%s %s: others wait there for %d, not for %d; all must give the same n"):format(member.what, member.path,
+    size_in(others[1]), member.size), "conflict"
 end
 
 -- Begins a round with the first n.
@@ -83,7 +107,7 @@ local function count(member)
   while true do
     local found, message, code = waiting(member)
     if not found then return nil, message, code end
-    if #found < member.size then return true end
+    if #found < member.size then return agree(member, found, message) end
     local done
     done, message, code = begin(member, found)
     if not done and code ~= "no_node" and code ~= "connection_loss" then return nil, message, code end
@@ -153,7 +177,7 @@ local function enter(member, left)
 end
 
 local function new_member(session, id, path, size, what, leaves)
-  local tag = requests.tag(session, id)
+  local tag = ("n%d-%s"):format(size, requests.tag(session, id))
   return { session = session, id = id, path = path, size = size, what = what, leaves = leaves, tag = tag,
     waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag, valid = same_id }
 end
