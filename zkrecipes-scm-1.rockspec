@@ -69,6 +69,7 @@ build = {
     ["zkrecipes.rounds.leave"] = "lua/zkrecipes/rounds/leave.lua",
     ["zkrecipes.lock"] = "lua/zkrecipes/lock.lua",
     ["zkrecipes.objects"] = "lua/zkrecipes/objects.lua",
+    ["zkrecipes.own"] = "lua/zkrecipes/own.lua",
     ["zkrecipes.openresty"] = "lua/zkrecipes/openresty.lua",
     ["zkrecipes.openresty.contexts"] = "lua/zkrecipes/openresty/contexts.lua",
     ["zkrecipes.openresty.dispatcher"] = "lua/zkrecipes/openresty/dispatcher.lua",

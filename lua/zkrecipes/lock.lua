@@ -10,6 +10,7 @@ local cohorts = require "zkrecipes.cohort"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local objects = require "zkrecipes.objects"
+local own_holds = require "zkrecipes.own"
 local requests = require "zkrecipes.sure"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -213,16 +214,36 @@ local cancel, attempts = Lock.cancel, Lock.attempts
 
 -- ---- All ways ----------------------------------------------------------------------------------
 
+local function acquire_cohort(lock, way, timeout)
+  check.seconds(timeout, 1, "acquire", true)
+  way.members = way.members or cohorts.new(core.host(lock), lock, acquire, cancel)
+  return way.members:acquire(timeout)
+end
+
+local function acquire_in(lock, way, timeout)
+  if way and way.reentrant then return enter(lock, way, timeout) end
+  if way and way.cohort then return acquire_cohort(lock, way, timeout) end
+  return acquire(lock, timeout)
+end
+
+-- The coroutine waits for itself: for ever without a time limit.
+local function refuse_own(lock)
+  core.misuse(("lock:acquire: this coroutine holds %s and would wait for itself for ever; release it first, or make the lock " ..
+    "with reentrant = true"):format(lock.path))
+end
+
 function Lock:acquire(timeout)
   check.self(self, core.classes.lock.meta, "acquire")
   local way = core.kept(self, "way")
-  if way and way.reentrant then return enter(self, way, timeout) end
-  if way and way.cohort then
-    check.seconds(timeout, 1, "acquire", true)
-    way.members = way.members or cohorts.new(core.host(self), self, acquire, cancel)
-    return way.members:acquire(timeout)
+  local enters = way and way.reentrant and own(self, way)
+  if timeout == nil and not enters and own_holds.holds(self) then refuse_own(self) end
+  local hold, message, code = acquire_in(self, way, timeout)
+  if hold then
+    own_holds.note(self, hold)
+  elseif code == "timeout" and own_holds.holds(self) then
+    message = message .. "; this coroutine holds it itself"
   end
-  return acquire(self, timeout)
+  return hold, message, code
 end
 
 function Lock:cancel()

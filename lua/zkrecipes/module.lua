@@ -6,6 +6,7 @@ local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local escape = require "zkrecipes.escape"
 local hosts = require "zkrecipes.host"
+local own_holds = require "zkrecipes.own"
 local runner = require "zkrecipes.run"
 local sessions = require "zkrecipes.session"
 local status = require "zkrecipes.status"
@@ -42,16 +43,19 @@ local function add_tasks(zk, host)
   function zk.spawn(fn, ...)
     check.fn(fn, 1, "spawn")
     hosts.ready(host)
+    own_holds.forget(host)
     return tasks.spawn(host, {}, fn, ...)
   end
 
   function zk.all(fns)
     hosts.ready(host)
+    own_holds.forget(host)
     return tasks.all(host, fns)
   end
 
   function zk.any(fns)
     hosts.ready(host)
+    own_holds.forget(host)
     return tasks.any(host, fns)
   end
 end

@@ -1,0 +1,95 @@
+-- A coroutine that acquires what it holds would wait for itself for ever.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run, fails, raises = env.run, env.fails, env.raises
+
+local ITSELF = "own_spec.lua:%d+: lock:acquire: this coroutine holds /l and would wait for itself for ever; release it first"
+
+-- Every way in which a lock can be made that does not let its holder in.
+local WAYS = { plain = {}, unfair = { fair = false }, cohort = { cohort = true }, revocable = { on_request = function() end } }
+
+describe("a coroutine that holds a lock", function()
+  local session
+  before_each(function() session = env.session() end)
+  after_each(function() session:close() end)
+
+  for name, options in pairs(WAYS) do
+    it("may not acquire it again without a limit: " .. name, run(function()
+      local lock = session:lock("/l", options)
+      local hold = assert(lock:acquire())
+      raises(ITSELF, function() lock:acquire() end)
+      raises(ITSELF, function() lock:with(function() end) end)
+      if name ~= "cohort" then raises(ITSELF, function() session:lock("/l", options):acquire() end) end
+      assert.is_true(hold:valid())
+      hold:release()
+      assert(lock:acquire()):release()
+    end))
+
+    it("may try: " .. name, run(function()
+      local lock = session:lock("/l", options)
+      local hold = assert(lock:acquire())
+      for _, limit in ipairs { 0, 0.05 } do
+        assert.matches("this coroutine holds it itself$", fails("timeout", lock:acquire(limit)))
+      end
+      hold:release()
+      assert(lock:acquire(5)):release()
+    end))
+
+    it("may give it to another one, and wait for that: " .. name, run(function()
+      local lock, released = session:lock("/l", options), false
+      local hold = assert(lock:acquire())
+      zk.spawn(function()
+        zk.sleep(0.05)
+        released = true
+        hold:release()
+      end)
+      assert(lock:acquire()):release()
+      assert.is_true(released)
+    end))
+
+    it("does not keep others from waiting: " .. name, run(function()
+      local lock = session:lock("/l", options)
+      local hold = assert(lock:acquire())
+      local wait = env.start(function() return lock:acquire() end)
+      zk.sleep(0.05)
+      hold:release()
+      wait():release()
+    end))
+  end
+
+  it("may acquire others, and the same path in another session", run(function()
+    local other = env.session()
+    local hold = assert(session:lock("/l"):acquire())
+    assert(session:lock("/m"):acquire()):release()
+    assert(other:lock("/l"):acquire()):release()
+    hold:release()
+    other:close()
+  end))
+
+  it("enters a reentrant one again, and by another handle does not", run(function()
+    local lock = session:lock("/l", { reentrant = true })
+    local hold = assert(lock:acquire())
+    assert.are.equal(hold, lock:acquire())
+    raises(ITSELF, function() session:lock("/l", { reentrant = true }):acquire() end)
+    raises(ITSELF, function() session:lock("/l"):acquire() end)
+    hold:release()
+    hold:release()
+    assert(session:lock("/l"):acquire()):release()
+  end))
+
+  it("is not remembered by that", run(function()
+    local lock = session:lock("/l")
+    local seen = setmetatable({}, { __mode = "v" })
+    for i = 1, 3 do
+      local hold = assert(lock:acquire())
+      seen[i] = hold
+      hold:release()
+      hold = nil -- luacheck: ignore
+    end
+    env.eventually("holds are collected", function()
+      collectgarbage()
+      return next(seen) == nil
+    end)
+  end))
+end)
