@@ -13,6 +13,7 @@
 --   now()                 seconds on a clock that only goes forward
 --   keep(client)          may be left out; a session was opened: keep the loop from ending until client.idle()
 --   runs                  true where wait on the main thread drives the loop, so that zk.run works
+--   loop                  where several adapters have one loop (loop.lua), and where `runs` is true: that
 --   step(), timeout()     only where the adapter has a loop of its own: one turn that does not wait; seconds
 --                         until the next turn is due, nil for no limit
 --

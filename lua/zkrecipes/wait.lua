@@ -130,9 +130,25 @@ local function suspend(host, record, deadline)
   return canceled(task) or not record.done and at_an_end(host.adapter, record.token)
 end
 
--- How the adapter knows who waits; raises where nobody can.
+-- Would nobody of this host resume the task of that one? A host that runs its loop while it waits needs nobody.
+local function misfits(adapter, other)
+  if adapter == other or adapter.loop and adapter.loop == other.loop then return false end
+  return not adapter.runs or adapter.loop.driving
+end
+
+-- How the adapter knows who waits; or nil and why nobody can here.
+local function token_of(host)
+  local task = task_of[running()]
+  if task and task.host ~= host and misfits(host.adapter, task.host.adapter) then
+    return nil, ("cannot wait here: this coroutine runs on the host '%s', and what it waits for belongs to the host '%s'; " ..
+      "use both on the same one"):format(task.host.adapter.name, host.adapter.name)
+  end
+  return host.adapter.token()
+end
+
+-- ... which raises where nobody can.
 local function set_token(host, record)
-  local token, problem = host.adapter.token()
+  local token, problem = token_of(host)
   if not token then
     record:give_up()
     core.misuse(problem)
@@ -185,7 +201,7 @@ end
 
 -- Lets the others run first.
 function M.yield(host)
-  local token, problem = host.adapter.token()
+  local token, problem = token_of(host)
   if not token then core.misuse(problem) end
   if host.adapter.yield then
     host.adapter.yield()

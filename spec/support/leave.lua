@@ -11,7 +11,7 @@ loop.start(function()
   zk.spawn(function() session:watch("/left"):wait() end)
   assert(session:lock("/l"):acquire())
   ready = true
-  session:lock("/l"):acquire()
+  session:lock("/l"):acquire(1000)
 end)
 loop.run(20, function() return ready end)
 assert(ready, "it was never ready")

@@ -54,7 +54,7 @@ end
 
 -- over(loop): an adapter whose coroutines this loop runs; simulated worlds have loops of their own.
 local function over(loop)
-  local adapter = { name = "builtin", runs = true }
+  local adapter = { name = "builtin", runs = true, loop = loop }
   function adapter.attach(client) loop.client = client end
   function adapter.detach() end
   function adapter.now() return loop:now() end
