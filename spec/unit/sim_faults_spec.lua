@@ -173,6 +173,17 @@ describe("a lost reply", function()
   end))
 end)
 
+describe("hosts", function()
+  it("are not looked at, but their chroot is", within({}, function(world)
+    local session = world:session { hosts = { "zk1:2181", "zk2:2181/app" }, namespace = "/ns" }
+    assert(session:create("/a", "x", { parents = true }))
+    assert.are.equal("x", (world:get("/app/ns/a")))
+    assert.are.equal("/l/", assert(session:lock("/l"):acquire()).path:sub(1, 3))
+    assert.are.same({ "a", "l" }, world:children("/app/ns"))
+    assert.is_truthy(world:session { hosts = "zk1:2181/app/ns" }:exists("/a"))
+  end))
+end)
+
 describe("a planned fault", function()
   it("delays, expires, cuts, pauses", within({}, function(world)
     local session = world:session { timeout = 6 }
@@ -187,6 +198,15 @@ describe("a planned fault", function()
     assert.are.equal("0", (world:get("/x")))
     world:advance(1)
     assert.are.equal("1", (world:get("/x")))
+
+    for _, late in ipairs { 0, 0.001, 0.5, 5 } do -- without `down` the client stays away long enough
+      eventually(world, "a connection", function() return session.state == "connected" end)
+      world:plan(session, "late_request", { kind = "set", seconds = late })
+      assert.are.equal("connection_loss", select(3, session:set("/x", tostring(late))))
+      world:advance(late + 0.1)
+      assert.are.equal(tostring(late), (world:get("/x")))
+    end
+    eventually(world, "a connection", function() return session.state == "connected" end)
 
     local id = session.id
     world:plan(session, "expire", { kind = "exists", nth = 2 })
@@ -364,6 +384,8 @@ describe("misuse of faults", function()
     assert_misuse(function() world:lose_request(session, "get", 0) end, "bad argument #3 to 'lose_request' %(integer")
     assert_misuse(function() world:plan(session, "fire") end, "bad argument #2 to 'plan' %(unknown fault 'fire'; there " ..
       "are: cut, delay, expire, late_request, lose_reply, lose_request, new_session, pause%)")
+    assert_misuse(function() world:plan(session, "late_request", { seconds = 2, down = 1 }) end,
+      "bad argument #3 to 'plan' %(option 'down': a request that is 2 s late is done only if the client connects again later")
     assert_misuse(function() world:plan(session, "cut", { of = 1 }) end, "bad argument #3 to 'plan' %(unknown option 'of'")
     assert_misuse(function() world:plan(session, "cut", { nth = 1.5 }) end, "bad argument #%d to 'plan'")
     assert_misuse(function() world:plan(session, "delay", { seconds = -1 }) end, "bad argument #3 to 'plan'")
@@ -375,6 +397,8 @@ describe("misuse of faults", function()
     assert_misuse(function() world:lag(1, 1) end, "bad argument #1 to 'lag' %(server 1 is the leader")
     assert_misuse(function() world:isolate_server(1) end, "bad argument #1 to 'isolate_server' %(server 1 is the leader")
     assert_misuse(function() world:faults(1) end, "bad argument #1 to 'faults' %(table of options expected")
+    assert_misuse(function() world:faults { late_request = 0.1, max_delay = 1 } end, "bad argument #1 to 'faults' " ..
+      "%(option 'late_request': without 'max_down'")
     assert_misuse(function() world:faults { cut = 2 } end, "bad argument #1 to 'faults' %(option 'cut': share from 0 to 1")
     assert_misuse(function() world:faults { cut = 0.6, delay = 0.6 } end, "bad argument #1 to 'faults' %(a request meets")
     assert_misuse(function() world:faults { cut = 0.1, max_down = -1 } end, "bad argument #1 to 'faults'")

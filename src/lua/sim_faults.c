@@ -62,17 +62,21 @@ static int world_prefer(lua_State *L)
     return 0;
 }
 
-/* world:plan(process, session or nil, kind, fault, nth, seconds, down) */
+/* world:plan(process, session or nil, kind, fault, nth, seconds, down); a late request without
+   `down` keeps the client away until it has come */
 static int world_plan(lua_State *L)
 {
     struct zr_zk *zk = zr_lua_world_process(L, 2);
+    int64_t down_us = zr_lua_world_us(L, 8);
+    if (lua_isnoneornil(L, 8) && luaL_checkinteger(L, 5) == ZR_SIM_LATE_REQUEST)
+        down_us = -1;
     const struct zr_sim_plan plan = {
         .session = zr_lua_world_session(L, 3),
         .op = (int)luaL_checkinteger(L, 4),
         .fault = (enum zr_sim_fault)luaL_checkinteger(L, 5),
         .nth = (int)luaL_checkinteger(L, 6),
         .us = zr_lua_world_us(L, 7),
-        .down_us = zr_lua_world_us(L, 8),
+        .down_us = down_us,
     };
     zr_sim_plan(zk, &plan);
     return 0;

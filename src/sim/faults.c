@@ -129,6 +129,12 @@ static void trace(const struct zr_handle *handle, const struct zr_sim_plan *met)
                  (long long)met->us, (long long)met->down_us);
 }
 
+/* A server refuses what comes over an old connection once the client has another one. */
+static int64_t until_it_came_us(const struct zr_sim_world *world, const struct zr_sim_plan *met)
+{
+    return met->us + world->options.jitter_us + 1;
+}
+
 int64_t zr_sim_faults_before(struct zr_handle *handle, struct zr_sim_packet *packet,
                              struct zr_sim_plan *met)
 {
@@ -141,6 +147,8 @@ int64_t zr_sim_faults_before(struct zr_handle *handle, struct zr_sim_packet *pac
     if (met->fault == ZR_SIM_NO_FAULT)
         return 0;
     process->world->met[met->fault]++;
+    if (met->down_us < 0)
+        met->down_us = until_it_came_us(process->world, met);
     trace(handle, met);
     if (breaks(met->fault))
         process->down_until_us = process->world->now_us + met->down_us;

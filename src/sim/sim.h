@@ -109,7 +109,8 @@ struct zr_sim_plan {
     enum zr_sim_fault fault;
     int64_t us;
     int64_t session;
-    int64_t down_us; /* how long no connection can be made after the fault broke one */
+    int64_t down_us; /* how long no connection can be made after the fault broke one; negative:
+                        until a late request has surely come */
 };
 void zr_sim_plan(struct zr_zk *zk, const struct zr_sim_plan *plan);
 

@@ -126,6 +126,10 @@ local function plan(world, who, fault, options, method, argument)
   local nth = options.nth == nil and 1 or M.integer(options.nth, argument + 1, method, 1, 1e9)
   check.seconds(options.seconds, argument, method, true)
   check.seconds(options.down, argument, method, true)
+  if fault == "late_request" and options.down and options.down < (options.seconds or 0) then
+    check.bad(argument, method, ("option 'down': a request that is %g s late is done only if the client connects again later than " ..
+      "that, got %g; leave it out"):format(options.seconds, options.down))
+  end
   world.core:plan(process.host.engine, id_of(process, session, method), kind, core.sim.faults[fault], nth,
     options.seconds, options.down)
 end
@@ -207,6 +211,10 @@ local function check_faults(faults)
   check.seconds(faults.max_down, 1, "faults", true)
   check.seconds(faults.max_pause, 1, "faults", true)
   check.seconds(faults.max_lag, 1, "faults", true)
+  if (faults.late_request or 0) > 0 and (faults.max_delay or 0) > 0 and (faults.max_down or 0) == 0 then
+    check.bad(1, "faults", "option 'late_request': without 'max_down' the client connects again before a late request comes, and " ..
+      "then none is ever done")
+  end
 end
 
 local function add_random(World)
