@@ -5,56 +5,18 @@ local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
 local child = require "spec.support.child"
+local guardians = require "spec.support.guardians"
 local process = require "spec.support.process"
-local proxies = require "spec.support.proxy"
 local run = env.run
 
-local TIMEOUT = 10 -- so long that what happens at once cannot be taken for the end of it
-local AT_ONCE = TIMEOUT / 2
-
--- The pids of the guardians of a process. Those that have ended do not count.
-local function guardians(pid)
-  local list = {}
-  for found in process.output("pgrep -f 'guardian[.]so " .. pid .. "$'"):gmatch("%d+") do list[#list + 1] = found end
-  return list
-end
-
--- It has its arguments a moment after it was started.
-local function guardian(pid)
-  local list
-  env.eventually("one guardian", function()
-    list = guardians(pid)
-    return #list == 1
-  end)
-  return list[1]
-end
-
-local function unguarded(pid) return #guardians(pid) == 0 end
-
--- There is one, but not this one.
-local function succeeded(pid, first)
-  local list = guardians(pid)
-  return #list == 1 and list[1] ~= first
-end
+local TIMEOUT, AT_ONCE = guardians.TIMEOUT, guardians.AT_ONCE
+local guardian, unguarded, succeeded, start = guardians.one, guardians.none, guardians.succeeded, guardians.start
 
 local function read(format, ...)
   local file = assert(io.open(string.format(format, ...), "rb"))
   local text = file:read("*a")
   file:close()
   return text
-end
-
----A guarded process that holds "/e", and a watch on that.
-local function start(options)
-  options = options or {}
-  local namespace = options.namespace or env.namespace()
-  local worker = child.start(namespace, options.timeout or TIMEOUT, options.hosts,
-    { script = "guarded", through = options.through, preload = options.preload, quiet = true })
-  local session = env.session { namespace = namespace, hosts = options.hosts }
-  assert.are.equal("/e", worker:ask("hold"))
-  local watch = session:watch("/e")
-  assert(session:sync("/e"))
-  return worker, session, watch
 end
 
 -- What is given must make the process die, and then its znode goes at once.
@@ -293,68 +255,6 @@ describe("a guardian", function()
     os.execute("rm -r " .. folder)
   end)
 
-  -- The planted program is `touch`, which is given its arguments.
-  it("is the program that was there when the module was loaded", run(function()
-    local core = assert(package.searchpath("zkrecipes.core", package.cpath))
-    assert.is_nil(core:find("^/"), "LUA_CPATH is relative")
-    local folder = process.output("mktemp -d")
-    local place = folder .. "/" .. core:match("^(.*)/")
-    assert(os.execute(("mkdir -p %s && cp %s %s/ && cp $(command -v touch) %s/guardian.so"):format(place, core, place, place)))
-    local worker, session, watch = start { through = "env GUARDED_IN=" .. folder }
-    guardian(worker.pid)
-    assert.are.equal("0 ", worker:ask("notes"))
-    worker:signal("KILL")
-    assert.are.equal("deleted", watch:wait(AT_ONCE))
-    assert.is_false(process.exists(folder .. "/" .. worker.pid), "the planted program ran")
-    worker:stop()
-    session:close()
-    os.execute("rm -r " .. folder)
-  end))
-
-  it("is that program also when the process has closed its descriptors", run(function()
-    local core = assert(package.searchpath("zkrecipes.core", package.cpath))
-    local folder = process.output("mktemp -d")
-    local own = folder .. "/own/zkrecipes"
-    assert(os.execute(("mkdir -p %s && cp %s %s/guardian.so %s/"):format(own, core, core:match("^(.*)/"), own)))
-    local through = ("env GUARDED_CLOSES=yes LUA_CPATH='%s/own/?.so;%s'"):format(folder, package.cpath)
-    local worker, session = start { through = through }
-    guardian(worker.pid)
-    worker:stop()
-
-    -- Another file in its place is not started.
-    worker = child.start(env.namespace(), TIMEOUT, nil, { script = "guarded", through = through .. " GUARDED_WAITS=yes" })
-    assert(os.execute(("cp $(command -v touch) %s/new && mv %s/new %s/guardian.so"):format(own, own, own)))
-    assert.are.equal("opened", worker:ask("open 2"))
-    assert.are.equal("/e", worker:ask("hold"))
-    env.eventually("the log tells", function()
-      return worker:ask("notes"):find("the session has no guardian: " .. own .. "/guardian.so: Stale file handle", 1, true)
-    end)
-    worker:stop()
-    session:close()
-    os.execute("rm -r " .. folder)
-  end))
-
-  -- Nobody is kept waiting: heartbeats go on, and what was told meanwhile is known when it runs.
-  it("may be started from a disk that hangs", run(function()
-    local file = os.tmpname()
-    local hang = assert(package.searchpath("spec_hang", package.cpath))
-    local from = zk.now()
-    local worker, session, watch = start { timeout = 2, preload = hang, through = "env HANG_WHILE=" .. file }
-    assert.is_true(zk.now() - from < 15, "the process waits for the disk")
-    local id = worker:ask("id")
-    env.fails("timeout", watch:wait(3))
-    assert.is_true(unguarded(worker.pid))
-    assert.are.equal(id, worker:ask("id"))
-    os.remove(file)
-    guardian(worker.pid)
-    worker:signal("KILL")
-    from = zk.now()
-    assert.are.equal("deleted", watch:wait(TIMEOUT))
-    assert.is_true(zk.now() - from < 1)
-    worker:stop()
-    session:close()
-  end))
-
   it("is not started when nobody wants one, and the option is a boolean", run(function()
     local session = env.session()
     assert(session:connected(10))
@@ -362,54 +262,6 @@ describe("a guardian", function()
     session:close()
     assert.has_error(function() env.session { guardian = "yes" } end)
   end))
-end)
-
--- The close request never reaches the server; the connection ends before the answer, by RST or FIN.
-describe("a close whose connection ends without an answer", function()
-  local proxy
-  setup(function() proxy = proxies.start(env.server()) end)
-  teardown(function() proxy:stop() end)
-  before_each(function()
-    proxy:clear()
-    proxy:reset()
-    proxy:heal()
-  end)
-
-  it("is asked again on another connection", run(function()
-    for _, fault in ipairs { "drop_request", "drop_reply" } do
-      local worker, session, watch = start { hosts = proxy.hosts }
-      proxy:clear()
-      proxy[fault](proxy, "closeSession")
-      assert.matches("^closed", worker:ask("close 10"))
-      assert.are.equal(1, proxy:fired())
-      assert.are.equal("deleted", watch:wait(AT_ONCE))
-      env.eventually("the guardian has gone", function() return unguarded(worker.pid) end)
-      worker:stop()
-      session:close()
-    end
-  end))
-
-  for _, fin in ipairs { false, true } do
-    it("is left to the guardian when there is no other connection, fin = " .. tostring(fin), run(function()
-      local worker, session, watch = start { hosts = proxy.hosts }
-      guardian(worker.pid)
-      proxy:hold("closeSession")
-      proxy:refuse()
-      worker:tell("close 1")
-      env.eventually("it is on its way", function() return proxy:counts().closeSession > 0 end)
-      proxy:clear()
-      proxy:cut { fin = fin }
-      assert.matches("^closed", worker:answer())
-      env.fails("timeout", watch:wait(0.2))
-      guardian(worker.pid)
-      worker:signal("KILL")
-      proxy:heal()
-      assert.are.equal("deleted", watch:wait(AT_ONCE))
-      env.eventually("the guardian has gone", function() return unguarded(worker.pid) end)
-      worker:stop()
-      session:close()
-    end))
-  end
 end)
 
 describe("a guardian whose server is gone", function()

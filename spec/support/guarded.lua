@@ -9,6 +9,8 @@ local notes = {}
 local session, lock
 local commands = {}
 
+function commands.ready() return "ready" end
+
 function commands.open(other)
   session = zk.session { hosts = hosts, namespace = namespace, timeout = tonumber(other) or timeout, guardian = true,
     log = function(level, text) if level == "warning" then notes[#notes + 1] = text end end }

@@ -173,17 +173,6 @@ describe("a lost reply", function()
   end))
 end)
 
-describe("hosts", function()
-  it("are not looked at, but their chroot is", within({}, function(world)
-    local session = world:session { hosts = { "zk1:2181", "zk2:2181/app" }, namespace = "/ns" }
-    assert(session:create("/a", "x", { parents = true }))
-    assert.are.equal("x", (world:get("/app/ns/a")))
-    assert.are.equal("/l/", assert(session:lock("/l"):acquire()).path:sub(1, 3))
-    assert.are.same({ "a", "l" }, world:children("/app/ns"))
-    assert.is_truthy(world:session { hosts = "zk1:2181/app/ns" }:exists("/a"))
-  end))
-end)
-
 describe("a planned fault", function()
   it("delays, expires, cuts, pauses", within({}, function(world)
     local session = world:session { timeout = 6 }

@@ -9,8 +9,8 @@
 
 local history = require "spec.worlds.history"
 
-local RECIPES = { "barrier", "latch", "cyclic", "double", "reentrant", "revocable", "requested", "cohort", "multilock", "election", "ranked",
-  "foreign" }
+local RECIPES = { "barrier", "latch", "cyclic", "double", "reentrant", "revocable", "requested", "cohort", "multilock", "election",
+  "ranked", "foreign" }
 local SEEDS = 1200 -- each, so that all take about two minutes on two processors
 local FEWER = { ranked = 300, requested = 300 }
 local AGAIN = 100

@@ -32,7 +32,8 @@ function Barrier:open() end
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only look
----@return true? open, string? message, zkrecipes.Code? code "timeout", "conflict" (it was made for another n), "closed", "full", "no_auth"; with 0 "connection_loss" ...
+---@return true? open, string? message, zkrecipes.Code? code "timeout", "conflict" (it was made for another n), "closed", "full",
+---"no_auth"; with 0 "connection_loss" ...
 function Barrier:wait(timeout) end
 
 -- ---- The latch ---------------------------------------------------------------------------------
@@ -83,7 +84,8 @@ local CyclicBarrier = {}
 ---```
 ---@async
 ---@param timeout? number seconds
----@return true? together, string? message, zkrecipes.Code? code "timeout", "conflict" (others wait for another n), "lost", "closed", "full", "no_auth" ...
+---@return true? together, string? message, zkrecipes.Code? code "timeout", "conflict" (others wait for another n), "lost",
+---"closed", "full", "no_auth" ...
 function CyclicBarrier:wait(timeout) end
 
 ---n members begin together and end together ("Double Barriers" of ZooKeeper's page of recipes,
@@ -100,7 +102,8 @@ local DoubleBarrier = {}
 ---```
 ---@async
 ---@param timeout? number seconds
----@return true? together, string? message, zkrecipes.Code? code "timeout", "conflict" (others wait for another n), "lost", "closed", "full", "no_auth" ...
+---@return true? together, string? message, zkrecipes.Code? code "timeout", "conflict" (others wait for another n), "lost",
+---"closed", "full", "no_auth" ...
 function DoubleBarrier:enter(timeout) end
 
 ---Waits until all others of the round have left or died.

@@ -1,0 +1,50 @@
+-- What the specs of guardians share: guarded processes, and how to find their guardians.
+
+local env = require "spec.support.env"
+local child = require "spec.support.child"
+local process = require "spec.support.process"
+
+local M = {}
+
+M.TIMEOUT = 10 -- so long that what happens at once cannot be taken for the end of it
+M.AT_ONCE = M.TIMEOUT / 2
+
+---The pids of the guardians of a process. Those that have ended do not count.
+function M.all(pid)
+  local list = {}
+  for found in process.output("pgrep -f 'guardian[.]so " .. pid .. "$'"):gmatch("%d+") do list[#list + 1] = found end
+  return list
+end
+
+---The one that there is. It has its arguments a moment after it was started.
+function M.one(pid)
+  local list
+  env.eventually("one guardian", function()
+    list = M.all(pid)
+    return #list == 1
+  end)
+  return list[1]
+end
+
+function M.none(pid) return #M.all(pid) == 0 end
+
+---There is one, but not this one.
+function M.succeeded(pid, first)
+  local list = M.all(pid)
+  return #list == 1 and list[1] ~= first
+end
+
+---A guarded process that holds "/e", a session, and a watch on that.
+function M.start(options)
+  options = options or {}
+  local namespace = options.namespace or env.namespace()
+  local worker = child.start(namespace, options.timeout or M.TIMEOUT, options.hosts,
+    { script = "guarded", through = options.through, preload = options.preload, quiet = true })
+  local session = env.session { namespace = namespace, hosts = options.hosts }
+  assert(worker:ask("hold") == "/e")
+  local watch = session:watch("/e")
+  assert(session:sync("/e"))
+  return worker, session, watch
+end
+
+return M
