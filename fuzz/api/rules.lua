@@ -20,7 +20,8 @@ local HERE = "^%.?/?fuzz/[%w/]+%.lua:%d+: "
 
 -- Misuse that no one function is to blame for.
 local GENERAL = { "every coroutine waits for another one", "a task cannot wait for itself", "zk.run is running already",
-  "the loop is running already", "zk.run belongs to", "cannot wait here", "do not wait in a generator" }
+  "the loop is running already", "zk.run belongs to", "cannot wait here", "do not wait in a generator",
+  "would wait for itself" }
 
 -- What only shows when our own code, or the binding, has gone wrong.
 local INTERNAL = { "attempt to", "zkrecipes/[%w_/]+%.lua", "upvalue", "the binding knows", "%(null%)", "nobody waits in slot",
