@@ -96,6 +96,7 @@ build = {
       sources = {
         "src/core/alloc.c",
         "src/core/attempt.c",
+        "src/core/budget.c",
         "src/core/call.c",
         "src/core/claim.c",
         "src/core/emit.c",

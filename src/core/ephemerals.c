@@ -31,15 +31,12 @@ size_t zr_ephemeral_bytes(size_t length)
 
 bool zr_ephemerals_take(struct zr_session *session, size_t bytes)
 {
-    if (session->ephemeral_bytes + bytes > ZR_EPHEMERAL_BYTES_MAX)
-        return false;
-    session->ephemeral_bytes += bytes;
-    return true;
+    return zr_budget_take(&session->ephemeral, session, bytes, ZR_EPHEMERAL_BYTES_MAX);
 }
 
 void zr_ephemerals_give(struct zr_session *session, size_t bytes)
 {
-    session->ephemeral_bytes -= bytes;
+    zr_budget_give(&session->ephemeral, bytes);
 }
 
 /* ---- Requests and their parts -------------------------------------------------------------- */

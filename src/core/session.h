@@ -8,6 +8,7 @@
  * Thread: the host's.
  */
 
+#include "core/budget.h"
 #include "core/engine.h"
 #include "core/object.h"
 #include "core/signal.h"
@@ -84,9 +85,12 @@ struct zr_session {
     uint64_t tags;                            /* counter of the names of claims */
     struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
     struct zr_table strangers;                /* strangers.h */
-    size_t watched_bytes;
-    struct zr_table ephemerals;           /* ephemerals.h */
-    size_t ephemeral_bytes, unsure_bytes; /* ... */
+    struct zr_budget watched;                 /* bytes of paths */
+    struct zr_list idle_watches; /* watch.c: that no task needs, the longest idle one first */
+    struct zr_timer sweep;       /* ... takes them back */
+    struct zr_table ephemerals;  /* ephemerals.h */
+    struct zr_budget ephemeral;  /* ... bytes of paths */
+    size_t unsure_bytes;         /* ... */
 };
 
 /* Something that ends with the session's generation: a hold. */

@@ -2,9 +2,11 @@
 
 #include "core/alloc.h"
 #include "core/call.h"
+#include "core/ephemerals.h"
 #include "core/names.h"
 #include "core/session.h"
 #include "core/strangers.h"
+#include "core/watch.h"
 
 /*
  * How a session begins and how its memory ends: the options are checked and copied, chroot and
@@ -99,6 +101,7 @@ void zr_session_free(struct zr_object *object)
     zr_table_fini(&session->ephemerals);
     zr_timer_stop(&engine->timers, &session->lease);
     zr_timer_stop(&engine->timers, &session->reopen);
+    zr_timer_stop(&engine->timers, &session->sweep);
     zr_unlink(&session->in_engine);
     zr_free(session);
     zr_engine_unref(engine);
@@ -124,6 +127,13 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session
     zr_list_init(&session->tasks);
     zr_list_init(&session->ties);
     zr_list_init(&session->queue);
+    zr_list_init(&session->idle_watches);
+    session->watched = (struct zr_budget){
+        .limit = ZR_WATCHED_BYTES_COMMON,
+        .what = "the paths that it watches; at the limit watches and claims fail with 'full'"};
+    session->ephemeral = (struct zr_budget){
+        .limit = ZR_EPHEMERAL_BYTES_MAX,
+        .what = "the paths of its ephemeral znodes; at the limit locks fail with 'full'"};
     zr_list_append(&engine->sessions, &session->in_engine);
     if (set_options(session, options) != ZR_OK) {
         zr_session_free(&session->object);

@@ -48,6 +48,7 @@ static size_t record(const struct zr_request *request)
         return create(request);
     case ZR_OP_DELETE:
     case ZR_OP_CHECK:
+    case ZR_OP_UNWATCH:
         return string(request->path) + INT;
     case ZR_OP_SET:
         return string(request->path) + buffer(request->data) + INT;

@@ -8,15 +8,23 @@
 #include "core/task.h"
 
 /*
- * What the client watches. It keeps a watch until an event uses it up, also when nobody waits any
- * more, and registers all that it keeps in one request after a reconnect. So a path counts while
- * somebody follows it or waits (watch_gone.c), while a request is out that will leave a watch, and
- * while there is one.
+ * What the client watches. It keeps a watch until an event uses it up, and registers all that it
+ * keeps in one request after a reconnect. So a path counts while a task follows it or waits
+ * (watch_gone.c), while a request is out that will leave a watch, and while the client keeps one.
+ *
+ * A watch that no task needs any more is idle. The next task that looks at the path may use it, at
+ * no cost. After IDLE_US it is taken back: one request removes it on the server and in the client.
+ * When the budget is half used up, it is taken back at once. Requests are answered in order, so a
+ * task that comes meanwhile leaves a new watch behind that request.
  *
  * What can go wrong: the connection is lost: the client registers its watches again by itself and
- * reports what was missed. An event is lost for want of memory: then all count as fired, also those
- * of which nobody will know whether they did.
+ * reports what was missed; a watch that was being taken back is idle again. The server knows of no
+ * watch where the client keeps one (it may drop the watch on a znode that this session may not
+ * read): the path counts until it is used again, or the session ends. An event is lost for want of
+ * memory: then all watches count as fired, also those for which this may be wrong.
  */
+
+#define IDLE_US 1000000
 
 struct zr_watch *zr_watch_find(const struct zr_session *session, const char *path)
 {
@@ -33,9 +41,8 @@ static size_t bytes_of(const char *path)
 static enum zr_status widen(struct zr_watch *watch, size_t most)
 {
     struct zr_session *session = watch->session;
-    if (session->watched_bytes + bytes_of(watch->path) > most)
+    if (!zr_budget_take(&session->watched, session, bytes_of(watch->path), most))
         return ZR_FULL;
-    session->watched_bytes += bytes_of(watch->path);
     watch->kinds++;
     return ZR_OK;
 }
@@ -58,19 +65,98 @@ static enum zr_status add(struct zr_session *session, const char *path, struct z
     return ZR_OK;
 }
 
+/* ---- Taking back --------------------------------------------------------------------------- */
+
+static bool used(const struct zr_watch *watch)
+{
+    return watch->call != NULL || watch->removal != NULL || watch->out > 0 ||
+           watch->followers > 0 || !zr_list_empty(&watch->gone.tasks);
+}
+
+static int64_t due_us(const struct zr_watch *watch)
+{
+    bool crowded = watch->session->watched.used > ZR_WATCHED_BYTES_COMMON / 2;
+    return watch->idle_us + (crowded ? 0 : IDLE_US);
+}
+
+static struct zr_watch *first_idle(const struct zr_session *session)
+{
+    struct zr_link *first = zr_list_first(&session->idle_watches);
+    return first != NULL ? ZR_HOLDER(first, struct zr_watch, idle) : NULL;
+}
+
+static void taken_back(struct zr_call *call)
+{
+    struct zr_watch *watch = call->owner;
+    enum zr_status status = call->request.status;
+    bool none_kept = status == ZR_SERVER_ERROR && !call->request.sent;
+    watch->removal = NULL;
+    zr_call_free(call);
+    if (status == ZR_OK || none_kept)
+        watch->kept = 0;
+    if (status != ZR_SERVER_ERROR || watch->kept == 0)
+        zr_watch_drop_if_unused(watch);
+}
+
+static enum zr_status take_back(struct zr_watch *watch)
+{
+    enum zr_status status =
+        zr_call_new_full(watch->session, ZR_OP_UNWATCH, watch->path, ZR_NO_DATA, &watch->removal);
+    if (status != ZR_OK)
+        return status;
+    watch->set = false;
+    zr_call_start(watch->removal, taken_back, watch);
+    return ZR_OK;
+}
+
+/* While there is no connection nothing is sent: what waits then is for the user's requests. */
+static void sweep(struct zr_timer *timer)
+{
+    struct zr_session *session = ZR_HOLDER(timer, struct zr_session, sweep);
+    struct zr_engine *engine = session->engine;
+    int64_t now_us = zr_engine_now_us(engine);
+    struct zr_watch *watch;
+    while ((watch = first_idle(session)) != NULL && due_us(watch) <= now_us) {
+        if (session->state != ZR_CONNECTED || (!used(watch) && take_back(watch) != ZR_OK)) {
+            zr_timer_start(&engine->timers, timer, now_us + IDLE_US, sweep);
+            return;
+        }
+        zr_unlink(&watch->idle);
+    }
+    if (watch != NULL)
+        zr_timer_start(&engine->timers, timer, due_us(watch), sweep);
+}
+
+/* It is idle from now on. */
+static void rest(struct zr_watch *watch)
+{
+    struct zr_session *session = watch->session;
+    watch->idle_us = zr_engine_now_us(session->engine);
+    zr_unlink(&watch->idle);
+    zr_list_append(&session->idle_watches, &watch->idle);
+    zr_timer_start(&session->engine->timers, &session->sweep, due_us(first_idle(session)), sweep);
+}
+
+/* ---- Keeping ------------------------------------------------------------------------------- */
+
 static void drop_watch(struct zr_watch *watch)
 {
+    zr_unlink(&watch->idle);
+    zr_call_free(watch->removal);
     zr_table_remove(&watch->session->watches, &watch->node);
-    watch->session->watched_bytes -= (size_t)watch->kinds * bytes_of(watch->path);
+    zr_budget_give(&watch->session->watched, (size_t)watch->kinds * bytes_of(watch->path));
     zr_call_free(watch->call);
     zr_free(watch);
 }
 
 void zr_watch_drop_if_unused(struct zr_watch *watch)
 {
-    if (watch->call == NULL && watch->out == 0 && watch->kept == 0 && watch->followers == 0 &&
-        zr_list_empty(&watch->gone.tasks))
+    if (used(watch))
+        return;
+    if (watch->kept == 0)
         drop_watch(watch);
+    else
+        rest(watch);
 }
 
 enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path, int kinds,
@@ -200,7 +286,8 @@ void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_
 static void drop_for(struct zr_watch *watch, enum zr_status why)
 {
     zr_call_free(watch->call);
-    watch->call = NULL;
+    zr_call_free(watch->removal);
+    watch->call = watch->removal = NULL;
     watch->set = false;
     watch->kept = 0;
     watch->events++;

@@ -16,15 +16,18 @@ struct zr_watch {
     struct zr_signal gone, changed;
     int64_t events; /* so far */
     int followers;
-    int kinds;            /* of watches that may be kept for it: 2 when it was ever followed */
-    int out;              /* requests that will leave a watch */
-    unsigned kept;        /* what the client watches: ZR_ON_NODE, ZR_ON_CHILDREN */
-    bool set;             /* there is a watch on the node on the server ... */
-    int64_t czxid;        /* ... which was created then ... */
-    bool stays;           /* ... is not ephemeral ... */
-    bool shared;          /* ... and when it was set, the holder shared, or had named */
-    int64_t successor;    /* a successor; -1: none */
-    struct zr_call *call; /* the read that sets it for `gone` */
+    int kinds;               /* of watches that may be kept for it: 2 when it was ever followed */
+    int out;                 /* requests that will leave a watch */
+    unsigned kept;           /* what the client watches: ZR_ON_NODE, ZR_ON_CHILDREN */
+    bool set;                /* there is a watch on the node on the server ... */
+    int64_t czxid;           /* ... which was created then ... */
+    bool stays;              /* ... is not ephemeral ... */
+    bool shared;             /* ... and when it was set, the holder shared, or had named */
+    int64_t successor;       /* a successor; -1: none */
+    struct zr_call *call;    /* the read that sets it for `gone` */
+    struct zr_call *removal; /* the request that takes it back */
+    struct zr_link idle;     /* in the session's list when no task needs it ... */
+    int64_t idle_us;         /* ... since then */
     char path[];
 };
 
@@ -38,7 +41,8 @@ struct zr_watch *zr_watch_find(const struct zr_session *session, const char *pat
 enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path, int kinds,
                                     size_t most, struct zr_watch **out);
 
-/* Frees it when nobody needs it and the client no longer watches its path. */
+/* When no task needs it: frees it if the client no longer watches its path, else lets it rest until
+   it is taken back. */
 void zr_watch_drop_if_unused(struct zr_watch *watch);
 
 /* Sees to it that an event will come, if a task waits for the node to go. Errors: ZR_NO_MEMORY. */

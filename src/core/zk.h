@@ -32,6 +32,7 @@ enum zr_op {
     ZR_OP_SET_ACL,
     ZR_OP_ADD_AUTH, /* data = credential, path = scheme */
     ZR_OP_RECONFIG,
+    ZR_OP_UNWATCH, /* takes back all watches on the path, here and on the server */
     ZR_OP_MULTI,
     ZR_OP_CHECK, /* only as a part of a multi */
 };

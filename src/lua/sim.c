@@ -222,7 +222,8 @@ static const struct name kinds[] = {
     {"children", ZR_OP_CHILDREN}, {"sync", ZR_OP_SYNC},
     {"get_acl", ZR_OP_GET_ACL},   {"set_acl", ZR_OP_SET_ACL},
     {"add_auth", ZR_OP_ADD_AUTH}, {"reconfig", ZR_OP_RECONFIG},
-    {"multi", ZR_OP_MULTI},       {NULL, 0},
+    {"unwatch", ZR_OP_UNWATCH},   {"multi", ZR_OP_MULTI},
+    {NULL, 0},
 };
 
 static const struct name faults[] = {

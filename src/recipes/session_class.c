@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "core/alloc.h"
+#include "core/call.h"
 #include "core/verbs.h"
 #include "recipes/raw.h"
 
@@ -150,6 +151,23 @@ static void get_server(struct zr_object *self, struct zr_sink *sink)
         sink->nothing(sink, NULL);
 }
 
+/* session:usage() */
+static enum zr_status call_usage(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    const struct zr_session *session = of(self);
+    (void)args;
+    sink->begin(sink, NULL);
+    sink->integer(sink, "watches", (int64_t)session->watches.count);
+    sink->integer(sink, "watched_bytes", (int64_t)session->watched.used);
+    sink->integer(sink, "watched_bytes_limit", (int64_t)session->watched.limit);
+    sink->integer(sink, "ephemeral_bytes", (int64_t)session->ephemeral.used);
+    sink->integer(sink, "ephemeral_bytes_limit", (int64_t)session->ephemeral.limit);
+    sink->integer(sink, "in_flight", session->in_flight);
+    sink->integer(sink, "in_flight_limit", ZR_IN_FLIGHT_MAX);
+    sink->end(sink);
+    return ZR_OK;
+}
+
 /* The user has dropped the session itself; locks and holds may still need it. */
 static void forget(struct zr_object *self)
 {
@@ -166,6 +184,7 @@ static const struct zr_method methods[] = {
     {.name = "close", .args = "t?", .start = start_close},
     {.name = "next_state", .args = "i", .start = start_next_state},
     ZR_RAW_METHODS,
+    {.name = "usage", .args = "", .call = call_usage},
     {.name = "await_gone", .args = "pt?", .start = zr_await_gone},
     {.name = NULL},
 };

@@ -81,6 +81,13 @@ static enum zr_status children(struct zr_sim_server *server, struct zr_sim_conn 
     return ZR_OK;
 }
 
+static enum zr_status unwatch(struct zr_sim_server *server, struct zr_sim_conn *conn,
+                              const struct zr_request *copy)
+{
+    bool found = zr_sim_watch_remove(&server->watches, copy->path, conn);
+    return found ? ZR_OK : ZR_SERVER_ERROR;
+}
+
 static enum zr_status get_acl(struct zr_sim_server *server, struct zr_sim_packet *packet)
 {
     struct zr_sim_node *node;
@@ -102,6 +109,8 @@ void zr_sim_answer(struct zr_sim_server *server, struct zr_sim_packet *packet)
         copy->status = get(server, packet->conn, copy);
     else if (copy->op == ZR_OP_CHILDREN)
         copy->status = children(server, packet->conn, copy);
+    else if (copy->op == ZR_OP_UNWATCH)
+        copy->status = unwatch(server, packet->conn, copy);
     else
         copy->status = get_acl(server, packet);
 }

@@ -151,14 +151,17 @@ static enum zr_status objection(struct zr_handle *handle, const struct zr_reques
         return ZR_CONNECTION_LOSS;
     if (!is_valid(request))
         return ZR_BAD_ARGUMENTS;
+    /* The library does not ask the server about a path on which it has no watch. */
+    if (request->op == ZR_OP_UNWATCH && !zr_sim_watched_on(handle, request->path))
+        return ZR_SERVER_ERROR;
     return is_affordable(handle, request) ? ZR_OK : ZR_NO_MEMORY;
 }
 
 static void trace(const struct zr_handle *handle, const struct zr_request *request)
 {
-    static const char *const ops[] = {"create",   "delete", "exists",  "get",     "set",
-                                      "children", "sync",   "get_acl", "set_acl", "add_auth",
-                                      "reconfig", "multi",  "check"};
+    static const char *const ops[] = {"create",   "delete",  "exists",  "get",     "set",
+                                      "children", "sync",    "get_acl", "set_acl", "add_auth",
+                                      "reconfig", "unwatch", "multi",   "check"};
     zr_sim_trace(handle->process->world, "client %016llx: asks %s %s%s",
                  (unsigned long long)handle->session_id, ops[request->op],
                  request->path != NULL ? request->path : "", request->watch ? " (watch)" : "");

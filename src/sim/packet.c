@@ -67,7 +67,7 @@ static bool is_read(const struct zr_request *request)
 {
     return request->op == ZR_OP_EXISTS || request->op == ZR_OP_GET ||
            request->op == ZR_OP_CHILDREN || request->op == ZR_OP_GET_ACL ||
-           request->op == ZR_OP_ADD_AUTH;
+           request->op == ZR_OP_ADD_AUTH || request->op == ZR_OP_UNWATCH;
 }
 
 struct zr_sim_packet *zr_sim_packet_ask(struct zr_sim_conn *conn, struct zr_request *request)

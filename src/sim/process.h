@@ -157,6 +157,12 @@ void zr_sim_watched_add(struct zr_handle *handle, const struct zr_request *answe
 /* An event came: true when a watch waited for it, which is gone then. */
 bool zr_sim_watched_take(struct zr_handle *handle, enum zr_event_kind event, const char *path);
 
+/* True when anything is watched at this path. */
+bool zr_sim_watched_on(const struct zr_handle *handle, const char *path);
+
+/* The server has taken back all watches on this path. */
+void zr_sim_watched_remove(struct zr_handle *handle, const char *path);
+
 /* gives: a packet with all of them for a new connection, or null when there are none. */
 struct zr_sim_packet *zr_sim_watched_packet(struct zr_handle *handle);
 

@@ -105,6 +105,8 @@ static void answered(struct zr_handle *handle, const struct zr_sim_packet *packe
         zr_unlink(&request->message.link);
         zr_sim_packet_give(packet);
         zr_sim_watched_add(handle, &packet->copy);
+        if (request->op == ZR_OP_UNWATCH && packet->copy.status == ZR_OK)
+            zr_sim_watched_remove(handle, request->path);
     }
     if (refusal)
         zr_sim_tell_final(handle, ZR_MSG_AUTH_FAILED);

@@ -44,13 +44,16 @@ static void forget(struct zr_sim_watches *watches, struct watch *watch)
     zr_sim_release(watched);
 }
 
-static bool listed(const struct zr_list *list, const struct zr_sim_conn *conn)
+/* The connection's own watch in a list, or null. */
+static struct watch *listed(const struct zr_list *list, const struct zr_sim_conn *conn)
 {
     const struct zr_link *link;
-    for (link = list->head.next; link != &list->head; link = link->next)
-        if (ZR_HOLDER(link, struct watch, in_path)->conn == conn)
-            return true;
-    return false;
+    for (link = list->head.next; link != &list->head; link = link->next) {
+        struct watch *watch = ZR_HOLDER(link, struct watch, in_path);
+        if (watch->conn == conn)
+            return watch;
+    }
+    return NULL;
 }
 
 void zr_sim_watch_add(struct zr_sim_watches *watches, const char *path, enum zr_sim_watch_kind kind,
@@ -60,7 +63,7 @@ void zr_sim_watch_add(struct zr_sim_watches *watches, const char *path, enum zr_
     struct watched *watched = (struct watched *)zr_sim_index_find(&watches->paths, path, length);
     if (watched == NULL)
         watched = watched_new(watches, path, length);
-    if (listed(&watched->lists[kind], conn))
+    if (listed(&watched->lists[kind], conn) != NULL)
         return;
     struct watch *watch = zr_sim_alloc(sizeof(*watch));
     watch->watched = watched;
@@ -68,6 +71,22 @@ void zr_sim_watch_add(struct zr_sim_watches *watches, const char *path, enum zr_
     zr_list_append(&watched->lists[kind], &watch->in_path);
     zr_list_append(&conn->watches, &watch->in_conn);
     watches->count++;
+}
+
+bool zr_sim_watch_remove(struct zr_sim_watches *watches, const char *path,
+                         const struct zr_sim_conn *conn)
+{
+    struct watched *watched =
+        (struct watched *)zr_sim_index_find(&watches->paths, path, strlen(path));
+    if (watched == NULL)
+        return false;
+    struct watch *on_data = listed(&watched->lists[ZR_SIM_DATA_WATCH], conn);
+    struct watch *on_children = listed(&watched->lists[ZR_SIM_CHILD_WATCH], conn);
+    if (on_data != NULL)
+        forget(watches, on_data);
+    if (on_children != NULL)
+        forget(watches, on_children);
+    return on_data != NULL || on_children != NULL;
 }
 
 /* True: the path has lost its last watch, and `watched` is gone with it. */

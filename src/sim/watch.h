@@ -24,6 +24,10 @@ void zr_sim_watches_fini(struct zr_sim_watches *watches);
 void zr_sim_watch_add(struct zr_sim_watches *watches, const char *path, enum zr_sim_watch_kind kind,
                       struct zr_sim_conn *conn);
 
+/* Takes back those of both kinds on a path. False: there was none. */
+bool zr_sim_watch_remove(struct zr_sim_watches *watches, const char *path,
+                         const struct zr_sim_conn *conn);
+
 /*
  * Something happened to the znode: its watches of the kind that this concerns send an event and
  * are gone. A connection with both kinds hears of a deletion once. One that may not read the znode

@@ -61,6 +61,20 @@ bool zr_sim_watched_take(struct zr_handle *handle, enum zr_event_kind event, con
     return true;
 }
 
+bool zr_sim_watched_on(const struct zr_handle *handle, const char *path)
+{
+    return zr_sim_index_find(&handle->watched, path, strlen(path)) != NULL;
+}
+
+void zr_sim_watched_remove(struct zr_handle *handle, const char *path)
+{
+    struct zr_sim_entry *entry = zr_sim_index_find(&handle->watched, path, strlen(path));
+    if (entry == NULL)
+        return;
+    zr_sim_index_remove(&handle->watched, entry);
+    zr_sim_release(entry);
+}
+
 struct zr_sim_packet *zr_sim_watched_packet(struct zr_handle *handle)
 {
     if (handle->watched.count == 0)

@@ -60,6 +60,8 @@ enum zr_status zr_reply_refusal(int code)
         return ZR_BAD_ARGUMENTS;
     case -9: /* invalid state */
         return ZR_CONNECTION_LOSS;
+    case -121: /* nothing is watched there */
+        return ZR_SERVER_ERROR;
     default: /* system or marshalling error */
         return ZR_NO_MEMORY;
     }
