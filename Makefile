@@ -190,6 +190,9 @@ sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SE
 worlds: $(CORE) ## histories of the recipes written in Lua, or RECIPE=...: SEEDS=..., or the one of SEED=... with its trace
 	@$(ENVIRONMENT) $(INTERPRETER) spec/worlds/main.lua $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED),$(if $(SEEDS),--seeds $(SEEDS)))
 
+soak: $(CORE) ## each recipe, or RECIPE=..., for ROUNDS=2000 rounds in virtual time: nothing may have grown
+	@$(ENVIRONMENT) $(INTERPRETER) spec/soak/main.lua --rounds $(or $(ROUNDS),2000) $(if $(RECIPE),--recipe '$(RECIPE)')
+
 planted: ## plant each bug of spec/*/planted_*.lua (or BUG='its name') and see that histories catch it
 	@$(MAKE) --no-print-directory planted-here
 	@$(MAKE) --no-print-directory SAN=asan planted-here
@@ -363,4 +366,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds soak planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api

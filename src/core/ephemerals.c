@@ -6,13 +6,18 @@
 
 /*
  * 1. Before a call goes out its bytes are reserved (call->reserved).
- * 2. Created: the node gets an entry under its path, and the bytes are the entry's. Refused or not
- *    sent: they are the call's until it is freed.
- * 3. This session deletes the node: the entry goes, and the bytes with it.
+ * 2. The create succeeds: the znode gets an entry under its path, and the bytes are the entry's. It
+ *    is refused or not sent: the bytes are the call's until the call is freed.
+ * 3. The znode is gone: the entry goes, and the bytes with it. What shows that it is gone: this
+ *    session deletes it; an event says that it was deleted; a request about this path is answered
+ *    with NO_NODE; or a create of the same path succeeds.
  *
- * What can go wrong: the answer is lost, or there is no memory for the entry. Then the bytes count
- * until the session ends, and so do those of a node that somebody else deletes: rather too many
- * than too few.
+ * Other sessions delete our znodes too: the last member of a round deletes what the others have
+ * made. Whatever this session asks about such a path settles it.
+ *
+ * What can go wrong: the answer to a create is lost. The znode may be there, so it gets an entry
+ * like one that surely is; if its name has a number of the server's in it, the bytes count until
+ * the session ends. The same when there is no memory for an entry: rather too many than too few.
  */
 
 #define LENGTH_BYTES 4 /* in front of each path */
@@ -66,23 +71,7 @@ enum zr_status zr_ephemerals_reserve(struct zr_call *call)
     return ZR_OK;
 }
 
-static void remember(struct zr_call *call, const struct zr_request *part)
-{
-    struct zr_session *session = call->session;
-    size_t bytes = zr_ephemeral_bytes(strlen(part->path)), length = strlen(part->created);
-    struct entry *entry = zr_alloc(sizeof(*entry) + length + 1);
-    call->reserved -= bytes;
-    if (entry != NULL) {
-        memcpy(entry->path, part->created, length + 1);
-        entry->bytes = bytes;
-        if (zr_table_add(&session->ephemerals, &entry->node, entry->path) == ZR_OK)
-            return;
-    }
-    zr_free(entry);
-    session->unsure_bytes += bytes;
-}
-
-static void forget(struct zr_session *session, const char *path)
+void zr_ephemerals_gone(struct zr_session *session, const char *path)
 {
     struct zr_node *node = zr_table_find(&session->ephemerals, path);
     if (node == NULL)
@@ -93,32 +82,64 @@ static void forget(struct zr_session *session, const char *path)
     zr_free(entry);
 }
 
+/* The bytes that were reserved for this part are those of the node at `path` from now on; null: of
+   a node whose name nobody knows. */
+static void remember(struct zr_call *call, const struct zr_request *part, const char *path)
+{
+    struct zr_session *session = call->session;
+    size_t bytes = zr_ephemeral_bytes(strlen(part->path));
+    size_t length = path != NULL ? strlen(path) : 0;
+    struct entry *entry = path != NULL ? zr_alloc(sizeof(*entry) + length + 1) : NULL;
+    call->reserved -= bytes;
+    if (entry != NULL) {
+        zr_ephemerals_gone(session, path);
+        memcpy(entry->path, path, length + 1);
+        entry->bytes = bytes;
+        if (zr_table_add(&session->ephemerals, &entry->node, entry->path) == ZR_OK)
+            return;
+    }
+    zr_free(entry);
+    session->unsure_bytes += bytes;
+}
+
+/* The answer was lost. */
+static void remember_unsure(struct zr_call *call, const struct zr_request *part)
+{
+    remember(call, part, part->mode == ZR_EPHEMERAL ? part->path : NULL);
+}
+
+static void settle(struct zr_call *call, const struct zr_request *part)
+{
+    const struct zr_request *whole = &call->request;
+    bool lost = whole->status == ZR_CONNECTION_LOSS && whole->sent;
+    if (part->op == ZR_OP_CREATE) {
+        if (call->reserved > 0 && makes_ephemeral(part) && lost)
+            remember_unsure(call, part);
+        else if (call->reserved > 0 && makes_ephemeral(part) && whole->status == ZR_OK)
+            remember(call, part, part->created);
+    } else if (part->status == ZR_NO_NODE ||
+               (part->op == ZR_OP_DELETE && whole->status == ZR_OK)) {
+        zr_ephemerals_gone(call->session, part->path);
+    }
+}
+
 void zr_ephemerals_answered(struct zr_call *call)
 {
-    const struct zr_request *request = &call->request;
     if (call->sent_in != call->session->generation)
         return; /* whatever it made is gone */
-    if (request->status == ZR_CONNECTION_LOSS && request->sent) {
-        call->session->unsure_bytes += call->reserved;
-        call->reserved = 0;
-    }
-    if (request->status != ZR_OK)
+    if (call->session->ephemerals.count == 0 && call->reserved == 0)
         return;
     size_t count;
-    const struct zr_request *parts = parts_of(request, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (parts[i].op == ZR_OP_DELETE)
-            forget(call->session, parts[i].path);
-        else if (call->reserved > 0 && makes_ephemeral(&parts[i]))
-            remember(call, &parts[i]);
-    }
+    const struct zr_request *parts = parts_of(&call->request, &count);
+    for (size_t i = 0; i < count; i++)
+        settle(call, &parts[i]);
 }
 
 void zr_ephemerals_drop(struct zr_session *session)
 {
     struct zr_node *node;
     while ((node = zr_table_any(&session->ephemerals)) != NULL)
-        forget(session, node->key);
+        zr_ephemerals_gone(session, node->key);
     zr_ephemerals_give(session, session->unsure_bytes);
     session->unsure_bytes = 0;
 }

@@ -22,13 +22,16 @@ void zr_ephemerals_give(struct zr_session *session, size_t bytes);
 
 /*
  * Makes room for what this call creates, when it creates any, and sees to it that this counts as
- * long as it is there: until this session has deleted it, or has ended. Not for seats, which see to
- * it themselves. Errors: ZR_FULL.
+ * long as it may be there: until this session has deleted it or has seen that it is gone. Not for
+ * seats, which see to it themselves. Errors: ZR_FULL.
  */
 enum zr_status zr_ephemerals_reserve(struct zr_call *call);
 
 /* call.c: its answer is here. */
 void zr_ephemerals_answered(struct zr_call *call);
+
+/* The session: an event says that the node at this path was deleted. */
+void zr_ephemerals_gone(struct zr_session *session, const char *path);
 
 /* The session's generation is over. */
 void zr_ephemerals_drop(struct zr_session *session);

@@ -5,6 +5,7 @@
 
 #include "core/alloc.h"
 #include "core/call.h"
+#include "core/ephemerals.h"
 #include "core/watch.h"
 
 /*
@@ -259,6 +260,8 @@ static void current_notice(struct zr_session *session, const struct zr_notice *n
         close_for(session, 0, ZR_AUTH_FAILED);
         break;
     case ZR_MSG_EVENT:
+        if (notice->event == ZR_DELETED && notice->text != NULL)
+            zr_ephemerals_gone(session, notice->text);
         zr_watch_event(session, notice->text, notice->event);
         break;
     case ZR_MSG_NOTE:

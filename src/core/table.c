@@ -5,6 +5,8 @@
 #include "core/alloc.h"
 #include "core/hash.h"
 
+#define FIRST_SIZE 16
+
 static struct zr_node **bucket(const struct zr_table *table, uint32_t hash)
 {
     return &table->buckets[hash & (table->size - 1)];
@@ -12,7 +14,7 @@ static struct zr_node **bucket(const struct zr_table *table, uint32_t hash)
 
 static enum zr_status grow(struct zr_table *table)
 {
-    struct zr_table larger = {.size = table->size == 0 ? 16 : table->size * 2};
+    struct zr_table larger = {.size = table->size == 0 ? FIRST_SIZE : table->size * 2};
     larger.buckets = zr_alloc(larger.size * sizeof(*larger.buckets));
     if (larger.buckets == NULL)
         return ZR_NO_MEMORY;
@@ -54,6 +56,16 @@ struct zr_node *zr_table_find(const struct zr_table *table, const char *key)
     return node;
 }
 
+/* An empty table is as small as a new one again; if there is no memory for that, it stays. */
+static void shrink(struct zr_table *table)
+{
+    struct zr_node **buckets = zr_alloc(FIRST_SIZE * sizeof(*buckets));
+    if (buckets == NULL)
+        return;
+    zr_free(table->buckets);
+    *table = (struct zr_table){.buckets = buckets, .size = FIRST_SIZE};
+}
+
 void zr_table_remove(struct zr_table *table, struct zr_node *node)
 {
     struct zr_node **link = bucket(table, node->hash);
@@ -62,6 +74,8 @@ void zr_table_remove(struct zr_table *table, struct zr_node *node)
     *link = node->next;
     node->next = NULL;
     table->count--;
+    if (table->count == 0 && table->size > FIRST_SIZE)
+        shrink(table);
 }
 
 struct zr_node *zr_table_any(struct zr_table *table)

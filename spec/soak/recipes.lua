@@ -1,0 +1,397 @@
+-- What a round of each recipe is. begin(soak, zk) makes the sessions and gives a function(number) that plays one round, and comes back
+-- when it is over; zk: a client process. In a round somebody waits in vain and somebody waits with success, wherever one can.
+
+local M = {}
+
+local function recipe(name, begin, more)
+  local one = more or {}
+  one.name, one.begin = name, begin
+  M[#M + 1] = one
+end
+
+local SOON = 0.002 -- seconds: less than anybody holds
+
+local function fails(code, ok, message, got)
+  if ok or got ~= code then error(("%s expected, got %s: %s"):format(code, tostring(got or ok), tostring(message)), 2) end
+end
+
+-- Two of three wait for what the first has; the third in vain.
+local function hand_off(zk, acquire_one, acquire_other, acquire_third, release)
+  local first = assert(acquire_one(10))
+  local other = zk.spawn(function()
+    local second = assert(acquire_other(10))
+    zk.sleep(SOON)
+    release(second)
+  end)
+  zk.sleep(SOON)
+  fails("timeout", acquire_third(SOON))
+  release(first)
+  assert(other:wait() == nil or other.ok, "the other failed")
+end
+
+local function let_go(hold) hold:release() end
+
+local function locks(name, options, path_of, more)
+  recipe(name, function(soak, zk)
+    local sessions = { soak:session(zk), soak:session(), soak:session() }
+    local made
+    return function(number)
+      local path = path_of and path_of(number) or "/lock"
+      if not made or path_of then
+        made = {}
+        for i = 1, 3 do made[i] = sessions[i]:lock(path, options) end
+      end
+      hand_off(zk, function(limit) return made[1]:acquire(limit) end, function(limit) return made[2]:acquire(limit) end,
+        function(limit) return made[3]:acquire(limit) end, let_go)
+    end
+  end, more)
+end
+
+locks("lock", nil)
+locks("lock, unfair", { fair = false })
+locks("lock, reentrant", { reentrant = true })
+locks("lock, cohort", { cohort = true })
+-- The directories are containers, which the servers remove.
+locks("lock, many paths", nil, function(number) return "/locks/" .. number end, { reap = 1000 })
+locks("lock, many, unfair", { fair = false }, function(number) return "/locks/" .. number end, { reap = 1000 })
+
+recipe("lock, one session", function(soak, zk)
+  local lock = soak:session(zk):lock "/lock"
+  local function acquire(limit) return lock:acquire(limit) end
+  return function()
+    hand_off(zk, acquire, acquire, acquire, let_go)
+    local waits = { assert(lock:acquire(1)) }
+    local task = zk.spawn(function() return lock:acquire() end)
+    zk.sleep(SOON)
+    lock:cancel()
+    fails("canceled", task:wait())
+    waits[1]:release()
+  end
+end)
+
+recipe("lock, revocable", function(soak, zk)
+  local holder = soak:session(zk):lock("/lock", { data = "mine", on_request = function(hold) hold:release() end })
+  local asker = soak:session():lock "/lock"
+  return function()
+    local hold = assert(holder:acquire(10))
+    repeat
+      assert(asker:request())
+    until hold:lost(0.05)
+    local other = assert(asker:acquire(10))
+    other:release()
+  end
+end)
+
+recipe("rwlock", function(soak, zk)
+  local one, other, third = soak:session(zk):rwlock "/rw", soak:session():rwlock "/rw", soak:session():rwlock "/rw"
+  return function()
+    hand_off(zk, function(limit) return one:write(limit) end, function(limit) return other:read(limit) end,
+      function(limit) return third:write(limit) end, let_go)
+    hand_off(zk, function(limit) return one:read(limit) end, function(limit) return other:write(limit) end,
+      function(limit) return third:read(limit) end, let_go)
+  end
+end)
+
+recipe("rwlock, downgrade", function(soak, zk)
+  local one, other, third = soak:session(zk):rwlock "/rw", soak:session():rwlock "/rw", soak:session():rwlock "/rw"
+  return function()
+    local hold = assert(one:write(10))
+    local reader = zk.spawn(function() assert(other:read(10)):release() end)
+    fails("timeout", third:read(SOON))
+    assert(hold:downgrade())
+    reader:wait()
+    fails("timeout", third:write(SOON))
+    hold:release()
+  end
+end)
+
+recipe("semaphore", function(soak, zk)
+  local one, other, third = soak:session(zk):semaphore("/pool", 2), soak:session():semaphore("/pool", 2),
+    soak:session():semaphore("/pool", 2)
+  return function()
+    local kept = assert(third:acquire(10))
+    hand_off(zk, function(limit) return one:acquire(limit) end, function(limit) return other:acquire(limit) end,
+      function(limit) return third:acquire(limit) end, let_go)
+    kept:release()
+  end
+end)
+
+recipe("semaphore, resized", function(soak, zk)
+  local one, other = soak:session(zk):semaphore("/pool", 1), soak:session():semaphore("/pool", 1)
+  return function()
+    local hold = assert(one:acquire(10))
+    local waiter = zk.spawn(function() assert(other:acquire(10)):release() end)
+    zk.sleep(SOON)
+    assert(one:resize(2))
+    waiter:wait()
+    assert(one:available())
+    hold:release()
+    assert(one:resize(1))
+  end
+end)
+
+recipe("multilock", function(soak, zk)
+  local all = {}
+  for i = 1, 3 do
+    local session = i == 1 and soak:session(zk) or soak:session()
+    all[i] = session:multilock { session:lock "/a", session:lock "/b", session:rwlock("/c"):writer() }
+  end
+  return function()
+    hand_off(zk, function(limit) return all[1]:acquire(limit) end, function(limit) return all[2]:acquire(limit) end,
+      function(limit) return all[3]:acquire(limit) end, let_go)
+  end
+end)
+
+-- ---- Elections ---------------------------------------------------------------------------------
+
+local function resign(term) term:resign() end
+
+local function elections(name, options)
+  recipe(name, function(soak, zk)
+    local all = {}
+    for i = 1, 3 do all[i] = (i == 1 and soak:session(zk) or soak:session()):election("/e", options) end
+    return function()
+      hand_off(zk, function(limit) return all[1]:campaign(limit) end, function(limit) return all[2]:campaign(limit) end,
+        function(limit) return all[3]:campaign(limit) end, resign)
+    end
+  end)
+end
+
+elections("election", { value = "v" })
+elections("election, unfair", { value = "v", fair = false })
+elections("election, by rank", { value = "v", rank = 1 })
+
+-- Four stand all the time, and one observes; in a round the leader resigns and stands again.
+local function stand(process, election, state)
+  return process.spawn(function()
+    while not state.over do
+      local term = assert(election:campaign())
+      local turn = state.turn
+      while state.turn == turn and not state.over do process.sleep(SOON) end
+      term:resign()
+    end
+  end)
+end
+
+local function observe(process, election, state)
+  return process.spawn(function()
+    for leader in election:observe() do
+      state.seen = leader and leader.token
+      if state.over then return end
+    end
+  end)
+end
+
+local function standing(name, options)
+  recipe(name, function(soak, zk)
+    local all, state, tasks = {}, { turn = 0 }, nil
+    for i = 1, 4 do
+      local process = i == 1 and zk or soak:process()
+      all[i] = { process, soak:session(process):election("/e", options), state }
+    end
+    local function start()
+      state.over, tasks = false, {}
+      for i = 1, 4 do tasks[i] = stand(table.unpack(all[i])) end
+      tasks[5] = observe(table.unpack(all[1]))
+    end
+    function soak.rest()
+      state.over = true
+      for i = 1, 5 do tasks[i]:wait() end
+      tasks, state.seen = nil, nil
+    end
+    return function()
+      if not tasks then start() end
+      local before = state.seen
+      state.turn = state.turn + 1
+      repeat zk.sleep(SOON) until state.seen and state.seen ~= before
+    end
+  end)
+end
+
+standing("election, observe", { value = "v" })
+standing("by rank, observe", { value = "v", rank = 1 })
+
+recipe("election, lead", function(soak, zk)
+  local one, other = soak:session(zk):election "/e", soak:session():election "/e"
+  return function()
+    local served = 0
+    local function serve(election)
+      return zk.spawn(function()
+        election:lead(function(term)
+          served = served + 1
+          term:ready()
+          term:sleep(SOON)
+        end)
+      end)
+    end
+    local tasks = { serve(one), serve(other) }
+    while served < 3 do zk.sleep(SOON) end
+    one:stop()
+    other:stop()
+    tasks[1]:wait()
+    tasks[2]:wait()
+  end
+end)
+
+local function handed_over(name, options)
+  recipe(name, function(soak, zk)
+    local all = {}
+    for i = 1, 3 do all[i] = (i == 1 and soak:session(zk) or soak:session()):election("/e", options) end
+    return function()
+      local term = assert(all[1]:campaign(10))
+      local tasks = {}
+      for i = 2, 3 do
+        tasks[i] = zk.spawn(function()
+          local next_term = assert(all[i]:campaign(10))
+          zk.sleep(SOON)
+          next_term:resign()
+        end)
+      end
+      local candidates
+      repeat
+        zk.sleep(SOON)
+        candidates = assert(all[1]:candidates())
+      until #candidates == 3
+      assert(term:resign(candidates[3], 10))
+      for i = 2, 3 do tasks[i]:wait() end
+    end
+  end)
+end
+
+handed_over("successor", { value = "v" })
+handed_over("successor, by rank", { value = "v", rank = 1 })
+
+-- ---- Barriers and latches ----------------------------------------------------------------------
+
+-- fn(i) for each of n at once, all of which must end well.
+local function together(zk, n, fn)
+  local tasks = {}
+  for i = 1, n do tasks[i] = zk.spawn(function() return fn(i) end) end
+  for i = 1, n do assert(tasks[i]:wait()) end
+end
+
+recipe("barrier", function(soak, zk)
+  local one, other = soak:session(zk):barrier "/b", soak:session():barrier "/b"
+  return function()
+    assert(one:close())
+    local waiter = zk.spawn(function() return other:wait() end)
+    fails("timeout", one:wait(SOON))
+    assert(one:open())
+    assert(waiter:wait())
+  end
+end)
+
+recipe("barrier, cyclic", function(soak, zk)
+  local all = { soak:session(zk):cyclic_barrier("/b", 2), soak:session():cyclic_barrier("/b", 2) }
+  return function()
+    fails("timeout", all[1]:wait(SOON))
+    together(zk, 2, function(i) return all[i]:wait() end)
+  end
+end)
+
+recipe("barrier, double", function(soak, zk)
+  local all = { soak:session(zk):double_barrier("/b", 2), soak:session():double_barrier("/b", 2) }
+  return function()
+    fails("timeout", all[1]:enter(SOON))
+    together(zk, 2, function(i) return all[i]:enter() end)
+    together(zk, 2, function(i) return all[i]:leave() end)
+  end
+end)
+
+recipe("latch", function(soak, zk)
+  local one, other = soak:session(zk), soak:session()
+  return function(number)
+    local path = "/latch/" .. number
+    local waiter = zk.spawn(function() return other:latch(path, 2):wait() end)
+    local latch = one:latch(path, 2)
+    assert(latch:count_down() == 1)
+    fails("timeout", latch:wait(SOON))
+    assert(latch:count_down() == 0)
+    assert(waiter:wait())
+    assert(one:delete_tree(path))
+  end
+end)
+
+-- ---- Queues ------------------------------------------------------------------------------------
+
+recipe("queue", function(soak, zk)
+  local one, other = soak:session(zk):queue "/jobs", soak:session():queue "/jobs"
+  return function(number)
+    fails("timeout", other:claim(SOON))
+    local waiter = zk.spawn(function() return other:claim(10) end)
+    assert(one:put("job " .. number))
+    local item = assert(waiter:wait())
+    if number % 3 == 0 then
+      assert(item:nack())
+      item = assert(one:claim(10))
+    end
+    assert(item:ack())
+    assert(one:put_all { "a", "b" })
+    assert(one:take(10))
+    assert(other:take(10))
+  end
+end)
+
+recipe("queue, simple", function(soak, zk)
+  local one, other = soak:session(zk):queue("/jobs", { format = "simple" }), soak:session():queue("/jobs", { format = "simple" })
+  return function(number)
+    fails("timeout", other:take(SOON))
+    local waiter = zk.spawn(function() return other:take(10) end)
+    assert(one:put("job " .. number))
+    assert(waiter:wait())
+  end
+end)
+
+-- ---- Without a recipe --------------------------------------------------------------------------
+
+recipe("session:watch", function(soak, zk)
+  local one, other = soak:session(zk), soak:session()
+  return function(number)
+    local path = "/watched-" .. number
+    local watch, later = assert(one:watch(path)), assert(one:watch("/never-" .. number))
+    fails("timeout", later:wait(SOON))
+    assert(other:create(path, ""))
+    assert(watch:wait(10) == "created")
+    assert(other:create(path .. "/child", ""))
+    assert(watch:wait(10) == "children")
+    watch:close()
+    later:close()
+    assert(other:delete_tree(path))
+  end
+end)
+
+recipe("session:watch, many", function(soak, zk)
+  local one, other = soak:session(zk), soak:session()
+  assert(other:create("/there", ""))
+  return function(number)
+    for i = 1, 20 do
+      local watch = assert(one:watch(("/a-path-of-some-length/that-nobody-makes/%d-%d"):format(number, i)))
+      watch:close()
+    end
+    local watch = assert(one:watch "/there")
+    assert(other:set("/there", ""))
+    watch:wait(SOON)
+    watch:close()
+  end
+end)
+
+recipe("requests", function(soak, zk)
+  local one, other = soak:session(zk), soak:session()
+  return function(number)
+    local path = "/r-" .. number
+    assert(one:create(path, "x", { ephemeral = true }))
+    local numbered = assert(one:create("/s-", "x", { ephemeral = true, sequential = true }))
+    assert(one:get(path))
+    assert(one:set(path, "y"))
+    assert(one:sync "/")
+    assert(one:multi { { "create", path .. "-m", "", { ephemeral = true } }, { "delete", path } })
+    local gone = zk.spawn(function() return one:await_gone(path .. "-m", 10) end)
+    for _, name in ipairs(assert(other:children "/")) do
+      if name:find "^[rs]%-" then assert(other:delete("/" .. name)) end
+    end
+    assert(gone:wait())
+    assert(one:exists(numbered) == false)
+  end
+end)
+
+return M
