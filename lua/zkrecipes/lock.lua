@@ -76,11 +76,13 @@ local function call(host, on_request, hold)
   tasks.spawn(host, { daemon = true }, error, problem, 0)
 end
 
+local function is_over(hold_of) return not hold_of[1] or hold_of[1]:lost(0) and true end
+
 -- Looks for a request; true while the hold is not over. Refers to it only meanwhile.
 local function look(session, path, hold_of, way)
   local found = requests.sure(session.get, session, path)
+  if is_over(hold_of) then return false end
   local hold = hold_of[1]
-  if not hold or hold:lost(0) then return false end
   if found == REQUEST and hold:valid() then
     restore(hold, path, way.data)
     call(core.host(session), way.on_request, hold)
@@ -88,9 +90,26 @@ local function look(session, path, hold_of, way)
   return true
 end
 
+local AGAIN = 1 -- seconds until a watch that could not be had is tried again
+
+-- A watch on the hold's znode; nil: the hold is over, or the session is closed. While there is no room for one, requests are not
+-- seen: that is told once.
+local function watch_hold(session, path, hold_of)
+  local host, told = core.host(session), false
+  repeat
+    local watch, message, code = objects.watch_znode(session, path)
+    if watch or not requests.PASSES[code] then return watch end
+    if not told then
+      wait.tell(host, "warning", ("%s: requests to let go of it are not seen: %s"):format(path, message), session)
+    end
+    told = true
+    wait.pause(host, wait.record(), AGAIN)
+  until is_over(hold_of)
+end
+
 -- Sees to requests until the hold is over. Does not refer to it while it waits, so that it can be collected.
 local function attend(session, path, hold_of, way)
-  local watch = session:watch(path)
+  local watch = watch_hold(session, path, hold_of)
   if not watch then return end
   coroutines.guarded(function() watch:close() end, function()
     while look(session, path, hold_of, way) and watch:wait() do end

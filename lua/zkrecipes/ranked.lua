@@ -21,6 +21,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local objects = require "zkrecipes.objects"
 local registry = require "zkrecipes.registry"
 local values = require "zkrecipes.election.value"
 local tasks = require "zkrecipes.tasks"
@@ -35,6 +36,8 @@ local WRAPPED = "the directory is at version -1, over which nobody can be electe
 local Election, Term = core.classes.election.methods, core.classes.term.methods
 local stand, elected, list = Election.stand, Term.elected, Election.candidates
 Election.stand, Term.elected = nil, nil
+
+local watch_directory, watch_seat = core.classes.session.methods.watch, objects.watch_znode
 
 -- ---- Who leads ---------------------------------------------------------------------------------
 
@@ -82,9 +85,9 @@ end
 
 local function mark_of(node) return node and node.token .. node.data or "nobody" end
 
--- Runs fn(watch, ...) with a watch that is open as long as that; or nil, message, code.
-local function watched(session, path, fn, ...)
-  local watch, message, code = session:watch(path)
+-- Runs fn(watch, ...) with what open(session, path) gives, which is open as long as that; or nil, message, code.
+local function watched(open, session, path, fn, ...)
+  local watch, message, code = open(session, path)
   if not watch then return nil, message, code end
   local function close() watch:close() end
   local results = coroutines.pack(coroutines.guarded(close, fn, watch, ...))
@@ -100,8 +103,8 @@ end
 
 -- Waits until something else may be seen than this; the node and its name as leader() gave them.
 local function await_other(election, rules, node, name)
-  local path = name and child(election, name) or election.path
-  return watched(rules.session, path, wait_if_same, election, rules, mark_of(node))
+  if name then return watched(watch_seat, rules.session, child(election, name), wait_if_same, election, rules, mark_of(node)) end
+  return watched(watch_directory, rules.session, election.path, wait_if_same, election, rules, mark_of(node))
 end
 
 -- As leader, but waits until there were more than `seen` changes; gives their number too.
@@ -173,7 +176,7 @@ end
 -- Waits until the leader's node is gone, and tells whether it was there; or nil, message, code.
 local function await_end(race, name)
   local path = child(race.election, name)
-  return watched(race.session, path, wait_while_there, race, path)
+  return watched(watch_seat, race.session, path, wait_while_there, race, path)
 end
 
 local function lead_or_wait(watch, race, stat, heir)
@@ -192,7 +195,7 @@ end
 -- message, code.
 local function decide(race, stat, heir)
   if stat.version == -1 then return nil, WRAPPED, "bad_version" end
-  return watched(race.session, race.election.path, lead_or_wait, race, stat, heir)
+  return watched(watch_directory, race.session, race.election.path, lead_or_wait, race, stat, heir)
 end
 
 -- The same.

@@ -230,12 +230,15 @@ local function finished(host, slot)
   M.wake(host, record)
 end
 
+-- A line for the session's log, if it has one.
 local function tell(host, level, text, session)
   local log = session and core.kept(session, "log")
   if not log then return end
   local ok, problem = pcall(log, level, text)
   if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end
 end
+
+M.tell = tell
 
 -- Gives up the waits whose coroutines were killed without a word, where the adapter can tell. So close to its end a
 -- wait may be done already: then what it brought is let go.

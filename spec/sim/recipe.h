@@ -66,8 +66,6 @@ struct recipe {
     /* So many requests are enough for an attempt, its end and the directory it needs, beside two
        for each contender. */
     int requests;
-    /* At most so many watches stay behind in a session: on the directory itself. */
-    int watches;
     /* What it sends when nothing disturbs it; see budget.h. */
     void (*spend)(void);
 };

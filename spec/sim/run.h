@@ -105,17 +105,8 @@ static inline bool is_idle(const struct zr_session *session)
 {
     return zr_list_empty(&session->tasks) && zr_list_empty(&session->ties) &&
            zr_list_empty(&session->queue) && session->seats.count == 0 &&
-           session->listings.count == 0 &&
-           session->watches.count <= (size_t)now.recipe->watches;
-}
-
-/* What the servers watch for the sessions is known to them; memory that is short may hide some. */
-static inline bool watches_counted(void)
-{
-    size_t counted = 0;
-    EACH_PROCESS(p)
-    counted += p->session->watches.count;
-    return now.failures > 0 || zr_sim_watch_count(now.world) <= counted;
+           session->listings.count == 0 && session->watches.count == 0 &&
+           session->watched.used == 0 && session->ephemeral.used == 0 && session->in_flight == 0;
 }
 
 /* Everything that was let go of has been cleaned up behind it. */
@@ -125,9 +116,7 @@ static inline bool is_clean(void)
     if (p->closing != NULL || p->session == NULL || !is_idle(p->session))
         return false;
     return zr_sim_count(now.world, now.recipe->dir) == 0 &&
-           zr_sim_watch_count(now.world) <=
-               (size_t)(now.recipe->watches * now.shape.processes) &&
-           watches_counted();
+           zr_sim_watch_count(now.world) == 0;
 }
 
 static inline bool has_ended(void)

@@ -304,7 +304,6 @@ static const struct recipe semaphore_recipe = {
     .may_fail = semaphore_may_fail,
     .may_end_with = semaphore_end,
     .requests = 20, /* and resize */
-    .watches = 1,
     .spend = spend_semaphore,
 };
 

@@ -36,7 +36,6 @@ end
 
 return function(h)
   local opener
-  h.watches = 6 -- of these two paths alone
   for number = 1, 1 + h:below(3) do
     local zk = h:process()
     local session = h:session(zk)

@@ -77,7 +77,7 @@ local function worker(h, zk, session, queue, name)
 end
 
 return function(h)
-  h.turns, h.watches = {}, 40
+  h.turns = {}
   for number = 1, 1 + h:below(3) do
     local zk = h:process()
     local session = h:session(zk)

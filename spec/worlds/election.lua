@@ -3,6 +3,5 @@
 local leaders = require "spec.worlds.leaders"
 
 return function(h)
-  h.watches = 40
   leaders.start(h, "/e/leader", function() return { value = "v" } end)
 end

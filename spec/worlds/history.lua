@@ -14,7 +14,6 @@
 --     h:expect(truth, text, ...)      a violation unless it is so
 --     h.healed                        no faults from here on
 --     h:was(path, there, from, to)    was the znode there (or gone) at some moment of that time, on the leader?
---     h.watches                       how many a session may leave on the servers: the client never takes one back
 --     h.ends                          session > when the servers have ended it
 --     h.renames                       may a reconnect be answered with another session, while the old one lasts?
 --     h.changes                       what the leader has done: { at, zxid, kind, path, session }
@@ -181,12 +180,18 @@ local function check_nothing_left(h)
   h.world:advance(30)
   local tasks = count(core.host(h.sessions[1]).tasks)
   h:expect(tasks == 1, "%d coroutines of the library are left", tasks - 1)
-  h:expect(h.world:watches() <= h.watches * #h.sessions, "%d watches are left", h.world:watches())
+  h:expect(h.world:watches() == 0, "%d watches are left", h.world:watches())
+  for _, session in ipairs(h.sessions) do
+    local usage = session:usage()
+    h:expect(usage.watched_bytes == 0, "%d bytes of watched paths are counted", usage.watched_bytes)
+    h:expect(usage.ephemeral_bytes == 0, "%d bytes of ephemeral znodes are counted", usage.ephemeral_bytes)
+    h:expect(usage.in_flight == 0, "%d requests are in flight", usage.in_flight)
+  end
 end
 
 local function new(seed, tell)
   local h = setmetatable({ seed = seed, dice = seed * 7919 % 2147483646 + 1, tell = tell, changes = {}, lives = {}, ends = {},
-    processes = {}, sessions = {}, users = {}, watches = 1 }, History)
+    processes = {}, sessions = {}, users = {} }, History)
   for _ = 1, 3 do h:random() end
   h.lag = h:chance(0.5) and h:within(3) or 0
   h.stale = h.lag + STALE

@@ -36,7 +36,6 @@ local function waiter(h, zk, latch)
 end
 
 return function(h)
-  h.watches = 2
   local tally, first = { done = 0, unknown = 0, size = h:below(8) }, nil
   for number = 1, 1 + h:below(3) do
     local zk = h:process()

@@ -36,7 +36,7 @@ local function check_winner(h, one, was_named)
 end
 
 return function(h)
-  h.watches, h.quorum, h.fixed = 400, h:below(3), h:chance(0.7)
+  h.quorum, h.fixed = h:below(3), h:chance(0.7)
   h.elected = function(one, was_named) check_winner(h, one, was_named) end
   leaders.start(h, PATH, function() return { value = "v", rank = h:below(9), quorum = h.quorum } end, function(zk, election)
     while not h.fixed and not h.over do

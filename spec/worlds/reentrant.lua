@@ -52,7 +52,6 @@ local function one_turn(h, zk, session, lock)
 end
 
 return function(h)
-  h.watches = 60
   for number = 1, 1 + h:below(2) do
     local zk = h:process()
     local session = h:session(zk)

@@ -55,7 +55,7 @@ local function asker(h, zk, session)
 end
 
 return function(h)
-  h.watches, h.called, h.gone, h.asked, h.quiet = 400, {}, {}, {}, false
+  h.called, h.gone, h.asked, h.quiet = {}, {}, {}, false
   for number = 1, 2 + h:below(2) do
     local zk = h:process()
     local session = h:session(zk)

@@ -21,7 +21,7 @@
  * reports what was missed; a watch that was being taken back is idle again. The server knows of no
  * watch where the client keeps one (it may drop the watch on a znode that this session may not
  * read): the path counts until it is used again, or the session ends. An event is lost for want of
- * memory: then all watches count as fired, also those for which this may be wrong.
+ * memory: then every task that waits looks again.
  */
 
 #define IDLE_US 1000000
@@ -182,10 +182,12 @@ struct zr_watch *zr_watch_sent(struct zr_session *session, const char *path)
     return watch;
 }
 
+/* An answer for which there was no memory has left its watch all the same. */
 static unsigned left_by(const struct zr_request *request)
 {
     bool absent = request->op == ZR_OP_EXISTS && request->status == ZR_NO_NODE;
-    if (request->status != ZR_OK && !absent)
+    bool unread = request->status == ZR_NO_MEMORY && request->sent;
+    if (request->status != ZR_OK && !absent && !unread)
         return 0;
     return request->op == ZR_OP_CHILDREN ? ZR_ON_CHILDREN : ZR_ON_NODE;
 }
@@ -243,10 +245,10 @@ static unsigned used_up_by(enum zr_event_kind kind)
                                          : ZR_ON_NODE;
 }
 
-static void fire(struct zr_watch *watch, enum zr_event_kind kind)
+static void fire(struct zr_watch *watch, enum zr_event_kind kind, unsigned used_up)
 {
     watch->events++;
-    watch->kept &= ~used_up_by(kind);
+    watch->kept &= ~used_up;
     zr_signal_fire(&watch->changed, ZR_OK);
     /* An event of the children leaves the watch on the node itself where it is. */
     if (kind != ZR_CHILDREN_CHANGED)
@@ -257,7 +259,8 @@ static void fire(struct zr_watch *watch, enum zr_event_kind kind)
     zr_watch_drop_if_unused(watch);
 }
 
-/* Memory was exhausted when an event came: nobody knows which one. */
+/* Memory was exhausted when an event came, and it may have been any. What the client still keeps is
+   found out when it is taken back. */
 static void fire_all(struct zr_session *session)
 {
     const struct zr_table *all = &session->watches;
@@ -265,8 +268,7 @@ static void fire_all(struct zr_session *session)
         for (struct zr_node *node = all->buckets[i], *next; node != NULL; node = next) {
             next = node->next;
             struct zr_watch *watch = ZR_HOLDER(node, struct zr_watch, node);
-            watch->kept = 0;
-            fire(watch, ZR_CHANGED);
+            fire(watch, ZR_CHANGED, 0);
         }
 }
 
@@ -279,7 +281,7 @@ void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_
     }
     struct zr_watch *watch = zr_watch_find(session, path);
     if (watch != NULL)
-        fire(watch, kind);
+        fire(watch, kind, used_up_by(kind));
 }
 
 /* The server's watches are gone; followers look again, on the next session. */

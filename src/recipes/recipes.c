@@ -4,10 +4,15 @@
 
 /* One line per recipe. */
 extern const struct zr_recipe zr_lock_recipe, zr_rwlock_recipe, zr_semaphore_recipe,
-    zr_election_recipe, zr_watch_recipe;
+    zr_election_recipe, zr_watch_recipe, zr_watch_znode_recipe;
 const struct zr_recipe *const zr_recipes[] = {
-    &zr_lock_recipe,     &zr_rwlock_recipe, &zr_semaphore_recipe,
-    &zr_election_recipe, &zr_watch_recipe,  NULL,
+    &zr_lock_recipe,
+    &zr_rwlock_recipe,
+    &zr_semaphore_recipe,
+    &zr_election_recipe,
+    &zr_watch_recipe,
+    &zr_watch_znode_recipe,
+    NULL,
 };
 
 /* One line per class. */

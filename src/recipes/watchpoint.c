@@ -15,6 +15,10 @@
  * 3. Wait for an event that came after the answer (an earlier one is older than what it says),
  *    whatever it is, and look again.
  *
+ * session:watch_znode(path) (of our own Lua files): for a znode whose name never comes back. It
+ * looks by get, which leaves no watch when the znode is gone, and it does not look at children. It
+ * ends when the znode is gone: `deleted` is told once, and then every wait fails with ZR_NO_NODE.
+ *
  * What can go wrong: several changes between two looks are told once each, a deletion before the
  * creation that followed it. A node that came and went between two looks may have been seen by the
  * owner of the watch, who now waits for its end: so the deletion is told when we look again and
@@ -33,6 +37,7 @@ struct watchpoint {
     int64_t events;             /* how many there had been when the look was answered, or begun */
     int generation;             /* of the session when it was begun */
     bool looking, primed, closed;
+    bool unique;          /* the name never comes back */
     bool missed;          /* a look failed */
     enum zr_status ended; /* why it looks no more */
     char *path, *full;
@@ -125,6 +130,24 @@ static void note_age(struct watchpoint *point)
         point->events = zr_watch_events(point->watch);
 }
 
+/* Of a unique name. */
+static void saw_unique(struct zr_task *task)
+{
+    struct watchpoint *point = of(task);
+    if (task->outcome == ZR_OK) {
+        note_age(point);
+        compare(point, &task->call->request.stat);
+        watch(task);
+    } else if (task->outcome == ZR_NO_NODE) {
+        note(point, DELETED);
+        zr_task_finish(task, ZR_NO_NODE);
+    } else if (task->outcome == ZR_NO_AUTH) {
+        zr_task_finish(task, ZR_NO_AUTH);
+    } else {
+        again(task);
+    }
+}
+
 static void saw(struct zr_task *task)
 {
     static const struct zr_stat nothing;
@@ -146,7 +169,10 @@ static void look(struct zr_task *task)
     struct watchpoint *point = of(task);
     point->generation = point->session->generation;
     point->events = zr_watch_events(point->watch);
-    ask(task, ZR_OP_EXISTS, ZR_STEP(saw));
+    if (point->unique)
+        ask(task, ZR_OP_GET, ZR_STEP(saw_unique));
+    else
+        ask(task, ZR_OP_EXISTS, ZR_STEP(saw));
 }
 
 /* Closed, or it cannot go on: its children may not be read. */
@@ -268,8 +294,8 @@ static const struct zr_method methods[] = {
 
 const struct zr_class zr_watch_class = {"watch", methods, NULL, close_point, free_point};
 
-static enum zr_status make(struct zr_session *session, struct zr_args *args,
-                           struct zr_object **object)
+static enum zr_status make_point(struct zr_session *session, struct zr_args *args, bool unique,
+                                 struct zr_object **object)
 {
     const char *path = args->at[0].bytes.at;
     enum zr_status status = zr_session_usable(session);
@@ -280,6 +306,7 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
         return ZR_NO_MEMORY;
     point->object = (struct zr_object){&zr_watch_class, 1};
     point->session = session;
+    point->unique = unique;
     zr_session_use(session);
     zr_signal_init(&point->news);
     point->path = zr_copy_string(path);
@@ -299,4 +326,18 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
     return ZR_OK;
 }
 
+static enum zr_status make(struct zr_session *session, struct zr_args *args,
+                           struct zr_object **object)
+{
+    return make_point(session, args, false, object);
+}
+
+static enum zr_status make_unique(struct zr_session *session, struct zr_args *args,
+                                  struct zr_object **object)
+{
+    return make_point(session, args, true, object);
+}
+
 const struct zr_recipe zr_watch_recipe = {.name = "watch", .args = "p", .make = make};
+const struct zr_recipe zr_watch_znode_recipe = {
+    .name = "watch_znode", .args = "p", .make = make_unique};
