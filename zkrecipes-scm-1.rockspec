@@ -124,6 +124,7 @@ build = {
         "src/core/verbs.c",
         "src/core/watch.c",
         "src/core/watch_gone.c",
+        "src/core/watch_idle.c",
         "src/lua/args.c",
         "src/lua/bell.c",
         "src/lua/engine.c",

@@ -336,8 +336,10 @@ void zr_call_reply(struct zr_request *request)
     struct zr_session *session = call->session;
     zr_object_ref(&session->object);
     call->state = ZR_CALL_BACK;
-    session->in_flight--;
-    session->out_bytes -= data_bytes(&call->request);
+    if (call->sent_in == session->generation) {
+        session->in_flight--;
+        session->out_bytes -= data_bytes(&call->request);
+    }
     zr_ephemerals_answered(call);
     zr_watch_answered(call->watch, call->sent_in, request);
     if (call->done != NULL)

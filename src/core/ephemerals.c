@@ -13,7 +13,9 @@
  *    with NO_NODE; or a create of the same path succeeds.
  *
  * Other sessions delete our znodes too: the last member of a round deletes what the others have
- * made. Whatever this session asks about such a path settles it.
+ * made. Whatever this session asks about such a path settles it. When nothing is asked, the bytes
+ * grow in vain; so from half of the budget on, whenever they have grown by a sixteenth, and when
+ * the budget is used up, the session asks about each entry, one after the other: an audit.
  *
  * What can go wrong: the answer to a create is lost. The znode may be there, so it gets an entry
  * like one that surely is; if its name has a number of the server's in it, the bytes count until
@@ -23,8 +25,12 @@
 #define LENGTH_BYTES 4 /* in front of each path */
 #define NUMBER_BYTES 10
 
+#define AUDIT_FROM (ZR_EPHEMERAL_BYTES_MAX / 2)
+#define AUDIT_GROWTH (ZR_EPHEMERAL_BYTES_MAX / 16)
+
 struct entry {
     struct zr_node node;
+    struct zr_link in_session;
     size_t bytes;
     char path[];
 };
@@ -34,14 +40,67 @@ size_t zr_ephemeral_bytes(size_t length)
     return length + NUMBER_BYTES + LENGTH_BYTES;
 }
 
+/* ---- Audits -------------------------------------------------------------------------------- */
+
+static void ask_next(struct zr_session *session);
+
+/* If the node is gone, so is its entry by now. */
+static void asked(struct zr_call *call)
+{
+    struct zr_session *session = call->session;
+    zr_call_free(call);
+    ask_next(session);
+}
+
+static struct zr_call *new_question(struct zr_session *session)
+{
+    struct zr_link *first = session->audit_left > 0 ? zr_list_shift(&session->to_audit) : NULL;
+    struct zr_call *call = NULL;
+    if (first == NULL)
+        return NULL;
+    session->audit_left--;
+    zr_list_append(&session->to_audit, first);
+    const char *path = ZR_HOLDER(first, struct entry, in_session)->path;
+    return zr_call_new_full(session, ZR_OP_EXISTS, path, ZR_NO_DATA, &call) == ZR_OK ? call : NULL;
+}
+
+static void ask_next(struct zr_session *session)
+{
+    struct zr_call *call = new_question(session);
+    session->auditing = call != NULL;
+    if (call == NULL) {
+        session->audited = session->ephemeral.used;
+        return;
+    }
+    call->bound = true;
+    call->generation = session->generation;
+    zr_call_start(call, asked, NULL);
+}
+
+static bool must_audit(const struct zr_session *session, bool full)
+{
+    size_t used = session->ephemeral.used;
+    bool grown = used > AUDIT_FROM && used > session->audited + AUDIT_GROWTH;
+    return (full || grown) && !session->auditing && session->ephemerals.count > 0;
+}
+
+/* ---- The budget ---------------------------------------------------------------------------- */
+
 bool zr_ephemerals_take(struct zr_session *session, size_t bytes)
 {
-    return zr_budget_take(&session->ephemeral, session, bytes, ZR_EPHEMERAL_BYTES_MAX);
+    bool taken = zr_budget_take(&session->ephemeral, session, bytes, ZR_EPHEMERAL_BYTES_MAX);
+    if (must_audit(session, !taken)) {
+        session->audit_left = session->ephemerals.count;
+        ask_next(session);
+    }
+    return taken;
 }
 
 void zr_ephemerals_give(struct zr_session *session, size_t bytes)
 {
     zr_budget_give(&session->ephemeral, bytes);
+    if (session->audited > session->ephemeral.used)
+        session->audited = session->ephemeral.used;
 }
 
 /* ---- Requests and their parts -------------------------------------------------------------- */
@@ -78,6 +137,7 @@ void zr_ephemerals_gone(struct zr_session *session, const char *path)
         return;
     struct entry *entry = ZR_HOLDER(node, struct entry, node);
     zr_table_remove(&session->ephemerals, node);
+    zr_unlink(&entry->in_session);
     zr_ephemerals_give(session, entry->bytes);
     zr_free(entry);
 }
@@ -95,8 +155,10 @@ static void remember(struct zr_call *call, const struct zr_request *part, const 
         zr_ephemerals_gone(session, path);
         memcpy(entry->path, path, length + 1);
         entry->bytes = bytes;
-        if (zr_table_add(&session->ephemerals, &entry->node, entry->path) == ZR_OK)
+        if (zr_table_add(&session->ephemerals, &entry->node, entry->path) == ZR_OK) {
+            zr_list_append(&session->to_audit, &entry->in_session);
             return;
+        }
     }
     zr_free(entry);
     session->unsure_bytes += bytes;
@@ -117,8 +179,7 @@ static void settle(struct zr_call *call, const struct zr_request *part)
             remember_unsure(call, part);
         else if (call->reserved > 0 && makes_ephemeral(part) && whole->status == ZR_OK)
             remember(call, part, part->created);
-    } else if (part->status == ZR_NO_NODE ||
-               (part->op == ZR_OP_DELETE && whole->status == ZR_OK)) {
+    } else if (part->status == ZR_NO_NODE || (part->op == ZR_OP_DELETE && whole->status == ZR_OK)) {
         zr_ephemerals_gone(call->session, part->path);
     }
 }

@@ -91,6 +91,9 @@ struct zr_session {
     struct zr_table ephemerals;  /* ephemerals.h */
     struct zr_budget ephemeral;  /* ... bytes of paths */
     size_t unsure_bytes;         /* ... */
+    struct zr_list to_audit;     /* ... the entries, the one that was asked about last at the end */
+    bool auditing;               /* ... a request about one is out, or waits */
+    size_t audit_left, audited;  /* ... entries of this audit; bytes in use after the last one */
 };
 
 /* Something that ends with the session's generation: a hold. */

@@ -49,4 +49,7 @@ void zr_session_generation_over(struct zr_session *session, enum zr_status why)
     zr_strangers_doubt(session, NULL);
     zr_ephemerals_drop(session);
     zr_call_give_back_stale(session);
+    /* What the old handle still has out takes no room from the new one. */
+    session->in_flight = 0;
+    session->out_bytes = 0;
 }

@@ -5,6 +5,7 @@
 #include "core/call.h"
 #include "core/listing.h"
 #include "core/session.h"
+#include "core/watch.h"
 
 /*
  * 1. zr_task_start runs the first step; its last act is a verb, which names the next step.
@@ -23,7 +24,7 @@
 static void stop_waiting(struct zr_task *task)
 {
     zr_unlink(&task->in_ready);
-    zr_unlink(&task->in_signal);
+    zr_watch_leave(task);
     zr_timer_stop(&task->session->engine->timers, &task->pause);
     zr_call_free(task->call);
     task->call = NULL;
@@ -181,6 +182,7 @@ void zr_task_start_cleaning(struct zr_task *task, const struct zr_task_kind *kin
 void zr_task_wake(struct zr_task *task, enum zr_status outcome)
 {
     zr_unlink(&task->in_signal);
+    task->watch = NULL;
     if (zr_linked(&task->in_ready))
         return; /* what woke it first is what it will see */
     task->outcome = outcome;

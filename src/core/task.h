@@ -73,6 +73,7 @@ struct zr_task {
     void (*resume)(struct zr_task *task); /* goes on with it */
     void (*after)(struct zr_task *task);  /* where a part of it that others share returns to */
     struct zr_link in_ready, in_signal;
+    struct zr_watch *watch; /* for whose node's going it waits, or null */
     struct zr_timer pause;
     struct zr_call *call;   /* the request that is out for it */
     struct zr_seats *seats; /* counted: the listing a verb brought */

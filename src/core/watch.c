@@ -12,19 +12,12 @@
  * keeps in one request after a reconnect. So a path counts while a task follows it or waits
  * (watch_gone.c), while a request is out that will leave a watch, and while the client keeps one.
  *
- * A watch that no task needs any more is idle. The next task that looks at the path may use it, at
- * no cost. After IDLE_US it is taken back: one request removes it on the server and in the client.
- * When the budget is half used up, it is taken back at once. Requests are answered in order, so a
- * task that comes meanwhile leaves a new watch behind that request.
+ * A watch that no task needs any more is idle, and is taken back after a while (watch_idle.c).
  *
  * What can go wrong: the connection is lost: the client registers its watches again by itself and
- * reports what was missed; a watch that was being taken back is idle again. The server knows of no
- * watch where the client keeps one (it may drop the watch on a znode that this session may not
- * read): the path counts until it is used again, or the session ends. An event is lost for want of
- * memory: then every task that waits looks again.
+ * reports what was missed. An event is lost for want of memory: then every task that waits looks
+ * again.
  */
-
-#define IDLE_US 1000000
 
 struct zr_watch *zr_watch_find(const struct zr_session *session, const char *path)
 {
@@ -65,78 +58,6 @@ static enum zr_status add(struct zr_session *session, const char *path, struct z
     return ZR_OK;
 }
 
-/* ---- Taking back --------------------------------------------------------------------------- */
-
-static bool used(const struct zr_watch *watch)
-{
-    return watch->call != NULL || watch->removal != NULL || watch->out > 0 ||
-           watch->followers > 0 || !zr_list_empty(&watch->gone.tasks);
-}
-
-static int64_t due_us(const struct zr_watch *watch)
-{
-    bool crowded = watch->session->watched.used > ZR_WATCHED_BYTES_COMMON / 2;
-    return watch->idle_us + (crowded ? 0 : IDLE_US);
-}
-
-static struct zr_watch *first_idle(const struct zr_session *session)
-{
-    struct zr_link *first = zr_list_first(&session->idle_watches);
-    return first != NULL ? ZR_HOLDER(first, struct zr_watch, idle) : NULL;
-}
-
-static void taken_back(struct zr_call *call)
-{
-    struct zr_watch *watch = call->owner;
-    enum zr_status status = call->request.status;
-    bool none_kept = status == ZR_SERVER_ERROR && !call->request.sent;
-    watch->removal = NULL;
-    zr_call_free(call);
-    if (status == ZR_OK || none_kept)
-        watch->kept = 0;
-    if (status != ZR_SERVER_ERROR || watch->kept == 0)
-        zr_watch_drop_if_unused(watch);
-}
-
-static enum zr_status take_back(struct zr_watch *watch)
-{
-    enum zr_status status =
-        zr_call_new_full(watch->session, ZR_OP_UNWATCH, watch->path, ZR_NO_DATA, &watch->removal);
-    if (status != ZR_OK)
-        return status;
-    watch->set = false;
-    zr_call_start(watch->removal, taken_back, watch);
-    return ZR_OK;
-}
-
-/* While there is no connection nothing is sent: what waits then is for the user's requests. */
-static void sweep(struct zr_timer *timer)
-{
-    struct zr_session *session = ZR_HOLDER(timer, struct zr_session, sweep);
-    struct zr_engine *engine = session->engine;
-    int64_t now_us = zr_engine_now_us(engine);
-    struct zr_watch *watch;
-    while ((watch = first_idle(session)) != NULL && due_us(watch) <= now_us) {
-        if (session->state != ZR_CONNECTED || (!used(watch) && take_back(watch) != ZR_OK)) {
-            zr_timer_start(&engine->timers, timer, now_us + IDLE_US, sweep);
-            return;
-        }
-        zr_unlink(&watch->idle);
-    }
-    if (watch != NULL)
-        zr_timer_start(&engine->timers, timer, due_us(watch), sweep);
-}
-
-/* It is idle from now on. */
-static void rest(struct zr_watch *watch)
-{
-    struct zr_session *session = watch->session;
-    watch->idle_us = zr_engine_now_us(session->engine);
-    zr_unlink(&watch->idle);
-    zr_list_append(&session->idle_watches, &watch->idle);
-    zr_timer_start(&session->engine->timers, &session->sweep, due_us(first_idle(session)), sweep);
-}
-
 /* ---- Keeping ------------------------------------------------------------------------------- */
 
 static void drop_watch(struct zr_watch *watch)
@@ -151,12 +72,12 @@ static void drop_watch(struct zr_watch *watch)
 
 void zr_watch_drop_if_unused(struct zr_watch *watch)
 {
-    if (used(watch))
+    if (zr_watch_used(watch))
         return;
     if (watch->kept == 0)
         drop_watch(watch);
     else
-        rest(watch);
+        zr_watch_rest(watch);
 }
 
 enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path, int kinds,

@@ -111,6 +111,7 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most
     if (status != ZR_OK)
         return status;
     zr_list_append(&watch->gone.tasks, &task->in_signal);
+    task->watch = watch;
     if (watch->set && outlived(task, watch)) {
         zr_task_wake(task, ZR_OK);
     } else if (watch->set && watch->stays) {
@@ -120,11 +121,20 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most
             tell(watch);
         status = zr_watch_look(watch);
     }
-    if (status != ZR_OK) {
-        zr_unlink(&task->in_signal);
+    if (status != ZR_OK)
+        zr_watch_leave(task);
+    else
         zr_watch_drop_if_unused(watch);
-    }
     return status;
+}
+
+void zr_watch_leave(struct zr_task *task)
+{
+    struct zr_watch *watch = task->watch;
+    zr_unlink(&task->in_signal);
+    task->watch = NULL;
+    if (watch != NULL)
+        zr_watch_drop_if_unused(watch);
 }
 
 bool zr_watch_awaited(const struct zr_session *session, const char *path)

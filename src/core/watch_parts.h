@@ -2,8 +2,9 @@
 #define ZR_WATCH_PARTS_H
 
 /*
- * watch_parts.h: what watch.c, which knows what the client watches, and watch_gone.c, in which
- * tasks wait for a node to go, share of a watch. For those two only. Thread: the host's.
+ * watch_parts.h: what watch.c, which knows what the client watches, watch_gone.c, in which tasks
+ * wait for a node to go, and watch_idle.c, which takes watches back, share of a watch. For those
+ * three only. Thread: the host's.
  */
 
 #include "core/watch.h"
@@ -44,6 +45,12 @@ enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path
 /* When no task needs it: frees it if the client no longer watches its path, else lets it rest until
    it is taken back. */
 void zr_watch_drop_if_unused(struct zr_watch *watch);
+
+/* A task needs it, or a request for it is out. */
+bool zr_watch_used(const struct zr_watch *watch);
+
+/* It is idle from now on: taken back after a while, unless it is used again (watch_idle.c). */
+void zr_watch_rest(struct zr_watch *watch);
 
 /* Sees to it that an event will come, if a task waits for the node to go. Errors: ZR_NO_MEMORY. */
 enum zr_status zr_watch_look(struct zr_watch *watch);
