@@ -87,6 +87,19 @@ describe("a watch", function()
     end
   end))
 
+  it("does not serve a waiter that comes while it is taken back", within({}, function(world, session, other)
+    local lock, theirs = session:lock "/l", other:lock "/l"
+    for step = -30, 5 do -- the request is out for less than a thousandth of a second
+      local hold = assert(theirs:acquire(10))
+      assert.is_nil((lock:acquire(0.05)))
+      world.zk.sleep(1 + step / 20000)
+      local task = world.zk.spawn(function() return lock:acquire(5) end)
+      world.zk.sleep(0.05)
+      hold:release()
+      assert(task:wait()):release()
+    end
+  end))
+
   it("is taken back though the connection was lost under it", within({ servers = 3 }, function(world, session)
     assert(session:watch "/w"):close()
     assert(session:sync "/")
@@ -116,7 +129,7 @@ describe("a watch", function()
       local ok, _, code = lock:acquire(0.01)
       assert.is_true(not ok and code == "timeout")
     end
-    assert.are.equal(0, world:requests(nil, "unwatch"))
+    assert.are.same({ 0, 1 }, { world:requests(nil, "unwatch"), world:requests(nil, "get") })
     world:advance(2)
     assert.are.equal(1, world:requests(nil, "unwatch"))
     assert.are.equal(0, world:watches())
