@@ -216,14 +216,11 @@ struct name {
 };
 
 static const struct name kinds[] = {
-    {"any", ZR_SIM_ANY_OP},       {"create", ZR_OP_CREATE},
-    {"delete", ZR_OP_DELETE},     {"exists", ZR_OP_EXISTS},
-    {"get", ZR_OP_GET},           {"set", ZR_OP_SET},
-    {"children", ZR_OP_CHILDREN}, {"sync", ZR_OP_SYNC},
-    {"get_acl", ZR_OP_GET_ACL},   {"set_acl", ZR_OP_SET_ACL},
-    {"add_auth", ZR_OP_ADD_AUTH}, {"reconfig", ZR_OP_RECONFIG},
-    {"unwatch", ZR_OP_UNWATCH},   {"multi", ZR_OP_MULTI},
-    {NULL, 0},
+    {"any", ZR_SIM_ANY_OP},       {"create", ZR_OP_CREATE},     {"delete", ZR_OP_DELETE},
+    {"exists", ZR_OP_EXISTS},     {"get", ZR_OP_GET},           {"set", ZR_OP_SET},
+    {"children", ZR_OP_CHILDREN}, {"sync", ZR_OP_SYNC},         {"get_acl", ZR_OP_GET_ACL},
+    {"set_acl", ZR_OP_SET_ACL},   {"add_auth", ZR_OP_ADD_AUTH}, {"reconfig", ZR_OP_RECONFIG},
+    {"unwatch", ZR_OP_UNWATCH},   {"multi", ZR_OP_MULTI},       {NULL, 0},
 };
 
 static const struct name faults[] = {

@@ -15,6 +15,15 @@
 ---@field data_length integer
 ---@field num_children integer
 
+---@class zkrecipes.Usage
+---@field watches integer paths that the session watches
+---@field watched_bytes integer of these paths, 4 more for each, twice where children are watched too
+---@field watched_bytes_limit integer from here on watches, observers and claims fail with "full"; waiting locks may use half as much again
+---@field ephemeral_bytes integer of the paths of its ephemeral znodes, 14 more for each
+---@field ephemeral_bytes_limit integer from here on creating another one fails with "full"
+---@field in_flight integer requests that were sent and not answered yet
+---@field in_flight_limit integer more wait in the session's queue
+
 ---@class zkrecipes.Session
 ---@field state zkrecipes.State
 ---@field id? string of the ZooKeeper session
@@ -204,6 +213,14 @@ function Session:reconfig(options) end
 ---@return (string|zkrecipes.Stat|true)[]? results path of a create, stat of a set, true
 ---@return string? message, zkrecipes.Code? code that of the part which failed: "no_node", "bad_version" ...; "too_large"
 function Session:multi(parts) end
+
+---What of its budgets the session uses, and the limits. Asks no server. The log is warned at 80 %.
+---```lua
+---local usage = session:usage()
+---print(usage.watched_bytes / usage.watched_bytes_limit)
+---```
+---@return zkrecipes.Usage usage
+function Session:usage() end
 
 ---Tells of changes at one path, over reconnects and new sessions. Asks the server behind the call.
 ---```lua
