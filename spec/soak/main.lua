@@ -48,7 +48,9 @@ local function differences(first, last)
   local list = {}
   for i = 1, #figures.NAMES do
     local name = figures.NAMES[i]
-    if math.abs(first[name] - last[name]) > slack(name, first) then list[#list + 1] = ("%s %d > %d"):format(name, first[name], last[name]) end
+    if math.abs(first[name] - last[name]) > slack(name, first) then
+      list[#list + 1] = ("%s %d > %d"):format(name, first[name], last[name])
+    end
   end
   return table.concat(list, ", ")
 end

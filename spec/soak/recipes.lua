@@ -187,12 +187,12 @@ local function standing(name, options)
     local all, state, tasks = {}, { turn = 0 }, nil
     for i = 1, 4 do
       local process = i == 1 and zk or soak:process()
-      all[i] = { process, soak:session(process):election("/e", options), state }
+      all[i] = { process, soak:session(process):election("/e", options) }
     end
     local function start()
       state.over, tasks = false, {}
-      for i = 1, 4 do tasks[i] = stand(table.unpack(all[i])) end
-      tasks[5] = observe(table.unpack(all[1]))
+      for i = 1, 4 do tasks[i] = stand(all[i][1], all[i][2], state) end
+      tasks[5] = observe(all[1][1], all[1][2], state)
     end
     function soak.rest()
       state.over = true
