@@ -13,7 +13,8 @@ M.NAMES = { [-11] = "closeSession", [1] = "create", [2] = "delete", [3] = "exist
 M.EVENT = -1 -- the xid of a watch event
 
 -- What the client sends by the clock and not because somebody asked: `*` in a fault and the sum `requests` skip it.
-M.BY_CLOCK = { ping = true, heartbeat = true }
+-- (removeWatches: a second after nothing has needed the watch any more.)
+M.BY_CLOCK = { ping = true, heartbeat = true, removeWatches = true }
 
 -- Longer than any frame of a sane test: this is no ZooKeeper client but, say, a four-letter word.
 local TOO_LONG = 64 * 1024 * 1024
