@@ -164,6 +164,7 @@ build = {
         "src/recipes/session_class.c",
         "src/recipes/unfair.c",
         "src/recipes/watchpoint.c",
+        "src/recipes/watchpoint_wait.c",
         "src/sim/acl.c",
         "src/sim/agenda.c",
         "src/sim/answer.c",

@@ -1,5 +1,6 @@
 -- Budgets: requests on the wire, counted by a proxy between client and server. Heartbeats and pings are counted apart
--- and left out, and so is what takes a watch back, a second after it was needed last (spec/unit/budget_spec.lua counts that). A budget is exact: one request more or less is a failure.
+-- and left out, and so is what takes a watch back, a second after it was needed last: spec/unit/budget_spec.lua counts that.
+-- A budget is exact: one request more or less is a failure.
 
 local env = require "spec.support.env"
 local zk = require "zkrecipes"

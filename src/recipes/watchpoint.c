@@ -4,6 +4,7 @@
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/recipes.h"
+#include "recipes/watchpoint.h"
 
 /*
  * session:watch(path): tells of every kind of change at one path. ZooKeeper's own watches fire
@@ -27,36 +28,16 @@
  * thousand names.
  */
 
-enum news { CREATED, CHANGED, DELETED, CHILDREN, NEWS_COUNT };
-
-struct watchpoint {
-    struct zr_object object;
-    struct zr_session *session; /* used */
-    struct zr_task task;        /* looks, for ever */
-    struct zr_watch *watch;     /* followed */
-    int64_t events;             /* how many there had been when the look was answered, or begun */
-    int generation;             /* of the session when it was begun */
-    bool looking, primed, closed;
-    bool unique;          /* the name never comes back */
-    bool missed;          /* a look failed */
-    enum zr_status ended; /* why it looks no more */
-    char *path, *full;
-    struct zr_stat seen;         /* czxid 0: no node */
-    enum news queue[NEWS_COUNT]; /* each kind at most once */
-    int count;
-    struct zr_signal news;
-};
-
 static void look(struct zr_task *task);
 
-static struct watchpoint *of(struct zr_task *task)
+static struct zr_watchpoint *of(struct zr_task *task)
 {
-    return ZR_HOLDER(task, struct watchpoint, task);
+    return ZR_HOLDER(task, struct zr_watchpoint, task);
 }
 
 /* ---- Looking ------------------------------------------------------------------------------- */
 
-static void note(struct watchpoint *point, enum news news)
+static void note(struct zr_watchpoint *point, enum zr_news news)
 {
     for (int i = 0; i < point->count; i++)
         if (point->queue[i] == news)
@@ -66,22 +47,22 @@ static void note(struct watchpoint *point, enum news news)
 }
 
 /* Compares with the last look. */
-static void compare(struct watchpoint *point, const struct zr_stat *now)
+static void compare(struct zr_watchpoint *point, const struct zr_stat *now)
 {
     const struct zr_stat *seen = &point->seen;
     bool other = now->czxid != seen->czxid;
     if (point->primed && other && seen->czxid != 0)
-        note(point, DELETED);
+        note(point, ZR_NEWS_DELETED);
     if (point->primed && other && now->czxid != 0)
-        note(point, CREATED);
+        note(point, ZR_NEWS_CREATED);
     if (point->primed && !other && now->mzxid != seen->mzxid)
-        note(point, CHANGED);
+        note(point, ZR_NEWS_CHANGED);
     if (point->primed && !other && now->pzxid != seen->pzxid)
-        note(point, CHILDREN);
+        note(point, ZR_NEWS_CHILDREN);
     if (point->primed && !other && now->czxid == 0)
-        note(point, DELETED);
+        note(point, ZR_NEWS_DELETED);
     if (!point->primed && point->missed)
-        note(point, now->czxid != 0 ? CREATED : DELETED);
+        note(point, now->czxid != 0 ? ZR_NEWS_CREATED : ZR_NEWS_DELETED);
     point->seen = *now;
     point->primed = true;
 }
@@ -94,7 +75,7 @@ static void again(struct zr_task *task)
 
 static void watch(struct zr_task *task)
 {
-    struct watchpoint *point = of(task);
+    struct zr_watchpoint *point = of(task);
     zr_verb_await_change(task, point->watch, point->events, ZR_STEP(look));
 }
 
@@ -124,7 +105,7 @@ static void ask(struct zr_task *task, enum zr_op op, struct zr_next next)
 }
 
 /* The answer is younger than all events so far, unless it is of a session that is over by now. */
-static void note_age(struct watchpoint *point)
+static void note_age(struct zr_watchpoint *point)
 {
     if (point->generation == point->session->generation)
         point->events = zr_watch_events(point->watch);
@@ -133,13 +114,13 @@ static void note_age(struct watchpoint *point)
 /* Of a unique name. */
 static void saw_unique(struct zr_task *task)
 {
-    struct watchpoint *point = of(task);
+    struct zr_watchpoint *point = of(task);
     if (task->outcome == ZR_OK) {
         note_age(point);
         compare(point, &task->call->request.stat);
         watch(task);
     } else if (task->outcome == ZR_NO_NODE) {
-        note(point, DELETED);
+        note(point, ZR_NEWS_DELETED);
         zr_task_finish(task, ZR_NO_NODE);
     } else if (task->outcome == ZR_NO_AUTH) {
         zr_task_finish(task, ZR_NO_AUTH);
@@ -166,7 +147,7 @@ static void saw(struct zr_task *task)
 
 static void look(struct zr_task *task)
 {
-    struct watchpoint *point = of(task);
+    struct zr_watchpoint *point = of(task);
     point->generation = point->session->generation;
     point->events = zr_watch_events(point->watch);
     if (point->unique)
@@ -178,7 +159,7 @@ static void look(struct zr_task *task)
 /* Closed, or it cannot go on: its children may not be read. */
 static void stopped(struct zr_task *task)
 {
-    struct watchpoint *point = of(task);
+    struct zr_watchpoint *point = of(task);
     point->looking = false;
     point->ended = task->status;
     zr_watch_unfollow(point->watch);
@@ -189,77 +170,11 @@ static void stopped(struct zr_task *task)
 
 static const struct zr_task_kind look_kind = {.name = "watch", .free = stopped};
 
-/* ---- Waiting ------------------------------------------------------------------------------- */
-
-struct wait {
-    struct zr_task task;
-    struct watchpoint *point; /* counted */
-    enum news news;
-};
-
-static void wait_step(struct zr_task *task)
-{
-    struct wait *wait = ZR_HOLDER(task, struct wait, task);
-    struct watchpoint *point = wait->point;
-    if (point->closed) {
-        task->detail = "the watch is closed";
-        zr_task_finish(task, ZR_CLOSED);
-    } else if (point->count == 0 && !point->looking) {
-        zr_task_finish(task, point->ended);
-    } else if (point->count == 0) {
-        zr_verb_await(task, &point->news, ZR_STEP(wait_step));
-    } else {
-        wait->news = point->queue[0];
-        point->count--;
-        memmove(point->queue, point->queue + 1, (size_t)point->count * sizeof(point->queue[0]));
-        zr_task_finish(task, ZR_OK);
-    }
-}
-
-static void wait_results(struct zr_task *task, struct zr_sink *sink)
-{
-    static const char *const words[] = {"created", "changed", "deleted", "children"};
-    zr_emit_string(sink, NULL, words[ZR_HOLDER(task, struct wait, task)->news]);
-}
-
-static void wait_free(struct zr_task *task)
-{
-    struct wait *wait = ZR_HOLDER(task, struct wait, task);
-    struct watchpoint *point = wait->point;
-    zr_free(wait);
-    zr_object_unref(&point->object);
-}
-
-static const struct zr_task_kind wait_kind = {
-    .name = "watch:wait", .results = wait_results, .free = wait_free};
-
-static enum zr_status start_wait(struct zr_object *self, struct zr_args *args,
-                                 struct zr_task **task)
-{
-    struct watchpoint *point = (struct watchpoint *)self;
-    enum zr_status status = zr_session_usable(point->session);
-    if (status != ZR_OK)
-        return status;
-    if (point->closed) {
-        args->misuse = "the watch was closed; make another one";
-        return ZR_CLOSED;
-    }
-    struct wait *wait = zr_alloc(sizeof(*wait));
-    if (wait == NULL)
-        return ZR_NO_MEMORY;
-    wait->point = point;
-    zr_object_ref(self);
-    *task = &wait->task;
-    zr_task_start(*task, &wait_kind, point->session, point->path,
-                  args->at[0].given ? args->at[0].integer : -1, ZR_STEP(wait_step));
-    return ZR_OK;
-}
-
 /* ---- The class ----------------------------------------------------------------------------- */
 
 static void close_point(struct zr_object *self)
 {
-    struct watchpoint *point = (struct watchpoint *)self;
+    struct zr_watchpoint *point = (struct zr_watchpoint *)self;
     if (point->closed || zr_engine_forked(point->session->engine))
         return;
     point->closed = true;
@@ -278,7 +193,7 @@ static enum zr_status call_close(struct zr_object *self, struct zr_args *args, s
 
 static void free_point(struct zr_object *self)
 {
-    struct watchpoint *point = (struct watchpoint *)self;
+    struct zr_watchpoint *point = (struct zr_watchpoint *)self;
     struct zr_session *session = point->session;
     zr_free(point->path);
     zr_free(point->full);
@@ -287,7 +202,7 @@ static void free_point(struct zr_object *self)
 }
 
 static const struct zr_method methods[] = {
-    {.name = "wait", .args = "t?", .start = start_wait},
+    {.name = "wait", .args = "t?", .start = zr_watchpoint_wait},
     {.name = "close", .args = "", .call = call_close},
     {.name = NULL},
 };
@@ -301,7 +216,7 @@ static enum zr_status make_point(struct zr_session *session, struct zr_args *arg
     enum zr_status status = zr_session_usable(session);
     if (status != ZR_OK)
         return status;
-    struct watchpoint *point = zr_alloc(sizeof(*point));
+    struct zr_watchpoint *point = zr_alloc(sizeof(*point));
     if (point == NULL)
         return ZR_NO_MEMORY;
     point->object = (struct zr_object){&zr_watch_class, 1};
