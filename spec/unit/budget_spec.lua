@@ -158,6 +158,22 @@ describe("the budget of watched paths", function()
   end))
 end)
 
+describe("a revocable lock that has no room for its watch", function()
+  it("says so once, and hears of requests when there is room", within({}, function(world, session, other, lines)
+    local watches, asked = {}, 0
+    repeat watches[#watches + 1] = session:watch(LONG .. #watches) until #watches == 30
+    local dir = "/" .. ("y"):rep(300)
+    local hold = assert(session:lock(dir, { on_request = function() asked = asked + 1 end }):acquire(10))
+    assert.are.equal(1, other:lock(dir):request())
+    world:advance(5)
+    assert.are.same({ 0, 1 }, { asked, count(lines, "requests to let go of it are not seen") })
+    for i = 1, #watches do watches[i]:close() end
+    world:advance(5)
+    assert.are.same({ 1, 1 }, { asked, count(lines, "requests to let go of it are not seen") })
+    hold:release()
+  end))
+end)
+
 describe("the budget of ephemeral znodes", function()
   it("has room again when another session has deleted them: a member that looks", within({}, function(_, session, other)
     for i = 1, 3 do
