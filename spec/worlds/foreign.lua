@@ -66,8 +66,8 @@ local function litter_turn(h, session)
 end
 
 return function(h)
-  h.watches = 60
-  for index = 1, 1 + h:below(2) do
+  local ours = 1 + h:below(2)
+  for index = 1, ours do
     local zk = h:process()
     local session = h:session(zk)
     local lock = session:lock(PATH)
@@ -79,6 +79,7 @@ return function(h)
       local hold = lock:acquire() or lock:acquire() -- nothing that lies there keeps us out
       h:expect(hold, "not granted")
       hold:release()
+      h.served = (h.served or 0) + 1
     end)
   end
   local zk = h:process()
@@ -89,7 +90,11 @@ return function(h)
       litter_turn(h, session)
       zk.sleep(h:within(1))
     end
-    session:close()
+    session:close() -- a contender whose create had a lost answer may be left
+    while (h.served or 0) < ours do zk.sleep(1) end
+    local cleaner = h:session(zk) -- ours watch what they ignore, as long as it is there
+    for _, name in ipairs(LITTER) do cleaner:delete(PATH .. "/" .. name) end
+    cleaner:close()
   end)
   function h.check()
     h.world:advance(20)

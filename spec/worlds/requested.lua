@@ -54,7 +54,6 @@ local function asker(h, zk, session)
 end
 
 return function(h)
-  h.watches = 400
   for number = 1, 3 do
     local zk = h:process()
     local session = h:session(zk)
