@@ -180,13 +180,14 @@ function Queue:remove(id)
   arguments.id(id, "", "remove", 1)
   local before
   while true do
-    local said, message, code = ids.read(self.store, id)
-    if not said then return said, message, code end
-    if said == before then return false end
-    before = said
-    local place, done
-    place, message, code = ids.find(self.store, said)
+    local said, stat, why = ids.read(self.store, id)
+    if not said then return said, stat, why end
+    if stat.mzxid == before then return false end
+    before = stat.mzxid
+    local place, message, code = ids.find(self.store, said)
     if place == nil then return nil, message, code end
+    if place and place.lane == self.store.done then return false end
+    local done
     done, message, code = remove_from(self, place, id)
     if done then return true end
     if code == "node_exists" then

@@ -71,6 +71,15 @@ function env.eventually(what, condition)
   end
 end
 
+---As eventually, in virtual time: the world goes on until the condition holds, for 60 seconds of it.
+function env.eventually_in(world, what, condition)
+  local deadline = world:now() + 60
+  while not condition() do
+    if world:now() > deadline then error("never happened: " .. what, 2) end
+    world:advance(0.1)
+  end
+end
+
 ---Fails unless the call failed with this code; gives the message.
 function env.fails(code, ...)
   local ok, message, got = ...

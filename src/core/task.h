@@ -78,7 +78,7 @@ struct zr_task {
     struct zr_call *call;   /* the request that is out for it */
     struct zr_seats *seats; /* counted: the listing a verb brought */
     struct zr_seat *seat;   /* borrowed: of claim and vacate */
-    const char *path;       /* borrowed: of ensure ... */
+    const char *path;       /* borrowed: of list, and of ensure ... */
     union {
         struct {
             size_t cursor, target; /* ... how much of it is being made, and how much must be */

@@ -88,18 +88,31 @@ void zr_verb_request(struct zr_task *task, struct zr_call *call, bool repeat, st
     zr_part_send(task, call, request_answered);
 }
 
+static void list_answered(struct zr_task *task);
+
+static void ask_listing(struct zr_task *task)
+{
+    zr_part_begin(task, list_answered);
+    enum zr_status status = zr_listing_ask(task, task->path);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+/* The loss of the session drops all listings. It also ends the tasks that are bound to the session,
+   so a task that comes here with ZR_LOST goes on with the next session. */
 static void list_answered(struct zr_task *task)
 {
-    zr_task_verb_done(task, task->outcome == ZR_NO_NODE ? ZR_OK : task->outcome);
+    if (task->outcome == ZR_LOST)
+        ask_listing(task);
+    else
+        zr_task_verb_done(task, task->outcome == ZR_NO_NODE ? ZR_OK : task->outcome);
 }
 
 void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next)
 {
     task->next = next;
-    zr_part_begin(task, list_answered);
-    enum zr_status status = zr_listing_ask(task, dir);
-    if (status != ZR_OK)
-        zr_part_fail(task, status);
+    task->path = dir;
+    ask_listing(task);
 }
 
 static void wait_over(struct zr_task *task)

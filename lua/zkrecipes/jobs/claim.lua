@@ -83,14 +83,15 @@ function M.take(desk, place)
   local parts = places.unclaimed(desk, place)
   parts[#parts + 1] = { "delete", path, version }
   parts[#parts + 1] = { "set", place.lane.out, "" }
-  ids.add_parts(desk, parts, entry)
+  local mark, problem, reason = ids.leave_mark(store, parts, place, entry)
+  if mark == nil then return nil, problem, reason end
   local done
   done, message, code = store.session:multi(parts)
   if done then
-    ids.remember(desk, entry)
     entry.attempts = entry.attempts + 1
-    return items.new(desk, place, entry, version)
+    return items.new(desk, place, entry, version, nil, mark and ids.left(store, mark, done))
   elseif places.faster(code) then
+    if ids.behind(store, mark) then return M.take(desk, place) end
     return nil, places.GONE
   elseif code ~= "connection_loss" then
     return nil, message, code

@@ -14,6 +14,7 @@ local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local claims = require "zkrecipes.jobs.claim"
 local fetch = require "zkrecipes.jobs.fetch"
+local ids = require "zkrecipes.jobs.ids"
 local items = require "zkrecipes.jobs.item"
 local later = require "zkrecipes.jobs.later"
 local layout = require "zkrecipes.jobs.layout"
@@ -35,7 +36,7 @@ local AGAIN = 0.1  -- seconds until what failed for want of a connection is trie
 function M.new(store, seat, max_attempts)
   return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
     presence = presences.new(store), line = lines.new(), claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
-    working_on = {}, unreadable = {}, remembered = {}, watches = {} }, M)
+    working_on = {}, unreadable = {}, watches = {} }, M)
 end
 
 local function daemon(desk, fn, ...) return tasks.spawn(desk.host, { daemon = true, quiet = true }, fn, ...) end
@@ -98,9 +99,12 @@ local function unwanted(desk, item)
     items.give_back(item.state, true)
     return
   end
-  local entry, store = item.state.entry, desk.store
-  entry.tag, entry.id, entry.attempts = store:new_tag(), nil, entry.attempts - 1
-  store:append(item.state.place.lane, { entry })
+  local state, store = item.state, desk.store
+  local entry, lane = state.entry, state.place.lane
+  entry.attempts = entry.attempts - 1
+  if state.mark then return places.move(desk, state.mark, entry, 0, lane) end
+  entry.tag = store:new_tag()
+  store:append(lane, { entry })
 end
 
 local function deliver(desk, waiter, item)
@@ -176,6 +180,7 @@ local function look(desk)
   if desk.watching then ok, message, code = seats.watch(desk) end
   if ok then ok, message, code = later.look(desk) end
   if ok then list, message, code = fetch.look(desk) end
+  if list then ids.tidy(desk.store) end
   if list and list[1] then -- here, before many workers do it at once
     ok, message, code = desk.presence:ensure()
     if not ok then list = nil end

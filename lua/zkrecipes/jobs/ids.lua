@@ -1,35 +1,52 @@
--- Ids: while an item that has one is in the queue, its id's znode says where (layout.lua); once it is done, that it was.
+-- Ids. The znode of an id says where its item is: lane, bucket and tag. When an item that has one is acked or taken, a mark
+-- with the same id takes its place: an entry without data in the lane `done`. One request does both, so the znode of an id
+-- always says where its item or its mark is, and the znode's time of change is the time at which the item was done.
+--
+-- A put creates the znode. If the znode exists, the id is known, except when the znode has led to a mark for a minute: then the put
+-- removes the mark and writes the znode anew. A mark's name is never used again, so the put fails if another process was faster.
+--
+-- Marks stand in their lane in the order in which they were made. Consumers, and producers that use ids, remove the old ones from
+-- its beginning, with the znodes of their ids. Only the servers' memory depends on that.
+--
+-- The time is the server's, of the ack and of now; how well a process knows it is told in store.lua.
 
 local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.jobs.fetch"
 local layout = require "zkrecipes.jobs.layout"
+local tasks = require "zkrecipes.tasks"
 
 local M = {}
 
-local REMEMBERED = 1000 -- ids of acked items, by one process
-local REMEMBER = 60     -- seconds
+local REMEMBER = 60 -- seconds for which the id of an item that is done is known
+local TIDY = 30     -- seconds between two times at which a handle removes old marks
+local TOGETHER = 100 -- marks that are removed by one request
 
--- ---- Of what is there --------------------------------------------------------------------------
+-- ---- Where an item is --------------------------------------------------------------------------
 
 local function lane_of(store, name)
-  if name == "dead" or name == "later" then return store[name] end
+  if name == "dead" or name == "later" or name == "done" then return store[name] end
   local priority = layout.priority_number(name)
   return priority and store:lane(priority)
 end
 
--- What its znode says; or false when there is none, or nil, message, code.
+-- What the znode of an id says, and its stat; or false when there is none, or nil, message, code.
 function M.read(store, id)
-  local said, message, code = store.session:get((layout.id_path(store.path, id)))
+  local said, stat, code = store.session:get((layout.id_path(store.path, id)))
   if code == "no_node" then return false end
-  if code then return nil, message, code end
-  return said or ""
+  if code then return nil, stat, code end
+  return said or "", stat
 end
 
--- Where the item is of which the znode says this: its place; or false; or nil, message, code.
-function M.find(store, said)
+local function parse(store, said)
   local name, bucket, tag = said:match("^(%S+) (%d+) (%S+)$")
-  local place = { lane = name and #bucket <= 10 and lane_of(store, name), bucket = tonumber(bucket) }
-  if not place.lane then return false end
+  local lane = name and #bucket <= 10 and lane_of(store, name)
+  if lane then return { lane = lane, bucket = tonumber(bucket) }, tag end
+end
+
+-- The place of which the znode of an id says this, of an item or of a mark; or false; or nil, message, code.
+function M.find(store, said)
+  local place, tag = parse(store, said)
+  if not place then return false end
   local names, message, code = fetch.list_bucket(store, place.lane, place.bucket)
   if not names then return nil, message, code end
   for i = 1, #names do
@@ -41,34 +58,121 @@ function M.find(store, said)
   return false
 end
 
--- ---- Of what is done ---------------------------------------------------------------------------
+-- ---- How long an id is known -------------------------------------------------------------------
 
--- Forgets what was acked long ago. The check makes sure that they are the session's own.
-local function forget_old(desk)
-  local store, list, now = desk.store, desk.remembered, desk.host.adapter.now()
-  local presence = desk.presence.path
-  if #list == 0 or not presence or #list < REMEMBERED and now - list[1].at < REMEMBER then return end
-  local parts = { { "check", presence } }
-  while list[1] and #parts < 100 and (now - list[1].at >= REMEMBER or #list > REMEMBERED / 2) do
-    local old = table.remove(list, 1)
-    if old.presence == presence then parts[#parts + 1] = { "delete", old.path } end
+-- Is the id known? True or false, and, when only an old mark stands for it, what the znode of the id says, and its stat; or nil,
+-- message, code.
+function M.known(store, id)
+  local said, stat, code = M.read(store, id)
+  if not said then return said, stat, code end
+  local place = parse(store, said)
+  if not place or place.lane ~= store.done then return true end
+  local now, message, why = store:exact_now()
+  if not now then return nil, message, why end
+  if now - stat.mtime < REMEMBER * 1000 then return true end
+  return false, said, stat
+end
+
+-- Parts of the request that puts the id anew, and so forgets its old mark; or nil, message, code.
+function M.forget_parts(store, id, said, stat)
+  local mark, message, code = M.find(store, said)
+  if mark == nil then return nil, message, code end
+  if mark then return { { "delete", layout.item_path(mark) } } end
+  return { { "check", (layout.id_path(store.path, id)), stat.version } } -- somebody has deleted the mark by hand
+end
+
+-- ---- The end of an item ------------------------------------------------------------------------
+
+-- Appends to `parts`, which end the item at this place, those that leave its mark. The mark, to be passed to M.left and M.behind;
+-- false when the item has no id; or nil, message, code.
+function M.leave_mark(store, parts, place, entry)
+  if not entry.id then return false end
+  local bucket, message, code = store:tail(store.done)
+  if not bucket then return nil, message, code end
+  local mark = { tag = layout.tag(place.name), attempts = 0, priority = entry.priority, id = entry.id, data = "" }
+  local more = store:put_parts(store.done, bucket, { mark, ids = { mark }, known = true })
+  mark.bucket, mark.at = bucket, #parts + 1
+  for i = 1, #more do parts[#parts + 1] = more[i] end
+  return mark
+end
+
+-- Such a request succeeded: where the mark is.
+function M.left(store, mark, results)
+  local path = store:after_put(store.done, mark.bucket, results, mark.at + 1)
+  return { lane = store.done, bucket = mark.bucket, name = path:match("[^/]+$") }
+end
+
+-- Such a request failed. Was it because the bucket takes no marks any more? Then the next request uses another one.
+function M.behind(store, mark)
+  return mark and store:is_behind(store.done, mark.bucket)
+end
+
+-- ---- Tidying up --------------------------------------------------------------------------------
+
+-- What removes the mark at this path, if it is older than `limit`: the parts of a request; false: the mark is too young; nothing:
+-- it is no mark, or gone.
+local function removal(store, path, limit)
+  local blob, stat = store.session:get(path)
+  local entry = stat and type(stat) == "table" and layout.decode(blob)
+  if not (entry and entry.id) then return nil end
+  if stat.ctime > limit then return false end
+  return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }
+end
+
+-- Each alone: a mark without a znode of its id keeps no other mark.
+local function remove_each(store, all)
+  if not store.session:exists(all[1][1][2]) then return false end -- another process is removing them
+  for i = 1, #all do store.session:multi(all[i]) end
+  return true
+end
+
+-- Removes these marks: true; or false when that is all for now.
+local function remove_together(store, paths)
+  local now = store:exact_now()
+  if not now then return false end
+  local fns, all, parts, young = {}, {}, {}, false
+  for i = 1, #paths do
+    fns[i] = function()
+      local found = removal(store, paths[i], now - REMEMBER * 1000)
+      if found == false then young = true end
+      all[#all + 1] = found or nil
+    end
   end
-  if #parts > 1 then store.session:multi(parts) end
+  tasks.all(core.host(store.session), fns)
+  for i = 1, #all do
+    parts[2 * i - 1], parts[2 * i] = all[i][1], all[i][2]
+  end
+  if #all == 0 then return not young end
+  return (store.session:multi(parts) or remove_each(store, all)) and not young
 end
 
--- Parts of the request that ends an item: the id stays known for a while, as long as this session lives.
-function M.add_parts(desk, parts, entry)
-  if not entry.id then return end
-  local path = layout.id_path(desk.store.path, entry.id)
-  parts[#parts + 1] = { "delete", path }
-  parts[#parts + 1] = { "create", path, "done", { ephemeral = true } }
+-- The marks of one bucket: true when all of them are removed.
+local function empty(store, bucket, names)
+  local path = layout.bucket_path(store.done, bucket) .. "/"
+  for from = 1, #names, TOGETHER do
+    local paths = {}
+    for i = from, math.min(from + TOGETHER - 1, #names) do paths[#paths + 1] = path .. names[i] end
+    if not remove_together(store, paths) then return false end
+  end
+  return true
 end
 
-function M.remember(desk, entry)
-  if not entry.id then return end
-  local path = layout.id_path(desk.store.path, entry.id)
-  table.insert(desk.remembered, { path = path, at = desk.host.adapter.now(), presence = desk.presence.path })
-  forget_old(desk)
+local function remove_marks(store)
+  local buckets = fetch.list_buckets(store, store.done) or {}
+  for i = 1, #buckets do
+    local names, sealed = fetch.list_bucket(store, store.done, buckets[i])
+    if not (names and empty(store, buckets[i], names) and sealed) then return end
+    store.session:delete(layout.bucket_path(store.done, buckets[i]))
+  end
+end
+
+-- Called by producers that use ids, and by consumers when they list what is there.
+function M.tidy(store)
+  local host = core.host(store.session)
+  local now = host.adapter.now()
+  if store.tidied and now - store.tidied < TIDY then return end
+  store.tidied = now
+  tasks.spawn(host, { daemon = true, quiet = true }, remove_marks, store)
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -49,9 +49,9 @@ local function lose(state)
   host.engine:ring()
 end
 
--- claim: its path; nil: it was taken.
-function M.new(desk, place, entry, version, claim)
-  local state = { desk = desk, place = place, entry = entry, version = version, claim = claim }
+-- claim: its path; nil: it was taken, and mark is the place of its id's mark, if it has an id.
+function M.new(desk, place, entry, version, claim, mark)
+  local state = { desk = desk, place = place, entry = entry, version = version, claim = claim, mark = mark }
   if claim then desk.claims = desk.claims + 1 end
   return setmetatable({ state = state, data = entry.data, id = entry.id, attempts = entry.attempts,
     priority = entry.priority, path = layout.item_path(place), sentinel = claim and guard(state, lose) }, Item)
@@ -85,30 +85,35 @@ local function look_again(state)
   return stat.version == state.version and "again" or "changed"
 end
 
--- Deletes it, and its claim if it has one.
-local function ack(state)
-  local desk, place = state.desk, state.place
+-- One request that deletes item and claim: its results; nil when it must be sent again; or nil, message, code.
+local function try_ack(state)
+  local store, place = state.desk.store, state.place
   local parts = { { "delete", state.claim }, { "delete", layout.item_path(place), state.version },
     { "set", place.lane.out, "" } }
-  ids.add_parts(desk, parts, state.entry)
+  local mark, problem, why = ids.leave_mark(store, parts, place, state.entry)
+  if mark == nil then return nil, problem, why end
+  local unsure = state.unsure
+  state.unsure = true -- also for the next call, if this one ends without an answer
+  local done, message, code = store.session:multi(parts)
+  if done and mark then ids.left(store, mark, done) end
+  if done then return done end
+  local gone = faster(code)
+  if code ~= "connection_loss" then state.unsure = unsure end
+  if gone and ids.behind(store, mark) then return nil end
+  if gone and not unsure then return lost(state, "ack") end
+  if not gone and code ~= "connection_loss" then return nil, message, code end
   local seen
-  repeat
-    local unsure = state.unsure
-    state.unsure = true -- also for the next call, if this one ends without an answer
-    local done, message, code = desk.store.session:multi(parts)
-    seen = nil
-    if not done then
-      local gone = faster(code)
-      if code ~= "connection_loss" then state.unsure = unsure end
-      if gone and not unsure then return lost(state, "ack") end
-      if not gone and code ~= "connection_loss" then return nil, message, code end
-      seen, message, code = look_again(state)
-      if not seen then return nil, message, code end
-      if seen == "changed" or gone and seen == "again" then return lost(state, "ack") end
-    end
-  until seen ~= "again"
+  seen, message, code = look_again(state)
+  if not seen then return nil, message, code end
+  if seen == "changed" or gone and seen == "again" then return lost(state, "ack") end
+  return seen == "deleted" or nil
+end
+
+local function ack(state)
+  local done, message, code
+  repeat done, message, code = try_ack(state) until done or code
+  if not done then return nil, message, code end
   finish(state, "acked")
-  ids.remember(desk, state.entry)
   return true
 end
 

@@ -9,9 +9,11 @@
 --   /jobs/claims/<lane>.<bucket>.<item>  ephemeral: the item is claimed
 --   /jobs/consumers/<session>-<n>      ephemeral: a process that claims; with it go its claims
 --   /jobs/seat                         a fair lock: whose holder watches for what comes in
---   /jobs/ids/<two digits>/<id>        where the item with this id is; ephemeral once it was acked
+--   /jobs/ids/<two digits>/<id>        lane, bucket and tag of the item with this id, or of its mark
+--   /jobs/done                         a lane too: of the marks of items that had an id and are done
 --
--- An item's version changes with each claim, so whoever claims, acks or moves it says which version he has seen.
+-- An item's version changes with each claim, so a request that claims, acks or moves it names the version that its sender has seen. An
+-- item keeps its tag wherever it is moved, and its mark has it too.
 
 local core = require "zkrecipes.core"
 
@@ -57,7 +59,7 @@ function M.slot_of(due) return math.floor(due / SLOT_MS) end
 
 function M.slot_begins(slot) return slot * SLOT_MS end
 
--- The tag of the one who made the name.
+-- The tag in the name of an item.
 function M.tag(name) return name:match("([%w_]+)%-q%-%d+$") end
 
 function M.claim_name(lane, bucket, name) return ("%s.%010d.%s"):format(lane.name, bucket, name) end

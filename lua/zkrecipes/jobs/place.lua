@@ -21,14 +21,14 @@ end
 -- Somebody has moved, claimed or deleted it since we read it.
 function M.faster(code) return code == "no_node" or code == "node_exists" or code == "bad_version" end
 
--- Appends the entry to another lane, and deletes it here. true; or nil, message, code: when somebody was faster, no_node
--- or bad_version.
+-- Appends the entry to another lane, and deletes it here. It keeps its tag, by which a put whose answer was lost is recognized. true;
+-- or nil, message, code: no_node or bad_version when another process was faster.
 function M.move(desk, place, entry, version, lane, claim_parts)
   local store, path = desk.store, layout.item_path(place)
   local extra = claim_parts or {}
   extra[#extra + 1] = { "delete", path, version }
   extra[#extra + 1] = { "set", place.lane.out, "" }
-  local moved = { tag = store:new_tag(), attempts = entry.attempts, priority = entry.priority, id = entry.id,
+  local moved = { tag = layout.tag(place.name), attempts = entry.attempts, priority = entry.priority, id = entry.id,
     data = entry.data, due = entry.due }
   local list = { moved }
   if entry.id then list.ids, list.known = { moved }, true end

@@ -1,11 +1,12 @@
 -- Putting items into a queue: one, or a list in as few requests as may be.
 --
--- What can go wrong: there is no room (whoever puts waits for it, asking the servers now and then); the answer is lost (store.lua
--- looks what became of it; with an id, its znode says so).
+-- What can go wrong: there is no room (the producer waits for it, and asks the servers now and then); the answer is lost (store.lua
+-- looks what became of it; with an id, the id's znode says so); the id is known, or was known until a minute ago (ids.lua).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local arguments = require "zkrecipes.jobs.arguments"
+local ids = require "zkrecipes.jobs.ids"
 local layout = require "zkrecipes.jobs.layout"
 local wait = require "zkrecipes.wait"
 
@@ -14,6 +15,7 @@ local M = {}
 local PUT = { priority = "number", delay = "number", id = "string", timeout = "number" }
 local ENTRY = { priority = "number", delay = "number", id = "string", data = "string" }
 local CHUNK, CHUNK_BYTES = 100, 500000
+local ROUNDS = 20 -- how often a put begins anew because others put and remove the same id
 
 -- ---- Room --------------------------------------------------------------------------------------
 
@@ -34,8 +36,9 @@ end
 
 local function limit(queue, timeout) return wait.limit(core.host(queue.store.session), timeout) end
 
--- Waits for room; for how many there is some, at most count; or nil, message, code.
-local function find_room(queue, count, left, method)
+-- Waits for room; for how many there is some, at most count; or nil, message, code. It does not wait when this id, of the one item, is
+-- known: the put needs no room.
+local function find_room(queue, count, left, method, id)
   local ready, problem, why = queue.store:ready()
   if not ready then return nil, problem, why end
   if not queue.capacity then return count end
@@ -43,6 +46,9 @@ local function find_room(queue, count, left, method)
   while true do
     local room, message, code = room_for(queue, count)
     if room ~= 0 then return room, message, code end
+    local known, trouble, reason = id and ids.known(queue.store, id)
+    if known then return 1 end
+    if id and known == nil then return nil, trouble, reason end
     if left() == 0 then
       return nil, ("queue:%s %s: it is full (%d items)"):format(method, queue.path, queue.capacity), "full"
     end
@@ -69,6 +75,27 @@ local function put_done(store, entry)
   end
 end
 
+-- Puts an item with an id: true; or true, "known"; or nil, message, code.
+local function put_with_id(store, lane, list)
+  local entry, extra = list[1], nil
+  ids.tidy(store)
+  for _ = 1, ROUNDS do
+    local ok, message, code = store:append(lane, list, extra, put_done(store, entry))
+    local beaten = extra and (code == "no_node" or code == "bad_version")
+    if code ~= "node_exists" and not beaten then return ok, message, code end
+    local known, said, stat = ids.known(store, entry.id)
+    if known then return true, "known" end
+    if known == nil then return nil, said, stat end -- a message and a code
+    extra, list.known = nil, nil
+    if said then
+      extra, message, code = ids.forget_parts(store, entry.id, said, stat)
+      if not extra then return nil, message, code end
+      list.known = true
+    end
+  end
+  return nil, ("put %s: others put and remove '%s' all the time"):format(store.path, entry.id), "conflict"
+end
+
 local function put_one(store, data, given)
   local entry = { attempts = 0, priority = given.priority or 0, id = given.id, data = data, tag = store:new_tag() }
   local lane, list = store:lane(entry.priority), { entry }
@@ -77,10 +104,9 @@ local function put_one(store, data, given)
     if not now then return nil, message, code end
     lane, entry.due = store.later, math.ceil(now + given.delay * 1000)
   end
-  if entry.id then list.ids = list end
-  local ok, message, code = store:append(lane, list, nil, entry.id and put_done(store, entry))
-  if code == "node_exists" and entry.id then return true, "known" end
-  return ok, message, code
+  if not entry.id then return store:append(lane, list) end
+  list.ids = { entry }
+  return put_with_id(store, lane, list)
 end
 
 function M.put(queue, data, options)
@@ -88,7 +114,7 @@ function M.put(queue, data, options)
   local given = check.options(options, PUT, 2, "put")
   check_entry(given, "put", 2)
   check.seconds(given.timeout, 2, "put", true)
-  local ok, message, code = find_room(queue, 1, limit(queue, given.timeout), "put")
+  local ok, message, code = find_room(queue, 1, limit(queue, given.timeout), "put", given.id)
   if not ok then return nil, message, code end
   local put, problem, why = put_one(queue.store, data, given)
   queue.desk:more_urgent(given.priority or 0)
@@ -137,15 +163,16 @@ end
 function M.put_all(queue, list, timeout)
   check.seconds(timeout, 2, "put_all", true)
   local entries = check_all(list)
-  local at, left = 1, limit(queue, timeout)
+  local at, known, left = 1, 0, limit(queue, timeout)
   while at <= #entries do
     local ok
-    local count, message, code = find_room(queue, chunk(queue, entries, at), left, "put_all")
+    local count, message, code = find_room(queue, chunk(queue, entries, at), left, "put_all", entries[at].id)
     if count then ok, message, code = put_chunk(queue.store, entries, at, count) end
     if not ok then return nil, message, code, at - 1 end
+    if message == "known" then known = known + 1 end
     at = at + count
   end
-  return #entries
+  return #entries, known
 end
 
 core.own(debug.getinfo(1, "S").source)

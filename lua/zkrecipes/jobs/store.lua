@@ -16,11 +16,13 @@ local M = {}
 M.__index = M
 
 local ROUNDS = 5 -- how often a write is begun anew whose answer was lost
+local EXACT = 10 -- seconds for which the time that a server told is carried on with our own clock, where it must be exact
 
 function M.new(session, path)
   local self = setmetatable({ session = session, path = path, lanes = {}, tags = 0 }, M)
   self.dead = layout.lane(path .. "/dead", "dead")
   self.later = layout.lane(path .. "/later", "later")
+  self.done = layout.lane(path .. "/done", "done")
   return self
 end
 
@@ -61,24 +63,46 @@ end
 
 -- ---- Time --------------------------------------------------------------------------------------
 
--- The server's clock, in milliseconds, as a stat of a write that was just answered tells it.
+-- The server's clock, in milliseconds, as a stat of a write that was just answered tells it. The server's clock is ahead of
+-- that by the time that the answer took, and never behind.
 function M:tell_time(stat)
-  self.offset = stat.mtime - core.host(self.session).adapter.now() * 1000
+  self.told = core.host(self.session).adapter.now()
+  self.offset = stat.mtime - self.told * 1000
+end
+
+-- Writes what is there already, which does no harm twice.
+local function ask_time(self)
+  local stat, message, code
+  for _ = 1, ROUNDS do
+    stat, message, code = self.session:set(self.path, "")
+    if code == "no_node" then
+      local made, problem, why = self:make(self.later)
+      if not made then return nil, problem, why end
+    elseif code ~= "connection_loss" then
+      break
+    end
+  end
+  if not stat then return nil, message, code end
+  self:tell_time(stat)
+  return true
 end
 
 -- The server's clock now; the first time it writes.
 function M:now()
   if not self.offset then
-    local stat, message, code = self.session:set(self.path, "")
-    if code == "no_node" then
-      local made, problem, why = self:make(self.later)
-      if not made then return nil, problem, why end
-      stat, message, code = self.session:set(self.path, "")
-    end
-    if not stat then return nil, message, code end
-    self:tell_time(stat)
+    local ok, message, code = ask_time(self)
+    if not ok then return nil, message, code end
   end
   return self.offset + core.host(self.session).adapter.now() * 1000
+end
+
+-- The same; it writes unless a server told the time just now.
+function M:exact_now()
+  if not self.told or core.host(self.session).adapter.now() - self.told > EXACT then
+    local ok, message, code = ask_time(self)
+    if not ok then return nil, message, code end
+  end
+  return self:now()
 end
 
 -- ---- Directories -------------------------------------------------------------------------------
@@ -111,15 +135,15 @@ function M:make(lane)
     local ok, message, code = make(self, self.path .. "/" .. name)
     if not ok then return nil, message, code end
   end
-  for _, each in ipairs { self.dead, self.later, lane } do
+  for _, each in ipairs { self.dead, self.later, self.done, lane } do
     local ok, message, code = make_lane(self, each)
     if not ok then return nil, message, code end
   end
   return true
 end
 
--- The number of the bucket that is filled.
-local function find_tail(self, lane)
+-- The number of the bucket that is filled; or nil, message, code.
+function M:tail(lane)
   if lane.tail then return lane.tail end
   local data, message, code = self.session:get(lane.path)
   if code == "no_node" then
@@ -174,7 +198,9 @@ end
 
 -- ---- Putting -----------------------------------------------------------------------------------
 
-local function put_parts(self, lane, bucket, entries, extra)
+-- The parts of a multi that put entries into a bucket. The first one checks that the bucket is not sealed (not in `later`); then come
+-- two for each entry. entries.ids: those that have an id; entries.known: the znodes of the ids are there already.
+function M:put_parts(lane, bucket, entries)
   local path, parts = layout.bucket_path(lane, bucket), {}
   if lane ~= self.later then parts[1] = { "check", path, 0 } end
   for i = 1, #entries do
@@ -183,7 +209,6 @@ local function put_parts(self, lane, bucket, entries, extra)
     parts[#parts + 1] = { "create", path .. "/" .. name, layout.encode(entry), { sequential = true } }
     parts[#parts + 1] = { "set", lane.bell, "" }
   end
-  for i = 1, #extra do parts[#parts + 1] = extra[i] end
   local made = entries.ids or {}
   for i = 1, #made do
     local place = ("%s %d %s"):format(lane.name, bucket, made[i].tag)
@@ -195,16 +220,14 @@ end
 
 local function bucket_for(self, lane, entries)
   if lane == self.later then return layout.slot_of(entries[1].due) end
-  return find_tail(self, lane)
+  return self:tail(lane)
 end
 
--- What follows a put that was done.
-local function after_put(self, lane, bucket, entries, results)
-  local at = lane == self.later and 1 or 2
-  local last = results[at + 2 * (#entries - 1)]
+-- What follows a put that was done. at: which result is that of the last create. The path that it made.
+function M:after_put(lane, bucket, results, at)
   self:tell_time(results[at + 1])
-  if lane ~= self.later and layout.sequence(last) >= layout.BUCKET - 1 then roll(self, lane, bucket) end
-  return true
+  if lane ~= self.later and layout.sequence(results[at]) >= layout.BUCKET - 1 then roll(self, lane, bucket) end
+  return results[at]
 end
 
 local function make_missing(self, lane, bucket, entries)
@@ -231,8 +254,13 @@ function M:append(lane, entries, extra, done)
     local bucket, message, code = bucket_for(self, lane, entries)
     if not bucket then return nil, message, code end
     local results
-    results, message, code = self.session:multi(put_parts(self, lane, bucket, entries, extra or {}))
-    if results then return after_put(self, lane, bucket, entries, results) end
+    local parts = self:put_parts(lane, bucket, entries)
+    for i = 1, #(extra or {}) do parts[#parts + 1] = extra[i] end
+    results, message, code = self.session:multi(parts)
+    if results then
+      self:after_put(lane, bucket, results, 2 * #entries - (lane == self.later and 1 or 0))
+      return true
+    end
     if code == "connection_loss" then
       lost = lost + 1
       if lost > ROUNDS then return nil, message, code end
@@ -244,17 +272,20 @@ function M:append(lane, entries, extra, done)
       if extra and not self:all_there(extra) then return nil, message, code end
       local ok, problem, why = make_missing(self, lane, bucket, entries)
       if not ok then return nil, problem, why end
-    elseif code == "bad_version" and (not extra or self:is_sealed(lane, bucket)) then
+    elseif code == "bad_version" and not extra then
       if lane.tail == bucket then lane.tail = nil end
-    else
+    elseif not (code == "bad_version" and self:is_behind(lane, bucket)) then
       return nil, message, code
     end
   end
 end
 
-function M:is_sealed(lane, bucket)
+-- Is another bucket filled now? Then the next request uses it. True also when the servers cannot be asked: the next request says why.
+function M:is_behind(lane, bucket)
   local stat = self.session:exists(layout.bucket_path(lane, bucket))
-  return not stat or stat.version > 0
+  if stat and stat.version == 0 then return false end
+  if lane.tail == bucket then lane.tail = nil end
+  return self:tail(lane) ~= bucket
 end
 
 -- Is there everything that these parts delete?

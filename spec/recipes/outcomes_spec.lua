@@ -1,0 +1,153 @@
+-- Each method answers with the codes that its page names, whatever befalls its requests: every method of the recipes that asks the
+-- servers, under each fault of a single request, in virtual time. What a method may answer is read from docs/, where each paragraph
+-- that begins with a method's call may have a sentence "Codes: `a`, `b`".
+
+local sim = require "zkrecipes.sim"
+
+local FAULTS = { "lose_request", "lose_reply", "late_request", "cut", "expire", "pause", "new_session" }
+local REQUESTS = 4 -- the fault befalls the first, ... the last of so many
+local LIMIT = 120  -- virtual seconds after which no method may still run that does not wait for others
+
+-- Codes that any method may answer with; docs/session.md says so under Requests.
+local ANYWHERE = { connection_loss = true, closed = true }
+
+-- ---- The pages ---------------------------------------------------------------------------------
+
+local function read(name)
+  local file = assert(io.open("docs/" .. name))
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+local function add_codes(codes, sentence)
+  for code in sentence:gmatch "`([%l_]+)`" do codes[code] = true end
+end
+
+-- The codes in the paragraph that begins with `object:method(`, or nil when there is none.
+local function codes_of(page, method)
+  for paragraph in (read(page) .. "\n\n"):gmatch "(.-)\n\n+" do
+    if paragraph:find("^[^→]*`" .. method:gsub("[%-%.]", "%%%0") .. "%(") or paragraph:find("`" .. method .. "`", 1, true) == 1 then
+      local codes = {}
+      for sentence in paragraph:gmatch "Codes?[%w ]*:%s*(.*)" do add_codes(codes, sentence) end
+      return codes
+    end
+  end
+end
+
+-- ---- The methods -------------------------------------------------------------------------------
+
+-- page, method, call(subject), and other methods whose codes it has too.
+local CASES = {
+  { "recipes/semaphore.md", "semaphore:available", function(of) return of.semaphore:available() end },
+  { "recipes/semaphore.md", "semaphore:contenders", function(of) return of.semaphore:contenders() end },
+  { "recipes/semaphore.md", "semaphore:resize", function(of) return of.semaphore:resize(4) end },
+  { "recipes/lock.md", "lock:contenders", function(of) return of.lock:contenders() end },
+  { "recipes/lock.md", "lock:contenders", function(of) return of.unfair:contenders() end, what = "unfair" },
+  { "recipes/rwlock.md", "rwlock:contenders", function(of) return of.rwlock:contenders() end },
+  { "recipes/lock.md", "lock:request", function(of) return of.lock:request() end },
+  { "recipes/lock.md", "lock:acquire", function(of) return of.lock:acquire(0) end, what = "try" },
+  { "recipes/election.md", "election:leader", function(of) return of.election:leader() end },
+  { "recipes/election.md", "election:candidates", function(of) return of.election:candidates() end },
+  { "recipes/election.md", "election:leader", function(of) return of.ranked:leader() end, what = "by rank" },
+  { "recipes/election.md", "election:candidates", function(of) return of.ranked:candidates() end, what = "by rank" },
+  { "recipes/queue.md", "queue:put", function(of) return of.queue:put("x") end },
+  { "recipes/queue.md", "queue:put", function(of) return of.queue:put("x", { id = "x", delay = 5 }) end, what = "id, delay" },
+  { "recipes/queue.md", "queue:put_all", function(of) return of.queue:put_all { "x", "y" } end },
+  { "recipes/queue.md", "queue:claim", function(of) return of.queue:claim(0) end, what = "0" },
+  { "recipes/queue.md", "queue:take", function(of) return of.queue:take(0) end, what = "0" },
+  { "recipes/queue.md", "item:ack", function(of) return of.item:ack() end },
+  { "recipes/queue.md", "item:nack", function(of) return of.item:nack() end },
+  { "recipes/queue.md", "item:nack", function(of) return of.item:nack(5) end, what = "delay" },
+  { "recipes/queue.md", "queue:size", function(of) return of.queue:size() end },
+  { "recipes/queue.md", "queue:peek", function(of) return of.queue:peek() end },
+  { "recipes/queue.md", "queue:dead_size", function(of) return of.queue:dead_size() end },
+  { "recipes/queue.md", "queue:redrive", function(of) return of.queue:redrive() end },
+  { "recipes/queue.md", "queue:remove", function(of) return of.queue:remove("there") end },
+  { "recipes/barrier.md", "barrier:close", function(of) return of.barrier:close() end },
+  { "recipes/barrier.md", "barrier:open", function(of) return of.barrier:open() end },
+  { "recipes/barrier.md", "barrier:wait", function(of) return of.barrier:wait(0) end, what = "0" },
+  { "recipes/barrier.md", "latch:count_down", function(of) return of.latch:count_down() end },
+  { "recipes/barrier.md", "latch:count", function(of) return of.latch:count() end },
+  { "recipes/barrier.md", "latch:wait", function(of) return of.latch:wait(0) end, what = "0" },
+  { "recipes/barrier.md", "cyclic_barrier:wait", function(of) return of.cyclic:wait(3) end },
+  { "recipes/barrier.md", "double_barrier:enter", function(of) return of.double:enter(3) end },
+  { "session.md", "session:get", function(of) return of.session:get("/x") end },
+  { "session.md", "session:exists", function(of) return of.session:exists("/x") end },
+  { "session.md", "session:children", function(of) return of.session:children("/x") end },
+  { "session.md", "session:create", function(of) return of.session:create("/y", "") end },
+  { "session.md", "session:set", function(of) return of.session:set("/x", "2") end },
+  { "session.md", "session:delete", function(of) return of.session:delete("/x") end },
+  { "session.md", "session:delete_tree", function(of) return of.session:delete_tree("/x") end },
+  { "session.md", "session:sync", function(of) return of.session:sync("/x") end },
+  { "session.md", "session:get_acl", function(of) return of.session:get_acl("/x") end },
+  { "session.md", "session:set_acl", function(of) return of.session:set_acl("/x", "open") end },
+  { "session.md", "session:await_gone", function(of) return of.session:await_gone("/gone", 0) end, what = "0" },
+  { "recipes/lock.md", "hold:set", function(of) return of.hold:set("/x", "2") end },
+  { "recipes/rwlock.md", "hold:downgrade", function(of) return of.writer:downgrade() end },
+  { "recipes/election.md", "term:proclaim", function(of) return of.term:proclaim("b") end },
+  { "recipes/election.md", "term:ready", function(of) return of.term:ready() end },
+}
+
+-- What there is before the fault: another session holds, leads, and has put what is there.
+local function prepare(world)
+  local other = world:process().session()
+  assert(other:create("/x", "1"))
+  assert(other:semaphore("/semaphore", 3):acquire())
+  assert(other:lock("/lock"):acquire())
+  assert(other:lock("/unfair", { fair = false }):acquire())
+  assert(other:rwlock("/rwlock"):read())
+  assert(other:election("/election"):campaign())
+  assert(other:election("/ranked", { rank = 1 }):campaign())
+  local jobs = other:queue("/jobs")
+  assert(jobs:put("mine"))
+  local session = world.zk.session { timeout = 10 }
+  local queue = session:queue("/jobs", { attempts = 3 })
+  local item = assert(queue:claim(5))
+  assert(jobs:put("1", { id = "there", priority = 3 }))
+  return { session = session, semaphore = session:semaphore("/semaphore"), lock = session:lock("/lock"),
+    unfair = session:lock("/unfair", { fair = false }), rwlock = session:rwlock("/rwlock"), election = session:election("/election"),
+    ranked = session:election("/ranked", { rank = 2 }), queue = queue, item = item, barrier = session:barrier("/barrier"),
+    latch = session:latch("/latch", 3), cyclic = session:cyclic_barrier("/cyclic", 2), double = session:double_barrier("/double", 2),
+    hold = assert(session:lock("/mine"):acquire()), writer = assert(session:rwlock("/write"):write()),
+    term = assert(session:election("/lead"):campaign()) }
+end
+
+-- The code that call(subject) ends with, or nil; and for how long it ran.
+local function outcome(case, fault, nth)
+  local world = sim.new { seed = 1 }
+  return world:run(function()
+    local of = prepare(world)
+    world:plan(world.zk, fault, { nth = nth, seconds = fault == "pause" and 30 or 0.5, down = 1 })
+    local task, from = world.zk.spawn(case[3], of), world:now()
+    local first, _, code = task:wait(1000)
+    return first == nil and code or nil, world:now() - from
+  end)
+end
+
+local function check(case)
+  local codes = assert(codes_of(case[1], case[2]), case[2] .. " is not in docs/" .. case[1])
+  local met = {}
+  for _, fault in ipairs(FAULTS) do
+    for nth = 1, REQUESTS do
+      local code, took = outcome(case, fault, nth)
+      local where = ("%s, %s of request %d: "):format(case[2], fault, nth)
+      assert(took < LIMIT, where .. took .. " s")
+      if code then
+        met[code] = true
+        assert(codes[code] or ANYWHERE[code], where .. "'" .. code .. "' is not among its codes in docs/" .. case[1])
+      end
+    end
+  end
+  return met
+end
+
+describe("under each fault of a request its page names the codes of", function()
+  for _, case in ipairs(CASES) do
+    it(case[2] .. (case.what and ", " .. case.what or ""), function() check(case) end)
+  end
+
+  it("a write, which a lost answer befalls", function() -- the harness sees codes at all
+    assert.is_true(check({ "session.md", "session:set", function(of) return of.session:set("/x", "2") end }).connection_loss)
+  end)
+end)
