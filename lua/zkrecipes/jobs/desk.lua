@@ -35,7 +35,7 @@ local AGAIN = 0.1  -- seconds until what failed for want of a connection is trie
 
 function M.new(store, seat, max_attempts)
   return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
-    presence = presences.new(store), line = lines.new(), claims = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
+    presence = presences.new(store), line = lines.new(), claims = 0, working = 0, batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
     working_on = {}, unreadable = {}, watches = {} }, M)
 end
 
@@ -140,6 +140,7 @@ local function work(desk, waiter, place)
     ok, item, message, code, done = coroutines.pcall(claims[waiter.method], desk, place, unsure)
     desk.working_on[place.key] = nil
     if not ok then
+      desk.working = desk.working - 1
       tell(desk, waiter, nil, "queue " .. desk.store.path .. ": " .. tostring(item), "error")
       error(item, 0)
     end
@@ -152,6 +153,7 @@ local function work(desk, waiter, place)
       place = next_place(desk)
     end
   end
+  desk.working = desk.working - 1 -- from here on the item is counted, or the waiter in the line
   if item then
     deliver(desk, waiter, item)
   elseif code and (code ~= "connection_loss" or waiter.try or done) then
@@ -199,6 +201,7 @@ local function run(desk)
   while desk.line.count > 0 do
     local place = next_place(desk)
     if place then
+      desk.working = desk.working + 1
       daemon(desk, work, desk, desk.line:pop(), place)
     elseif desk.looked ~= desk.events then
       look(desk)
@@ -264,8 +267,9 @@ end
 -- method: "claim" or "take".
 function M:wait_for(queue, method, timeout)
   wait.check()
-  if self.claims + self.line.count > CLAIMS then
-    return nil, ("queue:%s %s: this process has %d claims"):format(method, self.store.path, self.claims), "full"
+  if self.claims + self.working + self.line.count >= CLAIMS then
+    return nil, ("queue:%s %s: this process has %d claims, those that wait included"):format(method, self.store.path, CLAIMS),
+      "full"
   end
   local waiter = new_waiter(self, queue, method, timeout == 0)
   self.line:push(waiter)
