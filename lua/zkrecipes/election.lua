@@ -47,11 +47,8 @@ function core.classes.session.methods:election(path, options)
   local rules
   if type(options) == "table" then
     options, rules = take_rules(self, options)
-    if type(options.value) == "string" then
-      values.check(options.value, 2, "election")
-      if rules then options.value = values.encode { value = options.value, rank = rules.rank } end
-    elseif rules and options.value == nil then
-      options.value = values.encode { value = "", rank = rules.rank }
+    if type(options.value) == "string" or rules and options.value == nil then
+      options.value = values.encode { value = options.value or "", rank = rules and rules.rank }
     end
   end
   local election, message, code = make(self, path, options)
@@ -86,7 +83,7 @@ end
 function Election:campaign(timeout)
   local rules = rules_of[self]
   if rules then
-    local first, value = values.split(self.value)
+    local value, first = values.first(self.value, true)
     return ranked.campaign(self, rules, timeout, function(term)
       rules.stood = rules.stood + 1
       rules.terms[rules.stood] = begin(self, term, value, rules.rank)
@@ -94,7 +91,7 @@ function Election:campaign(timeout)
     end)
   end
   local term, message, code = campaign(self, timeout)
-  if term then begin(self, term, self.value) end
+  if term then begin(self, term, (values.first(self.value))) end
   return term, message, code
 end
 
@@ -113,8 +110,12 @@ end
 -- term:proclaim(value): what others see from now on.
 function Term:proclaim(value)
   values.check(value, 1, "proclaim")
-  says[self].value = value
-  return tell(self, "proclaim")
+  local say = says[self]
+  local before = say.value
+  say.value = value
+  local ok, message, code = tell(self, "proclaim")
+  if code == "too_large" and say.value == value then say.value = before end -- or no later write would succeed
+  return ok, message, code
 end
 
 -- term:ready(): what there was to do at the start is done.
