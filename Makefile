@@ -205,8 +205,8 @@ SEEDS_QUEUE = $(or $(SEEDS),5000)
 sim-queue: $(CORE) ## histories of the queue, which is written in Lua: SEEDS=..., or the one of SEED=...
 	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_histories.lua $(if $(ONE_SEED),1 $(SEED),$(SEEDS_QUEUE))
 
-planted-queue: $(CORE) ## plant the bugs of spec/sim/queue_planted.lua and see that the queue's histories catch them
-	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_planted.lua build/planted-queue
+planted-queue: $(CORE) ## plant the bugs of spec/sim/queue_planted.lua (or BUG='its name') and see that the queue's histories catch them
+	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_planted.lua build/planted-queue $(if $(BUG),'$(BUG)')
 
 sim-programs: $(SIM)/histories $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test
 

@@ -2,7 +2,8 @@
 
 local sim = require "zkrecipes.sim"
 
-local PLAIN = { "", "10.0.0.7:8080", "a\0b", "\0", "\n", "5\nx", "ready", "\0read", "next-0000000001", "\0next-000000001", "x\0next-000000000x" }
+local PLAIN = { "", "10.0.0.7:8080", "a\0b", "\0", "\n", "5\nx", "ready", "\0read", "next-0000000001", "\0next-000000001",
+  "x\0next-000000000x" }
 local LIKE_MARKS = { "\0ready", "x\0ready", "\0value", "x\0value", "\0value\0value", "\0ready\0value", "\0value\0ready", "\0ready\0ready",
   "\0next-0000000001", "x\0next-9999999999", "\0ready\0next-0000000001", "\0next-0000000001\0ready", "\0next-0000000001\0value",
   "\0next-0000000001\0next-0000000002" }

@@ -41,6 +41,29 @@ describe("a queue", function()
     assert.equal(1, item.attempts)
   end))
 
+  it("puts back what was taken with its id", in_world(2, function(queue, world, zk)
+    queue:put("x", { id = "i" })
+    queue:put("y")
+    assert(queue:claim(5)):nack() -- now the queue is known
+    world:plan(zk, "delay", { kind = "multi", seconds = 3 })
+    fails("timeout", queue:take(1))
+    world:advance(200)
+    assert.equal(0, world:planned(zk))
+    assert.equal(2, queue:size())
+    assert.same({ true, "known" }, { queue:put("x", { id = "i" }) })
+    local seen = {}
+    for _ = 1, 2 do
+      local data, item = queue:take(5)
+      seen[data] = item
+    end
+    assert.same({ "i", 2 }, { seen.x.id, seen.x.attempts }) -- it was claimed once
+    assert.is_nil(seen.y.id)
+    assert.equal(0, queue:size())
+    assert.same({ true, "known" }, { queue:put("x", { id = "i" }) })
+    world:advance(70)
+    assert.same({ true }, { queue:put("x", { id = "i" }) })
+  end))
+
   it("does not say that an item is not there while it moves", in_world(5, function(queue, world, zk)
     local other = world:session():queue("/q")
     assert(other:put("x", { id = "i", delay = 1 }))

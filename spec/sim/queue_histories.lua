@@ -5,7 +5,8 @@
 -- Seeds take turns: without faults (exact order with one consumer, every item once), with all faults at random, with
 -- consumers that are killed, and with producers alone in trouble whose items carry ids (every item once all the same).
 -- In some of them consumers take, producers remove what they put, dead letters are put back, there is a capacity, or the queue is
--- of the simple format. Buckets are tiny, so that all of their life is in each history. What must hold:
+-- of the simple format; or items are put under the same few ids for minutes (queue_ids.lua). Buckets are tiny, so that all of
+-- their life is in each history. What must hold:
 --   lost        an item whose put succeeded is acked, taken, removed, or a dead letter; one may be gone for each take that ended
 --               without an answer, or by a kill
 --   foreign     nothing comes out that nobody put in, or that was refused
@@ -23,6 +24,7 @@
 --   spin        the servers are not asked without end, although foreign znodes lie among the items
 
 local actors = require "spec.sim.queue_actors"
+local ids = require "spec.sim.queue_ids"
 local layout = require "zkrecipes.jobs.layout"
 local sim = require "zkrecipes.sim"
 
@@ -220,7 +222,7 @@ end
 
 local function check_end(history, dead)
   local names = missing(history, dead)
-  if #names > history.gone and not history.unsure then violation(history, "lost", table.concat(names, " ")) end
+  if #names > history.gone and not (history.unsure or history.unlisted) then violation(history, "lost", table.concat(names, " ")) end
   if history.redrives and next(dead) then violation(history, "redriven", next(dead) .. " is dead again") end
   if history.exact then check_order(history) end
 end
@@ -234,6 +236,8 @@ local function roll_shape(history)
   if roll(4) == 0 and not (history.simple or history.littered or history.takes or history.redrives) then
     history.capacity = 3 + roll(roll(2) == 0 and 2 or 20)
   end
+  history.nightly = roll(4) == 0 and not (history.simple or history.littered or history.capacity)
+  if history.nightly then history.patient = true end
   history.exact = history.mode == "calm" and history.count == 1 and not history.mixed and not history.nacks
 end
 
@@ -244,6 +248,7 @@ local function run(seed)
   actors.begin(history)
   history.producers = {}
   world:run(function()
+    if history.nightly then ids.begin(history, violation) end
     for i = 1, 1 + roll(3) do
       history.producing = history.producing + 1
       local zk = world:process()
@@ -258,6 +263,7 @@ local function run(seed)
     zk.sleep(15) -- the waiting claims end
     check_left(history, queue, zk)
     check_end(history, dead)
+    if history.nightly then ids.check_end(history, zk, queue, dead) end
   end)
   return history
 end

@@ -39,7 +39,8 @@ void zr_verb_occupy(struct zr_task *task, struct zr_seat *seat, struct zr_next n
 void zr_verb_vacate(struct zr_task *task, struct zr_seat *seat, struct zr_next next);
 
 /* list: task->seats is a listing made after now, or null when there is no such directory. A task
-   that is not bound to the session gets one of the next session, if this one is lost. keeps: dir. */
+   that is not bound to the session gets one of the next session, if this one is lost. keeps: dir.
+ */
 void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next);
 
 /* await_gone: until there is no such node. A seat of this very session is waited for without a

@@ -4,8 +4,9 @@
 -- item with one attempt more and the claim's tag (so its version changes, and whoever claims later has another one).
 -- Take: create and delete the claim and delete the item, at once.
 --
--- What can go wrong: somebody else was faster (gone); the answer is lost: after a claim the item's tag tells; after a take nothing
--- does, so then the item may be lost: that is what "at most once" means.
+-- What can go wrong: another process was faster (gone); the answer is lost. After a claim the item's tag tells what happened. After a
+-- take nothing does, if the item is gone; nor if the session is another one by now, because the request may still arrive. Then the
+-- item may be lost: that is what "at most once" means.
 
 local core = require "zkrecipes.core"
 local ids = require "zkrecipes.jobs.ids"
@@ -86,6 +87,7 @@ function M.take(desk, place)
   local mark, problem, reason = ids.leave_mark(store, parts, place, entry)
   if mark == nil then return nil, problem, reason end
   local done
+  local id = desk.presence.id
   done, message, code = store.session:multi(parts)
   if done then
     entry.attempts = entry.attempts + 1
@@ -96,7 +98,7 @@ function M.take(desk, place)
   elseif code ~= "connection_loss" then
     return nil, message, code
   end
-  if store:settle() and store.session:exists(path) then return nil, places.GONE end
+  if store:settle() and store.session:exists(path) and store.session.id == id then return nil, places.GONE end
   return nil, ("queue:take %s: the connection was lost; %s may have been taken for nobody"):format(store.path, path), code,
     true
 end

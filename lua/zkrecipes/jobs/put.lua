@@ -46,9 +46,11 @@ local function find_room(queue, count, left, method, id)
   while true do
     local room, message, code = room_for(queue, count)
     if room ~= 0 then return room, message, code end
-    local known, trouble, reason = id and ids.known(queue.store, id)
-    if known then return 1 end
-    if id and known == nil then return nil, trouble, reason end
+    if id then
+      local known, trouble, reason = ids.known(queue.store, id)
+      if known then return 1 end
+      if known == nil then return nil, trouble, reason end
+    end
     if left() == 0 then
       return nil, ("queue:%s %s: it is full (%d items)"):format(method, queue.path, queue.capacity), "full"
     end

@@ -10,7 +10,8 @@
 ---@class zkrecipes.PutOptions
 ---@field priority? integer 0 to 65535, lower numbers first, default 0
 ---@field delay? number seconds until it can be seen
----@field id? string while the id is known, putting it again does nothing
+---@field id? string 1 to 200 bytes; put does nothing while the id is known: as long as an item with it is in the queue, and for a
+---minute after that was acked or taken
 ---@field timeout? number seconds to wait for room; 0: do not wait; nil: no limit
 
 ---@class zkrecipes.PutEntry
@@ -56,8 +57,8 @@ function Queue:put(data, options) end
 ---@async
 ---@param list (string|zkrecipes.PutEntry)[]
 ---@param timeout? number seconds to wait for room, in all
----@return integer? count, string? message, zkrecipes.Code? code, integer? put code: as of put: "full" ...; put: how many were
----put before it failed
+---@return integer? count how many entries there were, integer|string|nil known_or_message how many of them had a known id,
+---zkrecipes.Code? code as of put: "full" ..., integer? put how many, from the first on, were put or known before it failed
 function Queue:put_all(list, timeout) end
 
 ---The next item, at least once: ack it, or it comes back when its consumer has died.
@@ -140,7 +141,7 @@ function Queue:dead_size() end
 ---@return integer? count, string? message, zkrecipes.Code? code "connection_loss" ...
 function Queue:redrive(limit) end
 
----Removes the item with this id.
+---Removes the item with this id, which is not known any more then.
 ---```lua
 ---assert(queue:remove("resize-17") ~= nil)
 ---```

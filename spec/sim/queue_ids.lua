@@ -1,0 +1,152 @@
+-- What a history of the queue must show of ids (queue_histories.lua): producers put items under few ids, again and again, some within
+-- a minute, some later. An eye that sees the servers' znodes, and asks nobody, looks twice a second which items are there.
+--
+--   early       an item with an id comes while another one with it is there, or less than a minute after that was done
+--   forgotten   a put is told that the id is known, though no item with it is there, nor was for longer than a minute: its item is lost
+--   kept        in the end something is kept of ids that are not known any more
+
+local layout = require "zkrecipes.jobs.layout"
+
+local M = {}
+
+local LOOK = 0.5    -- seconds between two looks
+local MINUTE = 60
+local SLACK = 30    -- seconds by which what a process knows of the server's time may lag: an answer came late, or the process paused
+
+local violation
+
+-- ---- The eye -----------------------------------------------------------------------------------
+
+local function each_item(world, path, delayed, fn)
+  for _, bucket in ipairs(world:children(path) or {}) do
+    for _, name in ipairs(layout.bucket_number(bucket) and world:children(path .. "/" .. bucket) or {}) do
+      local entry = layout.is_item(name, delayed) and layout.decode((world:get(path .. "/" .. bucket .. "/" .. name)))
+      if entry and entry.id then fn(entry.id, layout.tag(name)) end
+    end
+  end
+end
+
+-- id > the tags of the items with it that are there.
+local function look(world)
+  local there = {}
+  local function note(id, tag)
+    there[id] = there[id] or {}
+    table.insert(there[id], tag)
+  end
+  for _, lane in ipairs(world:children "/jobs/lanes" or {}) do each_item(world, "/jobs/lanes/" .. lane, false, note) end
+  each_item(world, "/jobs/dead", false, note)
+  each_item(world, "/jobs/later", true, note)
+  return there
+end
+
+-- One id: { seen = tag > when it was there last; last = when any was; removing = how many remove it now }. A remove clears `seen`: the
+-- id may be new from then on.
+local function of(history, id)
+  history.ids[id] = history.ids[id] or { seen = {}, last = -math.huge, removing = 0 }
+  return history.ids[id]
+end
+
+local function check_new(history, id, tag, count)
+  local now, seen = history.world:now(), of(history, id).seen
+  if count > 1 then violation(history, "early", id .. ": two items are there") end
+  for other, last in pairs(seen) do
+    if other ~= tag and now < last + MINUTE then
+      violation(history, "early", ("%s: %s came %.3f s after %s"):format(id, tag, now - last, other))
+    end
+  end
+end
+
+local function watch(history)
+  for id, tags in pairs(look(history.world)) do
+    local one = of(history, id)
+    if one.removing > 0 then one.seen = {} end
+    for i = 1, #tags do
+      if not one.seen[tags[i]] then check_new(history, id, tags[i], #tags) end
+    end
+    one.last = history.world:now()
+    for i = 1, #tags do one.seen[tags[i]] = one.last end
+  end
+end
+
+function M.begin(history, of_violation)
+  violation = of_violation
+  history.ids = {}
+  history.world.zk.spawn(function()
+    while not history.stop do
+      watch(history)
+      history.world.zk.sleep(LOOK)
+    end
+  end)
+end
+
+-- ---- Producers ---------------------------------------------------------------------------------
+
+-- A put that began at `from` was told that the id is known.
+local function check_known(history, id, from)
+  local one = of(history, id)
+  local slack = history.mode == "calm" and 1 or SLACK
+  watch(history)
+  if one.last + MINUTE + LOOK + slack < from then
+    violation(history, "forgotten", ("%s is known %.3f s after the last item"):format(id, from - one.last))
+  end
+end
+
+local function remove(history, queue, id)
+  local one = of(history, id)
+  one.removing, one.seen = one.removing + 1, {}
+  local done, _, code = queue:remove(id)
+  one.removing, one.seen = one.removing - 1, {}
+  if done then
+    history.unlisted = true -- which of the items was removed is not known
+  elseif code == "connection_loss" then
+    history.unlisted = true
+  elseif code and code ~= "conflict" then
+    violation(history, "remove", code)
+  end
+end
+
+-- Puts so many items under few ids. note(history, name, ok, code)
+function M.produce(history, zk, queue, number, note)
+  local roll = history.roll
+  for i = 1, 4 + roll(5) do
+    local id, name, from = "id" .. roll(2), ("%d:%03d"):format(number, i), history.world:now()
+    local delay = roll(5) == 0 and roll(40) or nil
+    local ok, word, code = queue:put(name, { id = id, priority = roll(2), delay = delay })
+    if word == "known" then
+      check_known(history, id, from)
+    else
+      note(history, name, ok, code)
+      of(history, id).last = history.world:now() -- it may be gone before the next look
+    end
+    zk.sleep(roll(3) == 0 and 60 + roll(200) / 100 or roll(8000) / 100)
+    if history.removes and roll(6) == 0 then remove(history, queue, id) end
+  end
+end
+
+-- ---- The end -----------------------------------------------------------------------------------
+
+-- What is kept of ids, in znodes.
+local function kept(world)
+  local ids, marks = 0, 0
+  for _, folder in ipairs(world:children "/jobs/ids" or {}) do ids = ids + #world:children("/jobs/ids/" .. folder) end
+  for _, bucket in ipairs(world:children "/jobs/done" or {}) do
+    if layout.bucket_number(bucket) then marks = marks + #world:children("/jobs/done/" .. bucket) end
+  end
+  return ids, marks
+end
+
+-- No item is there; the dead letters have ids that are known. The queue is one that works without faults.
+function M.check_end(history, zk, queue, dead)
+  local world = history.world
+  for _ = 1, 3 do
+    zk.sleep(MINUTE + SLACK + 5)
+    queue:put("0:0", { id = "last" })
+    queue:take(5)
+  end
+  local known = 1
+  for _ in pairs(dead) do known = known + 1 end
+  local ids, marks = kept(world)
+  if ids > known or marks > 1 then violation(history, "kept", ("%d ids, %d marks"):format(ids, marks)) end
+end
+
+return M

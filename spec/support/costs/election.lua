@@ -1,0 +1,90 @@
+-- What the rows of docs/recipes/election.md under "Costs" mean, see spec/recipes/costs_spec.lua.
+
+local assert = require "luassert"
+
+local FREE = { create = 1, children = 1 }
+local WAIT = { create = 1, children = 1, get = 1 }
+
+-- A leader and two who wait, in this order: the sessions' own.
+local function line_up(of, sessions)
+  local terms = {}
+  for i, session in ipairs(sessions) do
+    of:start(function() terms[i] = assert(session:election("/e"):campaign()) end)
+    of:settle()
+  end
+  return terms, assert(of:another():election("/e"):candidates())
+end
+
+return {
+  { "campaign, nobody leads", "2 in one flight: one round trip, one write", function(of)
+    of.session:create("/e", "")
+    local election = of.session:election("/e")
+    of:costs(FREE, function() return election:campaign() end):resign()
+    of:takes(2, function() return election:campaign() end)
+  end },
+  { "campaign, wait", "the same, and one read that leaves a watch", function(of)
+    assert(of.other:election("/e"):campaign())
+    of:wait(WAIT, of.session:election("/e"), "campaign")
+  end },
+  { "the leader changes", "0 for the next one", function(of)
+    local term = assert(of.other:election("/e"):campaign())
+    local got = of:wait(WAIT, of.session:election("/e"), "campaign")
+    of:costs({}, function() term:resign() end)
+    assert(got.hold)
+  end },
+  { "leader", "1 read; after a change: the one that fails, a listing, a read", function(of)
+    local one, two = of.other:election("/e"), of:another():election("/e")
+    local term = assert(one:campaign())
+    of:theirs(two, "campaign")
+    local election = of.session:election("/e")
+    of:costs({ children = 1, get = 1 }, function() return election:leader() end)
+    of:costs({ get = 1 }, function() return election:leader() end)
+    term:resign()
+    of:costs({ children = 1, get = 2 }, function() return election:leader() end)
+  end },
+  { "observe, per process and change", "1 read for a value; for another leader as `leader`", function(of)
+    local term = assert(of.other:election("/e"):campaign())
+    of:theirs(of:another():election("/e"), "campaign")
+    local election = of.session:election("/e")
+    for _ = 1, 2 do of:start(function() for _ in election:observe() do end end) end -- luacheck: ignore 542
+    of:costs({ get = 1 }, function() assert(term:proclaim("1")) end)
+    of:costs({ children = 1, get = 2 }, function() term:resign() end)
+    of.session:close()
+  end },
+  { "proclaim, ready, resign", "1 write (`fair = false`: to resign is 1 sync, 1 read and 1 write)", function(of)
+    local term = assert(of.session:election("/e"):campaign())
+    of:costs({ multi = 1 }, function() assert(term:proclaim("1")) end)
+    of:costs({ multi = 1 }, function() assert(term:ready()) end)
+    of:costs({ delete = 1 }, function() term:resign() end)
+    term = assert(of.session:election("/u", { fair = false }):campaign())
+    of:costs({ sync = 1, exists = 1, delete = 1 }, function() term:resign() end)
+  end },
+  { "resign to the next one in line", "1 listing, 1 write", function(of)
+    local terms, candidates = line_up(of, { of.session, of.other, of:another() })
+    of:costs({ children = 1, delete = 1 }, function() assert(terms[1]:resign(candidates[2], 10)) end)
+    assert(terms[2])
+  end },
+  { "resign to another one", "2 listings, 1 read that leaves a watch until it fires, 2 writes", function(of)
+    local terms, candidates = line_up(of, { of.session, of.other, of:another() })
+    of:costs({ children = 2, get = 1, multi = 1, delete = 1 }, function() assert(terms[1]:resign(candidates[3], 10)) end)
+    assert(terms[3])
+  end },
+  { "step aside for a successor", "1 read, 1 write, and another campaign; 1 listing and 1 read that leaves a watch by the one behind",
+    function(of)
+      local terms, candidates = line_up(of, { of.other, of.session, of:another() })
+      of:costs({ get = 1 + 1, delete = 1, create = 1, children = 1 }, function() assert(terms[1]:resign(candidates[3], 10)) end)
+      terms[3]:resign()
+      of:settle()
+      terms[2]:resign()
+      of:settle()
+      terms, candidates = line_up(of, { of.other, of:another(), of.session })
+      of:costs({ children = 1, get = 1 }, function() assert(terms[1]:resign(candidates[3], 10)) end)
+    end },
+  { "resign to a successor, by rank", "1 read, 2 writes", function(of)
+    local term = assert(of.session:election("/r", { rank = 1 }):campaign())
+    of:theirs(of.other:election("/r", { rank = 2 }), "campaign")
+    local candidates = of:another():election("/r", { rank = 0 }):candidates()
+    local heir = candidates[1].leading and candidates[2] or candidates[1]
+    of:costs({ get = 1, multi = 1, delete = 1 }, function() assert(term:resign(heir)) end)
+  end },
+}

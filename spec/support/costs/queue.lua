@@ -1,0 +1,108 @@
+-- What the rows of docs/recipes/queue.md under "Costs" mean, see spec/recipes/costs_spec.lua.
+
+local assert = require "luassert"
+
+-- A queue in which everything is made, with these items, and its session.
+local function filled(of, items)
+  local other = of.other:queue("/q")
+  assert(other:put("0"))
+  assert(assert(other:claim(5)):ack())
+  for i = 1, #items do assert(other:put_all { items[i] }) end
+  local queue = of.session:queue("/q")
+  return queue, other
+end
+
+return {
+  { "put", "1 write; with a new bucket, one in a thousand: 1 write and 1 read more for each process that puts", function(of)
+    local queue, other = filled(of, {})
+    assert(queue:put("0"))
+    for _ = 1, 3 do of:costs({ multi = 1 }, function() assert(queue:put("1")) end) end
+    local list = {}
+    for i = 1, 994 do list[i] = "x" end
+    assert(other:put_all(list))
+    of:costs({ multi = 1 + 1 }, function() assert(queue:put("1000")) end) -- it seals the bucket
+    of:costs({ multi = 1, get = 1 }, function() assert(queue:put("1001")) end)
+    of:costs({ multi = 1 }, function() assert(queue:put("1002")) end)
+    assert(other:put_all(list))
+    assert(other:put("1997"))
+    assert(other:put("1998"))
+    assert(other:put("1999"))
+    assert(other:put("2000"))
+    assert(other:put("2001")) -- it has sealed the bucket
+    of:costs({ multi = 1 + 1, get = 1 }, function() assert(queue:put("2002")) end)
+  end },
+  { "put, known id", "1 write and 1 read; when its item is done, 1 write more for the time, at most one in ten seconds", function(of)
+    local queue = filled(of, { { data = "1", id = "x" }, { data = "2", id = "y" } })
+    assert(queue:put("0", { id = "z" }))
+    for _ = 1, 2 do of:costs({ multi = 1, get = 1 }, function() assert(queue:put("2", { id = "y" })) end) end
+    local item = assert(queue:claim(5))
+    assert(item.id == "x" and item:ack())
+    of.world:advance(15)
+    of:costs({ multi = 1, get = 1, set = 1 }, function() assert(queue:put("1", { id = "x" })) end)
+    of:costs({ multi = 1, get = 1 }, function() assert(queue:put("1", { id = "x" })) end)
+  end },
+  { "put_all", "1 write for up to 100", function(of)
+    local queue, list = filled(of, {}), {}
+    assert(queue:put("0"))
+    for i = 1, 100 do list[i] = tostring(i) end
+    of:costs({ multi = 1 }, function() assert(queue:put_all(list)) end)
+    list[101] = "101"
+    of:costs({ multi = 2 }, function() assert(queue:put_all(list)) end)
+  end },
+  { "claim", "1 read, 1 write; the first one of a process 1 write more", function(of)
+    local queue = filled(of, { "1", "2", "3" })
+    local items = {}
+    of:costs({ create = 1, exists = 1, children = 5 + 2, set = 1, get = 3, multi = 3 }, function() -- with a listing, the first one
+      for i = 1, 3 do items[i] = assert(queue:claim(5)) end
+    end)
+  end },
+  { "ack, nack", "1 write; with an id 1 read more, once in a thousand", function(of)
+    local queue = filled(of, { "1", "2", { data = "3", id = "x" }, { data = "4", id = "y" } })
+    local items = {}
+    for i = 1, 4 do items[i] = assert(queue:claim(5)) end
+    of:costs({ multi = 1 }, function() assert(items[1]:ack()) end)
+    of:costs({ multi = 1, get = 1 }, function() assert(items[3]:ack()) end)
+    of:costs({ multi = 1 }, function() assert(items[4]:ack()) end)
+    of:costs({ multi = 1 }, function() assert(items[2]:nack()) end)
+  end },
+  { "take", "1 read, 1 write; the first one of a process 1 write more", function(of)
+    local queue = filled(of, { "1", "2", "3" })
+    of:costs({ create = 1, exists = 1, children = 5 + 2, set = 1, get = 3, multi = 3 }, function() -- with a listing, the first one
+      for _ = 1, 3 do assert(queue:take(5)) end
+    end)
+  end },
+  { "listings", "at most 6 reads for 200 items, each of one bucket of about a thousand names; the first one of a process 1 write more for "
+    .. "the time; once in half a minute 2 reads for ids that are done",
+    function(of)
+      local list = {}
+      for i = 1, 600 do list[i] = tostring(i) end
+      local queue = filled(of, {})
+      assert(of.other:queue("/q"):put_all(list))
+      of:costs({ create = 1, exists = 1, children = 5 + 2, set = 1, get = 200, multi = 200 }, function()
+        for _ = 1, 200 do of:start(function() assert(queue:take(5)) end) end
+      end)
+      of:costs({ exists = 1, children = 4, get = 200, multi = 200 }, function()
+        for _ = 1, 200 do of:start(function() assert(queue:take(5)) end) end
+      end)
+    end },
+  { "go idle", "1 write for its place in the line of idle processes; 17 reads with one priority in use, when it is the first in line", function(of)
+    local queue = filled(of, {})
+    assert.is_nil((queue:claim(3)))
+    of:wait({ create = 1, children = 10, exists = 6, get = 1 }, queue, "claim")
+  end },
+  { "wake an idle process", "8 reads, 1 write to leave the line, and the claim; one process is woken per put", function(of)
+    local queue, other = filled(of, {})
+    of:start(function() assert(queue:claim()) end)
+    local third = of:another():queue("/q")
+    of:settle()
+    of:start(function() third:claim() end)
+    of:settle()
+    of:costs({ delete = 1, create = 1, exists = 3, children = 5, get = 1, multi = 1 }, function() assert(other:put("1")) end)
+  end },
+  { "size", "1 listing, 2 reads for delayed items, 2 reads per priority", function(of)
+    local queue, other = filled(of, { "1" })
+    of:costs({ children = 1, exists = 4 }, function() assert(queue:size()) end)
+    assert(other:put("2", { priority = 7 }))
+    of:costs({ children = 1, exists = 6 }, function() assert(queue:size()) end)
+  end },
+}

@@ -1,0 +1,67 @@
+-- What the rows of docs/recipes/semaphore.md under "Costs" mean, see spec/recipes/costs_spec.lua.
+
+local assert = require "luassert"
+
+return {
+  { "acquire, free", "3 in one flight: one round trip, one write", function(of)
+    local slots = of.other:semaphore("/s", 3)
+    assert(slots:acquire()):release()
+    of:costs({ create = 1, children = 1, get = 1 }, function() return of.session:semaphore("/s", 3):acquire() end)
+    of:takes(2, function() return of.session:semaphore("/s", 3):acquire() end)
+  end },
+  { "try, no room", "1 read (the first time 2, in one flight)", function(of)
+    assert(of.other:semaphore("/s", 3):acquire(5, 3))
+    local slots = of.session:semaphore("/s", 3)
+    of:costs({ children = 1, get = 1 }, function() assert.is_nil((slots:acquire(0))) end)
+    of:costs({ children = 1 }, function() assert.is_nil((slots:acquire(0))) end)
+    of:takes(1, function() of.session:semaphore("/s", 3):acquire(0) end)
+  end },
+  { "release", "1 write", function(of)
+    local hold = assert(of.session:semaphore("/s", 3):acquire())
+    of:costs({ delete = 1 }, function() hold:release() end)
+  end },
+  { "wait, somebody waits already", "the same flight, and one read that leaves a watch", function(of)
+    assert(of.other:semaphore("/s", 3):acquire(5, 3))
+    of:theirs(of:another():semaphore("/s", 3), "acquire", 1000, 3)
+    of:wait({ create = 1, children = 1, get = 2 }, of.session:semaphore("/s", 3), "acquire", 1000, 3)
+  end },
+  { "wait, as the first", "the same flight, one read per holder, and one of the limit", function(of)
+    local slots = of.other:semaphore("/s", 3)
+    for _ = 1, 3 do assert(slots:acquire()) end
+    of:wait({ create = 1, children = 1, get = 1 + 3 + 1 }, of.session:semaphore("/s", 3), "acquire")
+  end },
+  { "a holder leaves", "1 read by the first who waits; it is in, or goes on watching", function(of)
+    local slots = of.other:semaphore("/s", 3)
+    local one, two = assert(slots:acquire()), assert(slots:acquire(5, 2))
+    local got = of:wait({ create = 1, children = 1, get = 4 }, of.session:semaphore("/s", 3), "acquire", 1000, 3)
+    of:costs({ children = 1 }, function() two:release() end)
+    assert.is_nil(got.hold)
+    of:costs({ children = 1 }, function() one:release() end)
+    assert(got.hold)
+  end },
+  { "let in after waiting, and another session waits behind", "1 write (the mark)", function(of)
+    local hold = assert(of.other:semaphore("/s", 3):acquire(5, 3))
+    of:wait({ create = 1, children = 1, get = 3 }, of.session:semaphore("/s", 3), "acquire", 1000, 3)
+    of:theirs(of:another():semaphore("/s", 3), "acquire", 1000, 3)
+    of:costs({ children = 1, set = 1 }, function() hold:release() end)
+  end },
+  { "the one behind moves up", "1 read to look, then its watches as the first", function(of)
+    local hold = assert(of.other:semaphore("/s", 3):acquire(5, 3))
+    of:theirs(of:another():semaphore("/s", 3), "acquire", 1000, 3)
+    of:wait({ create = 1, children = 1, get = 2 }, of.session:semaphore("/s", 3), "acquire", 1000, 3)
+    of:costs({ children = 1, get = 1 + 1 }, function() hold:release() end)
+  end },
+  { "within one session", "no watch and no mark", function(of)
+    local slots = of.session:semaphore("/s", 3)
+    local hold = assert(slots:acquire(5, 3))
+    of:wait({ create = 1, children = 1, get = 2 }, slots, "acquire", 1000, 3) -- the limit, with the claim and by the first who waits
+    of:wait({ create = 1, children = 1, get = 1 }, slots, "acquire", 1000, 3)
+    of:costs({ delete = 1, children = 2, get = 1 }, function() hold:release() end)
+  end },
+  { "resize", "1 read, 1 write; to make it smaller, a listing and a write more", function(of)
+    local slots = of.session:semaphore("/s", 3)
+    assert(slots:acquire())
+    of:costs({ get = 1, set = 1 }, function() assert(slots:resize(5)) end)
+    of:costs({ get = 1, set = 2, children = 1 }, function() assert(slots:resize(2)) end)
+  end },
+}
