@@ -96,10 +96,15 @@ function M.leave_mark(store, parts, place, entry)
   return mark
 end
 
--- Such a request succeeded: where the mark is.
+-- Such a request succeeded: where the mark is. The next bucket may have to be made; the item's consumer does not wait for that.
 function M.left(store, mark, results)
-  local path = store:after_put(store.done, mark.bucket, results, mark.at + 1)
-  return { lane = store.done, bucket = mark.bucket, name = path:match("[^/]+$") }
+  local name, at = results[mark.at + 1]:match("[^/]+$"), mark.at + 1
+  if layout.sequence(name) < layout.BUCKET - 1 then
+    store:after_put(store.done, mark.bucket, results, at)
+  else
+    tasks.spawn(core.host(store.session), { daemon = true, quiet = true }, store.after_put, store, store.done, mark.bucket, results, at)
+  end
+  return { lane = store.done, bucket = mark.bucket, name = name }
 end
 
 -- Such a request failed. Was it because the bucket takes no marks any more? Then the next request uses another one.

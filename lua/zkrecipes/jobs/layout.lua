@@ -22,6 +22,7 @@ local M = {}
 M.BUCKET = 1000      -- items after which a bucket is sealed
 M.PRIORITIES = 65535 -- the largest
 M.ID_MAX = 200       -- bytes
+M.DATA_MAX = 980000  -- bytes: so that every request that claims, moves or buries an item has room for its paths, too
 
 local SLOT_MS = 60000
 

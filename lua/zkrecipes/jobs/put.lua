@@ -98,6 +98,12 @@ local function put_with_id(store, lane, list)
   return nil, ("put %s: others put and remove '%s' all the time"):format(store.path, entry.id), "conflict"
 end
 
+-- True; or nil, message, code.
+local function fits(store, data)
+  if #data <= layout.DATA_MAX then return true end
+  return nil, ("put %s: an item has at most %d bytes, not %d"):format(store.path, layout.DATA_MAX, #data), "too_large"
+end
+
 local function put_one(store, data, given)
   local entry = { attempts = 0, priority = given.priority or 0, id = given.id, data = data, tag = store:new_tag() }
   local lane, list = store:lane(entry.priority), { entry }
@@ -116,7 +122,8 @@ function M.put(queue, data, options)
   local given = check.options(options, PUT, 2, "put")
   check_entry(given, "put", 2)
   check.seconds(given.timeout, 2, "put", true)
-  local ok, message, code = find_room(queue, 1, limit(queue, given.timeout), "put", given.id)
+  local ok, message, code = fits(queue.store, data)
+  if ok then ok, message, code = find_room(queue, 1, limit(queue, given.timeout), "put", given.id) end
   if not ok then return nil, message, code end
   local put, problem, why = put_one(queue.store, data, given)
   queue.desk:more_urgent(given.priority or 0)
@@ -154,7 +161,11 @@ local function chunk(queue, entries, from)
 end
 
 local function put_chunk(store, entries, from, count)
-  if count == 1 then return put_one(store, entries[from].data, entries[from]) end
+  if count == 1 then
+    local ok, message, code = fits(store, entries[from].data)
+    if not ok then return nil, message, code end
+    return put_one(store, entries[from].data, entries[from])
+  end
   local list, priority = {}, entries[from].priority or 0
   for i = 1, count do
     list[i] = { attempts = 0, priority = priority, data = entries[from + i - 1].data, tag = store:new_tag() }

@@ -223,11 +223,10 @@ local function bucket_for(self, lane, entries)
   return self:tail(lane)
 end
 
--- What follows a put that was done. at: which result is that of the last create. The path that it made.
+-- What follows a put that was done. at: which result is that of the last create.
 function M:after_put(lane, bucket, results, at)
   self:tell_time(results[at + 1])
   if lane ~= self.later and layout.sequence(results[at]) >= layout.BUCKET - 1 then roll(self, lane, bucket) end
-  return results[at]
 end
 
 local function make_missing(self, lane, bucket, entries)
