@@ -15,6 +15,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local failure = require "zkrecipes.jobs.failure"
 local gate = require "zkrecipes.gate"
 local requests = require "zkrecipes.sure"
 
@@ -139,6 +140,8 @@ function Latch:wait(timeout)
   return gate.await(self, self.path .. "/open", true, timeout, "latch:wait", self.total .. ":", fits)
 end
 
+failure.name(Barrier, "barrier")
+failure.name(Latch, "latch")
 check.selves("barrier", Barrier, Barrier)
 check.selves("latch", Latch, Latch)
 

@@ -77,7 +77,7 @@ local function tell(term, name)
   if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
   local stat, message, code = requests.sure_while(term, write, term, say)
   if stat then return true end
-  return nil, message, code
+  return nil, (message:gsub("^term:set ", "term:" .. name .. " ")), code
 end
 
 function Election:campaign(timeout)

@@ -19,6 +19,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local failure = require "zkrecipes.jobs.failure"
 local joins = require "zkrecipes.rounds.join"
 local leaves = require "zkrecipes.rounds.leave"
 local requests = require "zkrecipes.sure"
@@ -94,6 +95,8 @@ function Cyclic:wait(timeout)
   return true
 end
 
+failure.name(Double, "double_barrier")
+failure.name(Cyclic, "cyclic_barrier")
 check.selves("double_barrier", Double, Double)
 check.selves("cyclic_barrier", Cyclic, Cyclic)
 

@@ -182,6 +182,80 @@ local function check(case)
   return met
 end
 
+-- ---- What stands in the way --------------------------------------------------------------------
+
+local LARGE = ("x"):rep(1000001)
+
+-- page, method, the code, call(session), where /eph is ephemeral, /full has data and a child.
+local FOREIGN = {
+  { "recipes/barrier.md", "barrier:open", "not_empty", function(session) return session:barrier("/full"):open() end },
+  { "recipes/barrier.md", "barrier:close", "no_children_for_ephemerals", function(session) return session:barrier("/eph/x"):close() end },
+  { "recipes/barrier.md", "latch:count_down", "no_children_for_ephemerals", function(session)
+    return session:latch("/eph/x", 2):count_down()
+  end },
+  { "recipes/barrier.md", "latch:count_down", "conflict", function(session) return session:latch("/full", 2):count_down() end },
+  { "recipes/barrier.md", "latch:count", "conflict", function(session) return session:latch("/full", 2):count() end },
+  { "recipes/barrier.md", "cyclic_barrier:wait", "no_children_for_ephemerals", function(session)
+    return session:cyclic_barrier("/eph/x", 2):wait(5)
+  end },
+  { "recipes/barrier.md", "cyclic_barrier:wait", "no_children_for_ephemerals", function(session)
+    return session:cyclic_barrier("/eph", 2):wait(5)
+  end },
+  { "recipes/barrier.md", "double_barrier:enter", "no_children_for_ephemerals", function(session)
+    return session:double_barrier("/eph/x", 2):enter(5)
+  end },
+  { "recipes/barrier.md", "double_barrier:enter", "timeout", function(session) return session:double_barrier("/full", 2):enter(5) end },
+  { "recipes/semaphore.md", "semaphore:available", "conflict", function(session) return session:semaphore("/full"):available() end },
+  { "recipes/semaphore.md", "semaphore:available", "no_node", function(session) return session:semaphore("/none"):available() end },
+  { "recipes/semaphore.md", "semaphore:acquire", "conflict", function(session) return session:semaphore("/full", 2):acquire(5) end },
+  { "recipes/semaphore.md", "semaphore:resize", "no_children_for_ephemerals", function(session)
+    return session:semaphore("/eph/x", 2):resize(3)
+  end },
+  { "recipes/lock.md", "lock:acquire", "no_children_for_ephemerals", function(session) return session:lock("/eph/x"):acquire(5) end },
+  { "recipes/lock.md", "lock:acquire", "conflict", function(session) return session:lock("/full", { fair = false }):acquire(5) end },
+  { "recipes/lock.md", "lock:acquire", "too_large", function(session) return session:lock("/x", { data = LARGE }):acquire(5) end },
+  { "recipes/queue.md", "queue:put", "conflict", function(session)
+    assert(session:create("/q/lanes/00000", "junk", { parents = true }))
+    return session:queue("/q"):put("x")
+  end },
+  { "recipes/queue.md", "queue:put", "no_children_for_ephemerals", function(session) return session:queue("/eph/x"):put("x") end },
+  { "recipes/queue.md", "queue:put", "too_large", function(session) return session:queue("/q"):put(LARGE) end },
+  { "recipes/queue.md", "queue:put_all", "too_large", function(session) return session:queue("/q"):put_all { LARGE } end },
+  { "recipes/queue.md", "queue:put", "full", function(session)
+    local queue = session:queue("/q", { capacity = 1 })
+    assert(queue:put("x"))
+    return queue:put("y", { timeout = 1 })
+  end },
+  { "recipes/queue.md", "queue:remove", "conflict", function(session)
+    local queue = session:queue("/q")
+    assert(queue:put("x", { id = "x" }))
+    local item = assert(queue:claim(5))
+    return select(1, queue:remove("x")), nil, select(3, queue:remove("x")), item
+  end },
+  { "recipes/election.md", "term:proclaim", "too_large", function(session)
+    return assert(session:election("/e"):campaign(5)):proclaim(LARGE)
+  end },
+}
+
+describe("where something stands in its way its page names the code of", function()
+  for _, case in ipairs(FOREIGN) do
+    it(case[2] .. ": " .. case[3], function()
+      local codes = assert(codes_of(case[1], case[2]))
+      local world = sim.new { seed = 1 }
+      world:run(function()
+        local session = world.zk.session { timeout = 10 }
+        assert(session:create("/eph", "", { ephemeral = true }))
+        assert(session:create("/full", "junk") and session:create("/full/child", ""))
+        local first, message, code = case[4](session)
+        assert.is_nil(first)
+        assert.equal(case[3], code)
+        if message then assert.matches("^" .. case[2] .. " /", message) end
+      end)
+      assert(codes[case[3]], "'" .. case[3] .. "' is not among the codes of " .. case[2] .. " in docs/" .. case[1])
+    end)
+  end
+end)
+
 describe("under each fault of a request its page names the codes of", function()
   for _, case in ipairs(CASES) do
     it(case[2] .. (case.what and ", " .. case.what or ""), function() check(case) end)

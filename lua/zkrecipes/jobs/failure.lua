@@ -1,5 +1,5 @@
--- How the failures of a queue are told: under the name of the method that was called, with the path of its object, whichever
--- request it was that failed.
+-- How the failures of queues, barriers and latches are told: under the name of the method that was called, with the path of its
+-- object, whichever request it was that failed.
 
 local core = require "zkrecipes.core"
 
