@@ -236,7 +236,7 @@ local function roll_shape(history)
   if roll(4) == 0 and not (history.simple or history.littered or history.takes or history.redrives) then
     history.capacity = 3 + roll(roll(2) == 0 and 2 or 20)
   end
-  history.nightly = roll(4) == 0 and not (history.simple or history.littered or history.capacity)
+  history.nightly = math.floor(history.seed / #MODES) % 4 == 3 and not (history.simple or history.littered or history.capacity)
   if history.nightly then history.patient = true end
   history.exact = history.mode == "calm" and history.count == 1 and not history.mixed and not history.nacks
 end

@@ -36,7 +36,7 @@ local BUGS = {
   { "a try waits for the link", "desk", '    fail_tries(desk, message, code)\n', "" },
   { "what cannot be read is looked at again and again", "desk", "        fetch.leave_out(desk, place)\n", "" },
   { "an ack does not remember that its answer may be lost", "item",
-    "local unsure = state.unsure\n    state.unsure = true", "local unsure = nil\n    state.unsure = true" },
+    "local unsure = state.unsure\n  state.unsure = true", "local unsure = nil\n  state.unsure = true" },
   { "two processes use the same tags", "store", '("%s_%d_%d"):format(self.id, self.number, self.tags)',
     '("%s_%d_%d"):format("x", self.number, self.tags)' },
   { "a take whose answer is lost counts as done", "claim",
@@ -110,7 +110,7 @@ end
 local function try(bug, number)
   local into, problem = plant(bug, number)
   if not into then return false, problem end
-  local pipe = io.popen(("LUA_PATH='%s/?.lua;%s/?/init.lua;'\"$LUA_PATH\" timeout 120 %s spec/sim/queue_histories.lua 5000 2>&1; echo $?")
+  local pipe = io.popen(("LUA_PATH='%s/?.lua;%s/?/init.lua;'\"$LUA_PATH\" timeout 1800 %s spec/sim/queue_histories.lua 5000 2>&1; echo $?")
     :format(into, into, arg[-1]))
   local said = pipe:read("*a")
   pipe:close()
