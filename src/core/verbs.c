@@ -160,14 +160,10 @@ void zr_verb_await_turn(struct zr_task *task, const char *dir, const char *name,
     await_node(task, dir, name, false, place, next);
 }
 
-enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool passes,
-                                  int64_t place)
+static enum zr_status await_seat(struct zr_task *task, const char *path)
 {
     struct zr_seat *ours = zr_seat_find(task->session, path);
     task->head_left = task->stays = task->aside = false;
-    task->passes = passes;
-    task->contends = true;
-    task->place = (int32_t)place;
     task->awaited = 0;
     if (ours == NULL)
         return zr_watch_gone(task, path, ZR_WATCHED_BYTES_MAX);
@@ -178,9 +174,21 @@ enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool p
     return ZR_OK;
 }
 
+enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool passes,
+                                  int64_t place)
+{
+    task->passes = passes;
+    task->contends = true;
+    task->place = (int32_t)place;
+    return await_seat(task, path);
+}
+
+/* The path is the lock itself: what stands there is in the way, whatever its name is. */
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next)
 {
-    wait_for(task, zr_part_await_gone(task, path, false, -1), next);
+    task->passes = task->contends = false;
+    task->place = -1;
+    wait_for(task, await_seat(task, path), next);
 }
 
 void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid,
