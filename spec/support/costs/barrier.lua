@@ -24,15 +24,17 @@ return {
       end)
       of:costs({ exists = 2 }, function() assert(of.other:barrier("/b"):open()) end)
     end },
-  { "latch: `wait`", "3 reads when it is open; else 2 reads for all waiting coroutines of the session, 1 event, 3 reads; with `0` 1 read",
+  { "latch: `wait`", "4 reads when it is open; else 3 reads for all waiting coroutines of the session, 1 event, 3 reads; with `0` 2 reads; the call that makes it 1 read and 1 write more",
     function(of)
       local latch, theirs_ = of.session:latch("/l", 1), of.other:latch("/l", 1)
-      of:costs({ exists = 2 }, function()
+      of.other:latch("/l", 1):wait(0)
+      of:costs({ exists = 2, get = 1 }, function()
         for _ = 1, 3 do of:start(function() assert(latch:wait()) end) end
       end)
       of:costs({ exists = 2, children = 1 }, function() assert(theirs_:count_down()) end)
-      of:costs({ exists = 2, children = 1 }, function() assert(latch:wait()) end)
-      of:costs({ exists = 1 }, function() assert(latch:wait(0)) end)
+      of:costs({ exists = 2, children = 1, get = 1 }, function() assert(latch:wait()) end)
+      of:costs({ exists = 1, get = 1 }, function() assert(latch:wait(0)) end)
+      of:costs({ exists = 1, get = 2, create = 1 }, function() of.session:latch("/new", 1):wait(0) end)
     end },
   { "latch: `count_down`", "1 read, 1 write; the first one 1 read and 1 write more", function(of)
     of.session:create("/up", "")

@@ -36,6 +36,15 @@ return {
     assert(of.other:lock("/l"):acquire())
     of:costs({ children = 1 }, function() of.session:lock("/l"):acquire(0) end)
   end },
+  { "a wait that is given up", "1 write; a second later, one request that takes the watch back, unless the next waiter of the session "
+    .. "has used it", function(of)
+    local lock = of.session:lock("/l")
+    assert(of.other:lock("/l"):acquire())
+    of:wait(WAIT, lock, "acquire")
+    local before = of.world:requests(of.zk, "unwatch")
+    of:costs({ delete = 1 }, function() lock:cancel() end)
+    assert.equal(before + 1, of.world:requests(of.zk, "unwatch"))
+  end },
   { "release", "1 write", function(of)
     local hold = assert(of.session:lock("/l"):acquire())
     of:costs({ delete = 1 }, function() hold:release() end)
