@@ -73,6 +73,7 @@ build = {
     ["zkrecipes.openresty"] = "lua/zkrecipes/openresty.lua",
     ["zkrecipes.openresty.contexts"] = "lua/zkrecipes/openresty/contexts.lua",
     ["zkrecipes.openresty.dispatcher"] = "lua/zkrecipes/openresty/dispatcher.lua",
+    ["zkrecipes.openresty.timers"] = "lua/zkrecipes/openresty/timers.lua",
     ["zkrecipes.status"] = "lua/zkrecipes/status.lua",
     ["zkrecipes.status_page"] = "lua/zkrecipes/status_page.lua",
     ["zkrecipes.registry"] = "lua/zkrecipes/registry.lua",

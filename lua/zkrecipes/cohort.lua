@@ -92,7 +92,7 @@ end
 function Turn:on_lost(fn)
   check.fn(fn, 1, "on_lost")
   local state, turn_of = self.state, setmetatable({ self }, { __mode = "v" })
-  tasks.spawn(state.cohort.host, { daemon = true }, function()
+  tasks.behind(state.cohort.host, {}, function()
     local why = await_end(state)
     if why ~= "released" and turn_of[1] then fn(turn_of[1], why) end
   end)
@@ -176,7 +176,7 @@ function Cohort:join()
   if self.main then return self:watch() end
   if self.claiming then return end
   self.claiming = "wait"
-  tasks.spawn(self.host, { daemon = true, on_end = function(task) claimed(self, task) end }, self.acquire_main, self.lock)
+  tasks.behind(self.host, { on_end = function(task) claimed(self, task) end }, self.acquire_main, self.lock)
 end
 
 -- Nobody waits any more.
@@ -215,7 +215,7 @@ end
 function Cohort:watch()
   if self.main == self.watched then return end
   self.watched = self.main
-  tasks.spawn(self.host, { daemon = true }, attend, self, self.main)
+  tasks.behind(self.host, {}, attend, self, self.main)
 end
 
 -- ---- Acquire -----------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ end
 local function try(cohort)
   if cohort.main or cohort.claiming then return failed(cohort, "it is held by somebody else", "timeout") end
   cohort.claiming = "try"
-  local hold, message, code = coroutines.guarded(function() tried(cohort) end, cohort.acquire_main, cohort.lock, 0)
+  local hold, message, code = wait.within(cohort.host, tried, cohort, cohort.acquire_main, cohort.lock, 0)
   if not hold then
     tried(cohort)
     return nil, message, code

@@ -130,7 +130,7 @@ local told = setmetatable({}, { __mode = "k" })
 
 -- True when this task is canceled and has had its chance, or was canceled for another reason.
 local function must_stop(term)
-  local task = wait.task_of[coroutines.running()]
+  local task = wait.task()
   if not task or not task.canceled then return false end
   if told[task] == term or term:valid() then return true end
   told[task] = term
@@ -246,10 +246,11 @@ local function name_successor(term, number)
   named(term, number or -1)
 end
 
-local function take_back(host, term)
+local function take_back(race)
+  local term = race.term
   name_successor(term, nil)
-  tasks.spawn(host, { daemon = true }, function() -- nobody waits for that
-    if term:valid() then tell(term, "resign") end
+  tasks.behind(core.host(race.session), {}, function() -- nobody waits for that
+    if term:valid() and not says[term].resigned then tell(term, "resign") end
   end)
 end
 
@@ -262,7 +263,7 @@ local function make_room(term, election, successor, timeout)
       name_successor(term, number)
       return tell(term, "resign")
     end,
-    take_back = function() take_back(host, term) end }
+    take_back = take_back }
 end
 
 -- term:resign(): at once; idempotent. With a successor, one of candidates(): waits until nobody else can lead next, or

@@ -71,7 +71,7 @@ local function gate_of(session, path, wanted, kind, first)
     first = first }
   gate.crowd = crowds.new(gate.host, function() if not gate.over then forget(gate) end end)
   all[key] = gate
-  tasks.spawn(gate.host, { daemon = true, on_end = function(task) tell(gate, task) end }, look, gate)
+  tasks.behind(gate.host, { on_end = function(task) tell(gate, task) end }, look, gate)
   return gate
 end
 

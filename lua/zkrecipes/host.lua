@@ -23,12 +23,14 @@
 --                         (token > its wait) is not empty
 --   stopped(token)        the host comes to its end: a wait of this coroutine raises zk.canceled
 --   unfit()               why no engine can be made here, or nil
---   yield()               lets the others run
+--   lives(life)           false when the coroutine was killed for which spawn gave this `life`; it may run something else by now
+--   yield(token)          lets the others run
 --   report(text)          an error that nobody waits for
 --   granted(hold, give_back)  the running coroutine has got it; give_back(hold): lets it go; nil: its release or resign does
 --   ended(hold)           it is over, or not the coroutine's any more
 --   in_background()       true when that is for nobody who could let go of it when the host comes to its end
 --   self()                what stands for the running coroutine, where a coroutine is used for one thing after another
+--   follows(self, other)  `other` is over, and belonged to the request that runs now as `self`
 --
 -- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), idle (no session is open, and
 -- nothing is left to do), report(text), parked, sweep; holding: how much is held, but for what was granted in_background();
@@ -37,6 +39,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local registry = require "zkrecipes.registry"
+local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
 local M = {}
@@ -62,12 +65,12 @@ local function client_of(host)
   function client.wait(seconds) host.engine:wait(seconds) end
   function client.timeout() return host.engine:timeout() end
   function client.now() return host.engine:now() end
-  function client.pending() return host.pending end
+  function client.pending() return host.engine:pending() end
   function client.idle() return host.engine:ended() and not host.engine:timeout() end
   function client.report(text) report(host, text) end
   function client.sweep()
     wait.sweep(host)
-    registry.sweep(host)
+    tasks.sweep(host)
   end
   function client.listen() return host.engine:listen() end
   function client.accept() return host.engine:accept() end
@@ -95,8 +98,8 @@ function M.new(adapter, make)
     waiters = {},                                -- slot > record, or false
     pool = {},                                   -- records to be used again
     parked = adapter.gone and {},                -- token > record
-    pending = 0,                                 -- how many wait for the core
-    dropped = {},                                -- functions: what finalizers left to do
+    scopes = {}, scope_count = 0,                -- scope > its number, of those whose coroutines can be killed; see wait.within
+    dropped = {},                                -- functions: what could not be done where it was to be done
     tasks = {},                                  -- task > its number, of those that have not ended
     task_count = 0,                              -- ever
     live = 0,                                    -- how many of them are not daemons

@@ -45,27 +45,39 @@ local function wake_if_over(lead)
   end
 end
 
--- Runs the function for this term; gives its task, and true when the term was lost before it ended.
-local function serve(lead, term)
-  local host, lost, task, record = lead.host, false, nil, nil
+-- Starts the function for this term. What it closes over is not of the frame that waits: where that is killed (in nginx, by
+-- on_error), it would be lost.
+local function start_service(lead, term)
+  local host, service = lead.host, { lost = false }
+  local function over() return not term:valid() and not lead.resigned(term) end
   local function on_end()
-    lost = not term:valid() and not lead.resigned(term)
+    service.lost = over()
     term:resign()
     lead.serving = false
-    wait.wake(host, record)
+    wait.wake(host, service.record)
     wake_if_over(lead)
   end
-  record = wait.record(function() task:cancel() end)
-  local function over() return not term:valid() and not lead.resigned(term) end
-  task = tasks.spawn(host, { quiet = true, on_end = on_end, over = over }, lead.fn, term)
-  lead.serving = true
-  local told, problem = term:on_lost(function() task:cancel() end)
+  function service.cancel() service.task:cancel() end
+  service.record = wait.record(service.cancel)
+  local ok, task = pcall(tasks.spawn, host, { quiet = true, on_end = on_end, over = over }, lead.fn, term)
+  if not ok then
+    term:resign()
+    error(task, 0)
+  end
+  service.task, lead.serving = task, true
+  return service
+end
+
+-- Runs the function for this term; gives its task, and true when the term was lost before it ended.
+local function serve(lead, term)
+  local service = start_service(lead, term)
+  local told, problem = term:on_lost(service.cancel)
   if not told then
-    task:cancel()
+    service.cancel()
     report(lead, problem)
   end
-  wait.pause(host, record)
-  return task, lost
+  wait.pause(lead.host, service.record)
+  return service.task, service.lost
 end
 
 -- ---- The campaigner ----------------------------------------------------------------------------
@@ -124,9 +136,9 @@ local function start(election, fn, options, resigned)
     backoff_max = options.backoff_max or BACKOFF_MAX,
     record = wait.record(function() lead.task:cancel() end),
   }
+  lead.task = tasks.spawn(host, { quiet = true, on_end = function() wake_if_over(lead) end }, campaign, lead)
   active[election] = active[election] or {}
   active[election][lead] = started
-  lead.task = tasks.spawn(host, { quiet = true, on_end = function() wake_if_over(lead) end }, campaign, lead)
   return lead
 end
 

@@ -73,7 +73,7 @@ local function call(host, on_request, hold)
   local ok, problem = coroutines.protected(on_request, hold)
   if ok then return end
   if problem == wait.canceled then error(problem, 0) end
-  tasks.spawn(host, { daemon = true }, error, problem, 0)
+  tasks.behind(host, {}, error, problem, 0)
 end
 
 local function is_over(hold_of) return not hold_of[1] or hold_of[1]:lost(0) and true end
@@ -111,7 +111,7 @@ end
 local function attend(session, path, hold_of, way)
   local watch = watch_hold(session, path, hold_of)
   if not watch then return end
-  coroutines.guarded(function() watch:close() end, function()
+  wait.within(core.host(session), watch.close, watch, function()
     while look(session, path, hold_of, way) and watch:wait() do end
   end)
   watch:close()
@@ -126,7 +126,7 @@ local function acquire(lock, timeout)
   if not way or not way.on_request then return take(lock, timeout) end
   local hold, message, code = take(lock, timeout)
   if hold then
-    tasks.spawn(core.host(lock), { daemon = true }, attend, lock.session, hold.path,
+    tasks.behind(core.host(lock), {}, attend, lock.session, hold.path,
       setmetatable({ hold }, weak), way)
   end
   return hold, message, code
@@ -184,8 +184,15 @@ local function me(lock) return wait.self(core.host(lock)) end
 
 -- What the running coroutine holds, or nil. An owner keeps his hold: who calls lock:release() need not.
 local function own(lock, way)
-  local hold = way.owners[me(lock)]
-  return hold and counts[hold] and hold
+  local host, owners = core.host(lock), way.owners
+  local self = wait.self(host)
+  if owners[self] and counts[owners[self]] then return owners[self] end
+  for other, hold in pairs(owners) do -- of an earlier phase of the request, whose coroutine is over
+    if counts[hold] and wait.follows(host, self, other) then
+      owners[other], owners[self] = nil, hold
+      return hold
+    end
+  end
 end
 
 local function enter(lock, way, timeout)

@@ -9,7 +9,6 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
 local objects = require "zkrecipes.objects"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -167,29 +166,21 @@ local function take_all(self, attempt, timeout)
   return true
 end
 
-local Attempt = {}
-
-function Attempt.__close(attempt)
+local function abandon(attempt)
   attempt.all[attempt] = nil
   if not attempt.hold.complete then attempt.hold:release() end
-end
-
-local function finish(attempt, ok, taken, message, code)
-  local hold = attempt.hold
-  attempt.all[attempt] = nil
-  if ok and taken then return hold end
-  hold:release()
-  if not ok then error(taken, 0) end
-  return nil, message, code
 end
 
 function Multilock:acquire(timeout)
   check.seconds(timeout, 1, "acquire", true)
   local hold = setmetatable({ holds = {}, count = #self.order, complete = false }, Multihold)
-  local attempt = setmetatable({ hold = hold, all = self.attempts }, Attempt)
+  local attempt = { hold = hold, all = self.attempts }
   self.came = self.came + 1
   self.attempts[attempt] = self.came
-  return finish(attempt, coroutines.scope(attempt, coroutines.pcall, take_all, self, attempt, timeout))
+  local ok, message, code = wait.within(core.host(self.session), abandon, attempt, take_all, self, attempt, timeout)
+  abandon(attempt)
+  if ok then return hold end
+  return nil, message, code
 end
 
 -- Ends the acquires that wait; gives their number. Where one waits, all others end that wait by the same handle.

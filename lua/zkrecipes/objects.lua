@@ -88,7 +88,7 @@ local function adds_on_lost(start, meta)
     local function on_end() -- perhaps before it began
       if expected[1] then expected[1]:give_up() end
     end
-    tasks.spawn(host, { daemon = true, on_end = on_end }, tell_when_lost, host, slot, expected, hold_of, fn)
+    tasks.behind(host, { on_end = on_end }, tell_when_lost, host, slot, expected, hold_of, fn)
     return true
   end
 end

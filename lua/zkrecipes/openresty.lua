@@ -3,6 +3,7 @@
 --   log_by_lua_block     { require("zkrecipes.openresty").release() }
 --   content_by_lua_block { require("zkrecipes.openresty").status() }
 
+local contexts = require "zkrecipes.openresty.contexts"
 local core = require "zkrecipes.core"
 local page = require "zkrecipes.status_page"
 local status = require "zkrecipes.status"
@@ -11,6 +12,12 @@ local zk = require "zkrecipes"
 local M = {}
 
 local function release(holds, hold)
+  local give_back = holds[hold]
+  if not give_back then return end -- released with another one
+  if give_back ~= true then
+    contexts.ended(hold)
+    return give_back(hold)
+  end
   local let_go = hold.release or hold.resign
   repeat let_go(hold) until not holds[hold] or not hold:valid() -- a reentrant one counts
 end
@@ -18,16 +25,8 @@ end
 -- Lets go of what the request still holds. A handler that is killed while it works leaves its locks to the garbage
 -- collector, which may come late; the log phase comes in any case.
 function M.release()
-  local found = ngx.ctx.zkrecipes
-  if not found then return end
-  for hold, give_back in pairs(found.holds) do
-    if give_back == true then
-      release(found.holds, hold)
-    else
-      found.holds[hold] = nil
-      give_back(hold)
-    end
-  end
+  local holds, list = contexts.held()
+  for i = 1, #list do release(holds, list[i]) end
 end
 
 local FORMS = {

@@ -89,9 +89,8 @@ local function mark_of(node) return node and node.token .. node.data or "nobody"
 local function watched(open, session, path, fn, ...)
   local watch, message, code = open(session, path)
   if not watch then return nil, message, code end
-  local function close() watch:close() end
-  local results = coroutines.pack(coroutines.guarded(close, fn, watch, ...))
-  close()
+  local results = coroutines.pack(wait.within(core.host(session), watch.close, watch, fn, watch, ...))
+  watch:close()
   return coroutines.unpack(results)
 end
 
@@ -293,13 +292,16 @@ local function write_successor(election, rules, term, heir, named)
   return written, message, code
 end
 
+local function take_back(naming)
+  local election, rules, term, heir = naming[1], naming[2], naming[3], naming[4]
+  tasks.behind(core.host(election), {}, write_successor, election, rules, term, nil, heir)
+end
+
 -- Names the seat of this path as the one to lead when the term has ended.
 function M.name_successor(election, rules, term, path)
   local heir = name_of(path)
-  local function take_back()
-    tasks.spawn(core.host(election), { daemon = true }, write_successor, election, rules, term, nil, heir)
-  end
-  local done, message, code = coroutines.guarded(take_back, write_successor, election, rules, term, heir)
+  local done, message, code = wait.within(core.host(election), take_back, { election, rules, term, heir }, write_successor,
+    election, rules, term, heir)
   if done then return true end
   if code == "no_node" then message = ("term:resign %s: the successor does not stand any more"):format(election.path) end
   return nil, message, code

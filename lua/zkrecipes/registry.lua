@@ -80,26 +80,18 @@ end
 
 function M.forget(host, record) host.registry.waiting[record] = nil end
 
-local function over_with(host, note)
-  M.forget(host, note)
+local function over_with(note)
+  M.forget(note.host, note)
   note.stop(note.state)
 end
 
--- Calls fn(state, ...), which waits for what the object gives in many steps, and gives what it gives. stop(state) when it
--- raises, its coroutine is closed, or was killed; not a closure of the frame that calls, which is lost then.
+-- Calls fn(state, ...), which waits for what the object gives in many steps, and gives what it gives. stop(state): see wait.within.
 function M.during(host, object, stop, fn, state, ...)
-  local note = { stop = stop, state = state, token = host.parked and host.adapter.token() }
+  local note = { host = host, stop = stop, state = state, token = host.parked and host.adapter.token() }
   M.begin(host, note, object)
-  local results = coroutines.pack(coroutines.guarded(function() over_with(host, note) end, fn, state, ...))
+  local results = coroutines.pack(wait.within(host, over_with, note, fn, state, ...))
   M.forget(host, note)
   return coroutines.unpack(results)
-end
-
--- Ends what killed coroutines have waited for, where the adapter can tell.
-function M.sweep(host)
-  for note in pairs(host.registry.waiting) do
-    if note.stop and note.token and host.adapter.gone(note.token) then over_with(host, note) end
-  end
 end
 
 -- Those who wait, but for those that were killed: found(object, since).

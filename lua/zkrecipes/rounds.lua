@@ -45,14 +45,16 @@ function Session:double_barrier(path, size)
   return setmetatable({ session = self, path = path, size = size }, Double)
 end
 
+local function entered(barrier) barrier.entering = nil end
+
 function Double:enter(timeout)
   if self.member or self.entering then
     core.misuse("double_barrier:enter: it is in a round already, or enters one; leave it first")
   end
-  local function stop() self.entering = nil end
   self.entering = true
-  local member, message, code = coroutines.guarded(stop, joins.join, self, timeout, "double_barrier:enter", true)
-  stop()
+  local member, message, code = wait.within(core.host(self.session), entered, self, joins.join, self, timeout,
+    "double_barrier:enter", true)
+  entered(self)
   if not member then return nil, message, code end
   self.member = member
   return true

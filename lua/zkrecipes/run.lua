@@ -79,7 +79,7 @@ end
 function M.run(host, fn, options)
   check.fn(fn, 1, "run")
   options = check.options(options, OPTIONS, 2, "run")
-  local task = wait.task_of[coroutines.running()]
+  local task = wait.task()
   if host.running or task and task.host.tasks == host.tasks then
     core.misuse("zk.run is running already; use zk.spawn inside of it")
   end

@@ -31,9 +31,13 @@ end
 
 -- Readers go together; any other hold of this coroutine would be in its own way.
 local function check_own(rw, name, shares)
-  local holds = taken[rw] and taken[rw][wait.self(core.host(rw))]
-  for _, hold in pairs(holds or {}) do
-    if hold:valid() and not (shares and hold.shared) then refuse(rw, name, hold.shared) end
+  if not taken[rw] then return end
+  local host = core.host(rw)
+  local self = wait.self(host)
+  for other, holds in pairs(taken[rw]) do
+    for _, hold in pairs((other == self or wait.follows(host, self, other)) and holds or {}) do
+      if hold:valid() and not (shares and hold.shared) then refuse(rw, name, hold.shared) end
+    end
   end
 end
 

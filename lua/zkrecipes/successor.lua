@@ -14,7 +14,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
+local wait = require "zkrecipes.wait"
 
 local M = {}
 
@@ -80,15 +80,16 @@ local function await_next(race)
   end
 end
 
+local function stop(race)
+  if race.named then race.take_back(race) end
+end
+
 -- Until the successor is next: true; or nil, message, code. race: { election, session, term; leader, heir: the names of their nodes;
--- left(): see wait.limit; name(number): writes the name, take_back(): takes it back }; sets race.named.
+-- left(): see wait.limit; name(number): writes the name, take_back(race): takes it back }; sets race.named.
 function M.make_room(race)
-  local function stop()
-    if race.named then race.take_back() end
-  end
-  local ok, message, code = coroutines.guarded(stop, await_next, race)
+  local ok, message, code = wait.within(core.host(race.session), stop, race, await_next, race)
   if ok then return true end
-  stop()
+  stop(race)
   return nil, ("term:resign %s: %s"):format(race.election.path, message), code
 end
 

@@ -3,6 +3,8 @@
 --   spawn(host, how, fn, ...)   how: quiet (errors are somebody else's business), daemon (nobody waits
 --                               for its end), on_end(task), over() (true: it counts as canceled; asked at each wait)
 --   task:wait([timeout])        the results of fn; or nil, message, code
+--   behind(host, how, fn, ...)  spawns it as a daemon, later when the host cannot spawn now (in a finalizer, outside of its loop)
+--   sweep(host)                 ends, as failed, the tasks whose coroutines were killed
 --   task:cancel()               its present wait and all later ones raise zk.canceled, so that clean-up
 --                               behind pcall and <close> runs
 --   all(host, fns)  any(host, fns)
@@ -55,15 +57,54 @@ local function run(task)
   wait.task_of[co] = nil -- nginx uses it again for something else
 end
 
-function M.spawn(host, how, fn, ...)
-  local task = setmetatable({ host = host, how = how, fn = fn, arguments = pack(...),
-    done = false, canceled = false }, Task)
+local function new(host, how, fn, ...)
+  return setmetatable({ host = host, how = how, fn = fn, arguments = pack(...), done = false, canceled = false }, Task)
+end
+
+-- Raises what the adapter does.
+local function start(task)
+  local host = task.host
   local scope = setmetatable({ task = task }, Scope)
-  host.adapter.spawn(function() coroutines.scope(scope, run, task) end) -- first: it may refuse
+  local life = host.adapter.spawn(function() coroutines.scope(scope, run, task) end)
+  if host.adapter.lives then task.life = life end
+end
+
+local function add(task)
+  local host = task.host
   host.task_count = host.task_count + 1
   host.tasks[task] = host.task_count
-  if not how.daemon then host.live = host.live + 1 end
+  if not task.how.daemon then host.live = host.live + 1 end
+end
+
+function M.spawn(host, how, fn, ...)
+  local task = new(host, how, fn, ...)
+  start(task) -- first: it may refuse
+  add(task)
   return task
+end
+
+-- For what must run, whoever is the cause: a state that waits for it is not left behind.
+function M.behind(host, how, fn, ...)
+  how.daemon = true
+  local task = new(host, how, fn, ...)
+  add(task)
+  if not pcall(start, task) then
+    table.insert(host.dropped, function() start(task) end)
+    pcall(host.engine.ring, host.engine) -- in a finalizer it may be collected already
+  end
+  return task
+end
+
+local KILLED = "its coroutine was ended from outside (in nginx: by ngx.exit)"
+
+function M.sweep(host)
+  local lives, killed = host.adapter.lives, {}
+  if not lives then return end
+  for task, number in pairs(host.tasks) do
+    if task.life and not lives(task.life) then killed[task] = number end
+  end
+  killed = wait.in_order(killed)
+  for i = 1, #killed do finish(killed[i], false, KILLED) end
 end
 
 -- ---- Methods -----------------------------------------------------------------------------------
@@ -79,7 +120,7 @@ function Task:wait(timeout)
   check.self(self, Task, "wait")
   check.seconds(timeout, 1, "wait", true)
   wait.check()
-  if wait.task_of[coroutines.running()] == self then core.misuse("a task cannot wait for itself") end
+  if wait.task() == self then core.misuse("a task cannot wait for itself") end
   if not self.done and timeout ~= 0 then
     self.joiners = self.joiners or crowds.new(self.host) -- few tasks are waited for
     local record = self.joiners:enter()
@@ -127,7 +168,14 @@ local function start_group(host, fns, decides)
     if group.left == 0 then wait.wake(host, group.record) end
   end
   group.tasks, group.record = tasks, wait.record(function() cancel_all(tasks) end)
-  for i = 1, #fns do tasks[i] = M.spawn(host, { quiet = true, on_end = on_end }, fns[i]) end
+  for i = 1, #fns do
+    local ok, task = pcall(M.spawn, host, { quiet = true, on_end = on_end }, fns[i])
+    if not ok then
+      cancel_all(tasks)
+      error(task, 0)
+    end
+    tasks[i] = task
+  end
   return group
 end
 

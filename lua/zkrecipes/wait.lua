@@ -22,9 +22,17 @@ M.canceled = setmetatable({}, { __tostring = function() return "the task was can
 M.task_of = setmetatable({}, { __mode = "kv" })
 local task_of = M.task_of
 
+-- The task that runs in this coroutine; nil: none. nginx may have ended the task's coroutine, and uses it for something else.
+function M.task()
+  local co = running()
+  local task = task_of[co]
+  if not task or not task.life or task.host.adapter.lives(task.life) then return task end
+  task_of[co] = nil
+end
+
 -- Raises in a canceled task, before anything is begun.
 function M.check()
-  local task = task_of[running()]
+  local task = M.task()
   if task and task.canceled then error(M.canceled, 0) end
 end
 
@@ -34,6 +42,12 @@ local MAIN = {} -- stands for the main thread
 function M.self(host)
   local adapter = host.adapter
   return adapter.self and adapter.self() or running() or MAIN
+end
+
+-- Is the other one over, and what it held now this one's to release?
+function M.follows(host, self, other)
+  local follows = host.adapter.follows
+  return follows ~= nil and follows(self, other)
 end
 
 -- A time limit that begins now, for several waits: a function that gives the seconds that are left, 0 at least; nil: no limit.
@@ -62,7 +76,6 @@ local function forget_slot(record)
   local host = record.host
   record.awake = true
   if host.waiters[record.slot] == record then host.waiters[record.slot] = false end
-  if not record.done then host.pending = host.pending - 1 end
   record.engine:drop(record.slot)
 end
 
@@ -84,7 +97,6 @@ local function slot_record(host, slot)
   end
   record.done, record.awake, record.slot, record.engine = false, false, slot, host.engine
   host.waiters[slot] = record
-  host.pending = host.pending + 1
   return record
 end
 
@@ -109,7 +121,7 @@ local function at_an_end(adapter, token) return adapter.stopped and adapter.stop
 -- Lua's stack, which doubles when it is full, so that keeps few.
 local function settle(host, record)
   local co, parked = running(), host.parked
-  local task = task_of[co]
+  local task = task_of[co] and M.task()
   record.co, record.task = co, task
   if task then begin(task, record) end
   if parked then parked[record.token] = record end
@@ -191,6 +203,26 @@ function M.wake(host, record)
   if record.token then host.adapter.unpark(record.token) end
 end
 
+-- ---- Several waits in a row --------------------------------------------------------------------
+
+-- Calls fn(...), which waits. stop(state) is called, once, when it raises, or its coroutine is closed, or killed while it waits: so
+-- that nothing that is set for the time of the call outlives it. `stop` must not wait; in nginx it must not be a closure of a function
+-- that is running then, whose variables are lost.
+function M.within(host, stop, state, fn, ...)
+  local token = host.parked and host.adapter.token()
+  if not token then return coroutines.guarded(function() stop(state) end, fn, ...) end
+  local task = M.task()
+  local scope = { stop = stop, state = state, token = token, life = task and task.life }
+  host.scope_count = host.scope_count + 1
+  host.scopes[scope] = host.scope_count
+  local results = coroutines.pack(coroutines.guarded(function()
+    host.scopes[scope] = nil
+    stop(state)
+  end, fn, ...))
+  host.scopes[scope] = nil
+  return coroutines.unpack(results)
+end
+
 -- The keys of a table whose values are numbers, in their order: what happens must not depend on addresses.
 function M.in_order(numbers)
   local keys = {}
@@ -204,7 +236,7 @@ function M.yield(host)
   local token, problem = token_of(host)
   if not token then core.misuse(problem) end
   if host.adapter.yield then
-    host.adapter.yield()
+    host.adapter.yield(token)
   else
     host.adapter.unpark(token)
     host.adapter.park(token)
@@ -226,22 +258,46 @@ local function finished(host, slot)
   if not record then return host.engine:drop(slot) end
   if is_orphan(host, record) then return forget_slot(record) end
   host.waiters[slot] = false
-  host.pending = host.pending - 1
   M.wake(host, record)
 end
 
--- A line for the session's log, if it has one.
-local function tell(host, level, text, session)
-  local log = session and core.kept(session, "log")
-  if not log then return end
+local function call_log(host, log, level, text)
   local ok, problem = pcall(log, level, text)
   if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end
 end
 
+-- A line for the session's log, if it has one. Where coroutines can be killed, a log function that does it must not take the dispatcher with it.
+local function tell(host, level, text, session)
+  local log = session and core.kept(session, "log")
+  if not log then return end
+  if host.adapter.lives then return host.adapter.spawn(function() call_log(host, log, level, text) end) end
+  call_log(host, log, level, text)
+end
+
 M.tell = tell
 
--- Gives up the waits whose coroutines were killed without a word, where the adapter can tell. So close to its end a
--- wait may be done already: then what it brought is let go.
+-- Where it may not wait, and nobody could catch an error.
+local function stop_scope(host, scope)
+  host.scopes[scope] = nil
+  local ok, problem = pcall(scope.stop, scope.state)
+  if not ok then host.report(host, problem) end
+end
+
+-- Inner ones first.
+local function stop_scopes(host)
+  local killed
+  for scope, number in pairs(host.scopes) do
+    if host.adapter.gone(scope.token) or scope.life and not host.adapter.lives(scope.life) then
+      killed = killed or {}
+      killed[scope] = -number
+    end
+  end
+  killed = killed and M.in_order(killed)
+  for i = 1, killed and #killed or 0 do stop_scope(host, killed[i]) end
+end
+
+-- Gives up the waits whose coroutines were killed without a word, where the adapter can tell, and ends the scopes that they
+-- were in. So close to its end a wait may be done already: then what it brought is let go.
 function M.sweep(host)
   for token, record in pairs(host.parked) do
     if host.adapter.gone(token) then
@@ -249,13 +305,14 @@ function M.sweep(host)
       if not record.awake then record:give_up() end -- else it was when the core had finished
     end
   end
+  stop_scopes(host)
 end
 
 -- In a child of the process that made the engine: its waits are over, and there is a new engine.
 function M.renew(host)
   local waiters = host.waiters
   host.adapter.detach(host.client)
-  host.engine, host.waiters, host.pending = host.make(host), {}, 0
+  host.engine, host.waiters = host.make(host), {}
   for _, record in pairs(waiters) do
     if record then M.wake(host, record) end
   end

@@ -12,6 +12,7 @@
  *   dispatch(limit)  do it
  *   next()           the slots whose tasks have finished, one by one     (task.c)
  *   take(slot)       their results                                       (task.c)
+ *   pending()        how many slots are in use                           (task.c)
  *   note()           lines for the log
  *
  * When it is collected (at the latest when the Lua state is closed) its sessions are closed, and

@@ -39,6 +39,7 @@ int zr_slots_put(struct lua_engine *engine, struct zr_task *task)
     int slot = engine->first_free;
     engine->first_free = engine->slots[slot].next_free;
     engine->slots[slot].task = task;
+    engine->in_use++;
     task->slot = slot;
     return slot;
 }
@@ -52,6 +53,7 @@ void zr_slots_clear(struct lua_engine *engine, int slot)
 {
     engine->slots[slot] = (struct slot){NULL, engine->first_free};
     engine->first_free = slot;
+    engine->in_use--;
 }
 
 void zr_slots_fini(struct lua_engine *engine)
@@ -62,5 +64,5 @@ void zr_slots_fini(struct lua_engine *engine)
             zr_task_drop(engine->slots[i].task, false);
     zr_free(engine->slots);
     engine->slots = NULL;
-    engine->size = engine->first_free = 0;
+    engine->size = engine->first_free = engine->in_use = 0;
 }

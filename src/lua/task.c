@@ -97,8 +97,16 @@ static int engine_drop(lua_State *L)
     return 0;
 }
 
+/* How many slots are in use. */
+static int engine_pending(lua_State *L)
+{
+    lua_pushinteger(L, zr_lua_engine_check(L)->in_use);
+    return 1;
+}
+
 static const luaL_Reg methods[] = {
     {"next", engine_next},
+    {"pending", engine_pending},
     {"cancel", engine_cancel},
     {"drop", engine_drop},
     {NULL, NULL},

@@ -13,9 +13,11 @@ local contexts = require "zkrecipes.openresty.contexts"
 local core = require "zkrecipes.core"
 local dispatcher = require "zkrecipes.openresty.dispatcher"
 local semaphore = require "ngx.semaphore"
+local timers = require "zkrecipes.openresty.timers"
 
 local M = { name = "openresty", attach = dispatcher.attach, detach = dispatcher.detach, report = dispatcher.report,
-  in_background = contexts.in_background, granted = contexts.granted, ended = contexts.ended, self = contexts.self }
+  in_background = contexts.in_background, granted = contexts.granted, ended = contexts.ended, self = contexts.self,
+  follows = contexts.follows, lives = timers.lives }
 
 local WAITS = { rewrite = true, server_rewrite = true, access = true, precontent = true, content = true, timer = true,
   preread = true }
@@ -63,15 +65,10 @@ function M.gone(token) return token.parked and token.sem:count() ~= (token.poste
 
 function M.stopped(token) return token.background and dispatcher.ending() end
 
-function M.yield() ngx.sleep(0.001) end -- 0 needs a patched nginx
+-- Not by ngx.sleep: nobody would notice that it is killed meanwhile.
+function M.yield(token) M.park(token, 0.001) end
 
-function M.spawn(fn)
-  local for_request = not contexts.in_background()
-  dispatcher.start(function()
-    contexts.current().for_request = for_request
-    fn()
-  end)
-end
+function M.spawn(fn) return dispatcher.start(fn, not contexts.in_background()) end
 
 function M.now() return dispatcher.client.now() end
 

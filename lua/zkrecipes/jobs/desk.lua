@@ -40,7 +40,7 @@ function M.new(store, seat, max_attempts)
     working_on = {}, unreadable = {}, watches = {} }, M)
 end
 
-local function daemon(desk, fn, ...) return tasks.spawn(desk.host, { daemon = true, quiet = true }, fn, ...) end
+local function daemon(desk, fn, ...) return tasks.behind(desk.host, { quiet = true }, fn, ...) end
 
 -- ---- Being stirred -----------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ function M:serve()
   if self.running then return stir(self) end
   self.running = true
   if self.at > #self.batch then self.events = self.events + 1 end
-  tasks.spawn(self.host, { daemon = true, quiet = true, on_end = function(task)
+  tasks.behind(self.host, { quiet = true, on_end = function(task)
     finish(self)
     if not task.ok then fail_all(self, "queue " .. self.store.path .. ": " .. tostring(task.results[1]), "error") end
   end }, run, self)

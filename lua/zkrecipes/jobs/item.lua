@@ -38,15 +38,11 @@ local function guard(state, lose)
 end
 
 -- Gives back what nobody has any more. In a finalizer it is called under pcall: the engine may be collected before the item,
--- and LuaJIT would raise the error wherever the program is. That may be where no coroutine can be begun (cqueues: outside of a
--- controller).
+-- and LuaJIT would raise the error wherever the program is.
 local function lose(state)
   local host = state.desk.host
   if state.over or host.engine:forked() then return end
-  local function give_back() tasks.spawn(host, { daemon = true, quiet = true }, M.give_back, state, true) end
-  if pcall(give_back) then return end
-  table.insert(host.dropped, give_back)
-  host.engine:ring()
+  tasks.behind(host, { quiet = true }, M.give_back, state, true)
 end
 
 -- claim: its path; nil: it was taken, and mark is the place of its id's mark, if it has an id.

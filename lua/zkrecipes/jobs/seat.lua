@@ -22,7 +22,7 @@ local function watch_path(desk, path)
   local watch, message, code = desk.store.session:watch(path)
   if not watch then return nil, message, code end
   desk.watches[path] = watch
-  tasks.spawn(desk.host, { daemon = true, quiet = true }, function()
+  tasks.behind(desk.host, { quiet = true }, function()
     while desk.watches[path] == watch and watch:wait() do desk:happened() end
     if desk.watches[path] == watch then desk.watches[path] = nil end
   end)
@@ -60,7 +60,7 @@ end
 -- Waits until it is this desk's turn to watch.
 local function await_turn(desk)
   local hold, _, code = desk.seat:acquire()
-  desk.seating = nil
+  desk.seating = nil -- also when it ends in another way, see sit_down
   if not hold then
     if code ~= "closed" and code ~= "canceled" then wait.pause(desk.host, wait.record(), AGAIN) end
     return desk:happened()
@@ -79,7 +79,7 @@ function M.sit_down(desk)
   if desk.hold and not desk.hold:valid() then M.stand_up(desk) end
   if desk.hold or desk.seating then return end
   desk.seating = true
-  tasks.spawn(desk.host, { daemon = true, quiet = true }, await_turn, desk)
+  tasks.behind(desk.host, { quiet = true, on_end = function() desk.seating = nil end }, await_turn, desk)
 end
 
 core.own(debug.getinfo(1, "S").source)

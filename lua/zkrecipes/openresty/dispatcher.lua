@@ -8,7 +8,7 @@
 --    dispatcher leaves when nobody waits for a request any more, and comes back for whoever waits later.
 --
 -- What can go wrong:
--- * A waiting light thread is killed: while anybody waits the clock looks after them every SWEEP seconds.
+-- * A waiting light thread is killed, or a task (timers.lua): while there are any, the clock looks after them every SWEEP seconds.
 -- * nginx refuses a timer, or accepts it and never runs it: it is asked again after RETRY seconds.
 -- * The socket fails: the dispatcher ends, and whoever waits starts it again.
 -- * `lua_code_cache off`: each request has a Lua state, which lives as long as a timer in it. So unless init_worker has
@@ -16,6 +16,7 @@
 
 local core = require "zkrecipes.core"
 local semaphore = require "ngx.semaphore"
+local timers = require "zkrecipes.openresty.timers"
 
 local M = { client = nil }
 
@@ -27,7 +28,6 @@ local alarm = semaphore.new(0)
 local running, permanent, deaf = false, false, false
 local asked, used, due = -DAY, 0, 0 -- when: a timer was asked for; somebody waited; the clock looks next
 local ends_at                       -- the worker is to end: until then locks of requests are waited for
-local starting = {}                 -- function > when a timer was asked for, of those that have not begun
 
 function M.report(text) ngx.log(ngx.ERR, "zkrecipes: ", text) end
 
@@ -35,26 +35,11 @@ function M.ending() return ends_at ~= nil end
 
 -- ---- Timers ------------------------------------------------------------------------------------
 
-local function run(_, fn)
-  if not starting[fn] then return end
-  starting[fn] = nil
-  fn()
-end
-
--- Runs it in a timer of its own.
-function M.start(fn)
-  starting[fn] = M.client.now()
-  ngx.timer.at(0, run, fn)
+-- Runs it in a timer of its own; gives what timers.lua knows of it.
+function M.start(fn, for_request)
+  local life = timers.start(fn, for_request, M.client.now())
   M.needed()
-end
-
-local function start_again(now)
-  for fn, at in pairs(starting) do
-    if now - at > RETRY then
-      starting[fn] = now
-      ngx.timer.at(0, run, fn)
-    end
-  end
+  return life
 end
 
 -- ---- The clock ---------------------------------------------------------------------------------
@@ -65,7 +50,7 @@ local function look_at(time)
   alarm:post(1)
 end
 
-local function busy() return next(M.client.parked) ~= nil or next(starting) ~= nil end
+local function busy() return next(M.client.parked) ~= nil or timers.busy() end
 
 -- Seconds until the clock has to look.
 local function pause(now)
@@ -110,7 +95,7 @@ local function keep_time()
     end_with_worker(now)
     dispatch()
     M.client.sweep()
-    start_again(now)
+    timers.look_after(now)
   until deaf or over(now)
 end
 

@@ -141,7 +141,7 @@ local function abandon(member)
 end
 
 function M.behind(session, fn, ...)
-  return tasks.spawn(core.host(session), { daemon = true }, fn, ...)
+  return tasks.behind(core.host(session), {}, fn, ...)
 end
 
 -- What is left of a time limit, but never 0: with that await_gone would look, for as long as there is no connection.

@@ -78,7 +78,7 @@ local function pending(world)
   local count = 0
   for i = 1, #world.processes do
     local process = world.processes[i]
-    count = count + process.host.pending + #process.held
+    count = count + process.host.engine:pending() + #process.held
   end
   return count
 end
