@@ -1,0 +1,200 @@
+-- Inside of a real nginx: what a request holds is its own through internal redirects, which clear ngx.ctx, in subrequests, which
+-- have another one, and when a program replaces it; so is what it may enter again.
+
+require "spec_fork"
+local env = require "spec.support.env"
+local nginx = require "spec.support.nginx"
+local process = require "spec.support.process"
+
+local HTTP = [[
+  init_worker_by_lua_block {
+    zk = require "zkrecipes"
+    session = zk.shared { hosts = "%s", timeout = 20, namespace = "%s" }
+    lock = session:lock("/l")
+    again = session:lock("/l", { reentrant = true })
+    rw = session:rwlock("/rw")
+    collectgarbage("stop") -- it does not help
+    function enter() return tostring(select(3, again:acquire(0.3)) or "entered") end
+  }
+]]
+
+local SERVER = [[
+  error_page 500 /error;
+  log_by_lua_block { require("zkrecipes.openresty").release() }
+  location = /error { return 500 "error\n"; }
+  location = /error-lua { content_by_lua_block { ngx.status = 500 ngx.print(enter()) } }
+
+  location = /page { content_by_lua_block { assert(lock:acquire(5)) error("it fails") } }
+  location = /exec { content_by_lua_block { assert(lock:acquire(5)) ngx.exec("/plain") } }
+  location = /twice { content_by_lua_block { assert(lock:acquire(5)) ngx.exec("/page2") } }
+  location = /page2 { content_by_lua_block { error("it fails") } }
+  location = /named { error_page 500 = @named; content_by_lua_block { assert(lock:acquire(5)) error("it fails") } }
+  location @named { return 500 "named\n"; }
+  location = /replaced { content_by_lua_block {
+    local hold = assert(lock:acquire(5))
+    ngx.ctx = { mine = true }
+    ngx.exit(204)
+  } }
+
+  # A subrequest that is killed has no log phase; its request goes on.
+  location = /sub { content_by_lua_block { ngx.location.capture("/takes") ngx.print(#session:children("/l")) } }
+  location = /takes { content_by_lua_block { assert(lock:acquire(5)) ngx.exit(204) } }
+  location = /killed { lua_check_client_abort on; content_by_lua_block { ngx.location.capture("/takes-long") } }
+  location = /takes-long { content_by_lua_block { assert(lock:acquire(5)) ngx.sleep(30) } }
+  location = /logged { log_subrequest on; content_by_lua_block {
+    local hold = assert(rw:write(5))
+    ngx.location.capture("/takes-logged")
+    ngx.print(#session:children("/l"), " ", tostring(hold:valid()))
+  } }
+  location = /takes-logged { log_subrequest on; content_by_lua_block { assert(lock:acquire(5)) ngx.exit(204) } }
+
+  location = /phases {
+    access_by_lua_block { assert(again:acquire(5)) }
+    content_by_lua_block { ngx.print(enter()) }
+  }
+  location = /again { error_page 500 = /error-lua; content_by_lua_block { assert(again:acquire(5)) error("it fails") } }
+  location = /again-exec { content_by_lua_block { assert(again:acquire(5)) ngx.exec("/error-lua") } }
+  location = /again-released {
+    access_by_lua_block { assert(again:acquire(5)) }
+    content_by_lua_block { again:release() ngx.print(#session:children("/l")) }
+  }
+  location = /rw {
+    access_by_lua_block { assert(rw:read(5)) }
+    content_by_lua_block { local ok, problem = pcall(rw.write, rw, 0.3) ngx.print(problem) }
+  }
+
+  # Of two light threads that run only one may enter, also when ngx.ctx is replaced.
+  location = /threads { content_by_lua_block {
+    local said = {}
+    local function try(i)
+      ngx.ctx = {}
+      said[i] = enter()
+      ngx.sleep(0.6)
+    end
+    local one, two = ngx.thread.spawn(try, 1), ngx.thread.spawn(try, 2)
+    ngx.thread.wait(one) ngx.thread.wait(two)
+    table.sort(said)
+    ngx.print(table.concat(said, " "))
+  } }
+
+  # Many requests on one connection, and many streams.
+  location = /crash { content_by_lua_block { assert(lock:acquire(20)) ngx.sleep(0.005) error("it fails") } }
+  location = /other { content_by_lua_block { ngx.print(enter()) ngx.sleep(0.6) } }
+]]
+
+describe("what a request of nginx holds", function()
+  local it_runs, session, dir
+
+  -- The same server twice: on the socket `h2` it speaks HTTP/2.
+  setup(function()
+    local namespace = env.namespace()
+    session = env.session { namespace = namespace }
+    assert(session:connected(10))
+    dir = process.output("mktemp -d")
+    it_runs = nginx.start { server = SERVER, http = HTTP:format(env.server().hosts, namespace) ..
+      ("server { listen unix:%s/h2 http2; %s }"):format(dir, SERVER) }
+  end)
+
+  teardown(function()
+    local log = it_runs:log()
+    it_runs:stop()
+    session:close()
+    process.output("rm -rf " .. dir)
+    for line in log:gmatch("[^\n]+") do
+      local bad = line:find("%[crit%]") or line:find("%[error%]") or line:find("exited on signal")
+      assert(not bad or line:find("it fails", 1, true), line)
+    end
+  end)
+
+  local function becomes(number)
+    assert(process.eventually(function() return #(session:children("/l") or {}) == number end, 5),
+      "the queue of the lock is " .. #(session:children("/l") or {}))
+  end
+
+  for name, path in pairs { ["of an error page"] = "/page", ["of ngx.exec"] = "/exec", ["of two in a row"] = "/twice",
+    ["to a named location"] = "/named" } do
+    it("is released by the log phase behind the redirect " .. name, function()
+      it_runs:get(path)
+      becomes(0)
+    end)
+  end
+
+  it("is released when ngx.ctx was replaced", function()
+    assert.equal(204, (it_runs:get("/replaced")))
+    becomes(0)
+  end)
+
+  it("is released when a subrequest got it, and was killed", function()
+    assert.equal("1", (select(2, it_runs:get("/sub"))))
+    becomes(0)
+    local client = it_runs:open("/killed")
+    becomes(1)
+    client:close()
+    becomes(0)
+  end)
+
+  it("is not released by the log phase of a subrequest, but for what that got", function()
+    assert.equal("0 true", (select(2, it_runs:get("/logged"))))
+    becomes(0)
+    assert(process.eventually(function() return #session:children("/rw") == 0 end, 5))
+  end)
+
+  it("it may enter again, in the next phase and behind a redirect", function()
+    for _, path in ipairs { "/phases", "/again", "/again-exec" } do
+      assert.equal("entered", (select(2, it_runs:get(path))))
+      becomes(0)
+    end
+    assert.equal("0", (select(2, it_runs:get("/again-released"))))
+    becomes(0)
+  end)
+
+  it("for reading in an earlier phase would keep it waiting for writing, and it is told", function()
+    assert.matches("would wait for itself", (select(2, it_runs:get("/rw"))))
+    assert(process.eventually(function() return #session:children("/rw") == 0 end, 5))
+  end)
+
+  it("is held by one of its light threads alone", function()
+    assert.equal("entered timeout", (select(2, it_runs:get("/threads"))))
+    becomes(0)
+  end)
+
+  -- Frames of HTTP/2: length, type, flags, stream.
+  local function frame(kind, flags, stream, payload)
+    return string.char(0, 0, #payload, kind, flags, 0, 0, 0, stream) .. payload
+  end
+
+  local HEADERS, DATA, LAST = 1, 0, 1
+
+  -- Asks for the path this often at once, over one connection; gives the bodies.
+  local function streams(path, count)
+    local connection = require "socket.unix"()
+    assert(connection:connect(dir .. "/h2"))
+    connection:settimeout(20)
+    connection:send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" .. frame(4, 0, 0, ""))
+    for i = 1, count do
+      connection:send(frame(HEADERS, 5, 2 * i - 1, "\130\134\4" .. string.char(#path) .. path .. "\1\1x"))
+    end
+    local bodies, ended = {}, 0
+    while ended < count do
+      local _, high, low, kind, flags = assert(connection:receive(9)):byte(1, 5)
+      local payload = connection:receive(high * 256 + low)
+      if kind == DATA then bodies[#bodies + 1] = payload end
+      if kind <= HEADERS and flags % 2 == LAST then ended = ended + 1 end
+    end
+    connection:close()
+    return table.concat(bodies)
+  end
+
+  it("is its own, whatever else comes over its connection", function()
+    local address = ("http://127.0.0.1:%d/crash "):format(it_runs.port)
+    local said = process.output("curl -s " .. address:rep(30))
+    assert.equal(30, select(2, said:gsub("error", "")))
+    becomes(0)
+    said = streams("/crash", 30)
+    assert.equal(30, select(2, said:gsub("error", "")))
+    becomes(0)
+    said = streams("/other", 2)
+    assert.same({ 1, 1 }, { select(2, said:gsub("entered", "")), select(2, said:gsub("timeout", "")) })
+    becomes(0)
+  end)
+end)
