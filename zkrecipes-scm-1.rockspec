@@ -77,6 +77,7 @@ build = {
     ["zkrecipes.status"] = "lua/zkrecipes/status.lua",
     ["zkrecipes.status_page"] = "lua/zkrecipes/status_page.lua",
     ["zkrecipes.registry"] = "lua/zkrecipes/registry.lua",
+    ["zkrecipes.queues"] = "lua/zkrecipes/queues.lua",
     ["zkrecipes.ranked"] = "lua/zkrecipes/ranked.lua",
     ["zkrecipes.run"] = "lua/zkrecipes/run.lua",
     ["zkrecipes.rwlock"] = "lua/zkrecipes/rwlock.lua",

@@ -106,6 +106,7 @@ function M.new(adapter, make)
     opened = setmetatable({}, { __mode = "v" }), -- number > session
     opened_count = 0,
     report = report,
+    look = false,                                -- at the queues, the last one; see queues.lua
     registry = registry.new(),
   }
   host.client = client_of(host)

@@ -7,6 +7,7 @@ local coroutines = require "zkrecipes.coroutines"
 local escape = require "zkrecipes.escape"
 local hosts = require "zkrecipes.host"
 local own_holds = require "zkrecipes.own"
+local queues = require "zkrecipes.queues"
 local runner = require "zkrecipes.run"
 local sessions = require "zkrecipes.session"
 local status = require "zkrecipes.status"
@@ -124,10 +125,11 @@ function M.of(host)
   function zk.session(options) return sessions.open(host, options) end
   add_shared(zk, host)
   function zk.status(options)
-    options = check.options(options, { queues = "boolean" }, 1, "status")
+    options = check.options(options, { queues = "boolean", max_age = "number" }, 1, "status")
+    check.seconds(options.max_age, 1, "status", true)
     hosts.ready(host)
     local found = status.of(host)
-    if options.queues then status.queues(host, found) end
+    if options.queues then found.queues = queues.of(host, options.max_age) end
     return found
   end
   add_time(zk, host)

@@ -29,6 +29,8 @@ function M.release()
   for i = 1, #list do release(holds, list[i]) end
 end
 
+local QUEUES_AGE = 2 -- seconds
+
 local FORMS = {
   html = { "text/html; charset=utf-8", page.html },
   json = { "application/json", status.json },
@@ -46,8 +48,9 @@ end
 -- The status of this worker: a page, or with ?format=json or ?format=prometheus, or as the client accepts.
 function M.status()
   local form = FORMS[wanted()]
+  ngx.header["X-Content-Type-Options"], ngx.header["Cache-Control"] = "nosniff", "no-store"
   if not form then return ngx.exit(ngx.HTTP_BAD_REQUEST) end
-  local found = zk.status { queues = form ~= FORMS.prometheus }
+  local found = zk.status { queues = form ~= FORMS.prometheus, max_age = QUEUES_AGE }
   found.pid, found.worker = ngx.worker.pid(), ngx.worker.id()
   ngx.header.content_type = form[1]
   ngx.print(form[2](found, ("nginx worker %s, process %d"):format(tostring(found.worker), found.pid)))

@@ -1,14 +1,11 @@
 -- What goes on, to be looked at: a table (zk.status()), and the same as JSON, for Prometheus, and as a page.
 --
--- It asks no server and keeps nothing; what it shows was noted by registry.lua. The places in queues are asked for by
--- queues(), which waits.
+-- It asks no server and keeps nothing; what it shows was noted by registry.lua. The places in queues are asked for by queues.lua.
 
 local core = require "zkrecipes.core"
 local registry = require "zkrecipes.registry"
 
 local M = {}
-
-local QUEUES = 20 -- paths that are asked for at once
 
 -- ---- Collecting --------------------------------------------------------------------------------
 
@@ -29,15 +26,13 @@ local function class_of(object)
   return tostring(meta and meta.__name):gsub("^zkrecipes%.", "")
 end
 
--- What waits; `objects`: path > one of them.
 local function waiting_of(host, now)
-  local list, objects = {}, {}
+  local list = {}
   registry.each_waiting(host, function(object, since)
-    objects[object.path] = object
     list[#list + 1] = { kind = class_of(object), path = object.path, age = now - since }
   end)
   table.sort(list, oldest_first)
-  return list, objects
+  return list
 end
 
 local function waiters_by_path(waiting)
@@ -77,27 +72,6 @@ function M.of(host)
     lost = noted.lost, failed = failed, waits = waits, waited = noted.seconds, tasks = host.live }
 end
 
--- Asks the servers who stands in the queues that somebody here waits in: the places of each of our sessions. Waits.
-function M.queues(host, status)
-  local ours, list = {}, {}
-  for i = 1, #status.sessions do ours[status.sessions[i].id or ""] = true end
-  local _, objects = waiting_of(host, host.adapter.now())
-  for path, object in pairs(objects) do
-    local ask = object.contenders or object.candidates
-    local all = #list < QUEUES and ask and ask(object)
-    if all then
-      local places = {}
-      for place = 1, #all do
-        local who = all[place]
-        if ours[who.session] and not (who.holding or who.leading) then places[#places + 1] = place end
-      end
-      list[#list + 1] = { path = path, length = #all, places = places }
-    end
-  end
-  table.sort(list, function(a, b) return a.path < b.path end)
-  status.queues = list
-end
-
 -- ---- JSON --------------------------------------------------------------------------------------
 
 local function quoted(text)
@@ -125,9 +99,12 @@ local function json_object(object)
   return "{" .. table.concat(parts, ",") .. "}"
 end
 
+-- Counts keep all their digits, whatever the Lua.
+local function digits(number) return (number % 1 == 0 and "%.0f" or "%.14g"):format(number) end
+
 function json(value)
   if type(value) == "string" then return quoted(value) end
-  if type(value) == "number" then return ("%.6g"):format(value) end
+  if type(value) == "number" then return digits(value) end
   if type(value) ~= "table" then return tostring(value) end
   return (#value > 0 or next(value) == nil) and json_list(value) or json_object(value)
 end
@@ -143,7 +120,7 @@ local function metric(lines, name, kind, help)
 end
 
 local function add(lines, name, labels, value)
-  lines[#lines + 1] = ("zkrecipes_%s%s %.14g"):format(name, labels, value)
+  lines[#lines + 1] = ("zkrecipes_%s%s %s"):format(name, labels, digits(value))
 end
 
 local function add_histogram(lines, status)

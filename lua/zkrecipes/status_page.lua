@@ -64,6 +64,8 @@ local function places(list) return escaped(table.concat(list, ", ")) end
 
 local function bar(share) return share > 0 and ('<span style="width:%.0f%%"></span>'):format(share * 100) or "" end
 
+local function known(value) return value and escaped(value) or '<span class="bad">unknown</span>' end
+
 local function some(value) return value and escaped(value) or '<span class="none">none</span>' end
 
 local function histogram(status)
@@ -97,7 +99,7 @@ function M.html(status, where)
     table_of("Held", status.holds, { { "what", "kind" }, PATH, AGE, { "waiting here", "waiters", class = "number" },
       { "token", "token" } }),
     table_of("Waiting", status.waiting, { { "for", "kind" }, PATH, AGE }),
-    table_of("Queues", status.queues or {}, { PATH, { "length", "length", class = "number" },
+    table_of("Queues", status.queues or {}, { PATH, { "length", "length", class = "number", show = known },
       { "our places", "places", class = "path", show = places } }),
     histogram(status), "</body></html>\n" }
 end

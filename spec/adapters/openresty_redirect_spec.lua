@@ -79,6 +79,7 @@ local SERVER = [[
 
   # Many requests on one connection, and many streams.
   location = /crash { content_by_lua_block { assert(lock:acquire(20)) ngx.sleep(0.005) error("it fails") } }
+  location = /key { content_by_lua_block { ngx.sleep(0.1) ngx.print(ngx.var.connection, ":", ngx.var.connection_requests, "\n") } }
   location = /other { content_by_lua_block { ngx.print(enter()) ngx.sleep(0.6) } }
 ]]
 
@@ -193,6 +194,12 @@ describe("what a request of nginx holds", function()
     said = streams("/crash", 30)
     assert.equal(30, select(2, said:gsub("error", "")))
     becomes(0)
+    local seen = {}
+    for key in streams("/key", 20):gmatch("%d+:%d+\n") do
+      assert.is_nil(seen[key])
+      seen[key], seen[#seen + 1] = true, key
+    end
+    assert.equal(20, #seen)
     said = streams("/other", 2)
     assert.same({ 1, 1 }, { select(2, said:gsub("entered", "")), select(2, said:gsub("timeout", "")) })
     becomes(0)

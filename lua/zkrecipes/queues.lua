@@ -1,0 +1,136 @@
+-- Who stands in the queues that somebody here waits in: how many, and which places are ours. For the status.
+--
+-- 1. For each path, one listing, all at once; the names tell whose they are. A path whose session is not connected is not asked for.
+-- 2. What is not answered within LIMIT is unknown: an outage is when the status is looked at.
+-- 3. Those who look at the same time, or soon after, share the look.
+--
+-- It runs in tasks of its own: whoever looks may be killed meanwhile.
+
+local core = require "zkrecipes.core"
+local crowds = require "zkrecipes.crowd"
+local registry = require "zkrecipes.registry"
+local tasks = require "zkrecipes.tasks"
+local wait = require "zkrecipes.wait"
+
+local M = {}
+
+local MOST = 20 -- paths that are asked for, those that somebody waits for longest
+local LIMIT = 1 -- second
+
+local STEMS = { "lock%-", "__READ__", "__WRIT__", "latch%-", "rank%-", "lease%-" } -- as core/names.c
+
+-- The number of a contender's znode; nil: it is none.
+local function sequence(name)
+  for i = 1, #STEMS do
+    local number = name:match(STEMS[i] .. "(%d%d%d%d%d%d%d%d%d%d)$")
+    if number then return tonumber(number) end
+  end
+end
+
+-- ---- What to ask -------------------------------------------------------------------------------
+
+local function older(a, b)
+  if a.since ~= b.since then return a.since < b.since end
+  return a.path < b.path
+end
+
+-- The queues, each with an object whose session can ask for it.
+local function queues_of(host)
+  local list, at = {}, {}
+  registry.each_waiting(host, function(object, since)
+    if not (object.contenders or object.candidates) then return end
+    local path = object.path
+    local queue = at[path] or { path = path, object = object, since = since }
+    queue.since = math.min(queue.since, since)
+    if not at[path] then at[path], list[#list + 1] = queue, queue end
+  end)
+  table.sort(list, older)
+  for i = #list, MOST + 1, -1 do list[i] = nil end
+  return list
+end
+
+-- Ids of our sessions, and paths of what we hold.
+local function ours_of(host)
+  local ids, held = {}, {}
+  for _, session in pairs(host.opened) do
+    if core.host(session) == host then ids[session.id or ""] = true end -- simulated processes know of each other's
+  end
+  for _, hold in pairs(host.registry.holds) do held[hold.path] = true end
+  return ids, held
+end
+
+-- ---- A look ------------------------------------------------------------------------------------
+
+local function ask(queue)
+  local names, stat, code = queue.object.session:children(queue.path)
+  if not names then
+    queue.length = code == "no_node" and 0 or nil
+    return
+  end
+  local found = {}
+  for i = 1, #names do
+    local number = sequence(names[i])
+    if number then found[#found + 1] = { name = names[i], number = number } end
+  end
+  table.sort(found, function(a, b) return a.number < b.number end)
+  queue.found, queue.length = found, #found
+  if stat.ephemeral_owner:find("[^0]") then queue.length = 1 end -- without a queue the znode is the holder's
+end
+
+local function shown(queue, ids, held)
+  local places = {}
+  for place, one in ipairs(queue.found or {}) do
+    local id = one.name:match("^(%x+)%-")
+    if ids[id] and not held[queue.path .. "/" .. one.name] then places[#places + 1] = place end
+  end
+  return { path = queue.path, length = queue.length, places = places, unknown = not queue.length or nil }
+end
+
+local function finish(look)
+  local ids, held = ours_of(look.host)
+  for i = 1, #look.asked do look.queues[i] = shown(look.asked[i], ids, held) end
+  table.sort(look.queues, function(a, b) return a.path < b.path end)
+  look.done = true
+  look.crowd:wake()
+end
+
+local function run(look)
+  local askers, left, record = {}, 0, wait.record()
+  local function on_end()
+    left = left - 1
+    if left == 0 then wait.wake(look.host, record) end
+  end
+  for i = 1, #look.asked do
+    local queue = look.asked[i]
+    if queue.object.session.state == "connected" then
+      left = left + 1
+      askers[#askers + 1] = tasks.behind(look.host, { quiet = true, on_end = on_end }, ask, queue)
+    end
+  end
+  if left > 0 then wait.pause(look.host, record, LIMIT) end
+  for i = 1, #askers do askers[i]:cancel() end
+end
+
+local function begin(host, now)
+  local look = { host = host, began = now, asked = queues_of(host), queues = {}, crowd = crowds.new(host), done = false }
+  tasks.behind(host, { quiet = true, on_end = function() finish(look) end }, run, look)
+  return look
+end
+
+-- of(host [, age]): a list for zkrecipes.Status, see meta/status.lua; it may be this many seconds old. Waits, for little more than LIMIT
+-- at most.
+function M.of(host, age)
+  local now, look = host.adapter.now(), host.look
+  if not (look and age and now - look.began <= math.max(age, look.done and 0 or LIMIT)) then
+    look = begin(host, now)
+    host.look = look
+  end
+  if not look.done then
+    local record = look.crowd:enter()
+    if not wait.pause(host, record, 2 * LIMIT) then record:give_up() end
+  end
+  return look.queues
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M

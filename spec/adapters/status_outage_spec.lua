@@ -1,0 +1,155 @@
+-- The status in an outage, when it is looked at most, and what it asks of the servers.
+
+require "spec_fork"
+local dkjson = require "dkjson"
+local env = require "spec.support.env"
+local nginx = require "spec.support.nginx"
+local process = require "spec.support.process"
+local sim = require "zkrecipes.sim"
+local socket = require "socket"
+local page = require "zkrecipes.status_page"
+local status = require "zkrecipes.status"
+local testing = require "zkrecipes.testing"
+
+-- In a world where this many locks of one process are waited for, each by some others too: fn(world, zk, session).
+local function crowded(paths, waiters, fn)
+  local world = sim.new { servers = 1, seed = 1 }
+  world:run(function()
+    local zk, other = world:process(), world:process()
+    local session = zk.session { timeout = 10 }
+    local theirs = other.session { timeout = 10 }
+    local holds = {}
+    for i = 1, paths do
+      holds[i] = assert(theirs:lock("/q" .. i):acquire(10))
+      for _ = 1, waiters do
+        local lock = session:lock("/q" .. i)
+        zk.spawn(function() lock:acquire() end)
+      end
+    end
+    world:advance(2)
+    fn(world, zk, session)
+    for i = 1, paths do holds[i]:release() end
+    session:close()
+    theirs:close()
+  end)
+end
+
+describe("the places in the queues", function()
+  it("cost one listing each, however many wait there, and 20 listings at most", function()
+    crowded(25, 20, function(world, zk)
+      local before = world:requests(zk)
+      local found = zk.status { queues = true }
+      assert.equal(20, world:requests(zk) - before)
+      assert.equal(20, #found.queues)
+      for _, queue in ipairs(found.queues) do
+        assert.same({ 21, 20, 2, 21 }, { queue.length, #queue.places, queue.places[1], queue.places[20] })
+      end
+    end)
+  end)
+
+  it("are unknown within a second when no server answers, and at once when the session is not connected", function()
+    crowded(20, 10, function(world, zk, session)
+      world:partition(zk, "both")
+      local from = world:now()
+      local found = zk.status { queues = true }
+      assert.is_true(world:now() - from <= 1.01, (world:now() - from) .. " s")
+      for i = 1, 20 do assert.same({ true, 0 }, { found.queues[i].unknown, #found.queues[i].places }) end
+      while session.state == "connected" do world:advance(0.1) end
+      from = world:now()
+      found = zk.status { queues = true }
+      assert.is_true(world:now() - from < 0.01)
+      assert.same({ 20, true }, { #found.queues, found.queues[1].unknown })
+      world:heal()
+      world:advance(30)
+    end)
+  end)
+
+  it("are asked for once for all who look at the same time, or within the age that they accept", function()
+    crowded(5, 2, function(world, zk)
+      local before, tasks, age = world:requests(zk), {}, { queues = true, max_age = 2 }
+      for i = 1, 50 do tasks[i] = zk.spawn(zk.status, age) end
+      for i = 1, 50 do assert.equal(5, #tasks[i]:wait().queues) end
+      zk.status(age)
+      assert.equal(5, world:requests(zk) - before)
+      zk.status { queues = true }
+      assert.equal(10, world:requests(zk) - before)
+      world:advance(2.1)
+      before = world:requests(zk)
+      zk.status(age)
+      assert.is_true(world:requests(zk) - before >= 5)
+    end)
+  end)
+
+  it("do not depend on who began the look", function()
+    crowded(5, 2, function(world, zk)
+      world:partition(zk, "to_client")
+      local age = { queues = true, max_age = 2 }
+      local first, second = zk.spawn(zk.status, age), zk.spawn(zk.status, age)
+      world:advance(0.1)
+      first:cancel()
+      assert.equal(5, #second:wait().queues)
+      world:heal()
+    end)
+  end)
+
+  it("are said to be unknown by the page and the JSON", function()
+    local found = { host = "x", sessions = {}, holds = {}, waiting = {}, granted = 0, released = 0, lost = 0, failed = {}, waits = {},
+      waited = 0, tasks = 0, queues = { { path = "/q", places = {}, unknown = true } } }
+    assert.matches('>/q</td><td class="number"><span class="bad">unknown</span></td>', page.html(found))
+    assert.is_true(dkjson.decode(status.json(found)).queues[1].unknown)
+  end)
+end)
+
+describe("the figures of the status", function()
+  it("keep all their digits", function()
+    local counts = { sessions = {}, holds = {}, waiting = {}, granted = 123456789, released = 1e15 + 1, lost = 0, failed = {},
+      waits = { { below = 0.001, count = 7654321 }, { count = 123456789 } }, waited = 1234567.25 }
+    local text = status.json(counts)
+    for _, shown in ipairs { '"granted":123456789,', '"released":1000000000000001,', '"count":7654321}', '"below":0.001', '"waited":1234567.25' } do
+      assert(text:find(shown, 1, true), text)
+    end
+    text = status.prometheus(counts)
+    assert.matches("\nzkrecipes_granted_total 123456789\n", text)
+    assert.matches("\nzkrecipes_released_total 1000000000000001\n", text)
+  end)
+end)
+
+describe("the status page of nginx", function()
+  it("answers in an outage, and says that it does not know", function()
+    local server = assert(testing.start { tick_time = 500 })
+    local it_runs = nginx.start { http = ([[ init_worker_by_lua_block {
+      zk = require "zkrecipes"
+      session = zk.shared { hosts = "%s", timeout = 20 }
+      holds = {}
+      zk.spawn(function()
+        for i = 1, 15 do
+          local lock = session:lock("/jobs" .. i)
+          holds[i] = assert(lock:acquire())
+          zk.spawn(function() lock:acquire() end)
+        end
+      end)
+    } ]]):format(server.hosts), server = [[ location = /status { content_by_lua_block { require("zkrecipes.openresty").status() } } ]] }
+    local function look() return dkjson.decode((select(2, it_runs:get("/status?format=json")))) end
+    assert(process.eventually(function()
+      local found = look()
+      return #found.queues == 15 and found.queues[15].length == 2
+    end))
+    assert.equal(2, look().queues[15].places[1])
+    server:pause()
+    socket.sleep(2.1) -- what was seen before is too old then
+    local open, from = {}, socket.gettime()
+    for i = 1, 10 do open[i] = it_runs:open("/status?format=json") end
+    for i = 1, 10 do
+      local found = dkjson.decode((select(2, nginx.answer(open[i]))))
+      assert.same({ 15, true }, { #found.queues, found.queues[1].unknown })
+    end
+    local seconds = socket.gettime() - from
+    server:resume()
+    local raw = it_runs:open("/status?format=prometheus"):receive("*a")
+    it_runs:stop()
+    server:stop()
+    assert.is_true(seconds < 10, seconds .. " s") -- a second; each of the 15 waits for 20 s without the limit
+    assert.matches("\r\nX%-Content%-Type%-Options: nosniff\r\n", raw)
+    assert.matches("\r\nCache%-Control: no%-store\r\n", raw)
+  end)
+end)
