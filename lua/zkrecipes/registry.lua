@@ -65,7 +65,7 @@ end
 
 -- Waits in this slot for what the object gives.
 function M.await(host, slot, object)
-  local record, since = wait.expect(host, slot), host.adapter.now()
+  local record, since = wait.slot(host, slot), host.adapter.now()
   record.object, record.since = object, since
   return M.outcome(host, since, wait.await(host, slot, record))
 end

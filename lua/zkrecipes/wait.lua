@@ -76,7 +76,7 @@ local function forget_slot(record)
   local host = record.host
   record.awake = true
   if host.waiters[record.slot] == record then host.waiters[record.slot] = false end
-  record.engine:drop(record.slot)
+  pcall(record.engine.drop, record.engine, record.slot) -- it may just have been taken
 end
 
 local function nothing() end
@@ -95,7 +95,7 @@ local function slot_record(host, slot)
   else
     record = setmetatable({ host = host, give_up = forget_slot }, Record)
   end
-  record.done, record.awake, record.slot, record.engine = false, false, slot, host.engine
+  record.done, record.awake, record.begun, record.slot, record.engine = false, false, false, slot, host.engine
   host.waiters[slot] = record
   return record
 end
@@ -122,13 +122,20 @@ local function at_an_end(adapter, token) return adapter.stopped and adapter.stop
 local function settle(host, record)
   local co, parked = running(), host.parked
   local task = task_of[co] and M.task()
-  record.co, record.task = co, task
+  record.co, record.task, record.begun = co, task, true
   if task then begin(task, record) end
   if parked then parked[record.token] = record end
   return task
 end
 
--- Parks until it is done, late, or canceled; true when canceled.
+-- From here on the results are the caller's.
+local function taken(record, ...)
+  record.awake = true
+  return false, ...
+end
+
+-- Parks until it is done, late, or canceled; true when canceled. A wait for a slot gives its results behind that: an error of
+-- somebody's debug hook may come between any two lines, and until `awake` is set the end of the scope lets go of what came.
 local function suspend(host, record, deadline)
   local task = settle(host, record)
   while not record.done and not canceled(task) and not at_an_end(host.adapter, record.token) do
@@ -138,8 +145,10 @@ local function suspend(host, record, deadline)
   end
   if task then task.waiting = nil end
   if host.parked then host.parked[record.token] = nil end
-  record.awake = true
-  return canceled(task) or not record.done and at_an_end(host.adapter, record.token)
+  local stopped = canceled(task) or not record.done and at_an_end(host.adapter, record.token)
+  if record.slot and not stopped then return taken(record, record.engine:take(record.slot)) end
+  if not record.slot then record.awake = true end
+  return stopped
 end
 
 -- Would nobody of this host resume the task of that one? A host that runs its loop while it waits needs nobody.
@@ -179,22 +188,34 @@ function M.pause(host, record, timeout)
   return record.done
 end
 
+-- The beginning of a wait of the running coroutine, which awaits it at once.
+M.slot = slot_record
+
 -- The beginning of a wait whose coroutine comes later; await or give_up ends it. Without it a task that is quick would be
 -- over before anybody waits, and its slot be somebody else's.
-M.expect = slot_record
+function M.expect(host, slot)
+  local record = slot_record(host, slot)
+  record.expected = true
+  return record
+end
+
+-- The end of a wait for a slot.
+local function brought(host, record, quiet, stopped, ...)
+  if not record.awake then record:give_up() end
+  record.co, record.task, record.token, record.object = nil, nil, nil, nil -- they would keep them alive in the pool
+  record.expected = nil
+  host.pool[#host.pool + 1] = record
+  if not stopped then return ... end
+  if quiet then return M.canceled end
+  error(M.canceled, 0)
+end
 
 -- Waits for the core, and returns what it brings. `record`: what expect gave, if it was called. In a canceled task it
 -- raises, or, when it is to be `quiet`, returns M.canceled.
 function M.await(host, slot, record, quiet)
   record = record or slot_record(host, slot)
   set_token(host, record)
-  local stopped = scope(record, suspend, host, record)
-  if stopped then forget_slot(record) end
-  record.co, record.task, record.token, record.object = nil, nil, nil, nil -- they would keep them alive in the pool
-  host.pool[#host.pool + 1] = record
-  if stopped and quiet then return M.canceled end
-  if stopped then error(M.canceled, 0) end
-  return record.engine:take(slot)
+  return brought(host, record, quiet, scope(record, suspend, host, record))
 end
 
 -- Ends a wait.
@@ -246,8 +267,9 @@ end
 
 -- ---- The host's side ---------------------------------------------------------------------------
 
--- Its coroutine is dead, or waits for something else by now.
+-- Its coroutine is dead, waits for something else by now, or has never parked (an error came between).
 local function is_orphan(host, record)
+  if not record.begun and not record.expected then return true end
   if host.parked then return record.token and host.adapter.gone(record.token) end
   local co, task = record.co, record.task
   return co and (coroutine.status(co) == "dead" or task and task.waiting ~= record)

@@ -95,7 +95,44 @@ describe("a wait", function()
   end)
 end)
 
+-- Raises after so many instructions, once.
+local function interrupt_after(instructions)
+  debug.sethook(function()
+    debug.sethook()
+    error("interrupted", 0)
+  end, "", instructions)
+end
+
 local close = coroutine.close -- only Lua 5.4 has it -- luacheck: ignore 143
+
+local _ = close and describe("an error that comes at any moment, by a debug hook", function()
+  it("does not make the host lose count of those who wait", function()
+    local session = deaf_session()
+    zk.run(function()
+      local host, lock = core.host(session), session:lock("/l")
+      local interrupted, instructions = 0, 1
+      repeat
+        zk.pcall(function() -- in a coroutine of its own where pcall cannot be yielded across
+          local task = zk.spawn(function()
+            interrupt_after(instructions)
+            local ok, problem = pcall(lock.acquire, lock, 0.001)
+            debug.sethook()
+            if not ok and problem == "interrupted" then interrupted = interrupted + 1 end
+          end)
+          task:wait()
+        end)
+        debug.sethook()
+        instructions = instructions + 1
+      until instructions == 600
+      assert.is_true(interrupted > 20, interrupted .. " were interrupted")
+      lock:cancel()
+      zk.sleep(0.02)
+      assert.are.equal(0, lock:cancel())
+      assert.are.equal(0, host.client.pending())
+    end)
+    session:close(0)
+  end)
+end)
 
 local _ = close and describe("a coroutine that is closed", function()
 

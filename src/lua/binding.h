@@ -33,7 +33,7 @@ struct lua_engine {
     struct zr_engine *core; /* null: closed */
     struct slot *slots;     /* [1] to [size - 1] */
     int size, first_free;
-    int in_use; /* slots */
+    int in_use;         /* slots */
     int listener, name; /* while somebody is to connect to the bell (bell.c); -1: none */
 };
 
