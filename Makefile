@@ -131,7 +131,7 @@ tsan: ## the specs under the thread sanitizer
 asan-nginx: ## the specs of nginx, with the module in it under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory LUA=luajit SAN=asan
 	@ZR_NGINX_ASAN=$$(realpath "$$($(CC) -print-file-name=libasan.so)") \
-	  $(MAKE) --no-print-directory spec SPECS="$(wildcard spec/adapters/openresty*_spec.lua) spec/adapters/status_spec.lua"
+	  $(MAKE) --no-print-directory spec SPECS="$(wildcard spec/adapters/openresty*_spec.lua spec/adapters/status*_spec.lua)"
 
 VALGRIND = valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
   --suppressions=dev/valgrind.supp --trace-children=no

@@ -17,7 +17,8 @@ function zk.shared(options) end
 ---```lua
 ---print(#zk.status().holds, zk.status().lost)
 ---```
----@param options? { queues: boolean } true: asks the servers for the queues in which somebody here waits; that waits
+---@param options? { queues: boolean?, max_age: number? } queues: asks the servers for the queues that are waited for here; that waits for
+---a second at most. max_age: seconds; a look at the queues that began so long ago is good enough, and is shared
 ---@return zkrecipes.Status
 function zk.status(options) end
 
@@ -26,7 +27,7 @@ function zk.status(options) end
 ---@field sessions { number: integer, state: zkrecipes.State, id: string?, server: string?, timeout: number }[]
 ---@field holds { kind: string, path: string, token: string, age: number, waiters: integer }[] oldest first; waiters: of this process
 ---@field waiting { kind: string, path: string, age: number }[] for something to hold, for an item, at a barrier or latch; oldest first
----@field queues? { path: string, length: integer, places: integer[] }[] where this process waits, at most 20
+---@field queues? { path: string, length: integer?, places: integer[], unknown: true? }[] where this process waits, at most 20; `unknown`: no server has said it in time, and there is no `length`
 ---@field granted integer so far
 ---@field released integer
 ---@field lost integer
