@@ -4,7 +4,6 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
 local values = require "zkrecipes.election.value"
 local lead = require "zkrecipes.lead"
 local ranked = require "zkrecipes.ranked"

@@ -233,14 +233,14 @@ function M.within(host, stop, state, fn, ...)
   local token = host.parked and host.adapter.token()
   if not token then return coroutines.guarded(function() stop(state) end, fn, ...) end
   local task = M.task()
-  local scope = { stop = stop, state = state, token = token, life = task and task.life }
+  local one = { stop = stop, state = state, token = token, life = task and task.life }
   host.scope_count = host.scope_count + 1
-  host.scopes[scope] = host.scope_count
+  host.scopes[one] = host.scope_count
   local results = coroutines.pack(coroutines.guarded(function()
-    host.scopes[scope] = nil
+    host.scopes[one] = nil
     stop(state)
   end, fn, ...))
-  host.scopes[scope] = nil
+  host.scopes[one] = nil
   return coroutines.unpack(results)
 end
 
@@ -299,19 +299,19 @@ end
 M.tell = tell
 
 -- Where it may not wait, and nobody could catch an error.
-local function stop_scope(host, scope)
-  host.scopes[scope] = nil
-  local ok, problem = pcall(scope.stop, scope.state)
+local function stop_scope(host, one)
+  host.scopes[one] = nil
+  local ok, problem = pcall(one.stop, one.state)
   if not ok then host.report(host, problem) end
 end
 
 -- Inner ones first.
 local function stop_scopes(host)
   local killed
-  for scope, number in pairs(host.scopes) do
-    if host.adapter.gone(scope.token) or scope.life and not host.adapter.lives(scope.life) then
+  for one, number in pairs(host.scopes) do
+    if host.adapter.gone(one.token) or one.life and not host.adapter.lives(one.life) then
       killed = killed or {}
-      killed[scope] = -number
+      killed[one] = -number
     end
   end
   killed = killed and M.in_order(killed)

@@ -2,7 +2,6 @@
 
 require "spec_fork"
 local dkjson = require "dkjson"
-local env = require "spec.support.env"
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
 local sim = require "zkrecipes.sim"
@@ -105,7 +104,8 @@ describe("the figures of the status", function()
     local counts = { sessions = {}, holds = {}, waiting = {}, granted = 123456789, released = 1e15 + 1, lost = 0, failed = {},
       waits = { { below = 0.001, count = 7654321 }, { count = 123456789 } }, waited = 1234567.25 }
     local text = status.json(counts)
-    for _, shown in ipairs { '"granted":123456789,', '"released":1000000000000001,', '"count":7654321}', '"below":0.001', '"waited":1234567.25' } do
+    for _, shown in ipairs { '"granted":123456789,', '"released":1000000000000001,', '"count":7654321}', '"below":0.001',
+      '"waited":1234567.25' } do
       assert(text:find(shown, 1, true), text)
     end
     text = status.prometheus(counts)

@@ -41,7 +41,9 @@ for what, options in pairs { ["a lock"] = {}, ["a cohort"] = { cohort = true }, 
   lock_ways(what, make, nil, true)
 end
 
-local function make_multilock(session) return session:multilock { session:lock("/a"), session:lock("/b"), session:rwlock("/c"):writer() } end
+local function make_multilock(session)
+  return session:multilock { session:lock("/a"), session:lock("/b"), session:rwlock("/c"):writer() }
+end
 lock_ways("a multilock", make_multilock, nil, false)
 lock_ways("a multilock", make_multilock, 0, false)
 lock_ways("a multilock", make_multilock, nil, true)
@@ -273,6 +275,17 @@ add("delete_tree", function(state)
 end, function(state) state.session:delete_tree("/t") end, function(state)
   assert(state.session:exists("/t") == false or state.session:delete_tree("/t"))
 end)
-add("zk.status", nothing, function(state) state.zk.status { queues = true } end, function(state) assert(state.zk.status { queues = true }) end)
+add("zk.status", function(state)
+  local hold = assert(state.other:lock("/l"):acquire(10))
+  state.zk.spawn(function()
+    local ours = state.session:lock("/l"):acquire()
+    if ours then ours:release() end
+  end)
+  later(state, 20, function() hold:release() end)
+  state.world:advance(1)
+end, function(state) state.zk.status { queues = true } end, function(state)
+  assert(#state.zk.status { queues = true }.queues <= 1)
+  state.world:advance(20)
+end)
 
 return M

@@ -12,7 +12,7 @@ return {
   bug("election", "who waits for the successor names nobody", "successor.lua",
     "local told, message, code = race.name(number_of(race.heir))", "local told, message, code = true, nil, nil"),
   bug("election", "the name is not taken back", "successor.lua",
-    "  if ok then return true end\n  stop()", "  if ok then return true end"),
+    "  if ok then return true end\n  stop(race)", "  if ok then return true end"),
   bug("election", "the resigned term lasts", "election.lua",
     "  say.resigned = true\n  return resign(self)", "  say.resigned = true\n  return true"),
   bug("election", "every leader is ready", "election.lua",

@@ -44,7 +44,7 @@ return {
   bug("cohort", "a turn is given while another one has it", "cohort.lua",
     "if self.main then return self:watch() end", "if self.main then return self:pass() end"),
   bug("cohort", "a canceled try blocks for ever", "cohort.lua",
-    "coroutines.guarded(function() tried(cohort) end, cohort.acquire_main, cohort.lock, 0)",
+    "wait.within(cohort.host, tried, cohort, cohort.acquire_main, cohort.lock, 0)",
     "cohort.acquire_main(cohort.lock, 0)"),
   bug("cohort", "a turn is valid with the next one", "cohort.lua",
     "return not self.state.over and self.state.main:valid()", "return self.state.main:valid()"),

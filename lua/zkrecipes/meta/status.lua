@@ -27,7 +27,8 @@ function zk.status(options) end
 ---@field sessions { number: integer, state: zkrecipes.State, id: string?, server: string?, timeout: number }[]
 ---@field holds { kind: string, path: string, token: string, age: number, waiters: integer }[] oldest first; waiters: of this process
 ---@field waiting { kind: string, path: string, age: number }[] for something to hold, for an item, at a barrier or latch; oldest first
----@field queues? { path: string, length: integer?, places: integer[], unknown: true? }[] where this process waits, at most 20; `unknown`: no server has said it in time, and there is no `length`
+---@field queues? { path: string, length: integer?, places: integer[], unknown: true? }[] where this process waits, at most 20;
+---`unknown`: no server has said it in time, and there is no `length`
 ---@field granted integer so far
 ---@field released integer
 ---@field lost integer
