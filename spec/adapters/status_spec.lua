@@ -83,6 +83,24 @@ describe("the status", function()
     end))
   end
 
+  local ALONE = { unfair = true, cohort = true, unfair_term = true } -- one znode, that of the holder
+
+  for _, name in ipairs(kinds.names) do
+    it("shows the places in the queue of " .. name, env.run(function()
+      local session = env.session()
+      local kind = kinds.make[name](session, "/place-" .. name)
+      local hold = assert(kind.acquire(10))
+      local waiting, wanted = env.start(kind.acquire, 10), ALONE[name] and "1:" or "2:2"
+      env.eventually("it is seen", function()
+        local queue = zk.status { queues = true }.queues[1]
+        return queue and queue.length .. ":" .. table.concat(queue.places, " ") == wanted
+      end)
+      kinds.release(hold)
+      kinds.release(assert(waiting()))
+      session:close()
+    end))
+  end
+
   local WAITS = {
     queue = function(session) local queue = session:queue("/w") return queue, queue.claim end,
     barrier = function(session)
