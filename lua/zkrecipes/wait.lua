@@ -159,7 +159,7 @@ end
 
 -- How the adapter knows who waits; or nil and why nobody can here.
 local function token_of(host)
-  local task = task_of[running()]
+  local task = M.task()
   if task and task.host ~= host and misfits(host.adapter, task.host.adapter) then
     return nil, ("cannot wait here: this coroutine runs on the host '%s', and what it waits for belongs to the host '%s'; " ..
       "use both on the same one"):format(task.host.adapter.name, host.adapter.name)
@@ -288,7 +288,8 @@ local function call_log(host, log, level, text)
   if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end
 end
 
--- A line for the session's log, if it has one. Where coroutines can be killed, a log function that does it must not take the dispatcher with it.
+-- A line for the session's log, if it has one. Where coroutines can be killed, a log function that does it must not take
+-- the dispatcher with it.
 local function tell(host, level, text, session)
   local log = session and core.kept(session, "log")
   if not log then return end

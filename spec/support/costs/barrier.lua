@@ -24,7 +24,8 @@ return {
       end)
       of:costs({ exists = 2 }, function() assert(of.other:barrier("/b"):open()) end)
     end },
-  { "latch: `wait`", "4 reads when it is open; else 3 reads for all waiting coroutines of the session, 1 event, 3 reads; with `0` 2 reads; the call that makes it 1 read and 1 write more",
+  { "latch: `wait`", "4 reads when it is open; else 3 reads for all waiting coroutines of the session, 1 event, 3 reads; "
+    .. "with `0` 2 reads; the call that makes it 1 read and 1 write more",
     function(of)
       local latch, theirs_ = of.session:latch("/l", 1), of.other:latch("/l", 1)
       of.other:latch("/l", 1):wait(0)

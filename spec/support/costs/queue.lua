@@ -51,9 +51,8 @@ return {
   end },
   { "claim", "1 read, 1 write; the first one of a process 1 write more", function(of)
     local queue = filled(of, { "1", "2", "3" })
-    local items = {}
     of:costs({ create = 1, exists = 1, children = 5 + 2, set = 1, get = 3, multi = 3 }, function() -- with a listing, the first one
-      for i = 1, 3 do items[i] = assert(queue:claim(5)) end
+      for _ = 1, 3 do of.kept[#of.kept + 1] = assert(queue:claim(5)) end
     end)
   end },
   { "ack, nack", "1 write; with an id 1 read more, once in a thousand", function(of)
@@ -85,7 +84,8 @@ return {
         for _ = 1, 200 do of:start(function() assert(queue:take(5)) end) end
       end)
     end },
-  { "go idle", "1 write for its place in the line of idle processes; 17 reads with one priority in use, when it is the first in line", function(of)
+  { "go idle", "1 write for its place in the line of idle processes; 17 reads with one priority in "
+    .. "use, when it is the first in line", function(of)
     local queue = filled(of, {})
     assert.is_nil((queue:claim(3)))
     of:wait({ create = 1, children = 10, exists = 6, get = 1 }, queue, "claim")

@@ -20,8 +20,8 @@ function World.run(fn)
   local world = sim.new { seed = 1, latency = HALF, jitter = 0, container_interval = 1e9 }
   world:run(function()
     local zk = world.zk
-    local of = setmetatable({ world = world, zk = zk, session = new_session(zk), other = new_session(world:process()), tasks = {} },
-      World)
+    local of = setmetatable({ world = world, zk = zk, session = new_session(zk), other = new_session(world:process()) }, World)
+    of.tasks, of.kept = {}, {} -- kept: items, which come back when they are collected
     fn(of)
     for i = 1, #of.tasks do of.tasks[i]:cancel() end
   end)
