@@ -17,6 +17,7 @@ static inline void open_session(struct process *process)
     struct zr_session_options options = {.hosts = {"sim:1", 5},
                                          .namespace = {"/n", 2},
                                          .timeout_us = now.shape.timeout_ms * MS,
+                                         .tick_us = now.shape.tick_ms * MS,
                                          .strict = roll(4) == 0};
     if (process->session == NULL &&
         zr_session_open(process->engine, &options, &misuse, &process->session) != ZR_OK)

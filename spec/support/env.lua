@@ -35,7 +35,7 @@ end
 
 ---A session on the shared server, or as the options say.
 function env.session(options)
-  local all = { hosts = env.server().hosts, timeout = 5, namespace = env.namespace() }
+  local all = { hosts = env.server().hosts, timeout = 5, tick = 0.5, namespace = env.namespace() }
   for name, value in pairs(options or {}) do
     all[name] = value
   end

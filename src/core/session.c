@@ -6,6 +6,7 @@
 #include "core/alloc.h"
 #include "core/call.h"
 #include "core/ephemerals.h"
+#include "core/lease.h"
 #include "core/watch.h"
 
 /*
@@ -89,9 +90,13 @@ static void schedule_reopen(struct zr_session *session)
 void zr_session_open_handle(struct zr_session *session)
 {
     struct zr_zk *zk = session->engine->zk;
-    struct zr_zk_config config = {session->hosts,  session->asked_timeout_ms,
-                                  session->auth,   session->auth_count,
-                                  session->strict, session->guardian};
+    struct zr_zk_config config = {.hosts = session->hosts,
+                                  .timeout_ms = session->asked_timeout_ms,
+                                  .tick_us = session->tick_us,
+                                  .auth = session->auth,
+                                  .auth_count = session->auth_count,
+                                  .write_heartbeat = session->strict,
+                                  .guardian = session->guardian};
     struct zr_generation *generation = zr_alloc(sizeof(*generation));
     if (generation == NULL || zk->open(zk, &config, generation, &generation->handle) != ZR_OK) {
         zr_free(generation);
@@ -175,6 +180,12 @@ void zr_session_close(struct zr_session *session, int64_t linger_us)
 
 static void lease_due(struct zr_timer *timer);
 
+static bool lease_is_over(const struct zr_session *session)
+{
+    struct zr_engine *engine = session->engine;
+    return engine->zk->lease_us(session->now->handle) <= zr_engine_now_us(engine);
+}
+
 /* Looks again when the lease, as it is now, would be over. While there is no connection an attempt
    to get one may shorten it. */
 static void watch_lease(struct zr_session *session)
@@ -190,27 +201,46 @@ static void watch_lease(struct zr_session *session)
 static void lease_due(struct zr_timer *timer)
 {
     struct zr_session *session = ZR_HOLDER(timer, struct zr_session, lease);
-    struct zr_engine *engine = session->engine;
-    if (engine->zk->lease_us(session->now->handle) > zr_engine_now_us(engine))
-        watch_lease(session);
-    else
+    if (lease_is_over(session))
         lost(session);
+    else
+        watch_lease(session);
 }
 
 bool zr_session_valid(const struct zr_session *session, int generation)
 {
-    const struct zr_engine *engine = session->engine;
     return session->generation == generation && session->now != NULL &&
-           zr_session_usable(session) == ZR_OK &&
-           engine->zk->lease_us(session->now->handle) > zr_engine_now_us(engine);
+           zr_session_usable(session) == ZR_OK && !lease_is_over(session);
+}
+
+/* Of a new session whose timeout is short for the tick that the lease's rule goes by. */
+static void warn_of_short_lease(struct zr_session *session)
+{
+    int64_t timeout_us = (int64_t)session->timeout_ms * 1000;
+    int64_t tick_us = zr_lease_tick_us(session->tick_us, timeout_us);
+    int64_t room_us = zr_lease_room_us(session->tick_us, timeout_us);
+    if (timeout_us >= 2 * tick_us)
+        return;
+    zr_engine_note(
+        session, room_us > 0 ? 'W' : 'E',
+        "session %016llx: the servers granted a timeout of %.3f s, which is less than two "
+        "ticks of %.3f s%s: %s; ask for a longer `timeout`, or say the servers' `tick`",
+        (unsigned long long)session->id, (double)timeout_us / 1e6, (double)tick_us / 1e6,
+        session->tick_us > 0 ? "" : " (assumed)",
+        room_us > 0 ? "holds are surely valid for a short time only when servers fall "
+                      "silent"
+                    : "nothing proves in time that it lives, so it is given up again and "
+                      "again");
 }
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
 static void connected(struct zr_session *session, const struct zr_notice *notice)
 {
-    if (session->id != 0 && session->id != notice->session_id) {
-        lost(session); /* another session without a word of expiry */
+    bool fresh = session->id == 0;
+    /* Another session without a word of expiry, or one whose lease nothing extends any more. */
+    if ((!fresh && session->id != notice->session_id) || lease_is_over(session)) {
+        lost(session);
         return;
     }
     session->id = notice->session_id;
@@ -220,6 +250,8 @@ static void connected(struct zr_session *session, const struct zr_notice *notice
     session->backoff_us = 0;
     set_trouble(session, NULL);
     move_to(session, ZR_CONNECTED);
+    if (fresh)
+        warn_of_short_lease(session);
     session->connections++;
     watch_lease(session);
     zr_call_flush(session);

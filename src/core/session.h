@@ -32,6 +32,7 @@ enum zr_state {
 struct zr_session_options {
     struct zr_bytes hosts, namespace;
     int64_t timeout_us; /* -1: the default */
+    int64_t tick_us;    /* the servers' tickTime; -1: not known */
     struct zr_auths auth;
     struct zr_acls acl;
     bool strict;   /* the lease's heartbeat is a write */
@@ -60,6 +61,7 @@ struct zr_session {
     int64_t id;                 /* of the ZooKeeper session, 0 while there is none */
     int32_t timeout_ms;         /* asked for, then negotiated */
     int32_t asked_timeout_ms;
+    int64_t tick_us;      /* the servers' tickTime; 0: not known */
     char server[64];      /* "address:port", "" while not connected */
     char *hosts;          /* without chroot */
     char *namespace;      /* "" or "/a/b": chroot and namespace */

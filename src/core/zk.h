@@ -169,9 +169,10 @@ struct zr_auth {
 struct zr_zk_config {
     const char *hosts; /* "name:port,name:port": no chroot, checked by the engine */
     int32_t timeout_ms;
+    int64_t tick_us; /* the servers' tickTime, for the lease; 0: not known */
     const struct zr_auth *auth;
     size_t auth_count;
-    bool write_heartbeat; /* the lease's heartbeat is a write, which needs the quorum */
+    bool write_heartbeat; /* the lease's heartbeats are writes, which need the quorum */
     bool guardian;        /* a process of its own ends the session when this one dies; the simulator
                              knows no processes */
 };
@@ -211,10 +212,9 @@ struct zr_zk {
     void (*free_handle)(struct zr_handle *handle);
 
     /*
-     * Until when (clock of now_us) the session surely lives on the server: the send time of the
-     * second-to-last heartbeat that was acknowledged through the leader, plus 0.99 of the
-     * timeout. 0 while there is no session. Only grows while one session lasts, unless a reconnect
-     * is granted a shorter timeout; nobody is told of that before CONNECTED.
+     * Until when (clock of now_us) the session surely lives on the server, see lease.c. 0 while
+     * there is no session. Never grows again once it has passed. Only grows while one session
+     * lasts, unless a reconnect is granted a shorter timeout; that is not told before CONNECTED.
      */
     int64_t (*lease_us)(struct zr_handle *handle);
 

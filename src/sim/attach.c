@@ -117,8 +117,7 @@ static void fail_all(struct zr_handle *handle)
 static void fail_beats(struct zr_handle *handle)
 {
     while (handle->lease.count > 0)
-        zr_lease_answered(&handle->lease, false, world_of(handle)->now_us,
-                          zr_sim_timeout_us(handle));
+        zr_lease_answered(&handle->lease, false, world_of(handle)->now_us);
 }
 
 static void detach(struct zr_handle *handle, bool arrives)
@@ -152,6 +151,8 @@ void zr_sim_handle_over(struct zr_handle *handle, enum zr_message_kind kind)
     bool silent = kind == ZR_MSG_EXPIRED && !handle->known;
     detach(handle, true);
     handle->session_id = silent ? 0 : handle->session_id;
+    if (silent)
+        zr_lease_init(&handle->lease, handle->lease.tick_us);
     handle->phase = silent ? ZR_SIM_APART : ZR_SIM_OVER;
     if (!silent)
         zr_sim_tell_final(handle, kind);

@@ -37,6 +37,7 @@ static bool init(struct zr_handle *handle, const struct zr_zk_config *config)
     zr_list_init(&handle->in_flight);
     handle->timeout_ms = config->timeout_ms;
     handle->write_heartbeat = config->write_heartbeat;
+    zr_lease_init(&handle->lease, config->tick_us);
     handle->close_by_us = INT64_MAX;
     handle->server = (int)zr_sim_random_below(&world->random, (int64_t)world->server_count);
     for (size_t i = 0; i < config->auth_count && fits; i++)

@@ -14,8 +14,8 @@ static void beat(struct zr_sim_event *event);
 
 static void schedule_beat(struct zr_handle *handle)
 {
-    int64_t next_us = zr_lease_next(&handle->lease, zr_sim_timeout_us(handle));
-    zr_sim_schedule(&handle->process->world->agenda, &handle->beat, next_us, beat);
+    zr_sim_schedule(&handle->process->world->agenda, &handle->beat, zr_lease_next(&handle->lease),
+                    beat);
 }
 
 /* A read of the leader's order; as a write it is the deletion of what is never there. */
@@ -84,15 +84,14 @@ static void prove(struct zr_handle *handle)
 {
     handle->phase = ZR_SIM_PROVED;
     if (!handle->known || !handle->write_heartbeat)
-        zr_lease_handshake(&handle->lease, handle->began_us, zr_sim_timeout_us(handle));
+        zr_lease_handshake(&handle->lease, handle->began_us, handle->process->world->now_us);
     zr_sim_tell_connected(handle);
 }
 
 static void beaten(struct zr_handle *handle, const struct zr_sim_packet *packet)
 {
     bool proof = !handle->write_heartbeat || packet->copy.op == ZR_OP_DELETE;
-    zr_lease_answered(&handle->lease, proof, handle->process->world->now_us,
-                      zr_sim_timeout_us(handle));
+    zr_lease_answered(&handle->lease, proof, handle->process->world->now_us);
     if (handle->phase == ZR_SIM_UP)
         prove(handle);
 }

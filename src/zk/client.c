@@ -176,6 +176,8 @@ static zhandle_t *init(struct zr_handle *handle)
 bool zr_client_open(struct zr_handle *handle)
 {
     struct zr_client *client = &handle->client;
+    if (client->session_id == 0)
+        zr_lease_init(&handle->lease, handle->lease.tick_us); /* what a replaced one was granted */
     enter(handle);
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
     zoo_deterministic_conn_order(1);

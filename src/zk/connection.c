@@ -1,9 +1,9 @@
 /*
- * 1. The library is connected: that is believed of nobody yet, except that the session may end
- * earlier than it was granted before. 2. A request through the leader is
- * answered: CONNECTED is told, and the lease counts from the moment this connect began. 3. Every
- * quarter of the timeout a heartbeat moves the lease on. 4. The connection goes: SUSPENDED, if
- * CONNECTED was told. 5. The library learns at the next handshake that the session is over.
+ * 1. The library is connected. We do not believe it yet, except that a shorter timeout may have
+ * shortened the lease. 2. A request through the leader is answered: CONNECTED is told, and the
+ * lease counts from the moment this connect began. 3. Heartbeats move the lease on (lease.c). 4.
+ * The connection goes: SUSPENDED, if CONNECTED was told. 5. The library learns at the next
+ * handshake that the session is over.
  *
  * What can go wrong: the other side is a read-only server or no ZooKeeper at all, or hands out
  * nonsense; then the library's handle is unfit, because it has taken that nonsense over, and it is
@@ -23,11 +23,6 @@
 
 /* No server has sessions as long as this; what looks like it is text read as a number. */
 #define LONGEST_TIMEOUT_MS (24 * 60 * 60 * 1000)
-
-static int64_t timeout_us(const struct zr_handle *handle)
-{
-    return (int64_t)handle->client.timeout_ms * 1000;
-}
 
 /* The host may have closed meanwhile and expects nothing of it then; it looks at that first. */
 static void publish(struct zr_handle *handle)
@@ -58,7 +53,7 @@ void zr_connection_up(struct zr_handle *handle, bool writable, int32_t timeout_m
     client->unfit |= !writable || timeout_ms <= 0 || timeout_ms > LONGEST_TIMEOUT_MS;
     if (client->unfit)
         return;
-    zr_lease_granted(&handle->lease, client->began_us, timeout_us(handle));
+    zr_lease_granted(&handle->lease, client->began_us, (int64_t)timeout_ms * 1000);
     publish(handle);
 }
 
@@ -70,7 +65,7 @@ static void prove(struct zr_handle *handle, int64_t session_id)
     client->session_id = session_id;
     client->proved = true;
     if (fresh || !handle->write_heartbeat)
-        zr_lease_handshake(&handle->lease, client->began_us, timeout_us(handle));
+        zr_lease_handshake(&handle->lease, client->began_us, zr_now_us());
     publish(handle);
     learn_peer(client);
     zr_report_connected(handle);
@@ -81,7 +76,7 @@ void zr_connection_answer(struct zr_handle *handle, bool answered, int64_t sessi
 {
     struct zr_client *client = &handle->client;
     bool proof = answered && !handle->write_heartbeat;
-    zr_lease_answered(&handle->lease, proof, zr_now_us(), timeout_us(handle));
+    zr_lease_answered(&handle->lease, proof, zr_now_us());
     if (!client->up || client->dead)
         return;
     if (!answered || session_id == 0)
@@ -94,7 +89,7 @@ void zr_connection_answer(struct zr_handle *handle, bool answered, int64_t sessi
 
 void zr_connection_beaten(struct zr_handle *handle, bool proof)
 {
-    zr_lease_answered(&handle->lease, proof, zr_now_us(), timeout_us(handle));
+    zr_lease_answered(&handle->lease, proof, zr_now_us());
     publish(handle);
 }
 
@@ -126,5 +121,5 @@ int64_t zr_connection_due_us(const struct zr_handle *handle)
         return INT64_MAX;
     if (!client->asked)
         return 0;
-    return client->proved ? zr_lease_next(&handle->lease, timeout_us(handle)) : INT64_MAX;
+    return client->proved ? zr_lease_next(&handle->lease) : INT64_MAX;
 }

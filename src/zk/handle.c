@@ -68,6 +68,7 @@ struct zr_handle *zr_handle_new(const struct zr_zk_config *config, void *owner, 
     handle->inbox = inbox;
     handle->timeout_ms = config->timeout_ms;
     handle->write_heartbeat = config->write_heartbeat;
+    zr_lease_init(&handle->lease, config->tick_us);
     handle->warden.wanted = config->guardian;
     if (zr_report_init(handle) && copy_credentials(handle, config))
         return handle;

@@ -157,11 +157,13 @@ function Task:cancel() end
 ---@class zkrecipes.SessionOptions
 ---@field hosts? string|string[] "host:port,host:port/chroot"; default "127.0.0.1:2181"
 ---@field timeout? number seconds, of the session, as asked for; default 10
+---@field tick? number seconds, the servers' tickTime: holds then stay valid for longer when servers fall silent, see
+---docs/session.md; default: at most half the timeout, or 2 s if that is more
 ---@field namespace? string prefix of every path, made when it is missing
 ---@field auth? zkrecipes.Auth[] said on every connection
 ---@field acl? zkrecipes.Acl of nodes we create; default "open"
----@field strict? boolean default false; true: hold:valid() also demands that the leader has its quorum (one small
----write per quarter of the timeout)
+---@field strict? boolean default false; true: hold:valid() also demands that the leader has its quorum (16 small
+---writes per timeout)
 ---@field guardian? boolean default false; true: a small process ends the session as soon as this process is dead (see
 ---docs/guardian.md)
 ---@field log? fun(level: "error"|"warning"|"info", text: string) called from the loop; must not wait
