@@ -83,6 +83,8 @@ static void answer(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
 
 void zr_sim_conn_pump(struct zr_sim_conn *conn)
 {
+    if (conn->server->number != 0 && conn->server->paused_until_us > conn->world->now_us)
+        return;
     zr_sim_conn_ref(conn);
     while (!zr_list_empty(&conn->pending)) {
         struct zr_sim_packet *packet =
@@ -141,7 +143,7 @@ void zr_sim_conn_receive(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
         return;
     }
     if (conn->session_id != 0)
-        zr_sim_session_heard(conn->server, conn->session_id);
+        zr_sim_session_heard(conn->server, conn->session_id, conn->timeout_ms);
     if (packet->kind == ZR_SIM_CONNECT)
         greet(conn, packet);
     else if (packet->kind == ZR_SIM_ASK && packet->copy.op == ZR_OP_ADD_AUTH)
@@ -167,7 +169,8 @@ static void to_client(struct zr_sim_wire *wire, struct zr_sim_packet *packet)
 static int64_t up_held(const struct zr_sim_wire *wire)
 {
     const struct zr_sim_conn *conn = wire->owner;
-    return conn->process->held & ZR_SIM_TO_SERVER ? INT64_MAX : 0;
+    return conn->process->held & ZR_SIM_TO_SERVER ? INT64_MAX
+                                                  : conn->server->paused_until_us + wire->late_us;
 }
 
 static int64_t down_held(const struct zr_sim_wire *wire)

@@ -69,6 +69,7 @@ static void take_connect(struct zr_sim_world *world, struct zr_sim_packet *packe
         zr_sim_session_grant(world, session);
         packet->timeout_ms = session->timeout_ms;
         session->conn = packet->conn->number;
+        packet->conn->timeout_ms = session->timeout_ms;
         zr_sim_session_touch(world, session);
     }
     if (fresh) {
@@ -91,7 +92,9 @@ static void take_close(struct zr_sim_world *world, struct zr_sim_packet *packet)
 
 void zr_sim_leader_take(struct zr_sim_world *world, struct zr_sim_packet *packet)
 {
-    if (packet->kind == ZR_SIM_CONNECT)
+    if (packet->kind == ZR_SIM_PONG)
+        zr_sim_sessions_told(world, packet);
+    else if (packet->kind == ZR_SIM_CONNECT)
         take_connect(world, packet);
     else if (packet->kind == ZR_SIM_CLOSE)
         take_close(world, packet);

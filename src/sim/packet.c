@@ -16,7 +16,8 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     struct zr_sim_packet *packet = zr_sim_alloc(sizeof(*packet));
     packet->refs = 1;
     packet->kind = kind;
-    packet->conn = zr_sim_conn_ref(conn);
+    if (conn != NULL)
+        packet->conn = zr_sim_conn_ref(conn);
     packet->through_leader = kind == ZR_SIM_CONNECT || kind == ZR_SIM_BEAT || kind == ZR_SIM_CLOSE;
     return packet;
 }
@@ -114,7 +115,9 @@ void zr_sim_packet_unref(struct zr_sim_packet *packet)
     for (size_t i = 0; i < packet->rewatch_count; i++)
         zr_sim_release(packet->rewatches[i].path);
     zr_sim_release(packet->rewatches);
-    zr_sim_conn_unref(packet->conn);
+    zr_sim_release(packet->heard);
+    if (packet->conn != NULL)
+        zr_sim_conn_unref(packet->conn);
     zr_sim_release(packet);
 }
 

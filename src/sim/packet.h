@@ -21,6 +21,7 @@ enum zr_sim_kind {
     ZR_SIM_CLOSE,   /* end the session */
     ZR_SIM_EVENT,   /* a watch fired */
     ZR_SIM_END,     /* the other side has hung up */
+    ZR_SIM_PONG,    /* from server to leader: the reply to a ping */
 };
 
 /* What the faults have in store for it. */
@@ -34,12 +35,19 @@ struct zr_sim_rewatch {
     unsigned on;
 };
 
+/* A session that a server has heard from, and the timeout that it granted. */
+struct zr_sim_heard {
+    int64_t session_id;
+    int32_t timeout_ms;
+};
+
 struct zr_sim_packet {
     struct zr_link link;       /* on a wire */
     struct zr_link in_pending; /* on the server, until it is answered */
     int refs;
     enum zr_sim_kind kind;
-    struct zr_sim_conn *conn; /* counted */
+    struct zr_sim_conn *conn; /* counted; null: a reply to a ping */
+    int64_t sent_us;          /* when it was put on the wire */
     int64_t at_us;            /* arrives not before */
     size_t size;              /* bytes, about */
     enum zr_sim_fate fate;
@@ -53,11 +61,13 @@ struct zr_sim_packet {
     int64_t session_id, last_zxid; /* connect */
     int32_t timeout_ms;            /* connect */
     enum zr_event_kind event;
+    size_t heard_count, heard_room;
+    struct zr_sim_heard *heard; /* the reply to a ping */
     size_t rewatch_count;
     struct zr_sim_rewatch *rewatches;
 };
 
-/* gives: a packet with one reference. keeps: a reference of conn. */
+/* gives: a packet with one reference. keeps: a reference of conn, which may be null. */
 struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_kind kind);
 
 /* gives: a packet with a copy of the request. keeps: request, while the client does. */

@@ -3,8 +3,12 @@
  * later to the others. Applying one makes watches fire, and brings the connection that asked for it
  * its answer.
  *
+ * The leader's pings are among them: so the reply to a ping goes out before the answer to a request
+ * that the leader handled later.
+ *
  * What can go wrong here is what the faults want: the server lags, is cut off from the leader, is
- * down. Cut off, it answers reads for a while, as real ones do, before it drops its clients.
+ * paused, is down. Cut off, it answers reads for a while, as real ones do, before it drops its
+ * clients.
  */
 #include "sim/server.h"
 
@@ -19,9 +23,16 @@ static bool is_leader(const struct zr_sim_server *server)
     return server->number == 0;
 }
 
-static bool hears_leader(const struct zr_sim_server *server)
+/* What was sent then arrives, or has arrived, at the other side. */
+static bool hears_leader(const struct zr_sim_server *server, int64_t sent_us)
 {
-    return !server->isolated && !server->stopped && !server->world->servers[0].stopped;
+    bool cut = server->isolated && !(server->delivers && sent_us <= server->isolated_us);
+    return !cut && !server->stopped && !server->world->servers[0].stopped;
+}
+
+static bool is_paused(const struct zr_sim_server *server)
+{
+    return server->paused_until_us > server->world->now_us;
 }
 
 /* ---- Transactions -------------------------------------------------------------------------- */
@@ -30,7 +41,8 @@ static void apply_due(struct zr_sim_event *event);
 
 static int64_t due_us(const struct zr_sim_server *server, const struct zr_sim_txn *txn)
 {
-    return txn->at_us + (is_leader(server) ? 0 : server->hop_us + server->lag_us);
+    int64_t at_us = txn->at_us + (is_leader(server) ? 0 : server->hop_us + server->lag_us);
+    return at_us > server->down_held_us ? at_us : server->down_held_us;
 }
 
 static struct zr_sim_txn *behind(struct zr_sim_world *world, struct zr_sim_txn *txn)
@@ -57,6 +69,10 @@ static void apply_next(struct zr_sim_server *server)
     server->next = behind(server->world, txn);
     zr_sim_txn_apply(txn, &server->tree, &server->watches);
     server->zxid = txn->zxid;
+    if (txn->ping != 0 && txn->ping == server->number) {
+        server->pongs++;
+        zr_sim_wire_send(&server->to_leader, zr_sim_sessions_pong(server), 0);
+    }
     if (is_leader(server) && packet != NULL)
         zr_sim_prepared(packet, txn);
     if (packet != NULL && packet->conn->server == server) {
@@ -71,15 +87,24 @@ static void apply_next(struct zr_sim_server *server)
     zr_sim_txn_free(txn);
 }
 
+static bool may_apply(const struct zr_sim_server *server)
+{
+    return server->next != NULL && hears_leader(server, server->next->at_us);
+}
+
 void zr_sim_server_catch_up(struct zr_sim_server *server)
 {
     struct zr_sim_world *world = server->world;
-    if (!hears_leader(server))
-        return;
-    while (server->next != NULL && due_us(server, server->next) <= world->now_us)
+    bool paused = !is_leader(server) && is_paused(server);
+    while (!paused && may_apply(server) && due_us(server, server->next) <= world->now_us)
         apply_next(server);
-    if (server->next != NULL && !zr_list_empty(&server->conns))
-        zr_sim_schedule(&world->agenda, &server->apply, due_us(server, server->next), apply_due);
+    bool busy = !zr_list_empty(&server->conns) || server->heard_count > 0;
+    if (!may_apply(server) || !(busy || paused))
+        return;
+    int64_t at_us = due_us(server, server->next);
+    if (paused && at_us < server->paused_until_us + server->late_us)
+        at_us = server->paused_until_us + server->late_us;
+    zr_sim_schedule(&world->agenda, &server->apply, at_us, apply_due);
 }
 
 static void apply_due(struct zr_sim_event *event)
@@ -105,7 +130,11 @@ static void to_leader(struct zr_sim_wire *wire, struct zr_sim_packet *packet)
 
 static int64_t leader_is_deaf(const struct zr_sim_wire *wire)
 {
-    return hears_leader(wire->owner) ? 0 : INT64_MAX;
+    const struct zr_sim_server *server = wire->owner, *leader = &server->world->servers[0];
+    int64_t goes_on_us = leader->paused_until_us + wire->late_us;
+    if (!hears_leader(server, zr_sim_wire_first(wire)->sent_us))
+        return INT64_MAX;
+    return goes_on_us > server->up_held_us ? goes_on_us : server->up_held_us;
 }
 
 void zr_sim_server_init(struct zr_sim_server *server, struct zr_sim_world *world, int number)
@@ -133,6 +162,7 @@ void zr_sim_server_fini(struct zr_sim_server *server)
     hang_up_all(server);
     zr_sim_wire_clear(&server->to_leader);
     zr_sim_cancel(&server->world->agenda, &server->apply);
+    zr_sim_cancel(&server->world->agenda, &server->resume);
     zr_sim_watches_fini(&server->watches);
     zr_sim_tree_fini(&server->tree);
 }
@@ -155,20 +185,79 @@ void zr_sim_server_tick(struct zr_sim_server *server)
 void zr_sim_server_stop(struct zr_sim_server *server, bool on)
 {
     server->stopped = on;
-    if (on)
+    server->paused_until_us = server->up_held_us = server->down_held_us = 0;
+    if (on) {
         hang_up_all(server);
-    if (on)
         zr_sim_wire_clear(&server->to_leader);
+        zr_sim_sessions_forget(server);
+    }
     zr_sim_server_catch_up(server);
     zr_sim_wire_resume(&server->to_leader);
 }
 
-void zr_sim_server_isolate(struct zr_sim_server *server, bool on)
+void zr_sim_server_isolate(struct zr_sim_server *server, bool on, bool delivers)
 {
     if (is_leader(server) || server->isolated == on)
         return;
     server->isolated = on;
     server->isolated_us = server->world->now_us;
+    server->delivers = delivers;
     zr_sim_server_catch_up(server);
     zr_sim_wire_resume(&server->to_leader);
+}
+
+/* ---- Pauses -------------------------------------------------------------------------------- */
+
+static int64_t late_us(struct zr_sim_world *world)
+{
+    return zr_sim_random_below(&world->random, world->options.late_us);
+}
+
+bool zr_sim_server_put_off(struct zr_sim_server *server, struct zr_sim_event *event)
+{
+    struct zr_sim_world *world = server->world;
+    if (!is_paused(server))
+        return false;
+    zr_sim_schedule(&world->agenda, event, server->paused_until_us + late_us(world), event->happen);
+    return true;
+}
+
+static void each_conn(struct zr_sim_server *server, void (*visit)(struct zr_sim_conn *conn))
+{
+    struct zr_link *link, *next;
+    for (link = server->conns.head.next; link != &server->conns.head; link = next) {
+        next = link->next;
+        visit(ZR_HOLDER(link, struct zr_sim_conn, link));
+    }
+}
+
+static void put_off_conn(struct zr_sim_conn *conn)
+{
+    conn->up.late_us = late_us(conn->world);
+    zr_sim_wire_resume(&conn->up);
+}
+
+/* What the leader decided at once for it, although it was paused. */
+static void go_on(struct zr_sim_event *event)
+{
+    struct zr_sim_server *server = ZR_HOLDER(event, struct zr_sim_server, resume);
+    each_conn(server, zr_sim_conn_pump);
+}
+
+/* Every thread of it goes on some time after the pause: those that read from clients, those that
+   read from servers, and that which reads from the leader. */
+void zr_sim_server_pause(struct zr_sim_server *server, int64_t us)
+{
+    struct zr_sim_world *world = server->world;
+    if (server->stopped || world->now_us + us <= server->paused_until_us)
+        return;
+    server->paused_until_us = world->now_us + us;
+    server->late_us = late_us(world);
+    each_conn(server, put_off_conn);
+    for (size_t i = 1; i < world->server_count && is_leader(server); i++) {
+        world->servers[i].to_leader.late_us = late_us(world);
+        zr_sim_wire_resume(&world->servers[i].to_leader);
+    }
+    zr_sim_schedule(&world->agenda, &server->resume, server->paused_until_us, go_on);
+    zr_sim_server_catch_up(server);
 }

@@ -24,7 +24,14 @@ struct zr_sim_server {
     struct zr_list conns;   /* struct zr_sim_conn, in the order in which they came */
     struct zr_sim_wire to_leader;
     bool stopped, isolated;
+    bool delivers;       /* isolated: what was on its way still arrives */
     int64_t isolated_us; /* since */
+    int64_t paused_until_us;
+    int64_t up_held_us, down_held_us; /* until then nothing arrives at the leader, or from it */
+    int64_t late_us;                  /* how long after a pause it goes on with the leader's word */
+    struct zr_sim_event resume;
+    size_t heard_count;   /* sessions that the leader has not been told of */
+    int64_t pings, pongs; /* that the leader sent it, and that it replied */
 };
 
 /*
@@ -40,6 +47,7 @@ struct zr_sim_conn {
     struct zr_handle *handle; /* null: the client has let go */
     bool open;                /* the server keeps it */
     int64_t session_id;       /* once the handshake is done */
+    int32_t timeout_ms;       /* ... and what it granted */
     uint64_t number;          /* never used twice */
     struct zr_sim_identity *who;
     struct zr_list pending; /* struct zr_sim_packet, by in_pending */
@@ -86,9 +94,15 @@ bool zr_sim_server_serves(const struct zr_sim_server *server);
 /* Every half tick. */
 void zr_sim_server_tick(struct zr_sim_server *server);
 
+/* True: it is paused, and the event is put off until it goes on. */
+bool zr_sim_server_put_off(struct zr_sim_server *server, struct zr_sim_event *event);
+
 /* Down and up, cut off from the leader and back. */
 void zr_sim_server_stop(struct zr_sim_server *server, bool on);
-void zr_sim_server_isolate(struct zr_sim_server *server, bool on);
+void zr_sim_server_isolate(struct zr_sim_server *server, bool on, bool delivers);
+
+/* Nothing in it happens for so long; then its threads go on in any order. */
+void zr_sim_server_pause(struct zr_sim_server *server, int64_t us);
 
 /* ---- answer.c ------------------------------------------------------------------------------ */
 

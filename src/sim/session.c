@@ -1,9 +1,9 @@
 /*
  * 1. A handshake begins a session. 2. Whatever the leader hears moves its end into the future,
- * rounded up to the next tick. The other servers tell the leader every half tick whom they heard:
- * so the leader learns it late, and of what a server heard just before it was cut off never. 3. At
- * its end, or when the client wants it, the session's ephemerals go in one transaction, and every
- * server that has a connection of it hangs up.
+ * rounded up to the next tick. Another server notes whom it hears, and names them in its reply to
+ * the leader's next ping: so the leader learns it late, and never if that server is cut off first.
+ * 3. At its end, or when the client wants it, the session's ephemerals go in one transaction, and
+ * every server that has a connection of it hangs up.
  */
 #include "sim/session.h"
 
@@ -25,32 +25,35 @@ struct zr_sim_session *zr_sim_session_find(struct zr_sim_world *world, int64_t i
     return NULL;
 }
 
-static void touch(const struct zr_sim_world *world, struct zr_sim_session *session)
+static void touch(const struct zr_sim_world *world, struct zr_sim_session *session,
+                  int32_t timeout_ms)
 {
-    int64_t end_us = world->now_us + (int64_t)session->timeout_ms * 1000;
+    int64_t end_us = world->now_us + (int64_t)timeout_ms * 1000;
     session->expire_us = (end_us / tick_us(world) + 1) * tick_us(world);
-    session->touched = NULL;
 }
 
 void zr_sim_session_touch(struct zr_sim_world *world, struct zr_sim_session *session)
 {
-    touch(world, session);
+    touch(world, session, session->timeout_ms);
 }
 
-void zr_sim_session_heard(struct zr_sim_server *server, int64_t id)
+void zr_sim_session_heard(struct zr_sim_server *server, int64_t id, int32_t timeout_ms)
 {
     struct zr_sim_session *session = zr_sim_session_find(server->world, id);
     if (session == NULL)
         return;
-    if (server->number == 0)
-        touch(server->world, session);
-    else
-        session->touched = server;
+    if (server->number == 0) {
+        touch(server->world, session, timeout_ms);
+        return;
+    }
+    server->heard_count += session->heard_ms[server->number] == 0;
+    session->heard_ms[server->number] = timeout_ms;
 }
 
 struct zr_sim_session *zr_sim_session_begin(struct zr_sim_world *world, int32_t timeout_ms)
 {
-    struct zr_sim_session *session = zr_sim_alloc(sizeof(*session));
+    size_t size = sizeof(struct zr_sim_session) + world->server_count * sizeof(int32_t);
+    struct zr_sim_session *session = zr_sim_alloc(size);
     int32_t tick_ms = world->options.tick_ms;
     session->id = ++world->last_session;
     session->timeout_ms = timeout_ms < 2 * tick_ms    ? 2 * tick_ms
@@ -58,7 +61,7 @@ struct zr_sim_session *zr_sim_session_begin(struct zr_sim_world *world, int32_t 
                                                       : timeout_ms;
     zr_list_append(&world->sessions, &session->link);
     world->session_count++;
-    touch(world, session);
+    zr_sim_session_touch(world, session);
     zr_sim_trace(world, "leader: session %016llx begins", (unsigned long long)session->id);
     return session;
 }
@@ -95,18 +98,15 @@ void zr_sim_session_end(struct zr_sim_world *world, struct zr_sim_session *sessi
     txn->ended = session->id;
     zr_sim_trace(world, "leader: session %016llx ends, and %zu ephemerals",
                  (unsigned long long)session->id, txn->count);
+    for (size_t i = 0; i < world->server_count; i++)
+        world->servers[i].heard_count -= session->heard_ms[i] != 0;
     zr_unlink(&session->link);
     zr_sim_release(session);
     world->session_count--;
     zr_sim_leader_commit(world, txn, true);
 }
 
-/* ---- Ticks --------------------------------------------------------------------------------- */
-
-static bool can_tell(const struct zr_sim_server *server)
-{
-    return server != NULL && !server->isolated && !server->stopped;
-}
+/* ---- What the servers hear ----------------------------------------------------------------- */
 
 /* Each visit may end the session. */
 static void each_session(struct zr_sim_world *world,
@@ -119,75 +119,67 @@ static void each_session(struct zr_sim_world *world,
     }
 }
 
-static void pass_on(struct zr_sim_world *world, struct zr_sim_session *session)
+static void add_heard(struct zr_sim_packet *packet, int64_t id, int32_t timeout_ms)
 {
-    if (can_tell(session->touched))
-        touch(world, session);
+    if (packet->heard_count == packet->heard_room)
+        packet->heard = zr_sim_grow(packet->heard, packet->heard_count, &packet->heard_room,
+                                    sizeof(*packet->heard));
+    packet->heard[packet->heard_count++] = (struct zr_sim_heard){id, timeout_ms};
 }
 
-static void end_silent(struct zr_sim_world *world, struct zr_sim_session *session)
+struct zr_sim_packet *zr_sim_sessions_pong(struct zr_sim_server *server)
 {
-    if (session->expire_us <= world->now_us)
+    const struct zr_list *all = &server->world->sessions;
+    struct zr_sim_packet *packet = zr_sim_packet_new(NULL, ZR_SIM_PONG);
+    for (struct zr_link *link = all->head.next; link != &all->head && server->heard_count > 0;
+         link = link->next) {
+        struct zr_sim_session *session = ZR_HOLDER(link, struct zr_sim_session, link);
+        if (session->heard_ms[server->number] == 0)
+            continue;
+        add_heard(packet, session->id, session->heard_ms[server->number]);
+        session->heard_ms[server->number] = 0;
+        server->heard_count--;
+    }
+    return packet;
+}
+
+void zr_sim_sessions_told(struct zr_sim_world *world, const struct zr_sim_packet *packet)
+{
+    for (size_t i = 0; i < packet->heard_count; i++) {
+        struct zr_sim_session *session = zr_sim_session_find(world, packet->heard[i].session_id);
+        if (session != NULL)
+            touch(world, session, packet->heard[i].timeout_ms);
+    }
+}
+
+void zr_sim_sessions_forget(struct zr_sim_server *server)
+{
+    zr_sim_packet_unref(zr_sim_sessions_pong(server));
+}
+
+/* ---- The silent ---------------------------------------------------------------------------- */
+
+bool zr_sim_sessions_doom(struct zr_sim_world *world)
+{
+    bool any = false;
+    const struct zr_list *all = &world->sessions;
+    for (struct zr_link *link = all->head.next; link != &all->head; link = link->next) {
+        struct zr_sim_session *session = ZR_HOLDER(link, struct zr_sim_session, link);
+        session->doomed |= session->expire_us <= world->now_us;
+        any |= session->doomed;
+    }
+    return any;
+}
+
+static void end_doomed(struct zr_sim_world *world, struct zr_sim_session *session)
+{
+    if (session->doomed)
         zr_sim_session_end(world, session, NULL);
 }
 
-static bool is_due(const struct zr_sim_world *world, const struct zr_sim_node *node)
+void zr_sim_sessions_end_doomed(struct zr_sim_world *world)
 {
-    int64_t owner = node->stat.ephemeral_owner;
-    if (node->stat.child_count > 0)
-        return false;
-    if (owner == ZR_SIM_CONTAINER_OWNER)
-        return node->stat.cversion > 0;
-    return zr_sim_is_ttl(owner) &&
-           zr_sim_wall_ms(world) - node->stat.mtime_ms > (owner & ZR_SIM_TTL_MAX);
-}
-
-/* The candidates first, like the real checker: deleting one may make its parent empty. */
-static void reap(struct zr_sim_world *world)
-{
-    const struct zr_list *specials = &world->servers[0].tree.specials;
-    struct zr_sim_txn *found = zr_sim_txn_new(NULL);
-    for (struct zr_link *link = specials->head.next; link != &specials->head; link = link->next) {
-        const struct zr_sim_node *node = ZR_HOLDER(link, struct zr_sim_node, special);
-        if (is_due(world, node))
-            zr_sim_txn_add(found, ZR_SIM_DELETE, node->path, node->entry.length);
-    }
-    for (size_t i = 0; i < found->count; i++)
-        zr_sim_leader_reap(world, found->changes[i].path);
-    zr_sim_txn_free(found);
-}
-
-static void ping(struct zr_sim_event *event)
-{
-    struct zr_sim_world *world = ZR_HOLDER(event, struct zr_sim_world, ping);
-    zr_sim_schedule(&world->agenda, event, world->now_us + tick_us(world) / 2, ping);
-    for (size_t i = 0; i < world->server_count; i++)
-        zr_sim_server_tick(&world->servers[i]);
-    if (!world->servers[0].stopped)
-        each_session(world, pass_on);
-}
-
-static void tick(struct zr_sim_event *event)
-{
-    struct zr_sim_world *world = ZR_HOLDER(event, struct zr_sim_world, tick);
-    int64_t next = world->now_us / tick_us(world) + 1;
-    zr_sim_schedule(&world->agenda, event, next * tick_us(world), tick);
-    if (world->servers[0].stopped)
-        return;
-    each_session(world, end_silent);
-    if (world->now_us < world->reap_us)
-        return;
-    world->reap_us += (int64_t)world->options.reap_ms * 1000;
-    reap(world);
-}
-
-/* Where in the tick the leader asks the others is a matter of chance, as it really is. */
-void zr_sim_tick_start(struct zr_sim_world *world)
-{
-    int64_t phase_us = zr_sim_random_below(&world->random, tick_us(world) / 2);
-    world->reap_us = world->now_us + (int64_t)world->options.reap_ms * 1000;
-    zr_sim_schedule(&world->agenda, &world->ping, world->now_us + phase_us, ping);
-    zr_sim_schedule(&world->agenda, &world->tick, world->now_us, tick);
+    each_session(world, end_doomed);
 }
 
 void zr_sim_sessions_fini(struct zr_sim_world *world)

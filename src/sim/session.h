@@ -9,10 +9,12 @@ struct zr_sim_session {
     struct zr_link link; /* in the world's sessions */
     int64_t id;
     int32_t timeout_ms;
-    int64_t expire_us;             /* when it is over if nothing is heard */
-    uint64_t conn;                 /* number of the connection that may write */
-    struct zr_sim_server *touched; /* heard from the client, but has not told the leader yet */
-    bool renamed;                  /* a fault: the next reconnect gets another session */
+    int64_t expire_us;  /* when it is over if nothing is heard */
+    uint64_t conn;      /* number of the connection that may write */
+    bool renamed;       /* a fault: the next reconnect gets another session */
+    bool doomed;        /* found silent; no touch saves it any more */
+    int32_t heard_ms[]; /* per server that has heard of it and has not told the leader:
+                           what that server granted; else 0 */
 };
 
 /* The session, or null when it is over or never was. */
@@ -26,14 +28,25 @@ void zr_sim_session_grant(const struct zr_sim_world *world, struct zr_sim_sessio
 
 /* Heard from: the leader itself, or a server that will tell the leader. */
 void zr_sim_session_touch(struct zr_sim_world *world, struct zr_sim_session *session);
-void zr_sim_session_heard(struct zr_sim_server *server, int64_t id);
+void zr_sim_session_heard(struct zr_sim_server *server, int64_t id, int32_t timeout_ms);
+
+/* gives: the reply of a server to a ping: whom it has heard. The leader takes it; borrows: packet.
+ */
+struct zr_sim_packet *zr_sim_sessions_pong(struct zr_sim_server *server);
+void zr_sim_sessions_told(struct zr_sim_world *world, const struct zr_sim_packet *packet);
+
+/* The server has forgotten whom it heard. */
+void zr_sim_sessions_forget(struct zr_sim_server *server);
+
+/* Those that were silent for too long are doomed; true: there are any. Then they end. */
+bool zr_sim_sessions_doom(struct zr_sim_world *world);
+void zr_sim_sessions_end_doomed(struct zr_sim_world *world);
 
 /* It is over: its ephemerals go, in one transaction. packet: the client asked for it, or null. */
 void zr_sim_session_end(struct zr_sim_world *world, struct zr_sim_session *session,
                         struct zr_sim_packet *packet);
 
-/* Every half tick the servers tell the leader whom they heard; at every tick sessions expire, and
-   containers go. */
+/* The leader's threads: see ticks.c. */
 void zr_sim_tick_start(struct zr_sim_world *world);
 
 void zr_sim_sessions_fini(struct zr_sim_world *world);

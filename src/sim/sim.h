@@ -29,6 +29,7 @@ struct zr_sim_options {
     int32_t reap_ms;    /* how often empty containers and old TTL znodes are looked for (60000) */
     int64_t latency_us; /* of a message, at least ... (200) */
     int64_t jitter_us;  /* ... and up to so much more; negative: none (400) */
+    int64_t late_us;    /* up to so late a thread of a server gets its turn (as jitter_us) */
     FILE *trace;        /* a line for everything that happens; null: none */
 };
 
@@ -134,6 +135,17 @@ void zr_sim_lag(struct zr_sim_world *world, int server, int64_t us);
 
 /* The server hears nothing of the leader; it answers reads for five ticks, and then nobody. */
 void zr_sim_isolate(struct zr_sim_world *world, int server, bool on);
+
+/* As zr_sim_isolate, on; but what is on its way between the server and the leader still arrives. */
+void zr_sim_sever(struct zr_sim_world *world, int server);
+
+/* The server stops for so long, or the leader, 0: it takes and sends nothing, and the clock goes
+   on. Then its threads go on in any order, each up to late_us late. No other leader is elected. */
+void zr_sim_pause_server(struct zr_sim_world *world, int server, int64_t us);
+
+/* What this server sends to the leader (ZR_SIM_TO_SERVER), or the leader to it (ZR_SIM_TO_CLIENT),
+   is held for so long. */
+void zr_sim_hold_server(struct zr_sim_world *world, int server, unsigned held, int64_t us);
 
 /* The server is down, and up again. With the leader all of them are: no other is elected. */
 void zr_sim_stop(struct zr_sim_world *world, int server, bool on);

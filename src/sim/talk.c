@@ -137,6 +137,7 @@ void zr_sim_handle_receive(struct zr_handle *handle, struct zr_sim_packet *packe
         beaten(handle, packet);
         break;
     case ZR_SIM_WATCHES:
+    case ZR_SIM_PONG:
         break;
     case ZR_SIM_CLOSE:
         zr_sim_handle_finish(handle);

@@ -153,7 +153,28 @@ void zr_sim_lag(struct zr_sim_world *world, int server, int64_t us)
 
 void zr_sim_isolate(struct zr_sim_world *world, int server, bool on)
 {
-    zr_sim_server_isolate(server_of(world, server), on);
+    zr_sim_server_isolate(server_of(world, server), on, false);
+}
+
+void zr_sim_sever(struct zr_sim_world *world, int server)
+{
+    zr_sim_server_isolate(server_of(world, server), true, true);
+}
+
+void zr_sim_pause_server(struct zr_sim_world *world, int server, int64_t us)
+{
+    zr_sim_server_pause(server_of(world, server), us);
+}
+
+void zr_sim_hold_server(struct zr_sim_world *world, int server, unsigned held, int64_t us)
+{
+    struct zr_sim_server *holding = server_of(world, server);
+    if (held & ZR_SIM_TO_SERVER)
+        holding->up_held_us = world->now_us + us;
+    if (held & ZR_SIM_TO_CLIENT)
+        holding->down_held_us = world->now_us + us;
+    zr_sim_wire_resume(&holding->to_leader);
+    zr_sim_server_catch_up(holding);
 }
 
 /* A new leader gives every session its whole time again. */

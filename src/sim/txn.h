@@ -29,6 +29,7 @@ struct zr_sim_txn {
     size_t waiting;      /* servers that have not applied it */
     int64_t zxid, time_ms, at_us;
     int64_t ended;                /* the session that is over with it, or 0 */
+    int ping;                     /* the server that the leader pings with it, or 0 */
     struct zr_sim_packet *packet; /* what asked for it, counted; or null */
     size_t count, room;
     struct zr_sim_change *changes;

@@ -15,7 +15,7 @@ void zr_sim_wire_init(struct zr_sim_wire *wire, struct zr_sim_world *world, void
     zr_list_init(&wire->queue);
 }
 
-static struct zr_sim_packet *first(const struct zr_sim_wire *wire)
+struct zr_sim_packet *zr_sim_wire_first(const struct zr_sim_wire *wire)
 {
     return ZR_HOLDER(zr_list_first(&wire->queue), struct zr_sim_packet, link);
 }
@@ -24,7 +24,7 @@ void zr_sim_wire_resume(struct zr_sim_wire *wire)
 {
     if (zr_list_empty(&wire->queue))
         return;
-    int64_t at_us = first(wire)->at_us, held_us = wire->held_until(wire);
+    int64_t at_us = zr_sim_wire_first(wire)->at_us, held_us = wire->held_until(wire);
     if (held_us == INT64_MAX) {
         zr_sim_cancel(&wire->world->agenda, &wire->event);
         return;
@@ -43,18 +43,20 @@ static void arrive(struct zr_sim_event *event)
         zr_sim_wire_resume(wire);
         return;
     }
-    struct zr_sim_packet *packet = first(wire);
-    struct zr_sim_conn *conn = zr_sim_conn_ref(packet->conn);
+    struct zr_sim_packet *packet = zr_sim_wire_first(wire);
+    struct zr_sim_conn *conn = packet->conn != NULL ? zr_sim_conn_ref(packet->conn) : NULL;
     zr_unlink(&packet->link);
     zr_sim_wire_resume(wire);
     wire->deliver(wire, packet);
-    zr_sim_conn_unref(conn);
+    if (conn != NULL)
+        zr_sim_conn_unref(conn);
 }
 
 void zr_sim_wire_send(struct zr_sim_wire *wire, struct zr_sim_packet *packet, int64_t delay_us)
 {
     struct zr_sim_world *world = wire->world;
     bool alone = zr_list_empty(&wire->queue);
+    packet->sent_us = world->now_us;
     packet->at_us = world->now_us + delay_us + zr_sim_latency_us(world);
     zr_list_append(&wire->queue, &packet->link);
     if (alone)

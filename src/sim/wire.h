@@ -14,6 +14,7 @@ struct zr_sim_wire {
     void *owner;
     struct zr_list queue;
     struct zr_sim_event event; /* the arrival of the first */
+    int64_t late_us; /* how long after a pause the receiver comes to it; see zr_sim_server_pause */
     /* takes: packet. */
     void (*deliver)(struct zr_sim_wire *wire, struct zr_sim_packet *packet);
     /* Until when nothing can arrive: INT64_MAX means until zr_sim_wire_resume is called. */
@@ -24,6 +25,9 @@ void zr_sim_wire_init(struct zr_sim_wire *wire, struct zr_sim_world *world, void
 
 /* Sends it, to arrive after the world's latency and so much more. takes: packet. */
 void zr_sim_wire_send(struct zr_sim_wire *wire, struct zr_sim_packet *packet, int64_t delay_us);
+
+/* The first of those that are under way; there is one. */
+struct zr_sim_packet *zr_sim_wire_first(const struct zr_sim_wire *wire);
 
 /* What held the wire may be over. */
 void zr_sim_wire_resume(struct zr_sim_wire *wire);

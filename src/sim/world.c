@@ -51,6 +51,7 @@ static void set_options(struct zr_sim_world *world, const struct zr_sim_options 
     set->reap_ms = set->reap_ms > 0 ? set->reap_ms : 60000;
     set->latency_us = set->latency_us > 0 ? set->latency_us : 200;
     set->jitter_us = set->jitter_us > 0 ? set->jitter_us : set->jitter_us < 0 ? 0 : 400;
+    set->late_us = set->late_us > 0 ? set->late_us : set->jitter_us;
 }
 
 /* The top byte is the number of a server, from 1 to 254; so half of the ids are negative. */

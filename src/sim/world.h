@@ -30,8 +30,9 @@ struct zr_sim_world {
     int32_t most_timeout_ms; /* that handshakes are granted; 0: as the tick says */
     uint64_t last_conn;
     struct zr_list processes; /* struct zr_sim_process */
-    struct zr_sim_event tick, ping;
-    int64_t reap_us; /* next look at the containers */
+    struct zr_sim_event tick, doom, ping, look;
+    size_t ping_next; /* the server that is pinged next; server_count: the round is over */
+    int64_t reap_us;  /* next look at the containers */
     struct zr_sim_faults faults;
     int64_t requests[ZR_SIM_OPS], met[ZR_SIM_FAULTS], breaks;
     void (*saw)(void *with, int64_t zxid);
