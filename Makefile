@@ -175,7 +175,7 @@ $(SIM)/spec/%.o: spec/sim/%.c
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
 
-$(SIM)/counter_test $(SIM)/histories: $(SIM)/%: $(SIM)/spec/%.o $(ENGINE_OBJECTS)
+$(SIM)/counter_test $(SIM)/histories $(SIM)/lease_histories: $(SIM)/%: $(SIM)/spec/%.o $(ENGINE_OBJECTS)
 	$(CC) $(SIM_FLAGS) -o $@ $^
 
 -include $(wildcard $(SIM)/*/*.d)
@@ -187,6 +187,9 @@ sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SE
 	@$(SIM)/histories $(OF_RECIPE) $(if $(SHAPE),--shape '$(SHAPE)' --trace,$(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS))))
 	@$(if $(ONE_SEED)$(SHAPE),,$(SIM)/histories $(OF_RECIPE) --small)
 
+lease-histories: $(SIM)/lease_histories ## one holder, one waiter, and what may leave both valid: SEEDS=..., or the one of SEED=... with its trace
+	@$(SIM)/lease_histories $(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS)))
+
 worlds: $(CORE) ## histories of the recipes written in Lua, or RECIPE=...: SEEDS=..., or the one of SEED=... with its trace
 	@$(ENVIRONMENT) $(INTERPRETER) spec/worlds/main.lua $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED),$(if $(SEEDS),--seeds $(SEEDS)))
 
@@ -197,7 +200,7 @@ planted: ## plant each bug of spec/*/planted_*.lua (or BUG='its name') and see t
 	@$(MAKE) --no-print-directory planted-here
 	@$(MAKE) --no-print-directory SAN=asan planted-here
 
-planted-here: $(SIM)/histories $(if $(SAN),,$(CORE))
+planted-here: $(SIM)/histories $(SIM)/lease_histories $(if $(SAN),,$(CORE))
 	@$(ENVIRONMENT) CC='$(CC)' CFLAGS='$(SIM_FLAGS)' $(INTERPRETER) spec/sim/plant.lua $(SIM) $(if $(BUG),'$(BUG)')
 
 SEEDS_QUEUE = $(or $(SEEDS),5000)

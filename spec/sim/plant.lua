@@ -7,7 +7,7 @@
 --
 -- A bug is { name, file, old, new }, where `old` must occur exactly once in the file: a list that
 -- no longer fits the code fails. Further fields: also ({ file, old, new }, a second place), run (arguments
--- for histories, if not random ones of the lock).
+-- for histories, if not random ones of the lock), program (if not histories).
 -- Nothing else is compiled again than the one file. A bug in a Lua file is found by worlds (spec/worlds); `run` is for them.
 
 local folder, only, part, parts = (...), select(2, ...)
@@ -73,7 +73,7 @@ local function build(bug)
   local program = folder .. "/planted/" .. bug.name:gsub("%W+", "-")
   local bases, problem = planted(bug, program)
   if not bases then return nil, problem end
-  local objects = { folder .. "/spec/histories.o" }
+  local objects = { ("%s/spec/%s.o"):format(folder, bug.program or "histories") }
   for _, path in ipairs(lines((output(("ls %s/core/*.o %s/recipes/*.o %s/sim/*.o"):gsub("%%s", folder))))) do
     local base = bases[path]
     if base then

@@ -201,10 +201,10 @@ static void watch_lease(struct zr_session *session)
 static void lease_due(struct zr_timer *timer)
 {
     struct zr_session *session = ZR_HOLDER(timer, struct zr_session, lease);
-    if (lease_is_over(session))
-        lost(session);
-    else
+    if (!lease_is_over(session))
         watch_lease(session);
+    else
+        lost(session);
 }
 
 bool zr_session_valid(const struct zr_session *session, int generation)

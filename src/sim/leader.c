@@ -66,7 +66,7 @@ static void take_connect(struct zr_sim_world *world, struct zr_sim_packet *packe
         session = zr_sim_session_begin(world, packet->timeout_ms);
     packet->session_id = session != NULL ? session->id : 0;
     if (session != NULL) {
-        zr_sim_session_grant(world, session);
+        zr_sim_session_grant(world, session, packet->timeout_ms);
         packet->timeout_ms = session->timeout_ms;
         session->conn = packet->conn->number;
         packet->conn->timeout_ms = session->timeout_ms;

@@ -50,27 +50,26 @@ void zr_sim_session_heard(struct zr_sim_server *server, int64_t id, int32_t time
     session->heard_ms[server->number] = timeout_ms;
 }
 
+void zr_sim_session_grant(const struct zr_sim_world *world, struct zr_sim_session *session,
+                          int32_t asked_ms)
+{
+    int32_t least_ms = world->options.least_ms, most_ms = 20 * world->options.tick_ms;
+    if (world->most_timeout_ms > 0 && world->most_timeout_ms < most_ms)
+        most_ms = world->most_timeout_ms;
+    session->timeout_ms = asked_ms > most_ms ? most_ms : asked_ms < least_ms ? least_ms : asked_ms;
+}
+
 struct zr_sim_session *zr_sim_session_begin(struct zr_sim_world *world, int32_t timeout_ms)
 {
     size_t size = sizeof(struct zr_sim_session) + world->server_count * sizeof(int32_t);
     struct zr_sim_session *session = zr_sim_alloc(size);
-    int32_t tick_ms = world->options.tick_ms;
     session->id = ++world->last_session;
-    session->timeout_ms = timeout_ms < 2 * tick_ms    ? 2 * tick_ms
-                          : timeout_ms > 20 * tick_ms ? 20 * tick_ms
-                                                      : timeout_ms;
+    zr_sim_session_grant(world, session, timeout_ms);
     zr_list_append(&world->sessions, &session->link);
     world->session_count++;
     zr_sim_session_touch(world, session);
     zr_sim_trace(world, "leader: session %016llx begins", (unsigned long long)session->id);
     return session;
-}
-
-void zr_sim_session_grant(const struct zr_sim_world *world, struct zr_sim_session *session)
-{
-    int32_t most_ms = world->most_timeout_ms;
-    if (most_ms > 0 && session->timeout_ms > most_ms)
-        session->timeout_ms = most_ms;
 }
 
 /* The real server's set has no order: any one of those that are left. */

@@ -23,8 +23,9 @@ struct zr_sim_session *zr_sim_session_find(struct zr_sim_world *world, int64_t i
 /* gives: a new session, which lasts as near to what was asked for as the servers allow. */
 struct zr_sim_session *zr_sim_session_begin(struct zr_sim_world *world, int32_t timeout_ms);
 
-/* A handshake: the session lasts no longer than the servers grant by now. */
-void zr_sim_session_grant(const struct zr_sim_world *world, struct zr_sim_session *session);
+/* A handshake: the session lasts as near to what was asked for as the servers allow by now. */
+void zr_sim_session_grant(const struct zr_sim_world *world, struct zr_sim_session *session,
+                          int32_t asked_ms);
 
 /* Heard from: the leader itself, or a server that will tell the leader. */
 void zr_sim_session_touch(struct zr_sim_world *world, struct zr_sim_session *session);

@@ -25,7 +25,8 @@ struct zr_sim_world;
 struct zr_sim_options {
     uint64_t seed;
     int servers;        /* the first is the leader (3) */
-    int32_t tick_ms;    /* sessions last from 2 to 20 ticks (2000) */
+    int32_t tick_ms;    /* sessions last from 2 to 20 ticks (2000) ... */
+    int32_t least_ms;   /* ... or from this on (two ticks) */
     int32_t reap_ms;    /* how often empty containers and old TTL znodes are looked for (60000) */
     int64_t latency_us; /* of a message, at least ... (200) */
     int64_t jitter_us;  /* ... and up to so much more; negative: none (400) */

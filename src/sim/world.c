@@ -48,6 +48,7 @@ static void set_options(struct zr_sim_world *world, const struct zr_sim_options 
     *set = *options;
     set->servers = set->servers > 0 ? set->servers : 3;
     set->tick_ms = set->tick_ms > 0 ? set->tick_ms : 2000;
+    set->least_ms = set->least_ms > 0 ? set->least_ms : 2 * set->tick_ms;
     set->reap_ms = set->reap_ms > 0 ? set->reap_ms : 60000;
     set->latency_us = set->latency_us > 0 ? set->latency_us : 200;
     set->jitter_us = set->jitter_us > 0 ? set->jitter_us : set->jitter_us < 0 ? 0 : 400;
