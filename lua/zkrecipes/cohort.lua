@@ -45,6 +45,8 @@ end
 
 function Turn:valid() return not self.state.over and self.state.main:valid() end
 
+function Turn:left() return self.state.over and 0 or self.state.main:left() end
+
 local function finish(state, why)
   if state.over then return end
   state.over = why

@@ -33,6 +33,13 @@ function Multihold:valid()
   return true
 end
 
+-- The least of all: each lock's session lasts for its own time.
+function Multihold:left()
+  local least = math.huge
+  for i = 1, self.count do least = math.min(least, self.holds[i]:left()) end
+  return least
+end
+
 -- What the first one says that is over already.
 local function first_over(self)
   for i = 1, self.count do

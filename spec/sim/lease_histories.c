@@ -147,11 +147,27 @@ static bool is_valid(const struct party *party)
 
 static void close_party(struct party *party)
 {
+    if (party->engine == NULL)
+        return;
+    party->lazy = false;
     if (party->hold != NULL)
         zr_object_unref(&party->hold->object);
     zr_object_unref(party->lock);
     zr_session_class.forget(&party->session->object);
+    zr_session_close(party->session, 0);
     zr_object_unref(&party->session->object);
+}
+
+/* What it had under way ends first. */
+static void free_party(struct party *party)
+{
+    if (party->engine == NULL)
+        return;
+    while (!zr_engine_ended(party->engine)) {
+        zr_sim_step(now.world);
+        dispatch(party);
+    }
+    zr_engine_unref(party->engine);
 }
 
 /* ---- What happens -------------------------------------------------------------------------- */
@@ -435,12 +451,11 @@ static bool history(uint64_t seed)
         now.a.lazy = below(2) == 0;
         expect_next();
         good = judge();
-        close_party(&now.b);
     }
     close_party(&now.a);
-    zr_engine_unref(now.a.engine);
-    if (now.b.engine != NULL)
-        zr_engine_unref(now.b.engine);
+    close_party(&now.b);
+    free_party(&now.a);
+    free_party(&now.b);
     zr_sim_world_free(now.world);
     return good;
 }

@@ -207,10 +207,19 @@ static void lease_due(struct zr_timer *timer)
         lost(session);
 }
 
+int64_t zr_session_left_us(const struct zr_session *session, int generation)
+{
+    struct zr_engine *engine = session->engine;
+    if (session->generation != generation || session->now == NULL ||
+        zr_session_usable(session) != ZR_OK)
+        return 0;
+    int64_t left_us = engine->zk->lease_us(session->now->handle) - zr_engine_now_us(engine);
+    return left_us > 0 ? left_us : 0;
+}
+
 bool zr_session_valid(const struct zr_session *session, int generation)
 {
-    return session->generation == generation && session->now != NULL &&
-           zr_session_usable(session) == ZR_OK && !lease_is_over(session);
+    return zr_session_left_us(session, generation) > 0;
 }
 
 /* Of a new session whose timeout is short for the tick that the lease's rule goes by. */

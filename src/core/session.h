@@ -139,6 +139,10 @@ enum zr_status zr_session_usable(const struct zr_session *session);
 /* How long a plain request may wait for a connection: the session's timeout. */
 int64_t zr_session_patience_us(const struct zr_session *session);
 
+/* How long this generation surely lives still, on the server too, when nothing more is heard; 0: it
+   is not surely alive now. */
+int64_t zr_session_left_us(const struct zr_session *session, int generation);
+
 /* Surely alive now, on the server too: the generation is this one and its lease is not over. */
 bool zr_session_valid(const struct zr_session *session, int generation);
 

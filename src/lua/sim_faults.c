@@ -115,6 +115,14 @@ static int world_isolate(lua_State *L)
     return 0;
 }
 
+/* world:pause_server(server, seconds) */
+static int world_pause_server(lua_State *L)
+{
+    struct lua_world *world = zr_lua_world_check(L);
+    zr_sim_pause_server(world->world, (int)luaL_checkinteger(L, 2), zr_lua_world_us(L, 3));
+    return 0;
+}
+
 /* world:stop(server, on) */
 static int world_stop(lua_State *L)
 {
@@ -172,11 +180,22 @@ static int world_faults(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-    {"cut", world_cut},       {"link", world_link},     {"partition", world_partition},
-    {"pause", world_pause},   {"paused", world_paused}, {"ready", world_ready},
-    {"prefer", world_prefer}, {"plan", world_plan},     {"plans", world_plans},
-    {"expire", world_expire}, {"lag", world_lag},       {"isolate", world_isolate},
-    {"stop", world_stop},     {"faults", world_faults}, {NULL, NULL},
+    {"cut", world_cut},
+    {"link", world_link},
+    {"partition", world_partition},
+    {"pause", world_pause},
+    {"paused", world_paused},
+    {"ready", world_ready},
+    {"prefer", world_prefer},
+    {"plan", world_plan},
+    {"plans", world_plans},
+    {"expire", world_expire},
+    {"lag", world_lag},
+    {"isolate", world_isolate},
+    {"pause_server", world_pause_server},
+    {"stop", world_stop},
+    {"faults", world_faults},
+    {NULL, NULL},
 };
 
 void zr_lua_world_add_faults(lua_State *L)

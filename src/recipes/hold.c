@@ -146,6 +146,16 @@ enum zr_status zr_hold_valid(struct zr_object *self, struct zr_args *args, struc
     return ZR_OK;
 }
 
+enum zr_status zr_hold_left(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    (void)args;
+    const struct zr_hold *hold = (const struct zr_hold *)self;
+    bool held = hold->state == ZR_HELD;
+    int64_t left_us = held ? zr_session_left_us(hold->session, hold->seat.generation) : 0;
+    sink->number(sink, NULL, (double)left_us / 1e6);
+    return ZR_OK;
+}
+
 enum zr_status zr_hold_over(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
 {
     (void)args;

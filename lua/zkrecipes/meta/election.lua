@@ -165,6 +165,10 @@ function Term:resign(successor, timeout) end
 ---@return boolean
 function Term:valid() end
 
+---For how many seconds it surely stays valid if no server answers any more; 0 when it is not. No round trip.
+---@return number
+function Term:left() end
+
 ---Sleeps, but not longer than the term lasts.
 ---```lua
 ---while term:sleep(1) do work(term) end

@@ -129,6 +129,13 @@ function Hold:downgrade() end
 ---@return boolean
 function Hold:valid() end
 
+---For how many seconds it surely stays ours if no server answers any more; 0 when it is not valid. No round trip.
+---```lua
+---if hold:left() > 0.5 then send(job, hold.token) end -- which takes half a second at most
+---```
+---@return number
+function Hold:left() end
+
 ---Waits until it is over.
 ---```lua
 ---zk.spawn(function()

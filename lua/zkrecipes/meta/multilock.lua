@@ -53,6 +53,10 @@ function Multihold:release() end
 ---@return boolean
 function Multihold:valid() end
 
+---For how many seconds all surely stay ours if no server answers any more; 0 when they are not.
+---@return number
+function Multihold:left() end
+
 ---Waits until the first is over.
 ---```lua
 ---print("over:", hold:lost())

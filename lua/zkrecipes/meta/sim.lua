@@ -160,6 +160,11 @@ function World:planned(who) end
 
 -- ---- Faults of servers, and at random ----------------------------------------------------------
 
+---The server stops, as by SIGSTOP or a long garbage collection; then it goes on. No other leader is elected.
+---@param server integer
+---@param seconds number
+function World:pause_server(server, seconds) end
+
 ---The server is down. With server 1, the leader, all are: no other is elected.
 ---@param server integer
 function World:stop_server(server) end

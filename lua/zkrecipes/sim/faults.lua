@@ -178,6 +178,13 @@ local function add_servers(World)
     self.core:isolate(server, true)
   end
 
+  function World:pause_server(number, seconds)
+    local server = server_of(self, number, "pause_server")
+    check.seconds(seconds, 2, "pause_server")
+    if seconds > PAUSE_MAX then check.bad(2, "pause_server", "a pause lasts at most " .. PAUSE_MAX .. " seconds") end
+    self.core:pause_server(server, seconds)
+  end
+
   function World:stop_server(number)
     self.core:stop(server_of(self, number, "stop_server"), true)
   end

@@ -1,0 +1,163 @@
+-- How long a hold stays valid when the servers fall silent, in simulated worlds. Needs no server.
+
+local deaf = require "spec.support.deaf"
+local sim = require "zkrecipes.sim"
+
+local assert_misuse = deaf.assert_misuse
+
+-- A test that runs inside of a world.
+local function within(options, body)
+  return function()
+    local world = sim.new(options)
+    world:run(function() body(world) end)
+  end
+end
+
+-- For how long a hold stays valid after its process is cut off: what left() says then, and it is right.
+local function silence(seed, options)
+  local world, left = sim.new { seed = seed }, nil
+  world:run(function()
+    local session = world:session(options)
+    local hold = assert(session:lock("/l"):acquire())
+    world:advance(30 + seed / 7)
+    world:partition(session)
+    left = hold:left()
+    world:advance(left - 0.001)
+    assert.is_true(hold:valid() and hold:left() < 0.0011)
+    world:advance(0.001)
+    assert.is_true(not hold:valid() and hold:left() == 0)
+    world:heal()
+  end)
+  return left
+end
+
+-- The least and the most of many, as parts of the timeout.
+local function range(options)
+  local least, most = math.huge, 0
+  for seed = 1, 60 do
+    local lasted = silence(seed, options) / options.timeout
+    least, most = math.min(least, lasted), math.max(most, lasted)
+  end
+  return least, most
+end
+
+local function assert_range(from, to, options)
+  local least, most = range(options)
+  assert.is_true(least >= from - 0.001 and least < from + 0.02, "least " .. least)
+  assert.is_true(most <= to + 0.001 and most > to - 0.02, "most " .. most)
+end
+
+describe("a lease", function()
+  -- A heartbeat counts when one sent 8/16 of the timeout later was answered, and the next comes 1/16 after that.
+  it("lasts for 0.4275 to 0.49 of the timeout when servers fall silent", function()
+    assert_range(0.4275, 0.49, { timeout = 10 })
+  end)
+
+  it("lasts for 0.5525 to 0.615 of it when the tick is known to be a fifth of it", function()
+    assert_range(0.5525, 0.615, { timeout = 10, tick = 2 })
+  end)
+
+  it("lasts for 0.615 to 0.6775 of it when the tick is known to be a twentieth of it", function()
+    assert_range(0.615, 0.6775, { timeout = 40, tick = 2 })
+  end)
+
+  it("of two ticks is the same with and without `tick`", function()
+    assert_range(0.4275, 0.49, { timeout = 4 })
+    assert_range(0.4275, 0.49, { timeout = 4, tick = 2 })
+  end)
+
+  it("goes on through pauses of the leader and the follower that are shorter", within({}, function(world)
+    local session = world:session { timeout = 10 }
+    local hold = assert(session:lock("/l"):acquire())
+    for server = 1, 3 do
+      world:pause_server(server, 3)
+      world:advance(20)
+      assert.is_true(hold:valid())
+    end
+  end))
+
+  it("ends during a longer pause of the leader, for good", within({}, function(world)
+    local session = world:session { timeout = 10 }
+    local hold = assert(session:lock("/l"):acquire())
+    local id = session.id
+    world:advance(20)
+    world:pause_server(1, 9)
+    world:advance(6)
+    assert.is_false(hold:valid())
+    world:advance(30)
+    assert.is_false(hold:valid())
+    assert.are.equal(0, hold:left())
+    assert.are_not.equal(id, session.id)
+  end))
+end)
+
+describe("left()", function()
+  it("is 0 once the hold is released", within({}, function(world)
+    local hold = assert(world:session():lock("/l"):acquire())
+    assert.is_true(hold:left() > 4)
+    hold:release()
+    assert.are.equal(0, hold:left())
+  end))
+
+  it("is there for terms, permits, readers, cohorts, reentrant and multiple locks", within({}, function(world)
+    local session = world:session()
+    local holds = {
+      assert(session:election("/e"):campaign()),
+      assert(session:semaphore("/s", 3):acquire(2)),
+      assert(session:rwlock("/r"):read()),
+      assert(session:lock("/c", { cohort = true }):acquire()),
+      assert(session:lock("/n", { reentrant = true }):acquire()),
+      assert(session:multilock({ session:lock "/a", session:lock "/b" }):acquire()),
+    }
+    local left = holds[1]:left()
+    assert.is_true(left > 4 and left < 10)
+    for i = 1, #holds do assert.are.equal(left, holds[i]:left()) end
+    for i = 1, #holds do (holds[i].release or holds[i].resign)(holds[i]) end
+    for i = 1, #holds do assert.are.equal(0, holds[i]:left(), i) end
+  end))
+end)
+
+describe("the option `tick`", function()
+  -- The lines of the log that a session with this timeout and tick begins with, without those of level info.
+  local function said(options, tick_time)
+    local world, lines = sim.new { tick_time = tick_time }, {}
+    options.log = function(level, text) if level ~= "info" then lines[#lines + 1] = level .. ": " .. text end end
+    world:run(function()
+      assert(world:session(options):connected(10))
+      world:advance(0.1)
+    end)
+    return lines
+  end
+
+  it("is asked for in one line when the timeout is short for the tick that is assumed", function()
+    local lines = said({ timeout = 2 }, 500)
+    assert.are.equal(1, #lines)
+    assert.matches("^warning: session %x+: the servers granted a timeout of 2.000 s, which is less than two ticks of " ..
+      "2.000 s %(assumed%): .*`timeout`.*`tick`", lines[1])
+  end)
+
+  it("is asked for as an error when nothing could prove in time that the session lives", function()
+    local lines = said({ timeout = 1 }, 500)
+    assert.are.equal(1, #lines)
+    assert.matches("^error: session %x+: the servers granted a timeout of 1.000 s, .*given up again and again", lines[1])
+  end)
+
+  it("is not asked for when it is there, or when the timeout is long enough", function()
+    assert.are.same({}, said({ timeout = 1, tick = 0.5 }, 500))
+    assert.are.same({}, said({ timeout = 4 }, 500))
+    assert.are.same({}, said({ timeout = 10 }, 2000))
+  end)
+
+  it("must be a time that servers can have", within({}, function(world)
+    assert_misuse(function() world.zk.session { tick = 0 } end, ".*" .. "tick")
+    assert_misuse(function() world.zk.session { tick = -1 } end, ".*" .. "tick")
+    assert_misuse(function() world.zk.session { tick = 2000 } end, ".*" .. "from 0.001 to 60 seconds")
+    assert_misuse(function() world.zk.session { tick = "2" } end, ".*" .. "tick")
+  end))
+
+  it("is one of those that shared sessions compare", within({}, function(world)
+    local one = world.zk.shared { tick = 2 }
+    assert.are.equal(one, world.zk.shared { tick = 2 })
+    assert_misuse(function() world.zk.shared { tick = 1 } end, ".*" .. "tick")
+  end))
+end)
