@@ -211,7 +211,7 @@ sim-queue: $(CORE) ## histories of the queue, which is written in Lua: SEEDS=...
 planted-queue: $(CORE) ## plant the bugs of spec/sim/queue_planted.lua (or BUG='its name') and see that the queue's histories catch them
 	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_planted.lua build/planted-queue $(if $(BUG),'$(BUG)')
 
-sim-programs: $(SIM)/histories $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test
+sim-programs: $(SIM)/histories $(SIM)/lease_histories $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
@@ -369,4 +369,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim worlds soak planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api
+.PHONY: all symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim lease-histories worlds soak planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api

@@ -293,6 +293,6 @@ scenarios.claim = queueing(function(queue) assert(queue:claim():ack()) end)
 local function number(index) return tonumber(arg[index]) or 0 end
 
 zk.run(function()
-  session = zk.session { hosts = hosts, timeout = scenario == "candidate" and 2 or 10, guardian = arg[4] == "guardian" }
+  session = zk.session { hosts = hosts, timeout = scenario == "candidate" and 2 or 10, tick = 0.5, guardian = arg[4] == "guardian" }
   scenarios[scenario](number(4), number(5), number(6))
 end)

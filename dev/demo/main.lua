@@ -207,13 +207,13 @@ end
 local function run(hosts)
   local name
   local ok, good = pcall(zk.run, function()
-    local session = zk.session { hosts = hosts, timeout = TIMEOUT }
+    local session = zk.session { hosts = hosts, timeout = TIMEOUT, tick = 0.5 }
     assert(session:connected(10))
     name = "/zkrecipes-demo-" .. session.id
     return demonstrate(session, hosts, name)
   end)
   if name then
-    local session = zk.session { hosts = hosts, timeout = TIMEOUT }
+    local session = zk.session { hosts = hosts, timeout = TIMEOUT, tick = 0.5 }
     session:delete_tree(name)
     session:close()
   end

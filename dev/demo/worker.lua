@@ -47,7 +47,7 @@ end
 
 math.randomseed(tonumber(number))
 zk.run(function()
-  local session = zk.session { hosts = hosts, timeout = timeout, namespace = namespace }
+  local session = zk.session { hosts = hosts, timeout = timeout, tick = 0.5, namespace = namespace }
   assert(session:connected(20))
   local lock = session:lock("/lock", { data = "worker " .. number })
   local tasks = {}

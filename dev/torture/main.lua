@@ -138,7 +138,7 @@ end
 
 -- What is left when those who were killed must have expired, and the registers.
 local function inspect(world)
-  local session = zk.session { hosts = world.ensemble.hosts, namespace = NAMESPACE, timeout = TIMEOUT }
+  local session = zk.session { hosts = world.ensemble.hosts, namespace = NAMESPACE, timeout = TIMEOUT, tick = 0.5 }
   local registers, left = {}, {}
   assert(session:connected(30))
   local items = jobs.left(session)
@@ -161,7 +161,7 @@ local function inspect(world)
 end
 
 local function make_registers(ensemble)
-  local session = zk.session { hosts = ensemble.hosts, namespace = NAMESPACE, timeout = TIMEOUT }
+  local session = zk.session { hosts = ensemble.hosts, namespace = NAMESPACE, timeout = TIMEOUT, tick = 0.5 }
   for _, lock in ipairs(LOCKS) do
     assert(session:create("/register-" .. lock, "0 none", { parents = true }))
   end

@@ -187,7 +187,7 @@ local function await_end()
 end
 
 zk.run(function()
-  local session = zk.session { hosts = hosts, timeout = timeout, namespace = namespace }
+  local session = zk.session { hosts = hosts, timeout = timeout, tick = 0.5, namespace = namespace }
   zk.spawn(tell_states, session)
   local locks, tasks, random = {}, { await_end }, randoms.new(seed, stream)
   for _, which in ipairs(LOCKS) do locks[which] = kinds.make(session, which, random) end

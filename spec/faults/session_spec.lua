@@ -125,7 +125,7 @@ describe("servers that come back with a lower maxSessionTimeout", function()
   end)
 
   it("shorten the lease with the session", run(function()
-    local session, other = zk.session { hosts = proxy.hosts, timeout = 30 }, zk.session { hosts = server.hosts, timeout = 2 }
+    local session, other = zk.session { hosts = proxy.hosts, timeout = 30 }, zk.session { hosts = server.hosts, timeout = 2, tick = 0.5 }
     local hold = assert(session:lock("/l"):acquire(10))
     assert.are.equal(30, session.timeout)
     limit_timeouts(2000)
@@ -209,7 +209,7 @@ describe("a server that is not there", function()
   it("one that accepts and stays silent", run(function()
     local server = assert(testing.start())
     server:pause()
-    local session = zk.session { hosts = server.hosts, timeout = 2 }
+    local session = zk.session { hosts = server.hosts, timeout = 2, tick = 0.5 }
     fails("timeout", session:connected(0.2))
     local from = zk.now()
     session:close()
@@ -259,7 +259,7 @@ describe("a server that dies and comes back", function()
   end))
 
   it("that is stopped for longer than the lease takes the holds, and gives the session back", run(function()
-    local session = zk.session { hosts = server.hosts, timeout = 1, namespace = env.namespace() }
+    local session = zk.session { hosts = server.hosts, timeout = 1, tick = 0.5, namespace = env.namespace() }
     local hold = assert(session:lock("/l"):acquire(10))
     server:pause()
     local from = zk.now()

@@ -310,8 +310,8 @@ static void go_on(void)
 
 static int64_t some_delay(void)
 {
-    const int64_t most_us[] = {0, 0, 0, 3 * now.world->options.latency_us, now.t_us / 40,
-                               now.t_us / 16, now.t_us / 4};
+    const int64_t most_us[] = {
+        0, 0, 0, 3 * now.world->options.latency_us, now.t_us / 40, now.t_us / 16, now.t_us / 4};
     return below(most_us[below(7)] + 1);
 }
 
@@ -334,10 +334,10 @@ static int64_t some_time(enum act act)
 static struct step some_step(bool last)
 {
     static const enum event ons[] = {BEAT, ANSWER, ANSWER, ANSWER, PING, PONG, PONG, ROUND, DOOM};
-    static const enum act acts[] = {PAUSE_LEADER, PAUSE_LEADER,  PAUSE_LEADER, PAUSE_FOLLOWER,
-                                    PAUSE_FOLLOWER, PAUSE_A,     PAUSE_B,      HOLD_REQUESTS,
-                                    HOLD_ANSWERS, HOLD_BOTH,     HOLD_FROM_F,  HOLD_FROM_F,
-                                    HOLD_TO_F,    CUT_A};
+    static const enum act acts[] = {PAUSE_LEADER,   PAUSE_LEADER, PAUSE_LEADER, PAUSE_FOLLOWER,
+                                    PAUSE_FOLLOWER, PAUSE_A,      PAUSE_B,      HOLD_REQUESTS,
+                                    HOLD_ANSWERS,   HOLD_BOTH,    HOLD_FROM_F,  HOLD_FROM_F,
+                                    HOLD_TO_F,      CUT_A};
     struct step step = {.on = ons[below(9)], .nth = 1 + (int)below(below(4) == 0 ? 16 : 4)};
     step.act = last ? (below(2) == 0 ? SEVER : ISOLATE) : acts[below(14)];
     if (last && below(2) == 0)
@@ -349,8 +349,50 @@ static struct step some_step(bool last)
     return step;
 }
 
+/* Faults that aim at one step of the rule; times and the rest are left to chance. */
+static const struct plan {
+    int count;
+    struct {
+        enum event on;
+        enum act act;
+    } steps[4];
+} plans[] = {
+    /* the leader sleeps while a ping is due, and F is cut off right after it has woken up */
+    {2, {{PONG, PAUSE_LEADER}, {WOKEN, ISOLATE}}},
+    {2, {{PONG, PAUSE_LEADER}, {WOKEN, SEVER}}},
+    {2, {{PING, PAUSE_LEADER}, {WOKEN, ISOLATE}}},
+    /* F sleeps when that ping comes; its reply is held up, and lost */
+    {4, {{PONG, PAUSE_LEADER}, {WOKEN, PAUSE_FOLLOWER}, {PONG, HOLD_FROM_F}, {ANSWER, ISOLATE}}},
+    /* the old follower's word comes after the handshake elsewhere */
+    {3, {{ANSWER, HOLD_FROM_F}, {BEAT, CUT_A}, {BEAT, HOLD_BOTH}}},
+};
+
+static void choose_plan(const struct plan *plan)
+{
+    now.step_count = plan->count;
+    for (int i = 0; i < plan->count; i++) {
+        struct step *step = &now.steps[i];
+        *step = some_step(false);
+        step->on = plan->steps[i].on;
+        step->act = plan->steps[i].act;
+        step->nth = 1;
+        if (step->act == PAUSE_LEADER) {
+            step->delay_us = below(now.tick_ms * MS / 2);
+            step->us = now.tick_ms * MS / 2 + below(now.t_us / 4);
+        }
+        if (step->on == WOKEN)
+            step->delay_us = below(now.t_us / 14);
+        if (step->act == HOLD_BOTH)
+            step->us = 2 * now.timeout_ms * MS;
+    }
+}
+
 static void choose_steps(void)
 {
+    if (below(3) == 0) {
+        choose_plan(&plans[below(sizeof(plans) / sizeof(plans[0]))]);
+        return;
+    }
     bool cuts = below(10) > 0;
     now.step_count = 1 + (int)below(STEPS_MAX);
     for (int i = 0; i < now.step_count; i++)
@@ -401,9 +443,9 @@ static void begin(uint64_t seed)
     now.dice.state = seed * 2654435761u;
     now.due_us = now.release_us = NEVER;
     int64_t tick_us = choose_timeout();
-    bool grows = below(8) == 0;
+    bool grows = below(6) == 0;
     now.t_us = now.timeout_ms * MS;
-    int32_t first_ms = grows ? now.timeout_ms * 2 / 3 : now.timeout_ms;
+    int32_t first_ms = grows ? now.timeout_ms / 3 : now.timeout_ms;
     if (grows && tick_us > 0)
         now.t_us = first_ms * MS;
     choose_world(seed, first_ms < 2 * now.tick_ms ? now.tick_ms / 10 : 0);

@@ -12,7 +12,7 @@ local commands = {}
 function commands.ready() return "ready" end
 
 function commands.open(other)
-  session = zk.session { hosts = hosts, namespace = namespace, timeout = tonumber(other) or timeout, guardian = true,
+  session = zk.session { hosts = hosts, namespace = namespace, timeout = tonumber(other) or timeout, tick = 0.5, guardian = true,
     log = function(level, text) if level == "warning" then notes[#notes + 1] = text end end }
   lock = session:lock("/l")
   return "opened"
@@ -65,7 +65,7 @@ end
 function commands.worker()
   local pid = process.fork()
   if pid == 0 then
-    local own = zk.session { hosts = hosts, namespace = namespace, timeout = timeout, guardian = true }
+    local own = zk.session { hosts = hosts, namespace = namespace, timeout = timeout, tick = 0.5, guardian = true }
     assert(own:create("/w", "", { ephemeral = true }))
     zk.sleep(100)
     process.exit(0)

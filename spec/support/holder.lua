@@ -4,7 +4,7 @@
 local zk = require "zkrecipes"
 
 local hosts, namespace, timeout = arg[1], arg[2], tonumber(arg[3])
-local session = zk.session { hosts = hosts, namespace = namespace, timeout = timeout }
+local session = zk.session { hosts = hosts, namespace = namespace, timeout = timeout, tick = 0.5 }
 local lock = session:lock("/l")
 local hold
 

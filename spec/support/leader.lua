@@ -3,7 +3,7 @@
 
 local zk = require "zkrecipes"
 
-local session = zk.session { hosts = arg[1], namespace = arg[2], timeout = tonumber(arg[3]) }
+local session = zk.session { hosts = arg[1], namespace = arg[2], timeout = tonumber(arg[3]), tick = 0.5 }
 
 io.stdout:setvbuf("no")
 session:election("/e", { value = "child" }):lead(function(term)

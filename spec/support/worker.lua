@@ -10,7 +10,7 @@ local layout = require "zkrecipes.jobs.layout"
 
 local hosts, namespace, path, role, name = arg[1], arg[2], arg[3], arg[4], arg[5]
 local short = role == "producer" or role == "consumer"
-local session = zk.session { hosts = hosts, namespace = namespace, timeout = short and 10 or 2, guardian = short }
+local session = zk.session { hosts = hosts, namespace = namespace, timeout = short and 10 or 2, tick = 0.5, guardian = short }
 local queue = session:queue(path, { attempts = 1000 })
 io.stdout:setvbuf("no")
 
