@@ -186,6 +186,7 @@ build = {
         "src/sim/server.c",
         "src/sim/session.c",
         "src/sim/talk.c",
+        "src/sim/ticks.c",
         "src/sim/tell.c",
         "src/sim/tree.c",
         "src/sim/trouble.c",

@@ -227,8 +227,20 @@ static void cut_a(void)
     zr_sim_cut(now.a.zk, 0, below(2) == 0);
 }
 
+/* Rather until just before A sends its next heartbeat. */
+static int64_t aligned(int64_t us)
+{
+    const struct zr_handle *handle = handle_of_a();
+    if (handle == NULL || below(2) == 0)
+        return us;
+    int64_t sent_us = handle->lease.sent_us, gap_us = now.t_us / 16;
+    int64_t gaps = (clock_us() + us - sent_us) / gap_us + 1;
+    return sent_us + gaps * gap_us - below(now.t_us / 60) - clock_us();
+}
+
 static void pause_leader(int64_t us)
 {
+    us = aligned(us);
     zr_sim_pause_server(now.world, 0, us);
     now.free_us = clock_us() + us + now.t_us / 40;
 }
@@ -361,6 +373,8 @@ static const struct plan {
     {2, {{PONG, PAUSE_LEADER}, {WOKEN, ISOLATE}}},
     {2, {{PONG, PAUSE_LEADER}, {WOKEN, SEVER}}},
     {2, {{PING, PAUSE_LEADER}, {WOKEN, ISOLATE}}},
+    {4, {{PONG, PAUSE_LEADER}, {WOKEN, PAUSE_B}, {BEAT, PAUSE_B}, {ANSWER, ISOLATE}}},
+    {4, {{PING, PAUSE_LEADER}, {WOKEN, PAUSE_B}, {BEAT, PAUSE_B}, {ANSWER, SEVER}}},
     /* F sleeps when that ping comes; its reply is held up, and lost */
     {4, {{PONG, PAUSE_LEADER}, {WOKEN, PAUSE_FOLLOWER}, {PONG, HOLD_FROM_F}, {ANSWER, ISOLATE}}},
     /* the old follower's word comes after the handshake elsewhere */
@@ -380,7 +394,9 @@ static void choose_plan(const struct plan *plan)
             step->delay_us = below(now.tick_ms * MS / 2);
             step->us = now.tick_ms * MS / 2 + below(now.t_us / 4);
         }
-        if (step->on == WOKEN)
+        if (step->act == PAUSE_B)
+            step->us = step->delay_us = 0; /* only waits for its event */
+        else if (step->on == WOKEN)
             step->delay_us = below(now.t_us / 14);
         if (step->act == HOLD_BOTH)
             step->us = 2 * now.timeout_ms * MS;
