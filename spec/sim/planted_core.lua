@@ -42,7 +42,8 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     struct zr_sim_packet *packet = zr_sim_alloc(sizeof(*packet));
     packet->refs = 1;
     packet->kind = kind;
-    packet->conn = zr_sim_conn_ref(conn);
+    if (conn != NULL)
+        packet->conn = zr_sim_conn_ref(conn);
     packet->through_leader = kind == ZR_SIM_CONNECT || kind == ZR_SIM_BEAT || kind == ZR_SIM_CLOSE;]],
       new = [[
 #include "sim/process.h"
@@ -53,7 +54,8 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     struct zr_sim_packet *packet = zr_sim_alloc(sizeof(*packet));
     packet->refs = 1;
     packet->kind = kind;
-    packet->conn = zr_sim_conn_ref(conn);
+    if (conn != NULL)
+        packet->conn = zr_sim_conn_ref(conn);
     packet->through_leader = kind == ZR_SIM_CONNECT || kind == ZR_SIM_CLOSE ||
         (kind == ZR_SIM_BEAT && conn->handle->phase == ZR_SIM_PROVED);]] } },
   { name = "a lost delete is not repeated",
@@ -133,8 +135,8 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     new = "        watch_lease(session);" },
   { name = "another session on a reconnect is not noticed",
     file = "src/core/session.c",
-    old = "if (session->id != 0 && session->id != notice->session_id) {",
-    new = "if (false) {",
+    old = "(!fresh && session->id != notice->session_id) || lease_is_over(session)",
+    new = "lease_is_over(session)",
     also = {
       file = "src/sim/talk.c",
       old = "bool other = handle->session_id != 0 && handle->session_id != packet->session_id;",

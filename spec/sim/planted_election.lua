@@ -21,10 +21,6 @@ return {
   { name = "election: those of its own session are not told", run = COUNTED,
     file = "src/core/seat.c",
     old = "    zr_signal_step_aside(&seat->gone, number);", new = "" },
-  -- Rare: here in the one history in which it was found.
-  { name = "a lease counts what was held up together", run = "--recipe lock --seed 344366",
-    file = "src/core/lease.c",
-    old = "lease->heard[count].answered_us + timeout_us / 8 <= sent_us)", new = "true)" },
   { name = "election: a name is not read", run = COUNTED,
     file = "src/core/mark.c",
     old = "return zr_sequence(number, \"\");", new = "return -1;" },

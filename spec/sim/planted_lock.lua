@@ -35,10 +35,7 @@ return {
     also = { old = "name = task->seats->at[ahead].name", new = "name = task->seats->at[0].name" } },
   { name = "valid without a lease",
     file = "src/core/session.c",
-    old = [[
-           zr_session_usable(session) == ZR_OK &&
-           engine->zk->lease_us(session->now->handle) > zr_engine_now_us(engine);]],
-    new = "           zr_session_usable(session) == ZR_OK && engine != NULL;" },
+    old = "return left_us > 0 ? left_us : 0;", new = "return left_us > 0 ? left_us : 1;" },
   { name = "valid until the server has deleted it",
     file = "src/recipes/hold.c",
     old = "    let_go(hold, ZR_OK);\n",
