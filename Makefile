@@ -219,6 +219,9 @@ sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_t
 	@$(SIM)/fault_test
 	@$(ENVIRONMENT) dev/zk exec -- sh -c 'exec $(SIM)/model_test "$$ZK_HOSTS" $(SEED) $(STEPS)'
 
+model: ## the rule of the lease in a model of leader and follower, checked exhaustively by Spin
+	@CC='$(CC)' spec/model/run build/model
+
 # ---- Fuzzing -----------------------------------------------------------------------------------------------
 
 RUNS ?= 40000
@@ -343,7 +346,7 @@ ci: deps ## what CI runs
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
   lua-coxpcall lua-posix default-jre-headless libzookeeper-java libslf4j-java \
-  nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev
+  nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev spin
 
 # Asks apt only when something is missing.
 install = dpkg-query -W -f '$${db:Status-Status}\n' $(1) 2>/dev/null | grep -cx installed | grep -qx $(words $(1)) || \
@@ -369,4 +372,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim lease-histories worlds soak planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api
+.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim lease-histories worlds soak planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api
