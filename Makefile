@@ -326,6 +326,12 @@ COROUTINES ?= 25
 torture: deps all ## processes, locks and an ensemble under random faults, for SECONDS=600; SEED=... WORKERS=... COROUTINES=...
 	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/main.lua $(SECONDS) $(if $(filter file,$(origin SEED)),random,$(SEED)) $(WORKERS) $(COROUTINES)
 
+T ?= 2
+ROUNDS ?= 200
+
+torture-lease: deps all ## two holders at once? T=2 in ticks of 0.5 s, ROUNDS=200 holders, TICK=told or untold, LEASE_PAUSE=1
+	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/lease.lua $(T) $(ROUNDS) $(TICK)
+
 demo-openresty: deps ## the same inside of nginx: a lock, a timer that only the leader runs, a reload, the status page
 	@$(MAKE) --no-print-directory -s LUA=luajit
 	@dev/zk exec -- lua5.4 dev/demo/openresty.lua
@@ -372,4 +378,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture ci latency latency-here sim lease-histories worlds soak planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api
+.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here sim lease-histories worlds soak planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api

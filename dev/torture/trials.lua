@@ -1,0 +1,185 @@
+-- Trials of the lease on real servers: does a holder ever believe in its lock after another session was granted it?
+--
+-- An ensemble of three. Holders connect to one follower, each with a session of its own, through a proxy; each holds a
+-- lock for which a rival waits that is connected to the leader. A volley is one attack on all holders at once, whose
+-- heartbeats go a little apart, so each is struck at another point of its rule:
+--
+-- 1. A pause of the leader (SIGSTOP) puts its pings where we want them: one comes as it wakes up, the next half a tick
+--    later. They come just before the tick ends, so that rounding up gives the sessions next to nothing.
+-- 2. The proxy keeps back what the holders send, from right after one ping until right after the next, or for a time at
+--    random. So that ping finds nothing in the follower's table.
+-- 3. The leader is paused again, if the volley says so: no ping falls where one was due.
+-- 4. The follower is stopped (SIGSTOP) right before the ping after that, or at random. For some holders that is right after
+--    an answer. It tells the leader nothing more, so the sessions expire.
+-- 5. Of each holder: the last moment at which `valid()` was true, and the moment at which its rival was granted. Both are
+--    of one process and one clock. The margin is what lies between; below zero two held at once.
+
+local proxies = require "spec.support.proxy"
+local testing = require "zkrecipes.testing"
+local zk = require "zkrecipes"
+
+local M = {}
+
+local Field = {}
+Field.__index = Field
+
+local function eventually(what, condition, limit)
+  local deadline = zk.now() + limit
+  while not condition() do
+    if zk.now() > deadline then error("never happened: " .. what, 0) end
+    zk.sleep(0.005)
+  end
+end
+
+---Starts servers and the proxy.
+---@param options {tick: number, minimum?: number} seconds: tickTime, minSessionTimeout
+function M.open(options)
+  local config = options.minimum and { minSessionTimeout = ("%d"):format(options.minimum * 1000) }
+  local ensemble = assert(testing.ensemble { tick_time = math.floor(options.tick * 1000), config = config })
+  local leader, follower = assert(ensemble:leader()), ensemble:followers()[1]
+  return setmetatable({ ensemble = ensemble, leader = leader, follower = follower, tick = options.tick, count = 0,
+    proxy = proxies.start(follower.hosts) }, Field)
+end
+
+function Field:close()
+  self.proxy:stop()
+  self.ensemble:stop()
+end
+
+-- ---- The parties -------------------------------------------------------------------------------
+
+local function open_holders(field, volley)
+  local holders = {}
+  for i = 1, volley.holders do
+    local session = zk.session { hosts = field.proxy.hosts, timeout = volley.timeout, tick = volley.tick,
+      namespace = volley.namespace }
+    holders[i] = { session = session, path = "/" .. i }
+    zk.sleep(math.random() * volley.timeout / 2 / volley.holders)
+  end
+  return holders
+end
+
+local function acquire(holder)
+  local deadline = zk.now() + 30
+  while not (holder.hold and holder.hold:valid()) do -- a slow machine may lose a short session before it begins
+    if zk.now() > deadline then error("no holder was granted its lock", 0) end
+    holder.hold = holder.session:lock(holder.path):acquire(30)
+  end
+end
+
+local function line_up(rivals, holder)
+  holder.rival = zk.spawn(function()
+    local hold = assert(rivals:lock(holder.path):acquire(120))
+    holder.granted = zk.now()
+    hold:release()
+  end)
+  eventually("the rival waits", function()
+    local names = rivals:children(holder.path)
+    return holder.granted or (names and #names >= 2)
+  end, 30)
+end
+
+-- ---- The attack --------------------------------------------------------------------------------
+
+local function until_time(moment) zk.sleep(math.max(0, moment - zk.now())) end
+
+-- The leader's clock and ours are the same, and its ticks are multiples of the tick.
+local function move_pings(field)
+  local tick = field.tick
+  local wake = (math.floor(zk.now() / tick) + 2) * tick - 0.03
+  until_time(wake - tick / 2 - 0.03)
+  field.leader:pause()
+  until_time(wake)
+  field.leader:resume()
+  return wake
+end
+
+local function pause(server, seconds)
+  server:pause()
+  zk.sleep(seconds)
+  server:resume()
+end
+
+local function keep_back(field, seconds)
+  field.proxy:freeze("up")
+  zk.sleep(seconds)
+  field.proxy:heal()
+end
+
+-- After some pings in peace, in which the leases are renewed.
+local function strike(field, volley)
+  local ping = field.tick / 2
+  local from = move_pings(field) + 2 * ping * math.ceil(volley.timeout / field.tick)
+  until_time(from + 0.01)
+  keep_back(field, volley.held or ping)
+  if volley.pause then
+    zk.sleep(math.random() * ping)
+    pause(field.leader, volley.pause)
+  end
+  if volley.held then
+    zk.sleep(math.random() * volley.timeout / 4)
+  else
+    until_time(from + 2 * ping - 0.03)
+  end
+  field.follower:pause()
+end
+
+-- A time before each look: what is noted was surely so.
+local function watch(holders, done)
+  while not done() do
+    for _, holder in ipairs(holders) do
+      local now = zk.now()
+      if holder.hold:valid() then holder.last = now end
+    end
+    zk.sleep(0.001)
+  end
+end
+
+local function all_granted(holders)
+  for _, holder in ipairs(holders) do
+    if not holder.granted then return false end
+  end
+  return true
+end
+
+local function margins_of(holders, struck)
+  local margins, before = {}, 0
+  for _, holder in ipairs(holders) do
+    if holder.last and holder.last >= struck then
+      margins[#margins + 1] = holder.granted - holder.last
+    else
+      before = before + 1
+    end
+  end
+  return margins, before
+end
+
+---One attack.
+---@param volley {holders: integer, timeout: number, tick?: number, held?: number, pause?: number} seconds
+---@return number[] margins of the holders that were valid when the follower was stopped
+---@return integer others that had lost their lock before
+function Field:volley(volley)
+  self.count = self.count + 1
+  volley.namespace = "/volley-" .. self.count
+  local rivals = zk.session { hosts = self.leader.hosts, timeout = 30, namespace = volley.namespace }
+  local holders = open_holders(self, volley)
+  local tasks = {}
+  for i, holder in ipairs(holders) do
+    tasks[i] = zk.spawn(function()
+      acquire(holder)
+      line_up(rivals, holder)
+    end)
+  end
+  for _, task in ipairs(tasks) do task:wait() end
+  local watcher = zk.spawn(watch, holders, function() return all_granted(holders) end)
+  strike(self, volley)
+  local struck = zk.now()
+  watcher:wait(volley.timeout * 4 + 60)
+  assert(all_granted(holders), "some rivals were not granted")
+  self.follower:resume()
+  for _, holder in ipairs(holders) do holder.session:close(0.01) end
+  rivals:close()
+  return margins_of(holders, struck)
+end
+
+return M
