@@ -14,6 +14,7 @@ local ROUNDS = tonumber(arg[2]) or 200
 local TICK = arg[3] ~= "untold" and (tonumber(arg[3]) or SERVERS_TICK) or nil
 local PAUSE = os.getenv("LEASE_PAUSE")
 local HELD = { false, false, 1 / 16, 1 / 8, 1 / 4, 1 / 2 } -- parts of the timeout; false: from ping to ping
+if TIMEOUT < 2 * SERVERS_TICK then HELD = { 1 / 32, 1 / 16, 1 / 8 } end
 
 local function pick(list) return list[math.random(#list)] end
 

@@ -5,7 +5,7 @@
 -- heartbeats go a little apart, so each is struck at another point of its rule:
 --
 -- 1. A pause of the leader (SIGSTOP) puts its pings where we want them: one comes as it wakes up, the next half a tick
---    later. They come just before the tick ends, so that rounding up gives the sessions next to nothing.
+--    later. They come so that rounding up to a tick gives the sessions next to nothing.
 -- 2. The proxy keeps back what the holders send, from right after one ping until right after the next, or for a time at
 --    random. So that ping finds nothing in the follower's table.
 -- 3. The leader is paused again, if the volley says so: no ping falls where one was due.
@@ -83,10 +83,11 @@ end
 
 local function until_time(moment) zk.sleep(math.max(0, moment - zk.now())) end
 
--- The leader's clock and ours are the same, and its ticks are multiples of the tick.
-local function move_pings(field)
+-- The leader's clock and ours are the same, and its ticks are multiples of the tick: the timeout after each second ping
+-- ends just before one.
+local function move_pings(field, timeout)
   local tick = field.tick
-  local wake = (math.floor(zk.now() / tick) + 2) * tick - 0.03
+  local wake = (math.floor((zk.now() + timeout) / tick) + 2) * tick - timeout - 0.03
   until_time(wake - tick / 2 - 0.03)
   field.leader:pause()
   until_time(wake)
@@ -106,10 +107,11 @@ local function keep_back(field, seconds)
   field.proxy:heal()
 end
 
--- After some pings in peace, in which the leases are renewed.
+-- After some pings in peace, in which the leases are renewed. A pause would end those that are shorter than two ticks.
 local function strike(field, volley)
   local ping = field.tick / 2
-  local from = move_pings(field) + 2 * ping * math.ceil(volley.timeout / field.tick)
+  local from = volley.timeout < 2 * field.tick and zk.now() or move_pings(field, volley.timeout)
+  from = from + 2 * ping * math.ceil(volley.timeout / field.tick)
   until_time(from + 0.01)
   keep_back(field, volley.held or ping)
   if volley.pause then
