@@ -118,10 +118,8 @@ static void extend(struct zr_lease *lease, int64_t from_us, int64_t now_us)
 static int64_t wait_us(const struct zr_lease *lease, int stage)
 {
     const int64_t waits_us[STAGES] = {
-        lease->timeout_us / LATE,
-        ping_us(lease->tick_us, lease->timeout_us),
-        lease->timeout_us / LATE,
-        0,
+        lease->timeout_us / LATE, ping_us(lease->tick_us, lease->timeout_us),
+        lease->timeout_us / LATE, 1, /* what has the same time need not be later */
     };
     return waits_us[stage];
 }
