@@ -20,7 +20,7 @@ return {
     old = "!zr_marked(read->data_reply, read->stat.czxid)", new = "read->stat.czxid == 0" },
   { name = "a try does not look at the mark", run = RUN,
     file = "src/recipes/contest.c",
-    old = "if (!seat->stem->shared || ahead > 0) {", new = "if (seat != NULL || ahead > 0) {" },
+    old = "if (usual && (!seat->stem->shared || ahead > 0)) {", new = "if (usual && (seat != NULL || ahead > 0)) {" },
   { name = "a reader's seat counts as the head", run = RUN,
     file = "src/recipes/contest.c",
     old = "hold->seat.head = !hold->seat.shared;", new = "hold->seat.head = true;" },

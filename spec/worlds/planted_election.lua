@@ -18,7 +18,7 @@ return {
   bug("election", "every leader is ready", "election.lua",
     "value = value, ready = false,", "value = value, ready = true,"),
   bug("election", "a later value hides that it is ready", "election.lua",
-    "  says[self].value = value\n", "  says[self].value, says[self].ready = value, false\n"),
+    "  say.value = value\n", "  say.value, say.ready = value, false\n"),
   bug("election", "what is ready shows the name of the successor", "election/value.lua",
     "  data = strip(data)\n", ""),
   bug("election", "no cool-down", "lead.lua",
