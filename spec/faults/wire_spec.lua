@@ -168,8 +168,7 @@ describe("a lock whose messages get lost", function()
 
   it("does so whatever stands in the way of its heartbeats", run(function()
     local maker = zk.session { hosts = env.server().hosts, timeout = 5 }
-    assert(maker:create("/zkrecipes-heartbeat", ""))
-    assert(maker:create("/zkrecipes-heartbeat/child", ""))
+    assert(maker:create("/zkrecipes-heartbeat/none/child", "", { parents = true }))
     local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 2, strict = true }
     local hold = assert(session:lock("/l"):acquire())
     local from = zk.now()

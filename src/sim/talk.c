@@ -25,7 +25,7 @@ static void send_beat(struct zr_handle *handle, bool write)
     if (goes) {
         struct zr_sim_packet *packet = zr_sim_packet_new(handle->conn, ZR_SIM_BEAT);
         packet->copy.op = write ? ZR_OP_DELETE : ZR_OP_SYNC;
-        packet->copy.path = zr_sim_copy_string(write ? "/zkrecipes-heartbeat" : "/");
+        packet->copy.path = zr_sim_copy_string(write ? "/zkrecipes-heartbeat/none" : "/");
         zr_sim_handle_send(handle, packet, 0);
     }
     schedule_beat(handle);

@@ -37,8 +37,10 @@
 #define MOST_JAMMED 100   /* turns without a byte read from a readable socket */
 #define TURN_US 100000    /* what to wait when the library does not say how long */
 
-/* Never created: deleting it is an error, and an error too is agreed upon by the quorum. */
-#define HEARTBEAT_PATH "/zkrecipes-heartbeat"
+/* Never created: deleting it is an error, and the quorum agrees on errors too. Its parent is missing
+   as well: a server that checks permissions by itself (enableEagerACLCheck) has none to look at, and
+   would else answer without its leader. */
+#define HEARTBEAT_PATH "/zkrecipes-heartbeat/none"
 
 /* The library calls back only inside a call of ours, and does not say for which handle. */
 static zhandle_t *enter(struct zr_handle *handle)

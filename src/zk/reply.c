@@ -72,7 +72,6 @@ bool zr_reply_is_proof(int code)
     switch (code) {
     case 0:
     case -101: /* no node: the usual answer to a heartbeat that is a write */
-    case -102: /* no permission */
     case -103: /* another version */
     case -111: /* not empty: somebody has made that node, and a child */
         return true;
