@@ -18,15 +18,21 @@ local wait = require "zkrecipes.wait"
 local Multihold = { __name = "zkrecipes.multihold" }
 Multihold.__index = Multihold
 
+-- Each part once: a reentrant one may be held by an outer section too.
 function Multihold:release()
   self.released = true
   for i = 1, self.count do
-    if self.holds[i] then self.holds[i]:release() end
+    local hold = self.holds[i]
+    if hold and not self.let_go[i] then
+      self.let_go[i] = true
+      hold:release()
+    end
   end
   return true
 end
 
 function Multihold:valid()
+  if self.released then return false end
   for i = 1, self.count do
     if not self.holds[i]:valid() then return false end
   end
@@ -35,6 +41,7 @@ end
 
 -- The least of all: each lock's session lasts for its own time.
 function Multihold:left()
+  if self.released then return 0 end
   local least = math.huge
   for i = 1, self.count do least = math.min(least, self.holds[i]:left()) end
   return least
@@ -180,7 +187,7 @@ end
 
 function Multilock:acquire(timeout)
   check.seconds(timeout, 1, "acquire", true)
-  local hold = setmetatable({ holds = {}, count = #self.order, complete = false }, Multihold)
+  local hold = setmetatable({ holds = {}, let_go = {}, count = #self.order, complete = false }, Multihold)
   local attempt = { hold = hold, all = self.attempts }
   self.came = self.came + 1
   self.attempts[attempt] = self.came
