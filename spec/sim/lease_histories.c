@@ -225,6 +225,8 @@ static void cut_a(void)
     zr_sim_grant(now.world, 0);
     zr_sim_prefer(now.a.zk, (now.follower + 1) % 3);
     zr_sim_cut(now.a.zk, 0, below(2) == 0);
+    if ((now.follower + 1) % 3 != 0 && below(4) > 0)
+        now.follower = (now.follower + 1) % 3; /* what follows strikes where A is now */
 }
 
 /* Rather until just before A sends its next heartbeat. */
@@ -377,6 +379,9 @@ static const struct plan {
     {4, {{PING, PAUSE_LEADER}, {WOKEN, PAUSE_B}, {BEAT, PAUSE_B}, {ANSWER, SEVER}}},
     /* F sleeps when that ping comes; its reply is held up, and lost */
     {4, {{PONG, PAUSE_LEADER}, {WOKEN, PAUSE_FOLLOWER}, {PONG, HOLD_FROM_F}, {ANSWER, ISOLATE}}},
+    /* a handshake whose answer is held up; then the new follower is cut off */
+    {4, {{ANSWER, CUT_A}, {PING, HOLD_ANSWERS}, {BEAT, PAUSE_B}, {ANSWER, ISOLATE}}},
+    {3, {{ANSWER, CUT_A}, {PING, HOLD_ANSWERS}, {BEAT, ISOLATE}}},
     /* the old follower's word comes after the handshake elsewhere */
     {3, {{ANSWER, HOLD_FROM_F}, {BEAT, CUT_A}, {BEAT, HOLD_BOTH}}},
 };

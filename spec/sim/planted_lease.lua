@@ -16,5 +16,6 @@ return {
   bug("half of a short timeout is a tick", "return timeout_us / 2 > 2 * SECOND_US ? timeout_us / 2 : 2 * SECOND_US;",
     "return timeout_us / 2;"),
   bug("a lease that is over is extended", "if (!over && until", "if (until"),
+  bug("a handshake counts from its answer", "    extend(lease, began_us, now_us);", "    extend(lease, now_us + 0 * began_us, now_us);"),
   bug("the largest timeout counts", "timeout_us < lease->timeout_us)", "timeout_us > lease->timeout_us)"),
 }
