@@ -262,7 +262,8 @@ function Lock:acquire(timeout)
   check.self(self, core.classes.lock.meta, "acquire")
   local way = core.kept(self, "way")
   local enters = way and way.reentrant and own(self, way)
-  if timeout == nil and not enters and own_holds.holds(self) then refuse_own(self) end
+  local lasts = not enters and not (way and way.on_request) -- else another coroutine may be asked to release it
+  if timeout == nil and lasts and own_holds.holds(self) then refuse_own(self) end
   local hold, message, code = acquire_in(self, way, timeout)
   if hold then
     own_holds.note(self, hold)

@@ -1,10 +1,10 @@
 -- Which locks the running coroutine holds, so that it does not wait for itself for ever.
 --
 -- That is certain only as long as no other coroutine can release them. A coroutine that spawns another one may have given
--- it its holds, so from then on nothing is known of those.
+-- it its holds, so from then on nothing is known of those. On a foreign host nothing is known at all: its own means begin
+-- coroutines that we do not hear of.
 
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
 local wait = require "zkrecipes.wait"
 
 local M = {}
@@ -14,16 +14,15 @@ local WEAK_KEYS, WEAK_VALUES = { __mode = "k" }, { __mode = "v" }
 -- Coroutine > session > path of a lock > hold. Keeps none of them.
 local taken = setmetatable({}, WEAK_KEYS)
 
--- What stands for the running coroutine; nil where a host whose coroutines serve one request after another runs none, and
--- where nobody can wait.
+-- What stands for the running coroutine; nil on a foreign host.
 local function me(host)
-  if host.adapter.self and not coroutines.running() then return nil end
-  return wait.self(host)
+  return host.adapter.runs and wait.self(host) or nil
 end
 
 -- The running coroutine holds it now.
 function M.note(lock, hold)
   local co = me(core.host(lock))
+  if not co then return end
   local sessions = taken[co]
   if not sessions then
     sessions = setmetatable({}, WEAK_KEYS)

@@ -7,7 +7,7 @@ local run, fails, raises = env.run, env.fails, env.raises
 local ITSELF = "own_spec.lua:%d+: lock:acquire: this coroutine holds /l and would wait for itself for ever; release it first"
 
 -- Every way in which a lock can be made that does not let its holder in.
-local WAYS = { plain = {}, unfair = { fair = false }, cohort = { cohort = true }, revocable = { on_request = function() end } }
+local WAYS = { plain = {}, unfair = { fair = false }, cohort = { cohort = true } }
 
 describe("a coroutine that holds a lock", function()
   local session
