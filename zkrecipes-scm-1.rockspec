@@ -38,6 +38,7 @@ build = {
     ["zkrecipes.host"] = "lua/zkrecipes/host.lua",
     ["zkrecipes"] = "lua/zkrecipes/init.lua",
     ["zkrecipes.lead"] = "lua/zkrecipes/lead.lua",
+    ["zkrecipes.limit"] = "lua/zkrecipes/limit.lua",
     ["zkrecipes.loop"] = "lua/zkrecipes/loop.lua",
     ["zkrecipes.multilock"] = "lua/zkrecipes/multilock.lua",
     ["zkrecipes.module"] = "lua/zkrecipes/module.lua",

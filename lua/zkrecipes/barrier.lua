@@ -17,6 +17,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.jobs.failure"
 local gate = require "zkrecipes.gate"
+local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.sure"
 
 local M = {}
@@ -38,17 +39,23 @@ function Session:barrier(path)
 end
 
 -- Idempotent.
-function Barrier:close()
-  local made, message, code = sure(self.session.create, self.session, self.path, "", { parents = true })
+function Barrier:close(timeout)
+  check.seconds(timeout, 1, "close", true)
+  local limit = limits.new(self.session, timeout)
+  local session = limit.session
+  local made, message, code = sure(session.create, session, self.path, "", { parents = true })
   if made or code == "node_exists" then return true end
-  return nil, message, code
+  return limit:told(nil, message, code)
 end
 
 -- Idempotent.
-function Barrier:open()
-  local done, message, code = sure(self.session.delete, self.session, self.path)
+function Barrier:open(timeout)
+  check.seconds(timeout, 1, "open", true)
+  local limit = limits.new(self.session, timeout)
+  local session = limit.session
+  local done, message, code = sure(session.delete, session, self.path)
   if done or code == "no_node" then return true end
-  return nil, message, code
+  return limit:told(nil, message, code)
 end
 
 -- Until it is open.
@@ -79,15 +86,13 @@ local function conflict(latch, stored)
     number, latch.total), "conflict"
 end
 
--- How often it was counted down; makes the latch when it is missing. request(call, ...): how to ask, `sure` if it is left out.
-local function look(latch, request)
-  local session = latch.session
-  request = request or sure
-  local data, stat, code = request(session.get, session, latch.path)
+-- How often it was counted down; makes the latch when it is missing.
+local function look(latch, session)
+  local data, stat, code = sure(session.get, session, latch.path)
   if data == nil and code == "no_node" then
-    local made, message, why = request(session.create, session, latch.path, tostring(latch.total), { parents = true })
+    local made, message, why = sure(session.create, session, latch.path, tostring(latch.total), { parents = true })
     if not made and why ~= "node_exists" then return nil, message, why end
-    data, stat, code = request(session.get, session, latch.path)
+    data, stat, code = sure(session.get, session, latch.path)
   end
   if code then return nil, stat, code end
   if data ~= tostring(latch.total) then return conflict(latch, data) end
@@ -95,48 +100,61 @@ local function look(latch, request)
 end
 
 -- One attempt, under the version that we know.
-local function count(latch, counted, own)
+local function count(latch, session, counted, own)
   local parts = {
     { "create", own, "" },
     { "set", latch.path, tostring(latch.total), counted },
   }
   if counted + 1 == latch.total then parts[3] = { "create", latch.path .. "/open", "" } end
-  return latch.session:multi(parts)
+  return session:multi(parts)
 end
 
 local function left(latch, counted) return math.max(latch.total - counted, 0) end
 
--- How many are left then; 0 when it is open already.
-function Latch:count_down()
-  local id, message, code = requests.connected(self.session)
+-- The same as Latch:count_down.
+local function count_down(self, limit)
+  local session = limit.session
+  if limit.try and limits.away(session) then
+    return limits.unconnected(self.session, "latch:count_down " .. self.path)
+  end
+  local id, message, code = requests.connected(session, limit:rest())
   local counted
-  if id then counted, message, code = look(self) end
+  if id then counted, message, code = look(self, session) end
   if not counted then return nil, message, code end
   local own = self.path .. "/" .. requests.tag(self.session, id)
   while counted < self.total do
     local done
-    done, message, code = count(self, counted, own)
+    done, message, code = count(self, session, counted, own)
     if done then return left(self, counted + 1) end
     if code ~= "bad_version" and code ~= "node_exists" and code ~= "connection_loss" then return nil, message, code end
-    counted, message, code = look(self)
-    if not counted then return nil, message, code end
-    if sure(self.session.exists, self.session, own) then return left(self, counted) end
+    counted, message, code = look(self, session)
+    if not counted then return nil, message .. "; whether it was counted is not known", code end
+    local there
+    there, message, code = sure(session.exists, session, own)
+    if there then return left(self, counted) end
+    if there == nil then return nil, message .. "; whether it was counted is not known", code end
   end
   return 0
 end
 
+-- How many are left then; 0 when it is open already.
+function Latch:count_down(timeout)
+  check.seconds(timeout, 1, "count_down", true)
+  local limit = limits.new(self.session, timeout)
+  return limit:told(count_down(self, limit))
+end
+
 -- How many counts are missing.
-function Latch:count()
-  local counted, message, code = look(self)
-  if not counted then return nil, message, code end
+function Latch:count(timeout)
+  check.seconds(timeout, 1, "count", true)
+  local limit = limits.new(self.session, timeout)
+  local counted, message, code = look(self, limit.session)
+  if not counted then return limit:told(nil, message, code) end
   return left(self, counted)
 end
 
-local function once(call, ...) return call(...) end
-
--- Who only looks wants an answer at once, so a lost one is not asked for again.
 function Latch:wait(timeout)
-  local function fits() return look(self, timeout == 0 and once or sure) end
+  local function fits(session) return look(self, session) end
   return gate.await(self, self.path .. "/open", true, timeout, "latch:wait", self.total .. ":", fits)
 end
 

@@ -18,6 +18,7 @@ local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
 local crowds = require "zkrecipes.crowd"
 local fifo = require "zkrecipes.fifo"
+local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -114,9 +115,10 @@ end
 local Cohort = {}
 Cohort.__index = Cohort
 
--- acquire(lock, timeout), cancel(lock): of the lock itself. What that acquires is not noted in the registry: turns are.
-function M.new(host, lock, acquire, cancel)
-  return setmetatable({ host = host, lock = lock, acquire_main = acquire, cancel_main = cancel,
+-- acquire(lock, timeout), cancel(lock), attempts(lock): of the lock itself. What that acquires is not noted in the registry: turns
+-- are.
+function M.new(host, lock, acquire, cancel, attempts)
+  return setmetatable({ host = host, lock = lock, acquire_main = acquire, cancel_main = cancel, attempts_main = attempts,
     waiting = fifo.new(), count = 0 }, Cohort)
 end
 
@@ -232,9 +234,11 @@ local function tried(cohort)
 end
 
 local function try(cohort)
+  local lock = cohort.lock
+  if limits.away(lock.session) then return limits.unconnected(lock.session, "lock:acquire " .. lock.path) end
   if cohort.main or cohort.claiming then return failed(cohort, "it is held by somebody else", "timeout") end
   cohort.claiming = "try"
-  local hold, message, code = wait.within(cohort.host, tried, cohort, cohort.acquire_main, cohort.lock, 0)
+  local hold, message, code = wait.within(cohort.host, tried, cohort, cohort.acquire_main, lock, 0)
   if not hold then
     tried(cohort)
     return nil, message, code
@@ -255,14 +259,22 @@ local function new_member(cohort)
   return record
 end
 
+-- No server has told yet where the cohort stands in the queue.
+local function asks(cohort)
+  if cohort.main or not cohort.claiming then return false end
+  local claim = cohort.attempts_main(cohort.lock)[1]
+  return claim ~= nil and claim.ahead == nil
+end
+
 local function wait_for_turn(cohort, record, timeout)
   cohort:join()
   local ok, done = coroutines.pcall(wait.pause, cohort.host, record, timeout)
+  local asking = asks(cohort)
   if not (ok and done) then record:give_up() end
   if not ok then error(done, 0) end
   if record.turn then return record.turn end
   if record.done then return nil, record.message, record.code end
-  return failed(cohort, "the time limit passed", "timeout")
+  return limits.passed(cohort.lock.session, "lock:acquire " .. cohort.lock.path, asking)
 end
 
 function Cohort:acquire(timeout)

@@ -6,6 +6,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local values = require "zkrecipes.election.value"
 local lead = require "zkrecipes.lead"
+local limits = require "zkrecipes.limit"
 local ranked = require "zkrecipes.ranked"
 local requests = require "zkrecipes.sure"
 local successors = require "zkrecipes.successor"
@@ -67,14 +68,17 @@ local function begin(election, term, value, rank)
   return term
 end
 
-local function write(term, say) return term:set(term.path, values.encode(say)) end
+local function write(term, say, limit)
+  if limit then return limit:write(term, "set", term.path, values.encode(say)) end
+  return term:set(term.path, values.encode(say))
+end
 
 -- Written again when the answer was lost: twice does no harm, and it is always the latest that is written. `name`: of
 -- the method.
-local function tell(term, name)
+local function tell(term, name, limit)
   local say = says[term]
   if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
-  local stat, message, code = requests.sure_while(term, write, term, say)
+  local stat, message, code = requests.sure_while(term, write, term, say, limit)
   if stat then return true end
   return nil, (message:gsub("^term:set ", "term:" .. name .. " ")), code
 end
@@ -83,10 +87,10 @@ function Election:campaign(timeout)
   local rules = rules_of[self]
   if rules then
     local value, first = values.first(self.value, true)
-    return ranked.campaign(self, rules, timeout, function(term)
+    return ranked.campaign(self, rules, timeout, function(term, limit)
       rules.stood = rules.stood + 1
       rules.terms[rules.stood] = begin(self, term, value, rules.rank)
-      if rules.rank ~= first then tell(term, "campaign") end
+      if rules.rank ~= first then tell(term, "campaign", limit) end
     end)
   end
   local term, message, code = campaign(self, timeout)
@@ -181,10 +185,16 @@ end
 
 local leader, next_leader, candidates = Election.leader, Election.next_leader, Election.candidates
 
--- election:leader(): { value, ready, token, session, since }; or nil: nobody leads.
-function Election:leader()
-  local rules = rules_of[self]
-  local node, message, code = (rules and ranked.leader or leader)(self, rules)
+-- election:leader([timeout]): { value, ready, token, session, since }; or nil: nobody leads.
+function Election:leader(timeout)
+  local node, message, code
+  if rules_of[self] then
+    check.seconds(timeout, 1, "leader", true)
+    local limit = limits.new(self.session, timeout)
+    node, message, code = limit:told(ranked.leader(self, limit))
+  else
+    node, message, code = leader(self, timeout)
+  end
   if node then return values.decode(node) end
   if node == false then return nil end
   return nil, message, code
@@ -216,14 +226,15 @@ function Election:observe()
   end
 end
 
--- election:candidates(): in queue order, the leader first.
-function Election:candidates()
-  local list, message, code = candidates(self)
+-- election:candidates([timeout]): in queue order, the leader first.
+function Election:candidates(timeout)
+  local list, message, code = candidates(self, timeout)
   if not list then return nil, message, code end
   local rules, leading = rules_of[self], nil
   if rules then
-    leading, message, code = ranked.leading(self, rules)
-    if leading == nil then return nil, message, code end
+    local limit = limits.new(self.session, timeout)
+    leading, message, code = ranked.leading(self, limit)
+    if leading == nil then return limit:told(nil, message, code) end
   end
   for i = 1, #list do
     list[i].by_rank = rules ~= nil
@@ -248,19 +259,18 @@ end
 local function take_back(race)
   local term = race.term
   name_successor(term, nil)
-  tasks.behind(core.host(race.session), {}, function() -- nobody waits for that
+  tasks.behind(core.host(race.election), {}, function() -- nobody waits for that
     if term:valid() and not says[term].resigned then tell(term, "resign") end
   end)
 end
 
 -- Until nobody stands between the term and its successor.
-local function make_room(term, election, successor, timeout)
-  local host = core.host(election)
-  return successors.make_room { election = election, session = election.session, term = term,
-    leader = term.path:match "[^/]*$", heir = successor.path:match "[^/]*$", left = wait.limit(host, timeout),
+local function make_room(term, election, successor, limit)
+  return successors.make_room { election = election, session = limit.session, term = term,
+    leader = term.path:match "[^/]*$", heir = successor.path:match "[^/]*$", left = limit.left,
     name = function(number)
       name_successor(term, number)
-      return tell(term, "resign")
+      return tell(term, "resign", limit)
     end,
     take_back = take_back }
 end
@@ -272,13 +282,14 @@ function Term:resign(successor, timeout)
   if successor ~= nil then
     local election, rules = say.election, rules_of[say.election]
     successors.check(self, election, successor, timeout)
+    local limit = limits.new(election.session, timeout)
     local ok, message, code
     if rules then
-      ok, message, code = ranked.name_successor(election, rules, self, successor.path)
+      ok, message, code = ranked.name_successor(election, limit, self, successor.path)
     else
-      ok, message, code = make_room(self, election, successor, timeout)
+      ok, message, code = make_room(self, election, successor, limit)
     end
-    if not ok then return nil, message, code end
+    if not ok then return limit:told(nil, message, code) end
   end
   say.resigned = true
   return resign(self)

@@ -8,6 +8,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local crowds = require "zkrecipes.crowd"
+local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -25,12 +26,14 @@ end
 -- Looks until the znode is as it is wanted, or nobody waits any more; or nil, message, code.
 local function look(gate)
   if gate.first then
-    local fit, message, code = gate.first()
+    local fit, message, code = gate.first(gate.session)
     if not fit then return nil, message, code end
   end
   while not gate.over do
     local came = gate.crowd.came
+    gate.asking = true
     local stat, message, code = gate.session:exists(gate.path)
+    gate.asking = stat == nil
     if stat == nil and code ~= "connection_loss" then return nil, message, code end
     local found = stat ~= nil and (stat ~= false) == gate.wanted
     if found and admit(gate, came) then return true end
@@ -68,29 +71,35 @@ local function gate_of(session, path, wanted, kind, first)
   local watch, message, code = session:watch(path)
   if not watch then return nil, message, code end
   local gate = { host = core.host(session), session = session, path = path, wanted = wanted, watch = watch, all = all, key = key,
-    first = first }
+    first = first, asking = true }
   gate.crowd = crowds.new(gate.host, function() if not gate.over then forget(gate) end end)
   all[key] = gate
   tasks.behind(gate.host, { on_end = function(task) tell(gate, task) end }, look, gate)
   return gate
 end
 
+-- As await, with a time limit of 0.
+local function look_once(session, path, wanted, what, first)
+  local limit = limits.new(session, 0)
+  local fit, message, code = true, nil, nil
+  if first then fit, message, code = first(limit.session) end
+  if not fit then return limit:told(nil, message, code) end
+  local stat
+  stat, message, code = limit.session:exists(path)
+  if stat == nil then return limit:told(nil, message, code) end
+  if (stat ~= false) == wanted then return true end
+  return nil, what .. ": it is not open", "timeout"
+end
+
 -- await(object, path, wanted, timeout, what [, kind, first]): for an object of a session, until the znode is there (wanted) or
--- gone; true, or nil, message, code. first(): is to give true before anything else, or nil, message, code; `kind` tells it from
--- that of other objects with this path.
+-- gone; true, or nil, message, code. first(session), which asks by this session: is to give true before anything else, or nil, message,
+-- code; `kind` tells it from that of other objects with this path.
 function M.await(object, path, wanted, timeout, what, kind, first)
   check.seconds(timeout, 1, "wait", true)
   wait.check()
   local session = object.session
   if timeout == 0 then
-    if first then
-      local fit, problem, why = first()
-      if not fit then return nil, problem, why end
-    end
-    local stat, message, code = session:exists(path)
-    if stat == nil then return nil, message, code end
-    if (stat ~= false) == wanted then return true end
-    return nil, what .. " " .. path .. ": it is not open", "timeout"
+    return look_once(session, path, wanted, what .. " " .. path, first)
   end
   local gate, message, code = gate_of(session, path, wanted, kind or "", first)
   if not gate then return nil, message, code end
@@ -100,7 +109,7 @@ function M.await(object, path, wanted, timeout, what, kind, first)
   registry.forget(gate.host, record)
   if not done then
     record:give_up()
-    return nil, what .. " " .. path .. ": the time limit passed", "timeout"
+    return limits.passed(session, what .. " " .. path, gate.asking)
   end
   if gate.code then return nil, gate.message, gate.code end
   return true

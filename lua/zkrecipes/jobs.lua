@@ -16,6 +16,7 @@ local puts = require "zkrecipes.jobs.put"
 local simple = require "zkrecipes.jobs.simple"
 local stores = require "zkrecipes.jobs.store"
 local walks = require "zkrecipes.jobs.walk"
+local limits = require "zkrecipes.limit"
 
 local Session = core.classes.session.methods
 
@@ -74,20 +75,11 @@ end
 
 -- ---- Looking -----------------------------------------------------------------------------------
 
-function Queue:size()
+function Queue:size(timeout)
   check.self(self, Queue, "size")
-  local store = self.store
-  local lanes, message, code = store:list_lanes()
-  if not lanes then return nil, message, code end
-  lanes[#lanes + 1] = store.later
-  local sum = 0
-  for i = 1, #lanes do
-    local length
-    length, message, code = store:length(lanes[i])
-    if not length then return nil, message, code end
-    sum = sum + length
-  end
-  return sum
+  check.seconds(timeout, 1, "size", true)
+  local limit = limits.new(self.store.session, timeout)
+  return limit:told(self.store:within(limit):size())
 end
 
 function Queue:peek()

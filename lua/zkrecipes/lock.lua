@@ -9,6 +9,7 @@ local check = require "zkrecipes.check"
 local cohorts = require "zkrecipes.cohort"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local limits = require "zkrecipes.limit"
 local objects = require "zkrecipes.objects"
 local own_holds = require "zkrecipes.own"
 local requests = require "zkrecipes.sure"
@@ -117,6 +118,7 @@ local function attend(session, path, hold_of, way)
   watch:close()
 end
 
+local cancel, attempts = Lock.cancel, Lock.attempts
 local acquire_core, acquire_unnoted = Lock.acquire, objects.waiting(core.classes.lock.start.acquire)
 
 -- From the servers.
@@ -136,8 +138,8 @@ local ASK_ROUNDS = 10
 
 -- Writes the word into the znode unless it has changed since it was read: it may carry the mark of a downgrade now.
 -- True; false, and whether it has changed (else it is gone); or nil, message, code.
-local function ask(lock, contender)
-  local stat, message, code = lock.session:set(contender.path, REQUEST, contender.version)
+local function ask(limit, contender)
+  local stat, message, code = limit.session:set(contender.path, REQUEST, contender.version)
   if stat then return true end
   if code == "no_node" then return false, false end
   if code == "bad_version" then return false, true end
@@ -146,14 +148,14 @@ end
 
 -- Asks all holders that are not in `asked` yet, and counts them there. True; false when one is to be read again; or nil,
 -- message, code.
-local function ask_holders(lock, asked)
-  local all, message, code = lock:contenders()
+local function ask_holders(lock, asked, limit)
+  local all, message, code = lock:contenders(limit.try and 0 or limit:rest())
   if not all then return nil, message, code end
   local unchanged = true
   for i = 1, #all do
     local path = all[i].path
     if all[i].holding and not all[i].shared and not asked[path] then
-      local done, changed, why = ask(lock, all[i])
+      local done, changed, why = ask(limit, all[i])
       if done == nil then return nil, changed, why end
       if done then
         asked[path], asked.count = true, asked.count + 1
@@ -165,14 +167,15 @@ local function ask_holders(lock, asked)
   return unchanged
 end
 
--- lock:request(): asks the one who holds it to let go; how many were asked. Readers of a read/write lock are left
+-- lock:request([timeout]): asks the one who holds it to let go; how many were asked. Readers of a read/write lock are left
 -- alone: their znode may carry the mark of a downgrade.
-function Lock:request()
+function Lock:request(timeout)
   check.self(self, core.classes.lock.meta, "request")
-  local asked = { count = 0 }
+  check.seconds(timeout, 1, "request", true)
+  local asked, limit = { count = 0 }, limits.new(self.session, timeout)
   for _ = 1, ASK_ROUNDS do
-    local done, message, code = ask_holders(self, asked)
-    if done == nil then return nil, message, code end
+    local done, message, code = ask_holders(self, asked, limit)
+    if done == nil then return limit:told(nil, message, code) end
     if done then return asked.count end
   end
   return nil, ("lock:request %s: the holder's znode changes again and again; ask later"):format(self.path), "conflict"
@@ -236,13 +239,11 @@ function Lock:release()
   return hold:release()
 end
 
-local cancel, attempts = Lock.cancel, Lock.attempts
-
 -- ---- All ways ----------------------------------------------------------------------------------
 
 local function acquire_cohort(lock, way, timeout)
   check.seconds(timeout, 1, "acquire", true)
-  way.members = way.members or cohorts.new(core.host(lock), lock, acquire, cancel)
+  way.members = way.members or cohorts.new(core.host(lock), lock, acquire, cancel, attempts)
   return way.members:acquire(timeout)
 end
 

@@ -9,6 +9,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local limits = require "zkrecipes.limit"
 local objects = require "zkrecipes.objects"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -88,10 +89,10 @@ end
 -- ---- Guarded writes ----------------------------------------------------------------------------
 
 -- The server says "no node" of a part, or of one of our checks. Whoever releases meanwhile need not be told.
-local function lost_one(self)
+local function lost_one(self, limit)
   for i = 2, self.count do
     if self.released then return nil end
-    local ok, message, code = self.holds[i]:multi { { "check", "/" } }
+    local ok, message, code = limit:write(self.holds[i], "multi", { { "check", "/" } })
     if not ok and code == "lost" then return message end
   end
 end
@@ -105,36 +106,60 @@ local function check_write(self, name)
 end
 
 -- The first hold checks itself; the checks of the others follow the parts, so that these keep their numbers.
-local function multi(self, name, parts)
+local function multi(self, name, parts, timeout)
   check_write(self, name)
+  local limit = limits.new(self.session, timeout)
   local all, count = {}, #parts
   for i = 1, count do all[i] = parts[i] end
   for i = 2, self.count do all[count + i - 1] = { "check", self.holds[i].path } end
-  local results, message, code = self.holds[1]:multi(all)
+  local results, message, code = limit:write(self.holds[1], "multi", all)
   if results then
     for i = count + 1, #all do results[i] = nil end
     return results
   end
-  local lost = code == "no_node" and lost_one(self)
+  local lost = code == "no_node" and lost_one(self, limit)
   if lost then return nil, lost, "lost" end
-  return nil, message, code
+  return limit:told(nil, message, code)
 end
 
-function Multihold:multi(parts)
+local TIMEOUT = { timeout = "number" }
+
+local function timeout_of(options, argument, name)
+  local timeout = check.options(options, TIMEOUT, argument, name).timeout
+  check.seconds(timeout, argument, name, true)
+  return timeout
+end
+
+function Multihold:multi(parts, options)
   check.plain(parts, 1, "multi", "list of operations")
-  return multi(self, "multi", parts)
+  return multi(self, "multi", parts, timeout_of(options, 2, "multi"))
 end
 
-local function write(self, name, path, ...)
+local function write(self, name, timeout, path, ...)
   check.path(path, 1, name)
-  local results, message, code = multi(self, name, { { name, path, ... } })
+  local results, message, code = multi(self, name, { { name, path, ... } }, timeout)
   if results then return results[1] end
   return nil, message, code
 end
 
-function Multihold:create(path, data, options) return write(self, "create", path, data, options) end
-function Multihold:set(path, data, version) return write(self, "set", path, data, version) end
-function Multihold:delete(path, version) return write(self, "delete", path, version) end
+function Multihold:create(path, data, options)
+  local given, timeout = options, nil
+  if type(options) == "table" then
+    check.plain(options, 3, "create", "table of options")
+    given = {}
+    for key, value in next, options do given[key] = value end
+    timeout, given.timeout = timeout_of({ timeout = given.timeout }, 3, "create"), nil
+  end
+  return write(self, "create", timeout, path, data, given)
+end
+
+function Multihold:set(path, data, version, options)
+  return write(self, "set", timeout_of(options, 4, "set"), path, data, version)
+end
+
+function Multihold:delete(path, version, options)
+  return write(self, "delete", timeout_of(options, 3, "delete"), path, version)
+end
 
 check.selves("multihold", Multihold, Multihold)
 Multihold.__close = Multihold.release
@@ -170,7 +195,7 @@ local function take_all(self, attempt, timeout)
   local left = wait.limit(host, timeout)
   for _, entry in ipairs(self.order) do
     if timeout ~= 0 and left() == 0 then
-      return nil, ("multilock:acquire: the time limit passed before %s"):format(entry.path), "timeout"
+      return limits.passed(self.session, "multilock:acquire: before " .. entry.path)
     end
     local ok, message, code = take(attempt, entry, left())
     if not ok then return nil, message, code end
@@ -187,7 +212,8 @@ end
 
 function Multilock:acquire(timeout)
   check.seconds(timeout, 1, "acquire", true)
-  local hold = setmetatable({ holds = {}, let_go = {}, count = #self.order, complete = false }, Multihold)
+  local hold = setmetatable({ session = self.session, holds = {}, let_go = {}, count = #self.order, complete = false },
+    Multihold)
   local attempt = { hold = hold, all = self.attempts }
   self.came = self.came + 1
   self.attempts[attempt] = self.came

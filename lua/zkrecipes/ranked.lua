@@ -21,6 +21,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local limits = require "zkrecipes.limit"
 local objects = require "zkrecipes.objects"
 local registry = require "zkrecipes.registry"
 local values = require "zkrecipes.election.value"
@@ -87,6 +88,7 @@ local function mark_of(node) return node and node.token .. node.data or "nobody"
 
 -- Runs fn(watch, ...) with what open(session, path) gives, which is open as long as that; or nil, message, code.
 local function watched(open, session, path, fn, ...)
+  session = limits.real(session)
   local watch, message, code = open(session, path)
   if not watch then return nil, message, code end
   local results = coroutines.pack(wait.within(core.host(session), watch.close, watch, fn, watch, ...))
@@ -179,10 +181,10 @@ local function await_end(race, name)
 end
 
 local function lead_or_wait(watch, race, stat, heir)
-  local candidates, written, message, code = list(race.election), nil, nil, nil
+  local candidates, written, message, code = list(race.election, race.limit:rest()), nil, nil, nil
   race.attempt.ahead = candidates and count_ahead(candidates, race.attempt.seat, heir)
   if candidates and best(candidates, race.quorum, heir) == race.attempt.seat then
-    written, message, code = race.term:multi { { "set", race.election.path, race.name, stat.version } }
+    written, message, code = race.limit:write(race.term, "multi", { { "set", race.election.path, race.name, stat.version } })
   else
     wait_for(race.attempt, watch, math.min(race.left() or LOOK_AGAIN, LOOK_AGAIN))
   end
@@ -213,14 +215,14 @@ local function look(race)
 end
 
 local function run(race, begin)
-  begin(race.term)
+  begin(race.term, race.limit)
   repeat
     local token, message, code = look(race)
     if token or code then return token, message, code end
     if race.attempt.canceled then return nil, "it was canceled", "canceled" end
     if not race.term:valid() then return nil, "the session was lost", "lost" end
   until race.left() == 0
-  return nil, "the time limit passed", "timeout"
+  return nil
 end
 
 local function fail(election, message, code)
@@ -244,14 +246,15 @@ end
 local function contend(race, timeout, begin)
   local election, rules, attempt = race.election, race.rules, race.attempt
   local term, message, code = true, nil, nil
-  if timeout == 0 then term, message, code = nobody_leads(election, rules) end
-  if term then term, message, code = stand(election, timeout == 0 and rules.session.timeout or timeout) end
+  if timeout == 0 then term, message, code = nobody_leads(election, race) end
+  if term then term, message, code = stand(election, race.limit:rest()) end
   if not term then return nil, message, code end
   race.term, race.name, attempt.seat = term, name_of(term.path), term.token
   rules.attempts[attempt] = attempt.seat
   local token, why, word = run(race, begin)
   if not token then
     leave(race)
+    if not word then return limits.passed(rules.session, "election:campaign " .. election.path) end
     return fail(election, why, word)
   end
   rules.attempts[attempt] = nil
@@ -264,16 +267,18 @@ function M.campaign(election, rules, timeout, begin)
   check.seconds(timeout, 1, "campaign", true)
   local host = core.host(election)
   local since = host.adapter.now()
-  local race = { election = election, rules = rules, session = rules.session, quorum = rules.quorum,
-    left = wait.limit(host, timeout), attempt = { since = since } }
-  return registry.outcome(host, since, registry.during(host, election, leave, contend, race, timeout, begin))
+  local limit = limits.new(rules.session, timeout)
+  local race = { election = election, rules = rules, session = limit.session, limit = limit, left = limit.left,
+    quorum = rules.quorum, attempt = { since = since } }
+  return registry.outcome(host, since,
+    limit:told(registry.during(host, election, leave, contend, race, timeout, begin)))
 end
 
 -- Writes the name of the successor, or, when that is `named`, that there is none; until it is certain: twice does no harm.
-local function write_successor(election, rules, term, heir, named)
+local function write_successor(election, limit, term, heir, named)
   local written, message, code
   repeat
-    local _, stat, now, why = read_directory(rules.session, election)
+    local _, stat, now, why = read_directory(limit.session, election)
     if not stat then
       message, code = now, why == "no_node" and "lost" or why
     elseif not term:valid() then
@@ -286,23 +291,24 @@ local function write_successor(election, rules, term, heir, named)
       local data = ("%s %s %s %.0f"):format(name_of(term.path), heir or NOBODY, stat.mzxid, stat.mtime)
       local parts = { { "set", election.path, data, stat.version } }
       if heir then parts[2] = { "check", child(election, heir) } end
-      written, message, code = term:multi(parts)
+      written, message, code = limit:write(term, "multi", parts)
     end
   until written or code ~= "connection_loss" and code ~= "bad_version" or not term:valid()
   return written, message, code
 end
 
 local function take_back(naming)
-  local election, rules, term, heir = naming[1], naming[2], naming[3], naming[4]
-  tasks.behind(core.host(election), {}, write_successor, election, rules, term, nil, heir)
+  local election, term, heir = naming[1], naming[2], naming[3]
+  tasks.behind(core.host(election), {}, write_successor, election, limits.new(election.session), term, nil, heir)
 end
 
 -- Names the seat of this path as the one to lead when the term has ended.
-function M.name_successor(election, rules, term, path)
+function M.name_successor(election, limit, term, path)
   local heir = name_of(path)
-  local done, message, code = wait.within(core.host(election), take_back, { election, rules, term, heir }, write_successor,
-    election, rules, term, heir)
+  local naming = { election, term, heir }
+  local done, message, code = wait.within(core.host(election), take_back, naming, write_successor, election, limit, term, heir)
   if done then return true end
+  if limit:over(code) then take_back(naming) end
   if code == "no_node" then message = ("term:resign %s: the successor does not stand any more"):format(election.path) end
   return nil, message, code
 end

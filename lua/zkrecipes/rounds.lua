@@ -22,6 +22,7 @@ local coroutines = require "zkrecipes.coroutines"
 local failure = require "zkrecipes.jobs.failure"
 local joins = require "zkrecipes.rounds.join"
 local leaves = require "zkrecipes.rounds.leave"
+local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.sure"
 local wait = require "zkrecipes.wait"
 
@@ -65,10 +66,8 @@ function Double:leave(timeout)
   local member = self.member
   if not member then core.misuse("double_barrier:leave: it is in no round; enter first") end
   member.what = "double_barrier:leave"
-  local done, message, code = leaves.leave(member, wait.limit(core.host(self.session), timeout))
-  if code == "connection_loss" then
-    return nil, ("double_barrier:leave %s: the time limit passed; there is no connection"):format(self.path), "timeout"
-  end
+  local limit = limits.new(self.session, timeout)
+  local done, message, code = limit:told(leaves.leave(member, limit))
   if not done and code ~= "closed" then return nil, message, code end
   self.member = nil
   return done, message, code
@@ -93,7 +92,7 @@ function Cyclic:wait(timeout)
   local member, message, code = joins.join(self, timeout, "cyclic_barrier:wait", false)
   if not member then return nil, message, code end
   local task = joins.behind(self.session, requests.sure, self.session.delete, self.session, member.takes_part)
-  coroutines.pcall(task.wait, task) -- who is canceled here is through nevertheless
+  coroutines.pcall(task.wait, task, member.limit.left()) -- who is canceled here is through nevertheless
   return true
 end
 

@@ -71,7 +71,7 @@ function Side:cancel() return cancel_side(self.rw, READS[self.way]) end
 
 function Side:attempts() return attempts_side(self.rw, READS[self.way]) end
 
-function Side:contenders() return self.rw:contenders() end
+function Side:contenders(timeout) return self.rw:contenders(timeout) end
 
 check.selves("side", Side, meta)
 Side.with = objects.adds_with { meta = meta, methods = Side }

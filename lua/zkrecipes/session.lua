@@ -4,6 +4,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local hosts = require "zkrecipes.host"
+local limits = require "zkrecipes.limit"
 local wait = require "zkrecipes.wait"
 
 require "zkrecipes.objects" -- its close is extended here
@@ -170,16 +171,12 @@ end
 -- Again when somebody creates below while we delete, or the connection is lost: deleting twice is harmless.
 local function worth_another_round(code) return code == "not_empty" or code == "connection_loss" end
 
--- session:delete_tree(path): the znode and all below it.
-function Session:delete_tree(path)
-  check.self(self, class.meta, "delete_tree")
-  check.path(path, 1, "delete_tree")
-  if path == "/" then check.bad(1, "delete_tree", "the root cannot be deleted") end
+local function delete_tree(session, path, host)
   for round = 1, ROUNDS do
     local done, message, code
-    local paths, list_message, list_code = list_tree(self, path)
+    local paths, list_message, list_code = list_tree(session, path)
     if paths then
-      done, message, code = delete_paths(self, paths)
+      done, message, code = delete_paths(session, paths)
     elseif list_code == "no_node" and round > 1 then
       done = true
     else
@@ -187,8 +184,19 @@ function Session:delete_tree(path)
     end
     if done then return true end
     if round == ROUNDS or not worth_another_round(code) then return nil, message, code end
-    wait.yield(core.host(self))
+    wait.yield(host)
   end
+end
+
+-- session:delete_tree(path [, options]): the znode and all below it.
+function Session:delete_tree(path, options)
+  check.self(self, class.meta, "delete_tree")
+  check.path(path, 1, "delete_tree")
+  local timeout = check.options(options, { timeout = "number" }, 2, "delete_tree").timeout
+  check.seconds(timeout, 2, "delete_tree", true)
+  if path == "/" then check.bad(1, "delete_tree", "the root cannot be deleted") end
+  local limit = limits.new(self, timeout)
+  return limit:told(delete_tree(limit.session, path, core.host(self)))
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -87,7 +87,7 @@ end
 -- Until the successor is next: true; or nil, message, code. race: { election, session, term; leader, heir: the names of their nodes;
 -- left(): see wait.limit; name(number): writes the name, take_back(race): takes it back }; sets race.named.
 function M.make_room(race)
-  local ok, message, code = wait.within(core.host(race.session), stop, race, await_next, race)
+  local ok, message, code = wait.within(core.host(race.election), stop, race, await_next, race)
   if ok then return true end
   stop(race)
   return nil, ("term:resign %s: %s"):format(race.election.path, message), code

@@ -17,7 +17,7 @@ describe("a multilock", function()
     assert.matches("^/b/.*WRIT", hold.holds[2].path)
     assert.matches("^/a/.*lock", hold.holds[3].path)
     for _, path in ipairs { "/a", "/b", "/c" } do fails("timeout", session:lock(path):acquire(0)) end
-    fails("timeout", all:acquire(0.02))
+    env.late(all:acquire(0.02))
     env.queue_of(session, "/a", 1) -- what is given up is removed behind it
     assert.is_true(hold:release())
     assert.is_true(hold:release())

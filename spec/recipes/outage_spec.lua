@@ -52,8 +52,8 @@ end)
 
 describe("without any server", function()
   for _, case in ipairs {
-    { "double barrier", function(session) return session:double_barrier("/d", 2):enter(2) end },
-    { "cyclic barrier", function(session) return session:cyclic_barrier("/c", 2):wait(2) end },
+    { "double barrier", function(session, limit) return session:double_barrier("/d", 2):enter(limit) end },
+    { "cyclic barrier", function(session, limit) return session:cyclic_barrier("/c", 2):wait(limit) end },
   } do
     it("entering a " .. case[1] .. " ends when the session does", within({ timeout = 10 }, function(world, zk, session)
       local task = zk.spawn(case[2], session)
@@ -61,6 +61,19 @@ describe("without any server", function()
       world:disconnect(zk)
       fails("lost", task:wait(60))
     end))
+
+    it("entering a " .. case[1] .. " ends at its limit, and leaves nothing", within({ timeout = 10 },
+      function(world, zk, session)
+        local task = zk.spawn(case[2], session, 2)
+        world:advance(1)
+        world:disconnect(zk)
+        local from = world:now()
+        fails("connection_loss", task:wait(60))
+        assert.is_true(math.abs(world:now() - from - 1) < 0.001, world:now() - from)
+        world:heal(zk)
+        world:advance(20)
+        assert.are.same({}, world:children(case[1]:sub(1, 1) == "d" and "/d" or "/c"))
+      end))
   end
 
   it("leaving a double barrier ends after its time limit, and can be done again", within({ timeout = 10 },
@@ -68,7 +81,9 @@ describe("without any server", function()
       local barrier = session:double_barrier("/d", 1)
       assert(barrier:enter(5))
       world:disconnect(zk)
-      fails("timeout", barrier:leave(3))
+      local from = world:now()
+      fails("connection_loss", barrier:leave(3))
+      assert.is_true(math.abs(world:now() - from - 3) < 0.001, world:now() - from)
       world:heal(zk)
       assert(barrier:leave(60))
     end))

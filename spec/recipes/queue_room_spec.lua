@@ -16,7 +16,9 @@ local function in_world(body)
     local world = sim.new { seed = 1, limit = 5000 }
     world:run(function()
       local zk = world:process()
-      body(world, zk, zk.session { timeout = 10 })
+      local session = zk.session { timeout = 10 }
+      assert(session:connected(5))
+      body(world, zk, session)
     end)
   end
 end
@@ -25,7 +27,7 @@ describe("put_all into a queue with a capacity", function()
   it("puts as many as there is room for, and says how many", in_world(function(_, _, session)
     local queue = session:queue("/jobs", { capacity = 50 })
     local _, message, code, put = queue:put_all(items(60), 0)
-    assert.equal("full", code)
+    assert.equal("full", code, message)
     assert.equal("queue:put_all /jobs: it is full (50 items)", message)
     assert.equal(50, put)
     assert.equal(50, queue:size())

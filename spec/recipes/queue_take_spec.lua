@@ -33,7 +33,7 @@ describe("a queue", function()
     queue:put("y")
     assert(queue:take(5)) -- now the queue is known
     world:plan(zk, "delay", { kind = "multi", seconds = 3 })
-    fails("timeout", queue:take(1))
+    fails("connection_loss", queue:take(1)) -- its request is not answered
     world:advance(10)
     assert.equal(0, world:planned(zk))
     local item = assert(queue:claim(5))

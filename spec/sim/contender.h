@@ -186,7 +186,7 @@ static inline void release(struct contender *contender)
 
 static inline enum zr_status write_token(struct contender *contender)
 {
-    struct zr_create_options options = {.ttl_us = -1};
+    struct zr_create_options options = {.ttl_us = -1, .timeout_us = -1};
     struct zr_stat stat;
     char token[17];
     struct zr_args args = {.options = &options};

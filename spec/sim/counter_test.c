@@ -63,7 +63,7 @@ static void ignore_boolean(struct zr_sink *sink, const char *key, bool value)
 static void open_process(struct process *process)
 {
     struct zr_session_options options = {
-        .hosts = {"sim:1", 5}, .timeout_us = 10000000, .tick_us = -1};
+        .hosts = {"sim:1", 5}, .timeout_us = 10000000, .tick_us = -1, .request_timeout_us = -1};
     const struct zr_lock_options choice = {0};
     struct zr_args args = {.at[0] = {.given = true, .bytes = {"/l", 2}}, .options = &choice};
     const char *misuse;

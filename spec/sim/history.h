@@ -248,7 +248,10 @@ static inline enum zr_status make_object(struct process *process, const char *na
 static inline enum zr_status start(struct zr_object *object, const char *name, struct zr_args *args,
                                    struct zr_task **task)
 {
+    static const struct zr_request_options patient = {.timeout_us = -1};
     *task = NULL;
+    if (args->options == NULL)
+        args->options = &patient;
     return method(object, name)->start(object, args, task);
 }
 

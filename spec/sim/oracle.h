@@ -249,8 +249,9 @@ static inline bool usual_end(const struct contender *contender, enum zr_status s
         return was_lost(contender);
     case ZR_CLOSED:
         return contender->its->state == ZR_STATE_CLOSED;
-    case ZR_CONNECTION_LOSS:
-        return contender->limit_us == 0 && !now.calm;
+    case ZR_CONNECTION_LOSS: /* no server answered within the limit; in calm they do, once connected
+                              */
+        return contender->limit_us >= 0;
     case ZR_NO_MEMORY:
         return ran_out(contender->failures);
     }

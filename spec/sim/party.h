@@ -18,6 +18,7 @@ static inline void open_session(struct process *process)
                                          .namespace = {"/n", 2},
                                          .timeout_us = now.shape.timeout_ms * MS,
                                          .tick_us = now.shape.tick_ms * MS,
+                                         .request_timeout_us = -1,
                                          .strict = roll(4) == 0};
     if (process->session == NULL &&
         zr_session_open(process->engine, &options, &misuse, &process->session) != ZR_OK)

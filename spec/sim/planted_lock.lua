@@ -7,7 +7,7 @@ return {
     new = "if (true)" },
   { name = "drop the clean-up",
     file = "src/recipes/lock.c",
-    old = 'ZR_CONTEST_KIND("lock:acquire", ZR_OK);',
+    old = 'ZR_CONTEST_KIND("lock:acquire");',
     new = '{.name = "lock:acquire", .bound = true, .results = zr_hold_results, .discard = zr_hold_discard, ' ..
       ".free = zr_hold_free_task};" },
   { name = "a try that writes",

@@ -33,13 +33,17 @@ function env.namespace()
   return string.format("/spec-%d-%d", os.time(), count)
 end
 
----A session on the shared server, or as the options say.
+---A session on the shared server, where it is connected already, or as the options say.
 function env.session(options)
   local all = { hosts = env.server().hosts, timeout = 5, tick = 0.5, namespace = env.namespace() }
+  local shared = not (options and options.hosts)
+  if shared then all.request_timeout = 20 end -- also for tries: the machine may be busy
   for name, value in pairs(options or {}) do
     all[name] = value
   end
-  return zk.session(all)
+  local session, message, code = zk.session(all)
+  if session and shared then session:connected(10) end -- its failures show later
+  return session, message, code
 end
 
 ---A test body that runs in a coroutine of the built-in host, and fails when it takes too long.
@@ -88,6 +92,16 @@ function env.fails(code, ...)
   end
   if got ~= code then
     error(string.format("failed with %s (%s) instead of %s", tostring(got), tostring(message), code), 2)
+  end
+  return message
+end
+
+---Fails unless the call failed because a limit passed that is short: whether the servers had answered by then depends on the
+---machine.
+function env.late(...)
+  local ok, message, got = ...
+  if ok or got ~= "timeout" and got ~= "connection_loss" then
+    error(string.format("failed with %s (%s) instead of because of its limit", tostring(got), tostring(message)), 2)
   end
   return message
 end

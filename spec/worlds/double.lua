@@ -17,15 +17,16 @@ end
 -- Leaves, again and again until it has.
 local function leave(h, zk, barrier, tags)
   repeat
+    local timeout = h:chance(0.5) and h:within(5) or nil
     local left, message, code = h:attempt(zk, function()
-      local left, message, code = barrier:leave(h:chance(0.5) and h:within(5) or nil)
+      local left, message, code = barrier:leave(timeout)
       for _, tag in ipairs(left and tags or {}) do
         local id = h.inside[tag]
         h:expect(not (id and h.world:alive(id)), "left before %s", tag)
       end
       return left, message, code
     end)
-    h:expect(left or code == "timeout" or code == "canceled", "leave: %s", message)
+    h:expect(left or code == "canceled" or timeout and (code == "timeout" or code == "connection_loss"), "leave: %s", message)
   until left
 end
 
@@ -40,7 +41,8 @@ local function round(h, zk, session, size, timeout)
     h.inside[tag] = session.id
     return true
   end)
-  h:expect(entered or code == "timeout" or code == "canceled" or code == "lost", "enter: %s", message)
+  local late = timeout and (code == "timeout" or code == "connection_loss")
+  h:expect(entered or late or code == "canceled" or code == "lost", "enter: %s", message)
   if not barrier.member then return end
   zk.sleep(h:within(3))
   if tag then h.inside[tag] = nil end

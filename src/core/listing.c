@@ -132,6 +132,7 @@ static struct listing *new_listing(struct zr_session *session, const char *dir)
 enum zr_status zr_listing_ask(struct zr_task *task, const char *dir)
 {
     struct zr_node *node = zr_table_find(&task->session->listings, dir);
+    task->asking = true;
     if (node != NULL) {
         struct listing *running = ZR_HOLDER(node, struct listing, node);
         zr_list_append(&running->following.tasks, &task->in_signal);

@@ -151,6 +151,7 @@ enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
     seat->czxid = 0;
     seat->task = task;
     seat->leaving = false;
+    task->asking = true;
     zr_call_start(seat->call, created, seat);
     return ZR_OK;
 }

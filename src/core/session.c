@@ -7,6 +7,7 @@
 #include "core/call.h"
 #include "core/ephemerals.h"
 #include "core/lease.h"
+#include "core/task.h"
 #include "core/watch.h"
 
 /*
@@ -28,6 +29,7 @@
 #define SUSPENDED_LOOK_US 1000000
 #define BACKOFF_FIRST_US 100000
 #define BACKOFF_MAX_US 10000000
+#define TRY_US 1000000
 
 /* Which state may follow which. */
 static const bool legal[][5] = {
@@ -269,7 +271,8 @@ static void connected(struct zr_session *session, const struct zr_notice *notice
 static void suspended(struct zr_session *session)
 {
     session->server[0] = '\0';
-    move_to(session, ZR_SUSPENDED);
+    if (move_to(session, ZR_SUSPENDED))
+        zr_task_end_tries(session);
     watch_lease(session);
 }
 
@@ -354,5 +357,18 @@ enum zr_status zr_session_usable(const struct zr_session *session)
 
 int64_t zr_session_patience_us(const struct zr_session *session)
 {
+    if (session->request_timeout_us >= 0)
+        return session->request_timeout_us;
     return (int64_t)session->timeout_ms * 1000;
+}
+
+int64_t zr_session_limit_us(const struct zr_session *session, const struct zr_arg *limit)
+{
+    return limit->given ? limit->integer : zr_session_patience_us(session);
+}
+
+int64_t zr_session_try_us(const struct zr_session *session)
+{
+    int64_t patience_us = zr_session_patience_us(session);
+    return session->request_timeout_us >= 0 || patience_us < TRY_US ? patience_us : TRY_US;
 }

@@ -31,8 +31,9 @@ enum zr_state {
 
 struct zr_session_options {
     struct zr_bytes hosts, namespace;
-    int64_t timeout_us; /* -1: the default */
-    int64_t tick_us;    /* the servers' tickTime; -1: not known */
+    int64_t timeout_us;         /* -1: the default */
+    int64_t request_timeout_us; /* -1: the session's timeout */
+    int64_t tick_us;            /* the servers' tickTime; -1: not known */
     struct zr_auths auth;
     struct zr_acls acl;
     bool strict;   /* the lease's heartbeat is a write */
@@ -61,12 +62,13 @@ struct zr_session {
     int64_t id;                 /* of the ZooKeeper session, 0 while there is none */
     int32_t timeout_ms;         /* asked for, then negotiated */
     int32_t asked_timeout_ms;
-    int64_t tick_us;      /* the servers' tickTime; 0: not known */
-    char server[64];      /* "address:port", "" while not connected */
-    char *hosts;          /* without chroot */
-    char *namespace;      /* "" or "/a/b": chroot and namespace */
-    struct zr_acls acl;   /* one block, ours */
-    struct zr_auth *auth; /* ours */
+    int64_t request_timeout_us; /* of plain requests that name none, or -1 */
+    int64_t tick_us;            /* the servers' tickTime; 0: not known */
+    char server[64];            /* "address:port", "" while not connected */
+    char *hosts;                /* without chroot */
+    char *namespace;            /* "" or "/a/b": chroot and namespace */
+    struct zr_acls acl;         /* one block, ours */
+    struct zr_auth *auth;       /* ours */
     size_t auth_count;
     bool strict, guardian, logging;
     bool no_containers;       /* the server is too old for them */
@@ -136,12 +138,20 @@ bool zr_session_ended(const struct zr_session *session);
 /* ZR_OK, or why it cannot be used: ZR_FORKED, ZR_CLOSED, ZR_AUTH_FAILED. */
 enum zr_status zr_session_usable(const struct zr_session *session);
 
-/* How long a plain request may wait for a connection: the session's timeout. */
+/* How long a request that names no limit waits for its answer: `request_timeout`, or as long as the
+   session's timeout. */
 int64_t zr_session_patience_us(const struct zr_session *session);
 
 /* How long this generation surely lives still, on the server too, when nothing more is heard; 0: it
    is not surely alive now. */
 int64_t zr_session_left_us(const struct zr_session *session, int generation);
+
+/* The limit that an optional argument names, or that. */
+int64_t zr_session_limit_us(const struct zr_session *session, const struct zr_arg *limit);
+
+/* How long a request whose limit is 0 waits for the answer of a server that it is connected to:
+   as above, but a second at most unless `request_timeout` says otherwise. */
+int64_t zr_session_try_us(const struct zr_session *session);
 
 /* Surely alive now, on the server too: the generation is this one and its lease is not over. */
 bool zr_session_valid(const struct zr_session *session, int generation);

@@ -14,6 +14,7 @@
  */
 
 #define DEFAULT_TIMEOUT_US 10000000
+#define TIMEOUT_MS_MIN 100      /* with less no connection could be made on a busy machine */
 #define TIMEOUT_MS_MAX 86400000 /* a longer one is not believed, see zk/connection.c */
 #define TICK_US_MIN 1000
 #define TICK_US_MAX 60000000
@@ -24,11 +25,17 @@
     }
 
 const struct zr_option zr_session_options[] = {
-    OPTION("hosts", 's', hosts),        OPTION("namespace", 'p', namespace),
-    OPTION("timeout", 't', timeout_us), OPTION("tick", 't', tick_us),
-    OPTION("auth", 'l', auth),          OPTION("acl", 'a', acl),
-    OPTION("strict", 'b', strict),      OPTION("guardian", 'b', guardian),
-    OPTION("log", 'b', logging),        {NULL, 0, 0},
+    OPTION("hosts", 's', hosts),
+    OPTION("namespace", 'p', namespace),
+    OPTION("timeout", 't', timeout_us),
+    OPTION("request_timeout", 't', request_timeout_us),
+    OPTION("tick", 't', tick_us),
+    OPTION("auth", 'l', auth),
+    OPTION("acl", 'a', acl),
+    OPTION("strict", 'b', strict),
+    OPTION("guardian", 'b', guardian),
+    OPTION("log", 'b', logging),
+    {NULL, 0, 0},
 };
 
 static const char *options_problem(const struct zr_session_options *options)
@@ -37,8 +44,12 @@ static const char *options_problem(const struct zr_session_options *options)
     if (problem == NULL && options->namespace.length > 0)
         problem = zr_path_problem(options->namespace.at, options->namespace.length);
     if (problem == NULL && options->timeout_us >= 0 &&
-        (options->timeout_us < 1000 || options->timeout_us / 1000 > TIMEOUT_MS_MAX))
-        problem = "a session timeout must be from 0.001 to 86400 seconds";
+        (options->timeout_us / 1000 < TIMEOUT_MS_MIN ||
+         options->timeout_us / 1000 > TIMEOUT_MS_MAX))
+        problem = "a session timeout must be from 0.1 to 86400 seconds";
+    if (problem == NULL && options->request_timeout_us == 0)
+        problem = "a request_timeout must be more than 0 seconds; a single request may have "
+                  "timeout = 0";
     if (problem == NULL && options->tick_us >= 0 &&
         (options->tick_us < TICK_US_MIN || options->tick_us > TICK_US_MAX))
         problem = "option 'tick' must be from 0.001 to 60 seconds: it is the servers' tickTime";
@@ -75,6 +86,7 @@ static enum zr_status set_options(struct zr_session *session,
     int64_t timeout_us = options->timeout_us >= 0 ? options->timeout_us : DEFAULT_TIMEOUT_US;
     session->asked_timeout_ms = session->timeout_ms = (int32_t)(timeout_us / 1000);
     session->tick_us = options->tick_us >= 0 ? options->tick_us : 0;
+    session->request_timeout_us = options->request_timeout_us;
     session->strict = options->strict;
     session->guardian = options->guardian;
     session->logging = options->logging;

@@ -130,14 +130,62 @@ void zr_task_detach(struct zr_task *task)
 
 /* ---- Going on ------------------------------------------------------------------------------ */
 
+/* Whether something that it sent may have been done, though nobody has said so. */
+static bool unsure(const struct zr_task *task)
+{
+    const struct zr_call *call = task->call;
+    if (!task->kind->writes || call == NULL || call->state == ZR_CALL_BACK)
+        return false;
+    return call->state == ZR_CALL_OUT || task->repeat;
+}
+
+/* What is to be told of a limit that passed while no server answered. */
+static const char *silence(const struct zr_task *task)
+{
+    bool connected = task->session->state == ZR_CONNECTED;
+    bool never = task->cut_off && task->connections == task->session->connections;
+    if (never && task->try)
+        return "there is no connection, and with a limit of 0 it waits for none; nothing was sent";
+    if (never)
+        return "there was no connection within the time limit; nothing was sent";
+    if (unsure(task))
+        return "no server answered within the time limit; it may or may not have been done";
+    return connected ? "no server answered within the time limit"
+                     : "there was no connection within the time limit";
+}
+
+static void unanswered(struct zr_task *task)
+{
+    task->detail = silence(task);
+    zr_task_interrupt(task, ZR_CONNECTION_LOSS);
+}
+
 static void deadline_passed(struct zr_timer *timer)
 {
     struct zr_task *task = ZR_HOLDER(timer, struct zr_task, deadline);
-    if (task->kind->late != ZR_OK && task->cut_off &&
-        task->connections == task->session->connections)
-        task->detail = "there was no connection for as long as the session's timeout; nothing "
-                       "was sent";
-    zr_task_interrupt(task, task->kind->late != ZR_OK ? task->kind->late : ZR_TIMEOUT);
+    bool connected = task->session->state == ZR_CONNECTED;
+    bool asking = task->kind->asking != NULL ? task->kind->asking(task) : task->asking;
+    bool no_time = task->try && task->kind->local;
+    if ((connected && (!asking || no_time)) || task->kind->own)
+        zr_task_interrupt(task, ZR_TIMEOUT);
+    else
+        unanswered(task);
+}
+
+static void tried_in_vain(struct zr_timer *timer)
+{
+    unanswered(ZR_HOLDER(timer, struct zr_task, deadline));
+}
+
+void zr_task_end_tries(struct zr_session *session)
+{
+    struct zr_link *link, *next;
+    for (link = session->tasks.head.next; link != &session->tasks.head; link = next) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_session);
+        next = link->next;
+        if (task->try && !task->kind->local && task->phase == ZR_RUNNING)
+            unanswered(task);
+    }
 }
 
 static void begin(struct zr_task *task, const struct zr_task_kind *kind, struct zr_session *session,
@@ -150,6 +198,7 @@ static void begin(struct zr_task *task, const struct zr_task_kind *kind, struct 
     task->status = ZR_OK;
     task->detail = NULL;
     task->cut_off = session->state != ZR_CONNECTED;
+    task->asking = task->try = false;
     task->connections = session->connections;
     task->next = first;
     zr_list_append(&session->tasks, &task->in_session);
@@ -164,10 +213,17 @@ void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
     task->waited = true;
     task->reported = false;
     begin(task, kind, session, ZR_RUNNING, first);
+    task->try = timeout_us == 0;
+    bool round_trip = task->try && !kind->local, hopeless = round_trip && task->cut_off;
+    if (round_trip)
+        timeout_us = hopeless ? 0 : zr_session_try_us(session);
     if (timeout_us >= 0)
         zr_timer_start(&engine->timers, &task->deadline, zr_engine_now_us(engine) + timeout_us,
-                       deadline_passed);
-    first.step(task);
+                       hopeless ? tried_in_vain : deadline_passed);
+    if (hopeless)
+        zr_engine_poke(engine); /* its end is for the next dispatch */
+    else
+        first.step(task);
 }
 
 void zr_task_start_cleaning(struct zr_task *task, const struct zr_task_kind *kind,

@@ -36,8 +36,14 @@ struct zr_task_kind {
     bool bound;
     /* Not even the end of the session ends it; it sees that itself. */
     bool outlives;
-    /* What it reports when its deadline passes; ZR_OK stands for ZR_TIMEOUT. */
-    enum zr_status late;
+    /* It only waits for news: a limit of 0 is no time at all, not a round trip. */
+    bool local;
+    /* What it waits for is decided here: a limit that passes is ZR_TIMEOUT, servers or not. */
+    bool own;
+    /* Null: task->asking. Else whether what it waits with has a request out. */
+    bool (*asking)(const struct zr_task *task);
+    /* A request whose answer is missing may have changed something on the server. */
+    bool writes;
     /* Emits what a success brought. The task is not touched after it but to be dropped. */
     void (*results)(struct zr_task *task, struct zr_sink *sink);
     /* It has succeeded, but nobody took the results: undo it and call zr_task_release. Null:
@@ -96,14 +102,21 @@ struct zr_task {
     bool stays;             /* ... or it is still there, but something else has changed */
     bool aside;             /* of await_turn: the leader names a successor behind that */
     bool cut_off;           /* it began without a connection */
+    bool asking;            /* the answer to a request that it waits for is not here yet */
+    bool try;               /* its limit is 0 */
     uint8_t losses;         /* connections lost under the verb in flight, in a row; modulo 256 */
     enum zr_status outcome; /* of what woke it */
 };
 
 /*
  * Starts a task that is zeroed but for what the embedding struct holds. timeout_us: from now;
- * negative: no limit. keeps: everything, until kind->free. The first step runs at once, but
- * nothing is reported before the next dispatch.
+ * negative: no limit; 0: to try, which ends at once, with ZR_CONNECTION_LOSS, where there is no
+ * connection, and else has zr_session_try_us for its round trip (but see kind->local). keeps:
+ * everything, until kind->free. The first step runs at once, but nothing is reported before the
+ * next dispatch.
+ *
+ * A limit that passes without a connection, or while the answer to a request is missing, is
+ * ZR_CONNECTION_LOSS: no server has said anything. Else it is ZR_TIMEOUT.
  */
 void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
                    struct zr_session *session, const char *subject, int64_t timeout_us,
@@ -126,6 +139,9 @@ void zr_task_interrupt(struct zr_task *task, enum zr_status status);
 /* The session: its generation is over (kind->bound), or it is closed. A clean-up that runs is begun
    anew, to see that nothing is left to clean. */
 void zr_task_session_over(struct zr_task *task, enum zr_status status);
+
+/* The session: its connection is gone. Ends the tasks that only try. */
+void zr_task_end_tries(struct zr_session *session);
 
 /* The binding is through with it: interrupts it, or undoes a success whose results were not
    taken. */

@@ -17,6 +17,7 @@ void zr_part_begin(struct zr_task *task, void (*resume)(struct zr_task *task))
     task->call = NULL;
     zr_seats_unref(task->seats);
     task->seats = NULL;
+    task->asking = false;
     task->resume = resume;
 }
 
@@ -42,6 +43,7 @@ void zr_part_send(struct zr_task *task, struct zr_call *call, void (*resume)(str
 {
     zr_part_begin(task, resume);
     task->call = call;
+    task->asking = true;
     zr_call_start(call, answered, task);
 }
 
@@ -125,11 +127,14 @@ static void wait_over(struct zr_task *task)
 /* The wait has been set up, or not, while what the task holds was still needed. */
 static void wait_for(struct zr_task *task, enum zr_status status, struct zr_next next)
 {
+    bool asking = task->asking;
     task->next = next;
-    if (status == ZR_OK)
-        zr_part_begin(task, wait_over);
-    else
+    if (status != ZR_OK) {
         zr_part_fail(task, status);
+        return;
+    }
+    zr_part_begin(task, wait_over);
+    task->asking = asking;
 }
 
 static void await_node(struct zr_task *task, const char *dir, const char *name, bool passes,
@@ -165,6 +170,7 @@ static enum zr_status await_seat(struct zr_task *task, const char *path)
     struct zr_seat *ours = zr_seat_find(task->session, path);
     task->head_left = task->stays = task->aside = false;
     task->awaited = 0;
+    task->asking = false;
     if (ours == NULL)
         return zr_watch_gone(task, path, ZR_WATCHED_BYTES_MAX);
     zr_list_append(&ours->gone.tasks, &task->in_signal);

@@ -37,12 +37,14 @@ static bool outlived(struct zr_task *task, const struct zr_watch *watch)
     return watch->czxid > task->awaited;
 }
 
+/* The answer is for all that wait; it is there. */
 static void wake_outlived(struct zr_watch *watch)
 {
     struct zr_list *tasks = &watch->gone.tasks;
     for (struct zr_link *link = tasks->head.next, *next; link != &tasks->head; link = next) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
         next = link->next;
+        task->asking = false;
         if (outlived(task, watch))
             zr_task_wake(task, ZR_OK);
     }
@@ -112,6 +114,7 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most
         return status;
     zr_list_append(&watch->gone.tasks, &task->in_signal);
     task->watch = watch;
+    task->asking = !watch->set;
     if (watch->set && outlived(task, watch)) {
         zr_task_wake(task, ZR_OK);
     } else if (watch->set && watch->stays) {

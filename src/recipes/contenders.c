@@ -86,10 +86,12 @@ static void read_all(struct zr_task *task)
     enum zr_status status = all->reads != NULL ? read_limit(all) : ZR_NO_MEMORY;
     for (; status == ZR_OK && all->count < count; all->count++)
         status = start_read(all, all->seats->at[all->count].name, &all->reads[all->count]);
-    if (status == ZR_OK)
-        zr_verb_await(task, &all->all_read, ZR_STEP(finish));
-    else
+    if (status != ZR_OK) {
         zr_verb_fail(task, status);
+        return;
+    }
+    zr_verb_await(task, &all->all_read, ZR_STEP(finish));
+    task->asking = true;
 }
 
 static void list(struct zr_task *task)
@@ -151,7 +153,7 @@ static void free_task(struct zr_task *task)
 }
 
 static const struct zr_task_kind kind = {
-    .name = "contenders", .late = ZR_CONNECTION_LOSS, .results = results, .free = free_task};
+    .name = "contenders", .results = results, .free = free_task};
 
 /* ---- Where there is one place -------------------------------------------------------------- */
 
@@ -184,13 +186,14 @@ static void results_one(struct zr_task *task, struct zr_sink *sink)
 }
 
 static const struct zr_task_kind kind_of_one = {
-    .name = "contenders", .late = ZR_CONNECTION_LOSS, .results = results_one, .free = free_task};
+    .name = "contenders", .results = results_one, .free = free_task};
 
 /* ---- Starting ------------------------------------------------------------------------------ */
 
 static enum zr_status start(struct zr_session *session, struct zr_object *self, const char *dir,
-                            const char *subject, const struct zr_task_kind *how,
-                            struct zr_next first, struct zr_task **task)
+                            const char *subject, const struct zr_arg *limit,
+                            const struct zr_task_kind *how, struct zr_next first,
+                            struct zr_task **task)
 {
     enum zr_status status = zr_session_usable(session);
     if (status != ZR_OK)
@@ -202,18 +205,20 @@ static enum zr_status start(struct zr_session *session, struct zr_object *self, 
     all->dir = dir;
     zr_signal_init(&all->all_read);
     *task = &all->task;
-    zr_task_start(*task, how, session, subject, zr_session_patience_us(session), first);
+    zr_task_start(*task, how, session, subject, zr_session_limit_us(session, limit), first);
     return ZR_OK;
 }
 
 enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
-                                   const char *dir, const char *subject, struct zr_task **task)
+                                   const char *dir, const char *subject, const struct zr_arg *limit,
+                                   struct zr_task **task)
 {
-    return start(session, self, dir, subject, &kind, ZR_STEP(list), task);
+    return start(session, self, dir, subject, limit, &kind, ZR_STEP(list), task);
 }
 
 enum zr_status zr_contenders_start_one(struct zr_session *session, struct zr_object *self,
-                                       const char *path, const char *subject, struct zr_task **task)
+                                       const char *path, const char *subject,
+                                       const struct zr_arg *limit, struct zr_task **task)
 {
-    return start(session, self, path, subject, &kind_of_one, ZR_STEP(read_one), task);
+    return start(session, self, path, subject, limit, &kind_of_one, ZR_STEP(read_one), task);
 }

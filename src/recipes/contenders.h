@@ -11,14 +11,16 @@
 /*
  * Starts a task that brings a list of { data, token, holding, shared, permits, session, since }.
  * One listing, then one read per contender, all in flight at once. keeps: self (counted), dir and
- * subject (self's). Errors: as zr_session_usable, ZR_NO_MEMORY.
+ * subject (self's). borrows: limit, see zr_session_limit_us. Errors: as zr_session_usable,
+ * ZR_NO_MEMORY.
  */
 enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
-                                   const char *dir, const char *subject, struct zr_task **task);
+                                   const char *dir, const char *subject, const struct zr_arg *limit,
+                                   struct zr_task **task);
 
 /* The same where the only place is the node `path`: a list of its holder, or of nobody. */
 enum zr_status zr_contenders_start_one(struct zr_session *session, struct zr_object *self,
                                        const char *path, const char *subject,
-                                       struct zr_task **task);
+                                       const struct zr_arg *limit, struct zr_task **task);
 
 #endif

@@ -214,12 +214,8 @@ enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role
     *task = &hold->task;
     hold->only_try = timeout->given && timeout->integer == 0;
     zr_list_append(&contest->attempts, &hold->task.in_owner);
-    if (hold->only_try)
-        zr_task_start(*task, role->try, session, contest->path, zr_session_patience_us(session),
-                      try_first);
-    else
-        zr_task_start(*task, role->wait, session, contest->path,
-                      timeout->given ? timeout->integer : -1, wait_first);
+    zr_task_start(*task, role->kind, session, contest->path, timeout->given ? timeout->integer : -1,
+                  hold->only_try ? try_first : wait_first);
     return ZR_OK;
 }
 
@@ -286,9 +282,9 @@ enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
 enum zr_status zr_contest_contenders(struct zr_object *self, struct zr_args *args,
                                      struct zr_task **task)
 {
-    (void)args;
     struct zr_contest *contest = (struct zr_contest *)self;
-    return zr_contenders_start(contest->session, self, contest->dir, contest->path, task);
+    return zr_contenders_start(contest->session, self, contest->dir, contest->path, &args->at[0],
+                               task);
 }
 
 void zr_contest_get_path(struct zr_object *self, struct zr_sink *sink)

@@ -22,11 +22,11 @@ struct zr_contest {
 /* How one kind of attempt takes part. Static. */
 struct zr_role {
     const struct zr_stem *stem;
-    const struct zr_task_kind *wait, *try; /* ZR_CONTEST_KIND */
+    const struct zr_task_kind *kind; /* ZR_CONTEST_KIND */
 };
 
 /* The task kind of an attempt, see ZR_HOLD_KIND. */
-#define ZR_CONTEST_KIND(method, late_status) ZR_HOLD_KIND(method, zr_hold_clean, late_status)
+#define ZR_CONTEST_KIND(method) ZR_HOLD_KIND(method, zr_hold_clean)
 
 /*
  * gives: a zeroed object of this size that begins with a contest, with one reference.

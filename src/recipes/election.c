@@ -57,10 +57,8 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-static const struct zr_task_kind wait_kind = ZR_CONTEST_KIND("election:campaign", ZR_OK);
-static const struct zr_task_kind try_kind =
-    ZR_CONTEST_KIND("election:campaign", ZR_CONNECTION_LOSS);
-static const struct zr_role role = {&zr_stem_latch, &wait_kind, &try_kind};
+static const struct zr_task_kind kind = ZR_CONTEST_KIND("election:campaign");
+static const struct zr_role role = {&zr_stem_latch, &kind};
 
 static enum zr_status start_campaign(struct zr_object *self, struct zr_args *args,
                                      struct zr_task **task)
@@ -105,7 +103,7 @@ static enum zr_status start_stand(struct zr_object *self, struct zr_args *args,
     hold->object.class = &zr_term_class;
     zr_list_append(&contest->attempts, &hold->task.in_owner);
     *task = &hold->task;
-    zr_task_start(*task, &wait_kind, session, contest->path,
+    zr_task_start(*task, &kind, session, contest->path,
                   args->at[0].given ? args->at[0].integer : -1, ZR_STEP(take_seat));
     return ZR_OK;
 }
@@ -120,8 +118,8 @@ static const struct zr_method methods[] = {
     {.name = "stand", .args = "t?", .start = start_stand},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
-    {.name = "candidates", .args = "", .start = start_candidates},
-    {.name = "leader", .args = "", .start = zr_leader_start},
+    {.name = "candidates", .args = "t?", .start = start_candidates},
+    {.name = "leader", .args = "t?", .start = zr_leader_start},
     {.name = "next_leader", .args = "i", .start = zr_next_leader_start},
     {.name = NULL},
 };

@@ -62,12 +62,6 @@ static void free_task(struct zr_task *task)
 static const struct zr_task_kind kind = {
     .name = "await_gone", .bound = true, .results = zr_emit_true, .free = free_task};
 
-static const struct zr_task_kind try_kind = {.name = "await_gone",
-                                             .bound = true,
-                                             .late = ZR_CONNECTION_LOSS,
-                                             .results = zr_emit_true,
-                                             .free = free_task};
-
 enum zr_status zr_await_gone(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     struct zr_session *session = (struct zr_session *)self;
@@ -85,11 +79,8 @@ enum zr_status zr_await_gone(struct zr_object *self, struct zr_args *args, struc
     }
     *task = &gone->task;
     const struct zr_arg *limit = &args->at[1];
-    if (limit->given && limit->integer == 0)
-        zr_task_start(*task, &try_kind, session, gone->path, zr_session_patience_us(session),
-                      ZR_STEP(look));
-    else
-        zr_task_start(*task, &kind, session, gone->path, limit->given ? limit->integer : -1,
-                      ZR_STEP(watch));
+    bool only_look = limit->given && limit->integer == 0;
+    zr_task_start(*task, &kind, session, gone->path, limit->given ? limit->integer : -1,
+                  only_look ? ZR_STEP(look) : ZR_STEP(watch));
     return ZR_OK;
 }

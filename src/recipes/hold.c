@@ -237,8 +237,12 @@ static void wait_free(struct zr_task *task)
     zr_free(wait);
 }
 
-static const struct zr_task_kind wait_kind = {
-    .name = "hold:lost", .outlives = true, .results = wait_results, .free = wait_free};
+static const struct zr_task_kind wait_kind = {.name = "hold:lost",
+                                              .outlives = true,
+                                              .local = true,
+                                              .own = true,
+                                              .results = wait_results,
+                                              .free = wait_free};
 
 enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task)

@@ -59,13 +59,11 @@ extern const struct zr_property zr_hold_properties[];
 void zr_hold_forget(struct zr_object *self);
 void zr_hold_free(struct zr_object *self);
 
-/* The task kind of an attempt. `method` is its name; `clean_up` ends in zr_hold_clean;
-   `late_status`: ZR_OK when it waits, and ZR_CONNECTION_LOSS when it only tries, for then it was
-   never told whether it is held. */
-#define ZR_HOLD_KIND(method, clean_up, late_status)                                                \
+/* The task kind of an attempt. `method` is its name; `clean_up` ends in zr_hold_clean. */
+#define ZR_HOLD_KIND(method, clean_up)                                                             \
     {                                                                                              \
-        .name = (method), .clean = (clean_up), .bound = true, .late = (late_status),               \
-        .results = zr_hold_results, .discard = zr_hold_discard, .free = zr_hold_free_task          \
+        .name = (method), .clean = (clean_up), .bound = true, .results = zr_hold_results,          \
+        .discard = zr_hold_discard, .free = zr_hold_free_task                                      \
     }
 
 /*

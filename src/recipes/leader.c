@@ -167,11 +167,10 @@ static void free_look(struct zr_task *task)
 }
 
 static const struct zr_task_kind kind = {
-    .name = "election:leader", .late = ZR_CONNECTION_LOSS, .results = results, .free = free_look};
+    .name = "election:leader", .results = results, .free = free_look};
 
 enum zr_status zr_leader_start(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    (void)args;
     struct zr_contest *contest = (struct zr_contest *)self;
     struct zr_session *session = contest->session;
     enum zr_status status = zr_session_usable(session);
@@ -184,7 +183,7 @@ enum zr_status zr_leader_start(struct zr_object *self, struct zr_args *args, str
     look->found = found;
     look->nobody = nobody;
     *task = &look->task;
-    zr_task_start(*task, &kind, session, contest->path, zr_session_patience_us(session),
+    zr_task_start(*task, &kind, session, contest->path, zr_session_limit_us(session, &args->at[0]),
                   ZR_STEP(zr_look));
     return ZR_OK;
 }

@@ -25,9 +25,8 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-static const struct zr_task_kind wait_kind = ZR_CONTEST_KIND("lock:acquire", ZR_OK);
-static const struct zr_task_kind try_kind = ZR_CONTEST_KIND("lock:acquire", ZR_CONNECTION_LOSS);
-static const struct zr_role role = {&zr_stem_lock, &wait_kind, &try_kind};
+static const struct zr_task_kind kind = ZR_CONTEST_KIND("lock:acquire");
+static const struct zr_role role = {&zr_stem_lock, &kind};
 
 static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args,
                                     struct zr_task **task)
@@ -48,7 +47,7 @@ static const struct zr_method methods[] = {
     {.name = "acquire", .args = "t?", .start = start_acquire},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
-    {.name = "contenders", .args = "", .start = start_contenders},
+    {.name = "contenders", .args = "t?", .start = start_contenders},
     {.name = NULL},
 };
 

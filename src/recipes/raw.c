@@ -12,7 +12,7 @@
 /*
  * One method call is one request:
  * 1. Make it (raw_methods.c); wrong combinations of options are misuse.
- * 2. Send it as soon as there is a connection, within the session's timeout.
+ * 2. Send it as soon as there is a connection, within its limit.
  * 3. Report what the server says.
  *
  * What can go wrong: the answer is lost. A read, a sync, add_auth and set_acl are sent again: they
@@ -182,7 +182,12 @@ enum zr_status raw_make(struct zr_object *self, enum zr_op op, struct zr_bytes p
     return status;
 }
 
-enum zr_status raw_run(struct raw *raw, struct zr_task **task)
+int64_t raw_timeout_us(const struct zr_args *args)
+{
+    return ((const struct zr_request_options *)args->options)->timeout_us;
+}
+
+enum zr_status raw_run(struct raw *raw, int64_t timeout_us, struct zr_task **task)
 {
     struct zr_session *session = raw_session(raw->self);
     enum zr_status status = zr_call_fits(raw->call);
@@ -194,6 +199,6 @@ enum zr_status raw_run(struct raw *raw, struct zr_task **task)
     }
     *task = &raw->task;
     zr_task_start(*task, raw_kind(raw->op, raw->hold != NULL), session, raw->subject,
-                  zr_session_patience_us(session), ZR_STEP(send));
+                  timeout_us >= 0 ? timeout_us : zr_session_patience_us(session), ZR_STEP(send));
     return ZR_OK;
 }

@@ -23,7 +23,7 @@ static enum zr_status simple(struct zr_object *self, enum zr_op op, struct zr_ar
         return status;
     if (version != NULL)
         raw->call->request.version = raw_version(version);
-    return raw_run(raw, task);
+    return raw_run(raw, raw_timeout_us(args), task);
 }
 
 const char *raw_mode(const struct zr_create_options *options, enum zr_mode *mode)
@@ -65,7 +65,7 @@ enum zr_status zr_raw_create(struct zr_object *self, struct zr_args *args, struc
     raw->parents = options->parents;
     raw->call->request.mode = mode;
     raw->call->request.ttl_ms = options->ttl_us / 1000;
-    return raw_run(raw, task);
+    return raw_run(raw, options->timeout_us, task);
 }
 
 enum zr_status zr_raw_get(struct zr_object *self, struct zr_args *args, struct zr_task **task)
@@ -111,7 +111,7 @@ enum zr_status zr_raw_add_auth(struct zr_object *self, struct zr_args *args, str
     /* Every connection begins with it; that there is one is all that is left to see. */
     struct raw *raw;
     enum zr_status status = raw_make(self, ZR_OP_SYNC, (struct zr_bytes){"/", 1}, ZR_NO_DATA, &raw);
-    return status == ZR_OK ? raw_run(raw, task) : status;
+    return status == ZR_OK ? raw_run(raw, raw_timeout_us(args), task) : status;
 }
 
 enum zr_status zr_raw_set_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
@@ -123,7 +123,7 @@ enum zr_status zr_raw_set_acl(struct zr_object *self, struct zr_args *args, stru
     raw->call->request.version = raw_version(&args->at[2]);
     status = zr_call_set_acl(raw->call, &args->at[1].acl);
     if (status == ZR_OK)
-        return raw_run(raw, task);
+        return raw_run(raw, raw_timeout_us(args), task);
     raw_free(&raw->task);
     return status;
 }
@@ -178,5 +178,5 @@ enum zr_status zr_raw_reconfig(struct zr_object *self, struct zr_args *args, str
     if (status != ZR_OK)
         return status;
     find_servers(&raw->call->request, options);
-    return raw_run(raw, task);
+    return raw_run(raw, options->timeout_us, task);
 }

@@ -9,7 +9,7 @@
 
 static enum zr_status start_multi(struct zr_object *self, struct zr_hold *hold, const char *subject,
                                   enum zr_op op, const struct zr_request *parts, size_t count,
-                                  struct zr_task **task)
+                                  int64_t timeout_us, struct zr_task **task)
 {
     struct zr_session *session = raw_session(self);
     struct raw *raw;
@@ -27,7 +27,7 @@ static enum zr_status start_multi(struct zr_object *self, struct zr_hold *hold, 
     }
     raw->call->bound = hold != NULL;
     raw->call->generation = session->generation;
-    return raw_run(raw, task);
+    return raw_run(raw, timeout_us, task);
 }
 
 enum zr_status zr_raw_multi(struct zr_object *self, struct zr_args *args, struct zr_task **task)
@@ -38,16 +38,17 @@ enum zr_status zr_raw_multi(struct zr_object *self, struct zr_args *args, struct
         return ZR_BAD_ARGUMENTS;
     }
     return start_multi(self, NULL, list->parts[0].path, ZR_OP_MULTI, list->parts, list->part_count,
-                       task);
+                       raw_timeout_us(args), task);
 }
 
 static enum zr_status guarded(struct zr_object *self, enum zr_op op, const struct zr_request *parts,
-                              size_t count, struct zr_args *args, struct zr_task **task)
+                              size_t count, int64_t timeout_us, struct zr_args *args,
+                              struct zr_task **task)
 {
     struct zr_hold *hold = (struct zr_hold *)self;
     const char *subject = count > 0 ? parts[0].path : "the check alone";
     if (hold->state == ZR_HELD)
-        return start_multi(self, hold, subject, op, parts, count, task);
+        return start_multi(self, hold, subject, op, parts, count, timeout_us, task);
     if (hold->why == ZR_OK)
         args->misuse = "the hold was released; acquire again before writing under it";
     return hold->why;
@@ -63,8 +64,9 @@ enum zr_status zr_guarded_create(struct zr_object *self, struct zr_args *args,
                               .acl = options.acl};
     options.ttl_us = -1; /* not offered in a multi */
     args->misuse = raw_mode(&options, &part.mode);
-    return args->misuse == NULL ? guarded(self, ZR_OP_CREATE, &part, 1, args, task)
-                                : ZR_BAD_ARGUMENTS;
+    if (args->misuse != NULL)
+        return ZR_BAD_ARGUMENTS;
+    return guarded(self, ZR_OP_CREATE, &part, 1, options.timeout_us, args, task);
 }
 
 enum zr_status zr_guarded_set(struct zr_object *self, struct zr_args *args, struct zr_task **task)
@@ -73,7 +75,7 @@ enum zr_status zr_guarded_set(struct zr_object *self, struct zr_args *args, stru
                               .path = args->at[0].bytes.at,
                               .data = args->at[1].bytes,
                               .version = raw_version(&args->at[2])};
-    return guarded(self, ZR_OP_SET, &part, 1, args, task);
+    return guarded(self, ZR_OP_SET, &part, 1, raw_timeout_us(args), args, task);
 }
 
 enum zr_status zr_guarded_delete(struct zr_object *self, struct zr_args *args,
@@ -81,10 +83,11 @@ enum zr_status zr_guarded_delete(struct zr_object *self, struct zr_args *args,
 {
     struct zr_request part = {
         .op = ZR_OP_DELETE, .path = args->at[0].bytes.at, .version = raw_version(&args->at[1])};
-    return guarded(self, ZR_OP_DELETE, &part, 1, args, task);
+    return guarded(self, ZR_OP_DELETE, &part, 1, raw_timeout_us(args), args, task);
 }
 
 enum zr_status zr_guarded_multi(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    return guarded(self, ZR_OP_MULTI, args->at[0].parts, args->at[0].part_count, args, task);
+    return guarded(self, ZR_OP_MULTI, args->at[0].parts, args->at[0].part_count,
+                   raw_timeout_us(args), args, task);
 }

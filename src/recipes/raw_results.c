@@ -121,24 +121,30 @@ static void results(struct zr_task *task, struct zr_sink *sink)
 
 /* ---- Kinds and options --------------------------------------------------------------------- */
 
-#define RAW(op, word, emit)                                                                        \
-    [op] = {.name = word, .late = ZR_CONNECTION_LOSS, .results = emit, .free = raw_free}
+#define RAW(op, word, emit, changes)                                                               \
+    [op] = {.name = word, .writes = changes, .results = emit, .free = raw_free}
 
 const struct zr_task_kind *raw_kind(enum zr_op op, bool of_hold)
 {
     static const struct zr_task_kind plain[] = {
-        RAW(ZR_OP_CREATE, "create", results),     RAW(ZR_OP_DELETE, "delete", results),
-        RAW(ZR_OP_EXISTS, "exists", results),     RAW(ZR_OP_GET, "get", results),
-        RAW(ZR_OP_SET, "set", results),           RAW(ZR_OP_CHILDREN, "children", results),
-        RAW(ZR_OP_SYNC, "sync", results),         RAW(ZR_OP_GET_ACL, "get_acl", results),
-        RAW(ZR_OP_SET_ACL, "set_acl", results),   RAW(ZR_OP_ADD_AUTH, "add_auth", results),
-        RAW(ZR_OP_RECONFIG, "reconfig", results), RAW(ZR_OP_MULTI, "multi", multi_results),
+        RAW(ZR_OP_CREATE, "create", results, true),
+        RAW(ZR_OP_DELETE, "delete", results, true),
+        RAW(ZR_OP_EXISTS, "exists", results, false),
+        RAW(ZR_OP_GET, "get", results, false),
+        RAW(ZR_OP_SET, "set", results, true),
+        RAW(ZR_OP_CHILDREN, "children", results, false),
+        RAW(ZR_OP_SYNC, "sync", results, false),
+        RAW(ZR_OP_GET_ACL, "get_acl", results, false),
+        RAW(ZR_OP_SET_ACL, "set_acl", results, true),
+        RAW(ZR_OP_ADD_AUTH, "add_auth", results, false),
+        RAW(ZR_OP_RECONFIG, "reconfig", results, true),
+        RAW(ZR_OP_MULTI, "multi", multi_results, true),
     };
     static const struct zr_task_kind of_holds[] = {
-        RAW(ZR_OP_CREATE, "hold:create", multi_results),
-        RAW(ZR_OP_DELETE, "hold:delete", multi_results),
-        RAW(ZR_OP_SET, "hold:set", multi_results),
-        RAW(ZR_OP_MULTI, "hold:multi", multi_results),
+        RAW(ZR_OP_CREATE, "hold:create", multi_results, true),
+        RAW(ZR_OP_DELETE, "hold:delete", multi_results, true),
+        RAW(ZR_OP_SET, "hold:set", multi_results, true),
+        RAW(ZR_OP_MULTI, "hold:multi", multi_results, true),
     };
     return of_hold ? &of_holds[op] : &plain[op];
 }
@@ -152,6 +158,7 @@ const struct zr_option zr_create_options[] = {
     {"ttl", 't', CREATE(ttl_us)},
     {"acl", 'a', CREATE(acl)},
     {"parents", 'b', CREATE(parents)},
+    {"timeout", 't', CREATE(timeout_us)},
     {NULL, 0, 0},
 };
 
@@ -160,6 +167,7 @@ const struct zr_option zr_guarded_create_options[] = {
     {"ephemeral", 'b', CREATE(ephemeral)},
     {"sequential", 'b', CREATE(sequential)},
     {"acl", 'a', CREATE(acl)},
+    {"timeout", 't', CREATE(timeout_us)},
     {NULL, 0, 0},
 };
 
@@ -169,5 +177,11 @@ const struct zr_option zr_reconfig_options[] = {
     {"joining", 's', RECONFIG(joining)},
     {"leaving", 's', RECONFIG(leaving)},
     {"members", 's', RECONFIG(members)},
+    {"timeout", 't', RECONFIG(timeout_us)},
+    {NULL, 0, 0},
+};
+
+const struct zr_option zr_request_options[] = {
+    {"timeout", 't', offsetof(struct zr_request_options, timeout_us)},
     {NULL, 0, 0},
 };

@@ -37,8 +37,11 @@ enum zr_status raw_new(struct zr_object *self, enum zr_op op, const char *subjec
 enum zr_status raw_make(struct zr_object *self, enum zr_op op, struct zr_bytes path,
                         struct zr_bytes data, struct raw **out);
 
-/* Starts it. takes: raw. */
-enum zr_status raw_run(struct raw *raw, struct zr_task **task);
+/* Starts it. timeout_us: -1: the session's patience. takes: raw. */
+enum zr_status raw_run(struct raw *raw, int64_t timeout_us, struct zr_task **task);
+
+/* The limit that its options name: of a method made by ZR_RAW_METHOD. */
+int64_t raw_timeout_us(const struct zr_args *args);
 
 /* The mode that these options ask for, or what is wrong with them (static text). */
 const char *raw_mode(const struct zr_create_options *options, enum zr_mode *mode);

@@ -22,14 +22,11 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-static const struct zr_task_kind read_kind = ZR_CONTEST_KIND("rwlock:read", ZR_OK);
-static const struct zr_task_kind try_read_kind = ZR_CONTEST_KIND("rwlock:read", ZR_CONNECTION_LOSS);
-static const struct zr_role reader = {&zr_stem_read, &read_kind, &try_read_kind};
+static const struct zr_task_kind read_kind = ZR_CONTEST_KIND("rwlock:read");
+static const struct zr_role reader = {&zr_stem_read, &read_kind};
 
-static const struct zr_task_kind write_kind = ZR_CONTEST_KIND("rwlock:write", ZR_OK);
-static const struct zr_task_kind try_write_kind =
-    ZR_CONTEST_KIND("rwlock:write", ZR_CONNECTION_LOSS);
-static const struct zr_role writer = {&zr_stem_write, &write_kind, &try_write_kind};
+static const struct zr_task_kind write_kind = ZR_CONTEST_KIND("rwlock:write");
+static const struct zr_role writer = {&zr_stem_write, &write_kind};
 
 static enum zr_status start_read(struct zr_object *self, struct zr_args *args,
                                  struct zr_task **task)
@@ -71,7 +68,7 @@ static const struct zr_method methods[] = {
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
     {.name = "cancel_side", .args = "i", .call = cancel_side},
     {.name = "attempts_side", .args = "i", .call = attempts_side},
-    {.name = "contenders", .args = "", .start = zr_contest_contenders},
+    {.name = "contenders", .args = "t?", .start = zr_contest_contenders},
     {.name = NULL},
 };
 

@@ -168,9 +168,7 @@ static void fini(struct zr_hold *hold)
     zr_limit_fini(&attempt->read);
 }
 
-static const struct zr_task_kind wait_kind = ZR_HOLD_KIND("semaphore:acquire", clean, ZR_OK);
-static const struct zr_task_kind try_kind =
-    ZR_HOLD_KIND("semaphore:acquire", clean, ZR_CONNECTION_LOSS);
+static const struct zr_task_kind kind = ZR_HOLD_KIND("semaphore:acquire", clean);
 
 static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int32_t permits)
 {
@@ -216,9 +214,7 @@ static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args
     *task = &hold->task;
     hold->only_try = timeout->given && timeout->integer == 0;
     zr_list_append(&contest->attempts, &hold->task.in_owner);
-    int64_t limit_us = timeout->given ? timeout->integer : -1;
-    zr_task_start(*task, hold->only_try ? &try_kind : &wait_kind, session, contest->path,
-                  hold->only_try ? zr_session_patience_us(session) : limit_us,
+    zr_task_start(*task, &kind, session, contest->path, timeout->given ? timeout->integer : -1,
                   looks_first(attempt) ? ZR_STEP(look) : ZR_STEP(claim));
     return ZR_OK;
 }
@@ -236,11 +232,11 @@ static const struct zr_option options[] = {
 
 static const struct zr_method methods[] = {
     {.name = "acquire", .args = "t?i?", .start = start_acquire},
-    {.name = "available", .args = "", .start = zr_semaphore_available},
-    {.name = "resize", .args = "i", .start = zr_semaphore_resize},
+    {.name = "available", .args = "t?", .start = zr_semaphore_available},
+    {.name = "resize", .args = "it?", .start = zr_semaphore_resize},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
-    {.name = "contenders", .args = "", .start = zr_contest_contenders},
+    {.name = "contenders", .args = "t?", .start = zr_contest_contenders},
     {.name = NULL},
 };
 

@@ -71,15 +71,12 @@ static void free_count(struct zr_task *task)
     zr_object_unref(semaphore);
 }
 
-static const struct zr_task_kind kind = {.name = "semaphore:available",
-                                         .late = ZR_CONNECTION_LOSS,
-                                         .results = results,
-                                         .free = free_count};
+static const struct zr_task_kind kind = {
+    .name = "semaphore:available", .results = results, .free = free_count};
 
 enum zr_status zr_semaphore_available(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task)
 {
-    (void)args;
     const struct zr_contest *contest = (struct zr_contest *)self;
     enum zr_status status = zr_session_usable(contest->session);
     if (status != ZR_OK)
@@ -90,6 +87,6 @@ enum zr_status zr_semaphore_available(struct zr_object *self, struct zr_args *ar
     count->read.semaphore = (struct zr_semaphore *)zr_object_ref(self);
     *task = &count->task;
     zr_task_start(*task, &kind, contest->session, contest->path,
-                  zr_session_patience_us(contest->session), ZR_STEP(look));
+                  zr_session_limit_us(contest->session, &args->at[0]), ZR_STEP(look));
     return ZR_OK;
 }

@@ -177,10 +177,8 @@ static void free_resize(struct zr_task *task)
     zr_object_unref(semaphore);
 }
 
-static const struct zr_task_kind kind = {.name = "semaphore:resize",
-                                         .late = ZR_CONNECTION_LOSS,
-                                         .results = zr_emit_true,
-                                         .free = free_resize};
+static const struct zr_task_kind kind = {
+    .name = "semaphore:resize", .writes = true, .results = zr_emit_true, .free = free_resize};
 
 enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
                                    struct zr_task **task)
@@ -198,6 +196,6 @@ enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
     resize->limit = args->at[0].integer;
     *task = &resize->task;
     zr_task_start(*task, &kind, contest->session, contest->path,
-                  zr_session_patience_us(contest->session), ZR_STEP(read_stored));
+                  zr_session_limit_us(contest->session, &args->at[1]), ZR_STEP(read_stored));
     return ZR_OK;
 }

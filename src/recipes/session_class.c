@@ -51,7 +51,7 @@ static void check_connected(struct zr_task *task)
 }
 
 static const struct zr_task_kind connected_kind = {
-    .name = "connected", .results = zr_emit_true, .free = wait_free};
+    .name = "connected", .local = true, .results = zr_emit_true, .free = wait_free};
 
 static enum zr_status start_connected(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task)
@@ -143,6 +143,14 @@ static void get_timeout(struct zr_object *self, struct zr_sink *sink)
     sink->number(sink, NULL, of(self)->timeout_ms / 1e3);
 }
 
+static void get_request_timeout(struct zr_object *self, struct zr_sink *sink)
+{
+    if (of(self)->request_timeout_us >= 0)
+        sink->number(sink, NULL, (double)of(self)->request_timeout_us / 1e6);
+    else
+        sink->nothing(sink, NULL);
+}
+
 static void get_server(struct zr_object *self, struct zr_sink *sink)
 {
     if (of(self)->server[0] != '\0')
@@ -166,6 +174,16 @@ static enum zr_status call_usage(struct zr_object *self, struct zr_args *args, s
     sink->integer(sink, "in_flight_limit", ZR_IN_FLIGHT_MAX);
     sink->end(sink);
     return ZR_OK;
+}
+
+/* Why it is not connected, as far as anybody knows. */
+static void get_trouble(struct zr_object *self, struct zr_sink *sink)
+{
+    const struct zr_session *session = of(self);
+    if (session->state != ZR_CONNECTED && session->trouble != NULL)
+        zr_emit_string(sink, NULL, session->trouble);
+    else
+        sink->nothing(sink, NULL);
 }
 
 /* The user has dropped the session itself; locks and holds may still need it. */
@@ -192,7 +210,9 @@ static const struct zr_method methods[] = {
 static const struct zr_property properties[] = {{"state", get_state},
                                                 {"id", get_id},
                                                 {"timeout", get_timeout},
+                                                {"request_timeout", get_request_timeout},
                                                 {"server", get_server},
+                                                {"trouble", get_trouble},
                                                 {NULL, NULL}};
 
 const struct zr_class zr_session_class = {"session", methods, properties, forget, zr_session_free};

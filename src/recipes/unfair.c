@@ -95,7 +95,7 @@ enum zr_status zr_unfair_start(struct zr_contest *unfair, const struct zr_role *
 enum zr_status zr_unfair_contenders(struct zr_object *self, struct zr_args *args,
                                     struct zr_task **task)
 {
-    (void)args;
     struct zr_contest *unfair = (struct zr_contest *)self;
-    return zr_contenders_start_one(unfair->session, self, unfair->dir, unfair->path, task);
+    return zr_contenders_start_one(unfair->session, self, unfair->dir, unfair->path, &args->at[0],
+                                   task);
 }

@@ -49,8 +49,18 @@ static void wait_free(struct zr_task *task)
     zr_object_unref(&point->object);
 }
 
-static const struct zr_task_kind wait_kind = {
-    .name = "watch:wait", .results = wait_results, .free = wait_free};
+/* Nothing is known yet of the session that it is in now. */
+static bool asking(const struct zr_task *task)
+{
+    const struct zr_watchpoint *point = ZR_HOLDER(task, struct wait, task)->point;
+    return point->looking && point->task.asking;
+}
+
+static const struct zr_task_kind wait_kind = {.name = "watch:wait",
+                                              .local = true,
+                                              .asking = asking,
+                                              .results = wait_results,
+                                              .free = wait_free};
 
 enum zr_status zr_watchpoint_wait(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task)

@@ -22,6 +22,7 @@ local lines = require "zkrecipes.jobs.line"
 local places = require "zkrecipes.jobs.place"
 local presences = require "zkrecipes.jobs.presence"
 local seats = require "zkrecipes.jobs.seat"
+local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
@@ -177,7 +178,7 @@ local function idle(desk)
   if due and seats.seated(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
 end
 
-local function look(desk)
+local function look_at_servers(desk)
   local seen = desk.events
   local ok, list, message, code = true, nil, nil, nil
   if desk.watching then ok, message, code = seats.watch(desk) end
@@ -198,6 +199,12 @@ local function look(desk)
   desk.batch, desk.at, desk.batch_until = list, 1, desk.host.adapter.now() + FRESH
 end
 
+local function look(desk)
+  desk.asking = true
+  look_at_servers(desk)
+  desk.asking = false
+end
+
 local function run(desk)
   while desk.line.count > 0 do
     local place = next_place(desk)
@@ -216,7 +223,7 @@ local function run(desk)
 end
 
 local function finish(desk)
-  desk.running, desk.watching = false, false
+  desk.running, desk.watching, desk.asking = false, false, false
   if desk.seating then desk.seat:cancel() end
   seats.stand_up(desk)
 end
@@ -272,21 +279,23 @@ function M:wait_for(queue, method, timeout)
     return nil, ("queue:%s %s: this process has %d claims, those that wait included"):format(method, self.store.path, CLAIMS),
       "full"
   end
+  local session, name = self.store.session, ("queue:%s %s"):format(method, self.store.path)
+  if timeout == 0 and limits.away(session) then return limits.unconnected(session, name) end
   local waiter = new_waiter(self, queue, method, timeout == 0)
   self.line:push(waiter)
   if not self.watching then self.events = self.events + 1 end
   self:serve()
   local limit = timeout
-  if waiter.try then limit = nil end
+  if waiter.try then limit = limits.try_seconds(session) end
   local ok, done = coroutines.pcall(wait.pause, self.host, waiter.record, limit)
+  local asking = waiter.try or self.asking or not waiter.ahead -- then it is out of the line, and claimed for
   if not (ok and done) then waiter.record:give_up() end
   if not ok then error(done, 0) end
   registry.forget(self.host, waiter.record)
   if waiter.item then return items.given(waiter.item) end
-  local name = ("queue:%s %s: "):format(method, self.store.path)
-  if waiter.code == "timeout" then return nil, name .. waiter.message, "timeout" end
+  if waiter.code == "timeout" then return nil, name .. ": " .. waiter.message, "timeout" end
   if waiter.message then return nil, waiter.message, waiter.code end
-  return nil, name .. "the time limit passed", "timeout"
+  return limits.passed(session, name, asking)
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -8,6 +8,7 @@ local core = require "zkrecipes.core"
 local arguments = require "zkrecipes.jobs.arguments"
 local ids = require "zkrecipes.jobs.ids"
 local layout = require "zkrecipes.jobs.layout"
+local limits = require "zkrecipes.limit"
 local wait = require "zkrecipes.wait"
 
 local M = {}
@@ -16,17 +17,18 @@ local PUT = { priority = "number", delay = "number", id = "string", timeout = "n
 local ENTRY = { priority = "number", delay = "number", id = "string", data = "string" }
 local CHUNK, CHUNK_BYTES = 100, 500000
 local ROUNDS = 20 -- how often a put begins anew because others put and remove the same id
+local SHORTEST = 0.02 -- seconds between two looks for room
 
 -- ---- Room --------------------------------------------------------------------------------------
 
 -- For how many of so many is there room? Asks the servers when what we were told last is used up: the nearer to the limit, the
 -- sooner.
-local function room_for(queue, count)
+local function room_for(queue, store, count)
   if queue.credit >= count then
     queue.credit = queue.credit - count
     return count
   end
-  local size, message, code = queue:size()
+  local size, message, code = store:size()
   if not size then return nil, message, code end
   local left = math.max(queue.capacity - size, 0)
   local room = math.min(left, count)
@@ -34,27 +36,39 @@ local function room_for(queue, count)
   return room
 end
 
-local function limit(queue, timeout) return wait.limit(core.host(queue.store.session), timeout) end
+-- Room was looked for in vain until the limit passed.
+local function no_room(queue, method)
+  local session, what = queue.store.session, ("queue:%s %s"):format(method, queue.path)
+  if session.state ~= "connected" then return limits.passed(session, what) end
+  return nil, ("%s: it is full (%d items)"):format(what, queue.capacity), "full"
+end
+
+-- Such a pause that there is time for another look.
+local function shorter(pause, left)
+  if not left then return pause end
+  return math.min(pause, math.max(left / 2, SHORTEST), left)
+end
 
 -- Waits for room; for how many there is some, at most count; or nil, message, code. It does not wait when this id, of the one item, is
 -- known: the put needs no room.
-local function find_room(queue, count, left, method, id)
-  local ready, problem, why = queue.store:ready()
+local function find_room(queue, store, count, limit, method, id)
+  local ready, problem, why = store:ready()
   if not ready then return nil, problem, why end
   if not queue.capacity then return count end
-  local pause = 0.02
+  local pause, full = SHORTEST, false
   while true do
-    local room, message, code = room_for(queue, count)
-    if room ~= 0 then return room, message, code end
-    if id then
-      local known, trouble, reason = ids.known(queue.store, id)
+    local room, message, code = room_for(queue, store, count)
+    if room and room > 0 then return room end
+    full = full or room == 0
+    if room and id then
+      local known
+      known, message, code = ids.known(store, id)
       if known then return 1 end
-      if known == nil then return nil, trouble, reason end
+      if known == nil then room = nil else message, code = nil, nil end
     end
-    if left() == 0 then
-      return nil, ("queue:%s %s: it is full (%d items)"):format(method, queue.path, queue.capacity), "full"
-    end
-    wait.pause(core.host(queue.store.session), wait.record(), math.min(pause, left() or pause))
+    if full and limit:over(code) then return no_room(queue, method) end
+    if not room then return nil, message, code end
+    wait.pause(core.host(queue.store.session), wait.record(), shorter(pause, limit.left()))
     pause = math.min(pause * 2, 0.5)
   end
 end
@@ -80,7 +94,7 @@ end
 -- Puts an item with an id: true; or true, "known"; or nil, message, code.
 local function put_with_id(store, lane, list)
   local entry, extra = list[1], nil
-  ids.tidy(store)
+  ids.tidy(store:unlimited())
   for _ = 1, ROUNDS do
     local ok, message, code = store:append(lane, list, extra, put_done(store, entry))
     local beaten = extra and (code == "no_node" or code == "bad_version")
@@ -122,10 +136,12 @@ function M.put(queue, data, options)
   local given = check.options(options, PUT, 2, "put")
   check_entry(given, "put", 2)
   check.seconds(given.timeout, 2, "put", true)
-  local ok, message, code = fits(queue.store, data)
-  if ok then ok, message, code = find_room(queue, 1, limit(queue, given.timeout), "put", given.id) end
-  if not ok then return nil, message, code end
-  local put, problem, why = put_one(queue.store, data, given)
+  local limit = limits.new(queue.store.session, given.timeout)
+  local store = queue.store:within(limit)
+  local ok, message, code = fits(store, data)
+  if ok then ok, message, code = find_room(queue, store, 1, limit, "put", given.id) end
+  if not ok then return limit:told(nil, message, code) end
+  local put, problem, why = limit:told(put_one(store, data, given))
   queue.desk:more_urgent(given.priority or 0)
   return put, problem, why
 end
@@ -176,12 +192,13 @@ end
 function M.put_all(queue, list, timeout)
   check.seconds(timeout, 2, "put_all", true)
   local entries = check_all(list)
-  local at, known, left = 1, 0, limit(queue, timeout)
+  local at, known, limit = 1, 0, limits.new(queue.store.session, timeout)
+  local store = queue.store:within(limit)
   while at <= #entries do
     local ok
-    local count, message, code = find_room(queue, chunk(queue, entries, at), left, "put_all", entries[at].id)
-    if count then ok, message, code = put_chunk(queue.store, entries, at, count) end
-    if not ok then return nil, message, code, at - 1 end
+    local count, message, code = find_room(queue, store, chunk(queue, entries, at), limit, "put_all", entries[at].id)
+    if count then ok, message, code = put_chunk(store, entries, at, count) end
+    if not ok then return limit:told(nil, message, code, at - 1) end
     if message == "known" then known = known + 1 end
     at = at + count
   end

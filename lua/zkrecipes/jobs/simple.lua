@@ -9,7 +9,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.jobs.failure"
-local wait = require "zkrecipes.wait"
+local limits = require "zkrecipes.limit"
 
 local M = {}
 
@@ -23,7 +23,13 @@ function M.new(session, path, options)
   if options.capacity or options.attempts then
     check.bad(2, "queue", "format 'simple' has neither capacity nor attempts")
   end
-  return setmetatable({ session = session, path = path, batch = {}, at = 1, fresh_until = 0 }, Simple)
+  return setmetatable({ session = session, host = core.host(session), path = path, batch = {}, at = 1, fresh_until = 0 }, Simple)
+end
+
+-- The same, whose requests share a time limit (limit.lua).
+local function within(queue, limit)
+  if limit.session == queue.session then return queue end
+  return setmetatable({ session = limit.session }, { __index = queue, __newindex = queue })
 end
 
 local function sequence(name) return tonumber(name:match("^qn%-(%-?%d+)$")) end
@@ -74,14 +80,16 @@ end
 function Simple:put(data, options)
   check.self(self, Simple, "put")
   if type(data) ~= "string" then check.bad(1, "put", "string expected, got " .. type(data)) end
-  if options ~= nil then check.bad(2, "put", "format 'simple' has no options") end
-  return put(self, data)
+  local timeout = check.options(options, { timeout = "number" }, 2, "put").timeout
+  check.seconds(timeout, 2, "put", true)
+  local limit = limits.new(self.session, timeout)
+  return limit:told(put(within(self, limit), data))
 end
 
 function Simple:put_all(all, timeout)
   check.self(self, Simple, "put_all")
   check.list(all, 1, "put_all")
-  if timeout ~= nil then check.bad(2, "put_all", "format 'simple' has no capacity, so there is no time limit") end
+  check.seconds(timeout, 2, "put_all", true)
   local copy = {}
   for i = 1, #all do
     copy[i] = all[i]
@@ -89,16 +97,17 @@ function Simple:put_all(all, timeout)
       check.bad(1, "put_all", ("entry %d: string expected, got %s"):format(i, type(copy[i])))
     end
   end
+  local limit = limits.new(self.session, timeout)
   for i = 1, #copy do
-    local ok, message, code = put(self, copy[i])
-    if not ok then return nil, message, code, i - 1 end
+    local ok, message, code = put(within(self, limit), copy[i])
+    if not ok then return limit:told(nil, message, code, i - 1) end
   end
   return #copy
 end
 
 -- The next name that may still be there, or false; or nil, message, code.
 local function next_name(queue)
-  local now = core.host(queue.session).adapter.now()
+  local now = queue.host.adapter.now()
   if not queue.batch[queue.at] or now > queue.fresh_until then
     local names, message, code = list(queue)
     if not names then return nil, message, code end
@@ -126,24 +135,23 @@ local function take(queue)
 end
 
 -- Takes and waits in turn; as take.
-local function take_when_told(queue, watch, timeout)
-  local left = wait.limit(core.host(queue.session), timeout)
+local function take_when_told(queue, watch, limit)
   while true do
     queue.fresh_until = 0
     local data, message, code = take(queue)
     if data ~= false then return data, message, code end
     local told
-    told, message, code = watch:wait(left())
+    told, message, code = watch:wait(limit.left())
     if code == "timeout" then return false end
     if not told then return nil, message, code end
   end
 end
 
-local function wait_and_take(queue, timeout)
+local function wait_and_take(queue, limit)
   local watch, message, code = queue.session:watch(queue.path)
   if not watch then return nil, message, code end
   local data
-  data, message, code = take_when_told(queue, watch, timeout)
+  data, message, code = take_when_told(queue, watch, limit)
   watch:close()
   return data, message, code
 end
@@ -151,10 +159,12 @@ end
 function Simple:take(timeout)
   check.self(self, Simple, "take")
   check.seconds(timeout, 1, "take", true)
-  local data, message, code = take(self)
-  if data == false and timeout ~= 0 then data, message, code = wait_and_take(self, timeout) end
+  local limit = limits.new(self.session, timeout)
+  local queue = within(self, limit)
+  local data, message, code = take(queue)
+  if data == false and timeout ~= 0 then data, message, code = wait_and_take(queue, limit) end
   if data then return data end
-  if data == nil then return nil, message, code end
+  if data == nil then return limit:told(nil, message, code) end
   return nil, "queue:take " .. self.path .. ": there is no item", "timeout"
 end
 

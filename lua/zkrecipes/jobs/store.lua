@@ -11,6 +11,7 @@
 
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.jobs.layout"
+local limits = require "zkrecipes.limit"
 
 local M = {}
 M.__index = M
@@ -26,13 +27,23 @@ function M.new(session, path)
   return self
 end
 
+-- The same, whose requests share a time limit (limit.lua).
+function M:within(limit)
+  if limit.session == self.session then return self end
+  return setmetatable({ session = limit.session, whole = self }, { __index = self, __newindex = self })
+end
+
+-- The same without that limit: for what goes on behind the caller.
+function M:unlimited() return self.whole or self end
+
 local handles = setmetatable({}, { __mode = "k" }) -- session > how many stores it has
 
 local function know_id(self)
   local id = self.session.id
   if id and id ~= self.id then
-    handles[self.session] = (handles[self.session] or 0) + 1
-    self.id, self.number = id, handles[self.session]
+    local session = limits.real(self.session)
+    handles[session] = (handles[session] or 0) + 1
+    self.id, self.number = id, handles[session]
   end
   return self.id
 end
@@ -63,10 +74,12 @@ end
 
 -- ---- Time --------------------------------------------------------------------------------------
 
+local function seconds(self) return core.host(limits.real(self.session)).adapter.now() end
+
 -- The server's clock, in milliseconds, as a stat of a write that was just answered tells it. The server's clock is ahead of
 -- that by the time that the answer took, and never behind.
 function M:tell_time(stat)
-  self.told = core.host(self.session).adapter.now()
+  self.told = seconds(self)
   self.offset = stat.mtime - self.told * 1000
 end
 
@@ -93,12 +106,12 @@ function M:now()
     local ok, message, code = ask_time(self)
     if not ok then return nil, message, code end
   end
-  return self.offset + core.host(self.session).adapter.now() * 1000
+  return self.offset + seconds(self) * 1000
 end
 
 -- The same; it writes unless a server told the time just now.
 function M:exact_now()
-  if not self.told or core.host(self.session).adapter.now() - self.told > EXACT then
+  if not self.told or seconds(self) - self.told > EXACT then
     local ok, message, code = ask_time(self)
     if not ok then return nil, message, code end
   end
@@ -265,7 +278,7 @@ function M:append(lane, entries, extra, done)
       if lost > ROUNDS then return nil, message, code end
       local found, problem, why = was_done(self, lane, bucket, entries, done)
       if found then return true end
-      if found == nil then return nil, problem, why end
+      if found == nil then return nil, problem .. "; whether it was put is not known", why end
     elseif code == "no_node" and missing < ROUNDS then
       missing = missing + 1
       if extra and not self:all_there(extra) then return nil, message, code end
@@ -311,6 +324,21 @@ function M:length(lane)
   if bell == nil then return nil, message, code end
   if not bell or not out then return 0 end
   return (bell.version - out.version) % 4294967296
+end
+
+-- How many items there are in all, but for dead letters.
+function M:size()
+  local lanes, message, code = self:list_lanes()
+  if not lanes then return nil, message, code end
+  lanes[#lanes + 1] = self.later
+  local sum = 0
+  for i = 1, #lanes do
+    local length
+    length, message, code = self:length(lanes[i])
+    if not length then return nil, message, code end
+    sum = sum + length
+  end
+  return sum
 end
 
 -- The lanes of all priorities, the first to be served first.

@@ -15,16 +15,18 @@ local Barrier = {}
 ---assert(session:barrier("/jobs/paused"):close())
 ---```
 ---@async
+---@param timeout? number seconds; 0: do not wait for a connection; nil: no limit
 ---@return true? ok, string? message, zkrecipes.Code? code "no_auth", "closed" ...
-function Barrier:close() end
+function Barrier:close(timeout) end
 
 ---Lets all go on that wait. Idempotent.
 ---```lua
 ---assert(session:barrier("/jobs/paused"):open())
 ---```
 ---@async
+---@param timeout? number seconds; 0: do not wait for a connection; nil: no limit
 ---@return true? ok, string? message, zkrecipes.Code? code "no_auth", "closed" ...
-function Barrier:open() end
+function Barrier:open(timeout) end
 
 ---Waits until it is open.
 ---```lua
@@ -32,8 +34,8 @@ function Barrier:open() end
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only look
----@return true? open, string? message, zkrecipes.Code? code "timeout", "conflict" (it was made for another n), "closed", "full",
----"no_auth"; with 0 "connection_loss" ...
+---@return true? open, string? message, zkrecipes.Code? code "timeout", "connection_loss", "conflict" (it was made for another n),
+---"closed", "full", "no_auth" ...
 function Barrier:wait(timeout) end
 
 -- ---- The latch ---------------------------------------------------------------------------------
@@ -49,16 +51,18 @@ local Latch = {}
 ---assert(session:latch("/deploy/ready", 3):count_down())
 ---```
 ---@async
+---@param timeout? number seconds; 0: do not wait for a connection; nil: no limit
 ---@return integer? left, string? message, zkrecipes.Code? code "conflict": it was made for another number; "no_auth", "closed" ...
-function Latch:count_down() end
+function Latch:count_down(timeout) end
 
 ---How many counts are missing.
 ---```lua
 ---print(session:latch("/deploy/ready", 3):count())
 ---```
 ---@async
+---@param timeout? number seconds; 0: do not wait for a connection; nil: no limit
 ---@return integer? left, string? message, zkrecipes.Code? code "conflict", "no_auth", "closed" ...
-function Latch:count() end
+function Latch:count(timeout) end
 
 ---Waits until it was counted down n times.
 ---```lua
@@ -66,7 +70,7 @@ function Latch:count() end
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only look
----@return true? open, string? message, zkrecipes.Code? code "timeout", "closed", "full", "no_auth"; with 0 "connection_loss" ...
+---@return true? open, string? message, zkrecipes.Code? code "timeout", "connection_loss", "closed", "full", "no_auth" ...
 function Latch:wait(timeout) end
 
 -- ---- Members that go on together ---------------------------------------------------------------
@@ -84,8 +88,8 @@ local CyclicBarrier = {}
 ---```
 ---@async
 ---@param timeout? number seconds
----@return true? together, string? message, zkrecipes.Code? code "timeout", "conflict" (others wait for another n), "lost",
----"closed", "full", "no_auth" ...
+---@return true? together, string? message, zkrecipes.Code? code "timeout", "connection_loss", "conflict" (others wait for another
+---n), "lost", "closed", "full", "no_auth" ...
 function CyclicBarrier:wait(timeout) end
 
 ---n members begin together and end together ("Double Barriers" of ZooKeeper's page of recipes,
@@ -102,8 +106,8 @@ local DoubleBarrier = {}
 ---```
 ---@async
 ---@param timeout? number seconds
----@return true? together, string? message, zkrecipes.Code? code "timeout", "conflict" (others wait for another n), "lost",
----"closed", "full", "no_auth" ...
+---@return true? together, string? message, zkrecipes.Code? code "timeout", "connection_loss", "conflict" (others wait for another
+---n), "lost", "closed", "full", "no_auth" ...
 function DoubleBarrier:enter(timeout) end
 
 ---Waits until all others of the round have left or died.
@@ -113,5 +117,5 @@ function DoubleBarrier:enter(timeout) end
 ---```
 ---@async
 ---@param timeout? number seconds
----@return true? together, string? message, zkrecipes.Code? code "timeout", "closed", "full", "no_auth" ...
+---@return true? together, string? message, zkrecipes.Code? code "timeout", "connection_loss", "closed", "full", "no_auth" ...
 function DoubleBarrier:leave(timeout) end

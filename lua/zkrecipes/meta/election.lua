@@ -4,6 +4,12 @@
 
 -- ---- Election ----------------------------------------------------------------------------------
 
+---@class zkrecipes.ElectionOptions
+---@field value? string what candidates of this object show to others; default ""
+---@field fair? boolean default true; false: no order, the path itself is the leader's znode
+---@field rank? number the candidates are ordered by rank, the highest leads
+---@field quorum? integer with rank: so many must stand; default 1
+
 ---An election: the candidates stand in line, the first one leads until it resigns or its session is over. The algorithm
 ---is "Leader Election" of ZooKeeper's page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_leaderElection);
 ---participants of Curator's LeaderLatch stand in the same line. By rank it is that of Spinnaker (Rao, Shekita, Tata 2011).
@@ -50,8 +56,9 @@ function Election:attempts() end
 ---if leader then print(leader.value, leader.ready) elseif not code then print("nobody") end
 ---```
 ---@async
+---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
 ---@return zkrecipes.Leader? leader, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
-function Election:leader() end
+function Election:leader(timeout) end
 
 ---Who leads now, then every later leader, and every new value and readiness of one; `false` when nobody leads. Goes on
 ---over reconnects and expiry, ends when the session is closed. Waits, so on plain Lua 5.1 use next_leader in a loop.
@@ -84,8 +91,9 @@ function Election:next_leader(seen) end
 ---for i, one in ipairs(assert(election:candidates())) do print(i, one.value, one.leading) end
 ---```
 ---@async
+---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
 ---@return zkrecipes.Candidate[]? candidates, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
-function Election:candidates() end
+function Election:candidates(timeout) end
 
 ---In an election by rank: another rank for this object's candidates, those that stand and later ones.
 ---```lua
@@ -220,7 +228,7 @@ function Term:on_lost(fn) end
 ---@async
 ---@param path string
 ---@param data? string
----@param options? { ephemeral?: boolean, sequential?: boolean, acl?: zkrecipes.Acl }
+---@param options? zkrecipes.GuardedCreateOptions
 ---@return string? path, string? message, zkrecipes.Code? code "lost", or as of Session:create
 function Term:create(path, data, options) end
 
@@ -232,8 +240,9 @@ function Term:create(path, data, options) end
 ---@param path string
 ---@param data? string
 ---@param version? integer
+---@param options? zkrecipes.RequestOptions
 ---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as of Session:set
-function Term:set(path, data, version) end
+function Term:set(path, data, version, options) end
 
 ---Deletes, if it still leads.
 ---```lua
@@ -242,8 +251,9 @@ function Term:set(path, data, version) end
 ---@async
 ---@param path string
 ---@param version? integer
+---@param options? zkrecipes.RequestOptions
 ---@return true? ok, string? message, zkrecipes.Code? code "lost", or as of Session:delete
-function Term:delete(path, version) end
+function Term:delete(path, version, options) end
 
 ---All of it if it still leads, or nothing.
 ---```lua
@@ -251,5 +261,6 @@ function Term:delete(path, version) end
 ---```
 ---@async
 ---@param parts zkrecipes.Part[]
+---@param options? zkrecipes.RequestOptions
 ---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as of Session:multi
-function Term:multi(parts) end
+function Term:multi(parts, options) end

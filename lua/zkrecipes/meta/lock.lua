@@ -4,6 +4,13 @@
 
 -- ---- Lock --------------------------------------------------------------------------------------
 
+---@class zkrecipes.LockOptions
+---@field data? string shown to others by contenders()
+---@field fair? boolean default true; false: no order, the path itself is the one ephemeral znode
+---@field reentrant? boolean the coroutine that holds it may acquire it again
+---@field on_request? fun(hold: zkrecipes.Hold) somebody asks the holder to let go
+---@field cohort? boolean the coroutines that use this object stand behind one znode and hand it on locally
+
 ---The lock. Fair (the default): first come, first served, across all processes and coroutines. The algorithm is "Locks"
 ---of ZooKeeper's page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_recipes_Locks), each waiter
 ---watching only the one ahead of it. Every acquire is an attempt of its own.
@@ -20,9 +27,9 @@ local Lock = {}
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only try; reads, and writes nothing while somebody holds it
----@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code "timeout" (0: it is held), "canceled", "lost", "closed",
----"auth_failed", "no_auth", "conflict", "no_children_for_ephemerals", "too_large" (the data), "full", "no_memory", "forked";
----with 0 also "connection_loss"
+---@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code "timeout": somebody holds it; "connection_loss": no
+---server answers; "canceled", "lost", "closed", "auth_failed", "no_auth", "conflict", "no_children_for_ephemerals", "too_large" (the
+---data), "full", "no_memory", "forked"
 function Lock:acquire(timeout) end
 
 ---Acquires, runs fn(hold), and releases in any case. An error of fn is raised, with its traceback, after that.
@@ -50,9 +57,10 @@ function Lock:cancel() end
 ---if not lock:acquire(1) then lock:request() end
 ---```
 ---@async
+---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
 ---@return integer? asked how many were asked, string? message, zkrecipes.Code? code "conflict" (the holder's znode changes again and
----again: ask later), "no_auth", "connection_loss" ...
-function Lock:request() end
+---again: ask later), "no_auth", "timeout", "connection_loss" ...
+function Lock:request(timeout) end
 
 ---Releases what this coroutine has acquired last. Only for reentrant locks; misuse when it does not hold it.
 ---```lua
@@ -92,8 +100,9 @@ function Lock:attempts() end
 ---for _, one in ipairs(assert(lock:contenders())) do print(one.data, one.holding) end
 ---```
 ---@async
+---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
 ---@return zkrecipes.Contender[]? contenders, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
-function Lock:contenders() end
+function Lock:contenders(timeout) end
 
 ---What one has who holds it. Ends with the session, with release, at the end of a `local hold <close>`, and when it is collected.
 ---@class zkrecipes.Hold
@@ -157,6 +166,12 @@ function Hold:lost(timeout) end
 ---@return true? ok, string? message, zkrecipes.Code? code "forked", "no_memory"
 function Hold:on_lost(fn) end
 
+---@class zkrecipes.GuardedCreateOptions
+---@field ephemeral? boolean
+---@field sequential? boolean
+---@field acl? zkrecipes.Acl
+---@field timeout? number seconds, as in RequestOptions
+
 ---The writes of a hold carry a check of its own node: after it was lost they fail with "lost" and change nothing.
 ---```lua
 ---assert(hold:create("/results/r-", "42", { sequential = true }))
@@ -164,7 +179,7 @@ function Hold:on_lost(fn) end
 ---@async
 ---@param path string
 ---@param data? string
----@param options? { ephemeral?: boolean, sequential?: boolean, acl?: zkrecipes.Acl }
+---@param options? zkrecipes.GuardedCreateOptions
 ---@return string? path, string? message, zkrecipes.Code? code "lost", or as of Session:create
 function Hold:create(path, data, options) end
 
@@ -176,8 +191,9 @@ function Hold:create(path, data, options) end
 ---@param path string
 ---@param data? string
 ---@param version? integer
+---@param options? zkrecipes.RequestOptions
 ---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as of Session:set
-function Hold:set(path, data, version) end
+function Hold:set(path, data, version, options) end
 
 ---Deletes, if it is still held.
 ---```lua
@@ -186,8 +202,9 @@ function Hold:set(path, data, version) end
 ---@async
 ---@param path string
 ---@param version? integer
+---@param options? zkrecipes.RequestOptions
 ---@return true? ok, string? message, zkrecipes.Code? code "lost", or as of Session:delete
-function Hold:delete(path, version) end
+function Hold:delete(path, version, options) end
 
 ---All of it if it is still held, or nothing.
 ---```lua
@@ -195,5 +212,6 @@ function Hold:delete(path, version) end
 ---```
 ---@async
 ---@param parts zkrecipes.Part[]
+---@param options? zkrecipes.RequestOptions
 ---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as of Session:multi
-function Hold:multi(parts) end
+function Hold:multi(parts, options) end

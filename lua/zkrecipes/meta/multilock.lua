@@ -81,7 +81,7 @@ function Multihold:on_lost(fn) end
 ---@async
 ---@param path string
 ---@param data? string
----@param options? { ephemeral?: boolean, sequential?: boolean, acl?: zkrecipes.Acl }
+---@param options? zkrecipes.GuardedCreateOptions
 ---@return string? path, string? message, zkrecipes.Code? code "lost", or as of Session:create
 function Multihold:create(path, data, options) end
 
@@ -93,8 +93,9 @@ function Multihold:create(path, data, options) end
 ---@param path string
 ---@param data? string
 ---@param version? integer
+---@param options? zkrecipes.RequestOptions
 ---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as of Session:set
-function Multihold:set(path, data, version) end
+function Multihold:set(path, data, version, options) end
 
 ---Deletes, if all are still held.
 ---```lua
@@ -103,8 +104,9 @@ function Multihold:set(path, data, version) end
 ---@async
 ---@param path string
 ---@param version? integer
+---@param options? zkrecipes.RequestOptions
 ---@return true? ok, string? message, zkrecipes.Code? code "lost", or as of Session:delete
-function Multihold:delete(path, version) end
+function Multihold:delete(path, version, options) end
 
 ---All of it if all are still held, or nothing.
 ---```lua
@@ -112,5 +114,6 @@ function Multihold:delete(path, version) end
 ---```
 ---@async
 ---@param parts zkrecipes.Part[]
+---@param options? zkrecipes.RequestOptions
 ---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as of Session:multi
-function Multihold:multi(parts) end
+function Multihold:multi(parts, options) end

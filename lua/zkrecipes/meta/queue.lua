@@ -12,7 +12,7 @@
 ---@field delay? number seconds until it can be seen
 ---@field id? string 1 to 200 bytes; put does nothing while the id is known: as long as an item with it is in the queue, and for a
 ---minute after that was acked or taken
----@field timeout? number seconds to wait for room; 0: do not wait; nil: no limit
+---@field timeout? number seconds for all of it, also for room; 0: do not wait; nil: no limit
 
 ---@class zkrecipes.PutEntry
 ---@field data string
@@ -56,7 +56,7 @@ function Queue:put(data, options) end
 ---```
 ---@async
 ---@param list (string|zkrecipes.PutEntry)[]
----@param timeout? number seconds to wait for room, in all
+---@param timeout? number seconds for all of it
 ---@return integer? count how many entries there were, integer|string|nil known_or_message how many of them had a known id,
 ---zkrecipes.Code? code as of put: "full" ..., integer? put how many, from the first on, were put or known before it failed
 function Queue:put_all(list, timeout) end
@@ -68,7 +68,7 @@ function Queue:put_all(list, timeout) end
 ---```
 ---@async
 ---@param timeout? number seconds; 0: do not wait
----@return zkrecipes.Item? item, string? message, zkrecipes.Code? code "timeout", "full"; with 0 "connection_loss" ...
+---@return zkrecipes.Item? item, string? message, zkrecipes.Code? code "timeout", "connection_loss", "full" ...
 function Queue:claim(timeout) end
 
 ---The next item, at most once: it is on no server any more. In the simple format there is no item, only its data.
@@ -86,8 +86,9 @@ function Queue:take(timeout) end
 ---print(assert(queue:size()))
 ---```
 ---@async
+---@param timeout? number seconds; 0: do not wait for a connection; nil: no limit
 ---@return integer? count, string? message, zkrecipes.Code? code "connection_loss" ...
-function Queue:size() end
+function Queue:size(timeout) end
 
 ---What claim would give, or false.
 ---```lua

@@ -76,8 +76,9 @@ function Side:attempts() end
 ---print(#assert(reader:contenders()))
 ---```
 ---@async
+---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
 ---@return zkrecipes.Contender[]? contenders, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
-function Side:contenders() end
+function Side:contenders(timeout) end
 
 ---Reading as a lock, for whatever wants one.
 ---```lua
@@ -106,5 +107,6 @@ function Rwlock:attempts() end
 ---for _, one in ipairs(assert(rw:contenders())) do print(one.shared, one.holding) end
 ---```
 ---@async
+---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
 ---@return zkrecipes.Contender[]? contenders, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
-function Rwlock:contenders() end
+function Rwlock:contenders(timeout) end

@@ -41,8 +41,9 @@ function Semaphore:with(timeout, permits, fn) end
 ---print(assert(slots:available()))
 ---```
 ---@async
+---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
 ---@return integer? available, string? message, zkrecipes.Code? code "conflict", "no_node", "connection_loss" ...
-function Semaphore:available() end
+function Semaphore:available(timeout) end
 
 ---Changes the limit for everybody. Those who hold are left alone; those who wait come in when it grows.
 ---```lua
@@ -50,8 +51,9 @@ function Semaphore:available() end
 ---```
 ---@async
 ---@param limit integer at least 1
+---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
 ---@return true? ok, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
-function Semaphore:resize(limit) end
+function Semaphore:resize(limit, timeout) end
 
 ---Ends all attempts of this object that wait, with "canceled".
 ---@return integer count
@@ -66,5 +68,6 @@ function Semaphore:attempts() end
 ---for _, one in ipairs(assert(slots:contenders())) do print(one.permits, one.holding) end
 ---```
 ---@async
+---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
 ---@return zkrecipes.Contender[]? contenders, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
-function Semaphore:contenders() end
+function Semaphore:contenders(timeout) end

@@ -28,16 +28,18 @@
 ---@field state zkrecipes.State
 ---@field id? string of the ZooKeeper session
 ---@field timeout number seconds, as agreed with the server
+---@field request_timeout? number seconds, as asked for
+---@field trouble? string why it is not connected, as far as is known
 ---@field server? string "address:port" while connected
 local Session = {}
 
 ---Waits until the session is connected: its first request was answered.
 ---```lua
----assert(session:connected(5)) -- else "timeout", with the reason in the message
+---assert(session:connected(5)) -- else "connection_loss", with the reason in the message
 ---```
 ---@async
 ---@param timeout? number seconds
----@return true? ok, string? message, zkrecipes.Code? code "timeout", "closed", "auth_failed", "forked"
+---@return true? ok, string? message, zkrecipes.Code? code "connection_loss", "closed", "auth_failed", "forked"
 function Session:connected(timeout) end
 
 ---Closes it: every wait ends with "closed", ephemeral nodes vanish, holds are over. May be called again.
@@ -71,6 +73,10 @@ function Session:states() end
 ---@return zkrecipes.State? state, integer|string seen_or_message, zkrecipes.Code? code "closed", "auth_failed", "forked"
 function Session:next_state(seen) end
 
+---@class zkrecipes.RequestOptions
+---@field timeout? number seconds to wait for the answer, then "connection_loss"; 0: do not wait for a connection; default: the
+---session's request_timeout
+
 ---@class zkrecipes.CreateOptions
 ---@field ephemeral? boolean vanishes with the session
 ---@field sequential? boolean ten digits are appended to the name
@@ -78,6 +84,7 @@ function Session:next_state(seen) end
 ---@field ttl? number seconds without a change or children after which the server deletes it
 ---@field acl? zkrecipes.Acl default: the session's
 ---@field parents? boolean make missing parents
+---@field timeout? number seconds, as in RequestOptions
 
 ---Creates a znode. A lost answer is "connection_loss": it may be there.
 ---```lua
@@ -98,8 +105,9 @@ function Session:create(path, data, options) end
 ---```
 ---@async
 ---@param path string
+---@param options? zkrecipes.RequestOptions
 ---@return string? data, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "no_node" ...
-function Session:get(path) end
+function Session:get(path, options) end
 
 ---Writes the data. A lost answer is "connection_loss": they may be there.
 ---```lua
@@ -110,8 +118,9 @@ function Session:get(path) end
 ---@param path string
 ---@param data? string
 ---@param version? integer default: any; never -1
+---@param options? zkrecipes.RequestOptions
 ---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "no_node", "bad_version", "too_large", "quota_exceeded" ...
-function Session:set(path, data, version) end
+function Session:set(path, data, version, options) end
 
 ---Its stat, or false.
 ---```lua
@@ -119,9 +128,10 @@ function Session:set(path, data, version) end
 ---```
 ---@async
 ---@param path string
+---@param options? zkrecipes.RequestOptions
 ---@return zkrecipes.Stat|false|nil stat false: there is none
 ---@return string? message, zkrecipes.Code? code "connection_loss" ...
-function Session:exists(path) end
+function Session:exists(path, options) end
 
 ---Deletes a znode that has no children. A lost answer is "connection_loss": it may be gone.
 ---```lua
@@ -130,8 +140,9 @@ function Session:exists(path) end
 ---@async
 ---@param path string
 ---@param version? integer default: any; never -1
+---@param options? zkrecipes.RequestOptions
 ---@return true? ok, string? message, zkrecipes.Code? code "no_node", "bad_version", "not_empty" ...
-function Session:delete(path, version) end
+function Session:delete(path, version, options) end
 
 ---Deletes a znode and all below it, leaves first and many in one request; goes on when others create or delete there.
 ---```lua
@@ -139,8 +150,9 @@ function Session:delete(path, version) end
 ---```
 ---@async
 ---@param path string not "/"
+---@param options? zkrecipes.RequestOptions
 ---@return true? ok, string? message, zkrecipes.Code? code "no_node", "not_empty" (others create faster) ...
-function Session:delete_tree(path) end
+function Session:delete_tree(path, options) end
 
 ---The names of its children, and its stat.
 ---```lua
@@ -148,8 +160,9 @@ function Session:delete_tree(path) end
 ---```
 ---@async
 ---@param path string
+---@param options? zkrecipes.RequestOptions
 ---@return string[]? names in no order, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "no_node" ...
-function Session:children(path) end
+function Session:children(path, options) end
 
 ---Who may do what with it, and its stat.
 ---```lua
@@ -158,8 +171,9 @@ function Session:children(path) end
 ---```
 ---@async
 ---@param path string
+---@param options? zkrecipes.RequestOptions
 ---@return zkrecipes.AclEntry[]? acl, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "no_node" ...
-function Session:get_acl(path) end
+function Session:get_acl(path, options) end
 
 ---Says who may do what with it. Repeated when the answer is lost.
 ---```lua
@@ -169,8 +183,9 @@ function Session:get_acl(path) end
 ---@param path string
 ---@param acl zkrecipes.Acl
 ---@param version? integer of the ACL (stat.aversion); default: any; never -1
+---@param options? zkrecipes.RequestOptions
 ---@return true? ok, string? message, zkrecipes.Code? code "no_node", "bad_version", "invalid_acl" ...
-function Session:set_acl(path, acl, version) end
+function Session:set_acl(path, acl, version, options) end
 
 ---What is read afterwards is at least as new as the leader was at this call.
 ---```lua
@@ -179,8 +194,9 @@ function Session:set_acl(path, acl, version) end
 ---```
 ---@async
 ---@param path string
+---@param options? zkrecipes.RequestOptions
 ---@return true? ok, string? message, zkrecipes.Code? code "connection_loss" ...
-function Session:sync(path) end
+function Session:sync(path, options) end
 
 ---Tells the server who we are, now and on every later connection. When it refuses, the session is closed.
 ---```lua
@@ -189,15 +205,22 @@ function Session:sync(path) end
 ---@async
 ---@param scheme string
 ---@param credential string
+---@param options? zkrecipes.RequestOptions
 ---@return true? ok, string? message, zkrecipes.Code? code "auth_failed" ...
-function Session:add_auth(scheme, credential) end
+function Session:add_auth(scheme, credential, options) end
+
+---@class zkrecipes.ReconfigOptions
+---@field joining? string
+---@field leaving? string
+---@field members? string
+---@field timeout? number seconds, as in RequestOptions
 
 ---Changes the members of the ensemble (servers from 3.5 on).
 ---```lua
 ---assert(session:reconfig { joining = "server.4=zk4:2888:3888;2181" })
 ---```
 ---@async
----@param options { joining?: string, leaving?: string, members?: string }
+---@param options zkrecipes.ReconfigOptions
 ---@return string? configuration, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "unsupported", "reconfig", "bad_arguments" ...
 function Session:reconfig(options) end
 
@@ -210,9 +233,10 @@ function Session:reconfig(options) end
 ---```
 ---@async
 ---@param parts zkrecipes.Part[]
+---@param options? zkrecipes.RequestOptions
 ---@return (string|zkrecipes.Stat|true)[]? results path of a create, stat of a set, true
 ---@return string? message, zkrecipes.Code? code that of the part which failed: "no_node", "bad_version" ...; "too_large"
-function Session:multi(parts) end
+function Session:multi(parts, options) end
 
 ---What of its budgets the session uses, and the limits. Asks no server. The log is warned at 80 %.
 ---```lua
@@ -231,13 +255,6 @@ function Session:usage() end
 ---@return zkrecipes.Watch? watch, string? message, zkrecipes.Code? code "full" ...
 function Session:watch(path) end
 
----@class zkrecipes.LockOptions
----@field data? string shown to others by contenders()
----@field fair? boolean default true; false: no order, the path itself is the one ephemeral znode
----@field reentrant? boolean the coroutine that holds it may acquire it again
----@field on_request? fun(hold: zkrecipes.Hold) somebody asks the holder to let go
----@field cohort? boolean the coroutines that use this object stand behind one znode and hand it on locally
-
 ---Waits until an ephemeral znode is gone. All who wait for it in this session share one watch, which is used up when it
 ---goes; `watch` is for znodes that come and go.
 ---```lua
@@ -246,7 +263,7 @@ function Session:watch(path) end
 ---@async
 ---@param path string
 ---@param timeout? number seconds
----@return true? gone, string? message, zkrecipes.Code? code "timeout", "lost", "full", "connection_loss" (with 0 only),
+---@return true? gone, string? message, zkrecipes.Code? code "timeout", "connection_loss", "lost", "full",
 ---"conflict": the znode is not ephemeral ...
 function Session:await_gone(path, timeout) end
 
@@ -276,12 +293,6 @@ function Session:rwlock(path, options) end
 ---@param locks (zkrecipes.Lock|zkrecipes.Side|zkrecipes.Semaphore)[] of a semaphore it takes one permit
 ---@return zkrecipes.Multilock
 function Session:multilock(locks) end
----@class zkrecipes.ElectionOptions
----@field value? string what candidates of this object show to others; default ""
----@field fair? boolean default true; false: no order, the path itself is the leader's znode
----@field rank? number the candidates are ordered by rank, the highest leads
----@field quorum? integer with rank: so many must stand; default 1
-
 ---An election at this path. Asks no server.
 ---```lua
 ---local election = session:election("/leader", { value = "10.0.0.7:8080" })
@@ -341,7 +352,7 @@ local Watch = {}
 ---@async
 ---@param timeout? number seconds
 ---@return "created"|"changed"|"deleted"|"children"|nil what, string? message, zkrecipes.Code? code "timeout",
----"closed", "no_auth": it may not be read, the watch has ended ...
+---"connection_loss", "closed", "no_auth": it may not be read, the watch has ended ...
 function Watch:wait(timeout) end
 
 ---Who waits gets "closed". To wait on a closed watch is misuse.

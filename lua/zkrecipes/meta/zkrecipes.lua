@@ -26,7 +26,7 @@ local zk = {}
 ---| "lost"               # the ZooKeeper session is over, and with it all that it held
 ---| "closed"             # the session is closed
 ---| "forked"             # the session belongs to the parent process
----| "connection_loss"    # the answer was lost; a write may or may not have been done
+---| "connection_loss"    # no server answered in time, or the answer was lost; a write may or may not have been done
 ---| "no_node" | "node_exists" | "not_empty" | "bad_version"
 ---| "no_auth"            # the znode's ACL does not allow it
 ---| "auth_failed"        # the server refused the session's credentials
@@ -159,6 +159,8 @@ function Task:cancel() end
 ---@field timeout? number seconds, of the session, as asked for; default 10
 ---@field tick? number seconds, the servers' tickTime: holds then stay valid for longer when servers fall silent, see
 ---docs/session.md; default: at most half the timeout, or 2 s if that is more
+---@field request_timeout? number seconds that a request which names no limit waits for its answer; default: as long as the
+---session's timeout
 ---@field namespace? string prefix of every path, made when it is missing
 ---@field auth? zkrecipes.Auth[] said on every connection
 ---@field acl? zkrecipes.Acl of nodes we create; default "open"

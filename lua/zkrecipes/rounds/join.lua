@@ -1,16 +1,22 @@
 -- A member of a round (rounds.lua) from its beginning until it takes part, or gives up.
 --
 -- member: { session, id = of the session in which it is one, path, size, tag; waits, takes_part = its znodes; leaves = true for
--- a double barrier; what = the method that was called, valid() = whether it has a reason to wait for an answer }
+-- a double barrier; what = the method that was called, limit = its time limit, requests = the session under that limit, valid() =
+-- whether it has a reason to wait for an answer }
+--
+-- The limit passes: the member gives up, and its caller is told so once that is certain; if no server answers at once, it gives up
+-- behind its caller, who is told that the round may have begun.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
 local requests = require "zkrecipes.sure"
 local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
 
 local M = {}
+
+local GRACE = 0.05 -- seconds for giving up, when the limit has passed
 
 local sure, surely = requests.sure, requests.sure_while
 
@@ -28,7 +34,7 @@ local function same_session(member)
   local session = member.session
   while same_id(member) do
     if session.state == "connected" then return true end
-    local connected, message, code = session:connected()
+    local connected, message, code = session:connected(member.limit:rest())
     if not connected then return nil, message, code end
   end
   return lost(member)
@@ -36,7 +42,7 @@ end
 
 -- Both znodes, or nil, message, code.
 local function announce(member)
-  local session = member.session
+  local session = member.requests
   local parts = {
     { "create", member.waits, "", { ephemeral = true } },
     { "create", member.takes_part, "", { ephemeral = true } },
@@ -60,7 +66,7 @@ local function size_in(tag) return tonumber(tag:match("^n(%d+)%-")) end
 
 -- The tags of those that wait, by name, which all see alike; and of those that wait for another n.
 local function waiting(member)
-  local names, message, code = surely(member, member.session.children, member.session, member.path)
+  local names, message, code = surely(member, member.requests.children, member.requests, member.path)
   if not names then return nil, message, code end
   local found, others = {}, {}
   for i = 1, #names do
@@ -72,22 +78,27 @@ local function waiting(member)
   return found, others
 end
 
--- The czxid of the first of them that is still there and older than `limit` (nil: than nothing); nil: there is none. All of
--- them are read for the oldest.
+-- The czxid of the first of them that is still there and older than `limit` (nil: than nothing); false: there is none; or nil,
+-- message, code. All of them are read for the oldest.
 local function oldest(member, tags, limit)
-  local least
+  local session, least = member.requests, nil
   for i = 1, #tags do
-    local stat = surely(member, member.session.exists, member.session, member.path .. "/w-" .. tags[i])
+    local stat, message, code = surely(member, session.exists, session, member.path .. "/w-" .. tags[i])
+    if stat == nil then return nil, message, code end
     if stat and (not least or stat.czxid < least) then least = stat.czxid end
     if least and limit and least < limit then return least end
   end
-  return not limit and least or nil
+  return not limit and least or false
 end
 
 -- The n of whoever has waited longest is that of the barrier. True; or nil, message, code.
 local function agree(member, found, others)
-  local other = #others > 0 and oldest(member, others)
-  if not other or oldest(member, found, other) then return true end
+  local other, message, code = oldest(member, others)
+  if other == nil then return nil, message, code end
+  local earlier = true
+  if other then earlier, message, code = oldest(member, found, other) end
+  if earlier == nil then return nil, message, code end
+  if earlier then return true end
   return nil, ("%s %s: others wait there for %d, not for %d; all must give the same n"):format(member.what, member.path,
     size_in(others[1]), member.size), "conflict"
 end
@@ -99,7 +110,7 @@ local function begin(member, found)
   if member.leaves then
     parts[#parts + 1] = { "create", member.path .. "/round-" .. requests.tag(member.session, member.id), list }
   end
-  return member.session:multi(parts)
+  return member.requests:multi(parts)
 end
 
 -- Begins rounds until fewer than n wait.
@@ -118,7 +129,7 @@ local function leaving(member) return { { "delete", member.waits }, { "delete", 
 
 -- Gives up; true when the round had begun before that.
 local function withdraw(member)
-  local session = member.session
+  local session = member.requests
   local done, message, code = surely(member, session.multi, session, leaving(member))
   if done then return false end
   if not same_id(member) then return lost(member) end
@@ -144,14 +155,17 @@ function M.behind(session, fn, ...)
   return tasks.behind(core.host(session), {}, fn, ...)
 end
 
--- What is left of a time limit, but never 0: with that await_gone would look, for as long as there is no connection.
-function M.some(left) return left() and math.max(left(), 1e-6) end
+-- How long to wait for another's znode: to try is to look once, and nothing else is.
+function M.patience(limit)
+  if limit.try then return 0 end
+  return limit:rest()
+end
 
 -- Waits until w- is gone. The end of our own session removes it as well, and the server may say so before it says
 -- that the session has ended; then m- is gone, too.
-local function begun(member, left)
-  local session = member.session
-  local gone, message, code = session:await_gone(member.waits, M.some(left))
+local function begun(member)
+  local session = member.requests
+  local gone, message, code = session:await_gone(member.waits, M.patience(member.limit))
   if not gone then return nil, message, code end
   local there
   there, message, code = surely(member, session.exists, session, member.takes_part)
@@ -159,27 +173,44 @@ local function begun(member, left)
   return there and true, message, code
 end
 
-local function enter(member, left)
+-- As withdraw, when it has failed with this message and code: at the end of its limit without waiting for long.
+local function give_up(member, message, code)
+  local limit = member.limit
+  if limit.deadline then
+    limit = limits.new(member.session, limit.try and GRACE or math.max(limit.left(), GRACE))
+    member.requests = limit.session
+  end
+  local began, problem, why
+  if limit.deadline and member.session.state ~= "connected" then
+    why = "connection_loss"
+  else
+    began, problem, why = withdraw(member)
+  end
+  if began then return true end
+  if began == false then return member.limit:told(nil, message, code) end
+  if why == "lost" or limit.deadline then M.behind(member.session, abandon, member) end
+  if why == "lost" or not limit.deadline then return nil, problem, why end
+  return nil, message .. "; the round may have begun", "connection_loss"
+end
+
+local function enter(member)
   local ok, message, code = announce(member)
   if ok then ok, message, code = count(member) end
-  if ok then ok, message, code = begun(member, left) end
+  if ok then ok, message, code = begun(member) end
   if code == "closed" then return nil, message, code end
   if not same_id(member) then
     M.behind(member.session, abandon, member)
     return lost(member)
   end
   if ok then return true end
-  local began, problem, why = withdraw(member)
-  if why == "lost" then M.behind(member.session, abandon, member) end
-  if began == nil then return nil, problem, why end
-  if began then return true end
-  return nil, message, code
+  return give_up(member, message, code)
 end
 
-local function new_member(session, id, path, size, what, leaves)
+local function new_member(limit, id, path, size, what, leaves)
+  local session = limit.real
   local tag = ("n%d-%s"):format(size, requests.tag(session, id))
-  return { session = session, id = id, path = path, size = size, what = what, leaves = leaves, tag = tag,
-    waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag, valid = same_id }
+  return { session = session, limit = limit, requests = limit.session, id = id, path = path, size = size, what = what,
+    leaves = leaves, tag = tag, waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag, valid = same_id }
 end
 
 local function abandon_behind(member) M.behind(member.session, abandon, member) end
@@ -188,12 +219,13 @@ local function abandon_behind(member) M.behind(member.session, abandon, member) 
 function M.join(barrier, timeout, what, leaves)
   check.seconds(timeout, 1, what:match(":(.*)"), true)
   local session = barrier.session
-  local left = wait.limit(core.host(session), timeout)
-  local id, message, code = requests.connected(session, timeout)
+  local limit = limits.new(session, timeout)
+  if limit.try and limits.away(session) then return limits.unconnected(session, what .. " " .. barrier.path) end
+  local id, message, code = requests.connected(session, limit:rest())
   if not id then return nil, message, code end
-  local member = new_member(session, id, barrier.path, barrier.size, what, leaves)
+  local member = new_member(limit, id, barrier.path, barrier.size, what, leaves)
   local ok
-  ok, message, code = registry.during(core.host(session), barrier, abandon_behind, enter, member, left)
+  ok, message, code = registry.during(core.host(session), barrier, abandon_behind, enter, member)
   if not ok then return nil, message, code end
   return member
 end

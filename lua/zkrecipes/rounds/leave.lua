@@ -10,7 +10,7 @@ local surely = requests.sure_while
 
 -- What is there. A new session may be at a server that has not heard of the round yet.
 local function listed(member)
-  local session = member.session
+  local session = member.requests
   local id, names, message, code
   repeat
     id = session.id
@@ -22,7 +22,7 @@ end
 
 -- The round that the member is in: its path and the tags of its members; nil when it is over.
 local function round_of(member)
-  local session = member.session
+  local session = member.requests
   local names, message, code = listed(member)
   if not names then return nil, message, code end
   for i = 1, #names do
@@ -51,7 +51,7 @@ end
 
 -- Deletes the rounds in which nobody is any more: the member's own, and those whose members have all died.
 local function sweep(member, names)
-  local session = member.session
+  local session = member.requests
   for i = 1, #names do
     local path = member.path .. "/" .. names[i]
     local data, done, message, code
@@ -62,12 +62,12 @@ local function sweep(member, names)
   return true
 end
 
-local function has_time(member) return member.left() ~= 0 end
+local function always() return true end
 
--- True; or nil, message, code: `connection_loss` when the time is over and there is no connection. left: see wait.limit.
-function M.leave(member, left)
-  local session = member.session
-  member.left, member.valid = left, has_time
+-- True; or nil, message, code. limit: see limit.lua.
+function M.leave(member, limit)
+  local session = limit.session
+  member.limit, member.requests, member.valid = limit, session, always
   local done, message, code = surely(member, session.delete, session, member.takes_part)
   if not done and code ~= "no_node" then return nil, message, code end
   while true do
@@ -78,7 +78,7 @@ function M.leave(member, left)
     end
     local other = straggler(member, data, names)
     if not other then return sweep(member, names) end
-    done, message, code = session:await_gone(other, joins.some(left))
+    done, message, code = session:await_gone(other, joins.patience(limit))
     if not done and code ~= "lost" then return nil, message, code end
   end
 end

@@ -1,0 +1,146 @@
+-- A time limit over several requests: of a method that has to ask more than once.
+--
+--   local limit = limits.new(session, timeout)   begins now; nil: no limit; 0: to try
+--   limit.session                 the requests of the session, each for as long as is left
+--   limit:write(hold, name, ...)  the same of a guarded write
+--   limit.left()                  the seconds that are left, 0 at least; nil: no limit
+--   return limit:told(...)        the results of the method, with the right code
+--
+-- To try is to wait for no connection, and for the answers of a server no longer than one try of the core would.
+--
+-- What can go wrong: the limit passes between two requests, or while one is out. Then that request, and each later one, fails with
+-- a code that nothing else has (so whoever repeats a request after `connection_loss` does not repeat this one), which `told`
+-- replaces by `timeout` or `connection_loss`.
+
+local core = require "zkrecipes.core"
+
+local M = {}
+
+local LATE = "late"
+local TRY = 1 -- seconds
+
+-- Requests > which of their arguments are the options.
+local REQUESTS = { create = 3, get = 2, set = 4, exists = 2, delete = 3, children = 2, get_acl = 2, set_acl = 4, sync = 2,
+  add_auth = 3, multi = 2 }
+
+-- ---- Words -------------------------------------------------------------------------------------
+
+local function why(session, text)
+  local trouble = session.trouble
+  return trouble and ("%s (not connected: %s)"):format(text, trouble) or text
+end
+
+-- passed(session, what, asking): the results of a method whose limit has passed. asking: what it waits for depends on an answer that
+-- is not here yet.
+function M.passed(session, what, asking)
+  local connected = session.state == "connected"
+  if connected and not asking then return nil, what .. ": the time limit passed", "timeout" end
+  local text = connected and "no server answered within the time limit" or "there was no connection within the time limit"
+  return nil, what .. ": " .. why(session, text), "connection_loss"
+end
+
+-- away(session): whether a try ends at once. (A closed session says that itself.)
+function M.away(session) return session.state ~= "connected" and session.state ~= "closed" end
+
+-- unconnected(session, what): the results of a try without a connection.
+function M.unconnected(session, what)
+  return nil, what .. ": " .. why(session, "there is no connection, and with a limit of 0 it waits for none"),
+    "connection_loss"
+end
+
+-- try_seconds(session): how long to try waits for an answer.
+function M.try_seconds(session) return session.request_timeout or math.min(TRY, session.timeout) end
+
+-- ---- Limits ------------------------------------------------------------------------------------
+
+local Limit = {}
+Limit.__index = Limit
+
+-- Fails when nothing may be sent any more.
+local function check(limit, what)
+  local session, message = limit.real, nil
+  if limit.try and M.away(session) then
+    message, limit.code = select(2, M.unconnected(session, what))
+  elseif limit.now() >= limit.deadline and session.state ~= "closed" then
+    message, limit.code = select(2, M.passed(session, what))
+  end
+  return message
+end
+
+local function with_timeout(options, seconds)
+  local all = { timeout = seconds }
+  for key, value in pairs(options or {}) do all[key] = value end
+  return all
+end
+
+local function request(limit, object, name, ...)
+  local at, list = REQUESTS[name], { ... }
+  local message = check(limit, type(list[1]) == "string" and name .. " " .. list[1] or name)
+  if message then return nil, message, LATE end
+  list[at] = with_timeout(list[at], limit:rest())
+  local one, two, code = object[name](object, list[1], list[2], list[3], list[4])
+  if one == nil and code == "connection_loss" and (limit.try or limit.now() >= limit.deadline) then
+    limit.code = code
+    return nil, two, LATE
+  end
+  return one, two, code
+end
+
+-- Of a hold: a guarded write.
+function Limit:write(hold, name, ...)
+  if not self.deadline then return hold[name](hold, ...) end
+  return request(self, hold, name, ...)
+end
+
+-- A limit for one look, as an argument: of a method that takes one.
+function Limit:rest()
+  if not self.deadline then return nil end
+  return math.max(self.deadline - self.now(), 1e-6)
+end
+
+function Limit:told(...)
+  local ok, message, code = ...
+  if ok == nil and code == LATE then return nil, message, self.code, select(4, ...) end
+  return ...
+end
+
+-- True when it has passed, or a request has failed because of it.
+function Limit:over(code) return code == LATE or self.left() == 0 end
+
+-- ---- The session under a limit -----------------------------------------------------------------
+
+local View = {}
+
+for name in pairs(REQUESTS) do
+  View[name] = function(view, ...) return request(view.limit, view.limit.real, name, ...) end
+end
+
+function View.watch(view, path) return view.limit.real:watch(path) end
+function View.await_gone(view, path, timeout) return view.limit.real:await_gone(path, timeout) end
+function View.connected(view, timeout) return view.limit.real:connected(timeout) end
+
+local meta = {}
+function meta.__index(view, key) return View[key] or view.limit.real[key] end
+
+-- real(session): what stands behind it, if it is one under a limit.
+function M.real(session)
+  return debug.getmetatable(session) == meta and session.limit.real or session
+end
+
+function M.new(session, timeout)
+  local now = core.host(session).adapter.now
+  local limit = setmetatable({ real = session, session = session, now = now, try = timeout == 0 }, Limit)
+  if timeout then
+    limit.deadline = now() + (limit.try and M.try_seconds(session) or timeout)
+    limit.session = setmetatable({ limit = limit }, meta)
+  end
+  local deadline = limit.deadline
+  function limit.left()
+    if limit.try then return 0 end
+    return deadline and math.max(deadline - now(), 0)
+  end
+  return limit
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M
