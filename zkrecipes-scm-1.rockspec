@@ -206,6 +206,7 @@ build = {
         "src/zk/decode.c",
         "src/zk/goodbye.c",
         "src/zk/handle.c",
+        "src/zk/handshake.c",
         "src/zk/io.c",
         "src/zk/loop.c",
         "src/zk/mailbox.c",

@@ -281,7 +281,8 @@ static const char resting[] = "Delaying connection";
 
 static void noted(struct zr_session *session, const struct zr_notice *notice)
 {
-    zr_engine_note(session, notice->level, "%s", notice->text);
+    if (!notice->repeated)
+        zr_engine_note(session, notice->level, "%s", notice->text);
     if (session->state != ZR_CONNECTED && notice->level != 'I' &&
         strncmp(notice->text, resting, sizeof(resting) - 1) != 0)
         set_trouble(session, notice->text);

@@ -111,6 +111,7 @@ struct zr_notice {
     int32_t timeout_ms;        /* connected: as negotiated */
     enum zr_event_kind event;  /* event */
     char level;                /* note: 'E', 'W', 'I' */
+    bool repeated;             /* note: the log has it already; it is only a reason */
     const char *text;          /* event: the path, or null: any watch may have fired (memory was
                                   exhausted); note: the line; connected: "address:port" of the server */
 };

@@ -8,6 +8,8 @@
  * nothing; a half-sent request would then open the next connection, where the server takes user
  * data for requests. So the state is looked at after each submission, and the connection is purged:
  * the next attempt to connect is cut, which makes the library fail everything and clear its queues.
+ * A server that is just starting may never answer the handshake: such an attempt is cut after a
+ * while (handshake.h).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -19,6 +21,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -66,6 +69,8 @@ static void on_proof(int rc, const char *path, const void *with)
 
 static void on_session(struct zr_handle *handle, int state)
 {
+    if (state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE)
+        zr_handshake_answered(&handle->client.handshake);
     if (state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE)
         zr_connection_up(handle, state == ZOO_CONNECTED_STATE, zoo_recv_timeout(handle->client.zh));
     else if (state == ZOO_EXPIRED_SESSION_STATE)
@@ -249,10 +254,41 @@ static bool cut(struct zr_client *client)
     return rc != ZOK && rc != ZNOTHING;
 }
 
-static void began(struct zr_client *client, int64_t now_us)
+static void began(struct zr_handle *handle, int64_t now_us)
 {
+    struct zr_client *client = &handle->client;
     client->began_us = now_us;
+    zr_handshake_begin(&client->handshake, now_us,
+                       client->timeout_ms > 0 ? client->timeout_ms : handle->timeout_ms);
     fcntl(client->fd, F_SETFD, FD_CLOEXEC);
+}
+
+static bool ready(int fd, short events)
+{
+    struct pollfd one = {.fd = fd, .events = events};
+    return fd >= 0 && poll(&one, 1, 0) == 1 && one.revents == events;
+}
+
+/* Ends an attempt to connect whose handshake is not answered in time; the next one comes at once.
+   (When this thread was held up the answer may be here already.) */
+static void look_for_silence(struct zr_handle *handle, int64_t now_us)
+{
+    struct zr_client *client = &handle->client;
+    if (client->fd < 0 || client->up || ready(client->fd, POLLIN))
+        return;
+    if (now_us < client->handshake.due_us) {
+        client->wait_us = zr_earlier_us(client->wait_us, client->handshake.due_us - now_us);
+        return;
+    }
+    char line[160];
+    zr_connection_learn_peer(client);
+    snprintf(line, sizeof line, "%s did not answer within %.1f s",
+             client->peer[0] != '\0' ? client->peer : "the server",
+             (double)(now_us - client->began_us) / 1e6);
+    zr_handshake_late(&client->handshake);
+    cut(client);
+    client->wait_us = 0;
+    zr_report_note(handle, 'W', line);
 }
 
 static short events_of(int interest)
@@ -288,9 +324,11 @@ void zr_client_prepare(struct zr_handle *handle, int64_t now_us)
     client->sending = (client->events & POLLOUT) != 0;
     client->wait_us = wait_of(rc, &wait);
     if (client->fd >= 0 && (before == 0 || before == ZOO_NOTCONNECTED_STATE))
-        began(client, now_us);
+        began(handle, now_us);
     if (client->purging)
         purge(client);
+    else
+        look_for_silence(handle, now_us);
 }
 
 void zr_client_process(struct zr_handle *handle, short revents)
@@ -306,13 +344,6 @@ void zr_client_process(struct zr_handle *handle, short revents)
         client->fd = -1;
 }
 
-/* Without this the close would wait for a server that is stopped. */
-static bool writable(int fd)
-{
-    struct pollfd one = {.fd = fd, .events = POLLOUT};
-    return fd >= 0 && poll(&one, 1, 0) == 1 && one.revents == POLLOUT;
-}
-
 static void close_library(struct zr_handle *handle)
 {
     struct zr_client *client = &handle->client;
@@ -325,7 +356,7 @@ static void close_library(struct zr_handle *handle)
 int zr_client_part(struct zr_handle *handle)
 {
     struct zr_client *client = &handle->client;
-    if (client->sending || !writable(client->fd)) {
+    if (client->sending || !ready(client->fd, POLLOUT)) { /* else the close would wait for it */
         zr_client_drop(handle);
         return -1;
     }

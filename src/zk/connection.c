@@ -30,7 +30,7 @@ static void publish(struct zr_handle *handle)
     atomic_store_explicit(&handle->lease_us, handle->lease.deadline_us, memory_order_release);
 }
 
-static void learn_peer(struct zr_client *client)
+void zr_connection_learn_peer(struct zr_client *client)
 {
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
@@ -67,7 +67,7 @@ static void prove(struct zr_handle *handle, int64_t session_id)
     if (fresh || !handle->write_heartbeat)
         zr_lease_handshake(&handle->lease, client->began_us, zr_now_us());
     publish(handle);
-    learn_peer(client);
+    zr_connection_learn_peer(client);
     zr_report_connected(handle);
     handle->warden.news = handle->warden.wanted;
 }

@@ -15,6 +15,9 @@
 /* The library says that it is connected, which anything that accepts TCP may cause. */
 void zr_connection_up(struct zr_handle *handle, bool writable, int32_t timeout_ms);
 
+/* Keeps the address of the other side in client->peer; "": there is none yet. */
+void zr_connection_learn_peer(struct zr_client *client);
+
 /* The answer (or failure) of the request that proves it; session_id: the library's, now. */
 void zr_connection_answer(struct zr_handle *handle, bool answered, int64_t session_id);
 

@@ -17,6 +17,7 @@
 #include "core/zk.h"
 #include "core/lease.h"
 #include "zk/goodbye.h"
+#include "zk/handshake.h"
 #include "zk/mailbox.h"
 #include "zk/report.h"
 #include "zk/resolver.h"
@@ -38,7 +39,8 @@ struct zr_client {
     short events;        /* what it waits for there; POLLOUT: unsent bytes are queued */
     int64_t wait_us;     /* how long it wants to wait at most */
     int64_t began_us;    /* when the present attempt to connect began */
-    size_t pending;      /* requests and heartbeats that it has not answered */
+    struct zr_handshake handshake;
+    size_t pending;        /* requests and heartbeats that it has not answered */
     struct zr_list multis; /* of these, the transactions, in the order of their answers */
     int unread;            /* bytes that it left in the socket when it last received */
     int jammed;            /* how many turns in a row it left no fewer */

@@ -68,6 +68,7 @@ void zr_report_connected(struct zr_handle *handle)
     notice->session_id = handle->client.session_id;
     notice->timeout_ms = handle->client.timeout_ms;
     report->connected = true;
+    report->outage++;
     tell(handle, notice);
 }
 
@@ -104,28 +105,35 @@ void zr_report_event(struct zr_handle *handle, enum zr_event_kind kind, const ch
     tell(handle, notice);
 }
 
-/* Whether this line was told lately; if not, it is noted as told now. */
-static bool told(struct zr_report *report, const char *line)
+enum news { NEW, NEW_IN_THIS_OUTAGE, KNOWN };
+
+/* How well this line is known; it is noted as told now. */
+static enum news news_of(struct zr_report *report, const char *line)
 {
     uint64_t hash = zr_hash64(line, strlen(line));
     int64_t now = zr_now_us();
-    for (int i = 0; i < ZR_REPORT_LINES; i++)
-        if (report->lines[i].hash == hash && now - report->lines[i].told_us < REPEAT_US)
-            return true;
+    for (int i = 0; i < ZR_REPORT_LINES; i++) {
+        if (report->lines[i].hash != hash || now - report->lines[i].told_us >= REPEAT_US)
+            continue;
+        bool known = report->connected || report->lines[i].outage == report->outage;
+        report->lines[i].outage = report->outage;
+        return known ? KNOWN : NEW_IN_THIS_OUTAGE;
+    }
     report->lines[report->oldest].hash = hash;
     report->lines[report->oldest].told_us = now;
+    report->lines[report->oldest].outage = report->outage;
     report->oldest = (report->oldest + 1) % ZR_REPORT_LINES;
-    return false;
+    return NEW;
 }
 
 void zr_report_note(struct zr_handle *handle, char level, const char *line)
 {
-    if (told(&handle->report, line))
-        return;
-    struct zr_notice *notice = notice_new(handle, ZR_MSG_NOTE, line);
+    enum news news = news_of(&handle->report, line);
+    struct zr_notice *notice = news != KNOWN ? notice_new(handle, ZR_MSG_NOTE, line) : NULL;
     if (notice == NULL)
         return;
     notice->level = level;
+    notice->repeated = news != NEW;
     tell(handle, notice);
 }
 

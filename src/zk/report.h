@@ -27,8 +27,10 @@ struct zr_report {
     struct {
         uint64_t hash;
         int64_t told_us;
+        unsigned outage;      /* in which it was told last */
     } lines[ZR_REPORT_LINES]; /* of the log, so as not to repeat them all the time */
     unsigned oldest;
+    unsigned outage; /* the number of the present one, or the next */
 };
 
 /* Reserves the notices. False: no memory. */
@@ -47,7 +49,8 @@ void zr_report_final(struct zr_handle *handle, enum zr_message_kind kind);
 /* A watch fired. borrows: path; null: any may have. */
 void zr_report_event(struct zr_handle *handle, enum zr_event_kind kind, const char *path);
 
-/* A line for the log; the same line not more often than every ten seconds. borrows: line. */
+/* A line for the log, the same one not more often than every ten seconds; also a reason why there
+   is no connection, which each outage is told anew. borrows: line. */
 void zr_report_note(struct zr_handle *handle, char level, const char *line);
 
 /* A line of the client library, with its prefix. borrows: line. */

@@ -1,0 +1,109 @@
+-- A server that accepts a connection and never answers its handshake, as one does that is just starting.
+
+local zk = require "zkrecipes"
+local testing = require "zkrecipes.testing"
+local env = require "spec.support.env"
+local run, fails = env.run, env.fails
+
+-- The client library would wait for two thirds of this: 20 s.
+local TIMEOUT, LONG = 30, 12
+
+describe("a handshake that is not answered", function()
+  local function timed(session)
+    local from = zk.now()
+    assert(session:connected(60))
+    return zk.now() - from
+  end
+
+  it("is given up soon, on the first connection", run(function()
+    local proxy = env.proxy()
+    proxy:hold_reply("connect")
+    local session = zk.session { hosts = proxy.hosts, timeout = TIMEOUT }
+    assert(proxy:wait_for("fired"))
+    assert.is_true(timed(session) < LONG)
+    session:close()
+  end))
+
+  it("is given up soon, on a later one, and the session goes on", run(function()
+    local proxy = env.proxy()
+    local session = zk.session { hosts = proxy.hosts, timeout = TIMEOUT }
+    local hold = assert(session:lock("/handshake"):acquire(30))
+    proxy:hold_reply("connect")
+    proxy:cut { side = "client" }
+    assert(proxy:wait_for("fired"))
+    env.eventually("the end of the link", function() return session.state ~= "connected" end)
+    assert.is_true(timed(session) < LONG)
+    assert.is_true(hold:valid())
+    hold:release()
+    session:close()
+  end))
+
+  it("says so, with the server's address", run(function()
+    local proxy, lines = env.proxy(), {}
+    proxy:freeze("down")
+    local session = zk.session { hosts = proxy.hosts, timeout = 3, log = function(_, text) lines[#lines + 1] = text end }
+    env.eventually("a reason", function()
+      return session.trouble and session.trouble:find("127%.0%.0%.1:%d+ did not answer within")
+    end)
+    assert.matches("did not answer within", table.concat(lines, "\n"))
+    assert.matches("not connected: 127%.0%.0%.1:%d+ did not answer within",
+      fails("connection_loss", session:exists("/", { timeout = 0 })))
+    proxy:heal()
+    assert(session:connected(60))
+    assert.is_nil(session.trouble)
+    session:close()
+  end))
+
+  it("is waited for longer each time, so that a slow network keeps nobody out", run(function()
+    local proxy = env.proxy()
+    proxy:delay(700) -- each way; the first limit is a second
+    local session = zk.session { hosts = proxy.hosts, timeout = 20 }
+    assert(session:connected(60))
+    assert(session:exists("/"))
+    proxy:heal()
+    session:close()
+  end))
+end)
+
+describe("a reason why there is no connection", function()
+  it("is told in each outage, also when the log had it just before", run(function()
+    local proxy, lines = env.proxy(), {}
+    local session = zk.session { hosts = proxy.hosts, timeout = 6, log = function(_, text) lines[#lines + 1] = text end }
+    for _ = 1, 3 do
+      assert(session:connected(30))
+      proxy:refuse()
+      proxy:cut()
+      env.eventually("a reason", function()
+        local _, message = session:connected(0.01)
+        return message and message:find("not connected: .*127%.0%.0%.1")
+      end)
+      proxy:heal()
+    end
+    session:close()
+    local seen = {}
+    for _, line in ipairs(lines) do
+      if line:find("refused") then assert.is_nil(seen[line], line) end -- the log has it once
+      seen[line] = true
+    end
+  end))
+end)
+
+describe("restarts of a single server in a row", function()
+  it("let the client come back soon after the server does", run(function()
+    local server = assert(testing.start())
+    local session = zk.session { hosts = server.hosts, timeout = 15 }
+    assert(session:connected(30))
+    local rounds = tonumber(os.getenv("RESTARTS")) or 3
+    for round = 1, rounds do
+      server:kill()
+      assert(server:restart())
+      local from = zk.now()
+      assert(session:exists("/", { timeout = 60 }))
+      local took = zk.now() - from
+      if os.getenv("RESTARTS") then print(("restart %d: back after %.3f s"):format(round, took)) end
+      assert.is_true(took < 8, took) -- the library's own limit is 10 s
+    end
+    session:close()
+    server:stop()
+  end))
+end)

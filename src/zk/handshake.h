@@ -1,0 +1,26 @@
+#ifndef ZR_HANDSHAKE_H
+#define ZR_HANDSHAKE_H
+
+/*
+ * handshake.h: how long an attempt to connect may take. A server that is just starting accepts a
+ * connection and never answers the handshake, and the client library waits for it for two thirds
+ * of the session's timeout: long after the server is there. The limit here is shorter, and doubles
+ * with each attempt that is not answered: a slow network, or a leader that is busy, must not keep a
+ * client out. Microseconds. The I/O thread.
+ */
+
+#include <stdint.h>
+
+struct zr_handshake {
+    int64_t due_us; /* until when the present attempt must be answered */
+    int unanswered; /* attempts in a row that were not */
+};
+
+/* An attempt begins now, for a session of this timeout. */
+void zr_handshake_begin(struct zr_handshake *handshake, int64_t now_us, int32_t timeout_ms);
+
+/* It was answered, or it was not in time. */
+void zr_handshake_answered(struct zr_handshake *handshake);
+void zr_handshake_late(struct zr_handshake *handshake);
+
+#endif
