@@ -1,5 +1,6 @@
 #include "core/session.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,6 +90,17 @@ static void schedule_reopen(struct zr_session *session)
     zr_timer_start(&engine->timers, &session->reopen, zr_engine_now_us(engine) + pause, reopen_due);
 }
 
+/* What opening needs beside memory are descriptors, the first time in a process. */
+static void cannot_open(struct zr_session *session, int error)
+{
+    bool few = error == EMFILE || error == ENFILE;
+    const char *why = few ? "no free file descriptor; see ulimit -n" : zr_status_text(ZR_NO_MEMORY);
+    if (session->trouble == NULL || strcmp(session->trouble, why) != 0)
+        zr_engine_note(session, 'W', "no connection can be opened, it is tried again: %s", why);
+    set_trouble(session, why);
+    schedule_reopen(session);
+}
+
 void zr_session_open_handle(struct zr_session *session)
 {
     struct zr_zk *zk = session->engine->zk;
@@ -100,10 +112,11 @@ void zr_session_open_handle(struct zr_session *session)
                                   .write_heartbeat = session->strict,
                                   .guardian = session->guardian};
     struct zr_generation *generation = zr_alloc(sizeof(*generation));
+    errno = 0;
     if (generation == NULL || zk->open(zk, &config, generation, &generation->handle) != ZR_OK) {
+        int error = errno;
         zr_free(generation);
-        set_trouble(session, zr_status_text(ZR_NO_MEMORY));
-        schedule_reopen(session);
+        cannot_open(session, error);
         return;
     }
     generation->session = session;

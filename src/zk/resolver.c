@@ -15,6 +15,7 @@
 
 #include "zk/resolver.h"
 
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -90,10 +91,12 @@ static void look_up(struct zr_resolution *to, struct addresses *found, const str
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *all = NULL;
+    errno = 0;
     int error = getaddrinfo(server->name, server->port, &hints, &all);
     if (error != 0) {
+        bool few = errno == EMFILE || errno == ENFILE; /* it says that there is no such name */
         snprintf(to->failure, sizeof to->failure, "cannot resolve %.180s: %.50s", server->name,
-                 gai_strerror(error));
+                 few ? "no free file descriptor; see ulimit -n" : gai_strerror(error));
         return;
     }
     for (const struct addrinfo *one = all; one != NULL; one = one->ai_next)

@@ -1,0 +1,38 @@
+-- A process whose file descriptors are used up says so.
+
+local env = require "spec.support.env"
+local process = require "spec.support.process"
+
+local PROGRAM = [[
+local zk = require "zkrecipes"
+zk.run(function()
+  local files, session = {}, nil
+  if MODE == "later" then session = zk.session { hosts = "127.0.0.1:1", timeout = 2 } end
+  if session then session:connected(0.2) end
+  repeat files[#files + 1] = io.open("/dev/null") until #files == 0 or not io.open("/dev/null")
+  session = zk.session { hosts = "HOST", timeout = 2, log = function(_, text) print("log: " .. text) end }
+  local _, message, code = session:connected(1)
+  print(code .. ": " .. message)
+end)
+]]
+
+describe("without a free file descriptor", function()
+  for _, case in ipairs {
+    { "the first session", "first", "127.0.0.1:1", "no free file descriptor" },
+    { "a name", "later", "localhost:1", "no free file descriptor" },
+    { "a connection", "later", "127.0.0.1:1", "Too many open files" },
+  } do
+    it(case[1] .. " is told the reason, not that memory is exhausted", function()
+      local name = os.tmpname()
+      local file = assert(io.open(name, "w"))
+      file:write((PROGRAM:gsub("MODE", '"' .. case[2] .. '"'):gsub("HOST", case[3])))
+      file:close()
+      local text = process.output(("ulimit -n 40; %s %s 2>&1"):format(env.interpreter(), name))
+      os.remove(name)
+      assert.matches("connection_loss: connected .*not connected: .*" .. case[4], text)
+      assert.matches("log: .*" .. case[4], text)
+      assert.is_nil(text:find("memory"), text)
+      assert.is_true(select(2, text:gsub("log: ", "")) <= 4, text)
+    end)
+  end
+end)
