@@ -284,8 +284,8 @@ static void connected(struct zr_session *session, const struct zr_notice *notice
 static void suspended(struct zr_session *session)
 {
     session->server[0] = '\0';
-    if (move_to(session, ZR_SUSPENDED))
-        zr_task_end_tries(session);
+    move_to(session, ZR_SUSPENDED);
+    zr_task_end_tries(session);
     watch_lease(session);
 }
 
