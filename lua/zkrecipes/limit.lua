@@ -127,6 +127,11 @@ function M.real(session)
   return debug.getmetatable(session) == meta and session.limit.real or session
 end
 
+-- unknown(session): what was sent before may have been done: `told` will not say `timeout`, which means that nothing was.
+function M.unknown(session)
+  if M.real(session) ~= session then session.limit.code = "connection_loss" end
+end
+
 function M.new(session, timeout)
   local now = core.host(session).adapter.now
   local limit = setmetatable({ real = session, session = session, now = now, try = timeout == 0 }, Limit)

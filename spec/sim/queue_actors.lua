@@ -63,7 +63,7 @@ local function note_put(history, name, ok, code)
     history.maybe[name] = true
   elseif code == "full" and history.capacity then
     if not history.maybe[name] and not history.put[name] then history.refused[name] = true end
-  else
+  elseif code ~= "timeout" then -- it passed between two requests: nothing was put
     violation(history, "put", tostring(code))
   end
 end

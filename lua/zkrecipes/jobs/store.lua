@@ -278,7 +278,10 @@ function M:append(lane, entries, extra, done)
       if lost > ROUNDS then return nil, message, code end
       local found, problem, why = was_done(self, lane, bucket, entries, done)
       if found then return true end
-      if found == nil then return nil, problem .. "; whether it was put is not known", why end
+      if found == nil then
+        limits.unknown(self.session)
+        return nil, problem .. "; whether it was put is not known", why
+      end
     elseif code == "no_node" and missing < ROUNDS then
       missing = missing + 1
       if extra and not self:all_there(extra) then return nil, message, code end
