@@ -22,6 +22,7 @@ end
 local function another(world, options)
   local zk = world:process()
   local session = zk.session()
+  assert(session:connected(10)) -- a put with a limit of 0 waits for none
   return session:queue("/jobs", options), session, zk
 end
 

@@ -80,7 +80,7 @@ local BUGS = {
   { "a mark in a bucket that is sealed is no reason to ask again", "ids",
     "  return mark and store:is_behind(store.done, mark.bucket)", "  return mark and false" },
   { "the time of a producer is never asked for again", "store",
-    "if not self.told or core.host(self.session).adapter.now() - self.told > EXACT then", "if not self.told then" },
+    "if not self.told or seconds(self) - self.told > EXACT then", "if not self.told then" },
 }
 
 local folder, only = ...

@@ -9,7 +9,7 @@ local function recipe(name, begin, more)
   M[#M + 1] = one
 end
 
-local SOON = 0.002 -- seconds: less than anybody holds
+local SOON = 0.02 -- seconds: a few round trips, and less than anybody holds
 
 local function fails(code, ok, message, got)
   if ok or got ~= code then error(("%s expected, got %s: %s"):format(code, tostring(got or ok), tostring(message)), 2) end

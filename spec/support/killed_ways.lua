@@ -14,12 +14,16 @@ local function later(state, seconds, fn)
   end)
 end
 
+-- A try waits for no connection.
+local function connect(state) assert(state.session:connected(10)) end
+
 -- ---- Locks -------------------------------------------------------------------------------------
 
 local function lock_ways(what, make, timeout, busy)
   local method = ("%s, %s"):format(what, timeout == 0 and "a try" or busy and "held elsewhere" or "free")
   add(method, function(state)
     state.lock = make(state.session)
+    if timeout == 0 then connect(state) end
     if busy then
       local hold = assert(make(state.other):acquire(10))
       later(state, 2, function() hold:release() end)
@@ -148,8 +152,10 @@ for what, options in pairs { ["an election"] = {}, ["an election by rank"] = { r
     assert(#state.election:attempts() == 0)
   end
   add(what .. ": campaign", prepare, function(state) state.term = state.election:campaign() end, again)
-  add(what .. ": a try", function(state) state.election = state.session:election("/e", options) end,
-    function(state) state.term = state.election:campaign(0) end, again)
+  add(what .. ": a try", function(state)
+    state.election = state.session:election("/e", options)
+    connect(state)
+  end, function(state) state.term = state.election:campaign(0) end, again)
   add(what .. ": lead", prepare, function(state)
     local term
     state.election:lead(function(its)

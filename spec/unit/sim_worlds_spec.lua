@@ -178,6 +178,6 @@ describe("misuse of a world", function()
     assert_misuse(function() world:requests({}, "get") end, "bad argument #1 to 'requests'")
     assert_misuse(function() world:requests(nil, "gett") end, "bad argument #2 to 'requests' %(unknown kind of " ..
       "request 'gett'; there are: add_auth, any, children, create, delete, exists, get, get_acl, multi, reconfig, " ..
-      "set, set_acl, sync%)")
+      "set, set_acl, sync, unwatch%)")
   end)
 end)

@@ -40,7 +40,7 @@ return {
   bug("revocable", "the data are put back once, and perhaps not", "sure.lua",
     'until code ~= "connection_loss" or not hold:valid()', "until true"),
   bug("requested", "the mark of a downgrade is overwritten", "lock.lua",
-    "lock.session:set(contender.path, REQUEST, contender.version)", "lock.session:set(contender.path, REQUEST)"),
+    "limit.session:set(contender.path, REQUEST, contender.version)", "limit.session:set(contender.path, REQUEST)"),
   bug("cohort", "a turn is given while another one has it", "cohort.lua",
     "if self.main then return self:watch() end", "if self.main then return self:pass() end"),
   bug("cohort", "a canceled try blocks for ever", "cohort.lua",
