@@ -88,7 +88,7 @@ return function(name, loop)
       local session = open()
       assert.are.equal("/a", session:create("/a", "data"))
       local task = zk.spawn(function() return session:get("/a") end)
-      assert.are.equal("data", (task:wait(10)))
+      assert.are.equal("data", (task:wait(200)))
       assert.are.equal("data", (session:get("/a")))
     end))
 
@@ -102,7 +102,7 @@ return function(name, loop)
         return "over"
       end)
       order[#order + 1] = "spawner"
-      assert.are.equal("over", (task:wait(10)))
+      assert.are.equal("over", (task:wait(200)))
       assert.are.same({ "spawner", "spawned" }, order)
     end))
 
@@ -116,7 +116,7 @@ return function(name, loop)
         ticks = ticks + 1
       end
       hold:release()
-      local second = assert(waiter:wait(10))
+      local second = assert(waiter:wait(200))
       second:release()
       assert.are.equal(10, ticks)
     end))
@@ -136,7 +136,7 @@ return function(name, loop)
           return true
         end)
       end
-      for i = 1, 500 do assert.is_true((tasks[i]:wait(20))) end
+      for i = 1, 500 do assert.is_true((tasks[i]:wait(200))) end
       over = true
       assert.is_true(ticks >= 5, ticks .. " ticks")
       loop.sleep(0.01)
@@ -164,7 +164,7 @@ return function(name, loop)
       local namespace, results = env.namespace(), nil
       local session, other = open { namespace = namespace }, open { namespace = namespace }
       local hold = assert(session:lock("/l"):acquire())
-      assert(other:connected(10))
+      assert(other:connected(200))
       loop.sleep(0.1) -- everything is quiet
       local seconds = quickest(5, function() results = { other:lock("/l"):acquire(0.1) } end)
       assert.are.equal("timeout", results[3], results[2])
@@ -206,7 +206,7 @@ return function(name, loop)
       for i = 2, 1000 do
         tasks[i] = zk.spawn(function() return assert(tasks[i - 1]:wait()) + 1 end)
       end
-      assert.are.equal(1000, (tasks[1000]:wait(20)))
+      assert.are.equal(1000, (tasks[1000]:wait(200)))
       local begun = 0
       for i = 1, 1000 do
         tasks[i] = zk.spawn(function()
@@ -218,7 +218,7 @@ return function(name, loop)
       end
       eventually("all sleep", function() return begun == 1000 end)
       tasks[1000]:cancel()
-      for i = 1, 1000 do assert.are.equal("canceled", select(3, tasks[i]:wait(20))) end
+      for i = 1, 1000 do assert.are.equal("canceled", select(3, tasks[i]:wait(200))) end
     end))
 
     it("all and any, and a canceled wait for the server", within(function()
@@ -263,7 +263,7 @@ return function(name, loop)
       end
       eventually("they wait", function() return #session:children("/l") == 11 end)
       session:close()
-      for i = 1, 20 do assert.are.equal("closed", select(3, tasks[i]:wait(10))) end
+      for i = 1, 20 do assert.are.equal("closed", select(3, tasks[i]:wait(200))) end
       assert.is_false(hold:valid())
     end))
 
@@ -273,7 +273,7 @@ return function(name, loop)
       local function work(session)
         local lock = session:lock("/l")
         for _ = 1, 20 do
-          local hold = assert(lock:acquire(20))
+          local hold = assert(lock:acquire(200))
           local seen = count
           zk.sleep(0)
           count = seen + 1
@@ -356,7 +356,7 @@ return function(name, loop)
       refused(function() session:barrier("/b"):wait() end)
       refused(function() zk.all { function() went_on = true end } end)
       run(function()
-        assert(session:connected(10))
+        assert(session:connected(200))
         assert.same({}, session:election("/e"):candidates())
         assert.is_false(led or went_on)
       end)

@@ -81,13 +81,13 @@ describe("controllers of cqueues:", function()
     end
     inside(function()
       assert(queue:put("x"))
-      item = assert(queue:claim(5))
+      item = assert(queue:claim(200))
     end)
     local dropped = setmetatable({ item }, { __mode = "v" })
     item = nil -- luacheck: ignore 311
     repeat collectgarbage() until not dropped[1]
     inside(function()
-      local again = assert(queue:claim(10))
+      local again = assert(queue:claim(200))
       assert.are.equal("x", again.data)
       assert.are.equal(1, again.attempts)
       assert(again:ack())

@@ -33,7 +33,7 @@ for _, kind in ipairs { "cqueues", "copas4", "luv", "poll" } do
       over = false
       loop.start(function()
         session = theirs.session { hosts = env.server().hosts, namespace = env.namespace() }
-        assert(session:connected(10))
+        assert(session:connected(200))
         task = theirs.spawn(function() theirs.sleep(0.05) end)
         over = true
       end)
@@ -69,7 +69,7 @@ for _, kind in ipairs { "cqueues", "copas4", "luv", "poll" } do
       local done, problem = false, nil
       zk.run(function()
         local own = env.session()
-        assert(own:connected(10))
+        assert(own:connected(200))
         loop.start(function()
           local inner = theirs.spawn(function()
             local ok, message = pcall(own.exists, own, "/")
@@ -92,7 +92,7 @@ describe("a simulated world", function()
     local world, ran = sim.new(), false
     zk.run(function()
       local own = env.session()
-      assert(own:connected(10))
+      assert(own:connected(200))
       world:run(function()
         local one, other = world:session(), world:session()
         assert(one:create("/a"))

@@ -45,8 +45,8 @@ local HTTP = [[
       double = { function() double:enter(5) end, function()
         local other = session:double_barrier("/d", 2)
         return within(5, function() return not double.entering and count("/d") == 0 end) and
-          pcall(zk.all, { function() assert(double:enter(10)) assert(double:leave(10)) end,
-            function() assert(other:enter(10)) assert(other:leave(10)) end })
+          pcall(zk.all, { function() assert(double:enter(200)) assert(double:leave(200)) end,
+            function() assert(other:enter(200)) assert(other:leave(200)) end })
       end },
       cyclic = { function() cyclic:wait(5) end, function()
         return within(5, function() return count("/r") == 0 end) and
@@ -99,7 +99,7 @@ describe("in nginx a light thread that is killed", function()
   setup(function()
     local namespace = env.namespace()
     session = env.session { namespace = namespace }
-    assert(session:connected(10))
+    assert(session:connected(200))
     it_runs = nginx.start { http = HTTP:format(env.server().hosts, namespace), server = SERVER }
   end)
 

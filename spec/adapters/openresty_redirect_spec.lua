@@ -24,42 +24,42 @@ local SERVER = [[
   location = /error { return 500 "error\n"; }
   location = /error-lua { content_by_lua_block { ngx.status = 500 ngx.print(enter()) } }
 
-  location = /page { content_by_lua_block { assert(lock:acquire(5)) error("it fails") } }
-  location = /exec { content_by_lua_block { assert(lock:acquire(5)) ngx.exec("/plain") } }
-  location = /twice { content_by_lua_block { assert(lock:acquire(5)) ngx.exec("/page2") } }
+  location = /page { content_by_lua_block { assert(lock:acquire(200)) error("it fails") } }
+  location = /exec { content_by_lua_block { assert(lock:acquire(200)) ngx.exec("/plain") } }
+  location = /twice { content_by_lua_block { assert(lock:acquire(200)) ngx.exec("/page2") } }
   location = /page2 { content_by_lua_block { error("it fails") } }
-  location = /named { error_page 500 = @named; content_by_lua_block { assert(lock:acquire(5)) error("it fails") } }
+  location = /named { error_page 500 = @named; content_by_lua_block { assert(lock:acquire(200)) error("it fails") } }
   location @named { return 500 "named\n"; }
   location = /replaced { content_by_lua_block {
-    local hold = assert(lock:acquire(5))
+    local hold = assert(lock:acquire(200))
     ngx.ctx = { mine = true }
     ngx.exit(204)
   } }
 
   # A subrequest that is killed has no log phase; its request goes on.
   location = /sub { content_by_lua_block { ngx.location.capture("/takes") ngx.print(#session:children("/l")) } }
-  location = /takes { content_by_lua_block { assert(lock:acquire(5)) ngx.exit(204) } }
+  location = /takes { content_by_lua_block { assert(lock:acquire(200)) ngx.exit(204) } }
   location = /killed { lua_check_client_abort on; content_by_lua_block { ngx.location.capture("/takes-long") } }
-  location = /takes-long { content_by_lua_block { assert(lock:acquire(5)) ngx.sleep(30) } }
+  location = /takes-long { content_by_lua_block { assert(lock:acquire(200)) ngx.sleep(30) } }
   location = /logged { log_subrequest on; content_by_lua_block {
-    local hold = assert(rw:write(5))
+    local hold = assert(rw:write(200))
     ngx.location.capture("/takes-logged")
     ngx.print(#session:children("/l"), " ", tostring(hold:valid()))
   } }
-  location = /takes-logged { log_subrequest on; content_by_lua_block { assert(lock:acquire(5)) ngx.exit(204) } }
+  location = /takes-logged { log_subrequest on; content_by_lua_block { assert(lock:acquire(200)) ngx.exit(204) } }
 
   location = /phases {
-    access_by_lua_block { assert(again:acquire(5)) }
+    access_by_lua_block { assert(again:acquire(200)) }
     content_by_lua_block { ngx.print(enter()) }
   }
-  location = /again { error_page 500 = /error-lua; content_by_lua_block { assert(again:acquire(5)) error("it fails") } }
-  location = /again-exec { content_by_lua_block { assert(again:acquire(5)) ngx.exec("/error-lua") } }
+  location = /again { error_page 500 = /error-lua; content_by_lua_block { assert(again:acquire(200)) error("it fails") } }
+  location = /again-exec { content_by_lua_block { assert(again:acquire(200)) ngx.exec("/error-lua") } }
   location = /again-released {
-    access_by_lua_block { assert(again:acquire(5)) }
+    access_by_lua_block { assert(again:acquire(200)) }
     content_by_lua_block { again:release() ngx.print(#session:children("/l")) }
   }
   location = /rw {
-    access_by_lua_block { assert(rw:read(5)) }
+    access_by_lua_block { assert(rw:read(200)) }
     content_by_lua_block { local ok, problem = pcall(rw.write, rw, 0.3) ngx.print(problem) }
   }
 
@@ -78,7 +78,7 @@ local SERVER = [[
   } }
 
   # Many requests on one connection, and many streams.
-  location = /crash { content_by_lua_block { assert(lock:acquire(20)) ngx.sleep(0.005) error("it fails") } }
+  location = /crash { content_by_lua_block { assert(lock:acquire(200)) ngx.sleep(0.005) error("it fails") } }
   location = /key { content_by_lua_block { ngx.sleep(0.1) ngx.print(ngx.var.connection, ":", ngx.var.connection_requests, "\n") } }
   location = /other { content_by_lua_block { ngx.print(enter()) ngx.sleep(0.6) } }
 ]]
@@ -90,7 +90,7 @@ describe("what a request of nginx holds", function()
   setup(function()
     local namespace = env.namespace()
     session = env.session { namespace = namespace }
-    assert(session:connected(10))
+    assert(session:connected(200))
     dir = process.output("mktemp -d")
     it_runs = nginx.start { server = SERVER, http = HTTP:format(env.server().hosts, namespace) ..
       ("server { listen unix:%s/h2 http2; %s }"):format(dir, SERVER) }
@@ -108,7 +108,7 @@ describe("what a request of nginx holds", function()
   end)
 
   local function becomes(number)
-    assert(process.eventually(function() return #(session:children("/l") or {}) == number end, 5),
+    assert(process.eventually(function() return #(session:children("/l") or {}) == number end),
       "the queue of the lock is " .. #(session:children("/l") or {}))
   end
 
@@ -137,7 +137,7 @@ describe("what a request of nginx holds", function()
   it("is not released by the log phase of a subrequest, but for what that got", function()
     assert.equal("0 true", (select(2, it_runs:get("/logged"))))
     becomes(0)
-    assert(process.eventually(function() return #session:children("/rw") == 0 end, 5))
+    assert(process.eventually(function() return #session:children("/rw") == 0 end))
   end)
 
   it("it may enter again, in the next phase and behind a redirect", function()
@@ -151,7 +151,7 @@ describe("what a request of nginx holds", function()
 
   it("for reading in an earlier phase would keep it waiting for writing, and it is told", function()
     assert.matches("would wait for itself", (select(2, it_runs:get("/rw"))))
-    assert(process.eventually(function() return #session:children("/rw") == 0 end, 5))
+    assert(process.eventually(function() return #session:children("/rw") == 0 end))
   end)
 
   it("is held by one of its light threads alone", function()

@@ -21,7 +21,7 @@ local SERVER = [[
   location = /collected {
     content_by_lua_block {
       collectgarbage() collectgarbage("stop")
-      probe[1] = assert(lock:acquire(5))
+      probe[1] = assert(lock:acquire(200))
       ngx.exit(204)
     }
     log_by_lua_block {
@@ -37,7 +37,7 @@ local SERVER = [[
 
   location = /again { content_by_lua_block {
     local lock = session:lock("/l", { reentrant = true })
-    for i = 1, 3 do assert(lock:acquire(5)) end
+    for i = 1, 3 do assert(lock:acquire(200)) end
     ngx.exit(204)
   } }
 
@@ -58,7 +58,7 @@ local SERVER = [[
   # The turn comes to the light thread, which is killed before it can go on.
   location = /late { lua_http10_buffering off; content_by_lua_block {
     local lock = session:lock("/l", { cohort = true })
-    local turn = assert(lock:acquire(5))
+    local turn = assert(lock:acquire(200))
     local light = ngx.thread.spawn(function() went_on = lock:acquire(5) and "went on" end)
     turn:release()
     ngx.thread.kill(light)
@@ -68,7 +68,7 @@ local SERVER = [[
   } }
 
   location = /leads { content_by_lua_block {
-    assert(session:election("/l", { rank = 1 }):campaign(5))
+    assert(session:election("/l", { rank = 1 }):campaign(200))
     ngx.exit(204)
   } }
 
@@ -94,7 +94,7 @@ local SERVER = [[
     collectgarbage("stop")
     queue = queue or session:queue("/q")
     if ngx.var.arg_put then assert(queue:put("item")) end
-    local item = assert(queue:claim(5))
+    local item = assert(queue:claim(200))
     local held = 0
     for _ in pairs(ngx.ctx.zkrecipes.holds) do held = held + 1 end
     if ngx.var.arg_put then ngx.exit(204) end
@@ -114,12 +114,12 @@ local SERVER = [[
 
   location = /many { content_by_lua_block {
     local count = 0
-    for i = 1, 200 do assert(lock:acquire(5)):release() end
+    for i = 1, 200 do assert(lock:acquire(200)):release() end
     for _ in pairs(ngx.ctx.zkrecipes.holds) do count = count + 1 end
     ngx.print(count)
   } }
 
-  location = /handed { content_by_lua_block { kept = assert(lock:acquire(5)) } log_by_lua_block { return } }
+  location = /handed { content_by_lua_block { kept = assert(lock:acquire(200)) } log_by_lua_block { return } }
   location = /taken { content_by_lua_block { ngx.print(tostring(kept:valid())) kept:release() } }
 ]]
 
@@ -129,7 +129,7 @@ describe("the log phase in nginx", function()
   setup(function()
     local namespace = env.namespace()
     session = env.session { namespace = namespace }
-    assert(session:connected(10))
+    assert(session:connected(200))
     it_runs = nginx.start { http = HTTP:format(env.server().hosts, namespace), server = SERVER }
   end)
 
@@ -141,7 +141,7 @@ describe("the log phase in nginx", function()
   end)
 
   local function becomes(number)
-    assert(process.eventually(function() return #(session:children("/l") or {}) == number end, 5),
+    assert(process.eventually(function() return #(session:children("/l") or {}) == number end),
       "the queue of the lock is " .. #(session:children("/l") or {}))
   end
 
@@ -171,7 +171,7 @@ describe("the log phase in nginx", function()
   end)
 
   it("need not come for a candidate by rank that was killed while it waited", function()
-    local term = assert(session:election("/l", { rank = 9 }):campaign(10))
+    local term = assert(session:election("/l", { rank = 9 }):campaign(200))
     local _, waiting = it_runs:get("/stands")
     becomes(1)
     term:resign()

@@ -25,10 +25,10 @@ local HANDLERS = [[
     hold:release()
   } }
   location = /access {
-    access_by_lua_block { ngx.ctx.hold = assert(lock:acquire(5)) }
+    access_by_lua_block { ngx.ctx.hold = assert(lock:acquire(200)) }
     content_by_lua_block { ngx.say(ngx.ctx.hold.token) ngx.ctx.hold:release() }
   }
-  location = /keep { content_by_lua_block { kept = assert(lock:acquire(5)) ngx.say("kept") } }
+  location = /keep { content_by_lua_block { kept = assert(lock:acquire(200)) ngx.say("kept") } }
   location = /drop { content_by_lua_block { kept:release() ngx.say("dropped") } }
   location = /abort {
     lua_check_client_abort on;
@@ -55,7 +55,7 @@ local function start(options)
   options = options or {}
   namespace = env.namespace()
   session = env.session { namespace = namespace }
-  assert(session:connected(10))
+  assert(session:connected(200))
   running = nginx.start {
     http = INIT:format(server.hosts, namespace, options.http or ""),
     server = HANDLERS .. (options.server or ""), workers = options.workers, main = options.main,
@@ -242,7 +242,7 @@ describe("in nginx", function()
   ]]
 
   local function ends_soon(pid, from, what)
-    assert(process.eventually(function() return not process.runs(pid) end, 8), "the worker is still there: " .. what)
+    assert(process.eventually(function() return not process.runs(pid) end), "the worker is still there: " .. what)
     return socket.gettime() - from
   end
 
@@ -337,14 +337,14 @@ describe("in nginx", function()
     running = nginx.start { http = "lua_code_cache off;", server = [[ location = / { content_by_lua_block {
       local zk = require "zkrecipes"
       local session = zk.shared { hosts = "]] .. server.hosts .. [[", timeout = 5, namespace = "]] .. namespace .. [[" }
-      local hold = assert(session:lock("/l"):acquire(5))
+      local hold = assert(session:lock("/l"):acquire(200))
       ngx.say(hold.token)
       hold:release()
     } } ]] }
     local function descriptors() return tonumber(process.output("ls /proc/" .. running:workers()[1] .. "/fd | wc -l")) end
     local before = descriptors()
     for _ = 1, 20 do assert.equal(200, (running:get("/"))) end
-    assert(process.eventually(function() return descriptors() <= before + 4 end, 10), descriptors() .. " descriptors")
+    assert(process.eventually(function() return descriptors() <= before + 4 end), descriptors() .. " descriptors")
     becomes(0)
   end)
 

@@ -78,7 +78,7 @@ local SERVER = [[
 
   # It waits for the lock when nginx ends it, by another light thread of the same timer.
   location = /parked { content_by_lua_block {
-    local hold = assert(lock:acquire(5))
+    local hold = assert(lock:acquire(200))
     local task = zk.spawn(function()
       ngx.thread.spawn(function() ngx.sleep(0.05) exit() end)
       lock:acquire()
@@ -105,7 +105,7 @@ describe("a task in nginx that ends its light thread", function()
   local function start(http)
     namespace = env.namespace()
     session = env.session { namespace = namespace }
-    assert(session:connected(10))
+    assert(session:connected(200))
     it_runs = nginx.start { http = (http or "") .. HTTP:format(env.server().hosts, namespace), server = SERVER,
       connections = 4096 }
   end
@@ -160,7 +160,7 @@ describe("a task in nginx that ends its light thread", function()
     for i = 1, 10 do waits[i] = it_runs:open("/waits") end
     it_runs:signal("HUP")
     for i = 1, 10 do assert.equal("error", (select(2, nginx.answer(waits[i])))) end
-    assert(process.eventually(function() return not process.runs(old) end, 15), "it is still there")
+    assert(process.eventually(function() return not process.runs(old) end), "it is still there")
   end)
 
   it("lets go of what it held, once it is collected, and of what it waited for at once", function()
@@ -172,7 +172,7 @@ describe("a task in nginx that ends its light thread", function()
 
   it("resigns when it leads, and its election goes on", function()
     start("init_by_lua_block { leads = true }\n")
-    assert(process.eventually(function() return tonumber((select(2, it_runs:get("/terms")))) >= 2 end, 20))
+    assert(process.eventually(function() return tonumber((select(2, it_runs:get("/terms")))) >= 2 end))
   end)
 
   it("as a session's log function does not end the dispatcher", function()

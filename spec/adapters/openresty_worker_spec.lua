@@ -66,7 +66,7 @@ describe("the workers of nginx", function()
   local function start(workers, http, timeout)
     namespace = env.namespace()
     session = env.session { namespace = namespace }
-    assert(session:connected(10))
+    assert(session:connected(200))
     it_runs = nginx.start { workers = workers, server = SERVER,
       http = HTTP:format(env.server().hosts, timeout or 4, namespace) .. (http or "") }
   end
@@ -146,7 +146,7 @@ describe("the workers of nginx", function()
 
   local function seconds_until(what, condition)
     local from = socket.gettime()
-    assert(process.eventually(condition, 15), what)
+    assert(process.eventually(condition), what)
     return socket.gettime() - from
   end
 

@@ -42,7 +42,7 @@ describe("the counter of sequential znodes", function()
 
   -- Makes the lock's directory in its usual way, and sets its counter. → its czxid
   local function prepare(one, namespace, counter)
-    assert(one:lock("/l"):acquire(10)):release()
+    assert(one:lock("/l"):acquire(200)):release()
     env.queue_of(one, "/l", 0)
     local stat = one:exists("/l")
     snapshot.set_counter(server, namespace .. "/l", counter)

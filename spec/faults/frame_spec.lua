@@ -55,7 +55,7 @@ local requests = {
     }
   end,
   ["write of a hold"] = function(session, bytes)
-    local hold = assert(session:lock("/l"):acquire(10))
+    local hold = assert(session:lock("/l"):acquire(200))
     local ok, message, code = hold:set("/m", filler(bytes, HEADER + PART + 2 * PART + named(hold.path) + 2 + set(0)))
     hold:release()
     return ok, message, code
@@ -80,7 +80,7 @@ describe("the longest request", function()
     count = count + 1
     local session = env.session { hosts = server.hosts, namespace = "/" .. string.char(64 + count), timeout = 10,
       auth = { { scheme = "digest", credential = "me:secret" } } }
-    assert(session:connected(20))
+    assert(session:connected(200))
     assert(session:create("/m", "", { parents = true }))
     return session
   end
@@ -117,7 +117,7 @@ describe("the longest request", function()
     local id, parts = session.id, {}
     for i = 1, 25000 do parts[i] = { "create", ("/n%05d"):format(i), "" } end
     fails("too_large", session:multi(parts))
-    local hold = assert(session:lock("/l"):acquire(10))
+    local hold = assert(session:lock("/l"):acquire(200))
     fails("too_large", hold:multi(parts))
     assert.are.same({ id, "connected" }, { session.id, session.state })
     session:close()

@@ -151,7 +151,7 @@ describe("a guardian", function()
   it("goes when its session is closed, and another session has its own", run(function()
     local worker, session = start()
     local own = env.session { guardian = true }
-    assert(own:connected(10))
+    assert(own:connected(200))
     guardian(worker.pid)
     assert.matches("^closed", worker:ask("close"))
     env.eventually("the guardian has gone", function() return unguarded(worker.pid) end)
@@ -257,7 +257,7 @@ describe("a guardian", function()
 
   it("is not started when nobody wants one, and the option is a boolean", run(function()
     local session = env.session()
-    assert(session:connected(10))
+    assert(session:connected(200))
     assert.is_true(unguarded(read("/proc/self/stat"):match("^%d+")))
     session:close()
     assert.has_error(function() env.session { guardian = "yes" } end)
@@ -334,7 +334,7 @@ describe("on an ensemble", function()
     end
     local namespace = env.namespace()
     local session = env.session { hosts = table.concat(others, ","), namespace = namespace }
-    assert(session:connected(10))
+    assert(session:connected(200))
     local worker
     repeat -- until it happens to be connected there
       if worker then worker:stop() end

@@ -11,7 +11,7 @@ local TIMEOUT, LONG = 30, 12
 describe("a handshake that is not answered", function()
   local function timed(session)
     local from = zk.now()
-    assert(session:connected(60))
+    assert(session:connected(600))
     return zk.now() - from
   end
 
@@ -27,7 +27,7 @@ describe("a handshake that is not answered", function()
   it("is given up soon, on a later one, and the session goes on", run(function()
     local proxy = env.proxy()
     local session = zk.session { hosts = proxy.hosts, timeout = TIMEOUT }
-    local hold = assert(session:lock("/handshake"):acquire(30))
+    local hold = assert(session:lock("/handshake"):acquire(300))
     proxy:hold_reply("connect")
     proxy:cut { side = "client" }
     assert(proxy:wait_for("fired"))
@@ -49,7 +49,7 @@ describe("a handshake that is not answered", function()
     assert.matches("not connected: 127%.0%.0%.1:%d+ did not answer within",
       fails("connection_loss", session:exists("/", { timeout = 0 })))
     proxy:heal()
-    assert(session:connected(60))
+    assert(session:connected(600))
     assert.is_nil(session.trouble)
     session:close()
   end))
@@ -58,7 +58,7 @@ describe("a handshake that is not answered", function()
     local proxy = env.proxy()
     proxy:delay(700) -- each way; the first limit is a second
     local session = zk.session { hosts = proxy.hosts, timeout = 20 }
-    assert(session:connected(60))
+    assert(session:connected(600))
     assert(session:exists("/"))
     proxy:heal()
     session:close()
@@ -70,7 +70,7 @@ describe("a reason why there is no connection", function()
     local proxy, lines = env.proxy(), {}
     local session = zk.session { hosts = proxy.hosts, timeout = 6, log = function(_, text) lines[#lines + 1] = text end }
     for _ = 1, 3 do
-      assert(session:connected(30))
+      assert(session:connected(300))
       proxy:refuse()
       proxy:cut()
       env.eventually("a reason", function()
@@ -92,7 +92,7 @@ describe("restarts of a single server in a row", function()
   it("let the client come back soon after the server does", run(function()
     local server = assert(testing.start())
     local session = zk.session { hosts = server.hosts, timeout = 15 }
-    assert(session:connected(30))
+    assert(session:connected(300))
     local rounds = tonumber(os.getenv("RESTARTS")) or 3
     for round = 1, rounds do
       server:kill()

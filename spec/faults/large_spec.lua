@@ -17,7 +17,7 @@ describe("a server with a small jute.maxbuffer", function()
       env.start(function()
         for state in session:states() do cuts = cuts + (state == "suspended" and 1 or 0) end
       end)
-      assert(session:connected(20))
+      assert(session:connected(200))
       fails("too_large", session:lock("/l", { fair = fair, data = ("x"):rep(300000) }):acquire())
       assert.is_true(cuts <= 3)
       assert(session:lock("/l", { fair = fair, data = ("x"):rep(100000) }):acquire()):release()

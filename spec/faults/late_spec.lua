@@ -20,7 +20,7 @@ for _, recipe in ipairs(RECIPES) do
       direct = env.session { namespace = namespace }
       ours, theirs = recipe.make(session), recipe.make(direct)
       assert(theirs:acquire()):release() -- its directory is there
-      assert(session:connected(10))
+      assert(session:connected(200))
     end
 
     local function contenders(number)
@@ -52,7 +52,7 @@ for _, recipe in ipairs(RECIPES) do
       assert.is_true(hold:valid())
       fails("timeout", ours:acquire(0))
       hold:release()
-      assert(ours:acquire(10)):release()
+      assert(ours:acquire(200)):release()
       contenders(0)
     end))
 
@@ -82,7 +82,7 @@ for _, recipe in ipairs(RECIPES) do
       contenders(1)
       assert.are.equal(id, theirs:contenders()[1].session)
       proxy:heal()
-      local hold = assert(theirs:acquire(20))
+      local hold = assert(theirs:acquire(200))
       contenders(1)
       hold:release()
     end))
@@ -94,7 +94,7 @@ for _, recipe in ipairs(RECIPES) do
       wait()
       proxy:release()
       proxy:heal()
-      local hold = assert(ours:acquire(20))
+      local hold = assert(ours:acquire(200))
       assert.are_not.equal(id, direct:exists(hold.path).ephemeral_owner)
       contenders(1)
       hold:release()

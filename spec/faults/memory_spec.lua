@@ -34,14 +34,14 @@ describe("exhausted memory", function()
     assert(session:create("/l", nil, { parents = true }))
     local lock = session:lock("/l")
     local count = at_every_allocation(function()
-      local hold = check(lock:acquire(10))
+      local hold = check(lock:acquire(200))
       if hold then
         hold:release()
       end
     end)
     assert.is_true(count > 5)
     env.queue_of(session, "/l", 0)
-    assert(lock:acquire(5)):release()
+    assert(lock:acquire(200)):release()
     session:close()
   end))
 
@@ -50,7 +50,7 @@ describe("exhausted memory", function()
     assert(session:create("/", nil))
     at_every_allocation(function()
       local lock = check(session:lock("/a/b"))
-      local hold = lock and check(lock:acquire(10))
+      local hold = lock and check(lock:acquire(200))
       if hold then
         hold:release()
       end
@@ -65,7 +65,7 @@ describe("exhausted memory", function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local lock, blocker = session:lock("/l"), other:lock("/l")
-    assert(session:connected(10))
+    assert(session:connected(200))
     at_every_allocation(function(n)
       local hold
       repeat
@@ -92,9 +92,9 @@ describe("exhausted memory", function()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local rw, theirs, lock = session:rwlock("/rw"), other:rwlock("/rw"), session:lock("/l")
     assert(session:create("/rw", nil, { parents = true }))
-    assert(other:connected(10))
+    assert(other:connected(200))
     at_every_allocation(function(n)
-      local hold = check(rw:write(10))
+      local hold = check(rw:write(200))
       local reader = n % 2 == 0 and rw or theirs
       local wait = env.start(function() return reader:read(hold and 0.03 or 10) end)
       if hold then
@@ -109,7 +109,7 @@ describe("exhausted memory", function()
     end)
     at_every_allocation(function()
       local all = session:multilock { lock, rw:writer() }
-      local hold = check(all:acquire(10))
+      local hold = check(all:acquire(200))
       if hold then
         check(hold:set("/rw", "x"))
         hold:release()
@@ -119,7 +119,7 @@ describe("exhausted memory", function()
       collectgarbage()
       return #other:children("/rw") == 0
     end)
-    assert(theirs:write(5)):release()
+    assert(theirs:write(200)):release()
     other:close()
     session:close()
   end))
@@ -128,7 +128,7 @@ describe("exhausted memory", function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local sem, blocker = session:semaphore("/p", 2), other:semaphore("/p", 2)
-    assert(sem:acquire(10)):release()
+    assert(sem:acquire(200)):release()
     at_every_allocation(function(n)
       local hold
       repeat
@@ -154,7 +154,7 @@ describe("exhausted memory", function()
     env.queue_of(other, "/p", 0)
     core.alloc_fail(0)
     assert(sem:resize(2))
-    assert(sem:acquire(5, 2)):release()
+    assert(sem:acquire(200, 2)):release()
   end))
 
   it("in plain requests, a multi, a watch, contenders", run(function()
@@ -185,7 +185,7 @@ describe("exhausted memory", function()
     assert(session:create("/e", nil, { parents = true }))
     local count = at_every_allocation(function()
       local election = check(session:election("/e", { value = "x" }))
-      local term = election and check(election:campaign(10))
+      local term = election and check(election:campaign(200))
       if term then
         check(term:ready())
         check(term:sleep(0))
@@ -236,14 +236,14 @@ describe("exhausted memory", function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     assert(session:create("/e", nil, { parents = true }))
-    assert(other:connected(10))
+    assert(other:connected(200))
     local count = at_every_allocation(function()
       hand_over { session:election("/e") or session:election("/e"), other:election("/e") or other:election("/e"),
         session:election("/e") or session:election("/e"), other:election("/e") or other:election("/e") }
     end)
     assert.is_true(count > 50, count)
     env.queue_of(session, "/e", 0)
-    assert(session:election("/e"):campaign(5)):resign()
+    assert(session:election("/e"):campaign(200)):resign()
     session:close()
     other:close()
   end))
@@ -252,7 +252,7 @@ describe("exhausted memory", function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     assert(session:create("/e", nil, { parents = true }))
-    assert(other:connected(10))
+    assert(other:connected(200))
     local function candidate(of, rank) return of:election("/e", { rank = rank }) or of:election("/e", { rank = rank }) end
     local count = at_every_allocation(function()
       local elections = { candidate(session, 0), candidate(other, 2), candidate(session, 1) }
@@ -293,7 +293,7 @@ describe("exhausted memory", function()
         assert.are.equal("no_memory", code)
         return
       end
-      check(session:connected(10))
+      check(session:connected(200))
       session:close()
     end)
   end))

@@ -19,7 +19,7 @@ describe("a server that sends nonsense", function()
     local log, server = {}, nonsense.start(script)
     local session = env.session { hosts = server.hosts, namespace = "/", timeout = 10,
       log = function(_, line) log[#log + 1] = line end }
-    assert(session:connected(20))
+    assert(session:connected(200))
     return server, session, log
   end
 
@@ -203,7 +203,7 @@ describe("a server that sends nonsense", function()
     local used = os.clock()
     local server, session = start(function(name, xid) return name == "get" and answer(xid, int(99)) or nil end)
     local asked = env.start(function() return session:get("/x") end)
-    env.eventually("four connections", function() return server.connections >= 4 end, 30)
+    env.eventually("four connections", function() return server.connections >= 4 end)
     assert.is_true(server.counts.get <= server.connections)
     assert.is_true(os.clock() - used < 5, "it spins")
     session:close(0)
@@ -223,7 +223,7 @@ describe("a server that sends nonsense", function()
         return answer(xid, (name == "get" and text("") or "") .. stat { owner = server.id, czxid = 5 })
       end
     end)
-    local hold = assert(session:lock("/l"):acquire(10))
+    local hold = assert(session:lock("/l"):acquire(200))
     assert.are.equal(("%016x"):format(5), hold.token)
     assert.are.equal(1, server.counts.create2)
     assert.is_true(hold:valid())

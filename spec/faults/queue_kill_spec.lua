@@ -87,7 +87,7 @@ end
 local function check_empty(session, queue)
   assert.equal(0, queue:size())
   for item in queue:items() do error("left: " .. item.data) end
-  env.eventually("no claim is left", function() return #(session:children(queue.path .. "/claims") or {}) == 0 end, 15)
+  env.eventually("no claim is left", function() return #(session:children(queue.path .. "/claims") or {}) == 0 end)
 end
 
 -- ---- At each request ---------------------------------------------------------------------------
@@ -107,7 +107,7 @@ end
 
 local function empty(queue, log)
   while queue:size() > 0 do
-    local item = assert(queue:claim(30))
+    local item = assert(queue:claim(300))
     note(log, "claimed", item.data)
     assert(item:ack())
     note(log, "acked", item.data)
@@ -168,7 +168,7 @@ describe("kill -9 of workers", function()
     for i = 1, #workers do
       if workers[i].role == "put" then kill(workers[i], log) end
     end
-    env.eventually("the queue is empty", function() return queue:size() == 0 end, 40)
+    env.eventually("the queue is empty", function() return queue:size() == 0 end)
     for i = 1, #workers do
       if workers[i].role == "claim" then kill(workers[i], log) end
     end

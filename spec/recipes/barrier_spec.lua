@@ -26,7 +26,7 @@ describe("a barrier", function()
     local waits, through = {}, 0
     for i = 1, 30 do
       waits[i] = env.start(function()
-        assert(all[i % 3 + 1]:barrier("/a/b"):wait(20))
+        assert(all[i % 3 + 1]:barrier("/a/b"):wait(200))
         through = through + 1
       end)
     end
@@ -44,7 +44,7 @@ describe("a barrier", function()
     local barrier = session:barrier("/b")
     assert(barrier:close())
     local waits = {}
-    for i = 1, 1000 do waits[i] = env.start(function() return assert(barrier:wait(30)) end) end
+    for i = 1, 1000 do waits[i] = env.start(function() return assert(barrier:wait(300)) end) end
     env.eventually("it is watched", function() return proxy:counts().exists >= 2 end)
     assert(session:sync("/"))
     proxy:reset()
@@ -61,7 +61,7 @@ describe("a barrier", function()
     local barrier = session:barrier("/b")
     assert(barrier:close())
     env.late(barrier:wait(0.02))
-    local wait = env.start(function() return barrier:wait(20) end)
+    local wait = env.start(function() return barrier:wait(200) end)
     env.eventually("it is watched", function() return proxy:counts().exists >= 3 end)
     proxy:cut()
     assert(session:get("/b"))
@@ -73,7 +73,7 @@ describe("a barrier", function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts, timeout = 1 }
     local barrier, latch = session:barrier("/b"), session:latch("/l", 2)
-    assert(session:connected(10))
+    assert(session:connected(200))
     proxy:refuse()
     proxy:cut()
     local closed = env.start(function() return barrier:close() end)
@@ -113,7 +113,7 @@ describe("a latch", function()
   it("opens when it was counted down n times, and stays open", run(function()
     local all = sessions(3)
     local latch = all[1]:latch("/a/l", 3)
-    local wait = env.start(function() return all[2]:latch("/a/l", 3):wait(20) end)
+    local wait = env.start(function() return all[2]:latch("/a/l", 3):wait(200) end)
     fails("timeout", latch:wait(0))
     assert.are.equal(3, latch:count())
     assert.are.equal(2, all[3]:latch("/a/l", 3):count_down())
@@ -161,8 +161,8 @@ describe("a latch", function()
       assert.matches("made for 3 counts, not for 4", fails("conflict", session:latch("/l", 4):wait(limit or nil)))
     end
     -- Those who wait with the right number do not hear of it; and who waits first decides.
-    local waits = { env.start(function() return session:latch("/l", 3):wait(20) end),
-      env.start(function() return session:latch("/new", 2):wait(20) end) }
+    local waits = { env.start(function() return session:latch("/l", 3):wait(200) end),
+      env.start(function() return session:latch("/new", 2):wait(200) end) }
     env.eventually("it is made", function() return session:exists("/new") end)
     fails("conflict", session:latch("/l", 4):wait(5))
     fails("conflict", session:latch("/new", 1):count_down())
@@ -186,12 +186,12 @@ describe("a double barrier", function()
     for i = 1, 3 do
       waits[i] = env.start(function()
         local barrier = all[i]:double_barrier("/b", 3)
-        assert(barrier:enter(20))
+        assert(barrier:enter(200))
         entered = entered + 1
         env.eventually("all are in", function() return entered == 3 end)
         if i == 1 then env.eventually("the others leave", function() return #all[1]:children("/b") == 2 end) end
         assert.are.equal(0, left)
-        assert(barrier:leave(20))
+        assert(barrier:leave(200))
         left = left + 1
       end)
       if i < 3 then
@@ -206,7 +206,7 @@ describe("a double barrier", function()
   it("does not count who gave up, nor who died", run(function()
     local all = sessions(3)
     env.late(all[1]:double_barrier("/b", 2):enter(0.05))
-    local wait = env.start(function() return all[1]:double_barrier("/b", 2):enter(20) end)
+    local wait = env.start(function() return all[1]:double_barrier("/b", 2):enter(200) end)
     env.eventually("it waits", function() return #(all[2]:children("/b") or {}) == 2 end)
     all[1]:close()
     fails("closed", wait())
@@ -219,9 +219,9 @@ describe("a double barrier", function()
     for i = 1, 6 do
       waits[i] = env.start(function()
         local barrier = all[i % 2 + 1]:double_barrier("/b", 2)
-        assert(barrier:enter(30))
+        assert(barrier:enter(300))
         rounds = rounds + 1
-        assert(barrier:leave(30))
+        assert(barrier:leave(300))
       end)
     end
     for i = 1, 6 do waits[i]() end
@@ -231,14 +231,14 @@ describe("a double barrier", function()
 
   it("is left when a member dies inside", run(function()
     local all = sessions(2)
-    local dying = env.start(function() return all[1]:double_barrier("/b", 2):enter(20) end)
+    local dying = env.start(function() return all[1]:double_barrier("/b", 2):enter(200) end)
     local barrier = all[2]:double_barrier("/b", 2)
-    assert(barrier:enter(20))
+    assert(barrier:enter(200))
     assert(dying())
     for i = 1, 9 do assert(all[2]:create("/b/round-" .. i, nil)) end -- no rounds of ours
     env.late(barrier:leave(0.05))
     all[1]:close()
-    assert(barrier:leave(20))
+    assert(barrier:leave(200))
     raises("enter first", function() barrier:leave() end)
   end))
 end)
@@ -281,7 +281,7 @@ describe("a cyclic barrier", function()
       waits[i] = env.start(function()
         local barrier = all[i]:cyclic_barrier("/c", 3)
         for _ = 1, 10 do
-          assert(barrier:wait(30))
+          assert(barrier:wait(300))
           turns[i] = turns[i] + 1
           for j = 1, 3 do assert.is_true(math.abs(turns[i] - turns[j]) <= 1) end
         end
@@ -329,8 +329,8 @@ describe("a cyclic barrier", function()
         local other = env.session { namespace = namespace }
         assert(faulty:create("/c", "", { parents = true }))
         proxy[fault](proxy, "multi", n)
-        local wait = env.start(function() return faulty:cyclic_barrier("/c", 2):wait(20) end)
-        assert(other:cyclic_barrier("/c", 2):wait(20))
+        local wait = env.start(function() return faulty:cyclic_barrier("/c", 2):wait(200) end)
+        assert(other:cyclic_barrier("/c", 2):wait(200))
         assert.is_true(wait())
         env.queue_of(other, "/c", 0)
       end

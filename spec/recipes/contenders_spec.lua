@@ -13,7 +13,7 @@ describe("a lock", function()
     assert.are.same({}, lock:attempts())
     local waits = {}
     for i = 1, 2 do
-      waits[i] = env.start(function() return lock:acquire(10) end)
+      waits[i] = env.start(function() return lock:acquire(200) end)
       env.queue_of(session, "/l", i + 1)
     end
     env.eventually("both know their place", function()
@@ -93,7 +93,7 @@ describe("the attempts and contenders of", function()
   it("readers: how many stand before them", run(function()
     local session, waits = env.session(), {}
     local rw = session:rwlock("/l")
-    local hold = assert(rw:write(10))
+    local hold = assert(rw:write(200))
     for i, method in ipairs { "read", "read", "write" } do
       waits[i] = env.start(rw[method], rw)
       env.queue_of(session, "/l", i + 1)

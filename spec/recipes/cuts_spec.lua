@@ -120,7 +120,7 @@ describe("what changes while the link is down", function()
     for _, case in ipairs(CASES) do case.change(other, case.path) end
     proxy:heal()
     for _, case in ipairs(CASES) do
-      for _, word in ipairs(case.told) do assert.are.equal(word, watches[case]:wait(20), case.path) end
+      for _, word in ipairs(case.told) do assert.are.equal(word, watches[case]:wait(200), case.path) end
     end
     assert.are.equal(id, session.id)
     assert(session:sync("/"))
@@ -128,7 +128,7 @@ describe("what changes while the link is down", function()
       env.fails("timeout", watches[case]:wait(0))
       local there = other:exists(case.path)
       assert(there and other:set(case.path, "later") or other:create(case.path, "later"))
-      assert.are.equal(there and "changed" or "created", watches[case]:wait(20), case.path)
+      assert.are.equal(there and "changed" or "created", watches[case]:wait(200), case.path)
     end
     session:close()
     other:close()

@@ -54,12 +54,12 @@ describe("hold:downgrade", function()
     for _, from in ipairs { session, other } do
       local rw = from:rwlock("/rw")
       assert(rw:read(0)):release()
-      assert(rw:read(5)):release()
+      assert(rw:read(200)):release()
       fails("timeout", rw:write(0))
     end
     fails("timeout", other:lock("/rw"):acquire(0))
     hold:release()
-    assert(other:rwlock("/rw"):write(5)):release()
+    assert(other:rwlock("/rw"):write(200)):release()
   end))
 
   it("keeps the data, whatever they are", run(function()

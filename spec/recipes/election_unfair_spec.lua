@@ -16,7 +16,7 @@ describe("an unfair election", function()
     for i = 1, 20 do
       local session = i % 2 == 0 and one or other
       waits[i] = env.start(function()
-        local term = assert(session:election("/e", { fair = false, value = "n" .. i }):campaign(30))
+        local term = assert(session:election("/e", { fair = false, value = "n" .. i }):campaign(300))
         leading = leading + 1
         assert.are.equal(1, leading)
         assert.is_true(term.token > last, "the token did not grow")

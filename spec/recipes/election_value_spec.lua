@@ -33,7 +33,7 @@ end
 local function leads(session, path, options, value)
   options.value = value
   local election = session:election(path, options)
-  return assert(election:campaign(5)), election
+  return assert(election:campaign(200)), election
 end
 
 describe("any value is shown as it is", function()

@@ -59,7 +59,7 @@ describe("the ephemeral znodes of a session", function()
     assert(session:multi { { "create", LONG, "", { ephemeral = true } } })
     fails("full", session:create(paths[7], "", { ephemeral = true }))
     assert(session:multi { { "delete", LONG } })
-    assert(session:lock(LONG):acquire(10)):release()
+    assert(session:lock(LONG):acquire(200)):release()
   end))
 
   it("of a session that is over make room for those of the next", run(function()
@@ -68,7 +68,7 @@ describe("the ephemeral znodes of a session", function()
       fails("full", session:create(LONG, "", { ephemeral = true }))
       local id = session.id
       assert(testing.expire(env.server(), id))
-      env.eventually("there is another session", function() return session.id ~= id and session.state == "connected" end, 40)
+      env.eventually("there is another session", function() return session.id ~= id and session.state == "connected" end)
     end
   end))
 end)

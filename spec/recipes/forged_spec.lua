@@ -25,10 +25,10 @@ describe("a lost create, where others have made names like ours", function()
   end
 
   it("is not found in what is no number", run(function()
-    assert(session:connected(10))
+    assert(session:connected(200))
     local long = { forge(("A"):rep(5000)), forge "00000000001", forge "000000001", forge "0000000000x", forge "--000000001" }
     proxy:drop_request("create2", 1)
-    hold = assert(session:lock("/l"):acquire(10))
+    hold = assert(session:lock("/l"):acquire(200))
     assert.are.equal(1, proxy:fired())
     assert.is_true(is_ours(hold.path))
     hold:release()
@@ -37,11 +37,11 @@ describe("a lost create, where others have made names like ours", function()
   end))
 
   it("is found behind those that are another session's", run(function()
-    assert(session:connected(10))
+    assert(session:connected(200))
     local first = forge "0000000001"
     for _ = 1, 3 do assert(other:create("/l/x-", "", { sequential = true })) end -- ours is the fifth
     proxy:drop_reply("create2", 1)
-    local wait = env.start(function() return session:lock("/l"):acquire(20) end)
+    local wait = env.start(function() return session:lock("/l"):acquire(200) end)
     env.eventually("the answer is lost", function() return proxy:fired() == 1 end)
     env.eventually("it waits behind the forged one", function()
       local all = other:lock("/l"):contenders()
@@ -57,7 +57,7 @@ describe("a lost create, where others have made names like ours", function()
   end))
 
   it("is removed without touching them", run(function()
-    assert(session:connected(10))
+    assert(session:connected(200))
     local before, behind = forge "0000000000", forge "0000000009"
     proxy:drop_reply("create2", 1)
     fails("timeout", session:lock("/l"):acquire(1))

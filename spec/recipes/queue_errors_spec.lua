@@ -36,7 +36,7 @@ describe("misuse of a queue", function()
     end
     for _ = 1, 3 do
       queue:put("x")
-      assert(queue:claim(5)):nack()
+      assert(queue:claim(200)):nack()
     end
     assert.equal(0, queue:redrive(0))
     assert.equal(2, queue:redrive(2))
@@ -86,7 +86,7 @@ describe("a failure of a queue", function()
   it("has the name of the method and the path", in_world(function(queue, world, zk, session)
     queue:put("x")
     assert.equal(1, select("#", queue:size()))
-    local item = assert(queue:claim(5))
+    local item = assert(queue:claim(200))
     local limited = session:queue("/q", { capacity = 5 })
     world:disconnect(zk)
     check(queue, "put put_all claim take size peek dead_size redrive remove", "connection_loss")

@@ -22,7 +22,7 @@ end
 local function another(world, options)
   local zk = world:process()
   local session = zk.session()
-  assert(session:connected(10)) -- a put with a limit of 0 waits for none
+  assert(session:connected(200)) -- a put with a limit of 0 waits for none
   return session:queue("/jobs", options), session, zk
 end
 
@@ -50,39 +50,39 @@ end
 
 -- Ends the item with the id "x" that is there; gives the second at which it was done.
 local ENDS = {
-  ack = function(_, queue) assert(assert(queue:claim(5)):ack()) end,
-  take = function(_, queue) assert(queue:take(5)) end,
-  ["ack by another process"] = function(world) assert(assert((another(world)):claim(5)):ack()) end,
+  ack = function(_, queue) assert(assert(queue:claim(200)):ack()) end,
+  take = function(_, queue) assert(queue:take(200)) end,
+  ["ack by another process"] = function(world) assert(assert((another(world)):claim(200)):ack()) end,
   ["ack by a process that dies"] = function(world)
     local queue, session = another(world)
-    assert(assert(queue:claim(5)):ack())
+    assert(assert(queue:claim(200)):ack())
     session:close()
   end,
   ["take by a process whose session is lost"] = function(world)
     local queue, session = another(world)
-    assert(queue:take(5))
+    assert(queue:take(200))
     world:expire(session)
   end,
   ["ack after an expired claim"] = function(world, queue)
     local theirs, session = another(world)
-    assert(theirs:claim(5))
+    assert(theirs:claim(200))
     world:expire(session)
-    assert(assert(queue:claim(60)):ack())
+    assert(assert(queue:claim(600)):ack())
   end,
   ["ack after a nack, and one with a delay"] = function(_, queue)
-    assert(assert(queue:claim(5)):nack())
-    assert(assert(queue:claim(5)):nack(200))
+    assert(assert(queue:claim(200)):nack())
+    assert(assert(queue:claim(200)):nack(200))
     assert(assert(queue:claim(300)):ack())
   end,
   ["ack after it was a dead letter"] = function(_, queue)
-    for _ = 1, 5 do assert(assert(queue:claim(5)):nack()) end
+    for _ = 1, 5 do assert(assert(queue:claim(200)):nack()) end
     assert.equal(1, queue:dead_size())
     assert.equal(1, queue:redrive())
-    assert(assert(queue:claim(5)):ack())
+    assert(assert(queue:claim(200)):ack())
   end,
   ["ack whose answer is lost"] = function(world)
     local queue, session = another(world)
-    local item = assert(queue:claim(5))
+    local item = assert(queue:claim(200))
     world:lose_reply(session, "multi")
     assert(item:ack())
   end,
@@ -103,7 +103,7 @@ describe("an id", function()
       assert.is_true(ok)
       assert.is_nil(word)
       assert.is_true(known(queue, "x"))
-      local item = assert(queue:claim(5))
+      local item = assert(queue:claim(200))
       assert.equal("second", item.data)
       assert.equal("x", item.id)
       assert(item:ack())
@@ -114,14 +114,14 @@ describe("an id", function()
     assert(queue:put("1", { id = "waits" }))
     world:advance(DAY)
     assert.is_true(known(queue, "waits"))
-    local item = assert(queue:claim(5))
+    local item = assert(queue:claim(200))
     world:advance(DAY)
     assert.is_true(known(queue, "waits"))
     assert(item:nack(2 * DAY))
     world:advance(DAY)
     assert.is_true(known(queue, "waits"))
     world:advance(2 * DAY)
-    for _ = 1, 4 do assert(assert(queue:claim(5)):nack()) end
+    for _ = 1, 4 do assert(assert(queue:claim(200)):nack()) end
     assert.equal(1, queue:dead_size())
     world:advance(DAY)
     assert.is_true(known(queue, "waits"))
@@ -133,7 +133,7 @@ describe("an id", function()
     local ok, word = queue:put("2", { id = "x" })
     assert.is_true(ok)
     assert.is_nil(word)
-    assert.equal("2", (queue:take(5)))
+    assert.equal("2", (queue:take(200)))
     assert.is_false(queue:remove("x")) -- it is done
     world:advance(MINUTE + 1)
     assert.is_false(queue:remove("x"))
@@ -165,14 +165,14 @@ describe("an id", function()
     local theirs = another(world)
     for round = 1, 20 do
       assert(queue:put("0", { id = "x" }))
-      assert(queue:take(5))
+      assert(queue:take(200))
       world:advance(MINUTE + 1)
       local words = { world.zk.all { function() return (select(2, queue:put("a", { id = "x" }))) or "new" end,
         function() return (select(2, theirs:put("b", { id = "x" }))) or "new" end } }
       table.sort(words)
       assert.same({ "known", "new" }, words, "round " .. round)
       assert.equal(1, queue:size())
-      assert(queue:take(5))
+      assert(queue:take(200))
       world:advance(MINUTE + 1)
     end
   end))
@@ -181,7 +181,7 @@ describe("an id", function()
     it("is put anew once when a message is lost: " .. fault, in_world(function(world, queue, session)
       for nth = 1, 6 do
         assert(queue:put("0", { id = "x" }))
-        assert(queue:take(5))
+        assert(queue:take(200))
         world:advance(MINUTE + 1)
         world[fault](world, session, "any", nth)
         assert.is_true(queue:put("1", { id = "x" }))
@@ -192,7 +192,7 @@ describe("an id", function()
         assert(session:sync("/"))
         assert(session:sync("/"))
         assert.equal(1, queue:size())
-        assert.equal("1", (queue:take(5)))
+        assert.equal("1", (queue:take(200)))
         world:advance(MINUTE + 1)
       end
     end))
@@ -201,19 +201,19 @@ describe("an id", function()
   it("leaves nothing behind: whoever works tidies up", in_world(function(world, queue)
     local dead, dying = another(world)
     for i = 1, 2500 do assert(queue:put("1", { id = "a" .. i })) end
-    for _ = 1, 2500 do assert(assert(dead:claim(5)):ack()) end
+    for _ = 1, 2500 do assert(assert(dead:claim(200)):ack()) end
     dying:close()
     assert.equal(2500, ids_of(world))
     world:advance(2 * MINUTE)
     assert(queue:put("1", { id = "b" }))
     env.eventually_in(world, "2500 ids are forgotten", function() return ids_of(world) == 1 and marks_of(world) == 0 end)
-    assert(queue:take(5))
+    assert(queue:take(200))
     world:advance(2 * MINUTE)
     assert.same({ true }, { queue:put("1", { id = "b" }) })
-    assert(queue:take(5))
+    assert(queue:take(200))
     world:advance(2 * MINUTE)
     assert(queue:put("1"))
-    assert(assert((another(world)):claim(5)):ack()) -- another one, and an item that has no id
+    assert(assert((another(world)):claim(200)):ack()) -- another one, and an item that has no id
     env.eventually_in(world, "the last id is forgotten", function() return ids_of(world) == 0 and marks_of(world) == 0 end)
     assert.is_true(#world:children("/jobs/done") <= 4)
   end))
@@ -243,7 +243,7 @@ describe("a put of a known id into a full queue", function()
     local put = world.zk.spawn(function() return queue:put("2", { id = "x" }) end)
     world:advance(5)
     assert((another(world)):put("3", { id = "x" }))
-    assert.same({ true, "known" }, { put:wait(5) })
+    assert.same({ true, "known" }, { put:wait(200) })
   end, { capacity = 1 }))
 end)
 

@@ -53,7 +53,7 @@ describe("who waits for a queue", function()
           queue:put("x")
           tasks[i] = zk.spawn(function() return queue:claim(30):ack() end)
         end
-        for i = 1, 50 do assert.is_true(tasks[i]:wait(60)) end
+        for i = 1, 50 do assert.is_true(tasks[i]:wait(600)) end
         assert.equal(1, #world:children("/jobs/consumers"))
         world:expire(zk)
         world:advance(10 + round)
@@ -85,7 +85,7 @@ describe("who waits for a queue", function()
       for _ = 1, 5 do env.fails("timeout", zk.spawn(queue.claim, queue, 0):wait(1)) end
       for i = 1, 5 do
         queue:put(tostring(i))
-        assert.equal(tostring(i), patient[i]:wait(5).data)
+        assert.equal(tostring(i), patient[i]:wait(200).data)
       end
     end)
   end)

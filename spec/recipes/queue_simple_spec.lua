@@ -45,7 +45,7 @@ describe("a simple queue", function()
     world:expire(session)
     world:advance(20)
     queue:put("x")
-    assert.equal("x", (task:wait(10)))
+    assert.equal("x", (task:wait(200)))
   end))
 
   it("does not list a directory with too many names", in_world(function(world, zk, queue, session)

@@ -32,7 +32,7 @@ describe("a clean-up that is refused", function()
     session = open()
     assert(session:create("/l", "", { acl = only "rwca", parents = true }))
     local first = assert(session:lock("/l"):acquire())
-    local second = env.start(function() return session:lock("/l"):acquire(30) end)
+    local second = env.start(function() return session:lock("/l"):acquire(300) end)
     env.queue_of(session, "/l", 2)
     local path = first.path
     first:release()
@@ -88,10 +88,10 @@ describe("a clean-up that is refused", function()
       end }
     end
     local all, one, last = closed "all", closed "one", closed "last"
-    local hold = assert(all:semaphore("/s"):acquire(10, 3))
-    local second = env.start(function() return one:semaphore("/s"):acquire(30) end)
+    local hold = assert(all:semaphore("/s"):acquire(200, 3))
+    local second = env.start(function() return one:semaphore("/s"):acquire(300) end)
     env.queue_of(session, "/s", 2)
-    local third = env.start(function() return last:semaphore("/s"):acquire(30) end)
+    local third = env.start(function() return last:semaphore("/s"):acquire(300) end)
     env.queue_of(session, "/s", 3)
     env.eventually("it waits", function() return #last:semaphore("/s"):contenders() == 3 end)
     hold:release()

@@ -21,7 +21,7 @@ describe("the semaphore's requests", function()
   it("free: read, create and list in one flight, from the first time on; release: one delete", run(function()
     local sem = session:semaphore("/p", 3)
     for permits = 1, 3 do
-      local hold = assert(sem:acquire(10, permits))
+      local hold = assert(sem:acquire(200, permits))
       assert.are.same({ create2 = 1, getChildren2 = 1, getData = 1 }, spent())
       hold:release()
       assert.are.same({ delete = 1 }, spent())
@@ -30,13 +30,13 @@ describe("the semaphore's requests", function()
 
   it("free: one round trip", run(function()
     budget:one_round_trip(function()
-      local hold = assert(session:semaphore("/p", 3):acquire(10, 2))
+      local hold = assert(session:semaphore("/p", 3):acquire(200, 2))
       return function() hold:release() end
     end)
   end))
 
   it("a failing try: reads only, one when the limit is known, else two in one flight", run(function()
-    local hold = assert(other:semaphore("/p", 3):acquire(5, 3))
+    local hold = assert(other:semaphore("/p", 3):acquire(200, 3))
     local sem = session:semaphore("/p", 3)
     fails("timeout", sem:acquire(0))
     assert.are.same({ getChildren2 = 1, getData = 1 }, spent())
@@ -52,10 +52,10 @@ describe("the semaphore's requests", function()
   it("the first who waits: the same flight, one read per holder, one of the limit; let in: one list", run(function()
     local holds, theirs = {}, other:semaphore("/p", 3)
     for i = 1, 3 do
-      holds[i] = assert(theirs:acquire(5))
+      holds[i] = assert(theirs:acquire(200))
     end
     local sem = session:semaphore("/p", 3)
-    local wait = env.start(function() return sem:acquire(20, 2) end)
+    local wait = env.start(function() return sem:acquire(200, 2) end)
     reads(5)
     assert.are.same({ create2 = 1, getChildren2 = 1, getData = 5 }, spent())
     holds[2]:release() -- not enough for two: looks again, and goes on watching
@@ -71,11 +71,11 @@ describe("the semaphore's requests", function()
 
   it("any other who waits: the same flight and one read", run(function()
     local theirs = other:semaphore("/p", 3)
-    local hold = assert(theirs:acquire(5, 3))
-    local first = env.start(function() return theirs:acquire(20, 3) end)
+    local hold = assert(theirs:acquire(200, 3))
+    local first = env.start(function() return theirs:acquire(200, 3) end)
     env.queue_of(other, "/p", 2)
     local sem = session:semaphore("/p", 3)
-    local wait = env.start(function() return sem:acquire(20, 3) end)
+    local wait = env.start(function() return sem:acquire(200, 3) end)
     reads(2)
     assert.are.same({ create2 = 1, getChildren2 = 1, getData = 2 }, spent())
     -- The turn of the one ahead: his mark is the event; we look, and watch him and the limit.
@@ -91,11 +91,11 @@ describe("the semaphore's requests", function()
 
   it("to be let in before another session's waiter: one write more, for the one behind", run(function()
     local theirs = other:semaphore("/p", 3)
-    local hold = assert(theirs:acquire(5, 3))
+    local hold = assert(theirs:acquire(200, 3))
     local sem = session:semaphore("/p", 3)
-    local first = env.start(function() return sem:acquire(20, 3) end)
+    local first = env.start(function() return sem:acquire(200, 3) end)
     reads(3)
-    local second = env.start(function() return theirs:acquire(20, 3) end)
+    local second = env.start(function() return theirs:acquire(200, 3) end)
     env.queue_of(other, "/p", 3)
     spent()
     hold:release()
@@ -107,10 +107,10 @@ describe("the semaphore's requests", function()
 
   it("within one session: nobody ahead is watched, and nobody marks", run(function()
     local sem, count = session:semaphore("/p", 3), 20
-    local hold, waits = assert(sem:acquire(5, 3)), {}
+    local hold, waits = assert(sem:acquire(200, 3)), {}
     spent()
     for i = 1, count do
-      waits[i] = env.start(function() assert(sem:acquire(30, 3)):release() end)
+      waits[i] = env.start(function() assert(sem:acquire(300, 3)):release() end)
     end
     env.queue_of(other, "/p", count + 1)
     hold:release()

@@ -31,12 +31,12 @@ describe("a znode that is named like a contender and is not ephemeral", function
   it("is passed when its name is unusual: by who waits and by who tries", run(function()
     litter("/l", UNUSUAL)
     local lock, theirs = session:lock("/l"), other:lock("/l")
-    assert(lock:acquire(10)):release()
+    assert(lock:acquire(200)):release()
     env.queue_of(other, "/l", #UNUSUAL)
     assert(lock:acquire(0)):release()
     env.queue_of(other, "/l", #UNUSUAL)
     local hold = assert(theirs:acquire(0)) -- the first thing that this session sees of them
-    local wait = env.start(function() return lock:acquire(20) end)
+    local wait = env.start(function() return lock:acquire(200) end)
     env.queue_of(other, "/l", #UNUSUAL + 2)
     fails("timeout", lock:acquire(0))
     hold:release()
@@ -48,26 +48,26 @@ describe("a znode that is named like a contender and is not ephemeral", function
   end))
 
   it("is passed by every recipe that queues", run(function()
-    assert(session:semaphore("/s", 2):acquire(10)):release() -- so that its limit is there
+    assert(session:semaphore("/s", 2):acquire(200)):release() -- so that its limit is there
     for _, name in ipairs { "/rw", "/e", "/s", "/r" } do
       litter(name, { "x-lock-0000000000", "y__READ__0000000000", "z__WRIT__0000000000", "x-latch-0000000000", "x-rank-0000000000",
         "x-2-lease-0000000000" })
     end
     local rw = session:rwlock("/rw")
-    local reader = assert(rw:read(10))
+    local reader = assert(rw:read(200))
     assert(other:rwlock("/rw"):read(0)):release()
     fails("timeout", other:rwlock("/rw"):write(0))
     reader:release()
-    assert(rw:write(10)):release()
+    assert(rw:write(200)):release()
     local election = session:election("/e", { value = "v" })
-    local term = assert(election:campaign(10))
+    local term = assert(election:campaign(200))
     assert.are.equal("v", election:leader().value)
     term:resign()
-    local hold = assert(session:semaphore("/s", 2):acquire(10, 2))
+    local hold = assert(session:semaphore("/s", 2):acquire(200, 2))
     fails("timeout", other:semaphore("/s", 2):acquire(0))
     hold:release()
-    assert(session:lock("/r", { reentrant = true }):acquire(10)):release()
-    assert(session:lock("/r", { cohort = true }):acquire(10)):release()
+    assert(session:lock("/r", { reentrant = true }):acquire(200)):release()
+    assert(session:lock("/r", { cohort = true }):acquire(200)):release()
     done()
   end))
 
@@ -82,7 +82,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
       end
       fails("timeout", session:lock(dir):acquire(0))
       assert(other:delete(dir .. "/" .. name))
-      assert(session:lock(dir):acquire(10)):release()
+      assert(session:lock(dir):acquire(200)):release()
     end
     done()
   end))
@@ -92,7 +92,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
     local lock = session:lock("/l")
     fails("timeout", lock:acquire(0))
     fails("timeout", lock:acquire(0.2))
-    local wait = env.start(function() return lock:acquire(20) end)
+    local wait = env.start(function() return lock:acquire(200) end)
     env.queue_of(other, "/l", 2)
     assert(other:delete "/l/x-lock-0000000000")
     assert(wait()):release()
@@ -110,7 +110,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
       fails("timeout", lock:acquire(0))
       fails("timeout", lock:acquire(0.2))
       assert(other:delete(path))
-      assert(lock:acquire(10)):release()
+      assert(lock:acquire(200)):release()
     end
     done()
   end))
@@ -118,7 +118,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
   it("is looked at anew by a new session", run(function()
     litter("/l", { "x-lock-0000000000" })
     local lock = session:lock("/l")
-    assert(lock:acquire(10)):release()
+    assert(lock:acquire(200)):release()
     local id = session.id
     assert(require("zkrecipes.testing").expire(env.server(), id))
     env.eventually("a new session", function() return session.id ~= id and session.state == "connected" end)
@@ -126,13 +126,13 @@ describe("a znode that is named like a contender and is not ephemeral", function
     assert(session:sync "/")
     fails("timeout", lock:acquire(0.2))
     assert(other:delete "/l/x-lock-0000000000")
-    assert(lock:acquire(10)):release()
+    assert(lock:acquire(200)):release()
     done()
   end))
 
   it("is still waited for by session:await_gone, which says conflict", run(function()
     litter("/l", { "x-lock-0000000000" })
-    assert(session:lock("/l"):acquire(10)):release()
+    assert(session:lock("/l"):acquire(200)):release()
     for _ = 1, 2 do assert.matches("not ephemeral", fails("conflict", session:await_gone("/l/x-lock-0000000000", 5))) end
     done()
   end))

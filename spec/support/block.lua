@@ -72,7 +72,7 @@ local run = zk.run
 
 local function enough()
   while not opened do zk.sleep(0.01) end
-  assert(opened:connected(30))
+  assert(opened:connected(300))
   zk.sleep(SECONDS)
   over = true
 end

@@ -21,7 +21,7 @@ function Budget.start(path, data)
   budget.session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
   budget.other = env.session { namespace = namespace, timeout = 10 }
   assert(budget.session:create(path, data, { parents = true }))
-  assert(budget.other:connected(10))
+  assert(budget.other:connected(200))
   proxy:reset()
   return budget
 end

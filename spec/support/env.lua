@@ -42,7 +42,7 @@ function env.session(options)
     all[name] = value
   end
   local session, message, code = zk.session(all)
-  if session and shared then session:connected(10) end -- its failures show later
+  if session and shared then session:connected(200) end -- its failures show later
   return session, message, code
 end
 

@@ -28,7 +28,7 @@ function commands.hold()
   return (assert(session:create("/e", "", { ephemeral = true, parents = true })))
 end
 
-function commands.acquire() return assert(lock:acquire(30)).path end
+function commands.acquire() return assert(lock:acquire(300)).path end
 
 function commands.id()
   assert(session:sync("/"))

@@ -15,7 +15,7 @@ local function later(state, seconds, fn)
 end
 
 -- A try waits for no connection.
-local function connect(state) assert(state.session:connected(10)) end
+local function connect(state) assert(state.session:connected(200)) end
 
 -- ---- Locks -------------------------------------------------------------------------------------
 
@@ -25,11 +25,11 @@ local function lock_ways(what, make, timeout, busy)
     state.lock = make(state.session)
     if timeout == 0 then connect(state) end
     if busy then
-      local hold = assert(make(state.other):acquire(10))
+      local hold = assert(make(state.other):acquire(200))
       later(state, 2, function() hold:release() end)
     end
   end, function(state) state.lock:acquire(timeout) end, function(state)
-    assert(state.lock:acquire(20)):release()
+    assert(state.lock:acquire(200)):release()
     assert(state.lock:acquire(0)):release()
     local list = state.lock.contenders and assert(state.lock:contenders()) or {}
     assert(#list <= 1, #list .. " contend")
@@ -57,7 +57,7 @@ add("lock:request", function(state)
   state.asked = 0
   local lock
   lock = state.other:lock("/l", { on_request = function() state.asked = state.asked + 1 end })
-  state.held = assert(lock:acquire(10))
+  state.held = assert(lock:acquire(200))
   state.lock = state.session:lock("/l")
 end, function(state) state.lock:request() end, function(state)
   assert(state.lock:request() == 1)
@@ -74,13 +74,13 @@ add("barrier:wait", function(state)
 end, function(state) state.barrier:wait() end, function(state)
   assert(state.barrier:close())
   later(state, 1, function() state.other:barrier("/b"):open() end)
-  assert(state.barrier:wait(20))
+  assert(state.barrier:wait(200))
 end)
 
 add("latch:count_down", function(state) state.latch = state.session:latch("/b", 3) end,
   function(state) state.latch:count_down() end, function(state)
     for _ = 1, 3 do assert(state.latch:count_down()) end
-    assert(state.latch:wait(20))
+    assert(state.latch:wait(200))
   end)
 
 -- Members of the other process come and go for some time.
@@ -104,10 +104,10 @@ end
 
 local function enter_and_leave(state)
   local barrier = state.barrier
-  if barrier.member then assert(barrier:leave(30)) end
+  if barrier.member then assert(barrier:leave(300)) end
   local entered
   repeat entered = barrier:enter(10) until entered
-  assert(barrier:leave(30))
+  assert(barrier:leave(300))
   state.enough = true
 end
 
@@ -123,7 +123,7 @@ add("double_barrier:leave", function(state)
   accompany(state, function() partner(state) end)
   repeat until state.barrier:enter(10)
 end, function(state)
-  assert(state.barrier:leave(20))
+  assert(state.barrier:leave(200))
   state.enough = true
 end, enter_and_leave)
 
@@ -131,10 +131,10 @@ add("cyclic_barrier:wait", function(state)
   state.barrier = state.session:cyclic_barrier("/c", 2)
   accompany(state, function() state.other:cyclic_barrier("/c", 2):wait(3) end)
 end, function(state)
-  assert(state.barrier:wait(20))
+  assert(state.barrier:wait(200))
   state.enough = true
 end, function(state)
-  assert(state.barrier:wait(20))
+  assert(state.barrier:wait(200))
   state.enough = true
 end)
 
@@ -143,11 +143,11 @@ end)
 for what, options in pairs { ["an election"] = {}, ["an election by rank"] = { rank = 1 } } do
   local function prepare(state)
     state.election = state.session:election("/e", options)
-    local term = assert(state.other:election("/e", options):campaign(10))
+    local term = assert(state.other:election("/e", options):campaign(200))
     later(state, 2, function() term:resign() end)
   end
   local function again(state)
-    assert(state.election:campaign(30)):resign()
+    assert(state.election:campaign(300)):resign()
     assert(#assert(state.election:candidates()) == 0)
     assert(#state.election:attempts() == 0)
   end
@@ -176,7 +176,7 @@ for what, options in pairs { ["an election"] = {}, ["an election by rank"] = { r
   -- The successor stands behind another candidate.
   add(what .. ": resign to a successor", function(state)
     state.election = state.session:election("/e", options)
-    state.term = assert(state.election:campaign(10))
+    state.term = assert(state.election:campaign(200))
     for _ = 1, 2 do
       local election = state.other:election("/e", options)
       state.other_zk.spawn(function()
@@ -193,16 +193,16 @@ for what, options in pairs { ["an election"] = {}, ["an election by rank"] = { r
       assert(state.term:proclaim("still here"))
       state.term:resign()
     end
-    assert(state.election:campaign(30)):resign()
+    assert(state.election:campaign(300)):resign()
   end)
   add(what .. ": proclaim", function(state)
     state.election = state.session:election("/e", options)
-    state.term = assert(state.election:campaign(10))
+    state.term = assert(state.election:campaign(200))
   end, function(state) state.term:proclaim("first") end, function(state)
     assert(state.term:proclaim("second"))
     assert(state.election:leader().value == "second")
     state.term:resign()
-    assert(state.election:campaign(30)):resign()
+    assert(state.election:campaign(300)):resign()
   end)
 end
 
@@ -217,12 +217,12 @@ local function queue_way(name, prepare, act)
     assert(state.queue:put("again", { id = "again" }))
     local seen
     repeat
-      local item = assert(state.queue:claim(20))
+      local item = assert(state.queue:claim(200))
       seen = item.data
       assert(item:ack())
     until seen == "again"
     assert(state.queue:put("once more"))
-    assert(state.queue:take(20))
+    assert(state.queue:take(200))
   end)
 end
 
@@ -230,7 +230,7 @@ local function nothing() end
 local function put(state) assert(state.queue:put("first")) end
 local function claim(state)
   put(state)
-  state.item = assert(state.queue:claim(10))
+  state.item = assert(state.queue:claim(200))
 end
 
 queue_way("put", nothing, put)
@@ -253,12 +253,12 @@ queue_way("items", put, function(state) for _ in state.queue:items() do nothing(
 queue_way("redrive", function(state)
   local queue = state.session:queue("/q", { attempts = 1 })
   assert(queue:put("dead"))
-  assert(queue:claim(10)):nack()
+  assert(queue:claim(200)):nack()
 end, function(state) state.queue:redrive() end)
 
 -- ---- Others ------------------------------------------------------------------------------------
 
-local function tasks_end(state) assert(not state.task or state.task:wait(60) == nil) end
+local function tasks_end(state) assert(not state.task or state.task:wait(600) == nil) end
 
 add("zk.all", nothing, function(state)
   state.zk.all { function() state.zk.sleep(1) end, function() state.session:exists("/") end }
@@ -268,13 +268,13 @@ add("zk.any", nothing, function(state)
 end, tasks_end)
 add("task:wait", function(state) state.task = state.zk.spawn(function() state.zk.sleep(3) end) end,
   function(state) state.task:wait() end, tasks_end)
-add("hold:on_lost", function(state) state.hold = assert(state.session:lock("/l"):acquire(5)) end,
+add("hold:on_lost", function(state) state.hold = assert(state.session:lock("/l"):acquire(200)) end,
   function(state)
     state.hold:on_lost(function() end)
     state.hold:lost(1)
   end, function(state)
     state.hold:release()
-    assert(state.session:lock("/l"):acquire(5)):release()
+    assert(state.session:lock("/l"):acquire(200)):release()
   end)
 add("delete_tree", function(state)
   for i = 1, 3 do assert(state.session:create("/t/" .. i .. "/x", "", { parents = true })) end
@@ -282,7 +282,7 @@ end, function(state) state.session:delete_tree("/t") end, function(state)
   assert(state.session:exists("/t") == false or state.session:delete_tree("/t"))
 end)
 add("zk.status", function(state)
-  local hold = assert(state.other:lock("/l"):acquire(10))
+  local hold = assert(state.other:lock("/l"):acquire(200))
   state.zk.spawn(function()
     local ours = state.session:lock("/l"):acquire()
     if ours then ours:release() end

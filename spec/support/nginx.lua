@@ -131,7 +131,7 @@ function nginx:stop()
   self.pid = self:master() or self.pid
   local workers = self.pid and self:workers() or {}
   self:signal("TERM")
-  if not process.eventually(function() return not process.runs(self.pid) end, 5) then
+  if not process.eventually(function() return not process.runs(self.pid) end) then
     self:signal("KILL")
     for _, pid in ipairs(workers) do process.output("kill -KILL " .. pid) end
   end

@@ -90,7 +90,7 @@ describe("a watch", function()
   it("does not serve a waiter that comes while it is taken back", within({}, function(world, session, other)
     local lock, theirs = session:lock "/l", other:lock "/l"
     for step = -30, 5 do -- the request is out for less than a thousandth of a second
-      local hold = assert(theirs:acquire(10))
+      local hold = assert(theirs:acquire(200))
       assert.is_nil((lock:acquire(0.05)))
       world.zk.sleep(1 + step / 20000)
       local task = world.zk.spawn(function() return lock:acquire(5) end)
@@ -123,7 +123,7 @@ describe("a watch", function()
   end))
 
   it("costs no request when it is used again at once", within({}, function(world, session, other)
-    local hold = assert(other:lock("/l"):acquire(10))
+    local hold = assert(other:lock("/l"):acquire(200))
     local lock = session:lock "/l"
     for _ = 1, 5 do
       local ok, _, code = lock:acquire(0.01)
@@ -163,7 +163,7 @@ describe("a revocable lock that has no room for its watch", function()
     local watches, asked = {}, 0
     repeat watches[#watches + 1] = session:watch(LONG .. #watches) until #watches == 30
     local dir = "/" .. ("y"):rep(300)
-    local hold = assert(session:lock(dir, { on_request = function() asked = asked + 1 end }):acquire(10))
+    local hold = assert(session:lock(dir, { on_request = function() asked = asked + 1 end }):acquire(200))
     assert.are.equal(1, other:lock(dir):request())
     world:advance(5)
     assert.are.same({ 0, 1 }, { asked, count(lines, "requests to let go of it are not seen") })

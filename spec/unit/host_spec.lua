@@ -239,7 +239,7 @@ describe("zk.sleep and zk.now", function()
 
   it("works on the main thread, also while coroutines are parked", function()
     local session = deaf_session()
-    local task = zk.spawn(function() return session:connected(60) end)
+    local task = zk.spawn(function() return session:connected(600) end)
     local before = zk.now()
     zk.sleep(0.01)
     assert.is_true(zk.now() - before < 30)
