@@ -40,9 +40,9 @@
 #define MOST_JAMMED 100   /* turns without a byte read from a readable socket */
 #define TURN_US 100000    /* what to wait when the library does not say how long */
 
-/* Never created: deleting it is an error, and the quorum agrees on errors too. Its parent is missing
-   as well: a server that checks permissions by itself (enableEagerACLCheck) has none to look at, and
-   would else answer without its leader. */
+/* Never created: deleting it is an error, and the quorum agrees on errors too. Its parent is
+   missing as well: a server that checks permissions by itself (enableEagerACLCheck) has none to
+   look at, and would else answer without its leader. */
 #define HEARTBEAT_PATH "/zkrecipes-heartbeat/none"
 
 /* The library calls back only inside a call of ours, and does not say for which handle. */
