@@ -22,7 +22,8 @@ local BEGINNINGS = { "^" .. HEX .. "[-_]", "^__", "^_c_", "^lock%-", "^latch%-",
 
 -- What queues and latches keep in their directories, and the server at the root.
 local WORDS = {}
-for word in ("zookeeper . .. seat lanes dead later claims consumers ids done in out open leases locks ready"):gmatch "%S+" do WORDS[word] = true end
+local NAMES = "zookeeper . .. seat lanes dead later claims consumers ids done in out open leases locks ready"
+for word in NAMES:gmatch "%S+" do WORDS[word] = true end
 
 local function hex(char) return ("=%02X"):format(char:byte()) end
 
