@@ -48,7 +48,7 @@ local BUGS = {
   local store, path]], "  local store, path" },
   { "remove does not look for claims", "../jobs", "parts = queue.store, places.unclaimed(queue.desk, place)",
     "parts = queue.store, {}" },
-  { "remove looks only once where it is", "../jobs", "if said == before then return false end",
+  { "remove looks only once where it is", "../jobs", "if stat.mzxid == before then return false end",
     "if before then return false end" },
   { "remove does not count what it removes", "../jobs",
     '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', "" },
