@@ -94,16 +94,18 @@ struct zr_task {
             int32_t place;   /* of await_turn: the number of its own seat; -1: of no other wait */
         };
     };
-    bool containers;        /* ... as containers */
-    bool repeat;            /* of request */
-    bool contends;          /* of a wait for a node: it is a contender that may be a stranger */
-    bool passes;            /* of await_passable: a holder that shares is as good as gone */
-    bool head_left;         /* of both: it was the first of its queue, see seat.h ... */
-    bool stays;             /* ... or it is still there, but something else has changed */
-    bool aside;             /* of await_turn: the leader names a successor behind that */
-    bool cut_off;           /* it began without a connection */
-    bool asking;            /* the answer to a request that it waits for is not here yet */
-    bool try;               /* its limit is 0 */
+    bool containers : 1; /* ... as containers */
+    bool repeat : 1;     /* of request */
+    bool contends : 1;   /* of a wait for a node: it is a contender that may be a stranger */
+    bool passes : 1;     /* of await_passable: a holder that shares is as good as gone */
+    bool head_left : 1;  /* of both: it was the first of its queue, see seat.h ... */
+    bool stays : 1;      /* ... or it is still there, but something else has changed */
+    bool aside : 1;      /* of await_turn: the leader names a successor behind that */
+    bool cut_off : 1;    /* it began without a connection */
+    bool asking : 1;     /* the answer to a request that it waits for is not here yet */
+    bool
+    try:
+        1;                  /* its limit is 0 */
     uint8_t losses;         /* connections lost under the verb in flight, in a row; modulo 256 */
     enum zr_status outcome; /* of what woke it */
 };
