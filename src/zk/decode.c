@@ -33,7 +33,7 @@ struct iarchive *__wrap_create_buffer_iarchive(char *buffer, int length);
 
 /* The frame that is being read; there is one at a time. */
 static struct {
-    struct iarchive library; /* its own readers */
+    struct iarchive decoder; /* its own readers */
     const char *at, *end;
     size_t headers; /* of the results of a transaction that were read */
     bool failed;
@@ -93,13 +93,13 @@ static bool pass(size_t size)
 static int read_int(struct iarchive *in, const char *name, int32_t *to)
 {
     *to = 0;
-    return pass(4) ? frame.library.deserialize_Int(in, name, to) : 0;
+    return pass(4) ? frame.decoder.deserialize_Int(in, name, to) : 0;
 }
 
 static int read_long(struct iarchive *in, const char *name, int64_t *to)
 {
     *to = 0;
-    return pass(8) ? frame.library.deserialize_Long(in, name, to) : 0;
+    return pass(8) ? frame.decoder.deserialize_Long(in, name, to) : 0;
 }
 
 /* The only flag in an answer says whether the result before it was the last of a transaction. */
@@ -107,7 +107,7 @@ static int read_last(struct iarchive *in, const char *name, int32_t *to)
 {
     bool last = frame.headers++ >= zr_client_multi_parts(zr_completion_handle);
     if (pass(1))
-        frame.library.deserialize_Bool(in, name, to);
+        frame.decoder.deserialize_Bool(in, name, to);
     frame.failed = frame.failed || (*to != 0) != last;
     *to = last;
     return 0;
@@ -134,7 +134,7 @@ static bool pass_bytes(void)
 static int read_buffer(struct iarchive *in, const char *name, struct buffer *to)
 {
     *to = (struct buffer){0, NULL};
-    if (pass_bytes() && frame.library.deserialize_Buffer(in, name, to) != 0) {
+    if (pass_bytes() && frame.decoder.deserialize_Buffer(in, name, to) != 0) {
         *to = (struct buffer){0, NULL};
         frame.failed = true;
     }
@@ -147,7 +147,7 @@ static int read_string(struct iarchive *in, const char *name, char **to)
     const char *from = frame.at;
     *to = NULL;
     bool whole = pass_bytes() && memchr(from + 4, '\0', (size_t)(frame.at - from - 4)) == NULL;
-    if (!whole || frame.library.deserialize_String(in, name, to) != 0)
+    if (!whole || frame.decoder.deserialize_String(in, name, to) != 0)
         frame.failed = true;
     return 0;
 }
@@ -205,7 +205,7 @@ static struct iarchive *open_frame(char *at, size_t length)
     frame.failed = false;
     if (archive == NULL)
         return NULL;
-    frame.library = *archive;
+    frame.decoder = *archive;
     archive->start_vector = read_count;
     archive->deserialize_Bool = read_last;
     archive->deserialize_Int = read_int;
