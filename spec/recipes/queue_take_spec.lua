@@ -46,7 +46,7 @@ describe("a queue", function()
     queue:put("y")
     assert(queue:claim(200)):nack() -- now the queue is known
     world:plan(zk, "delay", { kind = "multi", seconds = 3 })
-    fails("timeout", queue:take(1))
+    fails("connection_loss", queue:take(1))
     world:advance(200)
     assert.equal(0, world:planned(zk))
     assert.equal(2, queue:size())
