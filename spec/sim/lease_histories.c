@@ -101,7 +101,7 @@ static int64_t clock_us(void)
 static void open_party(struct party *party, int server, int32_t timeout_ms, int64_t tick_us)
 {
     struct zr_session_options options = {
-        .hosts = {"sim:1", 5}, .timeout_us = timeout_ms * MS, .tick_us = tick_us};
+        .hosts = {"sim:1", 5}, .timeout_us = timeout_ms * MS, .request_timeout_us = -1, .tick_us = tick_us};
     const struct zr_lock_options choice = {0};
     struct zr_args args = {.at[0] = {.given = true, .bytes = {"/l", 2}}, .options = &choice};
     const char *misuse;
