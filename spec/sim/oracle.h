@@ -179,13 +179,20 @@ static inline bool was_occupied(int mode)
     return now.free_us[mode] == NEVER || clock_us() - now.free_us[mode] < behind_us();
 }
 
-/* Somebody else stands there while it tries. */
+/* Somebody else stands there while it tries; or the numbers are used up, and nobody gets in before
+   the last one has left. */
+static inline bool may_fail_now(const struct contender *c)
+{
+    const struct zr_seat *own = &zr_hold_of(c->task)->seat;
+    return now.recipe->may_fail(c->mode, own) || (now.used_up && others(own, "") > 0);
+}
+
 static inline void watch_tries(void)
 {
     EACH_PROCESS(p)
     EACH_CONTENDER(c, p)
     if (c->task != NULL && c->limit_us == 0 && !c->occupied)
-        c->occupied = now.recipe->may_fail(c->mode, &zr_hold_of(c->task)->seat);
+        c->occupied = may_fail_now(c);
 }
 
 /* ---- Both ---------------------------------------------------------------------------------- */
