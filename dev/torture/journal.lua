@@ -88,7 +88,7 @@ function effects.job(self, _, _, rest) jobs.add(self.jobs, "job", rest) end
 
 function effects.arrives(self, turn, time, rest) meetings.arrives(self.meetings, turn.worker, time, rest) end
 
-local parted = { passed = true, timeout = true, lost = true }
+local parted = { passed = true, timeout = true, lost = true, connection_loss = true }
 
 function effects.parts(self, _, time, rest)
   meetings.parts(self.meetings, time, rest)

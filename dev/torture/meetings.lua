@@ -11,6 +11,7 @@ local M = {}
 local SIZE = 3
 local MEMBERS = { cyclic = 2, double = 1 }
 local PATHS = { cyclic = "/meeting", double = "/phase" }
+local GAVE_UP = { timeout = true, connection_loss = true } -- its limit passed
 local NOTICED = 20 -- seconds in which a worker surely hears that its session is lost, stopped or not
 
 -- ---- In a worker -------------------------------------------------------------------------------
@@ -19,7 +20,7 @@ local function leave(barrier, life, note, meeting)
   zk.sleep(life.random:between(0, 0.2))
   note("leaves", meeting)
   local done, code, _
-  repeat done, _, code = barrier:leave(life.random:between(0, 2)) until code ~= "timeout"
+  repeat done, _, code = barrier:leave(life.random:between(0, 2)) until not GAVE_UP[code]
   note("left", meeting, done and "passed" or code)
 end
 
@@ -65,6 +66,7 @@ function M.parts(meetings, time, rest)
   local name, outcome = rest:match("^(%S+) (%S+)$")
   local one = meetings.by_name[name]
   one.to, one.outcome = time, outcome
+  if outcome == "connection_loss" then one.to = time + NOTICED end -- until then its znodes may be there
   if outcome == "passed" then meetings.passed = meetings.passed + 1 end
 end
 
@@ -103,7 +105,7 @@ end
 
 -- Who had begun to leave by then, or may have been dead.
 local function is_out(one, time, losses)
-  if one.outcome == "lost" or one.leaves and one.leaves <= time then return true end
+  if one.outcome == "lost" or one.outcome == "connection_loss" or one.leaves and one.leaves <= time then return true end
   for _, loss in ipairs(losses) do
     if loss.worker == one.worker and loss.time >= one.from and loss.time <= (one.leaves or math.huge) + NOTICED then return true end
   end
