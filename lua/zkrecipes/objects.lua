@@ -35,9 +35,11 @@ function Once.__close(once)
   if hold then hold:release() end
 end
 
+-- A function that returns nothing has done its work: true, so that `assert` can tell it from a lock that was not acquired.
 local function finish(once, ok, ...)
   Once.__close(once)
   if not ok then error((...), 0) end
+  if select("#", ...) == 0 then return true end
   return ...
 end
 

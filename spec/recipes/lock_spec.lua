@@ -204,6 +204,8 @@ describe("lock:with", function()
     local a, b, c = lock:with(5, function(hold) return hold:valid(), nil, "x" end)
     assert.are.same({ true, nil, "x" }, { a, b, c })
     assert.are.equal("y", (lock:with(function() return "y" end)))
+    assert.are.same({ true }, { lock:with(function() end) })
+    assert.are.equal(1, select("#", lock:with(function() return nil end)))
     assert.are.same({}, session:children("/l"))
   end))
 

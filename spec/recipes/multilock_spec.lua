@@ -97,6 +97,7 @@ describe("a multilock", function()
     local session = env.session()
     local all = session:multilock { session:lock("/a"), session:lock("/b") }
     assert.are.same({ true, "x" }, { all:with(5, function(hold) return hold:valid(), "x" end) })
+    assert.is_true(all:with(5, function() end))
     local ok, problem = pcall(all.with, all, function() error("boom") end)
     assert.is_false(ok)
     assert.matches("boom", problem)

@@ -39,7 +39,7 @@ function Lock:acquire(timeout) end
 ---@async
 ---@param timeout number? seconds
 ---@param fn fun(hold: zkrecipes.Hold): ...
----@return any ... what fn returned; or nil, message, code as of acquire
+---@return any ... what fn returned, true if that is nothing; or nil, message, code as of acquire
 ---@overload fun(self: zkrecipes.Lock, fn: fun(hold: zkrecipes.Hold): ...): ...
 function Lock:with(timeout, fn) end
 

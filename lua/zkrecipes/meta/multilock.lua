@@ -24,7 +24,7 @@ function Multilock:acquire(timeout) end
 ---@async
 ---@param timeout number? seconds
 ---@param fn fun(hold: zkrecipes.Multihold): ...
----@return any ... what fn returned; or nil, message, code as of acquire
+---@return any ... what fn returned, true if that is nothing; or nil, message, code as of acquire
 ---@overload fun(self: zkrecipes.Multilock, fn: fun(hold: zkrecipes.Multihold): ...): ...
 function Multilock:with(timeout, fn) end
 
