@@ -136,6 +136,7 @@ build = {
         "src/lua/misuse.c",
         "src/lua/module.c",
         "src/lua/object.c",
+        "src/lua/sigterm.c",
         "src/lua/sim.c",
         "src/lua/sim_faults.c",
         "src/lua/sim_look.c",

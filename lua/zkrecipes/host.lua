@@ -32,7 +32,7 @@
 --   self()                what stands for the running coroutine, where a coroutine is used for one thing after another
 --   follows(self, other)  `other` is over, and belonged to the request that runs now as `self`
 --
--- client: fd, dispatch, wait(seconds), timeout, now, pending (how many wait for the core), idle (no session is open, and
+-- client: fd, dispatch, wait(seconds), interrupt, timeout, now, pending (how many wait for the core), idle (no session is open, and
 -- nothing is left to do), report(text), parked, sweep; holding: how much is held, but for what was granted in_background();
 -- listen, accept, ring, hangup: the bell (src/lua/bell.c).
 
@@ -43,6 +43,8 @@ local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
 local M = {}
+
+M.terminated = setmetatable({}, { __tostring = function() return "zkrecipes: terminated" end })
 
 local STEPS = 1000 -- of the core in one dispatch, when the adapter does not say
 
@@ -65,6 +67,10 @@ local function client_of(host)
   function client.wait(seconds) host.engine:wait(seconds) end
   function client.timeout() return host.engine:timeout() end
   function client.now() return host.engine:now() end
+  -- Raises when the loop is to end: SIGTERM came while zk.run catches it.
+  function client.interrupt()
+    if host.catching and core.sigterm.came() then error(M.terminated, 0) end
+  end
   function client.pending() return host.engine:pending() end
   function client.idle() return host.engine:ended() and not host.engine:timeout() end
   function client.report(text) report(host, text) end

@@ -113,9 +113,11 @@ local function advance(self)
 end
 
 local function turn(self, record)
+  local client = self.client
   run_all(self)
   local left = idle_time(self, record)
-  if left ~= 0 then self.client.wait(left) end
+  if left ~= 0 then client.wait(left) end
+  if client.interrupt then client.interrupt() end
   advance(self)
 end
 

@@ -5,17 +5,18 @@
 -- What can go wrong: a coroutine fails. The others go on and the error is reported (that of fn as well, while others
 -- run: it is raised only when they have ended); with fail_fast all are canceled and run raises it. The loop itself is
 -- interrupted (Ctrl-C): all are canceled and get a moment for their clean-up, sessions are closed, and the
--- interruption is raised.
+-- interruption is raised. SIGTERM comes: the same, but the process ends by the signal.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local hosts = require "zkrecipes.host"
 local tasks = require "zkrecipes.tasks"
 local wait = require "zkrecipes.wait"
 
 local M = {}
 
-local OPTIONS = { fail_fast = "boolean", on_error = "function" }
+local OPTIONS = { fail_fast = "boolean", on_error = "function", sigterm = "boolean" }
 local LINGER = 2 -- seconds for sessions to close, and for canceled coroutines to clean up
 
 -- Waits until no task is left, or for so long.
@@ -46,12 +47,15 @@ end
 local function clean_up(host, state)
   host.on_error, host.on_failure, host.running = state.on_error, nil, false
   close_sessions(host, state.opened)
+  if host.catching then core.sigterm.forget() end
+  host.catching = false
 end
 
 local function begin(host, options)
   local state = { on_error = host.on_error, opened = host.opened_count }
   host.running = true
   host.on_error = options.on_error or host.on_error
+  host.catching = host.adapter.name == "builtin" and options.sigterm ~= false and core.sigterm.catch(host.client.fd())
   return state
 end
 
@@ -91,6 +95,7 @@ function M.run(host, fn, options)
     pcall(drain, host, LINGER)
   end
   local closed, close_problem = pcall(clean_up, host, state)
+  if problem == hosts.terminated then core.sigterm.die() end
   if not ok then error(problem, 0) end
   if state.failed then error(state.failure, 0) end
   if not main.ok then error(main.results[1], 0) end

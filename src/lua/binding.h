@@ -76,6 +76,9 @@ void zr_slots_clear(struct lua_engine *engine, int slot);
 /* Drops every task and frees the array. */
 void zr_slots_fini(struct lua_engine *engine);
 
+/* Pushes { catch =, came =, forget =, die = }; see sigterm.c. */
+void zr_lua_sigterm_open(lua_State *L);
+
 /* ---- The simulated ZooKeeper (sim.c, sim_faults.c, sim_look.c) ---------------------------------
  */
 

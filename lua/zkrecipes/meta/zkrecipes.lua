@@ -67,6 +67,8 @@ function zk.using(adapter) end
 ---@class zkrecipes.RunOptions
 ---@field fail_fast? boolean default false; true: the first error of any coroutine cancels all and is raised by run
 ---@field on_error? fun(text: string) gets the errors of coroutines that nobody waits for; default: they go to stderr
+---@field sigterm? boolean default true: SIGTERM cancels all coroutines, closes the sessions, and then ends the process; false: leave
+---the signal alone
 
 ---Built-in host only. Runs `fn` in a coroutine until it and all it spawned have ended, then closes the sessions that
 ---were opened meanwhile (for at most 2 seconds). An error of `fn` is raised, with its traceback, at the end.

@@ -1,0 +1,44 @@
+-- A program that SIGTERM ends: arg[1] = hosts, arg[2] = namespace, arg[3] = what it does. Its first line is its pid.
+
+local fork = require "spec_fork"
+local zk = require "zkrecipes"
+
+local hosts, namespace, way = arg[1], arg[2], arg[3]
+
+io.stdout:setvbuf("line")
+
+local function tell_end()
+  local _, why = zk.pcall(zk.sleep, 3600)
+  print("cleans up: " .. tostring(why))
+end
+
+local ways = {}
+
+function ways.waits() tell_end() end
+
+function ways.never_waits() while true do zk.sleep(0) end end
+
+function ways.hangs()
+  tell_end()
+  while true do end
+end
+
+-- The child ends by the signal, and the parent goes on.
+function ways.forks()
+  local pid = fork.fork()
+  if pid == 0 then
+    os.execute("kill -TERM $PPID; sleep 600")
+    fork.exit(0)
+  end
+  print("child: " .. fork.wait(pid))
+  tell_end()
+end
+
+zk.run(function()
+  local session = zk.session { hosts = hosts, namespace = namespace, timeout = 30 }
+  assert(session:lock("/l"):acquire())
+  print(io.open("/proc/self/stat"):read("*n"))
+  if way == "forks" then return ways.forks() end
+  zk.spawn(ways[way] or tell_end)
+  zk.sleep(3600)
+end, { sigterm = way ~= "refuses" })
