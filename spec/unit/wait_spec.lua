@@ -25,7 +25,10 @@ describe("a wait", function()
         ended = true
       end)()
       assert.is_nil(ended)
-      zk.sleep(0.02)
+      for _ = 1, 10000 do
+        if ended then break end
+        zk.sleep(0.001)
+      end
       assert.is_true(ended)
     end)
   end)
