@@ -1,4 +1,4 @@
--- Znodes in a queue's directories that are none of its own (pitfall 4), in simulated worlds.
+-- Znodes in a queue's directories that are none of its own, in simulated worlds.
 
 local env = require "spec.support.env"
 local layout = require "zkrecipes.jobs.layout"
