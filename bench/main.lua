@@ -3,7 +3,7 @@
 --
 --   make bench [ROUNDS=5] [MINUTES=10] [ONLY=free,try] [MEMBERS=3] [FSYNC=yes] [HOSTS=...] [DOCS=1]
 --
--- Writes build/bench/result.json, result.md and picture.svg; with DOCS=1 the page in docs/.
+-- Writes build/bench/result.md and picture.svg; with DOCS=1 the page in docs/.
 --
 -- 1. A server is started, or an ensemble (MEMBERS), which forces its log to the disk only with FSYNC=yes.
 -- 2. Round by round, row by row, one contestant after the other: so what else the machine does hits all alike. When the
@@ -160,7 +160,6 @@ local function write_docs(result)
   local to = assert(page:find(last, from, true))
   write("docs/benchmarks.md", page:sub(1, from) .. "\n" .. report.markdown(result, not whole) .. "\n" .. page:sub(to))
   if not whole then return end
-  write("docs/benchmarks.json", report.json(result))
   report.picture(result, "docs/benchmarks.svg")
 end
 
@@ -179,6 +178,5 @@ if not ok then error(problem, 0) end
 local text = report.markdown(result)
 print(text)
 write("build/bench/result.md", text .. "\n")
-write("build/bench/result.json", report.json(result))
 report.picture(result, "build/bench/picture.svg")
 if option("DOCS") then write_docs(result) end

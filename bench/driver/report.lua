@@ -108,27 +108,6 @@ function M.markdown(result, brief)
   return table.concat(lines, "\n")
 end
 
--- ---- JSON --------------------------------------------------------------------------------------
-
--- Numbers, strings, tables with names, and lists of tables.
-local function json(x, indent)
-  if type(x) == "number" then return ("%.6g"):format(x) end
-  if type(x) ~= "table" then return ("%q"):format(tostring(x)):gsub("\\\n", "\\n") end
-  local inner, parts, list = indent .. " ", {}, #x > 0
-  if list then
-    for _, one in ipairs(x) do parts[#parts + 1] = json(one, inner) end
-  else
-    for name, one in pairs(x) do parts[#parts + 1] = ("%q: %s"):format(name, (json(one, inner))) end
-    table.sort(parts)
-  end
-  local open, close = list and "[" or "{", list and "]" or "}"
-  return ("%s\n%s%s\n%s%s"):format(open, inner, table.concat(parts, ",\n" .. inner), indent, close)
-end
-
-function M.json(result)
-  return json({ text = result.text, date = result.date, rows = result.rows }, "") .. "\n"
-end
-
 -- ---- The picture -------------------------------------------------------------------------------
 
 -- Bars of what takes microseconds, one group per row.
