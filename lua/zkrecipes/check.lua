@@ -119,6 +119,14 @@ function M.fns(value, argument, name)
   end
 end
 
+-- Raises, and names the options that there are: the keys of `known`.
+function M.unknown(key, known, argument, name)
+  local names = {}
+  for each in pairs(known) do names[#names + 1] = each end
+  table.sort(names)
+  bad(argument, name, ("unknown option '%s'; there are: %s"):format(tostring(key), table.concat(names, ", ")))
+end
+
 -- Raises unless it is a table of options of these types, or nil. Gives a plain copy: what is read of it later cannot fail.
 function M.options(value, known, argument, name)
   if value == nil then return {} end
@@ -126,7 +134,7 @@ function M.options(value, known, argument, name)
   local options = {}
   for key, given in next, value do
     local wanted = known[key]
-    if not wanted then bad(argument, name, "unknown option '" .. tostring(key) .. "'") end
+    if not wanted then M.unknown(key, known, argument, name) end
     if type(given) ~= wanted then
       bad(argument, name, ("option '%s': %s expected, got %s"):format(key, wanted, type(given)))
     end

@@ -21,6 +21,7 @@ local Session, Lock, Hold = core.classes.session.methods, core.classes.lock.meth
 local REQUEST = "__REVOKE__"
 
 local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean" }
+local OPTIONS = { data = true, fair = true, reentrant = true, on_request = true, cohort = true } -- those of the core, and ours
 
 local weak_keys, weak = { __mode = "k" }, { __mode = "kv" }
 
@@ -34,6 +35,7 @@ local function divide(options)
   check.plain(options, 2, "lock", "table of options")
   for name, value in next, options do
     local wanted = WAYS[name]
+    if not OPTIONS[name] then check.unknown(name, OPTIONS, 2, "lock") end
     if wanted and type(value) ~= wanted then
       check.bad(2, "lock", ("option '%s': %s expected, got %s"):format(name, wanted, type(value)))
     elseif wanted and value then

@@ -16,16 +16,22 @@ local Session = class.methods
 
 -- ---- Opening -----------------------------------------------------------------------------------
 
+-- Spaces around hosts do no harm: lists come from files and environments.
+local function trimmed(text)
+  if type(text) ~= "string" then return text end
+  return (text:gsub("%s*,%s*", ","):match("^%s*(.-)%s*$"))
+end
+
 -- Hosts as one string, however they were given.
 function M.joined(list)
-  if type(list) ~= "table" then return list end
+  if type(list) ~= "table" then return trimmed(list) end
   check.list(list, 1, "session", "list of hosts")
   for i = 1, #list do
     if type(list[i]) ~= "string" then
       check.bad(1, "session", ("option 'hosts', entry %d: string expected, got %s"):format(i, type(list[i])))
     end
   end
-  return table.concat(list, ",")
+  return trimmed(table.concat(list, ","))
 end
 
 local function check_options(options)

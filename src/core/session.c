@@ -52,9 +52,11 @@ static bool move_to(struct zr_session *session, enum zr_state state)
 {
     if (!legal[session->state][state])
         return false;
-    zr_engine_note(session, state == ZR_STATE_LOST ? 'W' : 'I', "session %016llx: %s > %s",
-                   (unsigned long long)session->id, zr_state_word(session->state),
-                   zr_state_word(state));
+    char id[20] = "(new)";
+    if (session->id != 0)
+        snprintf(id, sizeof(id), "%016llx", (unsigned long long)session->id);
+    zr_engine_note(session, state == ZR_STATE_LOST ? 'W' : 'I', "session %s: %s > %s", id,
+                   zr_state_word(session->state), zr_state_word(state));
     session->state = state;
     session->states[session->state_count++ % ZR_STATES_KEPT] = state;
     zr_signal_fire(&session->changed, ZR_OK);
@@ -237,26 +239,6 @@ bool zr_session_valid(const struct zr_session *session, int generation)
     return zr_session_left_us(session, generation) > 0;
 }
 
-/* Of a new session whose timeout is short for the tick that the lease's rule goes by. */
-static void warn_of_short_lease(struct zr_session *session)
-{
-    int64_t timeout_us = (int64_t)session->timeout_ms * 1000;
-    int64_t tick_us = zr_lease_tick_us(session->tick_us, timeout_us);
-    int64_t room_us = zr_lease_room_us(session->tick_us, timeout_us);
-    if (timeout_us >= 2 * tick_us)
-        return;
-    zr_engine_note(
-        session, room_us > 0 ? 'W' : 'E',
-        "session %016llx: the servers granted a timeout of %.3f s, which is less than two "
-        "ticks of %.3f s%s: %s; ask for a longer `timeout`, or say the servers' `tick`",
-        (unsigned long long)session->id, (double)timeout_us / 1e6, (double)tick_us / 1e6,
-        session->tick_us > 0 ? "" : " (assumed)",
-        room_us > 0 ? "holds are surely valid for a short time only when servers fall "
-                      "silent"
-                    : "nothing proves in time that it lives, so it is given up again and "
-                      "again");
-}
-
 /* ---- Messages ------------------------------------------------------------------------------ */
 
 static void connected(struct zr_session *session, const struct zr_notice *notice)
@@ -275,7 +257,7 @@ static void connected(struct zr_session *session, const struct zr_notice *notice
     set_trouble(session, NULL);
     move_to(session, ZR_CONNECTED);
     if (fresh)
-        warn_of_short_lease(session);
+        zr_session_note_timeout(session);
     session->connections++;
     watch_lease(session);
     zr_call_flush(session);
@@ -289,15 +271,12 @@ static void suspended(struct zr_session *session)
     watch_lease(session);
 }
 
-/* The client library's word for "all servers were tried"; why they failed was said before. */
-static const char resting[] = "Delaying connection";
-
 static void noted(struct zr_session *session, const struct zr_notice *notice)
 {
     if (!notice->repeated)
         zr_engine_note(session, notice->level, "%s", notice->text);
-    if (session->state != ZR_CONNECTED && notice->level != 'I' &&
-        strncmp(notice->text, resting, sizeof(resting) - 1) != 0)
+    bool says_why = strcmp(notice->text, ZR_NOTE_RESTING) != 0;
+    if (session->state != ZR_CONNECTED && notice->level != 'I' && says_why)
         set_trouble(session, notice->text);
 }
 

@@ -135,6 +135,9 @@ void zr_session_unuse(struct zr_session *session);
 /* True when nothing of a closed session is left on the wire. */
 bool zr_session_ended(const struct zr_session *session);
 
+/* Tells the log what is unusual about the timeout of a new session. */
+void zr_session_note_timeout(struct zr_session *session);
+
 /* ZR_OK, or why it cannot be used: ZR_FORKED, ZR_CLOSED, ZR_AUTH_FAILED. */
 enum zr_status zr_session_usable(const struct zr_session *session);
 

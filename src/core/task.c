@@ -246,10 +246,19 @@ void zr_task_wake(struct zr_task *task, enum zr_status outcome)
     zr_engine_poke(task->session->engine);
 }
 
+static const char *why_failed(const struct zr_task *task)
+{
+    if (task->detail != NULL)
+        return task->detail;
+    if (task->status == ZR_CONNECTION_LOSS && !task->kind->writes)
+        return "the connection was lost before the answer came";
+    return zr_status_text(task->status);
+}
+
 const char *zr_task_message(const struct zr_task *task, char *buffer, size_t size)
 {
     const struct zr_session *session = task->session;
-    const char *why = task->detail != NULL ? task->detail : zr_status_text(task->status);
+    const char *why = why_failed(task);
     const char *gap = task->subject[0] != '\0' ? " " : "";
     bool waits_for_link = task->status == ZR_TIMEOUT || task->status == ZR_CONNECTION_LOSS;
     if (waits_for_link && session->state != ZR_CONNECTED && session->trouble != NULL)

@@ -90,6 +90,9 @@ enum zr_message_kind {
     ZR_MSG_ENDED,       /* after close: the last message of this handle */
 };
 
+/* The line of the log when all servers were tried in vain; the lines before say why. */
+#define ZR_NOTE_RESTING "no server can be reached now; it keeps trying"
+
 enum zr_event_kind { ZR_CREATED, ZR_DELETED, ZR_CHANGED, ZR_CHILDREN_CHANGED };
 
 /*

@@ -14,6 +14,7 @@
 #include "core/hash.h"
 #include "zk/clock.h"
 #include "zk/handle.h"
+#include "zk/plain.h"
 
 #define REPEAT_US (10 * INT64_C(1000000))
 
@@ -137,15 +138,15 @@ void zr_report_note(struct zr_handle *handle, char level, const char *line)
     tell(handle, notice);
 }
 
-/* "time:pid:ZOO_LEVEL@function@line: text" */
+/* "time:pid:ZOO_LEVEL@function@line: text". What befalls one connection is a warning: there are
+   other servers, and other attempts. */
 void zr_report_log(struct zr_handle *handle, const char *line)
 {
+    char room[384];
     const char *level = strstr(line, "ZOO_");
     const char *text = level != NULL ? strstr(level, ": ") : NULL;
-    if (text == NULL)
-        zr_report_note(handle, 'W', line);
-    else
-        zr_report_note(handle, level[4], text + 2);
+    const char *told = zr_plain(text != NULL ? text + 2 : line, room, sizeof(room));
+    zr_report_note(handle, text == NULL || told == room ? 'W' : level[4], told);
 }
 
 void zr_report_ended(struct zr_handle *handle)

@@ -1,0 +1,17 @@
+#ifndef ZR_PLAIN_H
+#define ZR_PLAIN_H
+
+/*
+ * plain.h: the client library's log lines in plain words.
+ * Thread: any.
+ */
+
+#include <stddef.h>
+
+/*
+ * text: a line of the library, without time, level and function. Returns `line`, with what to tell
+ * in it, or `text` itself where that is plain enough. borrows: both.
+ */
+const char *zr_plain(const char *text, char *line, size_t size);
+
+#endif
