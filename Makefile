@@ -205,8 +205,8 @@ planted-here: $(SIM)/histories $(SIM)/lease_histories $(if $(SAN),,$(CORE))
 
 SEEDS_QUEUE = $(or $(SEEDS),5000)
 
-sim-queue: $(CORE) ## histories of the queue, which is written in Lua: SEEDS=..., or the one of SEED=...
-	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_histories.lua $(if $(ONE_SEED),1 $(SEED),$(SEEDS_QUEUE))
+sim-queue: $(CORE) ## histories of the queue, which is written in Lua: SEEDS=... from FIRST=1 on, or the one of SEED=...
+	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_histories.lua $(if $(ONE_SEED),1 $(SEED),$(SEEDS_QUEUE) $(FIRST))
 
 planted-queue: $(CORE) ## plant the bugs of spec/sim/queue_planted.lua (or BUG='its name') and see that the queue's histories catch them
 	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_planted.lua build/planted-queue $(if $(BUG),'$(BUG)')

@@ -1,6 +1,6 @@
 -- Histories of the queue in simulated worlds: producers, consumers, faults at random, killed consumers.
 --
---     queue_histories.lua [SEEDS [FIRST]]     runs seeds FIRST.. (1); a violation is printed with its seed
+--     queue_histories.lua [SEEDS [FIRST]]     runs seeds FIRST.. (1); a violation is printed with its seed. A single seed is traced.
 --
 -- Seeds take turns: without faults (exact order with one consumer, every item once), with all faults at random, with
 -- consumers that are killed, and with producers alone in trouble whose items carry ids (every item once all the same).
@@ -47,7 +47,7 @@ end
 local function new_history(seed)
   local roll = dice(seed)
   for _ = 1, 5 do roll(2) end
-  local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1], world = sim.new { seed = seed, trace = arg[2] and print },
+  local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1], world = sim.new { seed = seed, trace = arg[1] == "1" and print },
     put = {}, maybe = {}, refused = {}, removed = {}, maybe_removed = {}, absent = {}, taken = {}, gone = 0, done = {}, held = {},
     order = {}, producing = 0, consumers = {}, stop = false }
   history.simple = roll(8) == 0

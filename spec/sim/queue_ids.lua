@@ -1,5 +1,6 @@
 -- What a history of the queue must show of ids (queue_histories.lua): producers put items under few ids, again and again, some within
--- a minute, some later. An eye that sees the servers' znodes, and asks nobody, looks twice a second which items are there.
+-- a minute, some later. An eye that sees the servers' znodes, and asks nobody, looks twice a second which items are there. An item that
+-- comes and goes between two looks, before its put is answered, shows in the znode of its id.
 --
 --   early       an item with an id comes while another one with it is there, or less than a minute after that was done
 --   forgotten   a put is told that the id is known, though no item with it is there, nor was for longer than a minute: its item is lost
@@ -39,8 +40,8 @@ local function look(world)
   return there
 end
 
--- One id: { seen = tag > when it was there last; last = when any was; removing = how many remove it now }. A remove clears `seen`: the
--- id may be new from then on.
+-- One id: { seen = tag > when it was there last; last = when any was; written = when its znode was written last, as a zxid;
+-- removing = how many remove it now }. A remove clears `seen`: the id may be new from then on.
 local function of(history, id)
   history.ids[id] = history.ids[id] or { seen = {}, last = -math.huge, removing = 0 }
   return history.ids[id]
@@ -56,7 +57,16 @@ local function check_new(history, id, tag, count)
   end
 end
 
+-- The znode of an id is written when an item with it comes, and when that is done.
+local function watch_written(history)
+  for id, one in pairs(history.ids) do
+    local _, stat = history.world:get((layout.id_path("/jobs", id)))
+    if stat and stat.mzxid ~= one.written then one.written, one.last = stat.mzxid, history.world:now() end
+  end
+end
+
 local function watch(history)
+  watch_written(history)
   for id, tags in pairs(look(history.world)) do
     local one = of(history, id)
     if one.removing > 0 then one.seen = {} end
@@ -110,13 +120,13 @@ function M.produce(history, zk, queue, number, note)
   local roll = history.roll
   for i = 1, 4 + roll(5) do
     local id, name, from = "id" .. roll(2), ("%d:%03d"):format(number, i), history.world:now()
-    local delay = roll(5) == 0 and roll(40) or nil
+    local delay, one = roll(5) == 0 and roll(40) or nil, of(history, id)
     local ok, word, code = queue:put(name, { id = id, priority = roll(2), delay = delay })
     if word == "known" then
       check_known(history, id, from)
     else
       note(history, name, ok, code)
-      of(history, id).last = history.world:now() -- it may be gone before the next look
+      one.last = history.world:now() -- it may be gone before the next look
     end
     zk.sleep(roll(3) == 0 and 60 + roll(200) / 100 or roll(8000) / 100)
     if history.removes and roll(6) == 0 then remove(history, queue, id) end
