@@ -238,7 +238,7 @@ local function roll_shape(history)
   end
   history.nightly = math.floor(history.seed / #MODES) % 4 == 3 and not (history.simple or history.littered or history.capacity)
   if history.nightly then history.patient = true end
-  history.exact = history.mode == "calm" and history.count == 1 and not history.mixed and not history.nacks
+  history.exact = history.mode == "calm" and history.count == 1 and not (history.mixed or history.nacks or history.nightly)
 end
 
 local function run(seed)
