@@ -28,21 +28,44 @@ local ATTEMPTS = 5
 
 -- ---- Making ------------------------------------------------------------------------------------
 
+-- A process is one consumer of a queue, however many handles it asks for: what it has at the servers, what it knows of the queue, and
+-- who waits here, belong to the session, the path and the options. So a handle is given again while anything refers to it.
+local function handles(session)
+  local queues = core.kept(session, "queues")
+  if not queues then
+    queues = setmetatable({}, { __mode = "v" })
+    core.keep(session, "queues", queues)
+  end
+  return queues
+end
+
+local function make(session, path, options)
+  local seat, message, code = session:lock(options.format and path or path .. "/seat")
+  if not seat then return nil, failure.say("session:queue", path, message), code end
+  if options.format then return simple.new(session, path) end
+  local store = stores.new(session, path)
+  local desk = desks.new(store, seat, options.attempts or ATTEMPTS)
+  desk.queue = setmetatable({ path = path, store = store, capacity = options.capacity, credit = 0, desk = desk }, Queue)
+  return desk.queue -- an item or a task that refers to the desk keeps it
+end
+
 function Session:queue(path, options)
   check.self(self, core.classes.session.meta, "queue")
   options = check.options(options, OPTIONS, 2, "queue")
-  arguments.integer(options.capacity, "capacity", "queue", 2, 1, 2 ^ 31 - 1)
-  arguments.integer(options.attempts, "attempts", "queue", 2, 1, 2 ^ 31 - 1)
-  if options.format ~= nil and options.format ~= "simple" then
-    check.bad(2, "queue", "option 'format': only 'simple' is known, got '" .. options.format .. "'")
+  local format, capacity, attempts = options.format, options.capacity, options.attempts
+  arguments.integer(capacity, "capacity", "queue", 2, 1, 2 ^ 31 - 1)
+  arguments.integer(attempts, "attempts", "queue", 2, 1, 2 ^ 31 - 1)
+  if format ~= nil and format ~= "simple" then
+    check.bad(2, "queue", "option 'format': only 'simple' is known, got '" .. format .. "'")
   end
+  if format and (capacity or attempts) then check.bad(2, "queue", "format 'simple' has neither capacity nor attempts") end
   check.below_root(path, 1, "queue")
-  local seat, message, code = self:lock(options.format and path or path .. "/seat")
-  if not seat then return nil, failure.say("session:queue", path, message), code end
-  if options.format then return simple.new(self, path, options) end
-  local store = stores.new(self, path)
-  return setmetatable({ path = path, store = store, capacity = options.capacity, credit = 0,
-    desk = desks.new(store, seat, options.attempts or ATTEMPTS) }, Queue)
+  local key = ("%s %d %d %s"):format(format or "", capacity or 0, attempts or ATTEMPTS, path)
+  local queues = handles(self)
+  local queue, message, code = queues[key], nil, nil
+  if not queue then queue, message, code = make(self, path, options) end
+  queues[key] = queue
+  return queue, message, code
 end
 
 -- ---- Putting -----------------------------------------------------------------------------------

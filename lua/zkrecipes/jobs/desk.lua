@@ -35,8 +35,9 @@ local FRESH = 2    -- seconds for which a listing is trusted
 local AGAIN = 0.1  -- seconds until what failed for want of a connection is tried again
 
 function M.new(store, seat, max_attempts)
+  local presence = presences.new(store)
   return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
-    presence = presences.new(store), line = lines.new(), claims = 0, working = 0,
+    presence = presence, sentinel = presence:sentinel(), line = lines.new(), claims = 0, working = 0,
     batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
     working_on = {}, unreadable = {}, watches = {} }, M)
 end

@@ -1,6 +1,10 @@
--- Presence: a process that claims items of a queue is known to the others by an ephemeral znode, which goes with its session.
+-- Presence: a process that claims items of a queue is known to the others by an ephemeral znode. It goes with the session, or when
+-- nothing of the process needs it any more.
+--
+-- What can go wrong: the answer to the create is lost. The znode may be there, so the same name is tried again.
 
 local core = require "zkrecipes.core"
+local tasks = require "zkrecipes.tasks"
 
 local M = {}
 M.__index = M
@@ -12,26 +16,55 @@ function M.new(store) return setmetatable({ store = store, host = core.host(stor
 -- Sees to it that the consumer is known, in the present session: its znode, or nil, message, code.
 function M:ensure()
   local store = self.store
-  if self.path and self.id == store.session.id then return self.path end
+  if self.made and self.id == store.session.id then return self.path end
   local ready, problem, why = store:ready()
   if not ready then return nil, problem, why end
-  local path = store.path .. "/consumers/" .. store:new_tag()
+  if self.id ~= store.session.id then
+    self.path, self.id, self.made = store.path .. "/consumers/" .. store:new_tag(), store.session.id, false
+  end
+  local path = self.path
   local made, message, code = store.session:create(path, "", { ephemeral = true })
-  if not made then return nil, message, code end
-  self.path, self.id = path, store.session.id
+  if not made and code ~= "node_exists" then return nil, message, code end
+  if path == self.path then self.made, self.id = true, store.session.id end
   return path
 end
 
 -- A claim failed, perhaps because it is gone.
 function M:check(path)
-  if path == self.path and self.store.session:exists(path) == false then self.path = nil end
+  if path == self.path and self.store.session:exists(path) == false then self.made = false end
 end
+
+-- ---- The end -----------------------------------------------------------------------------------
+
+-- Deletes the znode, unless it went with its session.
+local function leave(presence)
+  local session = presence.store.session
+  while session.id == presence.id do
+    if select(3, session:delete(presence.path)) ~= "connection_loss" then return end
+  end
+end
+
+-- Called by the collector; the engine may have been collected before.
+local function abandon(presence)
+  if presence.path and not presence.host.engine:forked() then tasks.behind(presence.host, { quiet = true }, leave, presence) end
+end
+
+-- Something for the desk to refer to: when it is collected, so is this, and the znode is deleted. (Lua 5.1 asks userdata only.)
+function M:sentinel()
+  local function collected() pcall(abandon, self) end
+  if not newproxy then return setmetatable({}, { __gc = collected }) end -- luacheck: ignore 113
+  local sentinel = newproxy(true)                                      -- luacheck: ignore 113
+  getmetatable(sentinel).__gc = collected
+  return sentinel
+end
+
+-- ---- The others --------------------------------------------------------------------------------
 
 -- How many consumers there are, and which one this is (from 0).
 function M:rank()
   local now, folder = self.host.adapter.now(), self.store.path .. "/consumers"
   if not self.ranked or now > self.ranked then
-    local names = self.path and self.store.session:children(folder)
+    local names = self.made and self.store.session:children(folder)
     self.count, self.number = 1, 0
     if names then
       table.sort(names)

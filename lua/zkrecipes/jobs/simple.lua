@@ -19,10 +19,7 @@ Simple.__index = Simple
 local FRESH = 2
 M.LISTED = 50000 -- names at most: some hundredths of a second for the host; a Java client's answer would be full with not many more
 
-function M.new(session, path, options)
-  if options.capacity or options.attempts then
-    check.bad(2, "queue", "format 'simple' has neither capacity nor attempts")
-  end
+function M.new(session, path)
   return setmetatable({ session = session, host = core.host(session), path = path, batch = {}, at = 1, fresh_until = 0 }, Simple)
 end
 

@@ -23,7 +23,8 @@
 ---@class zkrecipes.Session
 local Session = {}
 
----A queue of jobs at this path. Asks no server.
+---A queue of jobs at this path. Asks no server. While anything refers to a handle, or to an item that it gave, the same path and
+---options give the same one.
 ---```lua
 ---local queue = session:queue("/jobs", { capacity = 100000 })
 ---```

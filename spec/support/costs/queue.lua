@@ -7,6 +7,7 @@ local function filled(of, items)
   local other = of.other:queue("/q")
   assert(other:put("0"))
   assert(assert(other:claim(5)):ack())
+  of.kept[#of.kept + 1] = other -- when it is collected, whoever is idle looks again
   for i = 1, #items do assert(other:put_all { items[i] }) end
   local queue = of.session:queue("/q")
   return queue, other
@@ -69,6 +70,10 @@ return {
     of:costs({ create = 1, exists = 1, children = 5 + 2, set = 1, get = 3, multi = 3 }, function() -- with a listing, the first one
       for _ = 1, 3 do assert(queue:take(5)) end
     end)
+  end },
+  { "its last handle is collected", "1 write, after a claim or take", function(of)
+    (function() assert(filled(of, { "1" }):take(5)) end)()
+    of:costs({ delete = 1 }, function() for _ = 1, 4 do collectgarbage() end end)
   end },
   { "listings", "at most 6 reads for 200 items, each of one bucket of about a thousand names; the first one of a process 1 write more for "
     .. "the time; once in half a minute 2 reads for ids that are done",

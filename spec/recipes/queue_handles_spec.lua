@@ -1,0 +1,151 @@
+-- A handle for each request, as handlers of web servers make them: nothing of it stays, neither at the servers nor in what the session
+-- has in use.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
+
+local function collect()
+  for _ = 1, 4 do collectgarbage() end
+end
+
+-- What the session has in use, as a string that can be compared.
+local function in_use(session)
+  local usage = session:usage()
+  return ("watches %d, %d bytes; ephemeral %d bytes"):format(usage.watches, usage.watched_bytes, usage.ephemeral_bytes)
+end
+
+-- One request: a handle that is dropped.
+local function serve(session, path, options)
+  local queue = session:queue(path, options)
+  assert(queue:put("x"))
+  assert(assert(queue:claim(5)):ack())
+end
+
+-- Runs body(world, zk, session) in a simulated world.
+local function in_world(body)
+  return function()
+    local world = sim.new { seed = 3, limit = 1e6 }
+    world:run(function()
+      local client = world:process()
+      body(world, client, client.session { timeout = 10 })
+    end)
+  end
+end
+
+local function consumers(world, path) return #(world:children((path or "/jobs") .. "/consumers") or {}) end
+
+-- Serves so many requests; in use after it, and how many consumers are known.
+local function after(world, session, count)
+  for i = 1, count do
+    serve(session, "/jobs")
+    if i % 500 == 0 then collect() end
+  end
+  collect()
+  world:advance(5)
+  return in_use(session) .. ("; consumers %d"):format(consumers(world))
+end
+
+describe("a handle of a queue for each request", function()
+  it("leaves nothing: 3,000 of them", in_world(function(world, _, session)
+    local first = after(world, session, 10)
+    assert.equal(first, after(world, session, 2990))
+    assert.equal(0, consumers(world))
+  end))
+
+  it("leaves nothing: 300 paths", in_world(function(world, _, session)
+    serve(session, "/jobs/0")
+    collect()
+    world:advance(5)
+    local first = in_use(session)
+    for i = 1, 300 do serve(session, "/jobs/" .. i) end
+    collect()
+    world:advance(5)
+    assert.equal(first, in_use(session))
+    for i = 0, 300 do assert.equal(0, consumers(world, "/jobs/" .. i)) end
+  end))
+
+  it("makes no more znodes than one handle does", in_world(function(world, _, session)
+    serve(session, "/jobs")
+    for _ = 1, 20 do serve(session, "/jobs") end -- nobody collects meanwhile, or somebody does
+    assert.is_true(consumers(world) <= 1, consumers(world))
+  end))
+
+  it("is the one that is in use, with the same options", in_world(function(_, _, session)
+    local queue = session:queue("/jobs")
+    local function same(path, options) return rawequal(queue, session:queue(path, options)) end
+    assert.is_true(same("/jobs") and same("/jobs", {}) and same("/jobs", { attempts = 5 }))
+    assert.is_false(same("/jobs", { capacity = 5 }))
+    assert.is_false(same("/jobs", { attempts = 4 }))
+    assert.is_false(same("/jobs", { format = "simple" }))
+    assert.is_false(same("/other"))
+  end))
+
+  it("is kept by what was claimed", in_world(function(world, _, session)
+    local queue = session:queue("/jobs")
+    assert(queue:put_all { "1", "2" })
+    local item = assert(queue:claim(5))
+    queue = nil -- luacheck: ignore 311
+    collect()
+    world:advance(5)
+    assert.equal(1, consumers(world))
+    assert.is_true(rawequal(item.state.desk, session:queue("/jobs").desk))
+    assert(item:ack())
+    item = nil -- luacheck: ignore 311
+    collect()
+    world:advance(5)
+    assert.equal(0, consumers(world))
+  end))
+
+  it("leaves nothing when it is collected in an outage", in_world(function(world, client, session)
+    serve(session, "/jobs")
+    world:disconnect(client)
+    collect()
+    world:advance(3)
+    world:heal()
+    env.eventually_in(world, "it is gone", function() return consumers(world) == 0 end)
+    assert.equal("connected", session.state)
+  end))
+
+  it("leaves nothing when the answers are lost", in_world(function(world, client, session)
+    local queue = session:queue("/jobs")
+    assert(queue:put_all { "1", "2" })
+    world:plan(client, "lose_reply", { kind = "create", nth = 1 })
+    world:plan(client, "lose_reply", { kind = "create", nth = 2 })
+    local item = assert(queue:claim(60))
+    assert.equal(1, consumers(world))
+    assert(item:ack())
+    item, queue = nil, nil -- luacheck: ignore 311
+    world:plan(client, "lose_reply", { kind = "delete" })
+    collect()
+    world:advance(30)
+    assert.equal(0, consumers(world))
+  end))
+
+  it("ends with its session", in_world(function(world, client)
+    do
+      local session = client.session { timeout = 10 }
+      serve(session, "/jobs")
+    end
+    collect()
+    world:advance(30)
+    assert.equal(0, consumers(world))
+  end))
+
+  it("leaves nothing on a real server", env.run(function()
+    local session = env.session()
+    for _ = 1, 10 do serve(session, "/jobs") end
+    collect()
+    env.eventually("nobody is there", function() return #session:children("/jobs/consumers") == 0 end)
+    local first = in_use(session)
+    for _ = 1, 100 do
+      serve(session, "/jobs")
+      assert.is_true(#session:children("/jobs/consumers") <= 2)
+    end
+    collect()
+    env.eventually("nobody is there", function() return #session:children("/jobs/consumers") == 0 end)
+    zk.sleep(0.1)
+    env.eventually("nothing more is in use: " .. first, function() return in_use(session) == first end)
+    session:close()
+  end))
+end)
