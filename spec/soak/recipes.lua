@@ -1,6 +1,9 @@
 -- What a round of each recipe is. begin(soak, zk) makes the sessions and gives a function(number) that plays one round, and comes back
 -- when it is over; zk: a client process. In a round somebody waits in vain and somebody waits with success, wherever one can.
 
+local handles = require "spec.soak.handles"
+local requests = require "spec.soak.requests"
+
 local M = {}
 
 local function recipe(name, begin, more)
@@ -117,8 +120,9 @@ recipe("semaphore", function(soak, zk)
 end)
 
 recipe("semaphore, resized", function(soak, zk)
-  local one, other = soak:session(zk):semaphore("/pool", 1), soak:session():semaphore("/pool", 1)
+  local first, second = soak:session(zk), soak:session()
   return function()
+    local one, other = first:semaphore("/pool", 1), second:semaphore("/pool", 1)
     local hold = assert(one:acquire(10))
     local waiter = zk.spawn(function() assert(other:acquire(10)):release() end)
     zk.sleep(SOON)
@@ -130,15 +134,25 @@ recipe("semaphore, resized", function(soak, zk)
   end
 end)
 
+local function multilock_of(session)
+  return session:multilock { session:lock "/a", session:lock "/b", session:rwlock("/c"):writer() }
+end
+
 recipe("multilock", function(soak, zk)
   local all = {}
-  for i = 1, 3 do
-    local session = i == 1 and soak:session(zk) or soak:session()
-    all[i] = session:multilock { session:lock "/a", session:lock "/b", session:rwlock("/c"):writer() }
-  end
+  for i = 1, 3 do all[i] = multilock_of(i == 1 and soak:session(zk) or soak:session()) end
   return function()
     hand_off(zk, function(limit) return all[1]:acquire(limit) end, function(limit) return all[2]:acquire(limit) end,
       function(limit) return all[3]:acquire(limit) end, let_go)
+  end
+end)
+
+recipe("multilock, handles", function(soak, zk)
+  local one, other, third = soak:session(zk), soak:session(), soak:session()
+  return function()
+    hand_off(zk, function(limit) return multilock_of(one):acquire(limit) end,
+      function(limit) return multilock_of(other):acquire(limit) end,
+      function(limit) return multilock_of(third):acquire(limit) end, let_go)
   end
 end)
 
@@ -212,9 +226,9 @@ standing("election, observe", { value = "v" })
 standing("by rank, observe", { value = "v", rank = 1 })
 
 recipe("election, lead", function(soak, zk)
-  local one, other = soak:session(zk):election "/e", soak:session():election "/e"
+  local first, second = soak:session(zk), soak:session()
   return function()
-    local served = 0
+    local one, other, served = first:election "/e", second:election "/e", 0
     local function serve(election)
       return zk.spawn(function()
         election:lead(function(term)
@@ -290,8 +304,9 @@ recipe("barrier, cyclic", function(soak, zk)
 end)
 
 recipe("barrier, double", function(soak, zk)
-  local all = { soak:session(zk):double_barrier("/b", 2), soak:session():double_barrier("/b", 2) }
+  local sessions, all = { soak:session(zk), soak:session() }, {}
   return function()
+    for i = 1, 2 do all[i] = sessions[i]:double_barrier("/b", 2) end
     fails("timeout", all[1]:enter(SOON))
     together(zk, 2, function(i) return all[i]:enter() end)
     together(zk, 2, function(i) return all[i]:leave() end)
@@ -342,56 +357,8 @@ recipe("queue, simple", function(soak, zk)
   end
 end)
 
--- ---- Without a recipe --------------------------------------------------------------------------
+handles.add(M, recipe)
 
-recipe("session:watch", function(soak, zk)
-  local one, other = soak:session(zk), soak:session()
-  return function(number)
-    local path = "/watched-" .. number
-    local watch, later = assert(one:watch(path)), assert(one:watch("/never-" .. number))
-    fails("timeout", later:wait(SOON))
-    assert(other:create(path, ""))
-    assert(watch:wait(10) == "created")
-    assert(other:create(path .. "/child", ""))
-    assert(watch:wait(10) == "children")
-    watch:close()
-    later:close()
-    assert(other:delete_tree(path))
-  end
-end)
-
-recipe("session:watch, many", function(soak, zk)
-  local one, other = soak:session(zk), soak:session()
-  assert(other:create("/there", ""))
-  return function(number)
-    for i = 1, 20 do
-      local watch = assert(one:watch(("/a-path-of-some-length/that-nobody-makes/%d-%d"):format(number, i)))
-      watch:close()
-    end
-    local watch = assert(one:watch "/there")
-    assert(other:set("/there", ""))
-    watch:wait(SOON)
-    watch:close()
-  end
-end)
-
-recipe("requests", function(soak, zk)
-  local one, other = soak:session(zk), soak:session()
-  return function(number)
-    local path = "/r-" .. number
-    assert(one:create(path, "x", { ephemeral = true }))
-    local numbered = assert(one:create("/s-", "x", { ephemeral = true, sequential = true }))
-    assert(one:get(path))
-    assert(one:set(path, "y"))
-    assert(one:sync "/")
-    assert(one:multi { { "create", path .. "-m", "", { ephemeral = true } }, { "delete", path } })
-    local gone = zk.spawn(function() return one:await_gone(path .. "-m", 10) end)
-    for _, name in ipairs(assert(other:children "/")) do
-      if name:find "^[rs]%-" then assert(other:delete("/" .. name)) end
-    end
-    assert(gone:wait())
-    assert(one:exists(numbered) == false)
-  end
-end)
+requests.add(recipe, fails)
 
 return M

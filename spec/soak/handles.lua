@@ -1,0 +1,49 @@
+-- The soak's recipes once more, with a new handle for each call, as handlers of web servers make them.
+
+local M = {}
+
+local unpack = table.unpack or unpack -- luacheck: ignore 113
+
+local KINDS = {}
+for kind in ("lock rwlock semaphore election barrier cyclic_barrier latch queue"):gmatch "%S+" do KINDS[kind] = true end
+
+-- What looks like a handle makes a new one for each call, and drops it.
+local function handle(session, kind, ...)
+  local arguments, count = { ... }, select("#", ...)
+  return setmetatable({}, { __index = function(_, method)
+    return function(_, ...)
+      local new = session[kind](session, unpack(arguments, 1, count))
+      return new[method](new, ...)
+    end
+  end })
+end
+
+-- A session that gives such handles.
+local function dropping(session)
+  return setmetatable({}, { __index = function(_, name)
+    return function(_, ...)
+      if KINDS[name] then return handle(session, name, ...) end
+      return session[name](session, ...)
+    end
+  end })
+end
+
+-- They make new handles for each round, or need one that stays: to cancel, say.
+local STAY = { ["lock, one session"] = true, ["lock, many paths"] = true, ["lock, many, unfair"] = true,
+  ["semaphore, resized"] = true, multilock = true, ["multilock, handles"] = true, ["election, lead"] = true,
+  ["barrier, double"] = true }
+
+-- recipe(name, begin, more): as in recipes.lua, which this adds to.
+function M.add(recipes, recipe)
+  for i = 1, #recipes do
+    local one = recipes[i]
+    if not STAY[one.name] then
+      recipe(one.name .. ", handles", function(soak, zk)
+        local with = { session = function(_, process) return dropping(soak:session(process)) end }
+        return one.begin(setmetatable(with, { __index = soak, __newindex = soak }), zk)
+      end, { part = 10 })
+    end
+  end
+end
+
+return M
