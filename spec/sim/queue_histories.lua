@@ -47,7 +47,8 @@ end
 local function new_history(seed)
   local roll = dice(seed)
   for _ = 1, 5 do roll(2) end
-  local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1], world = sim.new { seed = seed, trace = arg[1] == "1" and print },
+  local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1],
+    world = sim.new { seed = seed, trace = arg[1] == "1" and print },
     put = {}, maybe = {}, refused = {}, removed = {}, maybe_removed = {}, absent = {}, taken = {}, gone = 0, done = {}, held = {},
     order = {}, producing = 0, consumers = {}, stop = false }
   history.simple = roll(8) == 0
