@@ -166,7 +166,7 @@ function Queue:redrive(limit)
     if not view and entry then return nil, place, entry end -- a message and a code
     if not view then break end
     entry.attempts = 0
-    local ok, message, code = places.move(self.desk, place, entry, version, self.store:lane(entry.priority))
+    local ok, message, code = places.move(places.for_now(self.desk), place, entry, version, self.store:lane(entry.priority))
     if ok then
       count = count + 1
     elseif code ~= "no_node" and code ~= "bad_version" then

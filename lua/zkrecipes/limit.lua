@@ -5,6 +5,8 @@
 --   limit:write(hold, name, ...)  the same of a guarded write
 --   limit.left()                  the seconds that are left, 0 at least; nil: no limit
 --   return limit:told(...)        the results of the method, with the right code
+--   limits.request(session)       begins now, for as long as one request may take: of a method without a limit of its own that looks
+--                                 what became of a request whose answer was lost. Its requests fail with `connection_loss`
 --
 -- To try is to wait for no connection, and for the answers of a server no longer than one try of the core would.
 --
@@ -62,7 +64,7 @@ local function check(limit, what)
   if limit.try and M.away(session) then
     message, limit.code = select(2, M.unconnected(session, what))
   elseif limit.now() >= limit.deadline and session.state ~= "closed" then
-    message, limit.code = select(2, M.passed(session, what))
+    message, limit.code = select(2, M.passed(session, what, limit.late ~= LATE))
   end
   return message
 end
@@ -76,12 +78,12 @@ end
 local function request(limit, object, name, ...)
   local at, list = REQUESTS[name], { ... }
   local message = check(limit, type(list[1]) == "string" and name .. " " .. list[1] or name)
-  if message then return nil, message, LATE end
+  if message then return nil, message, limit.late end
   list[at] = with_timeout(list[at], limit:rest())
   local one, two, code = object[name](object, list[1], list[2], list[3], list[4])
   if one == nil and code == "connection_loss" and (limit.try or limit.now() >= limit.deadline) then
     limit.code = code
-    return nil, two, LATE
+    return nil, two, limit.late
   end
   return one, two, code
 end
@@ -134,7 +136,7 @@ end
 
 function M.new(session, timeout)
   local now = core.host(session).adapter.now
-  local limit = setmetatable({ real = session, session = session, now = now, try = timeout == 0 }, Limit)
+  local limit = setmetatable({ real = session, session = session, now = now, try = timeout == 0, late = LATE }, Limit)
   if timeout then
     limit.deadline = now() + (limit.try and M.try_seconds(session) or timeout)
     limit.session = setmetatable({ limit = limit }, meta)
@@ -144,6 +146,12 @@ function M.new(session, timeout)
     if limit.try then return 0 end
     return deadline and math.max(deadline - now(), 0)
   end
+  return limit
+end
+
+function M.request(session)
+  local limit = M.new(session, session.request_timeout or session.timeout)
+  limit.late = "connection_loss"
   return limit
 end
 

@@ -102,6 +102,7 @@ function M.left(store, mark, results)
   if layout.sequence(name) < layout.BUCKET - 1 then
     store:after_put(store.done, mark.bucket, results, at)
   else
+    store = store:unlimited()
     tasks.spawn(core.host(store.session), { daemon = true, quiet = true }, store.after_put, store, store.done, mark.bucket, results, at)
   end
   return { lane = store.done, bucket = mark.bucket, name = name }

@@ -70,8 +70,7 @@ local function lost(state, method)
 end
 
 -- After a lost answer: "done" when the item is not in the version of our claim any more ..., "again", or nil, message, code.
-local function look_again(state)
-  local store = state.desk.store
+local function look_again(state, store)
   local settled, message, code = store:settle()
   if not settled then return nil, message, code end
   local stat
@@ -82,8 +81,8 @@ local function look_again(state)
 end
 
 -- One request that deletes item and claim: its results; nil when it must be sent again; or nil, message, code.
-local function try_ack(state)
-  local store, place = state.desk.store, state.place
+local function try_ack(state, store)
+  local place = state.place
   local parts = { { "delete", state.claim }, { "delete", layout.item_path(place), state.version },
     { "set", place.lane.out, "" } }
   local mark, problem, why = ids.leave_mark(store, parts, place, state.entry)
@@ -99,15 +98,16 @@ local function try_ack(state)
   if gone and not unsure then return lost(state, "ack") end
   if not gone and code ~= "connection_loss" then return nil, message, code end
   local seen
-  seen, message, code = look_again(state)
+  seen, message, code = look_again(state, store)
   if not seen then return nil, message, code end
   if seen == "changed" or gone and seen == "again" then return lost(state, "ack") end
   return seen == "deleted" or nil
 end
 
 local function ack(state)
+  local store = state.desk.store:for_now()
   local done, message, code
-  repeat done, message, code = try_ack(state) until done or code
+  repeat done, message, code = try_ack(state, store) until done or code
   if not done then return nil, message, code end
   finish(state, "acked")
   return true
@@ -116,6 +116,7 @@ end
 -- Back to its place. untouched: the attempt does not count, and nobody waits who could ask again.
 function M.give_back(state, untouched)
   local desk, path = state.desk, layout.item_path(state.place)
+  local store = untouched and desk.store or desk.store:for_now()
   local lane = state.place.lane
   local parts = { { "delete", state.claim }, { "check", path, state.version }, { "set", lane.bell, "" },
     { "set", lane.out, "" } }
@@ -126,7 +127,7 @@ function M.give_back(state, untouched)
   while not state.over do
     local unsure = state.given_back
     state.given_back = true -- perhaps: for the next call, if this one ends without an answer
-    local done, message, code = desk.store.session:multi(parts)
+    local done, message, code = store.session:multi(parts)
     if not done and code ~= "connection_loss" then state.given_back = unsure end
     if done or faster(code) and unsure then
       finish(state, "nacked")
@@ -136,9 +137,9 @@ function M.give_back(state, untouched)
       return nil, message, code
     else
       local settled
-      settled, message, code = desk.store:settle()
+      settled, message, code = store:settle()
       if not settled and not (untouched and code == "connection_loss") then return nil, message, code end
-      if settled and desk.store.session:exists(state.claim) == false then finish(state, "nacked") end
+      if settled and store.session:exists(state.claim) == false then finish(state, "nacked") end
     end
   end
   desk:came_back()
@@ -146,9 +147,9 @@ function M.give_back(state, untouched)
 end
 
 -- To the dead letters, or to the delayed ones.
-local function move_away(state, lane)
+local function move_away(state, desk, lane)
   local claim = { { "delete", state.claim } }
-  local ok, message, code = places.move(state.desk, state.place, state.entry, state.version, lane, claim)
+  local ok, message, code = places.move(desk, state.place, state.entry, state.version, lane, claim)
   if ok then
     finish(state, "nacked")
     return true
@@ -159,12 +160,13 @@ end
 
 local function nack(state, delay)
   local desk, entry = state.desk, state.entry
-  if entry.attempts >= desk.max_attempts then return move_away(state, desk.store.dead) end
-  if delay == 0 then return M.give_back(state) end
+  if entry.attempts < desk.max_attempts and delay == 0 then return M.give_back(state) end
+  desk = places.for_now(desk)
+  if entry.attempts >= desk.max_attempts then return move_away(state, desk, desk.store.dead) end
   local now, message, code = desk.store:now()
   if not now then return nil, message, code end
   entry.due = math.ceil(now + delay * 1000)
-  return move_away(state, desk.store.later)
+  return move_away(state, desk, desk.store.later)
 end
 
 -- ---- Methods -----------------------------------------------------------------------------------

@@ -21,6 +21,11 @@ end
 -- Somebody has moved, claimed or deleted it since we read it.
 function M.faster(code) return code == "no_node" or code == "node_exists" or code == "bad_version" end
 
+-- The desk for one step of a method, see store.lua.
+function M.for_now(desk)
+  return setmetatable({ store = desk.store:for_now() }, { __index = desk, __newindex = desk })
+end
+
 -- Appends the entry to another lane, and deletes it here. It keeps its tag, by which a put whose answer was lost is recognized. true;
 -- or nil, message, code: no_node or bad_version when another process was faster.
 function M.move(desk, place, entry, version, lane, claim_parts)

@@ -57,12 +57,13 @@ local function find_room(queue, store, count, limit, method, id)
   if not queue.capacity then return count end
   local pause, full = SHORTEST, false
   while true do
-    local room, message, code = room_for(queue, store, count)
+    local asked = store:for_now()
+    local room, message, code = room_for(queue, asked, count)
     if room and room > 0 then return room end
     full = full or room == 0
     if room and id then
       local known
-      known, message, code = ids.known(store, id)
+      known, message, code = ids.known(asked, id)
       if known then return 1 end
       if known == nil then room = nil else message, code = nil, nil end
     end
@@ -141,7 +142,7 @@ function M.put(queue, data, options)
   local ok, message, code = fits(store, data)
   if ok then ok, message, code = find_room(queue, store, 1, limit, "put", given.id) end
   if not ok then return limit:told(nil, message, code) end
-  local put, problem, why = limit:told(put_one(store, data, given))
+  local put, problem, why = limit:told(put_one(store:for_now(), data, given))
   queue.desk:more_urgent(given.priority or 0)
   return put, problem, why
 end
@@ -197,7 +198,7 @@ function M.put_all(queue, list, timeout)
   while at <= #entries do
     local ok
     local count, message, code = find_room(queue, store, chunk(queue, entries, at), limit, "put_all", entries[at].id)
-    if count then ok, message, code = put_chunk(store, entries, at, count) end
+    if count then ok, message, code = put_chunk(store:for_now(), entries, at, count) end
     if not ok then return limit:told(nil, message, code, at - 1) end
     if message == "known" then known = known + 1 end
     at = at + count

@@ -33,6 +33,9 @@ function M:within(limit)
   return setmetatable({ session = limit.session, whole = self }, { __index = self, __newindex = self })
 end
 
+-- The same for one step of a method: without a limit of the caller's it takes no longer than one request may.
+function M:for_now() return self.whole and self or self:within(limits.request(self.session)) end
+
 -- The same without that limit: for what goes on behind the caller.
 function M:unlimited() return self.whole or self end
 

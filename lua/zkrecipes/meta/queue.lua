@@ -12,7 +12,8 @@
 ---@field delay? number seconds until it can be seen
 ---@field id? string 1 to 200 bytes; put does nothing while the id is known: as long as an item with it is in the queue, and for a
 ---minute after that was acked or taken
----@field timeout? number seconds for all of it, also for room; 0: do not wait; nil: no limit
+---@field timeout? number seconds for all of it, also for room; 0: do not wait; nil: no limit for room, and
+---request_timeout for the rest
 
 ---@class zkrecipes.PutEntry
 ---@field data string
