@@ -192,12 +192,12 @@ end
 local function take_all(self, attempt, timeout)
   local hold = attempt.hold
   local host = core.host(self.session)
-  local left = wait.limit(host, timeout)
+  local left = wait.limit(host, timeout == 0 and limits.try_seconds(self.session) or timeout)
   for _, entry in ipairs(self.order) do
-    if timeout ~= 0 and left() == 0 then
-      return limits.passed(self.session, "multilock:acquire: before " .. entry.path)
+    if left() == 0 then -- of a try: the answers were too slow
+      return limits.passed(self.session, "multilock:acquire: before " .. entry.path, timeout == 0)
     end
-    local ok, message, code = take(attempt, entry, left())
+    local ok, message, code = take(attempt, entry, timeout == 0 and 0 or left())
     if not ok then return nil, message, code end
   end
   if not hold:valid() then return nil, "multilock:acquire: some were lost while the others were taken", "lost" end

@@ -2,6 +2,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
 local run, fails, raises = env.run, env.fails, env.raises
 
 describe("a multilock", function()
@@ -275,4 +276,26 @@ describe("a multilock", function()
     fails("closed", all:acquire(5))
     hold:release()
   end))
+end)
+
+describe("a multilock that only tries, where answers are slow", function()
+  it("has one limit for all its locks", function()
+    local world = sim.new { seed = 5, latency = 0.05, jitter = 0 }
+    world:run(function()
+      local session = world.zk.session { timeout = 10 }
+      local locks = {}
+      for i = 1, 20 do
+        locks[i] = session:lock("/" .. i)
+        assert(locks[i]:acquire()):release()
+      end
+      world:advance(1)
+      local from = world:now()
+      local message = fails("connection_loss", session:multilock(locks):acquire(0))
+      assert.matches("^multilock:acquire: before /", message)
+      assert.is_true(world:now() - from < 2, world:now() - from)
+      world:advance(5)
+      for i = 1, 20 do assert(locks[i]:acquire(0)):release() end -- nothing is left
+      assert(session:multilock(locks):acquire(50)):release()
+    end)
+  end)
 end)
