@@ -33,7 +33,6 @@ local BUGS = {
   { "a move forgets to delete", "place", '  extra[#extra + 1] = { "delete", path, version }\n', "" },
   { "take and bury do not look for claims", "place",
     'return { { "create", path, "", { ephemeral = true } }, { "delete", path } }', "return {}" },
-  { "a try waits for the link", "desk", '    fail_tries(desk, message, code)\n', "" },
   { "what cannot be read is looked at again and again", "desk", "        fetch.leave_out(desk, place)\n", "" },
   { "an ack does not remember that its answer may be lost", "item",
     "local unsure = state.unsure\n  state.unsure = true", "local unsure = nil\n  state.unsure = true" },
