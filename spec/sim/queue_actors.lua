@@ -28,7 +28,7 @@ local function options_of(history, name)
   if history.simple then return nil end
   local options, roll = {}, history.roll
   if history.mode == "producers" or roll(history.removes and 2 or 4) == 0 then options.id = name end
-  if history.mixed and roll(3) == 0 then options.priority = roll(3) end
+  if history.mixed and roll(3) == 0 then options.priority = roll(history.priorities) end
   if history.mixed and roll(4) == 0 and not history.capacity then options.delay = roll(5) end
   if history.capacity and roll(3) == 0 then options.timeout = roll(3) end
   return options

@@ -64,8 +64,13 @@ end
 local function trouble(history)
   local world, roll = history.world, history.roll
   if history.mode == "faults" then
-    world:faults { lose_request = 0.02, lose_reply = 0.04, late_request = 0.01, delay = 0.02, cut = 0.02,
-      expire = 0.01, pause = 0.005, new_session = 0.005, max_down = history.remote and 300 or 2, max_pause = PAUSE, max_delay = 1 }
+    local faults = { lose_request = 0.02, lose_reply = 0.04, late_request = 0.01, delay = 0.02, cut = 0.02, expire = 0.01,
+      pause = 0.005, new_session = 0.005, max_down = 2, max_pause = PAUSE, max_delay = 1 }
+    if history.takes then -- some are on their way still when another session looks what became of them
+      faults.delay, faults.max_delay, faults.new_session, faults.max_down = 0.2, 2, 0.04, 0.3
+    end
+    if history.remote then faults.max_down = 300 end
+    world:faults(faults)
   elseif history.mode == "producers" then
     for i = 1, #history.producers do
       for _ = 1, 4 do
@@ -231,6 +236,7 @@ end
 local function roll_shape(history)
   local roll = history.roll
   history.mixed, history.nacks = roll(2) == 0, roll(3) == 0
+  history.priorities = roll(3) == 0 and 12 or 3
   history.remote, history.littered = roll(3) == 0, roll(2) == 0 and history.patient and not history.simple
   history.takes, history.removes = roll(3) == 0, roll(3) == 0
   history.redrives = history.attempts < 1000 and roll(2) == 0
