@@ -1,7 +1,6 @@
 -- Znodes in a recipe's directory that are named like contenders, and are none: they are not ephemeral. Those whose name no recipe
 -- would give are ignored, however they came there; the others stand in the way, and the error says which and what to do.
 
-local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
@@ -137,12 +136,11 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  it("stands in the way when there are too many of them to remember", run(function()
+  it("is passed when there are hundreds of them", run(function()
     local names = {}
-    for i = 1, 201 do names[i] = ("x%d-lock-0000000000"):format(i) end
+    for i = 1, 300 do names[i] = ("x%d-lock-0000000000"):format(i) end
     litter("/l", names)
-    assert.matches("a znode in its way is not ephemeral", fails("conflict", session:lock("/l"):acquire(30)))
-    assert(zk)
+    assert(session:lock("/l"):acquire(200)):release()
     done()
   end))
 end)

@@ -88,7 +88,10 @@ struct zr_session {
     size_t out_bytes;                         /* of data, in what is in flight */
     uint64_t tags;                            /* counter of the names of claims */
     struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
-    struct zr_table strangers;                /* strangers.h */
+    struct zr_table strangers;                /* strangers.h ... */
+    struct zr_list strangers_met;             /* ... the one that was met last at the end */
+    struct zr_timer strangers_due;            /* ... when the first of them is forgotten */
+    size_t stranger_bytes;                    /* ... of their paths */
     struct zr_budget watched;                 /* bytes of paths */
     struct zr_list idle_watches; /* watch.c: that no task needs, the longest idle one first */
     struct zr_timer sweep;       /* ... takes them back */

@@ -142,6 +142,7 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session
     zr_list_init(&session->ties);
     zr_list_init(&session->queue);
     zr_list_init(&session->idle_watches);
+    zr_list_init(&session->strangers_met);
     zr_list_init(&session->to_audit);
     session->watched = (struct zr_budget){
         .limit = ZR_WATCHED_BYTES_COMMON,

@@ -1,10 +1,11 @@
 /*
- * 1. Somebody waits for a znode, or tries to pass it, and finds it not ephemeral. If its name is
- *    unusual it is noted here, and as good as gone. 2. Listings leave it out. 3. An event says that
- *    it has changed, or the session is another one: the note is no longer believed, and the next
- *    waiter looks again.
+ * 1. An attempt waits for a znode with an unusual name, or tries to pass it: the znode is suspected
+ *    and followed. 2. The read says that it is not ephemeral: it is ignored, and listings leave it
+ *    out. 3. An event says that it has changed, the session is another one, or no listing has met
+ *    it for a while: it is forgotten, and the next attempt reads it again.
  *
- * What can go wrong: there are very many, or no memory: then they stand in the way.
+ * What can go wrong: there are very many at a time, or there is no memory: then they stand in the
+ * way.
  */
 #include "core/strangers.h"
 
@@ -12,17 +13,22 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/task.h"
 #include "core/watch.h"
 
-#define MOST 200 /* of one session */
+/* More than an attempt needs for its next listing, also where the servers are slow. */
+#define IDLE_US 20000000
 
-static const char text[] = "the znode %s in its way is not ephemeral, no session's end will remove "
-                           "it; delete it if nobody holds anything by it";
+/* Bytes of paths: strangers leave the session's other watches their room. */
+#define BYTES_MAX 100000
 
 struct stranger {
     struct zr_node node;    /* its key is the path */
-    struct zr_watch *watch; /* kept while it is ignored, else null */
-    char *path, *detail;
+    struct zr_link in_use;  /* in the session's list, the one that was met last at the end ... */
+    int64_t met_us;         /* ... at this time */
+    struct zr_watch *watch; /* followed */
+    bool ignored;           /* else it is suspected: its read is out */
+    char path[];
 };
 
 static struct stranger *find(const struct zr_session *session, const char *path)
@@ -31,68 +37,99 @@ static struct stranger *find(const struct zr_session *session, const char *path)
     return node != NULL ? ZR_HOLDER(node, struct stranger, node) : NULL;
 }
 
-static void free_stranger(struct stranger *stranger)
+static void forget(struct zr_session *session, struct stranger *stranger)
 {
-    zr_free(stranger->path);
-    zr_free(stranger->detail);
+    session->stranger_bytes -= strlen(stranger->path);
+    zr_table_remove(&session->strangers, &stranger->node);
+    zr_unlink(&stranger->in_use);
+    zr_watch_unfollow(stranger->watch);
     zr_free(stranger);
 }
 
-static char *detail_of(const struct zr_session *session, const char *path)
+static struct stranger *longest_unmet(const struct zr_session *session)
 {
-    const char *inside = zr_path_inside(session->namespace, path);
-    size_t size = sizeof text + strlen(inside);
-    char *detail = zr_alloc(size);
-    if (detail != NULL)
-        snprintf(detail, size, text, inside);
-    return detail;
+    struct zr_link *first = zr_list_first(&session->strangers_met);
+    return first != NULL ? ZR_HOLDER(first, struct stranger, in_use) : NULL;
 }
 
-static struct stranger *find_or_add(struct zr_session *session, const char *path)
+static void forget_unmet(struct zr_timer *timer)
 {
-    struct stranger *stranger = find(session, path);
-    if (stranger != NULL || session->strangers.count >= MOST)
-        return stranger;
-    stranger = zr_alloc(sizeof *stranger);
+    struct zr_session *session = ZR_HOLDER(timer, struct zr_session, strangers_due);
+    int64_t now_us = zr_engine_now_us(session->engine);
+    struct stranger *stranger;
+    while ((stranger = longest_unmet(session)) != NULL && stranger->met_us + IDLE_US <= now_us)
+        forget(session, stranger);
+    if (stranger != NULL)
+        zr_timer_start(&session->engine->timers, timer, stranger->met_us + IDLE_US, forget_unmet);
+}
+
+static void meet(struct zr_session *session, struct stranger *stranger)
+{
+    stranger->met_us = zr_engine_now_us(session->engine);
+    zr_unlink(&stranger->in_use);
+    zr_list_append(&session->strangers_met, &stranger->in_use);
+    zr_timer_start(&session->engine->timers, &session->strangers_due,
+                   longest_unmet(session)->met_us + IDLE_US, forget_unmet);
+}
+
+static struct stranger *add(struct zr_session *session, const char *path)
+{
+    size_t length = strlen(path);
+    if (session->stranger_bytes + length > BYTES_MAX)
+        return NULL;
+    struct stranger *stranger = zr_alloc(sizeof *stranger + length + 1);
     if (stranger == NULL)
         return NULL;
-    stranger->path = zr_copy_string(path);
-    stranger->detail = detail_of(session, path);
-    if (stranger->path != NULL && stranger->detail != NULL &&
-        zr_table_add(&session->strangers, &stranger->node, stranger->path) == ZR_OK)
+    memcpy(stranger->path, path, length);
+    if (zr_watch_follow(session, path, 1, ZR_WATCHED_BYTES_MAX, &stranger->watch) == ZR_OK &&
+        zr_table_add(&session->strangers, &stranger->node, stranger->path) == ZR_OK) {
+        session->stranger_bytes += length;
         return stranger;
-    free_stranger(stranger);
+    }
+    zr_watch_unfollow(stranger->watch);
+    zr_free(stranger);
     return NULL;
 }
 
-bool zr_stranger_ignored(struct zr_session *session, const char *path)
+bool zr_stranger_suspected(struct zr_session *session, const char *path)
 {
     if (zr_is_usual(strrchr(path, '/') + 1))
         return false;
-    struct stranger *stranger = find_or_add(session, path);
-    if (stranger != NULL && stranger->watch == NULL)
-        zr_watch_follow(session, stranger->path, &stranger->watch);
-    return stranger != NULL && stranger->watch != NULL;
+    struct stranger *stranger = find(session, path);
+    if (stranger == NULL)
+        stranger = add(session, path);
+    if (stranger != NULL)
+        meet(session, stranger);
+    return stranger != NULL;
 }
 
-const char *zr_stranger_blamed(struct zr_session *session, const char *path)
+void zr_stranger_ignored(struct zr_session *session, const char *path)
 {
-    const struct stranger *stranger = find_or_add(session, path);
-    return stranger != NULL
-               ? stranger->detail
-               : "a znode in its way is not ephemeral, no session's end will remove it";
+    struct stranger *stranger = find(session, path);
+    if (stranger != NULL && zr_watch_on_node(stranger->watch))
+        stranger->ignored = true;
 }
 
-static bool is_ignored(const struct zr_session *session, const char *dir, const char *name)
+void zr_stranger_blamed(struct zr_task *task, const char *path)
+{
+    zr_task_explain(task,
+                    "the znode %s in its way is not ephemeral, no session's end will remove it; "
+                    "delete it if nobody holds anything by it",
+                    zr_path_inside(task->session->namespace, path));
+}
+
+static bool is_ignored(struct zr_session *session, const char *dir, const char *name)
 {
     char *path = zr_path_child(dir, name);
-    const struct stranger *stranger = path != NULL ? find(session, path) : NULL;
+    struct stranger *stranger = path != NULL ? find(session, path) : NULL;
     zr_free(path);
-    return stranger != NULL && stranger->watch != NULL;
+    if (stranger == NULL || !stranger->ignored)
+        return false;
+    meet(session, stranger);
+    return true;
 }
 
-void zr_strangers_leave_out(const struct zr_session *session, const char *dir,
-                            struct zr_seats *seats)
+void zr_strangers_leave_out(struct zr_session *session, const char *dir, struct zr_seats *seats)
 {
     if (session->strangers.count == 0)
         return;
@@ -103,30 +140,18 @@ void zr_strangers_leave_out(const struct zr_session *session, const char *dir,
     seats->count = kept;
 }
 
-static void doubt(struct stranger *stranger)
-{
-    zr_watch_unfollow(stranger->watch);
-    stranger->watch = NULL;
-}
-
 void zr_strangers_doubt(struct zr_session *session, const char *path)
 {
-    struct zr_table *all = &session->strangers;
-    struct stranger *stranger = path != NULL && all->count > 0 ? find(session, path) : NULL;
-    if (stranger != NULL)
-        doubt(stranger);
-    for (size_t i = 0; path == NULL && i < all->size; i++)
-        for (struct zr_node *node = all->buckets[i]; node != NULL; node = node->next)
-            doubt(ZR_HOLDER(node, struct stranger, node));
+    struct stranger *stranger;
+    if (path != NULL && (stranger = find(session, path)) != NULL)
+        forget(session, stranger);
+    while (path == NULL && (stranger = longest_unmet(session)) != NULL)
+        forget(session, stranger);
 }
 
 void zr_strangers_fini(struct zr_session *session)
 {
-    struct zr_node *node;
-    while ((node = zr_table_any(&session->strangers)) != NULL) {
-        zr_table_remove(&session->strangers, node);
-        doubt(ZR_HOLDER(node, struct stranger, node));
-        free_stranger(ZR_HOLDER(node, struct stranger, node));
-    }
+    zr_strangers_doubt(session, NULL);
+    zr_timer_stop(&session->engine->timers, &session->strangers_due);
     zr_table_fini(&session->strangers);
 }

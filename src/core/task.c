@@ -1,7 +1,9 @@
 #include "core/task.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
+#include "core/alloc.h"
 #include "core/call.h"
 #include "core/listing.h"
 #include "core/session.h"
@@ -45,12 +47,35 @@ static void report(struct zr_task *task, enum zr_status status)
     }
 }
 
+static void forget_detail(struct zr_task *task)
+{
+    zr_free(task->own_detail);
+    task->detail = task->own_detail = NULL;
+}
+
+void zr_task_explain(struct zr_task *task, const char *format, ...)
+{
+    va_list arguments;
+    forget_detail(task);
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    task->own_detail = zr_alloc((size_t)length + 1);
+    if (task->own_detail == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(task->own_detail, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    task->detail = task->own_detail;
+}
+
 void zr_task_release(struct zr_task *task)
 {
     if (task->phase != ZR_ENDED || task->waited)
         return;
     struct zr_session *session = task->session;
     stop_waiting(task);
+    forget_detail(task);
     task->phase = ZR_IDLE;
     task->kind->free(task);
     zr_object_unref(&session->object);
@@ -196,7 +221,7 @@ static void begin(struct zr_task *task, const struct zr_task_kind *kind, struct 
     zr_object_ref(&session->object);
     task->phase = phase;
     task->status = ZR_OK;
-    task->detail = NULL;
+    forget_detail(task);
     task->cut_off = session->state != ZR_CONNECTED;
     task->asking = task->try = false;
     task->connections = session->connections;

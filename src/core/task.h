@@ -72,7 +72,8 @@ struct zr_task {
     bool reported;
     uint16_t connections; /* of the session when it began, for cut_off */
     int slot;             /* the binding's */
-    const char *detail;   /* why, when there is more to say than the status does; static */
+    const char *detail;   /* why, when there is more to say than the status does: static, or ... */
+    char *own_detail;     /* ... this: made by zr_task_explain */
     struct zr_link in_session, in_report, in_owner;
 
     /* The verb in flight; see verbs.h. */
@@ -151,6 +152,10 @@ void zr_task_drop(struct zr_task *task, bool taken);
 
 /* Nobody waits for it, it goes on by itself. */
 void zr_task_detach(struct zr_task *task);
+
+/* Sets task->detail to a text that lives as long as the task; to none if memory is exhausted. */
+__attribute__((format(printf, 2, 3))) void zr_task_explain(struct zr_task *task, const char *format,
+                                                           ...);
 
 /* Queues a task's verb to be gone on with; nothing when it is queued already. */
 void zr_task_wake(struct zr_task *task, enum zr_status outcome);

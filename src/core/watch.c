@@ -125,10 +125,10 @@ void zr_watch_answered(struct zr_watch *watch, int generation, const struct zr_r
 
 /* ---- Following ----------------------------------------------------------------------------- */
 
-enum zr_status zr_watch_follow(struct zr_session *session, const char *path,
+enum zr_status zr_watch_follow(struct zr_session *session, const char *path, int kinds, size_t most,
                                struct zr_watch **watch)
 {
-    enum zr_status status = zr_watch_find_or_add(session, path, 2, ZR_WATCHED_BYTES_COMMON, watch);
+    enum zr_status status = zr_watch_find_or_add(session, path, kinds, most, watch);
     if (status == ZR_OK)
         (*watch)->followers++;
     else
@@ -142,6 +142,11 @@ void zr_watch_unfollow(struct zr_watch *watch)
         return;
     watch->followers--;
     zr_watch_drop_if_unused(watch);
+}
+
+bool zr_watch_on_node(const struct zr_watch *watch)
+{
+    return (watch->kept & ZR_ON_NODE) != 0;
 }
 
 int64_t zr_watch_events(const struct zr_watch *watch)

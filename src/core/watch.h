@@ -39,12 +39,17 @@ bool zr_watch_awaited(const struct zr_session *session, const char *path);
 /*
  * Follows the events at a path, where the follower's own requests (get, exists, children with
  * `watch` set) leave watches. Follow first, then look: what happens while one looks is counted.
- * gives: watch, until unfollow; it outlives the session's loss. borrows: path. Errors as above.
+ * kinds: 1 if these requests read either the znode or its children, 2 if they read both. most: as
+ * of zr_watch_gone. gives: watch, until unfollow; it outlives the session's loss. borrows: path.
+ * Errors as above.
  */
 struct zr_watch;
-enum zr_status zr_watch_follow(struct zr_session *session, const char *path,
+enum zr_status zr_watch_follow(struct zr_session *session, const char *path, int kinds, size_t most,
                                struct zr_watch **watch);
 void zr_watch_unfollow(struct zr_watch *watch); /* harmless for null */
+
+/* The client has a watch on the znode itself: no event has come since the read that left it. */
+bool zr_watch_on_node(const struct zr_watch *watch);
 
 /* How many events there were; the loss of the session, and with it of its watches, counts too. */
 int64_t zr_watch_events(const struct zr_watch *watch);

@@ -57,12 +57,13 @@ static void tell_that_it_stays(struct zr_watch *watch)
     struct zr_link *link;
     while ((link = zr_list_shift(&watch->gone.tasks)) != NULL) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
-        if (task->contends && zr_stranger_ignored(session, watch->path)) {
+        if (task->contends && zr_stranger_suspected(session, watch->path)) {
+            zr_stranger_ignored(session, watch->path);
             zr_task_wake(task, ZR_OK);
             continue;
         }
         if (task->contends)
-            task->detail = zr_stranger_blamed(session, watch->path);
+            zr_stranger_blamed(task, watch->path);
         zr_task_wake(task, ZR_CONFLICT);
     }
 }

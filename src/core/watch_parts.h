@@ -17,7 +17,7 @@ struct zr_watch {
     struct zr_signal gone, changed;
     int64_t events; /* so far */
     int followers;
-    int kinds;               /* of watches that may be kept for it: 2 when it was ever followed */
+    int kinds;               /* of watches that may be kept for it, 1 or 2 */
     int out;                 /* requests that will leave a watch */
     unsigned kept;           /* what the client watches: ZR_ON_NODE, ZR_ON_CHILDREN */
     bool set;                /* there is a watch on the node on the server ... */

@@ -39,6 +39,7 @@ static int push_results(lua_State *L)
         return sink.results;
     }
     size_t size = strlen(task->kind->name) + strlen(task->subject) + 1024;
+    size += task->detail != NULL ? strlen(task->detail) : 0;
     char *text = compat_new_userdata(L, size);
     lua_pushnil(L);
     lua_pushstring(L, zr_task_message(task, text, size));

@@ -75,22 +75,33 @@ static void not_kept_out(struct zr_task *task)
 static void look(struct zr_task *task);
 static void look_first(struct zr_task *task);
 
-/* A znode with an unusual name was watched: it is ephemeral, or not there for us. */
+/* It was read, and is none that keeps it out. */
+static void look_past(struct zr_task *task)
+{
+    if (zr_hold_of(task)->seat.state == ZR_SEAT_TAKEN)
+        zr_verb_list(task, zr_hold_of(task)->seat.dir, ZR_STEP(check));
+    else
+        look_first(task);
+}
+
+/* A znode with an unusual name was read; with a watch, if it can be ignored. */
 static void read_stranger(struct zr_task *task)
 {
     const struct zr_request *read = &task->call->request;
     bool stays = read->status == ZR_OK && read->stat.ephemeral_owner == 0;
+    if (stays && read->watch)
+        zr_stranger_ignored(task->session, read->path);
+    else if (read->watch)
+        zr_strangers_doubt(task->session, read->path);
     if (read->status == ZR_OK && !stays) {
         zr_contest_held_by_another(task);
     } else if (read->status != ZR_OK && read->status != ZR_NO_NODE) {
         zr_verb_fail(task, read->status);
-    } else if (stays && !zr_stranger_ignored(task->session, read->path)) {
-        task->detail = zr_stranger_blamed(task->session, read->path);
+    } else if (stays && !read->watch) {
+        zr_stranger_blamed(task, read->path);
         zr_verb_fail(task, ZR_CONFLICT);
-    } else if (zr_hold_of(task)->seat.state == ZR_SEAT_TAKEN) {
-        zr_verb_list(task, zr_hold_of(task)->seat.dir, ZR_STEP(check));
     } else {
-        look_first(task);
+        look_past(task);
     }
 }
 
@@ -124,7 +135,8 @@ static void try_past(struct zr_task *task, int64_t ahead)
         zr_verb_fail(task, status);
         return;
     }
-    call->request.watch = !usual; /* so that it is not ignored any more when it changes */
+    /* With a watch, because it is not ignored any more when it changes. */
+    call->request.watch = !usual && zr_stranger_suspected(task->session, call->request.path);
     zr_verb_request(task, call, true, usual ? ZR_STEP(read_head) : ZR_STEP(read_stranger));
 }
 

@@ -58,9 +58,9 @@ void zr_look_ask(struct zr_task *task, enum zr_op op, const char *path, struct z
 /* The look that this task is. */
 struct zr_look *zr_look_of(struct zr_task *task);
 
-/* Follows the events at this path instead of those at another: before it is read. Errors:
-   ZR_NO_MEMORY, ZR_FULL. */
-enum zr_status zr_follower_turn_to(struct zr_election *election, const char *path);
+/* Follows the events at this path instead of those at another: before it is read. kinds: as of
+   zr_watch_follow. Errors: ZR_NO_MEMORY, ZR_FULL. */
+enum zr_status zr_follower_turn_to(struct zr_election *election, const char *path, int kinds);
 
 /* Emits { data, token, session, since } of the leader whose node was read; null: nothing. */
 void zr_leader_emit(struct zr_sink *sink, const struct zr_call *read);

@@ -132,7 +132,8 @@ enum zr_status zr_eyes_changed(struct zr_eyes *eyes, const char *path, int64_t m
     if (eye == NULL)
         return ZR_NO_MEMORY;
     eye->mzxid = mzxid;
-    enum zr_status status = zr_watch_follow(eyes->session, path, &eye->watch);
+    enum zr_status status =
+        zr_watch_follow(eyes->session, path, 1, ZR_WATCHED_BYTES_COMMON, &eye->watch);
     if (status == ZR_OK)
         open_eye(eyes, eye, ZR_STEP(read_node));
     else

@@ -63,7 +63,7 @@ static void read_head(struct zr_task *task)
 {
     struct zr_look *look = zr_look_of(task);
     const char *head = look->election->head;
-    enum zr_status status = look->follows ? zr_follower_turn_to(look->election, head) : ZR_OK;
+    enum zr_status status = look->follows ? zr_follower_turn_to(look->election, head, 1) : ZR_OK;
     if (status == ZR_OK)
         zr_look_ask(task, ZR_OP_GET, head, ZR_STEP(was_read));
     else
@@ -105,7 +105,7 @@ static void read_only_place(struct zr_task *task)
 {
     struct zr_look *look = zr_look_of(task);
     const char *place = look->election->contest.dir;
-    enum zr_status status = look->follows ? zr_follower_turn_to(look->election, place) : ZR_OK;
+    enum zr_status status = look->follows ? zr_follower_turn_to(look->election, place, 1) : ZR_OK;
     if (status == ZR_OK)
         zr_look_ask(task, ZR_OP_GET, place, ZR_STEP(only_was_read));
     else

@@ -79,10 +79,11 @@ static void found(struct zr_task *task)
     settle(task, read);
 }
 
-enum zr_status zr_follower_turn_to(struct zr_election *election, const char *path)
+enum zr_status zr_follower_turn_to(struct zr_election *election, const char *path, int kinds)
 {
     struct zr_watch *watch;
-    enum zr_status status = zr_watch_follow(election->contest.session, path, &watch);
+    enum zr_status status =
+        zr_watch_follow(election->contest.session, path, kinds, ZR_WATCHED_BYTES_COMMON, &watch);
     if (status != ZR_OK)
         return status;
     zr_watch_unfollow(election->watch);
@@ -139,7 +140,7 @@ static void saw_children(struct zr_task *task)
 static void nobody(struct zr_task *task)
 {
     const char *dir = of(task)->contest.dir;
-    enum zr_status status = zr_follower_turn_to(of(task), dir);
+    enum zr_status status = zr_follower_turn_to(of(task), dir, of(task)->unfair ? 1 : 2);
     if (status != ZR_OK)
         zr_verb_fail(task, status);
     else if (of(task)->unfair)

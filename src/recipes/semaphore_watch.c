@@ -86,7 +86,7 @@ static enum zr_status follow(struct zr_permit_attempt *attempt, int64_t ahead, c
     enum zr_status status = ZR_OK;
     if (attempt->watch == NULL || attempt->ahead != ahead) {
         zr_permit_look_away(attempt);
-        status = zr_watch_follow(session, path, &attempt->watch);
+        status = zr_watch_follow(session, path, 1, ZR_WATCHED_BYTES_COMMON, &attempt->watch);
         attempt->ahead = ahead;
     }
     if (status == ZR_OK)

@@ -229,7 +229,8 @@ static enum zr_status make_point(struct zr_session *session, struct zr_args *arg
     *object = &point->object;
     status = point->path != NULL && point->full != NULL ? ZR_OK : ZR_NO_MEMORY;
     if (status == ZR_OK)
-        status = zr_watch_follow(session, point->full, &point->watch);
+        status = zr_watch_follow(session, point->full, unique ? 1 : 2, ZR_WATCHED_BYTES_COMMON,
+                                 &point->watch);
     if (status != ZR_OK) {
         zr_object_unref(*object);
         return status;

@@ -1,0 +1,115 @@
+-- What a session keeps of strangers (core/strangers.c): only as long as it needs it.
+
+local core = require "zkrecipes.core"
+local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
+local fails = env.fails
+
+local STRANGER = "x-lock-0000000000"
+local FORGOTTEN = 25 -- seconds: after these a session knows nothing of a stranger that it has not met again
+
+local function within(body)
+  return function()
+    local world = sim.new { seed = 1, servers = 1, jitter = 0 }
+    world:run(function() body(world, world:session(), world:session()) end)
+  end
+end
+
+-- Waits, and tries: both must pass.
+local function pass(lock)
+  for limit = 0, 10, 10 do assert(lock:acquire(limit)):release() end
+end
+
+local function in_use(world, session)
+  local usage = session:usage()
+  return { usage.watches, usage.watched_bytes, world:watches() }
+end
+
+describe("a session that meets a stranger", function()
+  for _, limit in ipairs { 0, 10 } do
+    it("counts its path once, limit = " .. limit, within(function(world, session, other)
+      assert(other:create("/l/" .. STRANGER, "", { parents = true }))
+      assert(session:lock("/l"):acquire(limit)):release()
+      assert.are.same({ 1, 4 + #"/l/" + #STRANGER, 1 }, in_use(world, session))
+      world:advance(FORGOTTEN)
+      assert.are.same({ 0, 0, 0 }, in_use(world, session))
+      pass(session:lock "/l")
+    end))
+  end
+
+  it("passes thousands that come and go", within(function(world, session, other)
+    local lock, blocks, bytes = session:lock "/l", nil, nil
+    assert(lock:acquire()):release()
+    for i = 1, 3000 do
+      local path = ("/l/x%04d-lock-0000000000"):format(i)
+      assert(other:create(path, "", { parents = true }))
+      pass(lock)
+      assert(other:delete(path))
+      if i % 100 == 0 then
+        world:advance(FORGOTTEN)
+        assert.are.same({ 0, 0, 0 }, in_use(world, session))
+        if i == 100 then blocks, bytes = env.blocks(), core.alloc_bytes() end
+      end
+    end
+    assert.is_true(env.blocks() <= blocks and core.alloc_bytes() <= bytes)
+  end))
+
+  it("passes thousands that stay, each in a directory of its own", within(function(world, session, other)
+    for i = 1, 3000 do
+      local dir = ("/l%04d"):format(i)
+      assert(other:create(dir .. "/" .. STRANGER, "", { parents = true }))
+      pass(session:lock(dir))
+      world:advance(0.1)
+    end
+    world:advance(FORGOTTEN)
+    assert.are.same({ 0, 0, 0 }, in_use(world, session))
+  end))
+
+  it("names the one at which it stops, when there are too many at a time", within(function(_, session, other)
+    local dir = "/" .. ("d"):rep(1900)
+    for i = 1, 60 do assert(other:create(("%s/x%02d-lock-0000000000"):format(dir, i), "", { parents = true })) end
+    for limit = 0, 10, 10 do
+      local message = fails("conflict", session:lock(dir):acquire(limit))
+      assert.matches("the znode " .. dir .. "/x%d%d%-lock%-0000000000 in its way is not ephemeral.*delete it", message)
+    end
+    for i = 1, 30 do assert(other:delete(("%s/x%02d-lock-0000000000"):format(dir, i))) end
+    pass(session:lock(dir))
+  end))
+
+  it("tells every waiter its name", within(function(world, session, other)
+    local process = world:process()
+    local theirs, waits = process.session { timeout = 10 }, {}
+    assert(other:create("/l/lock-0000000000", "", { parents = true }))
+    for i = 1, 3 do waits[i] = process.spawn(function() return theirs:lock("/l"):acquire(10) end) end
+    for i = 1, 3 do
+      assert.matches("/l/lock-0000000000 in its way is not ephemeral", fails("conflict", waits[i]:wait(20)), 1, true)
+    end
+    assert(session)
+  end))
+end)
+
+describe("a try that finds an ephemeral znode with an unusual name", function()
+  it("leaves no watch that the session does not count", within(function(world, session, other)
+    for i = 1, 50 do
+      assert(other:create(("/l%d/x-lock-0000000000"):format(i), "", { ephemeral = true, parents = true }))
+      fails("timeout", session:lock("/l" .. i):acquire(0))
+      assert.are.equal(world:watches(), session:usage().watches)
+    end
+    world:advance(FORGOTTEN)
+    assert.are.same({ 0, 0, 0 }, in_use(world, session))
+  end))
+
+  it("sees when it goes, and when another one takes its place", within(function(_, session, other)
+    local path, lock = "/l/x-lock-0000000000", session:lock "/l"
+    for _ = 1, 20 do
+      assert(other:create(path, "", { parents = true }))
+      pass(lock)
+      assert(other:multi { { "delete", path }, { "create", path, "", { ephemeral = true } } })
+      assert(session:sync "/")
+      fails("timeout", lock:acquire(0))
+      fails("timeout", lock:acquire(0.1))
+      assert(other:delete(path))
+    end
+    pass(lock)
+  end))
+end)
