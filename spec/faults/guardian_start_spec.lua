@@ -9,6 +9,7 @@ local proxies = require "spec.support.proxy"
 local run = env.run
 
 local TIMEOUT, AT_ONCE = guardians.TIMEOUT, guardians.AT_ONCE
+local hang = assert(package.searchpath("spec_hang", package.cpath))
 local guardian, unguarded, start = guardians.one, guardians.none, guardians.start
 
 describe("a guardian", function()
@@ -57,7 +58,6 @@ describe("a guardian", function()
   -- Nobody is kept waiting: heartbeats go on, and what was told meanwhile is known when it runs.
   it("may be started from a disk that hangs", run(function()
     local file = os.tmpname()
-    local hang = assert(package.searchpath("spec_hang", package.cpath))
     local from = zk.now()
     local worker, session, watch = start { timeout = 2, preload = hang, through = "env HANG_WHILE=" .. file }
     assert.is_true(zk.now() - from < 15, "the process waits for the disk")
@@ -71,6 +71,31 @@ describe("a guardian", function()
     from = zk.now()
     assert.are.equal("deleted", watch:wait(TIMEOUT))
     assert.is_true(zk.now() - from < 1)
+    worker:stop()
+    session:close()
+  end))
+
+  -- The orders that it was given stay unread, and the end of its socket says so before it says anything else.
+  it("says in the log why it could not be started, though it was told its orders", run(function()
+    local file = os.tmpname()
+    local worker, session = start { timeout = 2, preload = hang, through = "env HANG_REFUSES=yes HANG_WHILE=" .. file }
+    assert.are.equal("0 ", worker:ask("notes"))
+    os.remove(file)
+    env.eventually("the log tells", function()
+      return worker:ask("notes"):find("the session has no guardian: [^ ]*/guardian.so: Permission denied")
+    end)
+    assert.is_nil(worker:ask("notes"):find("has ended", 1, true))
+    assert.is_true(unguarded(worker.pid))
+    worker:stop()
+    session:close()
+  end))
+
+  it("says in the log that it needs /proc", run(function()
+    local worker, session = start { timeout = 2, preload = hang, through = "env HANG_NO_PROC=yes" }
+    env.eventually("the log tells", function()
+      return worker:ask("notes"):find("the session has no guardian: it needs /proc: No such file or directory", 1, true)
+    end)
+    assert.is_true(unguarded(worker.pid))
     worker:stop()
     session:close()
   end))

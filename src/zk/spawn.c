@@ -62,6 +62,7 @@ struct start {
     int descriptors[ZR_GUARDIAN_DESCRIPTORS]; /* as order.h numbers them */
     char process[16]; /* our id, so that people find out whose guardian it is */
     int error;
+    const char *missing; /* static; null: the program itself could not be started */
 };
 
 /* ---- Descriptors ---------------------------------------------------------------------------- */
@@ -161,12 +162,16 @@ static int get_program(void)
     return -1;
 }
 
-/* False: errno says why. */
+/* False: errno says why, and start->missing what for. */
 static bool make_descriptors(struct start *start)
 {
     int *made = start->descriptors;
+    made[ZR_GUARDIAN_MEMORY] = lift(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+    if (made[ZR_GUARDIAN_MEMORY] < 0) {
+        start->missing = "it needs /proc";
+        return false;
+    }
     return (made[ZR_GUARDIAN_PROCESS] = lift((int)syscall(SYS_pidfd_open, getpid(), 0))) >= 0 &&
-           (made[ZR_GUARDIAN_MEMORY] = lift(open("/proc/self/maps", O_RDONLY | O_CLOEXEC))) >= 0 &&
            (made[ZR_GUARDIAN_PROGRAM] = get_program()) >= 0;
 }
 
@@ -228,10 +233,13 @@ static bool run_helper(struct start *start)
 
 /* ---- The thread ----------------------------------------------------------------------------- */
 
-static void tell_problem(char problem[ZR_SPAWN_PROBLEM], int error)
+/* borrows: what, the thing that failed; null: the program. */
+static void tell_problem(char problem[ZR_SPAWN_PROBLEM], const char *what, int error)
 {
-    snprintf(problem, ZR_SPAWN_PROBLEM, "the session has no guardian: %.150s: %.60s",
-             program.path[0] != '\0' ? program.path : PROGRAM, strerror(error));
+    if (what == NULL)
+        what = program.path[0] != '\0' ? program.path : PROGRAM;
+    snprintf(problem, ZR_SPAWN_PROBLEM, "the session has no guardian: %.150s: %.60s", what,
+             strerror(error));
 }
 
 /* The problem goes to the other end of the pair. takes: with, a struct start. */
@@ -240,7 +248,7 @@ static void *run(void *with)
     struct start *start = with;
     if (!make_descriptors(start) || !run_helper(start)) {
         char problem[ZR_SPAWN_PROBLEM];
-        tell_problem(problem, errno);
+        tell_problem(problem, start->missing, errno);
         send(start->descriptors[ZR_GUARDIAN_ORDERS], problem, sizeof problem,
              MSG_DONTWAIT | MSG_NOSIGNAL);
     }
@@ -290,6 +298,6 @@ int zr_spawn_guardian(char problem[ZR_SPAWN_PROBLEM])
     errno = program.error;
     int fd = program.error == 0 ? start_it() : -1;
     if (fd < 0)
-        tell_problem(problem, errno);
+        tell_problem(problem, NULL, errno);
     return fd;
 }

@@ -103,13 +103,23 @@ void zr_warden_tell(struct zr_handle *handle)
     explicit_bzero(&order, sizeof order);
 }
 
+/* As recv. If the other end was closed with orders unread in it, the first recv says only that, and
+   the next one gives what was sent before. */
+static ssize_t receive(int fd, char *buffer, size_t size)
+{
+    ssize_t length = recv(fd, buffer, size, MSG_DONTWAIT);
+    if (length < 0 && errno == ECONNRESET)
+        length = recv(fd, buffer, size, MSG_DONTWAIT);
+    return length;
+}
+
 void zr_warden_look(struct zr_handle *handle)
 {
     struct zr_warden *warden = &handle->warden;
     char problem[ZR_SPAWN_PROBLEM];
     if (warden->fd < 0)
         return;
-    ssize_t length = recv(warden->fd, problem, sizeof problem, MSG_DONTWAIT);
+    ssize_t length = receive(warden->fd, problem, sizeof problem);
     if (length < 0 && errno == EAGAIN)
         return;
     close(warden->fd);
