@@ -20,16 +20,37 @@ local Multihold = { __name = "zkrecipes.multihold" }
 Multihold.__index = Multihold
 
 -- Each part once: a reentrant one may be held by an outer section too.
-function Multihold:release()
-  self.released = true
-  for i = 1, self.count do
-    local hold = self.holds[i]
-    if hold and not self.let_go[i] then
-      self.let_go[i] = true
-      hold:release()
+local function each_held(parts, fn)
+  for i = 1, parts.count do
+    local hold = parts.holds[i]
+    if hold and not parts.let_go[i] then
+      parts.let_go[i] = true
+      fn(hold)
     end
   end
+end
+
+local function release(hold) hold:release() end
+
+function Multihold:release()
+  self.released = true
+  each_held(self, release)
   return true
+end
+
+-- A reentrant lock keeps the hold of its owner, so a multihold that is forgotten must release its parts itself. Those that were
+-- collected before it have been released by that, and raise.
+local function forgotten(parts)
+  each_held(parts, function(hold) pcall(release, hold) end)
+end
+
+-- Lua 5.1 finalizes userdata only. This one does not refer to the multihold.
+local function guard(hold)
+  if not newproxy then return nil end -- luacheck: ignore 113
+  local parts = { holds = hold.holds, let_go = hold.let_go, count = hold.count }
+  local sentinel = newproxy(true) -- luacheck: ignore 113
+  getmetatable(sentinel).__gc = function() forgotten(parts) end
+  return sentinel
 end
 
 function Multihold:valid()
@@ -162,7 +183,7 @@ function Multihold:delete(path, version, options)
 end
 
 check.selves("multihold", Multihold, Multihold)
-Multihold.__close = Multihold.release
+Multihold.__close, Multihold.__gc = Multihold.release, forgotten
 
 local function field(value, name)
   local ok, found = pcall(function() return value[name] end)
@@ -214,6 +235,7 @@ function Multilock:acquire(timeout)
   check.seconds(timeout, 1, "acquire", true)
   local hold = setmetatable({ session = self.session, holds = {}, let_go = {}, count = #self.order, complete = false },
     Multihold)
+  hold.sentinel = guard(hold)
   local attempt = { hold = hold, all = self.attempts }
   self.came = self.came + 1
   self.attempts[attempt] = self.came

@@ -177,6 +177,43 @@ describe("a multilock", function()
     assert(all:acquire(200)):release()
   end))
 
+  -- The coroutine that acquired a reentrant part lives on, and would keep that part.
+  it("is let go of when it is forgotten, with a reentrant part, which stays with an outer section", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local lock = session:lock("/a", { reentrant = true })
+    local all = session:multilock { lock, session:lock("/b"), session:lock("/c", { cohort = true }) }
+    local function forget()
+      local hold = assert(all:acquire(200))
+      hold:on_lost(function() end)
+    end
+    local function are_free(...)
+      for _, path in ipairs { ... } do
+        env.eventually(path .. " is free", function()
+          collectgarbage()
+          local hold = other:lock(path):acquire(0)
+          return hold and hold:release()
+        end)
+      end
+    end
+    forget()
+    are_free("/a", "/b", "/c")
+    local outer = assert(lock:acquire(200))
+    forget()
+    are_free("/b", "/c")
+    assert.is_true(outer:valid())
+    fails("timeout", other:lock("/a"):acquire(0))
+    do
+      local hold = assert(all:acquire(200))
+      hold:release()
+    end
+    collectgarbage() -- what was released is not released once more
+    collectgarbage()
+    assert.is_true(outer:valid())
+    outer:release()
+    are_free("/a")
+  end))
+
   it("is lost when one of them is, and tells once", run(function()
     local session, told = env.session(), {}
     local hold = assert(session:multilock { session:lock("/a"), session:lock("/b") }:acquire(200))
