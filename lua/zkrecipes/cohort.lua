@@ -236,7 +236,7 @@ end
 local function try(cohort)
   local lock = cohort.lock
   if limits.away(lock.session) then return limits.unconnected(lock.session, "lock:acquire " .. lock.path) end
-  if cohort.main or cohort.claiming then return failed(cohort, "it is held by somebody else", "timeout") end
+  if cohort.main or cohort.claiming then return failed(cohort, "another coroutine of this handle holds it, or tries to", "timeout") end
   cohort.claiming = "try"
   local hold, message, code = wait.within(cohort.host, tried, cohort, cohort.acquire_main, lock, 0)
   if not hold then

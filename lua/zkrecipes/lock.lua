@@ -271,7 +271,8 @@ function Lock:acquire(timeout)
   if hold then
     own_holds.note(self, hold)
   elseif code == "timeout" and own_holds.holds(self) then
-    message = message .. "; this coroutine holds it itself"
+    message = timeout == 0 and ("lock:acquire %s: this coroutine holds it itself"):format(self.path) or
+      message .. "; this coroutine holds it itself"
   end
   return hold, message, code
 end

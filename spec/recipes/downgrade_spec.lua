@@ -125,6 +125,17 @@ describe("hold:downgrade", function()
     hold:release()
   end))
 
+  it("is certain when it is called again after a cancellation", run(function()
+    local hold = assert(session:rwlock("/rw"):write())
+    local task = zk.spawn(function() hold:downgrade() end)
+    zk.sleep(0)
+    task:cancel()
+    assert.is_true(hold:downgrade())
+    assert.is_true(hold.shared)
+    assert(other:rwlock("/rw"):read(200)):release()
+    hold:release()
+  end))
+
   it("and a release that overtakes it end in nothing", run(function()
     for _ = 1, 50 do
       local hold = assert(session:rwlock("/rw"):write())
