@@ -129,6 +129,38 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
+  -- kazoo's Lock, ReadLock and WriteLock: they count each other only, so neither side would see the other.
+  it("is told apart when it is kazoo's: nothing is granted beside it, and the error names it", run(function()
+    local tag = ("0123456789abcdef"):rep(2)
+    for i, name in ipairs { tag .. "__lock__0000000012", tag .. "__rlock__0000000003" } do
+      local dir = "/k" .. i
+      local path = dir .. "/" .. name
+      local rw, election = session:rwlock(dir), session:election(dir)
+      for _, mode in ipairs { { ephemeral = true, parents = true }, { parents = true } } do
+        assert(other:create(path, "", mode))
+        for limit = 0, 200, 200 do
+          for _, got in ipairs { { session:lock(dir):acquire(limit) }, { rw:read(limit) }, { rw:write(limit) }, { election:campaign(limit) } } do
+            local message = fails("conflict", got[1], got[2], got[3])
+            assert.matches(("the znode %s is a contender of kazoo"):format(path), message, 1, true)
+            assert.matches("give each a path of its own", message, 1, true)
+          end
+        end
+        env.queue_of(other, dir, 1)
+        assert(other:delete(path))
+      end
+      assert(session:lock(dir):acquire(200)):release()
+    end
+    done()
+  end))
+
+  it("is not taken for kazoo's when its name differs", run(function()
+    local tag = ("0123456789abcdef"):rep(2)
+    litter("/l", { tag .. "__lock__", tag .. "__lock__000000001", "x" .. tag .. "__lock__0000000001", tag:upper() .. "__lock__0000000001",
+      tag .. "__wlock__0000000001", "__lock__0000000001", tag:sub(2) .. "__lock__0000000001" })
+    for limit = 0, 200, 200 do assert(session:lock("/l"):acquire(limit)):release() end
+    done()
+  end))
+
   it("is still waited for by session:await_gone, which says conflict", run(function()
     litter("/l", { "x-lock-0000000000" })
     assert(session:lock("/l"):acquire(200)):release()

@@ -52,6 +52,8 @@ static struct zr_seats *sort(struct zr_names *names)
     for (size_t i = 0; i < names->count; i++) {
         int64_t sequence;
         const struct zr_stem *stem = zr_stem_of(names->at[i], &sequence);
+        if (stem == NULL && zr_is_kazoos(names->at[i]))
+            seats->kazoos = names->at[i];
         if (stem != NULL && sequence < ZR_SEQUENCE_LIMIT)
             seats->at[seats->count++] =
                 (struct zr_seat_name){sequence, names->at[i], stem, zr_permits(names->at[i])};

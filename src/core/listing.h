@@ -25,6 +25,7 @@ struct zr_seats {
     int refs;
     struct zr_stat stat;    /* of the directory, as it was listed */
     struct zr_names *names; /* all children */
+    const char *kazoos;     /* one of them that is a contender of kazoo's (zr_is_kazoos), or null */
     size_t count;
     struct zr_seat_name at[];
 };

@@ -232,6 +232,15 @@ bool zr_is_usual(const char *name)
     return end == name || is_our_tag(name, end) || is_curators_tag(name, end);
 }
 
+bool zr_is_kazoos(const char *name)
+{
+    const char *at = name;
+    if (zr_sequence(name, "__lock__") < 0 && zr_sequence(name, "__rlock__") < 0)
+        return false;
+    return span(&at, HEXADECIMAL) == 32 && (strlen(at) == strlen("__lock__") + DIGITS ||
+                                            strlen(at) == strlen("__rlock__") + DIGITS);
+}
+
 /* ---- Host lists ---------------------------------------------------------------------------- */
 
 #define HOST_MAX 255 /* of a name without the port; the resolver has no room for more */

@@ -60,6 +60,10 @@ const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence);
    Curator's ("_c_<UUID>-"). False for all other names, also those that are no contender's. */
 bool zr_is_usual(const char *name);
 
+/* True when kazoo's Lock, ReadLock or WriteLock gives a contender this name:
+   "<32 hexadecimal digits>__lock__<ten digits>", or __rlock__. */
+bool zr_is_kazoos(const char *name);
+
 /* Null when it is a good list "host:port,host:port/chroot", else what is wrong with it; static. */
 const char *zr_hosts_problem(const char *hosts);
 

@@ -1,5 +1,7 @@
 #include "recipes/contest.h"
 
+#include <string.h>
+
 #include "core/alloc.h"
 #include "core/mark.h"
 #include "core/names.h"
@@ -26,6 +28,9 @@
  *
  * A znode that is named like a contender but is not ephemeral is none, unless its name is one that
  * a recipe would give (strangers.h). To try is to read one with an unusual name, and to see.
+ *
+ * Contenders of kazoo's and ours do not see each other. A listing that has one of those ends the
+ * attempt, because granting beside it would be wrong, and waiting for it would help one side only.
  *
  * To try (timeout 0) is to look first, and to write nothing while somebody keeps it out. Who wants
  * to share looks at the data, too, when only the head of the queue keeps it out.
@@ -140,9 +145,25 @@ static void try_past(struct zr_task *task, int64_t ahead)
     zr_verb_request(task, call, true, usual ? ZR_STEP(read_head) : ZR_STEP(read_stranger));
 }
 
+/* A contender of kazoo's does not see ours, and is granted beside them. */
+static bool meets_kazoos(struct zr_task *task)
+{
+    const struct zr_seats *seats = task->seats;
+    if (seats == NULL || seats->kazoos == NULL)
+        return false;
+    zr_task_explain(task,
+                    "the znode %s%s%s is a contender of kazoo, which does not see ours; give each "
+                    "a path of its own",
+                    task->subject, strcmp(task->subject, "/") == 0 ? "" : "/", seats->kazoos);
+    zr_verb_fail(task, ZR_CONFLICT);
+    return true;
+}
+
 static void look(struct zr_task *task)
 {
     const struct zr_seats *seats = task->seats;
+    if (meets_kazoos(task))
+        return;
     int64_t ahead = seats != NULL ? nearest(zr_hold_of(task), seats, (int64_t)seats->count) : -1;
     if (ahead >= 0)
         try_past(task, ahead);
@@ -187,6 +208,8 @@ static void check(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
     int64_t index = task->seats != NULL ? zr_seat_index(&hold->seat, task->seats) : -1;
+    if (meets_kazoos(task))
+        return;
     if (index < 0) {
         zr_seat_gone(&hold->seat); /* somebody has removed it */
         claim(task);
