@@ -148,4 +148,16 @@ function env.blocks()
   return core.alloc_blocks()
 end
 
+---True when a call of fn leaves no more on the C side than there was before; fn is called five times at most. The count is of the
+---whole process: the thread of a session that another spec has left open may allocate during one call, as when its server has gone.
+---What fn itself leaves it leaves in each call.
+function env.leaves_nothing(fn)
+  for _ = 1, 5 do
+    local blocks, bytes = env.blocks(), core.alloc_bytes()
+    fn()
+    if env.blocks() <= blocks and core.alloc_bytes() <= bytes then return true end
+  end
+  return false
+end
+
 return env
