@@ -38,9 +38,9 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local dispatch = require "zkrecipes.dispatch"
 local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
 
 local M = {}
 
@@ -63,7 +63,7 @@ end
 local function client_of(host)
   local client = {}
   function client.fd() return host.engine:fd() end
-  function client.dispatch(limit) wait.dispatch(host, limit or STEPS) end
+  function client.dispatch(limit) dispatch.run(host, limit or STEPS) end
   function client.wait(seconds) host.engine:wait(seconds) end
   function client.timeout() return host.engine:timeout() end
   function client.now() return host.engine:now() end
@@ -75,7 +75,7 @@ local function client_of(host)
   function client.idle() return host.engine:ended() and not host.engine:timeout() end
   function client.report(text) report(host, text) end
   function client.sweep()
-    wait.sweep(host)
+    dispatch.sweep(host)
     tasks.sweep(host)
   end
   function client.listen() return host.engine:listen() end
@@ -104,7 +104,7 @@ function M.new(adapter, make)
     waiters = {},                                -- slot > record, or false
     pool = {},                                   -- records to be used again
     parked = adapter.gone and {},                -- token > record
-    scopes = {}, scope_count = 0,                -- scope > its number, of those whose coroutines can be killed; see wait.within
+    scopes = {}, scope_count = 0,                -- scope > its number, of those whose coroutines can be killed; see scopes.lua
     dropped = {},                                -- functions: what could not be done where it was to be done
     tasks = {},                                  -- task > its number, of those that have not ended
     task_count = 0,                              -- ever
@@ -134,7 +134,7 @@ end
 -- Makes the engine when it is first needed, and a new one in a child of the process that made it.
 function M.ready(host)
   if host.engine and not host.engine:forked() then return end
-  if host.engine then return wait.renew(host) end
+  if host.engine then return dispatch.renew(host) end
   local problem = host.adapter.unfit and host.adapter.unfit()
   if problem then core.misuse(problem) end
   host.engine = host.make(host)
@@ -146,7 +146,7 @@ end
 -- A turn that does not wait.
 function M.dispatch(host)
   local step = host.adapter.step
-  if step then step() else wait.dispatch(host, STEPS) end
+  if step then step() else dispatch.run(host, STEPS) end
   return true
 end
 

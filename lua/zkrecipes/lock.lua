@@ -9,6 +9,7 @@ local check = require "zkrecipes.check"
 local cohorts = require "zkrecipes.cohort"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local dispatch = require "zkrecipes.dispatch"
 local limits = require "zkrecipes.limit"
 local objects = require "zkrecipes.objects"
 local own_holds = require "zkrecipes.own"
@@ -103,7 +104,7 @@ local function watch_hold(session, path, hold_of)
     local watch, message, code = objects.watch_znode(session, path)
     if watch or not requests.PASSES[code] then return watch end
     if not told then
-      wait.tell(host, "warning", ("%s: requests to let go of it are not seen: %s"):format(path, message), session)
+      dispatch.tell(host, "warning", ("%s: requests to let go of it are not seen: %s"):format(path, message), session)
     end
     told = true
     wait.pause(host, wait.record(), AGAIN)

@@ -85,7 +85,7 @@ local function over_with(note)
   note.stop(note.state)
 end
 
--- Calls fn(state, ...), which waits for what the object gives in many steps, and gives what it gives. stop(state): see wait.within.
+-- Calls fn(state, ...), which waits for what the object gives in many steps, and gives what it gives. stop(state): see scopes.lua.
 function M.during(host, object, stop, fn, state, ...)
   local note = { host = host, stop = stop, state = state, token = host.parked and host.adapter.token() }
   M.begin(host, note, object)

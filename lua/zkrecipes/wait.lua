@@ -10,6 +10,7 @@
 
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.coroutines"
+local scopes = require "zkrecipes.scopes"
 
 local M = {}
 
@@ -226,23 +227,8 @@ end
 
 -- ---- Several waits in a row --------------------------------------------------------------------
 
--- Calls fn(...), which waits. stop(state) is called, once, when it raises, or its coroutine is closed, or killed while it waits: so
--- that nothing that is set for the time of the call outlives it. `stop` must not wait; in nginx it must not be a closure of a function
--- that is running then, whose variables are lost.
-function M.within(host, stop, state, fn, ...)
-  local token = host.parked and host.adapter.token()
-  if not token then return coroutines.guarded(function() stop(state) end, fn, ...) end
-  local task = M.task()
-  local one = { stop = stop, state = state, token = token, life = task and task.life }
-  host.scope_count = host.scope_count + 1
-  host.scopes[one] = host.scope_count
-  local results = coroutines.pack(coroutines.guarded(function()
-    host.scopes[one] = nil
-    stop(state)
-  end, fn, ...))
-  host.scopes[one] = nil
-  return coroutines.unpack(results)
-end
+-- Calls fn(...), which waits; see scopes.lua.
+function M.within(host, stop, state, fn, ...) return scopes.within(host, M.task(), stop, state, fn, ...) end
 
 -- The keys of a table whose values are numbers, in their order: what happens must not depend on addresses.
 function M.in_order(numbers)
@@ -263,110 +249,6 @@ function M.yield(host)
     host.adapter.park(token)
   end
   M.check()
-end
-
--- ---- The host's side ---------------------------------------------------------------------------
-
--- Its coroutine is dead, waits for something else by now, or has never parked (an error came between).
-local function is_orphan(host, record)
-  if not record.begun and not record.expected then return true end
-  if host.parked then return record.token and host.adapter.gone(record.token) end
-  local co, task = record.co, record.task
-  return co and (coroutine.status(co) == "dead" or task and task.waiting ~= record)
-end
-
-local function finished(host, slot)
-  local record = host.waiters[slot]
-  if not record then return host.engine:drop(slot) end
-  if is_orphan(host, record) then return forget_slot(record) end
-  host.waiters[slot] = false
-  M.wake(host, record)
-end
-
-local function call_log(host, log, level, text)
-  local ok, problem = pcall(log, level, text)
-  if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end
-end
-
--- A line for the session's log, if it has one. Where coroutines can be killed, a log function that does it must not take
--- the dispatcher with it.
-local function tell(host, level, text, session)
-  local log = session and core.kept(session, "log")
-  if not log then return end
-  if host.adapter.lives then return host.adapter.spawn(function() call_log(host, log, level, text) end) end
-  call_log(host, log, level, text)
-end
-
-M.tell = tell
-
--- Where it may not wait, and nobody could catch an error.
-local function stop_scope(host, one)
-  host.scopes[one] = nil
-  local ok, problem = pcall(one.stop, one.state)
-  if not ok then host.report(host, problem) end
-end
-
--- Inner ones first.
-local function stop_scopes(host)
-  local killed
-  for one, number in pairs(host.scopes) do
-    if host.adapter.gone(one.token) or one.life and not host.adapter.lives(one.life) then
-      killed = killed or {}
-      killed[one] = -number
-    end
-  end
-  killed = killed and M.in_order(killed)
-  for i = 1, killed and #killed or 0 do stop_scope(host, killed[i]) end
-end
-
--- Gives up the waits whose coroutines were killed without a word, where the adapter can tell, and ends the scopes that they
--- were in. So close to its end a wait may be done already: then what it brought is let go.
-function M.sweep(host)
-  for token, record in pairs(host.parked) do
-    if host.adapter.gone(token) then
-      host.parked[token] = nil
-      if not record.awake then record:give_up() end -- else it was when the core had finished
-    end
-  end
-  stop_scopes(host)
-end
-
--- In a child of the process that made the engine: its waits are over, and there is a new engine.
-function M.renew(host)
-  local waiters = host.waiters
-  host.adapter.detach(host.client)
-  host.engine, host.waiters = host.make(host), {}
-  for _, record in pairs(waiters) do
-    if record then M.wake(host, record) end
-  end
-  host.adapter.attach(host.client)
-end
-
--- What finalizers left to do; what cannot be done here either is left to the next dispatch.
-local function work_off(host)
-  local dropped = host.dropped
-  host.dropped = {}
-  for i = 1, #dropped do
-    if not pcall(dropped[i]) then host.dropped[#host.dropped + 1] = dropped[i] end
-  end
-end
-
--- Lets the core do at most `limit` steps and wakes those whose waits are over.
-function M.dispatch(host, limit)
-  local engine = host.engine
-  if engine:forked() then return M.renew(host) end
-  engine:dispatch(limit)
-  if host.dropped[1] then work_off(host) end
-  local slot = engine:next()
-  while slot do
-    finished(host, slot)
-    slot = engine:next()
-  end
-  local level, text, session = engine:note()
-  while level do
-    tell(host, level, text, session)
-    level, text, session = engine:note()
-  end
 end
 
 core.own(debug.getinfo(1, "S").source)

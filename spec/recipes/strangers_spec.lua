@@ -139,7 +139,8 @@ describe("a znode that is named like a contender and is not ephemeral", function
       for _, mode in ipairs { { ephemeral = true, parents = true }, { parents = true } } do
         assert(other:create(path, "", mode))
         for limit = 0, 200, 200 do
-          for _, got in ipairs { { session:lock(dir):acquire(limit) }, { rw:read(limit) }, { rw:write(limit) }, { election:campaign(limit) } } do
+          for _, got in ipairs { { session:lock(dir):acquire(limit) }, { rw:read(limit) }, { rw:write(limit) },
+            { election:campaign(limit) } } do
             local message = fails("conflict", got[1], got[2], got[3])
             assert.matches(("the znode %s is a contender of kazoo"):format(path), message, 1, true)
             assert.matches("give each a path of its own", message, 1, true)

@@ -72,31 +72,7 @@ recipe("lock, one session", function(soak, zk)
   end
 end)
 
--- Znodes that are named like contenders: one that comes and goes, one that is ephemeral, and one that nobody meets again.
-recipe("lock, strangers", function(soak, zk)
-  local session, other = soak:session(zk), soak:session()
-  local lock = session:lock "/lock"
-  local function pass(one)
-    for limit = 0, 10, 10 do assert(one:acquire(limit)):release() end
-  end
-  function soak.rest()
-    zk.sleep(30)
-    assert(session:usage().watches == 0, "what nobody meets is still watched")
-    assert(other:delete_tree "/locks")
-  end
-  return function(number)
-    local path, left = ("/lock/x%d-lock-0000000000"):format(number), ("/locks/%d/x-lock-0000000000"):format(number)
-    assert(other:create(path, "", { parents = true }))
-    pass(lock)
-    assert(other:multi { { "delete", path }, { "create", path, "", { ephemeral = true } } })
-    assert(session:sync "/")
-    fails("timeout", lock:acquire(0))
-    assert(other:delete(path))
-    assert(other:create(left, "", { parents = true }))
-    pass(session:lock("/locks/" .. number))
-    zk.sleep(SOON)
-  end
-end)
+recipe("lock, strangers", (require "spec.soak.strangers"))
 
 recipe("lock, revocable", function(soak, zk)
   local holder = soak:session(zk):lock("/lock", { data = "mine", on_request = function(hold) hold:release() end })

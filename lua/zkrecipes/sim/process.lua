@@ -13,10 +13,10 @@
 
 local builtin = require "zkrecipes.adapters.builtin"
 local core = require "zkrecipes.core"
+local dispatches = require "zkrecipes.dispatch"
 local hosts = require "zkrecipes.host"
 local loops = require "zkrecipes.loop"
 local module = require "zkrecipes.module"
-local wait = require "zkrecipes.wait"
 
 local M = {}
 
@@ -60,7 +60,7 @@ local function dispatch(world, process, steps)
   local engine = process.host.engine
   if world.core:paused(engine) then return end
   release_held(world, process)
-  if world.core:ready(engine) or engine:timeout() == 0 then wait.dispatch(process.host, steps) end
+  if world.core:ready(engine) or engine:timeout() == 0 then dispatches.run(process.host, steps) end
 end
 
 local function dispatch_all(world, steps)
