@@ -102,7 +102,7 @@ local function hand_over(h, zk, one, election)
   if gone then zk.sleep(h.stale + 1) end
   if not one.term:valid() then return end
   h.named[heir.path] = true
-  local limit, was_calm = h:pick { 0, h:within(3), h:within(20), h:within(60) }, calm(h)
+  local limit, was_calm, began = h:pick { 0, h:within(3), h:within(20), h:within(60) }, calm(h), h.world:now()
   local ok, message, code = one.term:resign(heir, limit)
   if ok then
     h:expect(not gone, "%s resigned to %s, who had gone", one.name, heir.path)
@@ -111,6 +111,8 @@ local function hand_over(h, zk, one, election)
     return true
   end
   h:expect(GIVES_UP[code] or code == "no_node", "resign: %s", message)
+  local in_time = h.world:now() < began + limit - 0.001
+  h:expect(code ~= "connection_loss" or not in_time or not one.term:valid(), "resign: %s, before its limit", message)
   h:expect(code ~= "timeout" or not was_calm or limit < SOON, "%s: nobody steps aside in %f s", one.name, limit)
   h:expect(code ~= "no_node" or not h.world:get(heir.path), "%s: %s does not stand?", one.name, heir.path)
   check_not_named(h, zk, one)

@@ -51,5 +51,5 @@ return {
   bug("multilock", "everybody takes them in an order of his own", "multilock.lua",
     "table.sort(order, comes_before)\n", ""),
   bug("multilock", "only the first is let go", "multilock.lua",
-    "for i = 1, self.count do\n    if self.holds[i] then", "for i = 1, 1 do\n    if self.holds[i] then"),
+    "for i = 1, self.count do\n    local hold = self.holds[i]\n", "for i = 1, 1 do\n    local hold = self.holds[i]\n"),
 }
