@@ -9,13 +9,18 @@ local proxies = require "spec.support.proxy"
 
 local env = { limit = 1800 } -- seconds that a test may take; a busy machine takes far less
 
-local server, proxy
-local count = 0
+-- busted forgets all modules after each file; what all files of a run share is kept where it does not look. (A process that was
+-- forked off has it, too: it ends without stopping anything.)
+local registry, KEY = debug.getregistry(), "zkrecipes.spec"
+registry[KEY] = registry[KEY] or { namespaces = 0 }
+local common = registry[KEY]
 
----The server that all specs share. Who kills or pauses servers starts his own.
+local proxy
+
+---The server that all specs share. Whoever kills or pauses servers, or counts all that is on one, starts another.
 function env.server()
-  server = server or assert(testing.start { tick_time = 500, container_interval = 60000 })
-  return server
+  common.server = common.server or assert(testing.start { tick_time = 500, container_interval = 60000 })
+  return common.server
 end
 
 ---A proxy in front of it, healed and with its counters at zero.
@@ -29,8 +34,8 @@ end
 
 ---A namespace that nobody else uses.
 function env.namespace()
-  count = count + 1
-  return string.format("/spec-%d-%d", os.time(), count)
+  common.namespaces = common.namespaces + 1
+  return string.format("/spec-%d-%d", os.time(), common.namespaces)
 end
 
 ---A session on the shared server, where it is connected already, or as the options say.
