@@ -1,7 +1,30 @@
--- Output for busted: a line for every failure, then a last line "N passed, N failed". A pending
+-- Output for busted: a line for every failure, the files that took longest, then a last line "N passed, N failed". A pending
 -- spec counts as failed where CI is set: nothing is skipped silently.
 
 local base = require "busted.outputHandlers.base"
+local system = require "system"
+
+local SLOWEST = 10
+
+-- The seconds that each file took, and those of the processor that this process used meanwhile (not its servers).
+local files = {}
+
+local function begin_file(name)
+  files[#files + 1] = { name = name, began = system.monotime(), clock = os.clock() }
+end
+
+local function end_file()
+  local file = files[#files]
+  file.took, file.clock = system.monotime() - file.began, os.clock() - file.clock
+end
+
+local function tell_slowest()
+  table.sort(files, function(a, b) return a.took > b.took end)
+  io.write("\nslowest:      took  busy\n")
+  for i = 1, math.min(SLOWEST, #files) do
+    io.write(("          %6.0f s %3.0f s  %s\n"):format(files[i].took, files[i].clock, files[i].name))
+  end
+end
 
 return function()
   local busted = require "busted"
@@ -17,8 +40,14 @@ return function()
   end
 
   function handler.fileStart(file)
+    begin_file(file.name)
     io.write(file.name, "\n")
     io.flush()
+    return nil, true
+  end
+
+  function handler.fileEnd()
+    end_file()
     return nil, true
   end
 
@@ -26,6 +55,7 @@ return function()
     for _, entry in ipairs(handler.failures) do describe("FAILED", entry) end
     for _, entry in ipairs(handler.errors) do describe("ERROR", entry) end
     for _, entry in ipairs(handler.pendings) do describe("PENDING", entry) end
+    if #files > 1 then tell_slowest() end
     local pending = (os.getenv("CI") or "") ~= "" and handler.pendingsCount or 0
     local passed = handler.successesCount
     local failed = handler.failuresCount + handler.errorsCount + pending
@@ -35,6 +65,7 @@ return function()
   end
 
   busted.subscribe({ "file", "start" }, handler.fileStart)
+  busted.subscribe({ "file", "end" }, handler.fileEnd)
   busted.subscribe({ "suite", "end" }, handler.suiteEnd)
   return handler
 end
