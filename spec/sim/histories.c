@@ -10,6 +10,7 @@
  * histories of two processes with one fault, of each kind, at each request. --first ends with the
  * first violation, without telling more of it.
  */
+#include "alone.h"
 #include "election.h"
 #include "rwlock.h"
 #include "semaphore.h"

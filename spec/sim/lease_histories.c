@@ -25,6 +25,8 @@
 #include "sim/random.h"
 #include "sim/world.h"
 
+#include "alone.h"
+
 #define MS INT64_C(1000)
 #define NEVER INT64_MAX
 #define STEPS_MAX 5
