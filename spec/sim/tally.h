@@ -5,6 +5,7 @@
    that happened. */
 
 #include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "retell.h"
@@ -29,7 +30,7 @@ static bool first_only; /* the first violation ends all */
 
 /* ---- What never comes back ----------------------------------------------------------------- */
 
-#define LIMIT_S 5 /* of the real time, for one history */
+#define LIMIT_S 5 /* of the processor's time, for one history */
 
 static const char *running; /* its name */
 
@@ -41,14 +42,20 @@ static inline void tell_first(const char *name, const char *what)
     _exit(write(STDOUT_FILENO, line, (size_t)length) == length ? 1 : 2);
 }
 
+/* From now on; 0: no limit. */
+static inline void limit_time(int seconds)
+{
+    setitimer(ITIMER_VIRTUAL, &(struct itimerval){.it_value.tv_sec = seconds}, NULL);
+}
+
 static inline void never_ended(int number)
 {
-    tell_first(running, number == SIGALRM ? "does not come back" : "crashes");
+    tell_first(running, number == SIGVTALRM ? "does not come back" : "crashes");
 }
 
 static inline void expect_crashes(void)
 {
-    static const int numbers[] = {SIGALRM, SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
+    static const int numbers[] = {SIGVTALRM, SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         signal(numbers[i], never_ended);
 }
@@ -95,7 +102,7 @@ static inline void tell_tally(const struct recipe *recipe)
 /* A history has failed: what is the shortest like it, and how to see it again. */
 static inline void tell_short(const struct recipe *recipe, const struct shape *shape)
 {
-    alarm(0);
+    limit_time(0);
     struct shape found = shrink(recipe, shape);
     tell_shape(&found, stdout);
     printf("  make sim RECIPE=%s SHAPE=%s\n", recipe->name, shape_text(&found));
@@ -106,7 +113,7 @@ static inline void try_history(const struct recipe *recipe, const struct shape *
                                const char *name)
 {
     running = name;
-    alarm(tracing ? 0 : LIMIT_S);
+    limit_time(tracing ? 0 : LIMIT_S);
     bool right = run_history(recipe, shape, tracing ? stdout : NULL);
     passed += right;
     failed += !right;
