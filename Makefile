@@ -169,14 +169,20 @@ ENGINE_OBJECTS = $(patsubst src/%.c,$(SIM)/%.o,$(wildcard src/core/*.c src/recip
 
 $(SIM)/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(SIM_FLAGS) $(SIM_OBJECT) -MMD -MP -c -o $@ $<
 
 $(SIM)/spec/%.o: spec/sim/%.c
 	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -MMD -MP -c -o $@ $<
+	$(CC) $(SIM_FLAGS) $(SIM_OBJECT) -MMD -MP -c -o $@ $<
 
+# The program that runs longest is optimized as a whole, and so is a quarter faster. What links the same objects for less (here, and
+# spec/sim/plant.lua) does without, since that takes longer.
+SIM_OBJECT = $(if $(SAN),,-flto -ffat-lto-objects)
+SIM_LINK = -fno-lto
+
+$(SIM)/histories: SIM_LINK = $(if $(SAN),,-flto=auto)
 $(SIM)/counter_test $(SIM)/histories $(SIM)/lease_histories: $(SIM)/%: $(SIM)/spec/%.o $(ENGINE_OBJECTS)
-	$(CC) $(SIM_FLAGS) -o $@ $^
+	$(CC) $(SIM_FLAGS) $(SIM_LINK) -o $@ $^
 
 -include $(wildcard $(SIM)/*/*.d)
 

@@ -82,7 +82,7 @@ local function build(bug)
     end
     objects[#objects + 1] = base and base .. ".o" or path
   end
-  local linked, said = compile("-o %s %s", program, table.concat(objects, " "))
+  local linked, said = compile("-fno-lto -o %s %s", program, table.concat(objects, " "))
   return linked and program, said
 end
 
