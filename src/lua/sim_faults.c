@@ -48,11 +48,29 @@ static int world_paused(lua_State *L)
     return 1;
 }
 
-/* world:ready(process): it has something to take */
-static int world_ready(lua_State *L)
+/* Until the process has something to do; -1: nothing that it knows of. */
+static int64_t due_us(struct zr_engine *engine)
 {
-    lua_pushboolean(L, zr_sim_ready(zr_lua_world_process(L, 2)));
-    return 1;
+    int64_t paused_us = zr_sim_paused_us(engine->zk);
+    if (paused_us > 0)
+        return paused_us;
+    return zr_sim_ready(engine->zk) ? 0 : zr_engine_timeout_us(engine);
+}
+
+/* world:due(process): seconds until it has something to do, or nil; and whether it is paused. Each
+   turn of the loop asks this for each process, hence one call for all. */
+static int world_due(lua_State *L)
+{
+    struct lua_engine *engine = zr_lua_engine_of(L, 2);
+    if (engine == NULL)
+        zr_lua_misuse(L, "the process was collected already");
+    int64_t left_us = due_us(engine->core);
+    if (left_us < 0)
+        lua_pushnil(L);
+    else
+        lua_pushnumber(L, (lua_Number)left_us / 1e6);
+    lua_pushboolean(L, zr_sim_paused_us(engine->core->zk) > 0);
+    return 2;
 }
 
 /* world:prefer(process, server) */
@@ -185,7 +203,7 @@ static const luaL_Reg methods[] = {
     {"partition", world_partition},
     {"pause", world_pause},
     {"paused", world_paused},
-    {"ready", world_ready},
+    {"due", world_due},
     {"prefer", world_prefer},
     {"plan", world_plan},
     {"plans", world_plans},

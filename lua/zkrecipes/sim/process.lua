@@ -42,8 +42,7 @@ end
 local function idle_time(world, left)
   left = math.min(left or world.limit, math.max(world.deadline - world.core:now(), 0))
   for i = 1, #world.processes do
-    local engine = world.processes[i].host.engine
-    local due = world.core:paused(engine) or engine:timeout()
+    local due = world.core:due(world.processes[i].host.engine)
     if due and due < left then left = due end
   end
   return left
@@ -57,10 +56,10 @@ local function release_held(world, process)
 end
 
 local function dispatch(world, process, steps)
-  local engine = process.host.engine
-  if world.core:paused(engine) then return end
+  local due, paused = world.core:due(process.host.engine)
+  if paused then return end
   release_held(world, process)
-  if world.core:ready(engine) or engine:timeout() == 0 then dispatches.run(process.host, steps) end
+  if due == 0 then dispatches.run(process.host, steps) end
 end
 
 local function dispatch_all(world, steps)
