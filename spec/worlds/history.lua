@@ -44,6 +44,8 @@ function History:pick(list) return list[self:below(#list)] end
 -- ---- What the leader does ------------------------------------------------------------------------
 
 local function listen(h, line)
+  if h.tell then h.tell(line) end
+  if not line:find("leader: ", 1, true) then return end -- most are of clients
   local at, zxid, kind, path, session = line:match "^ *([%d.]+)  leader: (%x+) (%l+) (/%S*) by (%x+)"
   if at then
     local change = { at = tonumber(at), zxid = zxid, kind = kind, path = path, session = session }
@@ -54,7 +56,6 @@ local function listen(h, line)
   end
   local when, session_id = line:match "^ *([%d.]+)  leader: session (%x+) ends"
   if when then h.ends[session_id] = tonumber(when) end
-  if h.tell then h.tell(line) end
 end
 
 -- For znodes that are not ephemeral.
