@@ -350,6 +350,11 @@ soak-openresty: deps ## SECONDS=... of requests that take locks, go away or stay
 	@$(MAKE) --no-print-directory -s LUA=luajit
 	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/openresty.lua soak $(SECONDS)
 
+build/zookeeper.jsa: dev/share-classes
+	@mkdir -p $(@D)
+	@rm -f $@
+	@dev/share-classes $(CURDIR)/$@
+
 ci: deps ## what CI runs
 	@dev/ci
 
