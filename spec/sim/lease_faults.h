@@ -25,6 +25,8 @@ static inline void look(void)
         bool sent = handle->lease.sent_us != now.sent_us;
         now.seen[BEAT] += sent;
         now.seen[ANSWER] += handle->lease.count < now.flying + sent;
+        now.seen[COUNTED] += handle->lease.deadline_us > now.deadline_us;
+        now.deadline_us = handle->lease.deadline_us;
         now.sent_us = handle->lease.sent_us;
         now.flying = handle->lease.count;
     }
@@ -54,33 +56,39 @@ static inline void hold(unsigned held, int64_t us)
     now.release_us = clock_us() + us;
 }
 
-/* The next server may grant as much as A asked for at first. */
+static inline void let_go(void)
+{
+    zr_sim_partition(now.a.zk, 0);
+    zr_sim_hold_server(now.world, now.follower, ZR_SIM_TO_SERVER | ZR_SIM_TO_CLIENT, 0);
+}
+
+/* The next server may grant as much as A asked for at first, or less than before. */
 static inline void cut_a(void)
 {
     struct zr_handle *handle = now.a.session->now != NULL ? now.a.session->now->handle : NULL;
     if (handle != NULL)
         handle->timeout_ms = now.timeout_ms;
-    zr_sim_grant(now.world, 0);
+    zr_sim_grant(now.world, now.less_ms);
     zr_sim_prefer(now.a.zk, (now.follower + 1) % 3);
     zr_sim_cut(now.a.zk, 0, below(2) == 0);
     if ((now.follower + 1) % 3 != 0 && below(4) > 0)
         now.follower = (now.follower + 1) % 3; /* what follows strikes where A is now */
 }
 
-/* Rather until just before A sends its next heartbeat. */
+/* Until just before A sends its next heartbeat. */
 static inline int64_t aligned(int64_t us)
 {
     const struct zr_handle *handle = handle_of_a();
-    if (handle == NULL || below(2) == 0)
+    if (handle == NULL)
         return us;
     int64_t sent_us = handle->lease.sent_us, gap_us = now.t_us / 16;
     int64_t gaps = (clock_us() + us - sent_us) / gap_us + 1;
     return sent_us + gaps * gap_us - below(now.t_us / 60) - clock_us();
 }
 
-static inline void pause_leader(int64_t us)
+static inline void pause_leader(const struct step *step)
 {
-    us = aligned(us);
+    int64_t us = step->aligned ? aligned(step->us) : step->us;
     zr_sim_pause_server(now.world, 0, us);
     now.free_us = clock_us() + us + now.t_us / 40;
 }
@@ -89,7 +97,7 @@ static inline void act(const struct step *step)
 {
     switch (step->act) {
     case PAUSE_LEADER:
-        pause_leader(step->us);
+        pause_leader(step);
         break;
     case PAUSE_FOLLOWER:
         zr_sim_pause_server(now.world, now.follower, step->us);
@@ -118,6 +126,11 @@ static inline void act(const struct step *step)
         break;
     case ISOLATE:
         zr_sim_isolate(now.world, now.follower, true);
+        break;
+    case LET_GO:
+        let_go();
+        break;
+    case WAIT:
         break;
     }
 }

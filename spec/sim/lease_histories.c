@@ -29,20 +29,30 @@ static bool a_holds(void)
     return now.a.hold != NULL;
 }
 
+/* How much A is granted at first. Later it may be more, or less. */
+static int32_t choose_grants(bool told)
+{
+    bool shrinks = now.aim != NULL && now.aim->shrinks;
+    bool grows = now.aim == NULL && below(6) == 0;
+    int32_t least_ms = 2 * now.tick_ms;
+    now.less_ms = shrinks ? least_ms + (int32_t)below(now.timeout_ms - least_ms) : 0;
+    int32_t first_ms = grows ? now.timeout_ms / 3 : now.timeout_ms;
+    now.t_us = (shrinks ? now.less_ms : grows && told ? first_ms : now.timeout_ms) * MS;
+    return first_ms;
+}
+
 static void begin(uint64_t seed)
 {
     memset(&now, 0, sizeof(now));
     now.dice.state = seed * 2654435761u;
     now.due_us = now.release_us = NEVER;
+    choose_aim();
     int64_t tick_us = choose_timeout();
-    bool grows = below(6) == 0;
-    now.t_us = now.timeout_ms * MS;
-    int32_t first_ms = grows ? now.timeout_ms / 3 : now.timeout_ms;
-    if (grows && tick_us > 0)
-        now.t_us = first_ms * MS;
-    choose_world(seed, first_ms < 2 * now.tick_ms ? now.tick_ms / 10 : 0);
-    now.follower = below(20) == 0 ? 0 : 1;
-    if (grows && tick_us > 0)
+    int32_t first_ms = choose_grants(tick_us > 0);
+    int32_t least_ms = first_ms < 2 * now.tick_ms ? now.tick_ms / 10 : 0;
+    choose_world(seed, least_ms);
+    now.follower = now.aim == NULL && below(20) == 0 ? 0 : 1;
+    if (first_ms < now.timeout_ms && tick_us > 0)
         zr_sim_grant(now.world, first_ms);
     open_party(&now.a, now.follower, now.timeout_ms, tick_us);
     acquire(&now.a);
@@ -70,20 +80,28 @@ static bool judge(void)
     return good;
 }
 
+/* B comes, and what is to befall A begins. */
+static void set_out(void)
+{
+    bool at_leader = now.aim != NULL || below(5) < 3;
+    open_party(&now.b, at_leader ? 0 : 2, 20 * now.tick_ms, now.tick_ms * MS);
+    acquire(&now.b);
+    int64_t from_us = clock_us();
+    if (now.aim == NULL || !now.aim->early)
+        from_us += below(now.t_us);
+    while (clock_us() < from_us)
+        go_on();
+    choose_steps();
+    now.a.lazy = below(2) == 0 || (now.aim != NULL && now.aim->lazy);
+    expect_next();
+}
+
 static bool history(uint64_t seed)
 {
     begin(seed);
     bool good = true;
     if (a_holds()) {
-        int32_t b_ms = 20 * now.tick_ms;
-        open_party(&now.b, below(5) < 3 ? 0 : 2, b_ms, now.tick_ms * MS);
-        acquire(&now.b);
-        int64_t from_us = clock_us() + below(now.t_us);
-        while (clock_us() < from_us)
-            go_on();
-        choose_steps();
-        now.a.lazy = below(2) == 0;
-        expect_next();
+        set_out();
         good = judge();
     }
     close_party(&now.a);

@@ -1,7 +1,8 @@
 #ifndef LEASE_NOW_H
 #define LEASE_NOW_H
 
-/* lease_now.h: what one history of the lease is made of: A, B, the faults to come, and the world. */
+/* lease_now.h: what one history of the lease is made of: A, B, the faults to come, and the world.
+ */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,17 @@
 #define NEVER INT64_MAX
 #define STEPS_MAX 5
 
-enum event { BEAT, ANSWER, PING, PONG, ROUND, WOKEN, DOOM, EVENTS };
+enum event {
+    BEAT,
+    ANSWER,
+    COUNTED, /* the lease was extended */
+    PING,
+    PONG,
+    ROUND,
+    WOKEN, /* the leader, after a pause */
+    DOOM,
+    EVENTS
+};
 
 enum act {
     PAUSE_LEADER,
@@ -32,9 +43,11 @@ enum act {
     HOLD_BOTH,
     HOLD_FROM_F, /* between F and the leader */
     HOLD_TO_F,
-    CUT_A,  /* and A reconnects elsewhere, which may grant more */
-    SEVER,  /* F is cut off from the leader; what is on its way arrives */
-    ISOLATE /* ... or not */
+    CUT_A,   /* and A reconnects elsewhere, which may grant more */
+    SEVER,   /* F is cut off from the leader; what is on its way arrives */
+    ISOLATE, /* ... or not */
+    LET_GO,  /* of all that is held */
+    WAIT     /* for the event, no more */
 };
 
 struct step {
@@ -42,6 +55,7 @@ struct step {
     int nth;
     int64_t delay_us, us;
     enum act act;
+    bool aligned; /* a pause of the leader ends just before A sends a heartbeat */
 };
 
 struct party {
@@ -54,13 +68,17 @@ struct party {
     bool lazy; /* its host does nothing more: only its I/O thread runs */
 };
 
+struct aim;
+
 static struct {
     struct zr_sim_world *world;
     struct zr_sim_random dice;
     struct party a, b;
     int follower;
     int32_t tick_ms, timeout_ms;
-    int64_t t_us; /* the smallest timeout that A is granted */
+    int64_t t_us;          /* the smallest timeout that A is granted */
+    int32_t less_ms;       /* from the first CUT_A on servers grant A only this; 0: more */
+    const struct aim *aim; /* null: what happens is left to chance */
     struct step steps[STEPS_MAX];
     int step_count, step; /* the one that waits for its event */
     int left;             /* ... this many of them */
@@ -68,7 +86,7 @@ static struct {
     int64_t free_us;      /* when the leader may be paused again */
     int64_t release_us;   /* when A's messages are let through */
     int64_t granted_us;   /* B was */
-    int64_t seen[EVENTS], sent_us;
+    int64_t seen[EVENTS], sent_us, deadline_us;
     unsigned flying;
     size_t ping_next;
 } now;
@@ -90,8 +108,10 @@ static inline int64_t clock_us(void)
 
 static inline void open_party(struct party *party, int server, int32_t timeout_ms, int64_t tick_us)
 {
-    struct zr_session_options options = {
-        .hosts = {"sim:1", 5}, .timeout_us = timeout_ms * MS, .request_timeout_us = -1, .tick_us = tick_us};
+    struct zr_session_options options = {.hosts = {"sim:1", 5},
+                                         .timeout_us = timeout_ms * MS,
+                                         .request_timeout_us = -1,
+                                         .tick_us = tick_us};
     const struct zr_lock_options choice = {0};
     struct zr_args args = {.at[0] = {.given = true, .bytes = {"/l", 2}}, .options = &choice};
     const char *misuse;

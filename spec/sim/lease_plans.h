@@ -3,7 +3,7 @@
 
 /* lease_plans.h: which faults a history of the lease has, and what world it has them in. */
 
-#include "lease_faults.h"
+#include "lease_aims.h"
 
 /* ---- What is to happen --------------------------------------------------------------------- */
 
@@ -32,12 +32,13 @@ static inline int64_t some_time(enum act act)
 
 static inline struct step some_step(bool last)
 {
-    static const enum event ons[] = {BEAT, ANSWER, ANSWER, ANSWER, PING, PONG, PONG, ROUND, DOOM};
+    static const enum event ons[] = {BEAT, ANSWER, ANSWER, ANSWER, COUNTED,
+                                     PING, PONG,   PONG,   ROUND,  DOOM};
     static const enum act acts[] = {PAUSE_LEADER,   PAUSE_LEADER, PAUSE_LEADER, PAUSE_FOLLOWER,
                                     PAUSE_FOLLOWER, PAUSE_A,      PAUSE_B,      HOLD_REQUESTS,
                                     HOLD_ANSWERS,   HOLD_BOTH,    HOLD_FROM_F,  HOLD_FROM_F,
                                     HOLD_TO_F,      CUT_A};
-    struct step step = {.on = ons[below(9)], .nth = 1 + (int)below(below(4) == 0 ? 16 : 4)};
+    struct step step = {.on = ons[below(10)], .nth = 1 + (int)below(below(4) == 0 ? 16 : 4)};
     step.act = last ? (below(2) == 0 ? SEVER : ISOLATE) : acts[below(14)];
     if (last && below(2) == 0)
         step.on = ANSWER;
@@ -45,6 +46,7 @@ static inline struct step some_step(bool last)
         step.nth = 1;
     step.delay_us = some_delay();
     step.us = some_time(step.act);
+    step.aligned = below(2) == 0;
     return step;
 }
 
@@ -60,12 +62,12 @@ static const struct plan {
     {2, {{PONG, PAUSE_LEADER}, {WOKEN, ISOLATE}}},
     {2, {{PONG, PAUSE_LEADER}, {WOKEN, SEVER}}},
     {2, {{PING, PAUSE_LEADER}, {WOKEN, ISOLATE}}},
-    {4, {{PONG, PAUSE_LEADER}, {WOKEN, PAUSE_B}, {BEAT, PAUSE_B}, {ANSWER, ISOLATE}}},
-    {4, {{PING, PAUSE_LEADER}, {WOKEN, PAUSE_B}, {BEAT, PAUSE_B}, {ANSWER, SEVER}}},
+    {4, {{PONG, PAUSE_LEADER}, {WOKEN, WAIT}, {BEAT, WAIT}, {ANSWER, ISOLATE}}},
+    {4, {{PING, PAUSE_LEADER}, {WOKEN, WAIT}, {BEAT, WAIT}, {ANSWER, SEVER}}},
     /* F sleeps when that ping comes; its reply is held up, and lost */
     {4, {{PONG, PAUSE_LEADER}, {WOKEN, PAUSE_FOLLOWER}, {PONG, HOLD_FROM_F}, {ANSWER, ISOLATE}}},
     /* a handshake whose answer is held up; then the new follower is cut off */
-    {4, {{ANSWER, CUT_A}, {PING, HOLD_ANSWERS}, {BEAT, PAUSE_B}, {ANSWER, ISOLATE}}},
+    {4, {{ANSWER, CUT_A}, {PING, HOLD_ANSWERS}, {BEAT, WAIT}, {ANSWER, ISOLATE}}},
     {3, {{ANSWER, CUT_A}, {PING, HOLD_ANSWERS}, {BEAT, ISOLATE}}},
     /* the old follower's word comes after the handshake elsewhere */
     {3, {{ANSWER, HOLD_FROM_F}, {BEAT, CUT_A}, {BEAT, HOLD_BOTH}}},
@@ -84,8 +86,8 @@ static inline void choose_plan(const struct plan *plan)
             step->delay_us = below(now.tick_ms * MS / 2);
             step->us = now.tick_ms * MS / 2 + below(now.t_us / 4);
         }
-        if (step->act == PAUSE_B)
-            step->us = step->delay_us = 0; /* only waits for its event */
+        if (step->act == WAIT)
+            step->delay_us = 0;
         else if (step->on == WOKEN)
             step->delay_us = below(now.t_us / 14);
         if (step->act == HOLD_BOTH)
@@ -95,6 +97,10 @@ static inline void choose_plan(const struct plan *plan)
 
 static inline void choose_steps(void)
 {
+    if (now.aim != NULL) {
+        take_aim(now.aim);
+        return;
+    }
     if (below(3) == 0) {
         choose_plan(&plans[below(sizeof(plans) / sizeof(plans[0]))]);
         return;
@@ -110,7 +116,9 @@ static inline int64_t choose_timeout(void)
 {
     static const int tenths[] = {5, 10, 15, 20, 20, 20, 25, 30, 40, 50, 70, 100, 150, 200};
     static const int32_t ticks_ms[] = {500, 1000, 2000, 3000, 5000};
-    int tenth = tenths[below(14)];
+    int tenth = tenths[now.aim == NULL    ? below(14)
+                       : now.aim->shrinks ? 8 + below(4)
+                                          : 3 + below(5)];
     now.tick_ms = ticks_ms[below(5)];
     now.timeout_ms = now.tick_ms / 10 * tenth;
     bool needs_tick = tenth < 20 && now.tick_ms > 2000;
@@ -119,15 +127,17 @@ static inline int64_t choose_timeout(void)
 
 static inline void choose_world(uint64_t seed, int32_t least_ms)
 {
-    static const int latencies[] = {10000, 1000, 400, 100, 50}, lates[] = {40, 2, 1};
-    int64_t latency_us = 20 + now.t_us / latencies[below(5)];
+    static const int latencies[] = {10000, 1000, 400, 100, 50}, lates[] = {1, 2, 40};
+    bool aimed = now.aim != NULL;
+    int64_t latency_us = 20 + now.t_us / latencies[below(aimed ? 2 : 5)];
     const struct zr_sim_options options = {
         .seed = seed,
         .tick_ms = now.tick_ms,
         .least_ms = least_ms,
         .latency_us = latency_us,
         .jitter_us = below(2) == 0 ? latency_us : 3 * latency_us,
-        .late_us = now.t_us * 3 / 160 / lates[below(3)], /* two steps of a thread: below T/40 */
+        .late_us = now.t_us * 3 / 160 /
+                   lates[below(aimed ? 1 : 3)], /* two steps of a thread: below T/40 */
         .trace = tracing ? stdout : NULL,
     };
     now.world = zr_sim_world_new(&options);

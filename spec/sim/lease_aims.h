@@ -1,0 +1,101 @@
+#ifndef LEASE_AIMS_H
+#define LEASE_AIMS_H
+
+/*
+ * lease_aims.h: histories that aim at one part of the lease's rule. Chance alone would need some
+ * hundred thousand of them to hit what goes wrong without that part.
+ *
+ * All happen in a world in which T is a few ticks, messages are quick, and the leader's threads are
+ * as late as they may be. F is cut off right after the lease was extended.
+ */
+
+#include "lease_faults.h"
+
+/* A time: so many pings (half ticks), and from .. to thousandths of T. */
+struct span {
+    int pings, from, to;
+};
+
+struct aim {
+    bool early;   /* while only the handshake counts */
+    bool lazy;    /* A's host does nothing more */
+    bool shrinks; /* A reconnects, and is granted less */
+    int count;
+    struct {
+        enum event on;
+        int most; /* the nth of them, up to this one; 0: the first */
+        struct span delay;
+        enum act act;
+        struct span us;
+        bool aligned;
+    } steps[STEPS_MAX];
+};
+
+#define FOR_LONG                                                                                   \
+    {                                                                                              \
+        0, 900, 900                                                                                \
+    }
+
+static const struct aim aims[] = {
+    /*
+     * h. Heartbeats are held from one reply to the next, which does not name the session. Then they
+     * are answered before the leader has noted the time of its ping; and it sleeps: its next ping
+     * is half a tick after it wakes up.
+     */
+    {.count = 5,
+     .steps = {{.on = PONG, .act = HOLD_REQUESTS, .us = FOR_LONG},
+               {.on = PONG, .act = LET_GO},
+               {.on = ANSWER, .most = 2, .act = PAUSE_LEADER, .us = {1, 50, 200}},
+               {.on = WOKEN, .act = WAIT},
+               {.on = COUNTED, .most = 3, .act = ISOLATE}}},
+    /* i'. The leader sleeps while a ping is due, and wakes up just before a heartbeat arrives. */
+    {.count = 3,
+     .steps = {{.on = PONG, .delay = {0, 30, 200}, .act = PAUSE_LEADER, .us = {1, 0, 250}, true},
+               {.on = WOKEN, .act = WAIT},
+               {.on = COUNTED, .most = 2, .act = ISOLATE}}},
+    /* j. It sleeps while a ping is due. F gets that ping together with later answers, and F's reply
+       is lost. */
+    {.count = 4,
+     .steps = {{.on = PONG, .delay = {0, 30, 200}, .act = PAUSE_LEADER, .us = {1, 0, 250}},
+               {.on = PING, .act = HOLD_TO_F, .us = {0, 15, 90}},
+               {.on = PONG, .act = HOLD_FROM_F, .us = FOR_LONG},
+               {.on = COUNTED, .act = ISOLATE}}},
+    /* An over lease. As before, but F's reply and j come when the leader is ending the session. */
+    {.early = true,
+     .lazy = true,
+     .count = 4,
+     .steps = {{.on = ANSWER, .most = 3, .act = PAUSE_LEADER, .us = {1, 100, 250}},
+               {.on = PING, .act = HOLD_TO_F, .us = {0, 15, 90}},
+               {.on = PONG, .act = HOLD_FROM_F, .us = FOR_LONG},
+               {.on = DOOM, .act = LET_GO}}},
+    /* The smallest timeout. A reconnects, and is granted less. */
+    {.shrinks = true,
+     .count = 2,
+     .steps = {{.on = ANSWER, .act = CUT_A}, {.on = ANSWER, .most = 16, .act = ISOLATE}}},
+};
+
+static inline int64_t within(const struct span *span)
+{
+    int64_t thousandths = span->from + below(span->to - span->from + 1);
+    return span->pings * now.tick_ms * MS / 2 + thousandths * now.t_us / 1000;
+}
+
+static inline void choose_aim(void)
+{
+    if (below(2) == 0)
+        now.aim = &aims[below(sizeof(aims) / sizeof(aims[0]))];
+}
+
+static inline void take_aim(const struct aim *aim)
+{
+    now.step_count = aim->count;
+    for (int i = 0; i < aim->count; i++)
+        now.steps[i] = (struct step){.on = aim->steps[i].on,
+                                     .nth = 1 + (int)below(aim->steps[i].most),
+                                     .delay_us = within(&aim->steps[i].delay),
+                                     .us = within(&aim->steps[i].us),
+                                     .act = aim->steps[i].act,
+                                     .aligned = aim->steps[i].aligned};
+}
+
+#endif
