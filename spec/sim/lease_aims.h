@@ -37,6 +37,8 @@ struct aim {
     }
 
 static const struct aim aims[] = {
+    /* Half a tick. Nothing is held up. */
+    {.count = 1, .steps = {{.on = COUNTED, .most = 16, .act = ISOLATE}}},
     /*
      * h. Heartbeats are held from one reply to the next, which does not name the session. Then they
      * are answered before the leader has noted the time of its ping; and it sleeps: its next ping

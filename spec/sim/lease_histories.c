@@ -54,6 +54,7 @@ static void begin(uint64_t seed)
     now.follower = now.aim == NULL && below(20) == 0 ? 0 : 1;
     if (first_ms < now.timeout_ms && tick_us > 0)
         zr_sim_grant(now.world, first_ms);
+    zr_sim_advance(now.world, below(now.tick_ms * MS)); /* it comes at any moment of a tick */
     open_party(&now.a, now.follower, now.timeout_ms, tick_us);
     acquire(&now.a);
 }

@@ -111,14 +111,20 @@ static inline void choose_steps(void)
         now.steps[i] = some_step(cuts && i + 1 == now.step_count);
 }
 
-/* T in tenths of a tick. Below two ticks the rule needs `tick`, or ticks of 2 s at most. */
-static inline int64_t choose_timeout(void)
+/* T in tenths of a tick. What aims is likeliest to hit when T is short. */
+static inline int choose_tenth(void)
 {
     static const int tenths[] = {5, 10, 15, 20, 20, 20, 25, 30, 40, 50, 70, 100, 150, 200};
+    if (now.aim == NULL)
+        return tenths[below(14)];
+    return now.aim->shrinks ? tenths[8 + below(4)] : tenths[below(7)];
+}
+
+/* Below two ticks the rule needs `tick`, or ticks of 2 s at most. */
+static inline int64_t choose_timeout(void)
+{
     static const int32_t ticks_ms[] = {500, 1000, 2000, 3000, 5000};
-    int tenth = tenths[now.aim == NULL    ? below(14)
-                       : now.aim->shrinks ? 8 + below(4)
-                                          : 3 + below(5)];
+    int tenth = choose_tenth();
     now.tick_ms = ticks_ms[below(5)];
     now.timeout_ms = now.tick_ms / 10 * tenth;
     bool needs_tick = tenth < 20 && now.tick_ms > 2000;
