@@ -1,0 +1,126 @@
+-- From which moment the real client counts the lease: never later than when the request was sent that shows it. A proxy holds
+-- answers back, so that the time of an answer would be a wrong one.
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local run = env.run
+
+local TIMEOUT, TICK = 10, 0.5
+local SPAN = TIMEOUT - TIMEOUT / 100 -- that a proof is worth
+local HELD = 0.5 -- seconds; a second later the client would give up the attempt
+local ONE_WAY = 0.475 -- seconds
+
+-- Until when the hold says that it is valid, or up to a millisecond less.
+local function ends(hold)
+  local from, left
+  repeat from, left = zk.now(), hold:left() until zk.now() - from < 0.001
+  return from + left
+end
+
+for _, strict in ipairs { false, true } do
+  describe(strict and "the lease of a strict session" or "the lease of a session", function()
+    local proxy, session, hold
+
+    local function begin()
+      proxy = env.proxy()
+      session = env.session { hosts = proxy.hosts, timeout = TIMEOUT, tick = TICK, strict = strict }
+      hold = assert(session:lock("/l"):acquire(300))
+    end
+
+    local function finish()
+      proxy:clear()
+      proxy:release()
+      proxy:heal()
+      session:close()
+    end
+
+    local function lose_link()
+      proxy:refuse()
+      proxy:cut()
+      env.eventually("the link is seen to be lost", function() return session.state ~= "connected" end)
+    end
+
+    -- Connects again; the first answer to such a request is held back for a while. No heartbeat after that counts, since
+    -- none is answered. Gives when the client could connect, and when it had sent that request; or nil if it tried more
+    -- than once, as it does on a busy machine.
+    local function reconnect(request)
+      proxy:clear()
+      proxy:reset()
+      proxy:hold_reply(request)
+      proxy:hold_reply(strict and "delete" or "heartbeat", strict and 1 or 2)
+      local from = zk.now()
+      proxy:heal()
+      assert(proxy:wait_for("fired"))
+      local sent = zk.now()
+      zk.sleep(HELD)
+      proxy:release()
+      env.eventually("the link is back", function() return session.state == "connected" end)
+      return proxy:counts().connect == 1 and from, sent
+    end
+
+    -- The same until it was connected by one attempt. Also gives until when the hold was valid before and is now.
+    local function retime(request)
+      for _ = 1, 20 do
+        begin()
+        lose_link()
+        local before = ends(hold)
+        local from, sent = reconnect(request)
+        local after = ends(hold)
+        if from and hold:valid() then return from, sent, before, after end
+        finish()
+      end
+      error "it never connected at the first attempt"
+    end
+
+    for request, name in pairs { connect = "a handshake", heartbeat = "the request that confirms it" } do
+      if strict then
+        it("does not count " .. name .. " of a session that is there", run(function()
+          local _, _, before, after = retime(request)
+          assert.is_true(after <= before + 0.001, after - before)
+          finish()
+        end))
+      else
+        it("counts from the connect when the answer to " .. name .. " comes late", run(function()
+          local from, sent, _, after = retime(request)
+          assert.is_true(after <= sent + SPAN, "too late by " .. after - sent - SPAN)
+          assert.is_true(after >= from + SPAN - 0.001, "too early by " .. from + SPAN - after)
+          finish()
+        end))
+      end
+    end
+
+    if strict then
+      -- The first write is sent a sixteenth of the timeout after the sync that confirms the handshake.
+      it("counts no sync", run(function()
+        local from, first
+        repeat
+          if first then finish() end
+          local _, before
+          from, _, before = retime "heartbeat"
+          proxy:clear()
+          proxy:release()
+          env.eventually("a heartbeat counts", function() return not hold:valid() or ends(hold) > before + 0.01 end)
+          first = ends(hold)
+        until hold:valid() -- else the machine was too busy
+        assert.is_true(first >= from + TIMEOUT / 16 + SPAN - 0.001, "too early by " .. from + TIMEOUT / 16 + SPAN - first)
+        finish()
+      end))
+    end
+
+    -- A heartbeat counts when four later ones were answered, each sent after the answer to the one before, and after the
+    -- waits of docs/lease.md: it is five round trips and those waits old.
+    it("counts from when a heartbeat was sent when answers come late", run(function()
+      begin()
+      proxy:delay(1000 * ONE_WAY)
+      local first, oldest = ends(hold), 5 * 2 * ONE_WAY + 4 * TIMEOUT / 40 + TICK / 2
+      local all_late = zk.now() + oldest -- what was sent before may have been answered at once
+      env.eventually("heartbeats count", function() return zk.now() > all_late and ends(hold) > first + TIMEOUT / 4 end)
+      local most = SPAN - oldest + 0.01
+      for _ = 1, 200 do
+        assert.is_true(hold:left() <= most, "too much by " .. hold:left() - most)
+        zk.sleep(0.01)
+      end
+      finish()
+    end))
+  end)
+end
