@@ -4,6 +4,7 @@
  * fault_test.c; here it is the virtual clock, the sessions with their lease, and the watches.
  */
 #include "check.h"
+#include "sim/process.h"
 
 /* ---- Sessions ------------------------------------------------------------------------------ */
 
@@ -104,6 +105,24 @@ static void test_planned_rename(void)
 }
 
 /* ---- The lease ----------------------------------------------------------------------------- */
+
+/* Sixteen of them in a timeout. */
+static void test_heartbeats(void)
+{
+    struct pair pair;
+    setup(&pair, 3);
+    zr_sim_advance(pair.world, 3 * SECOND + SECOND / 2);
+    int64_t end_us = zr_sim_now_us(pair.world) + 10 * INT64_C(1000) * TIMEOUT_MS;
+    int64_t sent_us = pair.a.handle->lease.sent_us;
+    int sent = 0;
+    while (zr_sim_now_us(pair.world) < end_us) {
+        zr_sim_step(pair.world);
+        sent += pair.a.handle->lease.sent_us != sent_us;
+        sent_us = pair.a.handle->lease.sent_us;
+    }
+    CHECK(sent == 160);
+    teardown(&pair);
+}
 
 /* Whatever is cut and when: the session never ends before the lease. */
 static void test_lease_is_short(void)
@@ -263,6 +282,7 @@ static const struct test tests[] = {
     {"expire from outside", test_expire_from_outside},
     {"renamed session", test_renamed_session},
     {"planned rename", test_planned_rename},
+    {"heartbeats", test_heartbeats},
     {"the lease is short", test_lease_is_short},
     {"the lease moves back", test_lease_moves_back},
     {"watches", test_watches},

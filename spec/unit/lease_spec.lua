@@ -66,6 +66,34 @@ describe("a lease", function()
     assert_range(0.4275, 0.49, { timeout = 4, tick = 2 })
   end)
 
+  -- While all is well each heartbeat makes it last longer: so many heartbeats in so many timeouts.
+  local function renewals(timeouts, options)
+    local world, count = sim.new { seed = 5, tick_time = 500 }, 0
+    world:run(function()
+      local session = world:session(options)
+      local hold = assert(session:lock("/l"):acquire())
+      world:advance(3 * options.timeout + options.timeout / 32)
+      local ends = world:now() + hold:left()
+      for _ = 1, 160 * timeouts do
+        world:advance(options.timeout / 160)
+        local now_ends = world:now() + hold:left()
+        if now_ends > ends + 1e-6 then count = count + 1 end
+        ends = now_ends
+      end
+    end)
+    return count
+  end
+
+  for _, tick in ipairs { false, 0.5, 2, 5 } do
+    for _, strict in ipairs { false, true } do
+      it(("costs 16 heartbeats in a timeout, %s, %s"):format(tick and "tick = " .. tick or "tick not said",
+        strict and "strict" or "not strict"), function()
+        assert.are.equal(160, renewals(10, { timeout = 10, tick = tick or nil, strict = strict }))
+        assert.are.equal(160, renewals(10, { timeout = 6, tick = tick and tick < 5 and tick or nil, strict = strict }))
+      end)
+    end
+  end
+
   it("goes on through pauses of the leader and the follower that are shorter", within({}, function(world)
     local session = world:session { timeout = 10 }
     local hold = assert(session:lock("/l"):acquire())
