@@ -153,7 +153,7 @@ asan-apicheck: ## both at once, as CI does it
 
 SIM = build/sim$(if $(SAN),-$(SAN))
 SIM_FLAGS = $(CPPFLAGS) $(CFLAGS) -Ispec
-SIM_SOURCES = $(wildcard src/sim/*.c src/sim/*.h src/core/*.h spec/sim/*.h)
+SIM_SOURCES = $(wildcard src/sim/*.c src/sim/*.h src/core/*.h spec/sim/*.h) $(addprefix src/core/,alloc.c lease.c status.c)
 SEED ?= 1
 STEPS ?= 4000
 

@@ -44,6 +44,7 @@ end
 ---Several servers that form one ensemble.
 ---@class zkrecipes.testing.Ensemble
 ---@field hosts string the members' addresses with commas
+---@field tick number their tickTime in seconds, for a session's option `tick`
 ---@field members zkrecipes.testing.Server[]
 local Ensemble = {}
 Ensemble.__index = Ensemble
@@ -118,7 +119,7 @@ local function launch_once(options, count)
     ensemble.members[i] = server_of.spawn(options, places, i)
     hosts[i] = ensemble.members[i].hosts
   end
-  ensemble.hosts = table.concat(hosts, ",")
+  ensemble.hosts, ensemble.tick = table.concat(hosts, ","), ensemble.members[1].tick
   local ok, message, code = ensemble:restart()
   if ok then return ensemble end
   if collided(ensemble) then code = "collided" end

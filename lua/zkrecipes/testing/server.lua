@@ -13,9 +13,11 @@ local JVM = { "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-U
 local CONFIG = { forceSync = "no", extendedTypesEnabled = "true", ["admin.enableServer"] = "false",
   ["4lw.commands.whitelist"] = "*", maxClientCnxns = 0, maxSessionTimeout = 120000, initLimit = 20, syncLimit = 6 }
 
+local TICK_TIME = 500
+
 local function config_of(options, places, id)
   local place = places[id]
-  local lines = { "tickTime=" .. (options.tick_time or 500), "dataDir=" .. place.folder .. "/data" }
+  local lines = { "tickTime=" .. (options.tick_time or TICK_TIME), "dataDir=" .. place.folder .. "/data" }
   for key, value in pairs(CONFIG) do
     if (options.config or {})[key] == nil then lines[#lines + 1] = key .. "=" .. value end
   end
@@ -49,6 +51,7 @@ end
 ---@class zkrecipes.testing.Server
 ---@field hosts string "127.0.0.1:port", for a session
 ---@field port string its client port
+---@field tick number its tickTime in seconds, for a session's option `tick`
 ---@field folder string its temporary folder: zoo.cfg, data, log
 ---@field pid string process id of the JVM, changes at restart
 ---@field state "starting"|"running"|"paused"|"killed"|"stopped"
@@ -70,7 +73,7 @@ end
 function M.spawn(options, places, id)
   local place = places[id]
   local server = setmetatable({ hosts = "127.0.0.1:" .. place.client, port = place.client, folder = place.folder,
-    limit = options.timeout or 30, state = "starting" }, Server)
+    tick = (options.tick_time or TICK_TIME) / 1000, limit = options.timeout or 30, state = "starting" }, Server)
   server.supervisor = supervisor.spawn(place, ("%d"):format(math.ceil(server.limit)),
     config_of(options, places, id), command_of(options, place, places))
   M.living[server] = true
