@@ -31,8 +31,9 @@
  *
  * After the deadline nothing extends the lease: the leader may be about to expire the session, and
  * may still accept a touch in that state. Servers may grant different timeouts, and the ping reply
- * of one may come late: so the smallest ever granted counts. Until heartbeats count, the handshake
- * does, from the moment the connect began: the leader itself handles it.
+ * of one may come late: so the smallest that we were told counts. A smaller one whose answer was
+ * lost counts for the leader, too, and nothing here can know it (docs/lease.md). Until heartbeats
+ * count, the handshake does, from the moment the connect began: the leader itself handles it.
  *
  * The last hundredth of T is for clocks that run at different rates.
  */
