@@ -24,7 +24,10 @@ for _, strict in ipairs { false, true } do
     local function begin()
       proxy = env.proxy()
       session = env.session { hosts = proxy.hosts, timeout = TIMEOUT, tick = TICK, strict = strict }
-      hold = assert(session:lock("/l"):acquire(300))
+      env.eventually("it holds", function() -- a busy machine may lose the session first
+        hold = session:lock("/l"):acquire(300)
+        return hold
+      end)
     end
 
     local function finish()
@@ -60,7 +63,7 @@ for _, strict in ipairs { false, true } do
 
     -- The same until it was connected by one attempt. Also gives until when the hold was valid before and is now.
     local function retime(request)
-      for _ = 1, 20 do
+      while true do
         begin()
         lose_link()
         local before = ends(hold)
@@ -69,7 +72,6 @@ for _, strict in ipairs { false, true } do
         if from and hold:valid() then return from, sent, before, after end
         finish()
       end
-      error "it never connected at the first attempt"
     end
 
     for request, name in pairs { connect = "a handshake", heartbeat = "the request that confirms it" } do
@@ -110,11 +112,17 @@ for _, strict in ipairs { false, true } do
     -- A heartbeat counts when four later ones were answered, each sent after the answer to the one before, and after the
     -- waits of docs/lease.md: it is five round trips and those waits old.
     it("counts from when a heartbeat was sent when answers come late", run(function()
-      begin()
-      proxy:delay(1000 * ONE_WAY)
-      local first, oldest = ends(hold), 5 * 2 * ONE_WAY + 4 * TIMEOUT / 40 + TICK / 2
-      local all_late = zk.now() + oldest -- what was sent before may have been answered at once
-      env.eventually("heartbeats count", function() return zk.now() > all_late and ends(hold) > first + TIMEOUT / 4 end)
+      local oldest, counted = 5 * 2 * ONE_WAY + 4 * TIMEOUT / 40 + TICK / 2, false
+      repeat
+        begin()
+        proxy:delay(1000 * ONE_WAY)
+        local first, all_late = ends(hold), zk.now() + oldest -- what was sent before may have been answered at once
+        env.eventually("heartbeats count", function()
+          counted = zk.now() > all_late and hold:valid() and ends(hold) > first + TIMEOUT / 4
+          return counted or not hold:valid()
+        end)
+        if not counted then finish() end -- the machine was too busy
+      until counted
       local most = SPAN - oldest + 0.01
       for _ = 1, 200 do
         assert.is_true(hold:left() <= most, "too much by " .. hold:left() - most)
