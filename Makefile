@@ -117,7 +117,7 @@ test: deps ## install what is needed, build, run every spec against real servers
 SAN_ENV_asan = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1:allocator_may_return_null=1
 SANITIZED = $(addprefix spec/unit/,escape_spec.lua sim_spec.lua sim_worlds_spec.lua sim_faults_spec.lua host_spec.lua together_spec.lua wait_spec.lua args_spec.lua) \
-  $(addprefix spec/recipes/,lock_spec.lua session_spec.lua budget_spec.lua unfair_spec.lua ways_spec.lua barrier_spec.lua \
+  $(addprefix spec/recipes/,lock_spec.lua session_spec.lua budget_spec.lua unfair_spec.lua ways_spec.lua barrier_spec.lua double_barrier_spec.lua \
     rwlock_spec.lua downgrade_spec.lua multilock_spec.lua election_spec.lua lead_spec.lua ranked_spec.lua \
     semaphore_spec.lua strangers_spec.lua refused_spec.lua forged_spec.lua ephemerals_spec.lua successor_spec.lua contenders_spec.lua) \
   $(addprefix spec/faults/,session_spec.lua wire_spec.lua nonsense_spec.lua watches_spec.lua late_spec.lua closing_spec.lua memory_spec.lua guardian_spec.lua counter_spec.lua rwlock_spec.lua election_spec.lua)

@@ -44,6 +44,7 @@ build = {
     ["zkrecipes.multilock"] = "lua/zkrecipes/multilock.lua",
     ["zkrecipes.module"] = "lua/zkrecipes/module.lua",
     ["zkrecipes.cohort"] = "lua/zkrecipes/cohort.lua",
+    ["zkrecipes.collected"] = "lua/zkrecipes/collected.lua",
     ["zkrecipes.jobs"] = "lua/zkrecipes/jobs.lua",
     ["zkrecipes.jobs.desk"] = "lua/zkrecipes/jobs/desk.lua",
     ["zkrecipes.jobs.failure"] = "lua/zkrecipes/jobs/failure.lua",

@@ -67,7 +67,7 @@ end
 local function failure(message, code)
   if type(message) ~= "string" or type(code) ~= "string" then return "a nil comes without message and code" end
   if not codes[code] then return "a failure has an unknown code" end
-  if not message:find("^%l[%w_:]*.-: %l") then return "a message is no sentence" end
+  if not message:find("^%l[%w_:]*.-: [%l%d]") then return "a message is no sentence" end
   if message:find("\n", 1, true) and code ~= "error" and not message:find("\r\n", 1, true) then return "a message has several lines" end
   if code ~= "error" then return internals(message) end
 end

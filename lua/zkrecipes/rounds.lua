@@ -5,9 +5,7 @@
 --    deletes their w- znodes and makes round-<tag>, whose data are their tags. All or none: when one of them has
 --    given up, or another member was faster, nothing is done, and it lists again.
 -- 3. Its own w- znode is gone: the member is in a round. That is the only thing each member watches.
--- 4. A cyclic barrier: done, it deletes its m- znode. A double barrier: leave deletes the m- znode, then waits until
---    those of all others of its round are gone: it watches one of them at a time; the last one deletes the round, and
---    others of which nobody is left.
+-- 4. A member of a cyclic barrier deletes its m- znode. A member of a double barrier leaves the round later: rounds/leave.lua.
 --
 -- Members beyond n wait for the next round. The tags say n: a member counts only those that wait for the same n, and one
 -- that finds a member with another n, which has waited longer than all with its own, gives up (`conflict`).
@@ -53,10 +51,10 @@ function Double:enter(timeout)
     core.misuse("double_barrier:enter: it is in a round already, or enters one; leave it first")
   end
   self.entering = true
-  local member, message, code = wait.within(core.host(self.session), entered, self, joins.join, self, timeout,
+  local member, message, code, came = wait.within(core.host(self.session), entered, self, joins.join, self, timeout,
     "double_barrier:enter", true)
   entered(self)
-  if not member then return nil, message, code end
+  if not member then return nil, message, code, came end
   self.member = member
   return true
 end
@@ -67,10 +65,9 @@ function Double:leave(timeout)
   if not member then core.misuse("double_barrier:leave: it is in no round; enter first") end
   member.what = "double_barrier:leave"
   local limit = limits.new(self.session, timeout)
-  local done, message, code = limit:told(leaves.leave(member, limit))
-  if not done and code ~= "closed" then return nil, message, code end
-  self.member = nil
-  return done, message, code
+  local done, dead, code = limit:told(leaves.leave(member, limit))
+  if done or code == "closed" then self.member = nil end
+  return done, dead, code
 end
 
 -- ---- The cyclic barrier ------------------------------------------------------------------------
@@ -89,8 +86,8 @@ end
 
 -- Until n have come; each n that come are one generation. Any number of coroutines may wait with one object.
 function Cyclic:wait(timeout)
-  local member, message, code = joins.join(self, timeout, "cyclic_barrier:wait", false)
-  if not member then return nil, message, code end
+  local member, message, code, came = joins.join(self, timeout, "cyclic_barrier:wait", false)
+  if not member then return nil, message, code, came end
   local task = joins.behind(self.session, requests.sure, self.session.delete, self.session, member.takes_part)
   coroutines.pcall(task.wait, task, member.limit.left()) -- who is canceled here is through nevertheless
   return true

@@ -180,69 +180,6 @@ describe("a latch", function()
   end))
 end)
 
-describe("a double barrier", function()
-  it("is entered by n together, and left together", run(function()
-    local all, entered, left, waits = sessions(3), 0, 0, {}
-    for i = 1, 3 do
-      waits[i] = env.start(function()
-        local barrier = all[i]:double_barrier("/b", 3)
-        assert(barrier:enter(200))
-        entered = entered + 1
-        env.eventually("all are in", function() return entered == 3 end)
-        if i == 1 then env.eventually("the others leave", function() return #all[1]:children("/b") == 2 end) end
-        assert.are.equal(0, left)
-        assert(barrier:leave(200))
-        left = left + 1
-      end)
-      if i < 3 then
-        env.eventually("it waits", function() return #(all[1]:children("/b") or {}) == 2 * i end)
-        assert.are.equal(0, entered)
-      end
-    end
-    for i = 1, 3 do waits[i]() end
-    assert.are.same({}, all[1]:children("/b"))
-  end))
-
-  it("does not count who gave up, nor who died", run(function()
-    local all = sessions(3)
-    env.late(all[1]:double_barrier("/b", 2):enter(0.05))
-    local wait = env.start(function() return all[1]:double_barrier("/b", 2):enter(200) end)
-    env.eventually("it waits", function() return #(all[2]:children("/b") or {}) == 2 end)
-    all[1]:close()
-    fails("closed", wait())
-    env.late(all[2]:double_barrier("/b", 2):enter(0.05))
-    assert.are.same({}, all[2]:children("/b"))
-  end))
-
-  it("takes who is too many into the next round", run(function()
-    local all, rounds, waits = sessions(2), 0, {}
-    for i = 1, 6 do
-      waits[i] = env.start(function()
-        local barrier = all[i % 2 + 1]:double_barrier("/b", 2)
-        assert(barrier:enter(300))
-        rounds = rounds + 1
-        assert(barrier:leave(300))
-      end)
-    end
-    for i = 1, 6 do waits[i]() end
-    assert.are.equal(6, rounds)
-    assert.are.same({}, all[1]:children("/b"))
-  end))
-
-  it("is left when a member dies inside", run(function()
-    local all = sessions(2)
-    local dying = env.start(function() return all[1]:double_barrier("/b", 2):enter(200) end)
-    local barrier = all[2]:double_barrier("/b", 2)
-    assert(barrier:enter(200))
-    assert(dying())
-    for i = 1, 9 do assert(all[2]:create("/b/round-" .. i, nil)) end -- no rounds of ours
-    env.late(barrier:leave(0.05))
-    all[1]:close()
-    assert(barrier:leave(200))
-    raises("enter first", function() barrier:leave() end)
-  end))
-end)
-
 describe("a barrier of rounds", function()
   local WAYS = {
     cyclic_barrier = function(session, path, n) return session:cyclic_barrier(path, n):wait(20) end,

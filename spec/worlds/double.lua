@@ -1,4 +1,5 @@
--- The double barrier: n begin together, and nobody leaves while another living member of the round is inside.
+-- The double barrier: n begin together, nobody leaves while another living member of the round is inside, and each member that
+-- leaves is told how many of its round died or gave up.
 
 local PATH = "/d/phase"
 
@@ -14,16 +15,43 @@ local function round_of(h, tag)
   end
 end
 
+-- How many of these tags did not leave: none of them called leave and had its m- znode deleted by a request. The trace does not show the
+-- znodes that end with a session.
+local function count_dead(h, tags)
+  local deleted, dead = {}, 0
+  for _, change in ipairs(h.changes) do
+    local tag = change.kind == "delete" and change.path:match "/m%-(.+)$"
+    if tag then deleted[tag] = true end
+  end
+  for _, tag in ipairs(tags) do dead = dead + (h.leaving[tag] and deleted[tag] and 0 or 1) end
+  return dead
+end
+
+-- The number is exact; it is missing only if the session of the member was lost.
+local function check_dead(h, session, id, tags, dead)
+  if dead then
+    local truth = count_dead(h, tags)
+    h:expect(dead == truth, "%d died or gave up, and leave tells %s", truth, dead)
+  else
+    h:expect(session.id ~= id or h.ends[id], "leave does not tell how many died")
+  end
+  h.told = (h.told or 0) + (dead and 1 or 0)
+end
+
 -- Leaves, again and again until it has.
-local function leave(h, zk, barrier, tags)
+local function leave(h, zk, session, barrier, tags)
+  local mine, id = barrier.member.tag, barrier.member.id
+  tags = tags or round_of(h, mine) or {}
   repeat
     local timeout = h:chance(0.5) and h:within(5) or nil
+    h.leaving[mine] = true
     local left, message, code = h:attempt(zk, function()
       local left, message, code = barrier:leave(timeout)
       for _, tag in ipairs(left and tags or {}) do
-        local id = h.inside[tag]
-        h:expect(not (id and h.world:alive(id)), "left before %s", tag)
+        local other = h.inside[tag]
+        h:expect(not (other and h.world:alive(other)), "left before %s", tag)
       end
+      if left and #tags > 0 then check_dead(h, session, id, tags, message) end
       return left, message, code
     end)
     h:expect(left or code == "canceled" or timeout and (code == "timeout" or code == "connection_loss"), "leave: %s", message)
@@ -32,9 +60,9 @@ end
 
 local function round(h, zk, session, size, timeout)
   local barrier, tag, tags = session:double_barrier(PATH, size), nil, nil
-  local entered, message, code = h:attempt(zk, function()
-    local entered, message, code = barrier:enter(timeout)
-    if not entered then return nil, message, code end
+  local entered, message, code, came = h:attempt(zk, function()
+    local entered, message, code, came = barrier:enter(timeout)
+    if not entered then return nil, message, code, came end
     tag = barrier.member.tag
     tags = round_of(h, tag) or {}
     h:expect(#tags == size or not h.world:alive(session.id), "%d are in a round for %d", #tags, size)
@@ -43,10 +71,11 @@ local function round(h, zk, session, size, timeout)
   end)
   local late = timeout and (code == "timeout" or code == "connection_loss")
   h:expect(entered or late or code == "canceled" or code == "lost", "enter: %s", message)
+  if code == "timeout" then h:expect(came and came >= 1 and came <= size, "%s of %d came, says enter", came, size) end
   if not barrier.member then return end
   zk.sleep(h:within(3))
   if tag then h.inside[tag] = nil end
-  leave(h, zk, barrier, tags or {})
+  leave(h, zk, session, barrier, tags)
 end
 
 local function worker(h, zk, session, size)
@@ -58,7 +87,7 @@ end
 
 return function(h)
   local size, zk, session = h:below(4), nil, nil
-  h.inside = {}
+  h.inside, h.leaving = {}, {}
   for number = 1, 1 + h:below(3) do
     zk = h:process()
     local mine, its = zk, h:session(zk)

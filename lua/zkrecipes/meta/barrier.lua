@@ -90,6 +90,7 @@ local CyclicBarrier = {}
 ---@param timeout? number seconds
 ---@return true? together, string? message, zkrecipes.Code? code "timeout", "connection_loss", "conflict" (others wait for another
 ---n), "lost", "closed", "full", "no_auth" ...
+---@return integer? came with "timeout": how many members were there when this one gave up, itself included
 function CyclicBarrier:wait(timeout) end
 
 ---n members begin together and end together ("Double Barriers" of ZooKeeper's page of recipes,
@@ -108,14 +109,18 @@ local DoubleBarrier = {}
 ---@param timeout? number seconds
 ---@return true? together, string? message, zkrecipes.Code? code "timeout", "connection_loss", "conflict" (others wait for another
 ---n), "lost", "closed", "full", "no_auth" ...
+---@return integer? came with "timeout": how many members were there when this one gave up, itself included
 function DoubleBarrier:enter(timeout) end
 
----Waits until all others of the round have left or died.
+---Waits until all others of the round have left, died or given up, and tells how many of its members did not leave. All that leave
+---are told the same number. It is nil if the session was lost and the round is gone: then it cannot be known.
 ---```lua
----local ok, message, code = phase:leave(60)
----if code == "timeout" then phase:leave() end -- it has left; goes on waiting
+---local ok, dead, code = phase:leave(60)
+---if code == "timeout" then ok, dead = phase:leave() end -- it has left; goes on waiting
+---assert(ok and dead == 0, "some have not ended their work")
 ---```
 ---@async
 ---@param timeout? number seconds
----@return true? together, string? message, zkrecipes.Code? code "timeout", "connection_loss", "closed", "full", "no_auth" ...
+---@return true? together, integer|string|nil dead_or_message, zkrecipes.Code? code "timeout", "connection_loss", "closed", "full",
+---"no_auth" ...
 function DoubleBarrier:leave(timeout) end

@@ -4,8 +4,8 @@
 -- a double barrier; what = the method that was called, limit = its time limit, requests = the session under that limit, valid() =
 -- whether it has a reason to wait for an answer }
 --
--- The limit passes: the member gives up, and its caller is told so once that is certain; if no server answers at once, it gives up
--- behind its caller, who is told that the round may have begun.
+-- When the limit passes, the member gives up. The caller is told so once that is certain, together with the number of members that were
+-- there, this one included. If no server answers at once, the member gives up behind the caller, who is told that the round may have begun.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -118,6 +118,7 @@ local function count(member)
   while true do
     local found, message, code = waiting(member)
     if not found then return nil, message, code end
+    member.came = #found
     if #found < member.size then return agree(member, found, message) end
     local done
     done, message, code = begin(member, found)
@@ -173,11 +174,26 @@ local function begun(member)
   return there and true, message, code
 end
 
+-- A limit for what is still to be asked when the member's own limit has passed.
+function M.grace(member)
+  return limits.new(member.session, member.limit.try and GRACE or math.max(member.limit.left(), GRACE))
+end
+
+-- The results of a member that has given up, which waiting for the others has failed with this message and code. A try has counted just
+-- now; otherwise the member counts again.
+local function gave_up(member, ...)
+  local _, message, code = member.limit:told(...)
+  if code ~= "timeout" then return nil, message, code end
+  local others = not member.limit.try and waiting(member)
+  local came = math.min(others and #others + 1 or member.came or 1, member.size) -- more may wait for the next round
+  return nil, ("%d of %d came"):format(came, member.size), code, came
+end
+
 -- As withdraw, when it has failed with this message and code: at the end of its limit without waiting for long.
 local function give_up(member, message, code)
   local limit = member.limit
   if limit.deadline then
-    limit = limits.new(member.session, limit.try and GRACE or math.max(limit.left(), GRACE))
+    limit = M.grace(member)
     member.requests = limit.session
   end
   local began, problem, why
@@ -187,7 +203,7 @@ local function give_up(member, message, code)
     began, problem, why = withdraw(member)
   end
   if began then return true end
-  if began == false then return member.limit:told(nil, message, code) end
+  if began == false then return gave_up(member, nil, message, code) end
   if why == "lost" or limit.deadline then M.behind(member.session, abandon, member) end
   if why == "lost" or not limit.deadline then return nil, problem, why end
   return nil, message .. "; the round may have begun", "connection_loss"
@@ -215,7 +231,7 @@ end
 
 local function abandon_behind(member) M.behind(member.session, abandon, member) end
 
--- join(barrier, timeout, what, leaves): the member, which is in a round; or nil, message, code.
+-- join(barrier, timeout, what, leaves): the member, which is in a round; or nil, message, code, and with `timeout` how many came.
 function M.join(barrier, timeout, what, leaves)
   check.seconds(timeout, 1, what:match(":(.*)"), true)
   local session = barrier.session
@@ -224,9 +240,9 @@ function M.join(barrier, timeout, what, leaves)
   local id, message, code = requests.connected(session, limit:rest())
   if not id then return nil, message, code end
   local member = new_member(limit, id, barrier.path, barrier.size, what, leaves)
-  local ok
-  ok, message, code = registry.during(core.host(session), barrier, abandon_behind, enter, member)
-  if not ok then return nil, message, code end
+  local ok, came
+  ok, message, code, came = registry.during(core.host(session), barrier, abandon_behind, enter, member)
+  if not ok then return nil, message, code, came end
   return member
 end
 

@@ -1,86 +1,234 @@
--- A member of a round of a double barrier (rounds.lua) leaves it: waits until all others have.
+-- A member of a round of a double barrier (rounds.lua) leaves it, and learns how many members have died inside.
+--
+-- 1. The member reads its round.
+-- 2. In one request it deletes its m- znode and creates an ephemeral child of the round, its mark. ZooKeeper counts the children that a
+--    znode ever had, so the round tells how many members have left. A member that dies inside creates no mark.
+-- 3. It waits until no m- znode of the round is left. It watches one of them at a time, and lists when that one is gone.
+-- 4. Members of the round minus members that have left: so many have died. An m- znode never comes back, so this is final, and the same
+--    for each member.
+-- 5. The member deletes its mark, then the round. ZooKeeper refuses to delete the round while another member has a mark there, so the
+--    round stays until the last member has read it. This goes on behind the caller when its time limit has passed.
+--
+-- What can go wrong: a member dies after it has left: its mark goes with its session, and the count stays; the next member that leaves a
+-- round deletes this one. The answer to step 2 is lost: the request is repeated, and finds that the m- znode is gone. The member's own
+-- session is lost before step 2: it counts among the dead, nothing keeps the round for it, and if the round is gone, the number is not
+-- known. The program drops a barrier after `leave` has timed out: the collector has step 5 done.
 
+local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.coroutines"
 local joins = require "zkrecipes.rounds.join"
 local requests = require "zkrecipes.sure"
 
 local M = {}
 
-local surely = requests.sure_while
+local sure, surely = requests.sure, requests.sure_while
 
--- What is there. A new session may be at a server that has not heard of the round yet.
-local function listed(member)
-  local session = member.requests
-  local id, names, message, code
-  repeat
-    id = session.id
-    if id ~= member.id then surely(member, session.sync, session, member.path) end
-    names, message, code = surely(member, session.children, session, member.path)
-  until not names or session.id == id
-  return names, message, code
+-- ---- The round ---------------------------------------------------------------------------------
+
+-- cversion counts the children that were created and those that were deleted.
+local function ever_created(stat) return math.floor((stat.cversion + stat.num_children) / 2) end
+
+local function tags_in(data)
+  local tags = {}
+  for tag in data:gmatch("[^\n]+") do tags[#tags + 1] = tag end
+  return tags
 end
 
--- The round that the member is in: its path and the tags of its members; nil when it is over.
-local function round_of(member)
-  local session = member.requests
-  local names, message, code = listed(member)
-  if not names then return nil, message, code end
+local function position(tags, tag)
+  for i = 1, #tags do
+    if tags[i] == tag then return i end
+  end
+end
+
+-- { tags =, left =, children = } of this round; false: it is gone; or nil, message, code.
+local function read_round(member, path)
+  local data, stat, code = surely(member, member.requests.get, member.requests, path)
+  if code == "no_node" then return false end
+  if code then return nil, stat, code end
+  return { tags = tags_in(data or ""), left = ever_created(stat), children = stat.num_children }
+end
+
+-- Finds the round of the member, and sets member.round to its path. As read_round.
+local function find_round(member, names)
   for i = 1, #names do
     if names[i]:find("^round%-") then
       local path = member.path .. "/" .. names[i]
-      local data, problem, why = surely(member, session.get, session, path)
-      if why and why ~= "no_node" then return nil, problem, why end
-      if data and ("\n" .. data .. "\n"):find("\n" .. member.tag .. "\n", 1, true) then return path, data, names end
+      local round, message, code = read_round(member, path)
+      if round == nil then return nil, message, code end
+      if round and position(round.tags, member.tag) then
+        member.round = path
+        return round
+      end
     end
   end
+  return false
 end
 
--- One of a round that is still there, nil: none. Each member takes another one.
-local function straggler(member, data, names)
-  local there, all, at = {}, {}, 1
-  for i = 1, #names do there[names[i]] = true end
-  for tag in data:gmatch("[^\n]+") do
-    all[#all + 1] = tag
-    if tag == member.tag then at = #all end
-  end
-  for i = 1, #all do
-    local tag = all[(at + i - 1) % #all + 1]
-    if there["m-" .. tag] then return member.path .. "/m-" .. tag end
-  end
-end
-
--- Deletes the rounds in which nobody is any more: the member's own, and those whose members have all died.
-local function sweep(member, names)
+-- Lists, then reads the round, so that it counts each member whose m- znode the listing misses. As read_round, with names =.
+local function list_and_read(member)
   local session = member.requests
-  for i = 1, #names do
-    local path = member.path .. "/" .. names[i]
-    local data, done, message, code
-    if names[i]:find("^round%-") then data, message, code = surely(member, session.get, session, path) end
-    if data and not straggler(member, data, names) then done, message, code = surely(member, session.delete, session, path) end
-    if not done and code and code ~= "no_node" then return nil, message, code end
+  local names, message, code = surely(member, session.children, session, member.path)
+  if not names then return nil, message, code end
+  local round
+  if member.round then
+    round, message, code = read_round(member, member.round)
+  else
+    round, message, code = find_round(member, names)
   end
+  if round then round.names = names end
+  return round, message, code
+end
+
+-- The same, both in one session: a new one may be at a server that is behind.
+local function look(member)
+  local session = member.requests
+  local id, round, message, code
+  repeat
+    id = session.id
+    if id ~= member.id then surely(member, session.sync, session, member.path) end
+    round, message, code = list_and_read(member)
+  until round == nil or id and session.id == id
+  return round, message, code
+end
+
+local function set_of(names)
+  local set = {}
+  for i = 1, #names do set[names[i]] = true end
+  return set
+end
+
+-- The paths of the m- znodes of a round that are in the listing, but for the member's own. Each member gets another one first.
+local function stragglers(member, tags, names)
+  local there, at, paths = set_of(names), position(tags, member.tag) or 0, {}
+  for i = 1, #tags do
+    local tag = tags[(at + i - 1) % #tags + 1]
+    if tag ~= member.tag and there["m-" .. tag] then paths[#paths + 1] = member.path .. "/m-" .. tag end
+  end
+  return paths
+end
+
+-- ---- Behind the caller -------------------------------------------------------------------------
+
+-- Deletes a round if no member is inside according to the listing, and none has still to read it.
+local function sweep_one(member, path, names)
+  local round = read_round(member, path)
+  if round and #round.tags > 0 and round.children == 0 and #stragglers(member, round.tags, names) == 0 then
+    sure(member.session.delete, member.session, path)
+  end
+end
+
+local function sweep(member, names)
+  for i = 1, #names do
+    if names[i]:find("^round%-") then sweep_one(member, member.path .. "/" .. names[i], names) end
+  end
+end
+
+local function delete_mark(member)
+  member.requests = member.session
+  if member.mark then sure(member.session.delete, member.session, member.mark) end
+end
+
+-- The member's round is over. The listing may show others that no member is left to delete.
+local function forget(member, names)
+  delete_mark(member)
+  if member.round then sure(member.session.delete, member.session, member.round) end
+  local others = {}
+  for i = 1, #names do
+    if member.path .. "/" .. names[i] ~= member.round then others[#others + 1] = names[i] end
+  end
+  sweep(member, others)
+end
+
+-- The program has dropped the barrier after a `leave` that did not end. Other members may still be inside.
+local function forget_early(member)
+  delete_mark(member)
+  local names = sure(member.session.children, member.session, member.path)
+  if names then sweep(member, names) end
+end
+
+local function dropped(member)
+  if not core.host(member.session).engine:forked() then joins.behind(member.session, forget_early, member) end
+end
+
+-- Notes first that the member has left: if the coroutine is closed while it waits here, a later call returns the number.
+local function finish(member, dead, names)
+  member.over, member.dead = true, dead
+  if member.guard then member.guard:disarm() end
+  local task, limit = joins.behind(member.session, forget, member, names), member.limit
+  coroutines.pcall(task.wait, task, limit.left()) -- a member that is canceled here has left nevertheless
+end
+
+-- ---- Leaving -----------------------------------------------------------------------------------
+
+-- Deletes the m- znode and makes the mark. Whether it did; or nil, message, code. false: the m- znode or the round was gone.
+local function depart(member)
+  local session = member.requests
+  member.mark = member.round .. "/" .. member.tag
+  local done, message, code = surely(member, session.multi, session,
+    { { "delete", member.takes_part }, { "create", member.mark, "", { ephemeral = true } } })
+  if not done and code ~= "no_node" then return nil, message, code end
+  member.guard = collected.guard(dropped, member)
+  return done and true or false
+end
+
+-- The round is gone, though the member has not read it. True; or nil, message, code.
+local function leave_nothing(member)
+  local session = member.requests
+  local done, message, code = surely(member, session.delete, session, member.takes_part)
+  if not done and code ~= "no_node" then return nil, message, code end
+  finish(member, nil, {})
   return true
+end
+
+-- The round, if the member has left it; false: it is gone; or nil, message, code.
+local function leave_round(member)
+  local round, message, code = look(member)
+  if not round or member.guard then return round, message, code end
+  local done
+  done, message, code = depart(member)
+  if done == nil then return nil, message, code end
+  if not done then return look(member) end
+  round.left = round.left + 1
+  return round
 end
 
 local function always() return true end
 
--- True; or nil, message, code. limit: see limit.lua.
+-- The results when waiting for the others has failed with this message and code; `others` were inside when the member looked last.
+local function still_inside(member, round, others, message, code)
+  if code ~= "timeout" then return nil, message, code end
+  local names = not member.limit.try and joins.grace(member).session:children(member.path)
+  local inside = math.max(#(names and stragglers(member, round.tags, names) or others), 1)
+  return nil, ("%d of %d %s still inside"):format(inside, #round.tags, inside == 1 and "is" or "are"), code
+end
+
+-- Waits until one of the others is gone. True; or nil, message, code.
+local function await(member, round, others)
+  local gone, message, code = member.requests:await_gone(others[1], joins.patience(member.limit))
+  if gone or code == "lost" then return true end
+  return still_inside(member, round, others, message, code)
+end
+
+-- Leaves, or waits for one of the others. True; or nil, message, code.
+local function go_on(member)
+  local round, message, code = leave_round(member)
+  if round == nil then return nil, message, code end
+  if not round then return leave_nothing(member) end
+  local others = stragglers(member, round.tags, round.names)
+  if #others > 0 then return await(member, round, others) end
+  finish(member, #round.tags - round.left, round.names)
+  return true
+end
+
+-- True, and how many members have died inside (nil: that is not known); or nil, message, code. limit: see limit.lua.
 function M.leave(member, limit)
-  local session = limit.session
-  member.limit, member.requests, member.valid = limit, session, always
-  local done, message, code = surely(member, session.delete, session, member.takes_part)
-  if not done and code ~= "no_node" then return nil, message, code end
-  while true do
-    local round, data, names = round_of(member)
-    if not round then
-      if names then return nil, data, names end
-      return true
-    end
-    local other = straggler(member, data, names)
-    if not other then return sweep(member, names) end
-    done, message, code = session:await_gone(other, joins.patience(limit))
-    if not done and code ~= "lost" then return nil, message, code end
+  member.limit, member.requests, member.valid = limit, limit.session, always
+  while not member.over do
+    local ok, message, code = go_on(member)
+    if not ok then return nil, message, code end
   end
+  return true, member.dead
 end
 
 core.own(debug.getinfo(1, "S").source)

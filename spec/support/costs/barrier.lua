@@ -75,13 +75,14 @@ return {
     of:theirs(other, "enter")
     of:costs(ENTER_LAST, function() assert(mine:enter()) end)
   end },
-  { "double: `leave`", "2 writes, 1 listing, 2 reads; per member that is still inside 1 listing and 2 reads, one of which leaves a watch",
+  { "double: `leave`", "3 writes, 1 listing, 1 read; each other member that is still inside then: 1 listing and 2 reads more, one of which "
+    .. "leaves a watch; each other round that is there: 2 reads more, and 1 write that deletes it if its members have died",
     function(of)
       local mine, other = of.session:double_barrier("/d", 2), of.other:double_barrier("/d", 2)
       for _ = 1, 2 do
         of:theirs(other, "enter")
         assert(mine:enter())
-        of:costs({ delete = 2, children = 2, get = 4 }, function()
+        of:costs({ multi = 1, delete = 2, children = 2, get = 3 }, function()
           of:start(function() assert(mine:leave()) end)
           of:settle()
           assert(other:leave())
@@ -89,7 +90,12 @@ return {
         of:theirs(other, "enter")
         assert(mine:enter())
         of:theirs(other, "leave")
-        of:costs({ delete = 2, children = 1, get = 2 }, function() assert(mine:leave()) end)
+        of:costs({ multi = 1, delete = 2, children = 1, get = 1 }, function() assert(mine:leave()) end)
       end
+      of:theirs(other, "enter")
+      assert(mine:enter())
+      of:theirs(other, "leave")
+      assert(of.other:create("/d/round-0", "n2-dead-1\nn2-dead-2")) -- is listed first, and read on the way to the own one
+      of:costs({ multi = 1, delete = 3, children = 1, get = 3 }, function() assert(mine:leave()) end)
     end },
 }

@@ -1,0 +1,184 @@
+-- The double barrier, on a real server.
+
+local child = require "spec.support.child"
+local env = require "spec.support.env"
+local run, fails, raises = env.run, env.fails, env.raises
+
+-- As many sessions on one namespace.
+local function sessions(count)
+  local all, namespace = {}, env.namespace()
+  for i = 1, count do all[i] = env.session { namespace = namespace } end
+  return all
+end
+
+describe("a double barrier", function()
+  it("is entered by n together, and left together", run(function()
+    local all, entered, left, waits = sessions(3), 0, 0, {}
+    for i = 1, 3 do
+      waits[i] = env.start(function()
+        local barrier = all[i]:double_barrier("/b", 3)
+        assert(barrier:enter(200))
+        entered = entered + 1
+        env.eventually("all are in", function() return entered == 3 end)
+        if i == 1 then env.eventually("the others leave", function() return #all[1]:children("/b") == 2 end) end
+        assert.are.equal(0, left)
+        assert(barrier:leave(200))
+        left = left + 1
+      end)
+      if i < 3 then
+        env.eventually("it waits", function() return #(all[1]:children("/b") or {}) == 2 * i end)
+        assert.are.equal(0, entered)
+      end
+    end
+    for i = 1, 3 do waits[i]() end
+    assert.are.same({}, all[1]:children("/b"))
+  end))
+
+  it("does not count who gave up, nor who died", run(function()
+    local all = sessions(3)
+    env.late(all[1]:double_barrier("/b", 2):enter(0.05))
+    local wait = env.start(function() return all[1]:double_barrier("/b", 2):enter(200) end)
+    env.eventually("it waits", function() return #(all[2]:children("/b") or {}) == 2 end)
+    all[1]:close()
+    fails("closed", wait())
+    env.late(all[2]:double_barrier("/b", 2):enter(0.05))
+    assert.are.same({}, all[2]:children("/b"))
+  end))
+
+  it("takes who is too many into the next round", run(function()
+    local all, rounds, waits = sessions(2), 0, {}
+    for i = 1, 6 do
+      waits[i] = env.start(function()
+        local barrier = all[i % 2 + 1]:double_barrier("/b", 2)
+        assert(barrier:enter(300))
+        rounds = rounds + 1
+        assert(barrier:leave(300))
+      end)
+    end
+    for i = 1, 6 do waits[i]() end
+    assert.are.equal(6, rounds)
+    assert.are.same({}, all[1]:children("/b"))
+  end))
+
+  it("is left when a member dies inside", run(function()
+    local all = sessions(2)
+    local dying = env.start(function() return all[1]:double_barrier("/b", 2):enter(200) end)
+    local barrier = all[2]:double_barrier("/b", 2)
+    assert(barrier:enter(200))
+    assert(dying())
+    for i = 1, 9 do assert(all[2]:create("/b/round-" .. i, nil)) end -- no rounds of ours
+    env.late(barrier:leave(0.05))
+    all[1]:close()
+    assert.are.same({ true, 1 }, { barrier:leave(200) })
+    raises("enter first", function() barrier:leave() end)
+    assert.are.equal(9, #all[2]:children("/b"))
+  end))
+
+  it("tells who gives up how many came", run(function()
+    local all = sessions(2)
+    local wait = env.start(function() return all[2]:double_barrier("/b", 3):enter(200) end)
+    local told = 0
+    for _, limit in ipairs { 0, 0.05, 2, 2 } do
+      env.queue_of(all[1], "/b", 2) -- what gave up behind its caller is gone
+      local _, message, code, came = all[1]:double_barrier("/b", 3):enter(limit)
+      if code == "timeout" then -- else no server answered in this time
+        told = told + 1
+        assert.are.same({ "double_barrier:enter /b: 2 of 3 came", 2 }, { message, came })
+      end
+    end
+    assert.is_true(told > 0)
+    env.queue_of(all[1], "/b", 2)
+    all[2]:close()
+    fails("closed", wait())
+    assert.are.equal("cyclic_barrier:wait /c: 1 of 3 came", (select(2, all[1]:cyclic_barrier("/c", 3):wait(2))))
+  end))
+
+  -- As many barriers as sessions, all of which have entered one round.
+  local function entered(all)
+    local barriers, waits = {}, {}
+    for i = 1, #all do
+      barriers[i] = all[i]:double_barrier("/b", #all)
+      waits[i] = env.start(barriers[i].enter, barriers[i], 200)
+    end
+    for i = 1, #all do assert(waits[i]()) end
+    return barriers
+  end
+
+  -- Begins to leave all of them; a function that gives the results of each.
+  local function leaving(barriers, first)
+    local waits = {}
+    for i = first or 1, #barriers do
+      waits[i] = env.start(function() return { barriers[i]:leave(200) } end)
+    end
+    return function()
+      local results = {}
+      for i = first or 1, #barriers do results[#results + 1] = waits[i]() end
+      return results
+    end
+  end
+
+  it("tells all who leave the same number of dead, however late each comes", run(function()
+    local all = sessions(4)
+    local barriers = entered(all)
+    local first = env.start(function() return { barriers[2]:leave(200) } end)
+    env.eventually("it has left", function() return #all[1]:children("/b") == 4 end)
+    all[1]:close()
+    local message = fails("timeout", barriers[3]:leave(2))
+    assert.are.equal("double_barrier:leave /b: 1 of 4 is still inside", message)
+    local others = leaving(barriers, 3)
+    assert.are.same({ { true, 1 }, { true, 1 }, { true, 1 } }, { first(), others()[1], others()[2] })
+    assert.are.same({}, all[2]:children("/b"))
+  end))
+
+  it("tells that a killed process has died, and that one which left first has not", run(function()
+    local children, namespace = {}, env.namespace()
+    local session = env.session { namespace = namespace }
+    for i = 1, 2 do
+      children[i] = child.start(namespace, 2, nil, { script = "inside" })
+      children[i]:tell("enter 3")
+    end
+    local barrier = session:double_barrier("/b", 3)
+    assert(barrier:enter(200))
+    for i = 1, 2 do assert.are.equal("entered", children[i]:answer()) end
+    children[1]:tell("leave")
+    env.eventually("it has left", function() return #session:children("/b") == 3 end)
+    for i = 1, 2 do children[i]:signal("KILL") end
+    assert.are.same({ true, 1 }, { barrier:leave(200) })
+    env.eventually("nothing is left, once the mark of the first has gone with its session", function()
+      if #session:children("/b") == 0 then return true end
+      leaving(entered { session, session })() -- the next round sweeps
+    end)
+    for i = 1, 2 do children[i]:stop() end
+  end))
+
+  it("counts once who leaves, when the answer is lost, done or not", run(function()
+    for _, fault in ipairs { "drop_reply", "drop_request" } do
+      local proxy, namespace = env.proxy(), env.namespace()
+      local faulty = env.session { hosts = proxy.hosts, namespace = namespace }
+      local barriers = entered { faulty, env.session { namespace = namespace } }
+      proxy[fault](proxy, "multi", 1)
+      assert.are.same({ { true, 0 }, { true, 0 } }, leaving(barriers)())
+      assert.are.equal(1, proxy:fired())
+      assert.are.same({}, faulty:children("/b"))
+    end
+  end))
+
+  it("leaves nothing when it is dropped after its leave has timed out", run(function()
+    local all = sessions(3)
+    local barriers = entered(all)
+    local function drop()
+      fails("timeout", barriers[1]:leave(2))
+      barriers[1] = nil
+    end
+    drop()
+    local round
+    for _, name in ipairs(all[2]:children("/b")) do round = name:find("^round%-") and name or round end
+    assert.are.equal(1, #all[2]:children("/b/" .. round))
+    env.eventually("its mark is gone", function()
+      collectgarbage()
+      return #all[2]:children("/b/" .. round) == 0
+    end)
+    assert.are.same({ { true, 0 }, { true, 0 } }, leaving(barriers, 2)())
+    assert.are.same({}, all[2]:children("/b"))
+  end))
+end)
