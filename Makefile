@@ -362,7 +362,7 @@ ci: deps ## what CI runs
 
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
-  lua-coxpcall lua-posix default-jre-headless libzookeeper-java libslf4j-java \
+  lua-cjson lua-coxpcall lua-posix default-jre-headless libzookeeper-java libslf4j-java \
   nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev spin
 
 # Asks apt only when something is missing.

@@ -77,6 +77,7 @@ build = {
     ["zkrecipes.openresty.contexts"] = "lua/zkrecipes/openresty/contexts.lua",
     ["zkrecipes.openresty.dispatcher"] = "lua/zkrecipes/openresty/dispatcher.lua",
     ["zkrecipes.openresty.timers"] = "lua/zkrecipes/openresty/timers.lua",
+    ["zkrecipes.openresty.workers"] = "lua/zkrecipes/openresty/workers.lua",
     ["zkrecipes.status"] = "lua/zkrecipes/status.lua",
     ["zkrecipes.status_page"] = "lua/zkrecipes/status_page.lua",
     ["zkrecipes.registry"] = "lua/zkrecipes/registry.lua",

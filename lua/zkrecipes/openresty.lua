@@ -7,7 +7,7 @@ local contexts = require "zkrecipes.openresty.contexts"
 local core = require "zkrecipes.core"
 local page = require "zkrecipes.status_page"
 local status = require "zkrecipes.status"
-local zk = require "zkrecipes"
+local workers = require "zkrecipes.openresty.workers"
 
 local M = {}
 
@@ -29,11 +29,16 @@ function M.release()
   for i = 1, #list do release(holds, list[i]) end
 end
 
-local QUEUES_AGE = 2 -- seconds
+local function json(list, notes) return status.json { workers = list, notes = notes } end
+
+local function html(list, notes)
+  local where = ("nginx, %d of %d workers; worker %s has answered"):format(#list, ngx.worker.count(), ngx.worker.id() or "agent")
+  return page.html(list, where, notes)
+end
 
 local FORMS = {
-  html = { "text/html; charset=utf-8", page.html },
-  json = { "application/json", status.json },
+  html = { "text/html; charset=utf-8", html },
+  json = { "application/json", json },
   prometheus = { "text/plain; version=0.0.4", status.prometheus },
 }
 
@@ -45,15 +50,17 @@ local function wanted()
   return "html"
 end
 
--- The status of this worker: a page, or with ?format=json or ?format=prometheus, or as the client accepts.
+-- The status of all workers: a page, or with ?format=json or ?format=prometheus, or as the client accepts.
 function M.status()
   local form = FORMS[wanted()]
   ngx.header["X-Content-Type-Options"], ngx.header["Cache-Control"] = "nosniff", "no-store"
   if not form then return ngx.exit(ngx.HTTP_BAD_REQUEST) end
-  local found = zk.status { queues = form ~= FORMS.prometheus, max_age = QUEUES_AGE }
-  found.pid, found.worker = ngx.worker.pid(), ngx.worker.id()
+  local asking = form ~= FORMS.prometheus
+  if asking then workers.watch() end
+  local own = workers.own(asking)
+  workers.publish(own)
   ngx.header.content_type = form[1]
-  ngx.print(form[2](found, ("nginx worker %s, process %d"):format(tostring(found.worker), found.pid)))
+  ngx.print(form[2](workers.all(own, asking)))
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -119,44 +119,69 @@ local function metric(lines, name, kind, help)
   lines[#lines + 1] = ("# HELP zkrecipes_%s %s\n# TYPE zkrecipes_%s %s"):format(name, help, name, kind)
 end
 
-local function add(lines, name, labels, value)
-  lines[#lines + 1] = ("zkrecipes_%s%s %s"):format(name, labels, digits(value))
+-- more: a further label; nil: none.
+local function add(lines, name, status, value, more)
+  local labels = {}
+  if status.worker then labels[1] = ('worker="%s"'):format(status.worker) end
+  labels[#labels + 1] = more
+  local text = #labels > 0 and "{" .. table.concat(labels, ",") .. "}" or ""
+  lines[#lines + 1] = ("zkrecipes_%s%s %s"):format(name, text, digits(value))
 end
 
-local function add_histogram(lines, status)
+local function add_all(lines, list, name, value_of)
+  for _, status in ipairs(list) do add(lines, name, status, value_of(status)) end
+end
+
+local function add_histogram(lines, list)
   metric(lines, "wait_seconds", "histogram", "How long it took until something was granted.")
-  for _, wait in ipairs(status.waits) do
-    add(lines, "wait_seconds_bucket", ('{le="%s"}'):format(wait.below or "+Inf"), wait.count)
-  end
-  add(lines, "wait_seconds_sum", "", status.waited)
-  add(lines, "wait_seconds_count", "", status.granted)
-end
-
-local function add_sessions(lines, status)
-  metric(lines, "sessions", "gauge", "Sessions by state.")
-  for _, state in ipairs(STATES) do
-    local count = 0
-    for _, session in ipairs(status.sessions) do
-      if session.state == state then count = count + 1 end
+  for _, status in ipairs(list) do
+    for _, wait in ipairs(status.waits) do
+      add(lines, "wait_seconds_bucket", status, wait.count, ('le="%s"'):format(wait.below or "+Inf"))
     end
-    add(lines, "sessions", ('{state="%s"}'):format(state), count)
+    add(lines, "wait_seconds_sum", status, status.waited)
+    add(lines, "wait_seconds_count", status, status.granted)
   end
 end
 
-function M.prometheus(status)
+local function in_state(status, state)
+  local count = 0
+  for _, session in ipairs(status.sessions) do
+    if session.state == state then count = count + 1 end
+  end
+  return count
+end
+
+local function add_sessions(lines, list)
+  metric(lines, "sessions", "gauge", "Sessions by state.")
+  for _, status in ipairs(list) do
+    for _, state in ipairs(STATES) do add(lines, "sessions", status, in_state(status, state), ('state="%s"'):format(state)) end
+  end
+end
+
+local function add_failed(lines, list)
+  metric(lines, "failed_total", "counter", "Attempts that ended without a hold, by code.")
+  for _, status in ipairs(list) do
+    for code, number in pairs(status.failed) do add(lines, "failed_total", status, number, ('code="%s"'):format(code)) end
+  end
+end
+
+-- How many rows a list has, or had before it was cut.
+function M.count(status, name) return status.counts and status.counts[name] or #status[name] end
+
+-- prometheus(list): of these statuses; those with a `worker` are told apart by a label.
+function M.prometheus(list)
   local lines = {}
-  add_sessions(lines, status)
+  add_sessions(lines, list)
   metric(lines, "holds", "gauge", "What is held now.")
-  add(lines, "holds", "", #status.holds)
+  add_all(lines, list, "holds", function(status) return M.count(status, "holds") end)
   metric(lines, "waiting", "gauge", "Who waits for something to hold.")
-  add(lines, "waiting", "", #status.waiting)
+  add_all(lines, list, "waiting", function(status) return M.count(status, "waiting") end)
   for _, name in ipairs { "granted", "released", "lost" } do
     metric(lines, name .. "_total", "counter", "Holds that were " .. name .. ".")
-    add(lines, name .. "_total", "", status[name])
+    add_all(lines, list, name .. "_total", function(status) return status[name] end)
   end
-  metric(lines, "failed_total", "counter", "Attempts that ended without a hold, by code.")
-  for code, number in pairs(status.failed) do add(lines, "failed_total", ('{code="%s"}'):format(code), number) end
-  add_histogram(lines, status)
+  add_failed(lines, list)
+  add_histogram(lines, list)
   return table.concat(lines, "\n") .. "\n"
 end
 

@@ -2,6 +2,7 @@
 -- are broken, and a table that is still too wide scrolls by itself.
 
 local core = require "zkrecipes.core"
+local status = require "zkrecipes.status"
 
 local M = {}
 
@@ -68,40 +69,121 @@ local function known(value) return value and escaped(value) or '<span class="bad
 
 local function some(value) return value and escaped(value) or '<span class="none">none</span>' end
 
-local function histogram(status)
-  local rows, before = {}, 0
-  for i, wait in ipairs(status.waits) do
+-- ---- Of several workers ------------------------------------------------------------------------
+
+-- The rows of all, each with the number of its worker.
+local function rows_of(list, name)
+  local rows = {}
+  for _, found in ipairs(list) do
+    for _, row in ipairs(found[name] or {}) do
+      local shown = { worker = found.worker }
+      for key, value in pairs(row) do shown[key] = value end
+      rows[#rows + 1] = shown
+    end
+  end
+  return rows
+end
+
+local function oldest_first(rows)
+  table.sort(rows, function(a, b) return a.age > b.age end)
+  return rows
+end
+
+local function sum_of(list, value_of)
+  local sum = 0
+  for _, found in ipairs(list) do sum = sum + value_of(found) end
+  return sum
+end
+
+local function counted(list, name) return sum_of(list, function(found) return status.count(found, name) end) end
+
+local function sum_waits(list)
+  local sums = {}
+  for _, found in ipairs(list) do
+    for i, wait in ipairs(found.waits) do
+      sums[i] = sums[i] or { below = wait.below, count = 0 }
+      sums[i].count = sums[i].count + wait.count
+    end
+  end
+  return sums
+end
+
+local function histogram(list)
+  local rows, before, granted = {}, 0, sum_of(list, function(found) return found.granted end)
+  for i, wait in ipairs(sum_waits(list)) do
     local count = wait.count - before
     rows[i] = { below = wait.below and "up to " .. duration(wait.below):gsub("%.0 s$", " s") or "longer", count = count,
-      share = count / math.max(status.granted, 1) }
+      share = count / math.max(granted, 1) }
     before = wait.count
   end
   return table_of("Waits until granted", rows, { { "time", "below" }, { "number", "count", class = "number" },
-    { "", "share", class = "bar", show = bar } }, status.granted)
+    { "", "share", class = "bar", show = bar } }, granted)
 end
 
-local function sums(status)
-  local failed = {}
-  for code, number in pairs(status.failed) do failed[#failed + 1] = ("%d %s"):format(number, escaped(code)) end
-  table.sort(failed, function(a, b) return a:match("%a.*") < b:match("%a.*") end)
-  return ("<p>%d granted, %d released, <span%s>%d lost</span>; ended without: %s</p>\n"):format(status.granted, status.released,
-    status.lost > 0 and ' class="bad"' or "", status.lost, #failed > 0 and table.concat(failed, ", ") or "none")
+local function failures(failed)
+  local parts = {}
+  for code, number in pairs(failed) do parts[#parts + 1] = ("%d %s"):format(number, escaped(code)) end
+  table.sort(parts, function(a, b) return a:match("%a.*") < b:match("%a.*") end)
+  return #parts > 0 and table.concat(parts, ", ") or "none"
+end
+
+local function bad_unless_0(value) return ('<span%s>%d</span>'):format(value > 0 and ' class="bad"' or "", value) end
+
+local function sums(list)
+  local failed, of = {}, {}
+  for _, found in ipairs(list) do
+    for code, number in pairs(found.failed) do failed[code] = (failed[code] or 0) + number end
+  end
+  for _, name in ipairs { "granted", "released", "lost" } do of[name] = sum_of(list, function(found) return found[name] end) end
+  return ("<p>%d granted, %d released, %s lost; ended without: %s</p>\n"):format(of.granted, of.released,
+    bad_unless_0(of.lost), failures(failed))
+end
+
+local NUMBERS = { "granted", "released" }
+
+local function workers(list)
+  if not (list[1] and list[1].worker) then return "" end
+  local rows, now = {}, list[1].at
+  for _, found in ipairs(list) do now = math.max(now, found.at) end
+  for i, found in ipairs(list) do
+    rows[i] = { worker = found.worker, pid = found.pid, ago = now - found.at, lost = found.lost, failed = found.failed,
+      holds = status.count(found, "holds"), waiting = status.count(found, "waiting") }
+    for _, name in ipairs(NUMBERS) do rows[i][name] = found[name] end
+  end
+  return table_of("Workers", rows, { { "worker", "worker" }, { "process", "pid" }, { "seen ago", "ago", class = "number", show = duration },
+    { "held", "holds", class = "number" }, { "waiting", "waiting", class = "number" }, { "granted", "granted", class = "number" },
+    { "released", "released", class = "number" }, { "lost", "lost", class = "number", show = bad_unless_0 },
+    { "ended without", "failed", show = failures } })
 end
 
 local PATH = { "path", "path", class = "path" }
 local AGE = { "age", "age", class = "number", show = duration }
 
--- html(status [, where]): where: a line that tells the process.
-function M.html(status, where)
-  return table.concat { HEAD, "<p>", escaped(where or status.host), "; looks again every 5 s</p>\n", sums(status),
-    table_of("Sessions", status.sessions, { { "state", "state", show = state }, { "id", "id", show = some },
-      { "server", "server", show = some }, { "timeout", "timeout", class = "number", show = duration } }),
-    table_of("Held", status.holds, { { "what", "kind" }, PATH, AGE, { "waiting here", "waiters", class = "number" },
-      { "token", "token" } }),
-    table_of("Waiting", status.waiting, { { "for", "kind" }, PATH, AGE }),
-    table_of("Queues", status.queues or {}, { PATH, { "length", "length", class = "number", show = known },
-      { "our places", "places", class = "path", show = places } }),
-    histogram(status), "</body></html>\n" }
+-- These columns, behind one that tells the worker where there are several.
+local function with_worker(list, columns)
+  if list[1] and list[1].worker then table.insert(columns, 1, { "worker", "worker" }) end
+  return columns
+end
+
+local function noted(notes)
+  local lines = {}
+  for i, note in ipairs(notes or {}) do lines[i] = ('<p class="none">%s</p>\n'):format(escaped(note)) end
+  return table.concat(lines)
+end
+
+-- html(list [, where [, notes]]): of these statuses; those of workers of nginx have a `worker`. where: a line that tells the process.
+function M.html(list, where, notes)
+  return table.concat { HEAD, "<p>", escaped(where or list[1].host), "; looks again every 5 s</p>\n", noted(notes), sums(list),
+    workers(list),
+    table_of("Sessions", rows_of(list, "sessions"), with_worker(list, { { "state", "state", show = state },
+      { "id", "id", show = some }, { "server", "server", show = some }, { "timeout", "timeout", class = "number", show = duration } })),
+    table_of("Held", oldest_first(rows_of(list, "holds")), with_worker(list, { { "what", "kind" }, PATH, AGE,
+      { "waiting here", "waiters", class = "number" }, { "token", "token" } }), counted(list, "holds")),
+    table_of("Waiting", oldest_first(rows_of(list, "waiting")), with_worker(list, { { "for", "kind" }, PATH, AGE }),
+      counted(list, "waiting")),
+    table_of("Queues", rows_of(list, "queues"), with_worker(list, { PATH, { "length", "length", class = "number", show = known },
+      { "our places", "places", class = "path", show = places } })),
+    histogram(list), "</body></html>\n" }
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -94,7 +94,7 @@ describe("the places in the queues", function()
   it("are said to be unknown by the page and the JSON", function()
     local found = { host = "x", sessions = {}, holds = {}, waiting = {}, granted = 0, released = 0, lost = 0, failed = {}, waits = {},
       waited = 0, tasks = 0, queues = { { path = "/q", places = {}, unknown = true } } }
-    assert.matches('>/q</td><td class="number"><span class="bad">unknown</span></td>', page.html(found))
+    assert.matches('>/q</td><td class="number"><span class="bad">unknown</span></td>', page.html { found })
     assert.is_true(dkjson.decode(status.json(found)).queues[1].unknown)
   end)
 end)
@@ -108,7 +108,7 @@ describe("the figures of the status", function()
       '"waited":1234567.25' } do
       assert(text:find(shown, 1, true), text)
     end
-    text = status.prometheus(counts)
+    text = status.prometheus { counts }
     assert.matches("\nzkrecipes_granted_total 123456789\n", text)
     assert.matches("\nzkrecipes_released_total 1000000000000001\n", text)
   end)
@@ -129,7 +129,7 @@ describe("the status page of nginx", function()
         end
       end)
     } ]]):format(server.hosts), server = [[ location = /status { content_by_lua_block { require("zkrecipes.openresty").status() } } ]] }
-    local function look() return dkjson.decode((select(2, it_runs:get("/status?format=json")))) end
+    local function look() return dkjson.decode((select(2, it_runs:get("/status?format=json")))).workers[1] end
     assert(process.eventually(function()
       local found = look()
       return #found.queues == 15 and found.queues[15].length == 2
@@ -140,7 +140,7 @@ describe("the status page of nginx", function()
     local open, from = {}, socket.gettime()
     for i = 1, 10 do open[i] = it_runs:open("/status?format=json") end
     for i = 1, 10 do
-      local found = dkjson.decode((select(2, nginx.answer(open[i]))))
+      local found = dkjson.decode((select(2, nginx.answer(open[i])))).workers[1]
       assert.same({ 15, true }, { #found.queues, found.queues[1].unknown })
     end
     local seconds = socket.gettime() - from

@@ -210,7 +210,7 @@ describe("the status", function()
   it("escapes what others have named", function()
     local found = zk.status()
     found.waiting = { { kind = "lock", path = '/<b>&"\n', age = 1 } }
-    assert.matches("/&lt;b&gt;&amp;&quot;", page.html(found))
+    assert.matches("/&lt;b&gt;&amp;&quot;", page.html { found })
     assert.equal('/<b>&"\n', dkjson.decode(status.json(found)).waiting[1].path)
   end)
 
@@ -218,13 +218,13 @@ describe("the status", function()
     local found = zk.status()
     found.granted, found.holds = 0, {}
     for i, age in ipairs { 0.0204, 1.26, 119, 3600, 7200, 172800 } do found.holds[i] = { kind = "hold", path = "/", age = age } end
-    local text = page.html(found)
+    local text = page.html { found }
     for _, shown in ipairs { "20 ms", "1.3 s", "119.0 s", "60 min", "2.0 h", "2.0 days" } do
       assert(text:find('<td class="number">' .. shown .. "</td>", 1, true), shown)
     end
     assert.matches("<h2>Waits until granted %(0%)</h2>\n<p class=\"none\">none</p>", text)
     found.granted = 1
-    assert.matches("<td>up to 60 s</td>", page.html(found))
+    assert.matches("<td>up to 60 s</td>", page.html { found })
   end)
 end)
 
@@ -250,16 +250,17 @@ describe("the status of an nginx worker", function()
 
   it("is JSON, text for Prometheus, or refused", function()
     local _, json = it_runs:get("/status?format=json")
-    local found = dkjson.decode(json)
+    local found = dkjson.decode(json).workers[1]
+    assert.same({ 0, 1, 1 }, { found.worker, found.counts.holds, found.counts.waiting })
     assert.equal("connected", found.sessions[1].state)
     assert.equal(1, found.holds[1].waiters)
     assert.same({ 2 }, found.queues[1].places)
     local _, text = it_runs:get("/status?format=prometheus")
-    assert.matches('zkrecipes_sessions{state="connected"} 1\n', text)
-    assert.matches('zkrecipes_wait_seconds_bucket{le="%+Inf"} 1\n', text)
+    assert.matches('zkrecipes_sessions{worker="0",state="connected"} 1\n', text)
+    assert.matches('zkrecipes_wait_seconds_bucket{worker="0",le="%+Inf"} 1\n', text)
     for line in text:gmatch("[^\n]+") do
-      assert(line:find("^# %u+ zkrecipes_[%l_]+ .") or line:find("^zkrecipes_[%l_]+ [%d.e+-]+$") or
-        line:find('^zkrecipes_[%l_]+{%l+="[^"]+"} [%d.e+-]+$'), line)
+      assert(line:find("^# %u+ zkrecipes_[%l_]+ .") or line:find('^zkrecipes_[%l_]+{worker="0"} [%d.e+-]+$') or
+        line:find('^zkrecipes_[%l_]+{worker="0",%l+="[^"]+"} [%d.e+-]+$'), line)
     end
     for _, name in ipairs { "sessions", "holds", "waiting", "granted_total", "released_total", "lost_total",
       "wait_seconds_sum", "wait_seconds_count" } do
@@ -277,9 +278,9 @@ describe("the status of an nginx worker", function()
     local dom = browse("", ("http://127.0.0.1:%d/status"):format(it_runs.port))
     assert.matches("<h1>zkrecipes</h1>", dom)
     assert.matches("<h2>Held %(1%)</h2>", dom)
-    assert.matches("<td>lock</td><td class=\"path\">/jobs/report</td>", dom)
-    assert.matches("<td class=\"path\">/jobs/report</td><td class=\"number\">2</td><td class=\"path\">2</td>", dom)
-    assert.matches("<td><span>connected</span></td>", dom)
+    assert.matches("<td>0</td><td>lock</td><td class=\"path\">/jobs/report</td>", dom)
+    assert.matches("<td>0</td><td class=\"path\">/jobs/report</td><td class=\"number\">2</td><td class=\"path\">2</td>", dom)
+    assert.matches("<td>0</td><td><span>connected</span></td>", dom)
   end)
 
   it("fits a narrow window", function()
@@ -289,7 +290,7 @@ describe("the status of an nginx worker", function()
     found.holds = { { kind = "hold", path = long, token = ("0"):rep(16), age = 1e5, waiters = 1e5 } }
     found.queues = { { path = long, length = 1e5, places = { 1e4, 1e5 } } }
     local file = assert(io.open(path, "w"))
-    file:write(page.html(found), "<script>document.title = document.documentElement.scrollWidth + ' ' + innerWidth</script>")
+    file:write(page.html { found }, "<script>document.title = document.documentElement.scrollWidth + ' ' + innerWidth</script>")
     file:close()
     local width, window = browse("--window-size=500,800", "file://" .. path):match("<title>(%d+) (%d+)</title>")
     assert.equal(500, tonumber(window))

@@ -48,12 +48,14 @@ local function free_port()
   return tonumber(port)
 end
 
--- What stands before the command.
+-- What stands before the command. The paths of the interpreter that runs the spec are not those of nginx.
+local CLEAN = "env -u LUA_PATH -u LUA_CPATH "
+
 local function sanitized(dir)
-  if not ASAN then return "" end
+  if not ASAN then return CLEAN end
   process.output("chmod 777 " .. dir) -- the workers' user writes there
   local reports = "log_path=" .. dir .. "/asan"
-  return ("env LD_PRELOAD=%s ASAN_OPTIONS=detect_leaks=0:%s UBSAN_OPTIONS=%s "):format(ASAN, reports, reports)
+  return CLEAN .. ("LD_PRELOAD=%s ASAN_OPTIONS=detect_leaks=0:%s UBSAN_OPTIONS=%s "):format(ASAN, reports, reports)
 end
 
 -- Root's workers run as nobody, who cannot read a clone in root's home.

@@ -14,6 +14,9 @@ local core = require "zkrecipes.core"
 local dispatcher = require "zkrecipes.openresty.dispatcher"
 local semaphore = require "ngx.semaphore"
 local timers = require "zkrecipes.openresty.timers"
+local workers = require "zkrecipes.openresty.workers"
+
+dispatcher.beside = workers.keep_publishing
 
 local M = { name = "openresty", attach = dispatcher.attach, detach = dispatcher.detach, report = dispatcher.report,
   in_background = contexts.in_background, granted = contexts.granted, ended = contexts.ended, self = contexts.self,

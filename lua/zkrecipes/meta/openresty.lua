@@ -13,9 +13,10 @@ local openresty = {}
 ---```
 function openresty.release() end
 
----Answers the request with the status of this worker: as a page; with `?format=json`, `?format=prometheus` (or a client that
----accepts application/json) for programs; status 400 for any other format. Page and JSON ask the servers for the queues, wait for
----that for a second at most, and share what was seen in the last two seconds.
+---Answers the request with the status of all workers, if there is `lua_shared_dict zkrecipes 1m;` and lua-cjson; otherwise of this worker:
+---as a page; with `?format=json`, `?format=prometheus` (or a client that accepts application/json) for programs; status 400 for any other
+---format. Each series for Prometheus has the label `worker`. Page and JSON ask the servers for the queues, wait for that for a second at
+---most, and share what was seen in the last two seconds.
 ---```lua
 ---require("zkrecipes.openresty").status() -- in content_by_lua_block
 ---```

@@ -3,7 +3,7 @@
 -- 1. A timer of our own connects a socket to the bell of the engine (src/lua/bell.c): whenever there is something to do,
 --    a byte comes out of it.
 -- 2. In it one light thread listens to the bell, and one is the clock: it sleeps until the core has something due.
---    Nothing polls.
+--    Nothing polls. A third one publishes the status for the other workers (workers.lua).
 -- 3. The worker is to end: nginx runs the timer `sentinel` early. Who waits in the background is stopped at once; the
 --    dispatcher leaves when nobody waits for a request any more, and comes back for whoever waits later.
 --
@@ -18,7 +18,7 @@ local core = require "zkrecipes.core"
 local semaphore = require "ngx.semaphore"
 local timers = require "zkrecipes.openresty.timers"
 
-local M = { client = nil }
+local M = { client = nil, beside = nil } -- beside(): runs in a light thread of its own while the dispatcher does
 
 local SWEEP, RETRY, IDLE, TICK, LOOK, DAY = 0.5, 1, 1, 0.1, 20, 86400
 local LINGER = 2  -- seconds for which locks of requests are waited for when the worker is to end
@@ -140,9 +140,10 @@ local function serve_once()
   local socket, problem = connect()
   if not socket then return nil, problem end
   deaf, used = false, M.client.now()
-  local listener = ngx.thread.spawn(listen, socket)
+  local listener, other = ngx.thread.spawn(listen, socket), ngx.thread.spawn(M.beside)
   local ok, failure = pcall(keep_time)
   ngx.thread.kill(listener)
+  ngx.thread.kill(other)
   socket:close()
   if not ok then return nil, failure end
   return not deaf, "the bell does not ring any more"
