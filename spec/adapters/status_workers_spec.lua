@@ -17,6 +17,21 @@ local WORK = [[ init_worker_by_lua_block {
 local SERVER = [[
   location = /status { content_by_lua_block { require("zkrecipes.openresty").status() } }
   location = /slow { content_by_lua_block { repeat ngx.sleep(0.05) until ngx.shared.test:get("done") ngx.say(ngx.worker.pid()) } }
+  location = /forge { content_by_lua_block {
+    local dict = ngx.shared.zkrecipes
+    for _, key in ipairs(dict:get_keys(0)) do
+      if key:find("^status:0:") then
+        local text = dict:get(key):gsub('"pid":%d+', '"pid":1'):gsub('"started":[%d.]+', '"started":' .. ngx.var.arg_started)
+        dict:set("status:0:1", text, ngx.var.arg_started == "0" and 0.001 or 0)
+      end
+    end
+  } }
+  location = /raw { content_by_lua_block {
+    local dict = ngx.shared.zkrecipes
+    for _, key in ipairs(dict:get_keys(0)) do
+      if key:find("^status:") then ngx.say(dict:get(key)) end
+    end
+  } }
   location = /done { content_by_lua_block { ngx.shared.test:set("done", true) } }
 ]]
 
@@ -91,19 +106,52 @@ describe("the status of three nginx workers", function()
     assert.matches("^0:[12] 1:[12] 2:[12]$", table.concat(held, " "))
   end)
 
-  it("is a page with the rows of all of them", function()
+  it("is that of the worker that was started last under a number", function()
     eventually(it_runs, settled)
-    local dom = process.output(("timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser " ..
-      "--dump-dom http://127.0.0.1:%d/status 2>/dev/null"):format(it_runs.dir, it_runs.port))
+    for _, case in ipairs { { "1", false }, { "9999999999", true } } do
+      assert.equal(200, (it_runs:get("/forge?started=" .. case[1])))
+      for _ = 1, 9 do
+        local found = look(it_runs)
+        assert.same({ 3, case[2] }, { #found.workers, found.workers[1].pid == 1 })
+      end
+    end
+    it_runs:get("/forge?started=0")
+    eventually(it_runs, settled)
+  end)
+
+  it("is a page with the rows of all of them", function()
+    local dom = assert(process.eventually(function() -- the queues are there when somebody has looked some seconds before
+      eventually(it_runs, settled)
+      local dom = process.output(("timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser " ..
+        "--dump-dom http://127.0.0.1:%d/status 2>/dev/null"):format(it_runs.dir, it_runs.port))
+      return dom:find("<h2>Queues (2)</h2>", 1, true) and dom
+    end))
     assert.matches("<p>nginx, 3 of 3 workers; worker %d has answered", dom)
     assert.matches("<h2>Workers %(3%)</h2>", dom)
     assert.matches("<h2>Sessions %(3%)</h2>", dom)
     assert.matches("<h2>Held %(4%)</h2>", dom)
     assert.matches("<h2>Waiting %(2%)</h2>", dom)
-    assert.matches("<h2>Queues %(2%)</h2>", dom)
     for number = 0, 2 do
       assert.matches(("<td>%d</td><td>hold</td><td class=\"path\">/own/%d/"):format(number, number), dom)
     end
+  end)
+end)
+
+describe("what a worker publishes", function()
+  it("has its queues, for which it asks the servers, only while somebody looks", function()
+    local it_runs = start(2, "lua_shared_dict zkrecipes 1m;")
+    local function raw() return (select(2, it_runs:get("/raw"))) end
+    local text = assert(process.eventually(function()
+      local text = raw()
+      return text:find('"waiting":[{', 1, true) and text
+    end))
+    assert.is_nil(text:find('"queues"', 1, true))
+    it_runs:get("/status?format=prometheus")
+    assert.is_nil(raw():find('"queues"', 1, true))
+    it_runs:get("/status?format=json")
+    local queues = process.eventually(function() return raw():find('"queues":[{', 1, true) end)
+    it_runs:stop()
+    assert.is_truthy(queues)
   end)
 end)
 
