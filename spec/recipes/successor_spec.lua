@@ -269,12 +269,12 @@ describe("a named successor", function()
   end))
 
   it("never two lead, whoever names whom, comes, goes and dies", run(function()
-    local namespace, leading, last, named, stop = env.namespace(), {}, "", 0, zk.now() + 2
+    local namespace, leading, last, named = env.namespace(), {}, "", 0
     local waits = {}
     for i = 1, 5 do
       waits[i] = env.start(function()
         local session = env.session { namespace = namespace, timeout = 2 }
-        while zk.now() < stop do
+        while named < 20 do
           local election = session:election("/e", { value = tostring(i) })
           local term = election:campaign(math.random() * 0.3)
           if term and term:valid() then
@@ -300,6 +300,5 @@ describe("a named successor", function()
       end)
     end
     for i = 1, 5 do assert(select("#", waits[i]()) == 0) end
-    assert.is_true(named > 10, named .. " successors")
   end))
 end)
