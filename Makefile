@@ -245,14 +245,14 @@ FUZZ_TIMES_values = 5
 # A target includes the source whose static functions it calls; these are the others.
 FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
-FUZZ_SOURCES_listing = $(filter-out src/core/listing.c,$(wildcard src/core/*.c src/recipes/*.c))
+FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(wildcard src/core/*.c src/recipes/*.c))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c src/lua/*.c))
 FUZZ_SOURCES_server = $(wildcard src/zk/*.c) src/core/alloc.c src/core/lease.c src/core/names.c
 FUZZ_FLAGS_server = $(WRAP) $(LDLIBS) -pthread
 FUZZ_FLAGS_values = $(shell $(PKG_CONFIG) --cflags --libs lua5.4) -lm
 
 .SECONDEXPANSION:
-build/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) $$(FUZZ_SOURCES_$$*) $(wildcard src/*/*.h src/core/listing.c src/zk/resolver.c)
+build/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) $$(FUZZ_SOURCES_$$*) $(wildcard src/*/*.h src/core/seats.c src/zk/resolver.c)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(FUZZ_SOURCES_$*) $(FUZZ_FLAGS_$*)
 

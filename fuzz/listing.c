@@ -2,11 +2,12 @@
  * The names that others put into a lock's directory: the numbers in them, and the order they are
  * brought into. The input is a list of names, one a line.
  */
-#include "core/listing.c"
+#include "core/seats.c"
 
 #include <inttypes.h>
 
 #include "fuzz.h"
+#include "recipes/recipes.h"
 
 #define MOST_NAMES 512
 #define STEM "lock-"
@@ -69,9 +70,9 @@ static struct zr_names *names_of(const uint8_t *data, size_t size)
 static size_t seats_among(const struct zr_names *names)
 {
     size_t count = 0;
-    int64_t number;
+    struct zr_seat_name read;
     for (size_t i = 0; i < names->count; i++)
-        count += zr_stem_of(names->at[i], &number) != NULL && number < ZR_SEQUENCE_LIMIT;
+        count += zr_stem_read(zr_recipes, names->at[i], &read) && read.sequence < ZR_SEQUENCE_LIMIT;
     return count;
 }
 
@@ -93,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct zr_names *names = names_of(data, size);
     for (size_t i = 0; i < names->count; i++)
         check_name(names->at[i]);
-    struct zr_seats *seats = sort(names);
+    struct zr_seats *seats = zr_seats_new(zr_recipes, names);
     check_seats(seats);
     zr_seats_unref(seats);
     CLAIM(zr_alloc_blocks() == 0);

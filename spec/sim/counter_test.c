@@ -67,7 +67,7 @@ static void open_process(struct process *process)
     const struct zr_lock_options choice = {0};
     struct zr_args args = {.at[0] = {.given = true, .bytes = {"/l", 2}}, .options = &choice};
     const char *misuse;
-    check(zr_engine_new(zr_sim_zk(world), &process->engine) == ZR_OK, "an engine");
+    check(zr_engine_new(zr_sim_zk(world), zr_recipes, &process->engine) == ZR_OK, "an engine");
     zr_engine_seed(process->engine, (uint64_t)(process - processes) + 1);
     check(zr_session_open(process->engine, &options, &misuse, &process->session) == ZR_OK,
           "a session");

@@ -7,10 +7,10 @@
  * somebody else stood there. (That the leader waits for them is in spec/worlds/election.lua.)
  */
 
-#include "core/mark.h"
 #include "core/names.h"
 #include "lock.h"
 #include "recipes/election.h"
+#include "recipes/successor.h"
 
 static inline enum zr_status make_election(struct process *process)
 {

@@ -56,7 +56,7 @@ static inline void open_process(struct process *process, int number)
 {
     *process = (struct process){.number = number, .count = now.shape.contenders};
     process->zk = zr_sim_zk(now.world);
-    zr_engine_new(process->zk, &process->engine);
+    zr_engine_new(process->zk, zr_recipes, &process->engine);
     zr_engine_seed(process->engine, now.shape.seed + (uint64_t)number);
     process->close_us =
         now.shape.closes && roll(2) == 0 ? clock_us() + roll(now.shape.faults_us + 1) : NEVER;

@@ -2,7 +2,7 @@
 
 return {
   { name = "sort by name instead of by number",
-    file = "src/core/listing.c",
+    file = "src/core/seats.c",
     old = "return (one->sequence > other->sequence) - (one->sequence < other->sequence);",
     new = "return strcmp(one->name, other->name);" },
   { name = "trust a listing that was asked for earlier",
@@ -15,8 +15,8 @@ return {
     new = "if (false) {" },
   { name = "whoever leaves hands over, not only the head",
     file = "src/core/seat.c",
-    old = "wake(seat, seat->head, false);",
-    new = "wake(seat, true, false);" },
+    old = "task->word = seat->word;",
+    new = "task->word = 1;" },
   { name = "a lost create is not looked up",
     file = "src/core/seat.c",
     old = "        seat->state = ZR_SEAT_UNSURE;\n    } else {",

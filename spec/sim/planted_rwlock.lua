@@ -2,34 +2,35 @@
 
 local RUN = "--recipe rwlock --seeds 20000"
 
-local NEAREST = "while (index >= 0 && shared && seats->at[index].stem->shared);"
+local NEAREST = "while (index >= 0 && shares && seats->at[index].stem == hold->seat.stem);"
 
 return {
   { name = "a reader ignores writers", run = RUN,
-    file = "src/recipes/contest.c", old = NEAREST, new = "while (index >= 0 && shared);" },
+    file = "src/recipes/contest.c", old = NEAREST, new = "while (index >= 0 && shares);" },
   { name = "a reader waits for the nearest node", run = RUN,
-    file = "src/recipes/contest.c", old = NEAREST, new = "while (index < -1 && shared);" },
+    file = "src/recipes/contest.c", old = NEAREST, new = "while (index < -1 && shares);" },
   { name = "a writer looks only at writers", run = RUN,
     file = "src/recipes/contest.c",
-    old = NEAREST, new = "while ((void)shared, index >= 0 && seats->at[index].stem->shared);" },
+    old = NEAREST, new = "while ((void)shares, index >= 0 && seats->at[index].stem->prompt);" },
   { name = "who moves up from any place is granted", run = RUN,
     file = "src/recipes/contest.c",
     old = "hold->next_in_line = ahead == 0;", new = "hold->next_in_line = true;" },
   { name = "a try takes every head for one that shares", run = RUN,
     file = "src/recipes/contest.c",
-    old = "!zr_marked(read->data_reply, read->stat.czxid)", new = "read->stat.czxid == 0" },
+    old = "!role_of(task)->enough(task, word)", new = "word < 0" },
   { name = "a try does not look at the mark", run = RUN,
     file = "src/recipes/contest.c",
-    old = "if (usual && (!seat->stem->shared || ahead > 0)) {", new = "if (usual && (seat != NULL || ahead > 0)) {" },
+    old = "if (usual && (!role_of(task)->shares || ahead > 0)) {", new = "if (usual && (seat != NULL || ahead > 0)) {" },
   { name = "a reader's seat counts as the head", run = RUN,
     file = "src/recipes/contest.c",
-    old = "hold->seat.head = !hold->seat.shared;", new = "hold->seat.head = true;" },
+    old = "if (!role_of(task)->shares)\n", new = "if (true)\n" },
   { name = "a downgrade lets writers in", run = RUN,
-    file = "src/core/signal.c", old = "if (!task->passes)", new = "if (task == NULL)" },
+    file = "src/recipes/rwlock.c", old = ".stem = &zr_writer_stem}",
+    new = ".stem = &zr_writer_stem, .enough = zr_sharing_is_enough, .told = zr_contest_grant}" },
   { name = "a watch takes every node for marked", run = RUN,
-    file = "src/core/watch_gone.c",
-    old = "watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);",
-    new = "watch->shared = true;" },
+    file = "src/recipes/sharing.c",
+    old = "return zr_marked(answer->data_reply, answer->stat.czxid) ? ZR_SAYS_SHARES : 0;",
+    new = "return answer != NULL ? ZR_SAYS_SHARES : 0;" },
   { name = "a downgrade through another seat", run = RUN,
     file = "src/recipes/downgrade.c",
     old = [[
@@ -48,7 +49,7 @@ static void shown(struct zr_task *task)
 static void seated(struct zr_task *task)
 {
     (void)make_mark, (void)marked;
-    hold_of(task)->seat.stem = &zr_stem_read;
+    hold_of(task)->seat.stem = &zr_reader_stem;
     zr_verb_claim(task, &hold_of(task)->seat, ZR_STEP(shown));
 }
 

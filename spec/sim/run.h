@@ -115,8 +115,7 @@ static inline bool is_clean(void)
     EACH_PROCESS(p)
     if (p->closing != NULL || p->session == NULL || !is_idle(p->session))
         return false;
-    return zr_sim_count(now.world, now.recipe->dir) == 0 &&
-           zr_sim_watch_count(now.world) == 0;
+    return zr_sim_count(now.world, now.recipe->dir) == 0 && zr_sim_watch_count(now.world) == 0;
 }
 
 static inline bool has_ended(void)

@@ -8,7 +8,7 @@
  */
 
 #include "budget.h"
-#include "core/mark.h"
+#include "recipes/sharing.h"
 
 enum { READ, WRITE };
 

@@ -120,10 +120,11 @@ static inline void add_permits(void *with, const struct zr_sim_view *view)
 {
     struct permits *permits = with;
     const struct zr_seat *but = permits->but;
+    struct zr_seat_name read;
     bool excepted =
         but != NULL && but->path != NULL && strncmp(view->path, but->path, but->prefix) == 0;
     if (!excepted && view->stat.czxid <= permits->until)
-        permits->sum += zr_permits(view->path);
+        permits->sum += zr_stem_read(zr_recipes, view->path, &read) ? zr_permits(&read) : 0;
 }
 
 static inline int64_t permits_there(const struct zr_seat *but, int64_t until)
@@ -238,9 +239,9 @@ static inline void semaphore_held(struct contender *const *holders, int count)
     int64_t sum = 0, youngest = 0;
     zr_sim_walk(now.world, now.recipe->dir, note_limit, NULL);
     for (int i = 0; i < count; i++) {
-        const struct zr_seat *seat = &hold_of(holders[i])->seat;
-        sum += seat->permits;
-        youngest = seat->czxid > youngest ? seat->czxid : youngest;
+        const struct zr_hold *hold = hold_of(holders[i]);
+        sum += zr_permits_of(hold);
+        youngest = hold->seat.czxid > youngest ? hold->seat.czxid : youngest;
     }
     if (sum > extreme_limit(youngest, 1))
         wrong("%lld permits are held at once", (long long)sum);

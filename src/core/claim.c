@@ -68,7 +68,7 @@ static enum zr_status delete_dir(struct zr_task *task)
 static enum zr_status await_last(struct zr_task *task)
 {
     char *path = zr_path_child(task->seat->dir, task->seats->at[task->seats->count - 1].name);
-    enum zr_status status = path != NULL ? zr_part_await_gone(task, path, false, -1) : ZR_NO_MEMORY;
+    enum zr_status status = path != NULL ? zr_part_await_gone(task, path, NULL) : ZR_NO_MEMORY;
     zr_free(path);
     if (status == ZR_OK)
         zr_part_begin(task, drain);

@@ -22,7 +22,8 @@
 
 #define NOTES_MAX 1000
 
-enum zr_status zr_engine_new(struct zr_zk *zk, struct zr_engine **engine)
+enum zr_status zr_engine_new(struct zr_zk *zk, const struct zr_recipe *const *recipes,
+                             struct zr_engine **engine)
 {
     *engine = zr_alloc(sizeof(**engine));
     if (*engine == NULL) {
@@ -30,6 +31,7 @@ enum zr_status zr_engine_new(struct zr_zk *zk, struct zr_engine **engine)
         return ZR_NO_MEMORY;
     }
     (*engine)->zk = zk;
+    (*engine)->recipes = recipes;
     (*engine)->pid = getpid();
     (*engine)->random = 0x9e3779b97f4a7c15u;
     (*engine)->refs = 1;

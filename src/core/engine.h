@@ -16,6 +16,7 @@
 
 struct zr_engine {
     struct zr_zk *zk;
+    const struct zr_recipe *const *recipes; /* ends with null; see stem.h */
     struct zr_timers timers;
     struct zr_list incoming; /* struct zr_message: taken from the inbox, not yet handled */
     struct zr_list ready;    /* struct zr_task: may go on */
@@ -37,8 +38,10 @@ struct zr_note {
     char text[];
 };
 
-/* takes: zk (also when it fails). gives: engine, with one reference. Errors: ZR_NO_MEMORY. */
-enum zr_status zr_engine_new(struct zr_zk *zk, struct zr_engine **engine);
+/* takes: zk (also when it fails). keeps: recipes, a list that ends with null. gives: engine, with
+   one reference. Errors: ZR_NO_MEMORY. */
+enum zr_status zr_engine_new(struct zr_zk *zk, const struct zr_recipe *const *recipes,
+                             struct zr_engine **engine);
 
 /* The engine is freed when its last session has ended and nobody refers to it. */
 void zr_engine_ref(struct zr_engine *engine);

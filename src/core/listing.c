@@ -1,6 +1,5 @@
 #include "core/listing.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -23,46 +22,6 @@ struct listing {
     struct zr_call *call;
     char dir[];
 };
-
-/* ---- The list ------------------------------------------------------------------------------ */
-
-void zr_seats_unref(struct zr_seats *seats)
-{
-    if (seats == NULL || --seats->refs > 0)
-        return;
-    zr_free(seats->names);
-    zr_free(seats);
-}
-
-/* Equal numbers come from a counter that is used up; such seats are never granted (seat.c). */
-static int by_sequence(const void *a, const void *b)
-{
-    const struct zr_seat_name *one = a, *other = b;
-    return (one->sequence > other->sequence) - (one->sequence < other->sequence);
-}
-
-/* takes: names, when it succeeds. gives: seats, with one reference; null: no memory. */
-static struct zr_seats *sort(struct zr_names *names)
-{
-    struct zr_seats *seats = zr_alloc(sizeof(*seats) + names->count * sizeof(seats->at[0]));
-    if (seats == NULL)
-        return NULL;
-    seats->refs = 1;
-    seats->names = names;
-    for (size_t i = 0; i < names->count; i++) {
-        int64_t sequence;
-        const struct zr_stem *stem = zr_stem_of(names->at[i], &sequence);
-        if (stem == NULL && zr_is_kazoos(names->at[i]))
-            seats->kazoos = names->at[i];
-        if (stem != NULL && sequence < ZR_SEQUENCE_LIMIT)
-            seats->at[seats->count++] =
-                (struct zr_seat_name){sequence, names->at[i], stem, zr_permits(names->at[i])};
-    }
-    qsort(seats->at, seats->count, sizeof(seats->at[0]), by_sequence);
-    return seats;
-}
-
-/* ---- Asking -------------------------------------------------------------------------------- */
 
 static void drop_listing(struct listing *listing)
 {
@@ -94,7 +53,9 @@ static void listed(struct zr_call *call)
         zr_call_again(call);
         return;
     }
-    struct zr_seats *seats = outcome == ZR_OK ? sort(call->request.names) : NULL;
+    struct zr_seats *seats =
+        outcome == ZR_OK ? zr_seats_new(listing->session->engine->recipes, call->request.names)
+                         : NULL;
     if (seats != NULL) {
         call->request.names = NULL;
         zr_strangers_leave_out(listing->session, listing->dir, seats);

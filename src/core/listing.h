@@ -8,30 +8,10 @@
  * thousand. Thread: the host's.
  */
 
-#include "core/names.h"
+#include "core/seats.h"
 #include "core/session.h"
 
 struct zr_task;
-
-struct zr_seat_name {
-    int64_t sequence;
-    const char *name; /* in `names` */
-    const struct zr_stem *stem;
-    int64_t permits; /* of a lease, else 0 */
-};
-
-/* One listing: the contenders that have a usable sequence number, by number. */
-struct zr_seats {
-    int refs;
-    struct zr_stat stat;    /* of the directory, as it was listed */
-    struct zr_names *names; /* all children */
-    const char *kazoos;     /* one of them that is a contender of kazoo's (zr_is_kazoos), or null */
-    size_t count;
-    struct zr_seat_name at[];
-};
-
-/* Harmless for null. */
-void zr_seats_unref(struct zr_seats *seats);
 
 /*
  * Wakes the task with a listing of `dir` (with the namespace) that was asked for after this call,

@@ -110,18 +110,16 @@ size_t zr_path_parent_length(const char *path)
 
 /* ---- Sequential nodes ---------------------------------------------------------------------- */
 
-#define DIGITS 10
-
 int64_t zr_sequence(const char *name, const char *stem)
 {
     size_t length = strlen(name), stem_length = strlen(stem);
-    if (length < stem_length + DIGITS)
+    if (length < stem_length + ZR_SEQUENCE_DIGITS)
         return -1;
-    const char *digits = name + length - DIGITS;
+    const char *digits = name + length - ZR_SEQUENCE_DIGITS;
     if (memcmp(digits - stem_length, stem, stem_length) != 0)
         return -1;
     int64_t number = 0;
-    for (int i = 0; i < DIGITS; i++) {
+    for (int i = 0; i < ZR_SEQUENCE_DIGITS; i++) {
         if (digits[i] < '0' || digits[i] > '9')
             return -1;
         number = number * 10 + (digits[i] - '0');
@@ -134,111 +132,7 @@ bool zr_is_sequence(const char *text)
     bool negative = text[0] == '-';
     size_t digits = strspn(text + negative, "0123456789");
     return text[negative + digits] == '\0' &&
-           (digits == DIGITS || (negative && digits == DIGITS - 1));
-}
-
-int64_t zr_count(const char *text, size_t length)
-{
-    int64_t count = 0;
-    if (length == 0 || length > DIGITS || text[0] == '0')
-        return 0;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return 0;
-        count = count * 10 + (text[i] - '0');
-    }
-    return count <= INT32_MAX ? count : 0;
-}
-
-const struct zr_stem zr_stem_lock = {"lock-", false}, zr_stem_write = {"__WRIT__", false},
-                     zr_stem_read = {"__READ__", true}, zr_stem_latch = {"latch-", false},
-                     zr_stem_rank = {"rank-", false}, zr_stem_lease = {"lease-", false};
-
-int64_t zr_permits(const char *name)
-{
-    if (zr_sequence(name, zr_stem_lease.text) < 0)
-        return 0;
-    const char *end = name + strlen(name) - DIGITS - strlen(zr_stem_lease.text), *first = end;
-    if (end == name || *--first != '-')
-        return 0;
-    end = first;
-    while (first > name && first[-1] >= '0' && first[-1] <= '9')
-        first--;
-    if (first == name || first[-1] != '-')
-        return 0;
-    return zr_count(first, (size_t)(end - first));
-}
-
-/* A lease that does not say for how much is none. */
-static bool is_whole(const struct zr_stem *stem, const char *name)
-{
-    return stem != &zr_stem_lease || zr_permits(name) > 0;
-}
-
-const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence)
-{
-    static const struct zr_stem *const stems[] = {&zr_stem_lock,  &zr_stem_write, &zr_stem_read,
-                                                  &zr_stem_latch, &zr_stem_rank,  &zr_stem_lease};
-    for (size_t i = 0; i < sizeof(stems) / sizeof(stems[0]); i++) {
-        *sequence = zr_sequence(name, stems[i]->text);
-        if (*sequence >= 0)
-            return is_whole(stems[i], name) ? stems[i] : NULL;
-    }
-    return NULL;
-}
-
-static size_t span(const char **at, const char *characters)
-{
-    size_t length = strspn(*at, characters);
-    *at += length;
-    return length;
-}
-
-static bool dash(const char **at)
-{
-    bool found = **at == '-';
-    *at += found;
-    return found;
-}
-
-#define NUMERALS "0123456789"
-#define HEXADECIMAL NUMERALS "abcdef"
-
-/* "<16 hexadecimal digits>-<number>-", and perhaps "<permits>-", up to here. */
-static bool is_our_tag(const char *at, const char *end)
-{
-    if (span(&at, HEXADECIMAL) != 16 || !dash(&at) || span(&at, NUMERALS) == 0 || !dash(&at))
-        return false;
-    return at == end || (span(&at, NUMERALS) > 0 && dash(&at) && at == end);
-}
-
-/* "_c_<UUID>-": some write the UUID without dashes. */
-static bool is_curators_tag(const char *at, const char *end)
-{
-    if (strncmp(at, "_c_", 3) != 0)
-        return false;
-    at += 3;
-    size_t length = span(&at, HEXADECIMAL "-");
-    return at == end && length >= 33 && length <= 37 && end[-1] == '-';
-}
-
-bool zr_is_usual(const char *name)
-{
-    int64_t number;
-    const struct zr_stem *stem = zr_stem_of(name, &number);
-    if (stem == NULL)
-        return false;
-    const char *end = name + strlen(name) - DIGITS - strlen(stem->text);
-    return end == name || is_our_tag(name, end) || is_curators_tag(name, end);
-}
-
-bool zr_is_kazoos(const char *name)
-{
-    const char *at = name;
-    if (zr_sequence(name, "__lock__") < 0 && zr_sequence(name, "__rlock__") < 0)
-        return false;
-    return span(&at, HEXADECIMAL) == 32 && (strlen(at) == strlen("__lock__") + DIGITS ||
-                                            strlen(at) == strlen("__rlock__") + DIGITS);
+           (digits == ZR_SEQUENCE_DIGITS || (negative && digits == ZR_SEQUENCE_DIGITS - 1));
 }
 
 /* ---- Host lists ---------------------------------------------------------------------------- */

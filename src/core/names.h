@@ -13,6 +13,9 @@
    then gives the same number to everybody. The gap leaves room for claims that are under way. */
 #define ZR_SEQUENCE_LIMIT (INT64_C(2147483647) - (1 << 20))
 
+/* How many digits the number at the end of a sequential node's name has. */
+#define ZR_SEQUENCE_DIGITS 10
+
 /* Null when it is a good path, else what is wrong with it ("must start with '/'"); static. */
 const char *zr_path_problem(const char *path, size_t length);
 
@@ -34,35 +37,6 @@ int64_t zr_sequence(const char *name, const char *stem);
 /* These characters are what a server puts behind the name of a sequential node: ten digits, or a
    number below zero, from a counter that has wrapped. */
 bool zr_is_sequence(const char *text);
-
-/* The number from 1 to 2147483647 that these characters are; 0 when they are none. */
-int64_t zr_count(const char *text, size_t length);
-
-/* What stands before the number in the name of a contender, and says what it wants. The words are
-   Curator's, so that its contenders and ours understand each other; but `rank`, which it does not
-   have. */
-struct zr_stem {
-    const char *text;
-    bool shared; /* it goes together with others that are shared */
-};
-extern const struct zr_stem zr_stem_lock, zr_stem_write, zr_stem_read, zr_stem_latch, zr_stem_rank,
-    zr_stem_lease;
-
-/* How many permits "<anything>-<permits>-lease-<ten digits>" asks for, 1 to 2147483647; 0 when the
-   name is not of that form. */
-int64_t zr_permits(const char *name);
-
-/* The stem of a contender's name, and its number; null when it is no contender. */
-const struct zr_stem *zr_stem_of(const char *name, int64_t *sequence);
-
-/* True when a recipe of ours or Curator's may have given a contender this name: before the stem
-   stands nothing, our tag ("<16 hexadecimal digits>-<number>-", of a lease with its permits), or
-   Curator's ("_c_<UUID>-"). False for all other names, also those that are no contender's. */
-bool zr_is_usual(const char *name);
-
-/* True when kazoo's Lock, ReadLock or WriteLock gives a contender this name:
-   "<32 hexadecimal digits>__lock__<ten digits>", or __rlock__. */
-bool zr_is_kazoos(const char *name);
 
 /* Null when it is a good list "host:port,host:port/chroot", else what is wrong with it; static. */
 const char *zr_hosts_problem(const char *hosts);

@@ -12,6 +12,7 @@
 #include "core/zk.h"
 
 struct zr_session;
+struct zr_stem;
 struct zr_task;
 struct zr_sink;
 struct zr_args;
@@ -98,6 +99,7 @@ struct zr_recipe {
     size_t options_size;
     enum zr_status (*make)(struct zr_session *session, struct zr_args *args,
                            struct zr_object **object);
+    const struct zr_stem *const *stems; /* of its nodes' names; ends with null; null: none */
 };
 
 #define ZR_ARGS_MAX 6

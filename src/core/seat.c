@@ -6,6 +6,7 @@
 
 #include "core/alloc.h"
 #include "core/ephemerals.h"
+#include "core/names.h"
 #include "core/task.h"
 
 /*
@@ -26,13 +27,8 @@
 void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *dir,
                   const struct zr_stem *stem, struct zr_bytes data)
 {
-    *seat = (struct zr_seat){.session = session,
-                             .dir = dir,
-                             .stem = stem,
-                             .data = data,
-                             .sequence = -1,
-                             .successor = -1};
-    seat->shared = stem != NULL && stem->shared;
+    *seat = (struct zr_seat){
+        .session = session, .dir = dir, .stem = stem, .data = data, .sequence = -1};
     zr_signal_init(&seat->gone);
 }
 
@@ -72,18 +68,16 @@ static enum zr_status make_path(struct zr_seat *seat)
     if (seat->stem == NULL)
         return make_fixed_path(seat);
     const char *dir = strlen(seat->dir) == 1 ? "" : seat->dir;
-    size_t size =
-        strlen(dir) + sizeof("/-18446744073709551615--2147483648") + 16 + strlen(seat->stem->text);
-    char permits[sizeof("2147483647-")] = "";
-    if (seat->permits > 0)
-        size += (size_t)snprintf(permits, sizeof(permits), "%" PRId32 "-", seat->permits);
+    const char *note = seat->note != NULL ? seat->note : "";
+    size_t size = strlen(dir) + sizeof("/-18446744073709551615--2147483648") + 16 + strlen(note) +
+                  strlen(seat->stem->text);
     zr_free(seat->path);
     seat->path = zr_alloc(size);
     if (seat->path == NULL)
         return ZR_NO_MEMORY;
     uint64_t id = (uint64_t)seat->session->id;
     seat->prefix = (size_t)snprintf(seat->path, size, "%s/%016" PRIx64 "-%" PRIu64 "-%s%s", dir, id,
-                                    ++seat->session->tags, permits, seat->stem->text);
+                                    ++seat->session->tags, note, seat->stem->text);
     return ZR_OK;
 }
 
@@ -145,10 +139,11 @@ enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
         return status;
     }
     seat->call->request.mode = seat->stem != NULL ? ZR_EPHEMERAL_SEQUENTIAL : ZR_EPHEMERAL;
-    seat->call->request.answer_may_wait = seat->stem != NULL && !seat->shared;
+    seat->call->request.answer_may_wait = seat->stem != NULL && !seat->stem->prompt;
     seat->state = ZR_SEAT_CLAIMING;
     seat->generation = seat->session->generation;
     seat->czxid = 0;
+    seat->word = 0;
     seat->task = task;
     seat->leaving = false;
     task->asking = true;
@@ -195,41 +190,22 @@ enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_stat *stat)
     return ZR_OK;
 }
 
-static void wake(struct zr_seat *seat, bool head_left, bool stays)
+void zr_seat_gone(struct zr_seat *seat)
 {
     struct zr_link *link;
+    seat->state = ZR_SEAT_NONE;
+    forget_node(seat);
     while ((link = zr_list_shift(&seat->gone.tasks)) != NULL) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
-        task->head_left = head_left;
-        task->stays = stays;
+        task->word = seat->word;
         zr_task_wake(task, ZR_OK);
     }
 }
 
-void zr_seat_gone(struct zr_seat *seat)
+void zr_seat_say(struct zr_seat *seat, int64_t word)
 {
-    seat->state = ZR_SEAT_NONE;
-    forget_node(seat);
-    wake(seat, seat->head, false);
-    seat->head = seat->holds = false;
-}
-
-void zr_seat_hold(struct zr_seat *seat)
-{
-    seat->holds = true;
-    wake(seat, false, true);
-}
-
-void zr_seat_share(struct zr_seat *seat)
-{
-    seat->shared = true;
-    zr_signal_let_pass(&seat->gone);
-}
-
-void zr_seat_name_successor(struct zr_seat *seat, int64_t number)
-{
-    seat->successor = number;
-    zr_signal_step_aside(&seat->gone, number);
+    seat->word = word;
+    zr_signal_tell(&seat->gone, word);
 }
 
 /* ---- Questions ----------------------------------------------------------------------------- */

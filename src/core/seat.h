@@ -30,9 +30,13 @@ struct zr_seat {
     enum zr_seat_state state;
     int generation;                     /* of the session, when it was claimed */
     enum zr_status refused;             /* why the last create was refused; ZR_OK: it was not */
-    int32_t permits;                    /* the recipe's, of a lease: are part of its name */
+    bool leaving;                       /* see `task` */
+    bool counted;                       /* see ephemerals.h */
+    uint8_t refusals;                   /* of its removal, in a row */
     const char *dir;                    /* with the namespace; borrowed while the seat lives */
     const struct zr_stem *stem;         /* of the node's name; null: the node is `dir` itself */
+    const char *note;                   /* the recipe's, in the name before the stem; borrowed while
+                                           the seat lives; null: none */
     struct zr_bytes data;               /* of the node; borrowed while the seat lives */
     const struct zr_dir_data *dir_data; /* the recipe's, borrowed: claim makes the directory, when
                                            it must, as a plain node with these; null: as a
@@ -43,18 +47,13 @@ struct zr_seat {
     int64_t sequence;                   /* -1: not usable as a number */
     struct zr_call *call;               /* while claiming: the create; while it is looked for:
                                            the sync before that */
-    struct zr_task *task;               /* woken when the create has failed or is unsure ... */
-    bool leaving;                       /* ... and, when this is set, also when it is taken */
-    bool head;                          /* the recipe's: nobody was ahead when it was granted */
-    bool holds;                         /* of a lease: it was granted, see zr_seat_hold */
-    bool counted;                       /* see ephemerals.h */
-    bool shared;                        /* its holder shares: by its stem, or since zr_seat_share */
-    uint8_t refusals;                   /* of its removal, in a row */
+    struct zr_task *task;               /* woken when the create has failed or is unsure;
+                                           with `leaving` also when the seat is taken */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
-    int64_t successor;     /* the number of the seat that it names; -1: none */
-    struct zr_signal gone; /* fires when the node is surely gone; who waits there is told in
-                              task->head_left whether it was the head */
+    int64_t word;          /* the recipe's: what it says to those in this session who wait for it */
+    struct zr_signal gone; /* fires when the node is surely gone; who waits there has its last word
+                              in task->word */
 };
 
 /* Must be followed by fini. keeps: dir, stem, data. */
@@ -85,15 +84,9 @@ enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_stat *stat);
 /* The node is gone, or its session is. */
 void zr_seat_gone(struct zr_seat *seat);
 
-/* It was granted where others may be ahead: who waits is woken to look again (task->stays). */
-void zr_seat_hold(struct zr_seat *seat);
-
-/* The node carries the mark (mark.h): who waits until its holder shares is woken. */
-void zr_seat_share(struct zr_seat *seat);
-
-/* The node names a successor by this number (mark.h), or none any more (-1): who waits before that
-   one is woken. */
-void zr_seat_name_successor(struct zr_seat *seat, int64_t number);
+/* It says this from now on: who waits for it in this session is asked whether that is enough.
+   (Those in other sessions read its node.) */
+void zr_seat_say(struct zr_seat *seat, int64_t word);
 
 /* True when the session under it is another one now, or closed: whatever it was, it is gone. */
 bool zr_seat_over(const struct zr_seat *seat);

@@ -24,11 +24,8 @@ static inline void zr_signal_init(struct zr_signal *signal)
 /* Wakes all that wait; their verbs see `outcome`. */
 void zr_signal_fire(struct zr_signal *signal, enum zr_status outcome);
 
-/* The same for those alone for whom it is enough that a holder shares (task->passes). The holder
-   was the head of its queue: task->head_left. */
-void zr_signal_let_pass(struct zr_signal *signal);
-
-/* The same for those who stand before this place in a leader's queue: task->aside. */
-void zr_signal_step_aside(struct zr_signal *signal, int64_t place);
+/* The same for those alone for whom this word is enough (task->enough): task->told is true, and
+   task->word is the word. */
+void zr_signal_tell(struct zr_signal *signal, int64_t word);
 
 #endif

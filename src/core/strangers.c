@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/names.h"
 #include "core/task.h"
 #include "core/watch.h"
 
@@ -93,7 +94,7 @@ static struct stranger *add(struct zr_session *session, const char *path)
 
 bool zr_stranger_suspected(struct zr_session *session, const char *path)
 {
-    if (zr_is_usual(strrchr(path, '/') + 1))
+    if (zr_is_usual(session->engine->recipes, strrchr(path, '/') + 1))
         return false;
     struct stranger *stranger = find(session, path);
     if (stranger == NULL)
@@ -135,7 +136,8 @@ void zr_strangers_leave_out(struct zr_session *session, const char *dir, struct 
         return;
     size_t kept = 0;
     for (size_t i = 0; i < seats->count; i++)
-        if (zr_is_usual(seats->at[i].name) || !is_ignored(session, dir, seats->at[i].name))
+        if (zr_is_usual(session->engine->recipes, seats->at[i].name) ||
+            !is_ignored(session, dir, seats->at[i].name))
             seats->at[kept++] = seats->at[i];
     seats->count = kept;
 }

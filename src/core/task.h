@@ -20,6 +20,11 @@
 
 typedef void zr_step(struct zr_task *task);
 
+/* Of a task that waits for a node to go: whether it is enough that the node says this word, though
+   it is still there. What the word means is known to the recipe of its stem. Asked again whenever
+   the node may say another one. */
+typedef bool zr_enough(const struct zr_task *task, int64_t word);
+
 /* A step and its name, for traces and messages. */
 struct zr_next {
     zr_step *step;
@@ -85,23 +90,22 @@ struct zr_task {
     struct zr_call *call;   /* the request that is out for it */
     struct zr_seats *seats; /* counted: the listing a verb brought */
     struct zr_seat *seat;   /* borrowed: of claim and vacate */
-    const char *path;       /* borrowed: of list, and of ensure ... */
     union {
         struct {
+            const char *path;      /* borrowed: of list, and of ensure ... */
             size_t cursor, target; /* ... how much of it is being made, and how much must be */
         };
-        struct {             /* of all waits for a node: */
-            int64_t awaited; /* its creation zxid; 0: not known yet */
-            int32_t place;   /* of await_turn: the number of its own seat; -1: of no other wait */
+        struct {               /* of all waits for a node: */
+            int64_t awaited;   /* its creation zxid; 0: not known yet */
+            zr_enough *enough; /* null: nothing is enough but that it goes */
+            int64_t word;      /* that was enough; or, if a seat of this session has gone, its last
+                                  one; else 0 */
         };
     };
     bool containers : 1; /* ... as containers */
     bool repeat : 1;     /* of request */
     bool contends : 1;   /* of a wait for a node: it is a contender that may be a stranger */
-    bool passes : 1;     /* of await_passable: a holder that shares is as good as gone */
-    bool head_left : 1;  /* of both: it was the first of its queue, see seat.h ... */
-    bool stays : 1;      /* ... or it is still there, but something else has changed */
-    bool aside : 1;      /* of await_turn: the leader names a successor behind that */
+    bool told : 1;       /* of a wait for a node: it is still there, but its word is enough */
     bool cut_off : 1;    /* it began without a connection */
     bool asking : 1;     /* the answer to a request that it waits for is not here yet */
     bool

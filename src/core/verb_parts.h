@@ -23,11 +23,9 @@ void zr_part_send(struct zr_task *task, struct zr_call *call, void (*resume)(str
 /* Goes on after this long, give or take a quarter. */
 void zr_part_pause(struct zr_task *task, int64_t duration_us, void (*resume)(struct zr_task *));
 
-/* Wakes the task when there is no such node; or, with `passes`, when its holder shares; or, unless
-   `place` is negative, when its holder names a successor behind it. borrows: path. Errors:
+/* Wakes the task when there is no such contender, or what it says is enough. borrows: path. Errors:
    ZR_NO_MEMORY, ZR_FULL. */
-enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool passes,
-                                  int64_t place);
+enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, zr_enough *enough);
 
 /* Makes the directory that the first `length` bytes of the path name, and all above it.
    keeps: path. */

@@ -137,72 +137,52 @@ static void wait_for(struct zr_task *task, enum zr_status status, struct zr_next
     task->asking = asking;
 }
 
-static void await_node(struct zr_task *task, const char *dir, const char *name, bool passes,
-                       int64_t place, struct zr_next next)
+static void await_node(struct zr_task *task, bool contends, int64_t czxid, zr_enough *enough)
 {
-    char *path = zr_path_child(dir, name);
-    enum zr_status status =
-        path != NULL ? zr_part_await_gone(task, path, passes, place) : ZR_NO_MEMORY;
-    zr_free(path);
-    wait_for(task, status, next);
+    task->contends = contends;
+    task->awaited = czxid;
+    task->enough = enough;
+    task->word = 0;
+    task->told = task->asking = false;
 }
 
-void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
-                        struct zr_next next)
-{
-    await_node(task, dir, name, false, -1, next);
-}
-
-void zr_verb_await_passable(struct zr_task *task, const char *dir, const char *name,
-                            struct zr_next next)
-{
-    await_node(task, dir, name, true, -1, next);
-}
-
-void zr_verb_await_turn(struct zr_task *task, const char *dir, const char *name, int64_t place,
-                        struct zr_next next)
-{
-    await_node(task, dir, name, false, place, next);
-}
-
+/* A seat of this session needs no watch. */
 static enum zr_status await_seat(struct zr_task *task, const char *path)
 {
     struct zr_seat *ours = zr_seat_find(task->session, path);
-    task->head_left = task->stays = task->aside = false;
-    task->awaited = 0;
-    task->asking = false;
     if (ours == NULL)
         return zr_watch_gone(task, path, ZR_WATCHED_BYTES_MAX);
     zr_list_append(&ours->gone.tasks, &task->in_signal);
-    if (ours->shared)
-        zr_signal_let_pass(&ours->gone);
-    zr_signal_step_aside(&ours->gone, ours->successor);
+    zr_signal_tell(&ours->gone, ours->word);
     return ZR_OK;
 }
 
-enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, bool passes,
-                                  int64_t place)
+enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, zr_enough *enough)
 {
-    task->passes = passes;
-    task->contends = true;
-    task->place = (int32_t)place;
+    await_node(task, true, 0, enough);
     return await_seat(task, path);
+}
+
+void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name, zr_enough *enough,
+                        struct zr_next next)
+{
+    char *path = zr_path_child(dir, name);
+    enum zr_status status = path != NULL ? zr_part_await_gone(task, path, enough) : ZR_NO_MEMORY;
+    zr_free(path);
+    wait_for(task, status, next);
 }
 
 /* The path is the lock itself: what stands there is in the way, whatever its name is. */
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next)
 {
-    task->passes = task->contends = false;
-    task->place = -1;
+    await_node(task, false, 0, NULL);
     wait_for(task, await_seat(task, path), next);
 }
 
 void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid,
                            struct zr_next next)
 {
-    task->passes = task->contends = false;
-    task->place = -1;
-    task->awaited = czxid;
+    await_node(task, false, czxid, NULL);
     wait_for(task, zr_watch_gone(task, path, ZR_WATCHED_BYTES_COMMON), next);
 }
 

@@ -43,19 +43,10 @@ void zr_verb_vacate(struct zr_task *task, struct zr_seat *seat, struct zr_next n
  */
 void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next);
 
-/* await_gone: until there is no such node. A seat of this very session is waited for without a
-   watch; then task->head_left tells whether it was the head of its queue when it left. */
-void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
-                        struct zr_next next);
-
-/* await_passable: the same, or until its holder shares it (mark.h); then task->head_left is true.
- */
-void zr_verb_await_passable(struct zr_task *task, const char *dir, const char *name,
-                            struct zr_next next);
-
-/* await_turn: the same as await_gone, or until its holder, a leader, names a successor (mark.h)
-   behind this place; then task->aside is true. */
-void zr_verb_await_turn(struct zr_task *task, const char *dir, const char *name, int64_t place,
+/* await_gone: until there is no such contender, or what it says is enough (task->told; null:
+   nothing is). A seat of this very session is waited for without a watch; when it goes, task->word
+   is its last one. */
+void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name, zr_enough *enough,
                         struct zr_next next);
 
 /* await_free: as await_gone, for a node whose path is known. borrows: path. */

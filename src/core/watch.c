@@ -49,7 +49,6 @@ static enum zr_status add(struct zr_session *session, const char *path, struct z
     watch->session = session;
     zr_signal_init(&watch->gone);
     zr_signal_init(&watch->changed);
-    watch->successor = -1;
     if (zr_table_add(&session->watches, &watch->node, watch->path) != ZR_OK) {
         zr_free(watch);
         return ZR_NO_MEMORY;

@@ -20,13 +20,12 @@ struct zr_task;
 /*
  * most: ZR_WATCHED_BYTES_MAX or ZR_WATCHED_BYTES_COMMON, how much may be watched with this.
  * task->awaited: which node, by its creation zxid; another one of this name means that it is gone.
- * 0: the one that is found first. Wakes the task when the node is gone; or, if it passes
- * (task->passes), when its holder shares; or when its holder names a successor behind task->place:
- * task->resume sees ZR_OK. Not sent when the watch is set already. Repeated over lost connections
- * and spurious events. borrows: path (with the namespace). Errors, then the task is not woken:
- * ZR_NO_MEMORY, ZR_FULL (too much is watched).
- * The task is woken with another status when the read is refused (ZR_NO_AUTH), when the node is
- * not ephemeral (ZR_CONFLICT), or when the session is lost.
+ * 0: the one that is found first. Wakes the task when the node is gone, or says what is enough
+ * (task->enough): task->resume sees ZR_OK. The read is not sent when the watch is set already.
+ * Repeated over lost connections and spurious events. borrows: path (with the namespace). Errors,
+ * then the task is not woken: ZR_NO_MEMORY, ZR_FULL (too much is watched). The task is woken with
+ * another status when the read is refused (ZR_NO_AUTH), when the node is not ephemeral
+ * (ZR_CONFLICT), or when the session is lost.
  */
 enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most);
 

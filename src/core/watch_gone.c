@@ -1,7 +1,7 @@
 #include "core/watch_parts.h"
 
 #include "core/call.h"
-#include "core/mark.h"
+#include "core/stem.h"
 #include "core/strangers.h"
 #include "core/task.h"
 
@@ -10,23 +10,14 @@
  * 1. zr_watch_gone reads the node with a watch (get, never exists: on a node that has vanished
  *    exists would leave a watch for ever), or joins those for whom that was done.
  * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
- * 3. Any other event has used the watch up: the node is read again, if anybody still waits. Is it
- *    another one (while the link was down the first was replaced), theirs is gone. Do the data say
- *    that its holder shares now, those are woken for whom that is enough; do they name its
- *    successor, those who are to step aside.
+ * 3. Any other event has used the watch up: the node is read again, if anybody still waits. If it
+ *    is another one (the first was replaced while the link was down), theirs is gone. What it says
+ *    is read by its stem (stem.h), and those are woken for whom that is enough.
  * 4. The node is not ephemeral: no session's end will remove it, so those that wait are told that
  *    instead of waiting for ever. A contender passes one that is a stranger (strangers.h).
  *
  * What can go wrong: the connection is lost under the read: it is repeated.
  */
-
-/* Wakes those to whom it matters what the data said. */
-static void tell(struct zr_watch *watch)
-{
-    if (watch->shared)
-        zr_signal_let_pass(&watch->gone);
-    zr_signal_step_aside(&watch->gone, watch->successor);
-}
 
 /* The node that was found came after the one that it waits for. (An older one means that the event
    of its end, or the next look, is still to come.) */
@@ -80,8 +71,7 @@ static void looked(struct zr_call *call)
     watch->czxid = call->request.stat.czxid;
     if (watch->set)
         wake_outlived(watch);
-    watch->shared = zr_marked(call->request.data_reply, call->request.stat.czxid);
-    watch->successor = zr_successor_in(call->request.data_reply);
+    watch->word = zr_stem_word(watch->session->engine->recipes, &call->request);
     watch->stays = outcome == ZR_OK && call->request.stat.ephemeral_owner == 0;
     zr_call_free(call);
     watch->call = NULL;
@@ -90,7 +80,7 @@ static void looked(struct zr_call *call)
     else if (outcome != ZR_OK)
         zr_signal_fire(&watch->gone, outcome == ZR_NO_NODE ? ZR_OK : outcome);
     else
-        tell(watch);
+        zr_signal_tell(&watch->gone, watch->word);
     zr_watch_drop_if_unused(watch);
 }
 
@@ -122,7 +112,7 @@ enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most
         tell_that_it_stays(watch);
     } else {
         if (watch->set)
-            tell(watch);
+            zr_signal_tell(&watch->gone, watch->word);
         status = zr_watch_look(watch);
     }
     if (status != ZR_OK)

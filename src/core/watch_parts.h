@@ -23,8 +23,7 @@ struct zr_watch {
     bool set;                /* there is a watch on the node on the server ... */
     int64_t czxid;           /* ... which was created then ... */
     bool stays;              /* ... is not ephemeral ... */
-    bool shared;             /* ... and when it was set, the holder shared, or had named */
-    int64_t successor;       /* a successor; -1: none */
+    int64_t word;            /* ... and said this when it was set, see stem.h */
     struct zr_call *call;    /* the read that sets it for `gone` */
     struct zr_call *removal; /* the request that takes it back */
     struct zr_link idle;     /* in the session's list when no task needs it ... */

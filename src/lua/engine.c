@@ -4,6 +4,7 @@
 #include "core/names.h"
 #include "core/session.h"
 #include "lua/binding.h"
+#include "recipes/recipes.h"
 
 /*
  * The engine as a userdata. A host's life with it:
@@ -76,7 +77,7 @@ void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct z
     lua_setmetatable(L, -2);
     enum zr_status status = make(with, &zk);
     if (status == ZR_OK)
-        status = zr_engine_new(zk, &engine->core);
+        status = zr_engine_new(zk, zr_recipes, &engine->core);
     if (status != ZR_OK)
         luaL_error(L, "an engine cannot be made: %s", zr_status_text(status));
 }

@@ -1,10 +1,10 @@
 #include "recipes/contenders.h"
 
 #include "core/alloc.h"
-#include "core/mark.h"
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/room.h"
+#include "recipes/sharing.h"
 
 /*
  * 1. List the directory.
@@ -127,10 +127,10 @@ static void results(struct zr_task *task, struct zr_sink *sink)
     for (size_t i = 0; i < all->count; i++)
         if (all->reads[i]->request.status == ZR_OK) {
             const struct zr_request *read = &all->reads[i]->request;
-            bool shared =
-                all->seats->at[i].stem->shared || zr_marked(read->data_reply, read->stat.czxid);
+            bool shared = all->seats->at[i].stem == &zr_reader_stem ||
+                          zr_marked(read->data_reply, read->stat.czxid);
             all_share = all_share && shared;
-            int64_t permits = all->seats->at[i].permits;
+            int64_t permits = zr_permits(&all->seats->at[i]);
             bool holding =
                 permits > 0 ? zr_room_may_hold(&room, all->seats, i) : first || all_share;
             emit_one(sink, task->session->namespace, read, holding, shared, permits);

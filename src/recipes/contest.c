@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/alloc.h"
-#include "core/mark.h"
 #include "core/names.h"
 #include "core/strangers.h"
 #include "core/verbs.h"
@@ -18,13 +17,12 @@
  * 3. Else wait until the nearest of those is gone. Was it surely a holder with nobody before it,
  *    it is ours: nobody can have come in between. Else look again who is ahead now.
  *
- * Everybody ahead keeps out whoever wants it alone; one who shares is kept out only by those who
- * do not, and so is not woken when others that share leave. A holder that has it alone may begin
- * to share it (downgrade.c): its name stays what it was, and its data say so. It was the head of
- * the queue then, so for those who share it is as good as gone.
+ * Everybody ahead keeps out whoever wants it alone. One who shares (role->shares) is kept out only
+ * by those who do not, and so is not woken when others that share leave.
  *
- * A leader may name its successor (lua/zkrecipes/successor.lua). Who waits for it and stands before
- * that one steps aside: leaves its seat, and takes another one at the end.
+ * The one ahead may say something that ends the wait before it goes (role->enough): a writer, that
+ * it shares from now on (sharing.h); a leader, that another one shall lead next (successor.h). What
+ * is done then is the role's step `told`.
  *
  * A znode that is named like a contender but is not ephemeral is none, unless its name is one that
  * a recipe would give (strangers.h). To try is to read one with an unusual name, and to see.
@@ -32,8 +30,8 @@
  * Contenders of kazoo's and ours do not see each other. A listing that has one of those ends the
  * attempt, because granting beside it would be wrong, and waiting for it would help one side only.
  *
- * To try (timeout 0) is to look first, and to write nothing while somebody keeps it out. Who wants
- * to share looks at the data, too, when only the head of the queue keeps it out.
+ * To try (timeout 0) is to look first, and to write nothing while somebody keeps it out. When only
+ * the head of the queue keeps it out, one who shares reads what that one says, too.
  *
  * What can go wrong: answers get lost, the directory vanishes, numbers run out (claim sees to
  * it); the wait ends in any other way than with the grant (the clean-up vacates the seat); the
@@ -42,16 +40,20 @@
 
 /* ---- The steps of an attempt --------------------------------------------------------------- */
 
-static void claim(struct zr_task *task);
 static void check(struct zr_task *task);
+
+static const struct zr_role *role_of(const struct zr_task *task)
+{
+    return ZR_HOLDER(task->kind, const struct zr_role, kind);
+}
 
 /* The nearest one before `index` that keeps it out; -1: there is none. */
 static int64_t nearest(const struct zr_hold *hold, const struct zr_seats *seats, int64_t index)
 {
-    bool shared = hold->seat.stem->shared;
+    bool shares = role_of(&hold->task)->shares;
     do
         index--;
-    while (index >= 0 && shared && seats->at[index].stem->shared);
+    while (index >= 0 && shares && seats->at[index].stem == hold->seat.stem);
     return index;
 }
 
@@ -61,20 +63,21 @@ void zr_contest_held_by_another(struct zr_task *task)
     zr_verb_fail(task, ZR_TIMEOUT);
 }
 
-/* Nobody who keeps it out is ahead. Those ahead of one who shares may hold it too. */
-static void grant(struct zr_hold *hold)
+/* Those ahead of one who shares may hold it too. */
+void zr_contest_grant(struct zr_task *task)
 {
-    hold->seat.head = !hold->seat.shared;
+    struct zr_hold *hold = zr_hold_of(task);
+    if (!role_of(task)->shares)
+        hold->seat.word |= ZR_SAYS_HEAD; /* of interest when it goes */
     zr_hold_grant(hold);
 }
 
 static void not_kept_out(struct zr_task *task)
 {
-    struct zr_hold *hold = zr_hold_of(task);
-    if (hold->seat.state == ZR_SEAT_TAKEN)
-        grant(hold);
+    if (zr_hold_of(task)->seat.state == ZR_SEAT_TAKEN)
+        zr_contest_grant(task);
     else
-        claim(task);
+        zr_contest_claim(task);
 }
 
 static void look(struct zr_task *task);
@@ -113,7 +116,8 @@ static void read_stranger(struct zr_task *task)
 static void read_head(struct zr_task *task)
 {
     const struct zr_request *read = &task->call->request;
-    if (read->status == ZR_OK && !zr_marked(read->data_reply, read->stat.czxid))
+    int64_t word = zr_stem_word(task->session->engine->recipes, read);
+    if (read->status == ZR_OK && !role_of(task)->enough(task, word))
         zr_contest_held_by_another(task);
     else if (read->status == ZR_OK || read->status == ZR_NO_NODE)
         not_kept_out(task);
@@ -125,8 +129,8 @@ static void read_head(struct zr_task *task)
 static void try_past(struct zr_task *task, int64_t ahead)
 {
     const struct zr_seat *seat = &zr_hold_of(task)->seat;
-    bool usual = zr_is_usual(task->seats->at[ahead].name);
-    if (usual && (!seat->stem->shared || ahead > 0)) {
+    bool usual = zr_is_usual(task->session->engine->recipes, task->seats->at[ahead].name);
+    if (usual && (!role_of(task)->shares || ahead > 0)) {
         zr_contest_held_by_another(task);
         return;
     }
@@ -168,7 +172,7 @@ static void look(struct zr_task *task)
     if (ahead >= 0)
         try_past(task, ahead);
     else
-        claim(task);
+        zr_contest_claim(task);
 }
 
 static void look_first(struct zr_task *task)
@@ -176,7 +180,7 @@ static void look_first(struct zr_task *task)
     zr_verb_list(task, zr_hold_of(task)->seat.dir, ZR_STEP(look));
 }
 
-static void claim(struct zr_task *task)
+void zr_contest_claim(struct zr_task *task)
 {
     zr_verb_claim(task, &zr_hold_of(task)->seat, ZR_STEP(check));
 }
@@ -184,24 +188,19 @@ static void claim(struct zr_task *task)
 static void moved_up(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
-    if (task->aside)
-        zr_verb_vacate(task, &hold->seat, ZR_STEP(claim));
-    else if (!task->stays && (hold->next_in_line || task->head_left))
-        grant(hold);
+    if (task->told)
+        role_of(task)->told(task);
+    else if (hold->next_in_line || (task->word & ZR_SAYS_HEAD) != 0)
+        zr_contest_grant(task);
     else
         zr_verb_list(task, hold->seat.dir, ZR_STEP(check));
 }
 
 static void await(struct zr_task *task, int64_t ahead)
 {
-    const struct zr_seat *seat = &zr_hold_of(task)->seat;
     const char *name = task->seats->at[ahead].name;
-    if (seat->stem->shared)
-        zr_verb_await_passable(task, seat->dir, name, ZR_STEP(moved_up));
-    else if (seat->stem == &zr_stem_latch)
-        zr_verb_await_turn(task, seat->dir, name, seat->sequence, ZR_STEP(moved_up));
-    else
-        zr_verb_await_gone(task, seat->dir, name, ZR_STEP(moved_up));
+    zr_verb_await_gone(task, zr_hold_of(task)->seat.dir, name, role_of(task)->enough,
+                       ZR_STEP(moved_up));
 }
 
 static void check(struct zr_task *task)
@@ -212,14 +211,14 @@ static void check(struct zr_task *task)
         return;
     if (index < 0) {
         zr_seat_gone(&hold->seat); /* somebody has removed it */
-        claim(task);
+        zr_contest_claim(task);
         return;
     }
     hold->position = (int32_t)index;
     int64_t ahead = nearest(hold, task->seats, index);
     hold->next_in_line = ahead == 0;
     if (ahead < 0)
-        grant(hold);
+        zr_contest_grant(task);
     else if (hold->only_try)
         try_past(task, ahead);
     else
@@ -229,8 +228,8 @@ static void check(struct zr_task *task)
 enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role *role,
                                 const struct zr_arg *timeout, struct zr_task **task)
 {
-    return zr_contest_begin(contest, role, role->stem, timeout, ZR_STEP(look_first), ZR_STEP(claim),
-                            task);
+    return zr_contest_begin(contest, role, role->stem, timeout, ZR_STEP(look_first),
+                            ZR_STEP(zr_contest_claim), task);
 }
 
 enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role *role,
@@ -249,8 +248,8 @@ enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role
     *task = &hold->task;
     hold->only_try = timeout->given && timeout->integer == 0;
     zr_list_append(&contest->attempts, &hold->task.in_owner);
-    zr_task_start(*task, role->kind, session, contest->path, timeout->given ? timeout->integer : -1,
-                  hold->only_try ? try_first : wait_first);
+    zr_task_start(*task, &role->kind, session, contest->path,
+                  timeout->given ? timeout->integer : -1, hold->only_try ? try_first : wait_first);
     return ZR_OK;
 }
 

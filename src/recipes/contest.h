@@ -21,8 +21,11 @@ struct zr_contest {
 
 /* How one kind of attempt takes part. Static. */
 struct zr_role {
+    struct zr_task_kind kind; /* ZR_CONTEST_KIND */
     const struct zr_stem *stem;
-    const struct zr_task_kind *kind; /* ZR_CONTEST_KIND */
+    bool shares;       /* it is not kept out by others of its stem, nor by what says `enough` */
+    zr_enough *enough; /* what ends its wait though the one ahead is still there; null: nothing */
+    zr_step *told;     /* the step after that */
 };
 
 /* The task kind of an attempt, see ZR_HOLD_KIND. */
@@ -47,8 +50,11 @@ enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role
                                 struct zr_next try_first, struct zr_next wait_first,
                                 struct zr_task **task);
 
-/* The step of a try that came too late. */
+/* Steps: of a try that came too late; of one that has no seat, or has left it; of one that nobody
+   keeps out any more. */
 void zr_contest_held_by_another(struct zr_task *task);
+void zr_contest_claim(struct zr_task *task);
+void zr_contest_grant(struct zr_task *task);
 
 /* Methods and properties that all of them have. */
 enum zr_status zr_contest_cancel(struct zr_object *self, struct zr_args *args,

@@ -1,12 +1,11 @@
 #include "core/alloc.h"
-#include "core/mark.h"
 #include "core/verbs.h"
-#include "recipes/hold.h"
+#include "recipes/sharing.h"
 
 /*
  * hold:downgrade(): the writer of a read/write lock becomes a reader, and no writer comes between.
  *
- * 1. Mark the data of the hold's own node (mark.h). The node stays, and with it the place at the
+ * 1. Mark the data of the hold's own node (sharing.h). The node stays, and with it the place at the
  *    head of the queue: writers behind wait on, as for any reader.
  * 2. Readers that wait for it see the change and come in. Those of this session, which watch
  *    nothing, are told by the seat.
@@ -35,7 +34,7 @@ static void marked(struct zr_task *task)
     struct zr_hold *hold = hold_of(task);
     enum zr_status status = task->outcome;
     if (status == ZR_OK) {
-        zr_seat_share(&hold->seat);
+        zr_seat_say(&hold->seat, hold->seat.word | ZR_SAYS_SHARES);
     } else if (status == ZR_NO_NODE) {
         zr_hold_lost(hold);
         status = ZR_LOST;
@@ -59,7 +58,7 @@ static void mark(struct zr_task *task)
 {
     struct zr_call *call;
     struct zr_hold *hold = hold_of(task);
-    if (hold->seat.shared || hold->state != ZR_HELD || zr_seat_over(&hold->seat)) {
+    if (zr_shares(&hold->seat) || hold->state != ZR_HELD || zr_seat_over(&hold->seat)) {
         zr_task_finish(task, ZR_OK);
         return;
     }
@@ -87,7 +86,7 @@ enum zr_status zr_hold_downgrade(struct zr_object *self, struct zr_args *args,
                                  struct zr_task **task)
 {
     struct zr_hold *hold = (struct zr_hold *)self;
-    if (hold->seat.stem != &zr_stem_write && hold->seat.stem != &zr_stem_read)
+    if (hold->seat.stem != &zr_writer_stem && hold->seat.stem != &zr_reader_stem)
         args->misuse = "only a hold of a read/write lock can be downgraded";
     else if (hold->state != ZR_HELD && hold->why == ZR_OK)
         args->misuse = "the hold was released";

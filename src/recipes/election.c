@@ -5,6 +5,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
+#include "recipes/successor.h"
 #include "recipes/unfair.h"
 
 /*
@@ -33,7 +34,8 @@ static enum zr_status call_elected(struct zr_object *self, struct zr_args *args,
 /* The term's node names a successor by its number, or none any more: -1. */
 static enum zr_status call_named(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
 {
-    zr_seat_name_successor(&((struct zr_hold *)self)->seat, args->at[0].integer);
+    struct zr_seat *seat = &((struct zr_hold *)self)->seat;
+    zr_seat_say(seat, (seat->word & ZR_SAYS_HEAD) | zr_successor_word(args->at[0].integer));
     sink->boolean(sink, NULL, true);
     return ZR_OK;
 }
@@ -57,8 +59,20 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-static const struct zr_task_kind kind = ZR_CONTEST_KIND("election:campaign");
-static const struct zr_role role = {&zr_stem_latch, &kind};
+/* The one ahead leads, and has named a successor behind us: leave the seat, and take another one at
+   the end. */
+static void step_aside(struct zr_task *task)
+{
+    zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_claim));
+}
+
+static const struct zr_role role = {.kind = ZR_CONTEST_KIND("election:campaign"),
+                                    .stem = &zr_candidate_stem,
+                                    .enough = zr_named_behind,
+                                    .told = step_aside};
+
+/* Of members that are elected by rank (lua/zkrecipes/ranked.lua); Curator has no such thing. */
+static const struct zr_stem rank_stem = {.text = "rank-"};
 
 static enum zr_status start_campaign(struct zr_object *self, struct zr_args *args,
                                      struct zr_task **task)
@@ -97,13 +111,13 @@ static enum zr_status start_stand(struct zr_object *self, struct zr_args *args,
     enum zr_status status = zr_session_usable(session);
     if (status != ZR_OK)
         return status;
-    struct zr_hold *hold = zr_hold_new(session, self, contest->dir, &zr_stem_rank, contest->data);
+    struct zr_hold *hold = zr_hold_new(session, self, contest->dir, &rank_stem, contest->data);
     if (hold == NULL)
         return ZR_NO_MEMORY;
     hold->object.class = &zr_term_class;
     zr_list_append(&contest->attempts, &hold->task.in_owner);
     *task = &hold->task;
-    zr_task_start(*task, &kind, session, contest->path,
+    zr_task_start(*task, &role.kind, session, contest->path,
                   args->at[0].given ? args->at[0].integer : -1, ZR_STEP(take_seat));
     return ZR_OK;
 }
@@ -165,4 +179,5 @@ const struct zr_recipe zr_election_recipe = {
     .options = options,
     .options_size = sizeof(struct zr_election_options),
     .make = make,
+    .stems = (const struct zr_stem *const[]){&zr_candidate_stem, &rank_stem, NULL},
 };

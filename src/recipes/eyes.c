@@ -36,7 +36,7 @@ static void moved(struct zr_task *task)
 
 static void await_gone(struct zr_task *task)
 {
-    zr_verb_await_gone(task, of(task)->dir, of(task)->path, ZR_STEP(moved));
+    zr_verb_await_gone(task, of(task)->dir, of(task)->path, NULL, ZR_STEP(moved));
 }
 
 static void was_read(struct zr_task *task)

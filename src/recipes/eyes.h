@@ -19,8 +19,8 @@ struct zr_eyes {
 /* keeps: session, subject, until all eyes are shut. */
 void zr_eyes_init(struct zr_eyes *eyes, struct zr_session *session, const char *subject);
 
-/* Looks until there is no such node; a node of this very session is looked at without a request,
-   and may also be seen to move in other ways. borrows: dir, name. Errors: ZR_NO_MEMORY. */
+/* Looks until there is no such node; a node of this very session is looked at without a request.
+ * borrows: dir, name. Errors: ZR_NO_MEMORY. */
 enum zr_status zr_eyes_gone(struct zr_eyes *eyes, const char *dir, const char *name);
 
 /* Looks until the data of the node are others than those that were written with this zxid, or it

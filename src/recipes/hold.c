@@ -3,6 +3,8 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
+#include "recipes/semaphore.h"
+#include "recipes/sharing.h"
 
 /*
  * The life of a hold:
@@ -287,12 +289,12 @@ static void get_since(struct zr_object *self, struct zr_sink *sink)
 
 static void get_shared(struct zr_object *self, struct zr_sink *sink)
 {
-    sink->boolean(sink, NULL, ((struct zr_hold *)self)->seat.shared);
+    sink->boolean(sink, NULL, zr_shares(&((struct zr_hold *)self)->seat));
 }
 
 static void get_permits(struct zr_object *self, struct zr_sink *sink)
 {
-    int64_t permits = ((struct zr_hold *)self)->seat.permits;
+    int64_t permits = zr_permits_of((struct zr_hold *)self);
     if (permits > 0)
         sink->integer(sink, NULL, permits);
     else

@@ -39,6 +39,13 @@ struct zr_hold {
 
 extern const struct zr_class zr_hold_class;
 
+/* What the word of every hold's node (stem.h) is made of, whatever its recipe: nobody was ahead
+   when it was granted; or-ed with what the recipe says, a number that is not negative. A waiter of
+   another recipe may see it. */
+#define ZR_SAYS_HEAD 1
+#define ZR_SAYS_OWN(number) ((int64_t)(number)*2)
+#define ZR_SAID_OWN(word) ((word) / 2)
+
 /* A recipe that calls its holds otherwise has a class of its own for them, made of these; its
    structs are struct zr_hold all the same. */
 enum zr_status zr_hold_release(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);

@@ -25,8 +25,8 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-static const struct zr_task_kind kind = ZR_CONTEST_KIND("lock:acquire");
-static const struct zr_role role = {&zr_stem_lock, &kind};
+static const struct zr_stem stem = {.text = "lock-"};
+static const struct zr_role role = {.kind = ZR_CONTEST_KIND("lock:acquire"), .stem = &stem};
 
 static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args,
                                     struct zr_task **task)
@@ -73,4 +73,5 @@ const struct zr_recipe zr_lock_recipe = {
     .options = options,
     .options_size = sizeof(struct zr_lock_options),
     .make = make,
+    .stems = (const struct zr_stem *const[]){&stem, NULL},
 };

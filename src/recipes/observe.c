@@ -1,10 +1,10 @@
 #include <string.h>
 
 #include "core/alloc.h"
-#include "core/mark.h"
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/election.h"
+#include "recipes/successor.h"
 
 /*
  * Who leads, for those who want to be told of every change. One task of the election, the
@@ -116,11 +116,13 @@ static void saw_place(struct zr_task *task)
         zr_verb_fail(task, task->outcome);
 }
 
-static bool has_candidates(const struct zr_names *names)
+static bool has_candidates(const struct zr_task *task)
 {
-    int64_t sequence;
+    const struct zr_names *names = task->call->request.names;
+    struct zr_seat_name read;
     for (size_t i = 0; i < names->count; i++)
-        if (zr_stem_of(names->at[i], &sequence) != NULL && sequence < ZR_SEQUENCE_LIMIT)
+        if (zr_stem_read(task->session->engine->recipes, names->at[i], &read) &&
+            read.sequence < ZR_SEQUENCE_LIMIT)
             return true;
     return false;
 }
@@ -131,7 +133,7 @@ static void saw_children(struct zr_task *task)
         zr_look_ask(task, ZR_OP_EXISTS, of(task)->contest.dir, ZR_STEP(saw_directory));
     else if (task->outcome != ZR_OK)
         zr_verb_fail(task, task->outcome);
-    else if (has_candidates(task->call->request.names))
+    else if (has_candidates(task))
         zr_look(task);
     else
         settle(task, NULL);

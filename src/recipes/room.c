@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/names.h"
-
 /*
  * A seat is granted when the permits of all seats up to it, its own included, are at most the
  * limit. What others know of it: as long as the limit only grows, a seat that was granted fits
@@ -15,12 +13,26 @@
 
 /* ---- The data ------------------------------------------------------------------------------ */
 
+/* The number from 1 to 2147483647 that these characters are; 0 when they are none. */
+static int64_t count_in(const char *text, size_t length)
+{
+    int64_t count = 0;
+    if (length == 0 || length > 10 || text[0] == '0')
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return 0;
+        count = count * 10 + (text[i] - '0');
+    }
+    return count <= INT32_MAX ? count : 0;
+}
+
 /* The count up to the next blank, and moves behind that; 0: there is none. */
 static int64_t next_count(struct zr_bytes *data)
 {
     const char *blank = data->length > 0 ? memchr(data->at, ' ', data->length) : NULL;
     size_t length = blank != NULL ? (size_t)(blank - data->at) : data->length;
-    int64_t count = zr_count(data->at, length);
+    int64_t count = count_in(data->at, length);
     length += blank != NULL;
     *data = (struct zr_bytes){data->at + length, data->length - length};
     return count;
@@ -57,13 +69,41 @@ struct zr_room zr_room_resized(const struct zr_room *room, int64_t limit)
     return (struct zr_room){limit, highest, ZR_ROOM_ALL};
 }
 
+/* ---- Permits in names ---------------------------------------------------------------------- */
+
+void zr_permits_write(int32_t permits, char note[ZR_PERMITS_NOTE])
+{
+    snprintf(note, ZR_PERMITS_NOTE, "%" PRId32 "-", permits);
+}
+
+/* The end of "<anything>-<permits>-". */
+static int read_permits(const char *name, size_t length, int64_t *permits)
+{
+    if (length == 0 || name[length - 1] != '-')
+        return -1;
+    size_t first = length - 1;
+    while (first > 0 && name[first - 1] >= '0' && name[first - 1] <= '9')
+        first--;
+    if (first == 0 || name[first - 1] != '-')
+        return -1;
+    *permits = count_in(name + first, length - 1 - first);
+    return *permits > 0 ? (int)(length - first) : -1;
+}
+
+const struct zr_stem zr_lease_stem = {.text = "lease-", .read_note = read_permits};
+
+int64_t zr_permits(const struct zr_seat_name *seat)
+{
+    return seat->stem == &zr_lease_stem ? seat->note : 0;
+}
+
 /* ---- The seats ----------------------------------------------------------------------------- */
 
 int64_t zr_room_taken(const struct zr_seats *seats, size_t index)
 {
     int64_t taken = 0;
     for (size_t i = 0; i < index; i++)
-        taken += seats->at[i].permits;
+        taken += zr_permits(&seats->at[i]);
     return taken;
 }
 
@@ -79,7 +119,7 @@ int64_t zr_room_behind(const struct zr_seats *seats, int64_t index)
 {
     do
         index++;
-    while (index < (int64_t)seats->count && seats->at[index].permits == 0);
+    while (index < (int64_t)seats->count && zr_permits(&seats->at[index]) == 0);
     return index < (int64_t)seats->count ? index : -1;
 }
 
@@ -87,6 +127,6 @@ int64_t zr_room_ahead(const struct zr_seats *seats, int64_t index)
 {
     do
         index--;
-    while (index >= 0 && seats->at[index].permits == 0);
+    while (index >= 0 && zr_permits(&seats->at[index]) == 0);
     return index;
 }

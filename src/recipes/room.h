@@ -10,7 +10,7 @@
  * `until` any seat may: somebody is about to make it smaller.
  */
 
-#include "core/listing.h"
+#include "core/seats.h"
 
 #define ZR_ROOM_TEXT sizeof("2147483647 2147483647 2147483647")
 
@@ -27,6 +27,16 @@ bool zr_room_read(struct zr_bytes data, struct zr_room *room);
 
 /* Writes the data into `text`, of ZR_ROOM_TEXT bytes, and returns them. */
 struct zr_bytes zr_room_write(const struct zr_room *room, char *text);
+
+/* Of its seats; the note is "<permits>-". A lease that does not say for how much is none. */
+extern const struct zr_stem zr_lease_stem;
+
+/* As such a note. */
+#define ZR_PERMITS_NOTE sizeof("2147483647-")
+void zr_permits_write(int32_t permits, char note[ZR_PERMITS_NOTE]);
+
+/* The permits of a seat, 1 to 2147483647; 0: it is no lease. */
+int64_t zr_permits(const struct zr_seat_name *seat);
 
 /* The permits of the seats before `index`. */
 int64_t zr_room_taken(const struct zr_seats *seats, size_t index);

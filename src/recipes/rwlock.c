@@ -1,4 +1,5 @@
 #include "recipes/contest.h"
+#include "recipes/sharing.h"
 
 /*
  * The read/write lock: any number of readers at once, or one writer alone, in the order in which
@@ -22,11 +23,16 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-static const struct zr_task_kind read_kind = ZR_CONTEST_KIND("rwlock:read");
-static const struct zr_role reader = {&zr_stem_read, &read_kind};
+/* A writer that begins to share was the head of the queue, so for a reader it is as good as gone.
+ */
+static const struct zr_role reader = {.kind = ZR_CONTEST_KIND("rwlock:read"),
+                                      .stem = &zr_reader_stem,
+                                      .shares = true,
+                                      .enough = zr_sharing_is_enough,
+                                      .told = zr_contest_grant};
 
-static const struct zr_task_kind write_kind = ZR_CONTEST_KIND("rwlock:write");
-static const struct zr_role writer = {&zr_stem_write, &write_kind};
+static const struct zr_role writer = {.kind = ZR_CONTEST_KIND("rwlock:write"),
+                                      .stem = &zr_writer_stem};
 
 static enum zr_status start_read(struct zr_object *self, struct zr_args *args,
                                  struct zr_task **task)
@@ -44,7 +50,7 @@ static enum zr_status start_write(struct zr_object *self, struct zr_args *args,
 
 static const struct zr_stem *side(const struct zr_args *args)
 {
-    return args->at[0].integer != 0 ? &zr_stem_read : &zr_stem_write;
+    return args->at[0].integer != 0 ? &zr_reader_stem : &zr_writer_stem;
 }
 
 static enum zr_status cancel_side(struct zr_object *self, struct zr_args *args,
@@ -91,4 +97,5 @@ const struct zr_recipe zr_rwlock_recipe = {
     .options = options,
     .options_size = sizeof(struct rwlock_options),
     .make = make,
+    .stems = (const struct zr_stem *const[]){&zr_writer_stem, &zr_reader_stem, NULL},
 };

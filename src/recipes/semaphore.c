@@ -34,6 +34,12 @@ static struct zr_semaphore *semaphore_of(struct zr_task *task)
     return of(task)->read.semaphore;
 }
 
+int32_t zr_permits_of(const struct zr_hold *hold)
+{
+    bool own = hold->seat.stem == &zr_lease_stem;
+    return own ? ((const struct zr_permit_attempt *)hold)->permits : 0;
+}
+
 static void claim(struct zr_task *task);
 static void look(struct zr_task *task);
 static void look_before(struct zr_task *task);
@@ -66,15 +72,15 @@ static void grant(struct zr_task *task, int64_t index)
 
 static void wait_or_take(struct zr_task *task, int64_t index)
 {
-    struct zr_hold *hold = zr_hold_of(task);
+    const struct zr_permit_attempt *attempt = of(task);
     const struct zr_room *room = &semaphore_of(task)->room;
     int64_t ahead = zr_room_ahead(task->seats, index);
-    if (zr_room_taken(task->seats, (size_t)index) + hold->seat.permits <= room->limit)
+    if (zr_room_taken(task->seats, (size_t)index) + attempt->permits <= room->limit)
         grant(task, index);
-    else if (hold->only_try)
+    else if (attempt->hold.only_try)
         no_room(task);
-    else if (hold->seat.permits > room->limit)
-        conflict(task, hold->seat.permits);
+    else if (attempt->permits > room->limit)
+        conflict(task, attempt->permits);
     else if (zr_room_may_hold(room, task->seats, (size_t)ahead))
         zr_permit_watch_holders(task, index, ZR_STEP(look));
     else
@@ -134,7 +140,7 @@ static void look_before(struct zr_task *task)
 {
     const struct zr_hold *hold = zr_hold_of(task);
     const struct zr_semaphore *semaphore = semaphore_of(task);
-    int64_t permits = hold->seat.permits;
+    int64_t permits = of(task)->permits;
     if (task->seats == NULL && semaphore->data.bytes.at == NULL)
         zr_limit_missing(task);
     else if (task->seats == NULL && permits > zr_limit_last(semaphore))
@@ -175,12 +181,14 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
     struct zr_contest *contest = &semaphore->contest;
     struct zr_hold *hold =
         zr_hold_new_sized(sizeof(struct zr_permit_attempt), contest->session, &contest->object,
-                          contest->dir, &zr_stem_lease, contest->data);
+                          contest->dir, &zr_lease_stem, contest->data);
     struct zr_permit_attempt *attempt = (struct zr_permit_attempt *)hold;
     if (attempt == NULL)
         return NULL;
     hold->fini = fini;
-    hold->seat.permits = permits;
+    attempt->permits = permits;
+    zr_permits_write(permits, attempt->note);
+    hold->seat.note = attempt->note;
     hold->seat.dir_data = &semaphore->data;
     attempt->read.semaphore = semaphore;
     zr_eyes_init(&attempt->eyes, contest->session, contest->path);
@@ -192,7 +200,7 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
 static bool looks_first(const struct zr_permit_attempt *attempt)
 {
     const struct zr_semaphore *semaphore = attempt->read.semaphore;
-    return attempt->hold.only_try || attempt->hold.seat.permits > zr_limit_last(semaphore);
+    return attempt->hold.only_try || attempt->permits > zr_limit_last(semaphore);
 }
 
 static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args,
@@ -268,4 +276,5 @@ const struct zr_recipe zr_semaphore_recipe = {
     .options = options,
     .options_size = sizeof(struct semaphore_options),
     .make = make,
+    .stems = (const struct zr_stem *const[]){&zr_lease_stem, NULL},
 };

@@ -67,7 +67,9 @@ enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
 /* ---- An attempt (semaphore.c), and what it watches (semaphore_watch.c) ---------------------- */
 
 struct zr_permit_attempt {
-    struct zr_hold hold; /* first */
+    struct zr_hold hold;        /* first */
+    int32_t permits;            /* that it asks for, or holds */
+    char note[ZR_PERMITS_NOTE]; /* of its permits, in its seat's name */
     struct zr_limit_read read;
     bool first_sight;       /* it has not looked before */
     struct zr_next look;    /* the step after a wait */
@@ -78,6 +80,9 @@ struct zr_permit_attempt {
     int64_t events;       /* at the watch, before he was read */
     struct zr_call *mark; /* of our own node, until it is certain */
 };
+
+/* The permits of a hold; 0: it is not a semaphore's. */
+int32_t zr_permits_of(const struct zr_hold *hold);
 
 /* Nothing is watched any more. */
 void zr_permit_look_away(struct zr_permit_attempt *attempt);

@@ -25,7 +25,7 @@ static int64_t available(const struct zr_room *room, const struct zr_seats *seat
 {
     int64_t held = 0;
     for (size_t i = 0; i < seats->count && zr_room_may_hold(room, seats, i); i++)
-        held += seats->at[i].permits;
+        held += zr_permits(&seats->at[i]);
     return held < room->limit ? room->limit - held : 0;
 }
 

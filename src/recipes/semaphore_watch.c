@@ -21,6 +21,15 @@ static struct zr_permit_attempt *of(struct zr_task *task)
     return (struct zr_permit_attempt *)zr_hold_of(task);
 }
 
+/* What a lease that was granted says to those in its session. */
+#define SAYS_HOLDS ZR_SAYS_OWN(1)
+
+static bool says_it_holds(const struct zr_task *task, int64_t word)
+{
+    (void)task;
+    return word == SAYS_HOLDS;
+}
+
 /* ---- Watching ------------------------------------------------------------------------------ */
 
 static void stop_following(struct zr_permit_attempt *attempt)
@@ -54,7 +63,7 @@ void zr_permit_watch_holders(struct zr_task *task, int64_t index, struct zr_next
     stop_following(attempt);
     enum zr_status status = zr_eyes_changed(&attempt->eyes, dir, attempt->read.semaphore->mzxid);
     for (int64_t i = 0; i < index && status == ZR_OK; i++)
-        if (task->seats->at[i].permits > 0)
+        if (zr_permits(&task->seats->at[i]) > 0)
             status = zr_eyes_gone(&attempt->eyes, dir, task->seats->at[i].name);
     if (status == ZR_OK)
         zr_verb_await(task, &attempt->eyes.moved, ZR_STEP(moved));
@@ -113,10 +122,12 @@ void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next l
         zr_verb_fail(task, status);
     else if (ours == NULL)
         zr_verb_request(task, call, true, ZR_STEP(read_ahead));
-    else if (ours->holds) /* whatever the limit says: somebody may have changed it by hand */
+    else if (ours->word ==
+             SAYS_HOLDS) /* whatever the limit says: somebody may have changed it by hand */
         zr_permit_watch_holders(task, ahead + 1, look);
     else
-        zr_verb_await(task, &ours->gone, look);
+        zr_verb_await_gone(task, attempt->hold.seat.dir, task->seats->at[ahead].name, says_it_holds,
+                           look);
 }
 
 /* ---- The mark ------------------------------------------------------------------------------ */
@@ -162,7 +173,7 @@ static bool same_session(const struct zr_seat *seat, const char *name)
    we have a seat. */
 static void tell_session(struct zr_seat *seat)
 {
-    zr_seat_hold(seat);
+    zr_seat_say(seat, SAYS_HOLDS);
     zr_watch_event(seat->session, seat->path, ZR_CHANGED);
 }
 

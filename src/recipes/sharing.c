@@ -1,11 +1,12 @@
-#include "core/mark.h"
+#include "recipes/sharing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/alloc.h"
-#include "core/names.h"
+
+/* ---- The mark ------------------------------------------------------------------------------ */
 
 /* "__SHARED__<16 hexadecimal digits>", and, unless the user's data are null, ':' and they. */
 
@@ -49,28 +50,24 @@ struct zr_bytes zr_unmarked(struct zr_bytes data, int64_t czxid)
     return (struct zr_bytes){data.at + LENGTH + 1, data.length - LENGTH - 1};
 }
 
-/* ---- Successors ---------------------------------------------------------------------------- */
+/* ---- As a word ----------------------------------------------------------------------------- */
 
-/* "\0next-<ten digits>" */
-
-#define NEXT "\0next-"
-#define NEXT_LENGTH (sizeof(NEXT) - 1 + 10)
-
-int64_t zr_successor_in(struct zr_bytes data)
+static int64_t read_word(const struct zr_request *answer)
 {
-    char number[11] = "";
-    if (data.at == NULL || data.length < NEXT_LENGTH)
-        return -1;
-    const char *mark = data.at + data.length - NEXT_LENGTH;
-    if (memcmp(mark, NEXT, sizeof(NEXT) - 1) != 0)
-        return -1;
-    memcpy(number, mark + sizeof(NEXT) - 1, sizeof(number) - 1);
-    return zr_sequence(number, "");
+    return zr_marked(answer->data_reply, answer->stat.czxid) ? ZR_SAYS_SHARES : 0;
 }
 
-struct zr_bytes zr_without_successor(struct zr_bytes data)
+const struct zr_stem zr_writer_stem = {.text = "__WRIT__", .read_word = read_word},
+                     zr_reader_stem = {.text = "__READ__", .prompt = true};
+
+bool zr_shares(const struct zr_seat *seat)
 {
-    if (zr_successor_in(data) >= 0)
-        data.length -= NEXT_LENGTH;
-    return data;
+    return seat->stem == &zr_reader_stem ||
+           (seat->stem == &zr_writer_stem && (seat->word & ZR_SAYS_SHARES) != 0);
+}
+
+bool zr_sharing_is_enough(const struct zr_task *task, int64_t word)
+{
+    (void)task;
+    return (word & ZR_SAYS_SHARES) != 0;
 }

@@ -1,0 +1,28 @@
+#ifndef ZR_SEATS_H
+#define ZR_SEATS_H
+
+/*
+ * seats.h: one listing of a directory: its contenders, in queue order. Many tasks share one.
+ * Thread: the host's.
+ */
+
+#include "core/stem.h"
+
+/* The contenders that have a usable sequence number, by number. */
+struct zr_seats {
+    int refs;
+    struct zr_stat stat;    /* of the directory, as it was listed */
+    struct zr_names *names; /* all children; those of `at` point into it */
+    const char *kazoos;     /* one of them that is a contender of kazoo's (zr_is_kazoos), or null */
+    size_t count;
+    struct zr_seat_name at[];
+};
+
+/* takes: names, when it succeeds. gives: seats, with one reference; null: no memory. recipes: as of
+   zr_stem_read. */
+struct zr_seats *zr_seats_new(const struct zr_recipe *const *recipes, struct zr_names *names);
+
+/* Harmless for null. */
+void zr_seats_unref(struct zr_seats *seats);
+
+#endif

@@ -1,0 +1,104 @@
+#include "core/stem.h"
+
+#include <string.h>
+
+#include "core/names.h"
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+/* The stem that the name ends with, and its number; null: none. */
+static const struct zr_stem *find(const struct zr_recipe *const *recipes, const char *name,
+                                  int64_t *sequence)
+{
+    for (; *recipes != NULL; recipes++)
+        for (const struct zr_stem *const *stem = (*recipes)->stems; stem != NULL && *stem != NULL;
+             stem++)
+            if ((*sequence = zr_sequence(name, (*stem)->text)) >= 0)
+                return *stem;
+    return NULL;
+}
+
+/* How many bytes stand before the stem's text. */
+static size_t head_of(const char *name, const struct zr_stem *stem)
+{
+    return strlen(name) - ZR_SEQUENCE_DIGITS - strlen(stem->text);
+}
+
+static int read_note(const char *name, const struct zr_stem *stem, int64_t *note)
+{
+    *note = 0;
+    return stem->read_note != NULL ? stem->read_note(name, head_of(name, stem), note) : 0;
+}
+
+bool zr_stem_read(const struct zr_recipe *const *recipes, const char *name,
+                  struct zr_seat_name *read)
+{
+    read->name = name;
+    read->stem = find(recipes, name, &read->sequence);
+    return read->stem != NULL && read_note(name, read->stem, &read->note) >= 0;
+}
+
+int64_t zr_stem_word(const struct zr_recipe *const *recipes, const struct zr_request *answer)
+{
+    int64_t sequence;
+    const struct zr_stem *stem = find(recipes, answer->path, &sequence);
+    return stem != NULL && stem->read_word != NULL ? stem->read_word(answer) : 0;
+}
+
+/* ---- Usual names --------------------------------------------------------------------------- */
+
+static size_t span(const char **at, const char *characters)
+{
+    size_t length = strspn(*at, characters);
+    *at += length;
+    return length;
+}
+
+static bool dash(const char **at)
+{
+    bool found = **at == '-';
+    *at += found;
+    return found;
+}
+
+#define NUMERALS "0123456789"
+#define HEXADECIMAL NUMERALS "abcdef"
+
+/* Behind "<16 hexadecimal digits>-<number>-"; null: the name does not begin so. */
+static const char *behind_our_tag(const char *at)
+{
+    if (span(&at, HEXADECIMAL) != 16 || !dash(&at) || span(&at, NUMERALS) == 0 || !dash(&at))
+        return NULL;
+    return at;
+}
+
+/* "_c_<UUID>-": some write the UUID without dashes. */
+static bool is_curators_tag(const char *at, const char *end)
+{
+    if (strncmp(at, "_c_", 3) != 0)
+        return false;
+    at += 3;
+    size_t length = span(&at, HEXADECIMAL "-");
+    return at == end && length >= 33 && length <= 37 && end[-1] == '-';
+}
+
+bool zr_is_usual(const struct zr_recipe *const *recipes, const char *name)
+{
+    int64_t ignored;
+    const struct zr_stem *stem = find(recipes, name, &ignored);
+    int note = stem != NULL ? read_note(name, stem, &ignored) : -1;
+    if (note < 0)
+        return false;
+    const char *end = name + head_of(name, stem), *own = behind_our_tag(name);
+    return end == name || own == end || own == end - note || is_curators_tag(name, end);
+}
+
+bool zr_is_kazoos(const char *name)
+{
+    const char *at = name;
+    if (zr_sequence(name, "__lock__") < 0 && zr_sequence(name, "__rlock__") < 0)
+        return false;
+    size_t number = ZR_SEQUENCE_DIGITS;
+    return span(&at, HEXADECIMAL) == 32 && (strlen(at) == strlen("__lock__") + number ||
+                                            strlen(at) == strlen("__rlock__") + number);
+}
