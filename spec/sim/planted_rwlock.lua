@@ -33,13 +33,8 @@ return {
     new = "return answer != NULL ? ZR_SAYS_SHARES : 0;" },
   { name = "a downgrade through another seat", run = RUN,
     file = "src/recipes/downgrade.c",
-    old = [[
-    enum zr_status status = make_mark(hold, &call);
-    if (status == ZR_OK)
-        zr_verb_request(task, call, true, ZR_STEP(marked));
-    else
-        zr_verb_fail(task, status);]],
-    new = "    (void)call;\n    zr_verb_vacate(task, &hold->seat, ZR_STEP(seated));",
+    old = "        zr_verb_ask(task, &set, true, ZR_STEP(marked));",
+    new = "        zr_verb_vacate(task, &hold->seat, ZR_STEP(seated));",
     also = { old = "static void mark(struct zr_task *task)", new = [[
 static void shown(struct zr_task *task)
 {
@@ -48,7 +43,7 @@ static void shown(struct zr_task *task)
 
 static void seated(struct zr_task *task)
 {
-    (void)make_mark, (void)marked;
+    (void)marked;
     hold_of(task)->seat.stem = &zr_reader_stem;
     zr_verb_claim(task, &hold_of(task)->seat, ZR_STEP(shown));
 }
@@ -59,5 +54,5 @@ static void mark(struct zr_task *task)]] } },
     old = "zr_mark_data(hold->seat.data, hold->seat.czxid)", new = "zr_mark_data(hold->seat.data, 0)" },
   { name = "a downgrade is not repeated", run = RUN,
     file = "src/recipes/downgrade.c",
-    old = "zr_verb_request(task, call, true,", new = "zr_verb_request(task, call, false," },
+    old = "zr_verb_ask(task, &set, true,", new = "zr_verb_ask(task, &set, false," },
 }

@@ -90,10 +90,7 @@ static void drain_listed(struct zr_task *task)
 
 static void drain(struct zr_task *task)
 {
-    zr_part_begin(task, drain_listed);
-    enum zr_status status = zr_listing_ask(task, task->seat->dir);
-    if (status != ZR_OK)
-        zr_part_fail(task, status);
+    zr_part_list(task, task->seat->dir, drain_listed);
 }
 
 /* ---- Claiming ------------------------------------------------------------------------------ */
@@ -128,14 +125,10 @@ static void taken(struct zr_task *task)
 /* The listing that showed it is older than the answer that it is ours: ask for another one. */
 static void found(struct zr_task *task)
 {
-    if (task->seat->state != ZR_SEAT_TAKEN) {
+    if (task->seat->state != ZR_SEAT_TAKEN)
         go_on(task);
-        return;
-    }
-    zr_part_begin(task, go_on);
-    enum zr_status status = zr_listing_ask(task, task->seat->dir);
-    if (status != ZR_OK)
-        zr_part_fail(task, status);
+    else
+        zr_part_list(task, task->seat->dir, go_on);
 }
 
 static void go_on(struct zr_task *task)

@@ -86,13 +86,13 @@ static void find_looked(struct zr_task *task)
         not_there(task);
 }
 
-static enum zr_status look(struct zr_task *task)
+static enum zr_status ask(struct zr_task *task, enum zr_op op, void (*resume)(struct zr_task *))
 {
     struct zr_call *call;
     enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_EXISTS, task->seat->path, ZR_NO_DATA, &call);
+        zr_call_new_full(task->session, op, task->seat->path, ZR_NO_DATA, &call);
     if (status == ZR_OK)
-        zr_part_send(task, call, find_looked);
+        zr_part_send(task, call, resume);
     return status;
 }
 
@@ -109,7 +109,7 @@ static void find_listed(struct zr_task *task)
         return;
     }
     if (status == ZR_OK)
-        status = look(task);
+        status = ask(task, ZR_OP_EXISTS, find_looked);
     if (status == ZR_NO_MEMORY)
         zr_part_pause(task, MEMORY_PAUSE_US, find);
     else if (status != ZR_OK)
@@ -140,7 +140,8 @@ static void search(struct zr_task *task)
     zr_part_begin(task, find_listed);
     enum zr_status status = sync_first(seat);
     if (status == ZR_OK)
-        status = seat->stem != NULL ? zr_listing_ask(task, seat->dir) : look(task);
+        status = seat->stem != NULL ? zr_listing_ask(task, seat->dir)
+                                    : ask(task, ZR_OP_EXISTS, find_looked);
     if (status != ZR_OK)
         zr_part_pause(task, MEMORY_PAUSE_US, find);
 }
@@ -182,12 +183,7 @@ static void deleted(struct zr_task *task)
 
 static void delete_node(struct zr_task *task)
 {
-    struct zr_call *call;
-    enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->path, ZR_NO_DATA, &call);
-    if (status == ZR_OK)
-        zr_part_send(task, call, deleted);
-    else
+    if (ask(task, ZR_OP_DELETE, deleted) != ZR_OK)
         zr_part_pause(task, MEMORY_PAUSE_US, again);
 }
 

@@ -20,6 +20,9 @@ void zr_part_fail(struct zr_task *task, enum zr_status status);
 /* Sends a request; `resume` sees its status in task->outcome. takes: call. */
 void zr_part_send(struct zr_task *task, struct zr_call *call, void (*resume)(struct zr_task *));
 
+/* Lists the directory: task->seats; `resume` sees in task->outcome whether there is one. */
+void zr_part_list(struct zr_task *task, const char *dir, void (*resume)(struct zr_task *));
+
 /* Goes on after this long, give or take a quarter. */
 void zr_part_pause(struct zr_task *task, int64_t duration_us, void (*resume)(struct zr_task *));
 

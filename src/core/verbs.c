@@ -90,12 +90,34 @@ void zr_verb_request(struct zr_task *task, struct zr_call *call, bool repeat, st
     zr_part_send(task, call, request_answered);
 }
 
-static void list_answered(struct zr_task *task);
-
-static void ask_listing(struct zr_task *task)
+void zr_verb_ask(struct zr_task *task, const struct zr_request *what, bool repeat,
+                 struct zr_next next)
 {
-    zr_part_begin(task, list_answered);
-    enum zr_status status = zr_listing_ask(task, task->path);
+    struct zr_call *call;
+    enum zr_status status =
+        zr_call_new_full(task->session, what->op, what->path, what->data, &call);
+    if (status != ZR_OK) {
+        zr_verb_fail(task, status);
+        return;
+    }
+    call->request.version = what->version;
+    call->request.mode = what->mode;
+    call->request.watch = what->watch;
+    zr_verb_request(task, call, repeat, next);
+}
+
+void zr_verb_read(struct zr_task *task, enum zr_op op, const char *path, bool watch,
+                  struct zr_next next)
+{
+    const struct zr_request what = {
+        .op = op, .path = path, .version = ZR_ANY_VERSION, .watch = watch};
+    zr_verb_ask(task, &what, true, next);
+}
+
+void zr_part_list(struct zr_task *task, const char *dir, void (*resume)(struct zr_task *))
+{
+    zr_part_begin(task, resume);
+    enum zr_status status = zr_listing_ask(task, dir);
     if (status != ZR_OK)
         zr_part_fail(task, status);
 }
@@ -105,7 +127,7 @@ static void ask_listing(struct zr_task *task)
 static void list_answered(struct zr_task *task)
 {
     if (task->outcome == ZR_LOST)
-        ask_listing(task);
+        zr_part_list(task, task->path, list_answered);
     else
         zr_task_verb_done(task, task->outcome == ZR_NO_NODE ? ZR_OK : task->outcome);
 }
@@ -114,7 +136,7 @@ void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next)
 {
     task->next = next;
     task->path = dir;
-    ask_listing(task);
+    zr_part_list(task, dir, list_answered);
 }
 
 static void wait_over(struct zr_task *task)

@@ -72,6 +72,16 @@ void zr_verb_await_change(struct zr_task *task, struct zr_watch *watch, int64_t 
  */
 void zr_verb_request(struct zr_task *task, struct zr_call *call, bool repeat, struct zr_next next);
 
+/* ask: makes such a request (op, path, data, version, mode, watch) and sends it like `request`.
+   When it cannot be made it fails. borrows: what. */
+void zr_verb_ask(struct zr_task *task, const struct zr_request *what, bool repeat,
+                 struct zr_next next);
+
+/* read: the same for one that does no harm twice: get, exists, children or sync. watch: it leaves a
+   watch. */
+void zr_verb_read(struct zr_task *task, enum zr_op op, const char *path, bool watch,
+                  struct zr_next next);
+
 /* ensure: makes the directory and all above it, as containers or as plain nodes. The namespace
    itself is made of plain nodes. keeps: dir. */
 void zr_verb_ensure(struct zr_task *task, const char *dir, bool containers, struct zr_next next);

@@ -167,13 +167,7 @@ static void one_read(struct zr_task *task)
 
 static void read_one(struct zr_task *task)
 {
-    struct zr_call *call;
-    enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_GET, of(task)->dir, ZR_NO_DATA, &call);
-    if (status == ZR_OK)
-        zr_verb_request(task, call, true, ZR_STEP(one_read));
-    else
-        zr_verb_fail(task, status);
+    zr_verb_read(task, ZR_OP_GET, of(task)->dir, false, ZR_STEP(one_read));
 }
 
 static void results_one(struct zr_task *task, struct zr_sink *sink)

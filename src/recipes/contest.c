@@ -134,19 +134,15 @@ static void try_past(struct zr_task *task, int64_t ahead)
         zr_contest_held_by_another(task);
         return;
     }
-    struct zr_call *call;
     char *path = zr_path_child(seat->dir, task->seats->at[ahead].name);
-    enum zr_status status = ZR_NO_MEMORY;
-    if (path != NULL)
-        status = zr_call_new_full(task->session, ZR_OP_GET, path, ZR_NO_DATA, &call);
-    zr_free(path);
-    if (status != ZR_OK) {
-        zr_verb_fail(task, status);
-        return;
-    }
     /* With a watch, because it is not ignored any more when it changes. */
-    call->request.watch = !usual && zr_stranger_suspected(task->session, call->request.path);
-    zr_verb_request(task, call, true, usual ? ZR_STEP(read_head) : ZR_STEP(read_stranger));
+    bool watch = path != NULL && !usual && zr_stranger_suspected(task->session, path);
+    if (path == NULL)
+        zr_verb_fail(task, ZR_NO_MEMORY);
+    else
+        zr_verb_read(task, ZR_OP_GET, path, watch,
+                     usual ? ZR_STEP(read_head) : ZR_STEP(read_stranger));
+    zr_free(path);
 }
 
 /* A contender of kazoo's does not see ours, and is granted beside them. */

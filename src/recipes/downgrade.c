@@ -44,29 +44,20 @@ static void marked(struct zr_task *task)
     zr_task_finish(task, status);
 }
 
-static enum zr_status make_mark(struct zr_hold *hold, struct zr_call **call)
-{
-    struct zr_bytes data = zr_mark_data(hold->seat.data, hold->seat.czxid);
-    if (data.at == NULL)
-        return ZR_NO_MEMORY;
-    enum zr_status status = zr_call_new_full(hold->session, ZR_OP_SET, hold->seat.path, data, call);
-    zr_free((char *)data.at);
-    return status;
-}
-
 static void mark(struct zr_task *task)
 {
-    struct zr_call *call;
     struct zr_hold *hold = hold_of(task);
     if (zr_shares(&hold->seat) || hold->state != ZR_HELD || zr_seat_over(&hold->seat)) {
         zr_task_finish(task, ZR_OK);
         return;
     }
-    enum zr_status status = make_mark(hold, &call);
-    if (status == ZR_OK)
-        zr_verb_request(task, call, true, ZR_STEP(marked));
+    struct zr_request set = {.op = ZR_OP_SET, .path = hold->seat.path, .version = ZR_ANY_VERSION};
+    set.data = zr_mark_data(hold->seat.data, hold->seat.czxid);
+    if (set.data.at != NULL)
+        zr_verb_ask(task, &set, true, ZR_STEP(marked));
     else
-        zr_verb_fail(task, status);
+        zr_verb_fail(task, ZR_NO_MEMORY);
+    zr_free((char *)set.data.at);
 }
 
 static void free_task(struct zr_task *task)

@@ -53,16 +53,8 @@ static void was_read(struct zr_task *task)
 static void read_node(struct zr_task *task)
 {
     struct eye *eye = of(task);
-    struct zr_call *call;
-    enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_GET, eye->path, ZR_NO_DATA, &call);
-    if (status != ZR_OK) {
-        zr_verb_fail(task, status);
-        return;
-    }
     eye->events = zr_watch_events(eye->watch);
-    call->request.watch = true;
-    zr_verb_request(task, call, true, ZR_STEP(was_read));
+    zr_verb_read(task, ZR_OP_GET, eye->path, true, ZR_STEP(was_read));
 }
 
 static void free_eye(struct eye *eye)

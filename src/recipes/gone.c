@@ -42,13 +42,7 @@ static void seen(struct zr_task *task)
 /* With a limit of 0: looks, and leaves no watch. */
 static void look(struct zr_task *task)
 {
-    struct zr_call *call;
-    enum zr_status status =
-        zr_call_new_full(task->session, ZR_OP_EXISTS, of(task)->full, ZR_NO_DATA, &call);
-    if (status == ZR_OK)
-        zr_verb_request(task, call, true, ZR_STEP(seen));
-    else
-        zr_task_finish(task, status);
+    zr_verb_read(task, ZR_OP_EXISTS, of(task)->full, false, ZR_STEP(seen));
 }
 
 static void free_task(struct zr_task *task)

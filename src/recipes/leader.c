@@ -27,14 +27,8 @@ struct zr_look *zr_look_of(struct zr_task *task)
 
 void zr_look_ask(struct zr_task *task, enum zr_op op, const char *path, struct zr_next next)
 {
-    struct zr_call *call;
-    enum zr_status status = zr_call_new_full(task->session, op, path, ZR_NO_DATA, &call);
-    if (status != ZR_OK) {
-        zr_verb_fail(task, status);
-        return;
-    }
-    call->request.watch = zr_look_of(task)->follows && op != ZR_OP_SYNC;
-    zr_verb_request(task, call, true, next);
+    bool watch = zr_look_of(task)->follows && op != ZR_OP_SYNC;
+    zr_verb_read(task, op, path, watch, next);
 }
 
 /* The node of this path is gone; somebody may have found another head meanwhile. */

@@ -42,16 +42,10 @@ static void read_stored(struct zr_task *task);
 static void request(struct zr_task *task, enum zr_op op, struct zr_next next)
 {
     struct resize *resize = of(task);
-    struct zr_call *call;
-    enum zr_status status = zr_call_new_full(
-        task->session, op, dir_of(task),
-        op == ZR_OP_GET ? ZR_NO_DATA : zr_room_write(&resize->room, resize->text), &call);
-    if (status != ZR_OK) {
-        zr_verb_fail(task, status);
-        return;
-    }
-    call->request.version = op == ZR_OP_SET ? resize->version : ZR_ANY_VERSION;
-    zr_verb_request(task, call, op != ZR_OP_SET, next);
+    struct zr_request what = {.op = op, .path = dir_of(task), .version = resize->version};
+    if (op != ZR_OP_GET)
+        what.data = zr_room_write(&resize->room, resize->text);
+    zr_verb_ask(task, &what, op != ZR_OP_SET, next);
 }
 
 static void resized(struct zr_task *task)

@@ -87,23 +87,20 @@ static void read_ahead(struct zr_task *task)
     }
 }
 
-/* Follows the node of the one just ahead, and gives the read that leaves a watch on it. */
-static enum zr_status follow(struct zr_permit_attempt *attempt, int64_t ahead, const char *path,
-                             struct zr_call **call)
+/* Follows the node of the one just ahead, and reads it. */
+static enum zr_status follow(struct zr_task *task, int64_t ahead, const char *path)
 {
-    struct zr_session *session = attempt->hold.session;
+    struct zr_permit_attempt *attempt = of(task);
     enum zr_status status = ZR_OK;
     if (attempt->watch == NULL || attempt->ahead != ahead) {
         zr_permit_look_away(attempt);
-        status = zr_watch_follow(session, path, 1, ZR_WATCHED_BYTES_COMMON, &attempt->watch);
+        status = zr_watch_follow(task->session, path, 1, ZR_WATCHED_BYTES_COMMON, &attempt->watch);
         attempt->ahead = ahead;
     }
-    if (status == ZR_OK)
-        status = zr_call_new_full(session, ZR_OP_GET, path, ZR_NO_DATA, call);
     if (status != ZR_OK)
         return status;
     attempt->events = zr_watch_events(attempt->watch);
-    (*call)->request.watch = true;
+    zr_verb_read(task, ZR_OP_GET, path, true, ZR_STEP(read_ahead));
     return ZR_OK;
 }
 
@@ -111,23 +108,22 @@ void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next l
 {
     struct zr_permit_attempt *attempt = of(task);
     attempt->look = look;
-    struct zr_call *call;
-    char *path = zr_path_child(attempt->hold.seat.dir, task->seats->at[ahead].name);
+    const struct zr_seat_name *seat = &task->seats->at[ahead];
+    char *path = zr_path_child(attempt->hold.seat.dir, seat->name);
     struct zr_seat *ours = path != NULL ? zr_seat_find(task->session, path) : NULL;
-    enum zr_status status = path != NULL ? ZR_OK : ZR_NO_MEMORY;
-    if (status == ZR_OK && ours == NULL)
-        status = follow(attempt, task->seats->at[ahead].sequence, path, &call);
+    enum zr_status status = ZR_OK;
+    if (path == NULL)
+        status = ZR_NO_MEMORY;
+    else if (ours == NULL)
+        status = follow(task, seat->sequence, path);
+    else if (ours->word ==
+             SAYS_HOLDS) /* whatever the limit says: it may have been changed by hand */
+        zr_permit_watch_holders(task, ahead + 1, look);
+    else
+        zr_verb_await_gone(task, attempt->hold.seat.dir, seat->name, says_it_holds, look);
     zr_free(path);
     if (status != ZR_OK)
         zr_verb_fail(task, status);
-    else if (ours == NULL)
-        zr_verb_request(task, call, true, ZR_STEP(read_ahead));
-    else if (ours->word ==
-             SAYS_HOLDS) /* whatever the limit says: somebody may have changed it by hand */
-        zr_permit_watch_holders(task, ahead + 1, look);
-    else
-        zr_verb_await_gone(task, attempt->hold.seat.dir, task->seats->at[ahead].name, says_it_holds,
-                           look);
 }
 
 /* ---- The mark ------------------------------------------------------------------------------ */

@@ -76,13 +76,7 @@ static void looked(struct zr_task *task)
 
 static void look_first(struct zr_task *task)
 {
-    struct zr_call *call;
-    enum zr_status status = zr_call_new_full(task->session, ZR_OP_EXISTS,
-                                             zr_hold_of(task)->seat.dir, ZR_NO_DATA, &call);
-    if (status == ZR_OK)
-        zr_verb_request(task, call, true, ZR_STEP(looked));
-    else
-        zr_verb_fail(task, status);
+    zr_verb_read(task, ZR_OP_EXISTS, zr_hold_of(task)->seat.dir, false, ZR_STEP(looked));
 }
 
 enum zr_status zr_unfair_start(struct zr_contest *unfair, const struct zr_role *role,
