@@ -311,6 +311,7 @@ LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua sp
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
 	@dev/check-borders
+	@dev/check-layers
 	@clang-format --dry-run -Werror $(C_FILES)
 	@luacheck -q --no-color $(LUA_FILES)
 	@for file in $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua); do luac5.1 -p $$file && luac5.4 -p $$file || exit; done

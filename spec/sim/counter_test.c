@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/engine.h"
+#include "core/dispatch.h"
 #include "core/names.h"
 #include "core/session.h"
 #include "core/task.h"

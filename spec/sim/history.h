@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
-#include "core/engine.h"
+#include "core/dispatch.h"
 #include "core/session.h"
 #include "core/task.h"
 #include "recipes/hold.h"

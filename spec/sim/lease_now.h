@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/engine.h"
+#include "core/dispatch.h"
 #include "core/session.h"
 #include "recipes/hold.h"
 #include "recipes/lock.h"

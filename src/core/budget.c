@@ -1,7 +1,5 @@
 #include "core/budget.h"
 
-#include "core/session.h"
-
 /* A use that swings around one of these is told once. */
 #define WARN_PERCENT 80
 #define CALM_PERCENT 70

@@ -6,16 +6,7 @@
  * sets. The user is warned before it is used up. Thread: the host's.
  */
 
-#include <stdbool.h>
-#include <stddef.h>
-
-struct zr_session;
-
-struct zr_budget {
-    size_t used, limit;
-    const char *what; /* for the warning: what is counted, and what fails at the limit */
-    bool warned;
-};
+#include "core/session.h"
 
 /* Takes so much if no more than `most` is in use then. False: nothing was taken. */
 bool zr_budget_take(struct zr_budget *budget, struct zr_session *session, size_t amount,

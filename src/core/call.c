@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
-#include "core/ephemerals.h"
 #include "core/names.h"
-#include "core/watch.h"
 
 /*
  * 1. zr_call_new makes the request and all that its answer surely needs, in one block.
@@ -247,7 +245,9 @@ static void submit(struct zr_call *call)
     call->sent_in = session->generation;
     session->in_flight++;
     session->out_bytes += data_bytes(&call->request);
-    call->watch = call->request.watch ? zr_watch_sent(session, call->request.path) : NULL;
+    call->watch = NULL;
+    if (call->request.watch)
+        session->above->sent(call);
     session->engine->zk->submit(session->now->handle, &call->request);
 }
 
@@ -281,7 +281,7 @@ static void destroy(struct zr_call *call)
     clear_replies(call);
     if (call->request.op == ZR_OP_ADD_AUTH)
         zr_forget_secret(call->request.data);
-    zr_ephemerals_give(session, call->reserved);
+    session->above->freed(call);
     for (size_t i = 0; i < call->request.part_count; i++)
         if (own_acl(session, &call->request.parts[i]))
             zr_free((struct zr_acl *)call->request.parts[i].acl.list);
@@ -340,8 +340,7 @@ void zr_call_reply(struct zr_request *request)
         session->in_flight--;
         session->out_bytes -= data_bytes(&call->request);
     }
-    zr_ephemerals_answered(call);
-    zr_watch_answered(call->watch, call->sent_in, request);
+    session->above->answered(call);
     if (call->done != NULL)
         call->done(call);
     else

@@ -3,9 +3,8 @@
 
 /*
  * engine.h: one engine per language state. It owns the timers, the tasks that may go on, and the
- * tasks that have something to report; dispatch() is the only place where any of them moves.
- *
- * Thread: the host's.
+ * tasks that have something to report; zr_engine_dispatch (dispatch.h) is the only place where any
+ * of them moves. Thread: the host's.
  */
 
 #include <sys/types.h>
@@ -22,20 +21,12 @@ struct zr_engine {
     struct zr_list ready;    /* struct zr_task: may go on */
     struct zr_list reported; /* struct zr_task: finished for its waiter */
     struct zr_list sessions; /* struct zr_session */
-    struct zr_list notes;    /* struct zr_note: lines for the log, oldest first */
+    struct zr_list notes;    /* struct zr_note (session.h): lines for the log, oldest first */
     int note_count;
     pid_t pid;
     uint64_t random; /* state of the generator of jitter */
     bool dispatching, poked;
     int refs; /* the binding, and every session until its handles have ended */
-};
-
-/* A line for the log. */
-struct zr_note {
-    struct zr_link link;
-    struct zr_session *session; /* counted */
-    char level;                 /* 'E', 'W', 'I' */
-    char text[];
 };
 
 /* takes: zk (also when it fails). keeps: recipes, a list that ends with null. gives: engine, with
@@ -47,35 +38,12 @@ enum zr_status zr_engine_new(struct zr_zk *zk, const struct zr_recipe *const *re
 void zr_engine_ref(struct zr_engine *engine);
 void zr_engine_unref(struct zr_engine *engine);
 
-/* Closes every session; see zr_session_close. */
-void zr_engine_close(struct zr_engine *engine, int64_t linger_us);
-
-/* True when no session has anything on the wire. */
-bool zr_engine_ended(const struct zr_engine *engine);
-
-/*
- * Does what there is to do, at most about `limit` steps, and returns how many it did. What is
- * left keeps the descriptor readable. Must not be called from inside itself.
- */
-int zr_engine_dispatch(struct zr_engine *engine, int limit);
-
 /* How long the host may sleep: microseconds until something is due, 0 when something is, -1 when
    only the descriptor can bring news. */
 int64_t zr_engine_timeout_us(struct zr_engine *engine);
 
 /* The core: there is work outside of a dispatch, the host has to come. */
 void zr_engine_poke(struct zr_engine *engine);
-
-/* The next task that has finished for its waiter, or null. It stays the binding's until dropped. */
-struct zr_task *zr_engine_next_reported(struct zr_engine *engine);
-
-/* gives: the next line for the log, or null. Freed with zr_note_free. */
-struct zr_note *zr_engine_next_note(struct zr_engine *engine);
-void zr_note_free(struct zr_note *note);
-
-/* Adds a line; dropped when the session does not log, memory is exhausted, or 1000 lines wait. */
-void zr_engine_note(struct zr_session *session, char level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 int64_t zr_engine_now_us(const struct zr_engine *engine);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/budget.h"
 
 /*
  * 1. Before a call goes out its bytes are reserved (call->reserved).

@@ -9,7 +9,7 @@
  */
 
 #include "core/call.h"
-#include "core/listing.h"
+#include "core/seats.h"
 #include "core/session.h"
 
 enum zr_seat_state {

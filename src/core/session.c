@@ -5,11 +5,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
-#include "core/call.h"
-#include "core/ephemerals.h"
 #include "core/lease.h"
-#include "core/task.h"
-#include "core/watch.h"
 
 /*
  * The life of a session:
@@ -17,7 +13,7 @@
  * 2. CONNECTED: the queue of requests flows.
  * 3. The link breaks: SUSPENDED. Requests wait; nothing is revoked. Back to 2.
  * 4. The server says that it is over, or the lease runs out: LOST. All that was bound to it ends
- *    (session_over.c), the generation grows, and after a pause a new handle is opened: 1.
+ *    (session_above.c), the generation grows, and after a pause a new handle is opened: 1.
  * 5. zr_session_close: CLOSED, for good.
  *
  * What can go wrong: the process is paused, and everything above comes late. The lease's timer is
@@ -59,7 +55,7 @@ static bool move_to(struct zr_session *session, enum zr_state state)
                    zr_state_word(session->state), zr_state_word(state));
     session->state = state;
     session->states[session->state_count++ % ZR_STATES_KEPT] = state;
-    zr_signal_fire(&session->changed, ZR_OK);
+    session->above->changed(session);
     return true;
 }
 
@@ -142,7 +138,7 @@ static void handle_ended(struct zr_generation *generation)
     session->engine->zk->free_handle(generation->handle);
     zr_unlink(&generation->in_session);
     zr_free(generation);
-    zr_signal_fire(&session->changed, ZR_OK);
+    session->above->changed(session);
     zr_object_unref(&session->object);
 }
 
@@ -153,7 +149,7 @@ static void end_generation(struct zr_session *session, int64_t linger_us, enum z
     zr_timer_stop(&session->engine->timers, &session->lease);
     session->generation++;
     close_handle(session, linger_us);
-    zr_session_generation_over(session, why);
+    session->above->over(session, why);
 }
 
 static void lost(struct zr_session *session)
@@ -260,14 +256,14 @@ static void connected(struct zr_session *session, const struct zr_notice *notice
         zr_session_note_timeout(session);
     session->connections++;
     watch_lease(session);
-    zr_call_flush(session);
+    session->above->connected(session);
 }
 
 static void suspended(struct zr_session *session)
 {
     session->server[0] = '\0';
     move_to(session, ZR_SUSPENDED);
-    zr_task_end_tries(session);
+    session->above->suspended(session);
     watch_lease(session);
 }
 
@@ -297,9 +293,7 @@ static void current_notice(struct zr_session *session, const struct zr_notice *n
         close_for(session, 0, ZR_AUTH_FAILED);
         break;
     case ZR_MSG_EVENT:
-        if (notice->event == ZR_DELETED && notice->text != NULL)
-            zr_ephemerals_gone(session, notice->text);
-        zr_watch_event(session, notice->text, notice->event);
+        session->above->event(session, notice->text, notice->event);
         break;
     case ZR_MSG_NOTE:
         noted(session, notice);

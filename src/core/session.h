@@ -8,7 +8,6 @@
  * Thread: the host's.
  */
 
-#include "core/budget.h"
 #include "core/engine.h"
 #include "core/object.h"
 #include "core/signal.h"
@@ -41,6 +40,32 @@ struct zr_session_options {
     bool logging;  /* somebody reads the engine's notes */
 };
 
+/* How much of something the session has in use, see budget.h. */
+struct zr_budget {
+    size_t used, limit;
+    const char *what; /* for the warning: what is counted, and what fails at the limit */
+    bool warned;
+};
+
+struct zr_call;
+
+/*
+ * What a session tells the layers above it. They know the session and each other's lower ones, it
+ * does not know them; session_above.c has the only one of these.
+ */
+struct zr_above {
+    void (*changed)(struct zr_session *session);   /* its state has, or a handle has ended */
+    void (*connected)(struct zr_session *session); /* requests may flow */
+    void (*suspended)(struct zr_session *session);
+    void (*over)(struct zr_session *session, enum zr_status why); /* its generation is */
+    void (*event)(struct zr_session *session, const char *path, enum zr_event_kind kind);
+    /* Of its requests: one that leaves a watch is sent; its answer is here; it is freed. */
+    void (*sent)(struct zr_call *call);
+    void (*answered)(struct zr_call *call);
+    void (*freed)(struct zr_call *call);
+    void (*left)(struct zr_task *task); /* a task waits no more for the node of task->watch */
+};
+
 /* One handle's life: the connection of one generation. Owner of its messages. */
 struct zr_generation {
     struct zr_link in_session;
@@ -51,6 +76,7 @@ struct zr_generation {
 struct zr_session {
     struct zr_object object;
     struct zr_engine *engine; /* counted */
+    const struct zr_above *above;
     struct zr_link in_engine;
     enum zr_state state;
     enum zr_status reason;      /* why it is closed: ZR_CLOSED or ZR_AUTH_FAILED */
@@ -176,9 +202,21 @@ void zr_forget_secret(struct zr_bytes secret);
 /* For session_open.c: opens the handle of the present generation. */
 void zr_session_open_handle(struct zr_session *session);
 
-/* For session.c: its generation is over, and with it what stands on it; when it is closed, all that
-   it has. */
-void zr_session_generation_over(struct zr_session *session, enum zr_status why);
+/* A line for the log. */
+struct zr_note {
+    struct zr_link link;
+    struct zr_session *session; /* counted */
+    char level;                 /* 'E', 'W', 'I' */
+    char text[];
+};
+
+/* gives: the next line for the log, or null. Freed with zr_note_free. */
+struct zr_note *zr_engine_next_note(struct zr_engine *engine);
+void zr_note_free(struct zr_note *note);
+
+/* Adds a line; dropped when the session does not log, memory is exhausted, or 1000 lines wait. */
+void zr_engine_note(struct zr_session *session, char level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* For zr_session_class. */
 void zr_session_free(struct zr_object *object);

@@ -4,7 +4,7 @@
 #include "core/call.h"
 #include "core/ephemerals.h"
 #include "core/names.h"
-#include "core/session.h"
+#include "core/session_above.h"
 #include "core/strangers.h"
 #include "core/watch.h"
 
@@ -134,6 +134,7 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session
         return ZR_NO_MEMORY;
     session->object = (struct zr_object){&zr_session_class, 1};
     session->engine = engine;
+    session->above = &zr_session_above;
     session->users = 1;
     zr_engine_ref(engine);
     zr_signal_init(&session->changed);

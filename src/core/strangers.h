@@ -9,7 +9,8 @@
  * host's.
  */
 
-#include "core/listing.h"
+#include "core/seats.h"
+#include "core/session.h"
 
 struct zr_task;
 

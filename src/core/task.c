@@ -5,9 +5,8 @@
 
 #include "core/alloc.h"
 #include "core/call.h"
-#include "core/listing.h"
+#include "core/seats.h"
 #include "core/session.h"
-#include "core/watch.h"
 
 /*
  * 1. zr_task_start runs the first step; its last act is a verb, which names the next step.
@@ -26,7 +25,9 @@
 static void stop_waiting(struct zr_task *task)
 {
     zr_unlink(&task->in_ready);
-    zr_watch_leave(task);
+    zr_unlink(&task->in_signal);
+    if (task->watch != NULL)
+        task->session->above->left(task);
     zr_timer_stop(&task->session->engine->timers, &task->pause);
     zr_call_free(task->call);
     task->call = NULL;
@@ -278,6 +279,27 @@ static const char *why_failed(const struct zr_task *task)
     if (task->status == ZR_CONNECTION_LOSS && !task->kind->writes)
         return "the connection was lost before the answer came";
     return zr_status_text(task->status);
+}
+
+void zr_signal_fire(struct zr_signal *signal, enum zr_status outcome)
+{
+    struct zr_link *link;
+    while ((link = zr_list_shift(&signal->tasks)) != NULL)
+        zr_task_wake(ZR_HOLDER(link, struct zr_task, in_signal), outcome);
+}
+
+void zr_signal_tell(struct zr_signal *signal, int64_t word)
+{
+    struct zr_link *link, *next;
+    for (link = signal->tasks.head.next; link != &signal->tasks.head; link = next) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
+        next = link->next;
+        if (task->enough == NULL || !task->enough(task, word))
+            continue;
+        task->told = true;
+        task->word = word;
+        zr_task_wake(task, ZR_OK);
+    }
 }
 
 const char *zr_task_message(const struct zr_task *task, char *buffer, size_t size)

@@ -164,6 +164,13 @@ __attribute__((format(printf, 2, 3))) void zr_task_explain(struct zr_task *task,
 /* Queues a task's verb to be gone on with; nothing when it is queued already. */
 void zr_task_wake(struct zr_task *task, enum zr_status outcome);
 
+/* Wakes all that wait; their verbs see `outcome`. */
+void zr_signal_fire(struct zr_signal *signal, enum zr_status outcome);
+
+/* The same for those alone for whom this word is enough (task->enough): task->told is true, and
+   task->word is the word. */
+void zr_signal_tell(struct zr_signal *signal, int64_t word);
+
 /* Frees it when it has ended, was dropped and has no request out. Called by whoever may have
    removed the last reason to keep it. */
 void zr_task_release(struct zr_task *task);

@@ -6,6 +6,7 @@
  * and ensure.c only. A part ends by calling `after`, or fails the verb. Thread: the host's.
  */
 
+#include "core/listing.h"
 #include "core/verbs.h"
 
 /* Frees what the last verb brought, and names the function that goes on. */

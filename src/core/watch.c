@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/budget.h"
 #include "core/call.h"
-#include "core/strangers.h"
 #include "core/task.h"
 
 /*
@@ -199,7 +199,6 @@ static void fire_all(struct zr_session *session)
 
 void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_kind kind)
 {
-    zr_strangers_doubt(session, path);
     if (path == NULL) {
         fire_all(session);
         return;

@@ -29,7 +29,7 @@ struct zr_task;
  */
 enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most);
 
-/* The task waits no more, for this or for any other signal. */
+/* The task waits no more. */
 void zr_watch_leave(struct zr_task *task);
 
 /* A task of this session waits for its going. */

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "core/engine.h"
+#include "core/dispatch.h"
 #include "core/object.h"
 #include "core/task.h"
 #include "lua/compat.h"

@@ -1,16 +1,52 @@
+#include "core/session_above.h"
+
 #include "core/call.h"
 #include "core/ephemerals.h"
 #include "core/listing.h"
-#include "core/session.h"
 #include "core/strangers.h"
 #include "core/task.h"
 #include "core/watch.h"
 
 /*
+ * What the layers above a session do when it tells them something.
+ *
  * What ends together with a generation: 1. What is tied to it: holds. 2. Tasks that own something
  * in it, or wait for something there. 3. What tasks share: listings and watches. 4. The requests
  * that wait for a connection and may not be sent in a later one.
  */
+
+static void changed(struct zr_session *session)
+{
+    zr_signal_fire(&session->changed, ZR_OK);
+}
+
+static void event(struct zr_session *session, const char *path, enum zr_event_kind kind)
+{
+    if (kind == ZR_DELETED && path != NULL)
+        zr_ephemerals_gone(session, path);
+    zr_strangers_doubt(session, path);
+    zr_watch_event(session, path, kind);
+}
+
+/* ---- Requests ------------------------------------------------------------------------------ */
+
+static void sent(struct zr_call *call)
+{
+    call->watch = zr_watch_sent(call->session, call->request.path);
+}
+
+static void answered(struct zr_call *call)
+{
+    zr_ephemerals_answered(call);
+    zr_watch_answered(call->watch, call->sent_in, &call->request);
+}
+
+static void freed(struct zr_call *call)
+{
+    zr_ephemerals_give(call->session, call->reserved);
+}
+
+/* ---- The end of a generation --------------------------------------------------------------- */
 
 static void end_ties(struct zr_session *session, enum zr_status why)
 {
@@ -40,7 +76,7 @@ static void end_tasks(struct zr_session *session, enum zr_status why)
     }
 }
 
-void zr_session_generation_over(struct zr_session *session, enum zr_status why)
+static void over(struct zr_session *session, enum zr_status why)
 {
     end_ties(session, why);
     end_tasks(session, why);
@@ -53,3 +89,13 @@ void zr_session_generation_over(struct zr_session *session, enum zr_status why)
     session->in_flight = 0;
     session->out_bytes = 0;
 }
+
+const struct zr_above zr_session_above = {.changed = changed,
+                                          .connected = zr_call_flush,
+                                          .suspended = zr_task_end_tries,
+                                          .over = over,
+                                          .event = event,
+                                          .sent = sent,
+                                          .answered = answered,
+                                          .freed = freed,
+                                          .left = zr_watch_leave};
