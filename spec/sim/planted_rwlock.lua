@@ -21,7 +21,7 @@ return {
   { name = "a try does not look at the mark", run = RUN,
     file = "src/recipes/contest.c",
     old = "if (usual && (!role_of(task)->shares || ahead > 0)) {", new = "if (usual && (seat != NULL || ahead > 0)) {" },
-  { name = "a reader's seat counts as the head", run = RUN,
+  { name = "the seat of a reader counts as the head", run = RUN,
     file = "src/recipes/contest.c",
     old = "if (!role_of(task)->shares)\n", new = "if (true)\n" },
   { name = "a downgrade lets writers in", run = RUN,
@@ -49,7 +49,7 @@ static void seated(struct zr_task *task)
 }
 
 static void mark(struct zr_task *task)]] } },
-  { name = "the mark is another one's", run = RUN,
+  { name = "the mark of another node", run = RUN,
     file = "src/recipes/downgrade.c",
     old = "zr_mark_data(hold->seat.data, hold->seat.czxid)", new = "zr_mark_data(hold->seat.data, 0)" },
   { name = "a downgrade is not repeated", run = RUN,
