@@ -21,8 +21,7 @@
 #include "core/task.h"
 #include "lua/compat.h"
 
-/* ---- The engine (engine.c) and its tasks (task.c, slots.c) ------------------------------------
- */
+/* ---- The engine (engine.c, host.c) and its tasks (task.c, slots.c) --------------------------- */
 
 struct slot {
     struct zr_task *task; /* null: free */
@@ -45,7 +44,8 @@ void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct z
 /* The engine of the userdata at `owner`; null when it is closed. */
 struct lua_engine *zr_lua_engine_of(lua_State *L, int owner);
 
-/* Makes the metatable. */
+/* The registry's key of the metatable, and what makes it (host.c). */
+extern const char zr_lua_engine_meta;
 void zr_lua_engine_open(lua_State *L);
 
 /* The engine at stack index 1; else misuse, also when it is closed. */
@@ -85,7 +85,7 @@ void zr_lua_sigterm_open(lua_State *L);
 /* Pushes { world = function, kinds = { create = 0, ... }, faults = { cut = 0, ... } }. */
 void zr_lua_sim_open(lua_State *L);
 
-/* ---- Objects (object.c) and their methods (method.c) ----------------------------------------- */
+/* ---- Objects (object.c), their properties and methods (method.c), classes (classes.c) -------- */
 
 struct lua_object {
     struct zr_object *object; /* counted; null: collected */
@@ -115,8 +115,18 @@ void zr_lua_object_find(lua_State *L, const void *object);
 /* The object at stack index 1, whose metatable is the upvalue `meta`; else misuse. */
 struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta);
 
+/* Makes the table of handles. */
+void zr_lua_objects_open(lua_State *L);
+
+/* Metamethods: __gc and __close. */
+int zr_lua_object_collect(lua_State *L);
+int zr_lua_object_close(lua_State *L);
+
 /* collected(object): its finalizer has run. The object is one of ours, or of a class in Lua. */
 int zr_lua_object_collected(lua_State *L);
+
+/* Pushes a property of the object at stack index 1, or nil when its class has none of this name. */
+void zr_lua_push_property(lua_State *L, struct zr_object *object, const char *name);
 
 /* Pushes the object's path, or nil when its class has none. */
 void zr_lua_object_path(lua_State *L, struct zr_object *object);
@@ -128,7 +138,8 @@ int zr_lua_objects_live(lua_State *L);
    `methods`; `meta` is the class's metatable. All three are stack indexes. */
 void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int methods, int start);
 
-/* ---- Values to arguments (args.c, lists.c) --------------------------------------------------- */
+/* ---- Values to arguments (reader.c, options.c, parts.c, args.c)
+ * --------------------------------------------------- */
 
 #define ZR_LUA_OPTIONS_MAX 512
 
@@ -172,6 +183,10 @@ struct zr_bytes zr_lua_read_data(struct reader *reader, int index);
 int64_t zr_lua_read_integer(struct reader *reader, int index, int64_t least, int64_t most);
 int32_t zr_lua_read_version(struct reader *reader, int index);
 int64_t zr_lua_read_seconds(struct reader *reader, int index);
+/* Zeroed memory that lives until the C function returns. */
+void *zr_lua_temporary(struct reader *reader, size_t count, size_t size);
+/* How long the list at this stack index is; misuse when it is none. */
+size_t zr_lua_list_length(struct reader *reader, int index, const char *expected);
 /* Raises unless it is a table that holds all that is read of it: no metatable adds to it. */
 void zr_lua_check_plain(struct reader *reader, int index, const char *expected);
 void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,

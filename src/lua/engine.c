@@ -1,38 +1,18 @@
-#include <stdio.h>
 #include <string.h>
 
-#include "core/names.h"
-#include "core/session.h"
 #include "lua/binding.h"
 #include "recipes/recipes.h"
 
-/*
- * The engine as a userdata. A host's life with it:
- *
- *   wait(seconds)    sleep until there is something to do; or watch fd() and timeout() by itself
- *   dispatch(limit)  do it
- *   next()           the slots whose tasks have finished, one by one     (task.c)
- *   take(slot)       their results                                       (task.c)
- *   pending()        how many slots are in use                           (task.c)
- *   note()           lines for the log
- *
- * When it is collected (at the latest when the Lua state is closed) its sessions are closed, and
- * for a moment it waits until the servers have been told, so that a script that simply ends
- * leaves no ephemeral node behind. In a child of the process that made it nothing is touched.
- */
+/* The engine as a userdata; what a host does with it is in host.c. */
 
-#define GOODBYE_US 250000
-#define STEPS_AT_ONCE 256
-#define DEFAULT_HOSTS "127.0.0.1:2181"
-
-static const char meta_key;
+const char zr_lua_engine_meta;
 
 /* The engine at stack index 1, whatever its state. */
 static struct lua_engine *check_any(lua_State *L)
 {
     bool good = false;
     if (lua_type(L, 1) == LUA_TUSERDATA && lua_getmetatable(L, 1)) {
-        compat_registry_get(L, &meta_key);
+        compat_registry_get(L, &zr_lua_engine_meta);
         good = lua_rawequal(L, -1, -2);
         lua_pop(L, 2);
     }
@@ -58,8 +38,6 @@ struct lua_engine *zr_lua_engine_of(lua_State *L, int owner)
     return engine->core != NULL ? engine : NULL;
 }
 
-/* ---- Beginning and end ---------------------------------------------------------------------- */
-
 void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct zr_zk **zk),
                        void *with, int host)
 {
@@ -73,7 +51,7 @@ void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct z
     lua_pushvalue(L, -2);
     lua_rawseti(L, -2, 2);
     compat_set_associated(L, -2);
-    compat_registry_get(L, &meta_key);
+    compat_registry_get(L, &zr_lua_engine_meta);
     lua_setmetatable(L, -2);
     enum zr_status status = make(with, &zk);
     if (status == ZR_OK)
@@ -82,169 +60,10 @@ void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct z
         luaL_error(L, "an engine cannot be made: %s", zr_status_text(status));
 }
 
-static void say_goodbye(struct zr_engine *core)
-{
-    int64_t limit = zr_engine_now_us(core) + GOODBYE_US;
-    zr_engine_close(core, GOODBYE_US);
-    for (;;) {
-        zr_engine_dispatch(core, STEPS_AT_ONCE);
-        int64_t left = limit - zr_engine_now_us(core), due = zr_engine_timeout_us(core);
-        if (left <= 0 || zr_engine_ended(core))
-            return;
-        core->zk->wait(core->zk, due >= 0 && due < left ? due : left);
-    }
-}
-
-static int collect(lua_State *L)
-{
-    struct lua_engine *engine = lua_touserdata(L, 1);
-    struct zr_engine *core = engine->core;
-    if (core != NULL && !zr_engine_forked(core)) {
-        zr_slots_fini(engine);
-        zr_bell_fini(engine);
-        say_goodbye(core);
-        zr_engine_unref(core);
-    }
-    engine->core = NULL;
-    return 0;
-}
-
-/* ---- Sessions ------------------------------------------------------------------------------- */
-
-static void check_hosts(lua_State *L, const char *hosts)
-{
-    const char *problem = zr_hosts_problem(hosts);
-    if (problem != NULL)
-        zr_lua_misuse(L, "bad argument #1 to 'session' (option 'hosts': '%.200s' %s)", hosts,
-                      problem);
-}
-
-static int engine_session(lua_State *L)
-{
-    struct lua_engine *engine = zr_lua_engine_check(L);
-    struct zr_session *session;
-    struct lua_args args;
-    const char *misuse;
-    zr_lua_args_read(L, &args, "session", "o", zr_session_options);
-    struct zr_session_options *options = (struct zr_session_options *)&args.options;
-    if (options->hosts.at == NULL)
-        options->hosts = (struct zr_bytes){DEFAULT_HOSTS, sizeof(DEFAULT_HOSTS) - 1};
-    check_hosts(L, options->hosts.at);
-    struct lua_object *handle = zr_lua_object_new(L, 1);
-    enum zr_status status = zr_session_open(engine->core, options, &misuse, &session);
-    if (misuse != NULL)
-        zr_lua_misuse(L, "bad argument #1 to 'session' (%s)", misuse);
-    if (status == ZR_OK) {
-        zr_lua_object_adopt(L, handle, &session->object);
-        return 1;
-    }
-    lua_pushnil(L);
-    lua_pushfstring(L, "session %s: %s", options->hosts.at, zr_status_text(status));
-    lua_pushstring(L, zr_status_word(status));
-    return 3;
-}
-
-/* ---- The loop ------------------------------------------------------------------------------- */
-
-static int engine_dispatch(lua_State *L)
-{
-    struct lua_engine *engine = zr_lua_engine_check(L);
-    lua_pushinteger(L, zr_engine_dispatch(engine->core, (int)luaL_checkinteger(L, 2)));
-    return 1;
-}
-
-static int engine_wait(lua_State *L)
-{
-    struct zr_engine *core = zr_lua_engine_check(L)->core;
-    int64_t limit = lua_isnoneornil(L, 2) ? -1 : (int64_t)ceil(luaL_checknumber(L, 2) * 1e6);
-    int64_t due = zr_engine_timeout_us(core);
-    if (limit < 0 || (due >= 0 && due < limit))
-        limit = due;
-    core->zk->wait(core->zk, limit);
-    return 0;
-}
-
-static int engine_timeout(lua_State *L)
-{
-    int64_t due = zr_engine_timeout_us(zr_lua_engine_check(L)->core);
-    if (due < 0)
-        return 0;
-    lua_pushnumber(L, (lua_Number)due / 1e6);
-    return 1;
-}
-
-static int engine_fd(lua_State *L)
-{
-    struct zr_engine *core = zr_lua_engine_check(L)->core;
-    lua_pushinteger(L, core->zk->fd(core->zk));
-    return 1;
-}
-
-static int engine_now(lua_State *L)
-{
-    lua_pushnumber(L, (lua_Number)zr_engine_now_us(zr_lua_engine_check(L)->core) / 1e6);
-    return 1;
-}
-
-static int engine_ended(lua_State *L)
-{
-    lua_pushboolean(L, zr_engine_ended(zr_lua_engine_check(L)->core));
-    return 1;
-}
-
-static int engine_forked(lua_State *L)
-{
-    lua_pushboolean(L, zr_engine_forked(zr_lua_engine_check(L)->core));
-    return 1;
-}
-
-/* Level, text, session; or nothing. Who reads the log has a handle of the session, so that none
-   is made here; when he has dropped it, the session is nil. */
-static int engine_note(lua_State *L)
-{
-    char text[512];
-    struct zr_note *note = zr_engine_next_note(zr_lua_engine_check(L)->core);
-    if (note == NULL)
-        return 0;
-    char level = note->level;
-    const void *session = note->session;
-    snprintf(text, sizeof(text), "%s", note->text);
-    zr_note_free(note);
-    lua_pushstring(L, level == 'E' ? "error" : level == 'W' ? "warning" : "info");
-    lua_pushstring(L, text);
-    zr_lua_object_find(L, session);
-    return 3;
-}
-
-static const luaL_Reg methods[] = {
-    {"session", engine_session}, {"dispatch", engine_dispatch},
-    {"wait", engine_wait},       {"timeout", engine_timeout},
-    {"fd", engine_fd},           {"now", engine_now},
-    {"ended", engine_ended},     {"forked", engine_forked},
-    {"note", engine_note},       {NULL, NULL},
-};
-
 void zr_lua_add_functions(lua_State *L, const luaL_Reg *functions)
 {
     for (; functions->name != NULL; functions++) {
         lua_pushcfunction(L, functions->func);
         lua_setfield(L, -2, functions->name);
     }
-}
-
-void zr_lua_engine_open(lua_State *L)
-{
-    lua_newtable(L);
-    lua_newtable(L);
-    zr_lua_add_functions(L, methods);
-    zr_lua_add_task_methods(L);
-    zr_lua_add_bell_methods(L);
-    lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, collect);
-    lua_setfield(L, -2, "__gc");
-    lua_pushliteral(L, "zkrecipes.engine");
-    lua_setfield(L, -2, "__name");
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    compat_registry_set(L, &meta_key);
 }

@@ -1,9 +1,11 @@
+#include <string.h>
+
 #include "core/session.h"
 #include "lua/binding.h"
 #include "recipes/recipes.h"
 
 /*
- * The methods of a class, made from its description:
+ * The properties and the methods of a class, made from its description. A method:
  *
  *   start   gives slot, host: who waits for the slot is the Lua layer's business
  *   call    gives its results
@@ -16,6 +18,36 @@
  */
 
 #define META lua_upvalueindex(2)
+
+/* ---- Properties ----------------------------------------------------------------------------- */
+
+static const struct zr_property *find_property(const struct zr_class *class, const char *name)
+{
+    const struct zr_property *property = class->properties;
+    for (; property != NULL && property->name != NULL; property++)
+        if (strcmp(property->name, name) == 0)
+            return property;
+    return NULL;
+}
+
+void zr_lua_push_property(lua_State *L, struct zr_object *object, const char *name)
+{
+    const struct zr_property *property = find_property(object->class, name);
+    if (property == NULL) {
+        lua_pushnil(L);
+        return;
+    }
+    struct lua_sink sink;
+    zr_lua_sink_init(&sink, L, 1);
+    property->get(object, &sink.sink);
+}
+
+void zr_lua_object_path(lua_State *L, struct zr_object *object)
+{
+    zr_lua_push_property(L, object, "path");
+}
+
+/* ---- Methods -------------------------------------------------------------------------------- */
 
 /* Pushes nil, "lock:acquire /path: why", word. The path is the first argument, or the object's. */
 static int failure(lua_State *L, struct zr_object *self, const char *method, const char *letters,

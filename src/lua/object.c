@@ -2,11 +2,10 @@
 #include <unistd.h>
 
 #include "lua/binding.h"
-#include "recipes/recipes.h"
 
 /*
- * Objects of the core as Lua sees them: one userdata each, with one metatable per class, which is
- * made from the class's description.
+ * Objects of the core as Lua sees them: one userdata each, a handle, with the metatable of its
+ * class (classes.c).
  *
  * 1. A handle is made empty, then adopts an object: what can fail comes first.
  * 2. A weak table finds the handle of an object that is shown again, so that == works.
@@ -26,7 +25,7 @@ static const char handles_key;
 
 /* ---- The table of handles ------------------------------------------------------------------- */
 
-static void make_handles(lua_State *L)
+void zr_lua_objects_open(lua_State *L)
 {
     lua_newtable(L);
     lua_newtable(L);
@@ -178,9 +177,9 @@ int zr_lua_object_collected(lua_State *L)
     return 1;
 }
 
-/* ---- Metamethods ---------------------------------------------------------------------------- */
+/* ---- Letting go ----------------------------------------------------------------------------- */
 
-static int collect(lua_State *L)
+int zr_lua_object_collect(lua_State *L)
 {
     struct lua_object *handle = lua_touserdata(L, 1);
     struct zr_object *object = handle->object;
@@ -199,116 +198,10 @@ static int collect(lua_State *L)
     return 0;
 }
 
-static int close_object(lua_State *L)
+int zr_lua_object_close(lua_State *L)
 {
     const struct lua_object *handle = lua_touserdata(L, 1);
     if (handle != NULL && handle->object != NULL && handle->pid == getpid())
         handle->object->class->forget(handle->object);
     return 0;
-}
-
-static const struct zr_property *find_property(const struct zr_class *class, const char *name)
-{
-    const struct zr_property *property = class->properties;
-    for (; property != NULL && property->name != NULL; property++)
-        if (strcmp(property->name, name) == 0)
-            return property;
-    return NULL;
-}
-
-/* Pushes a property, or nil. */
-static void push_property(lua_State *L, struct zr_object *object, const char *name)
-{
-    const struct zr_property *property = find_property(object->class, name);
-    if (property == NULL) {
-        lua_pushnil(L);
-        return;
-    }
-    struct lua_sink sink;
-    zr_lua_sink_init(&sink, L, 1);
-    property->get(object, &sink.sink);
-}
-
-void zr_lua_object_path(lua_State *L, struct zr_object *object)
-{
-    push_property(L, object, "path");
-}
-
-/* Methods first, then properties. Upvalues: the metatable, the methods. */
-static int index_object(lua_State *L)
-{
-    lua_pushvalue(L, 2);
-    lua_rawget(L, lua_upvalueindex(2));
-    if (!lua_isnil(L, -1) || lua_type(L, 2) != LUA_TSTRING)
-        return 1;
-    const char *name = lua_tostring(L, 2);
-    push_property(L, zr_lua_object_self(L, name, lua_upvalueindex(1)), name);
-    return 1;
-}
-
-/* Upvalue: the metatable. Gives "zkrecipes.lock: /path". */
-static int object_to_string(lua_State *L)
-{
-    const struct lua_object *handle = lua_touserdata(L, 1);
-    if (handle == NULL || handle->object == NULL) {
-        lua_pushliteral(L, "zkrecipes: a collected object");
-        return 1;
-    }
-    struct zr_object *self = zr_lua_object_self(L, "tostring", lua_upvalueindex(1));
-    zr_lua_object_path(L, self);
-    if (lua_isnil(L, -1))
-        lua_pushfstring(L, "zkrecipes.%s: %p", self->class->name, (void *)self);
-    else
-        lua_pushfstring(L, "zkrecipes.%s: %s", self->class->name, lua_tostring(L, -1));
-    return 1;
-}
-
-/* ---- Classes -------------------------------------------------------------------------------- */
-
-static void set_metamethods(lua_State *L, const struct zr_class *class, int meta, int methods)
-{
-    lua_pushvalue(L, meta);
-    lua_pushvalue(L, methods);
-    lua_pushcclosure(L, index_object, 2);
-    lua_setfield(L, meta, "__index");
-    lua_pushvalue(L, meta);
-    lua_pushcclosure(L, object_to_string, 1);
-    lua_setfield(L, meta, "__tostring");
-    lua_pushcfunction(L, collect);
-    lua_setfield(L, meta, "__gc");
-    lua_pushfstring(L, "zkrecipes.%s", class->name);
-    lua_setfield(L, meta, "__name");
-    lua_pushboolean(L, 0);
-    lua_setfield(L, meta, "__metatable");
-    if (class->forget != NULL) {
-        lua_pushcfunction(L, close_object);
-        lua_setfield(L, meta, "__close");
-    }
-}
-
-/* Leaves { meta =, methods =, start = }. */
-static void make_class(lua_State *L, const struct zr_class *class)
-{
-    lua_newtable(L);
-    int made = lua_gettop(L), meta = made + 1, methods = made + 2, start = made + 3;
-    lua_newtable(L);
-    lua_newtable(L);
-    lua_newtable(L);
-    set_metamethods(L, class, meta, methods);
-    zr_lua_methods(L, class, meta, methods, start);
-    lua_setfield(L, made, "start");
-    lua_setfield(L, made, "methods");
-    lua_pushvalue(L, meta);
-    compat_registry_set(L, class);
-    lua_setfield(L, made, "meta");
-}
-
-void zr_lua_classes_open(lua_State *L)
-{
-    make_handles(L);
-    lua_newtable(L);
-    for (size_t i = 0; zr_classes[i] != NULL; i++) {
-        make_class(L, zr_classes[i]);
-        lua_setfield(L, -2, zr_classes[i]->name);
-    }
 }

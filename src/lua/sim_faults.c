@@ -1,4 +1,4 @@
-#include "lua/sim.h"
+#include "lua/sim_world.h"
 
 /*
  * Faults, as the Lua layer asks for them. Arguments that it always passes are not checked here but

@@ -1,4 +1,4 @@
-#include "lua/sim.h"
+#include "lua/sim_world.h"
 
 #include <string.h>
 

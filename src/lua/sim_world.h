@@ -1,10 +1,10 @@
-#ifndef ZR_LUA_SIM_H
-#define ZR_LUA_SIM_H
+#ifndef ZR_LUA_SIM_WORLD_H
+#define ZR_LUA_SIM_WORLD_H
 
 /*
- * sim.h: the simulated ZooKeeper as the Lua layer sees it (lua/zkrecipes/sim): a userdata of a
- * world, whose processes are engines (binding.h). It trusts the Lua layer, which checks what users
- * pass; what is called "process" below is an engine of this world.
+ * sim_world.h: the simulated ZooKeeper as the Lua layer sees it (lua/zkrecipes/sim): a userdata of
+ * a world, whose processes are engines (binding.h). It trusts the Lua layer, which checks what
+ * users pass; what is called "process" below is an engine of this world.
  */
 
 #include "lua/binding.h"
@@ -16,6 +16,12 @@ struct lua_world {
     char *text;                 /* zr_alloc */
     size_t length, room;
 };
+
+/* The registry's key of the metatable. */
+extern const char zr_lua_world_meta;
+
+/* gives: what is written there is added to the world's text; null: no memory. */
+FILE *zr_lua_world_open_text(struct lua_world *world);
 
 /* The world at stack index 1. */
 struct lua_world *zr_lua_world_check(lua_State *L);

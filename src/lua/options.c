@@ -1,39 +1,13 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "lua/binding.h"
 
 /*
- * The arguments that are lists of tables: ACLs, credentials, and the parts of a multi. Their
- * arrays are temporary memory (temporary); their strings are those of the user's tables.
+ * Tables of options, and the lists of tables that may be among them: ACLs and credentials, whose
+ * entries are tables of options too. The arrays are temporary memory; the strings are those of the
+ * user's tables.
  */
-
-/* Zeroed memory that lives until the C function returns. */
-static void *temporary(struct reader *reader, size_t count, size_t size)
-{
-    lua_State *L = reader->L;
-    luaL_checkstack(L, 4, NULL);
-    if (lua_isnil(L, reader->anchors)) {
-        lua_newtable(L);
-        lua_replace(L, reader->anchors);
-    }
-    size_t bytes = count > 0 ? count * size : 1;
-    void *memory = compat_new_userdata(L, bytes);
-    memset(memory, 0, bytes);
-    lua_rawseti(L, reader->anchors, (int)lua_rawlen(L, reader->anchors) + 1);
-    return memory;
-}
-
-static size_t list_length(struct reader *reader, int index, const char *expected)
-{
-    zr_lua_check_plain(reader, index, expected);
-    size_t length = lua_rawlen(reader->L, index);
-    if (length > 0)
-        return length;
-    lua_pushnil(reader->L);
-    if (lua_next(reader->L, index) != 0)
-        zr_lua_bad(reader, "%s expected, got a table that is no list", expected);
-    return 0;
-}
 
 /* ---- ACLs ---------------------------------------------------------------------------------- */
 
@@ -89,7 +63,7 @@ int32_t zr_lua_read_perms(struct reader *reader, int index)
     if (lua_type(reader->L, index) == LUA_TSTRING) {
         perms = perms_of_letters(reader, index);
     } else {
-        size_t count = list_length(reader, index, "letters of 'rwcda' or list of words");
+        size_t count = zr_lua_list_length(reader, index, "letters of 'rwcda' or list of words");
         for (size_t i = 1; i <= count; i++) {
             lua_rawgeti(reader->L, index, (int)i);
             perms |= perm_of_word(reader, lua_gettop(reader->L));
@@ -136,10 +110,10 @@ struct zr_acls zr_lua_read_acl(struct reader *reader, int index)
 {
     if (lua_type(reader->L, index) == LUA_TSTRING)
         return acl_of_word(reader, index);
-    size_t count = list_length(reader, index, "'open', 'creator', 'read' or list");
+    size_t count = zr_lua_list_length(reader, index, "'open', 'creator', 'read' or list");
     if (count == 0)
         zr_lua_bad(reader, "an ACL needs at least one entry");
-    struct zr_acl *list = temporary(reader, count, sizeof(*list));
+    struct zr_acl *list = zr_lua_temporary(reader, count, sizeof(*list));
     for (size_t i = 0; i < count; i++) {
         size_t before = zr_lua_enter(reader, "entry %zu", i + 1);
         lua_rawgeti(reader->L, index, (int)i + 1);
@@ -173,8 +147,8 @@ static struct zr_auth read_auth_entry(struct reader *reader, int index)
 
 struct zr_auths zr_lua_read_auths(struct reader *reader, int index)
 {
-    size_t count = list_length(reader, index, "list of { scheme =, credential = }");
-    struct zr_auth *list = temporary(reader, count, sizeof(*list));
+    size_t count = zr_lua_list_length(reader, index, "list of { scheme =, credential = }");
+    struct zr_auth *list = zr_lua_temporary(reader, count, sizeof(*list));
     for (size_t i = 0; i < count; i++) {
         size_t before = zr_lua_enter(reader, "entry %zu", i + 1);
         lua_rawgeti(reader->L, index, (int)i + 1);
@@ -185,98 +159,99 @@ struct zr_auths zr_lua_read_auths(struct reader *reader, int index)
     return (struct zr_auths){list, count};
 }
 
-/* ---- Parts of a multi ---------------------------------------------------------------------- */
+/* ---- Options ------------------------------------------------------------------------------- */
 
-struct create_options {
-    bool ephemeral, sequential;
-    struct zr_acls acl;
-};
-
-static const struct zr_option create_options[] = {
-    {"ephemeral", 'b', offsetof(struct create_options, ephemeral)},
-    {"sequential", 'b', offsetof(struct create_options, sequential)},
-    {"acl", 'a', offsetof(struct create_options, acl)},
-    {NULL, 0, 0},
-};
-
-static const struct {
-    const char *word;
-    enum zr_op op;
-    int length; /* of the part at most */
-} part_words[] = {{"create", ZR_OP_CREATE, 4},
-                  {"set", ZR_OP_SET, 4},
-                  {"delete", ZR_OP_DELETE, 3},
-                  {"check", ZR_OP_CHECK, 3}};
-
-/* Pushes item `i` of the table at `index`, and returns where it is. */
-static int push_item(struct reader *reader, int index, int i)
+static void read_option(struct reader *reader, int index, const struct zr_option *option,
+                        void *field)
 {
-    lua_rawgeti(reader->L, index, i);
-    return lua_gettop(reader->L);
+    switch (option->type) {
+    case 'b':
+        if (!lua_isboolean(reader->L, index))
+            zr_lua_bad_type(reader, index, "boolean");
+        *(bool *)field = lua_toboolean(reader->L, index);
+        break;
+    case 'n':
+        if (!lua_isboolean(reader->L, index))
+            zr_lua_bad_type(reader, index, "boolean");
+        *(bool *)field = !lua_toboolean(reader->L, index);
+        break;
+    case 'i':
+        *(int64_t *)field = zr_lua_read_integer(reader, index, -COMPAT_EXACT, COMPAT_EXACT);
+        break;
+    case 't':
+        *(int64_t *)field = zr_lua_read_seconds(reader, index);
+        break;
+    case 'p':
+        *(struct zr_bytes *)field = zr_lua_read_path(reader, index);
+        break;
+    case 's':
+        *(struct zr_bytes *)field = zr_lua_read_string(reader, index);
+        break;
+    case 'd':
+        *(struct zr_bytes *)field = zr_lua_read_data(reader, index);
+        break;
+    case 'a':
+        *(struct zr_acls *)field = zr_lua_read_acl(reader, index);
+        break;
+    case 'l':
+        *(struct zr_auths *)field = zr_lua_read_auths(reader, index);
+        break;
+    case 'r': /* only in the binding: permissions, an int32_t */
+        *(int32_t *)field = zr_lua_read_perms(reader, index);
+        break;
+    default:
+        luaL_error(reader->L, "the binding knows no options of type '%c'", option->type);
+    }
 }
 
-static void read_create(struct reader *reader, int item, struct zr_request *part)
+static bool is_known(const struct zr_option *options, const char *name)
 {
-    struct create_options options = {.ephemeral = false};
-    if (!lua_isnil(reader->L, item))
-        zr_lua_read_options(reader, item, create_options, &options);
-    part->mode = (options.ephemeral ? ZR_EPHEMERAL : ZR_PERSISTENT) |
-                 (options.sequential ? ZR_PERSISTENT_SEQUENTIAL : ZR_PERSISTENT);
-    part->acl = options.acl;
+    for (; options->name != NULL; options++)
+        if (strcmp(options->name, name) == 0)
+            return true;
+    return false;
 }
 
-static void read_version(struct reader *reader, int item, struct zr_request *part)
+static void unknown_option(struct reader *reader, const struct zr_option *options)
 {
-    part->version = ZR_ANY_VERSION;
-    if (!lua_isnil(reader->L, item))
-        part->version = zr_lua_read_version(reader, item);
+    char known[256] = "";
+    size_t length = 0;
+    for (; options->name != NULL && length < sizeof(known); options++)
+        length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
+                                   length > 0 ? ", " : "", options->name);
+    if (lua_type(reader->L, -1) == LUA_TSTRING)
+        zr_lua_bad(reader, "unknown option '%.100s'; there are: %s", lua_tostring(reader->L, -1),
+                   known);
+    zr_lua_bad(reader, "the names of options are strings, got a %s; there are: %s",
+               luaL_typename(reader->L, -1), known);
 }
 
-/* The word at the front of the part; its index in part_words. */
-static size_t read_word(struct reader *reader, int item)
-{
-    const size_t count = sizeof(part_words) / sizeof(part_words[0]);
-    const char *word = lua_type(reader->L, item) == LUA_TSTRING ? lua_tostring(reader->L, item)
-                                                                : luaL_typename(reader->L, item);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(part_words[i].word, word) == 0)
-            return i;
-    zr_lua_bad(reader, "it begins with 'create', 'set', 'delete' or 'check', got '%.40s'", word);
-    return count;
-}
-
-static void read_part(struct reader *reader, int index, struct zr_request *part)
+static void check_names(struct reader *reader, int index, const struct zr_option *options)
 {
     lua_State *L = reader->L;
-    zr_lua_check_plain(reader, index, "table");
-    size_t word = read_word(reader, push_item(reader, index, 1));
-    part->op = part_words[word].op;
-    part->path = zr_lua_read_path(reader, push_item(reader, index, 2)).at;
-    bool writes = part->op == ZR_OP_CREATE || part->op == ZR_OP_SET;
-    if (writes)
-        part->data = zr_lua_read_data(reader, push_item(reader, index, 3));
-    int last = push_item(reader, index, writes ? 4 : 3);
-    if (part->op == ZR_OP_CREATE)
-        read_create(reader, last, part);
-    else
-        read_version(reader, last, part);
-    if (lua_rawlen(L, index) > (size_t)part_words[word].length)
-        zr_lua_bad(reader, "'%s' takes at most %d values", part_words[word].word,
-                   part_words[word].length);
-    lua_settop(L, index);
+    lua_pushnil(L);
+    while (lua_next(L, index) != 0) {
+        lua_pop(L, 1);
+        if (lua_type(L, -1) != LUA_TSTRING || !is_known(options, lua_tostring(L, -1)))
+            unknown_option(reader, options);
+    }
 }
 
-struct zr_request *zr_lua_read_parts(struct reader *reader, int index, size_t *count)
+void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,
+                         void *into)
 {
-    *count = list_length(reader, index, "list of parts");
-    struct zr_request *parts = temporary(reader, *count, sizeof(*parts));
-    luaL_checkstack(reader->L, 16, NULL);
-    for (size_t i = 0; i < *count; i++) {
-        size_t before = zr_lua_enter(reader, "part %zu", i + 1);
-        lua_rawgeti(reader->L, index, (int)i + 1);
-        read_part(reader, lua_gettop(reader->L), &parts[i]);
-        lua_pop(reader->L, 1);
-        zr_lua_leave(reader, before);
+    lua_State *L = reader->L;
+    zr_lua_check_plain(reader, index, "table of options");
+    check_names(reader, index, options);
+    for (; options->name != NULL; options++) {
+        void *field = (char *)into + options->offset;
+        lua_pushstring(L, options->name);
+        lua_rawget(L, index);
+        if (!lua_isnil(L, -1)) {
+            size_t before = zr_lua_enter(reader, "option '%s'", options->name);
+            read_option(reader, lua_gettop(L), options, field);
+            zr_lua_leave(reader, before);
+        }
+        lua_pop(L, 1);
     }
-    return parts;
 }

@@ -1,0 +1,99 @@
+#include <string.h>
+
+#include "lua/binding.h"
+
+/* The parts of a multi: a list of lists, { "create", path, data, options } and so on. */
+
+struct create_options {
+    bool ephemeral, sequential;
+    struct zr_acls acl;
+};
+
+static const struct zr_option create_options[] = {
+    {"ephemeral", 'b', offsetof(struct create_options, ephemeral)},
+    {"sequential", 'b', offsetof(struct create_options, sequential)},
+    {"acl", 'a', offsetof(struct create_options, acl)},
+    {NULL, 0, 0},
+};
+
+static const struct {
+    const char *word;
+    enum zr_op op;
+    int length; /* of the part at most */
+} part_words[] = {{"create", ZR_OP_CREATE, 4},
+                  {"set", ZR_OP_SET, 4},
+                  {"delete", ZR_OP_DELETE, 3},
+                  {"check", ZR_OP_CHECK, 3}};
+
+/* Pushes item `i` of the table at `index`, and returns where it is. */
+static int push_item(struct reader *reader, int index, int i)
+{
+    lua_rawgeti(reader->L, index, i);
+    return lua_gettop(reader->L);
+}
+
+static void read_create(struct reader *reader, int item, struct zr_request *part)
+{
+    struct create_options options = {.ephemeral = false};
+    if (!lua_isnil(reader->L, item))
+        zr_lua_read_options(reader, item, create_options, &options);
+    part->mode = (options.ephemeral ? ZR_EPHEMERAL : ZR_PERSISTENT) |
+                 (options.sequential ? ZR_PERSISTENT_SEQUENTIAL : ZR_PERSISTENT);
+    part->acl = options.acl;
+}
+
+static void read_version(struct reader *reader, int item, struct zr_request *part)
+{
+    part->version = ZR_ANY_VERSION;
+    if (!lua_isnil(reader->L, item))
+        part->version = zr_lua_read_version(reader, item);
+}
+
+/* The word at the front of the part; its index in part_words. */
+static size_t read_word(struct reader *reader, int item)
+{
+    const size_t count = sizeof(part_words) / sizeof(part_words[0]);
+    const char *word = lua_type(reader->L, item) == LUA_TSTRING ? lua_tostring(reader->L, item)
+                                                                : luaL_typename(reader->L, item);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(part_words[i].word, word) == 0)
+            return i;
+    zr_lua_bad(reader, "it begins with 'create', 'set', 'delete' or 'check', got '%.40s'", word);
+    return count;
+}
+
+static void read_part(struct reader *reader, int index, struct zr_request *part)
+{
+    lua_State *L = reader->L;
+    zr_lua_check_plain(reader, index, "table");
+    size_t word = read_word(reader, push_item(reader, index, 1));
+    part->op = part_words[word].op;
+    part->path = zr_lua_read_path(reader, push_item(reader, index, 2)).at;
+    bool writes = part->op == ZR_OP_CREATE || part->op == ZR_OP_SET;
+    if (writes)
+        part->data = zr_lua_read_data(reader, push_item(reader, index, 3));
+    int last = push_item(reader, index, writes ? 4 : 3);
+    if (part->op == ZR_OP_CREATE)
+        read_create(reader, last, part);
+    else
+        read_version(reader, last, part);
+    if (lua_rawlen(L, index) > (size_t)part_words[word].length)
+        zr_lua_bad(reader, "'%s' takes at most %d values", part_words[word].word,
+                   part_words[word].length);
+    lua_settop(L, index);
+}
+
+struct zr_request *zr_lua_read_parts(struct reader *reader, int index, size_t *count)
+{
+    *count = zr_lua_list_length(reader, index, "list of parts");
+    struct zr_request *parts = zr_lua_temporary(reader, *count, sizeof(*parts));
+    luaL_checkstack(reader->L, 16, NULL);
+    for (size_t i = 0; i < *count; i++) {
+        size_t before = zr_lua_enter(reader, "part %zu", i + 1);
+        lua_rawgeti(reader->L, index, (int)i + 1);
+        read_part(reader, lua_gettop(reader->L), &parts[i]);
+        lua_pop(reader->L, 1);
+        zr_lua_leave(reader, before);
+    }
+    return parts;
+}
