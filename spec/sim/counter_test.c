@@ -69,7 +69,8 @@ static void open_process(struct process *process)
     const char *misuse;
     check(zr_engine_new(zr_sim_zk(world), zr_recipes, &process->engine) == ZR_OK, "an engine");
     zr_engine_seed(process->engine, (uint64_t)(process - processes) + 1);
-    check(zr_session_open(process->engine, &options, &misuse, &process->session) == ZR_OK,
+    check(zr_session_open(process->engine, &zr_session_class, &options, &misuse,
+                          &process->session) == ZR_OK,
           "a session");
     check(zr_recipes[0]->make(process->session, &args, &process->lock) == ZR_OK, "a lock");
 }

@@ -118,7 +118,8 @@ static inline void open_party(struct party *party, int server, int32_t timeout_m
     party->zk = zr_sim_zk(now.world);
     zr_sim_prefer(party->zk, server);
     if (zr_engine_new(party->zk, zr_recipes, &party->engine) != ZR_OK ||
-        zr_session_open(party->engine, &options, &misuse, &party->session) != ZR_OK ||
+        zr_session_open(party->engine, &zr_session_class, &options, &misuse, &party->session) !=
+            ZR_OK ||
         zr_recipes[0]->make(party->session, &args, &party->lock) != ZR_OK)
         abort();
 }

@@ -20,8 +20,8 @@ static inline void open_session(struct process *process)
                                          .tick_us = now.shape.tick_ms * MS,
                                          .request_timeout_us = -1,
                                          .strict = roll(4) == 0};
-    if (process->session == NULL &&
-        zr_session_open(process->engine, &options, &misuse, &process->session) != ZR_OK)
+    if (process->session == NULL && zr_session_open(process->engine, &zr_session_class, &options,
+                                                    &misuse, &process->session) != ZR_OK)
         process->session = NULL;
     else if (process->object == NULL && now.recipe->make(process) != ZR_OK)
         process->object = NULL;

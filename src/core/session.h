@@ -135,14 +135,14 @@ struct zr_tie {
     void (*cut)(struct zr_tie *tie, enum zr_status why); /* ZR_LOST, ZR_CLOSED ...; unlinked */
 };
 
-extern const struct zr_class zr_session_class;
-
 /*
- * Opens a session and returns at once. borrows: args (hosts are checked: misuse is told there).
- * gives: session, with one reference. Errors: ZR_NO_MEMORY, ZR_FORKED.
+ * Opens a session and returns at once. keeps: class, whose `free` is zr_session_free. borrows:
+ * options (hosts are checked: misuse is told there). gives: session, with one reference. Errors:
+ * ZR_NO_MEMORY, ZR_FORKED.
  */
-enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session_options *options,
-                               const char **misuse, struct zr_session **session);
+enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_class *class,
+                               const struct zr_session_options *options, const char **misuse,
+                               struct zr_session **session);
 
 /* How the binding reads the options of `zk.session`. */
 extern const struct zr_option zr_session_options[];
@@ -218,7 +218,7 @@ void zr_note_free(struct zr_note *note);
 void zr_engine_note(struct zr_session *session, char level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* For zr_session_class. */
+/* For the class of sessions. */
 void zr_session_free(struct zr_object *object);
 
 /* "connected" and so on. */

@@ -121,8 +121,9 @@ void zr_session_free(struct zr_object *object)
     zr_engine_unref(engine);
 }
 
-enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session_options *options,
-                               const char **misuse, struct zr_session **out)
+enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_class *class,
+                               const struct zr_session_options *options, const char **misuse,
+                               struct zr_session **out)
 {
     *misuse = options_problem(options);
     if (*misuse != NULL)
@@ -132,7 +133,7 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_session
     struct zr_session *session = zr_alloc(sizeof(*session));
     if (session == NULL)
         return ZR_NO_MEMORY;
-    session->object = (struct zr_object){&zr_session_class, 1};
+    session->object = (struct zr_object){class, 1};
     session->engine = engine;
     session->above = &zr_session_above;
     session->users = 1;

@@ -3,6 +3,7 @@
 #include "core/names.h"
 #include "core/session.h"
 #include "lua/binding.h"
+#include "recipes/recipes.h"
 
 /*
  * The methods of the engine. A host's life with it:
@@ -74,7 +75,8 @@ static int engine_session(lua_State *L)
         options->hosts = (struct zr_bytes){DEFAULT_HOSTS, sizeof(DEFAULT_HOSTS) - 1};
     check_hosts(L, options->hosts.at);
     struct lua_object *handle = zr_lua_object_new(L, 1);
-    enum zr_status status = zr_session_open(engine->core, options, &misuse, &session);
+    enum zr_status status =
+        zr_session_open(engine->core, &zr_session_class, options, &misuse, &session);
     if (misuse != NULL)
         zr_lua_misuse(L, "bad argument #1 to 'session' (%s)", misuse);
     if (status == ZR_OK) {

@@ -8,6 +8,7 @@
 #include "core/verbs.h"
 #include "recipes/hold.h"
 #include "recipes/raw_task.h"
+#include "recipes/recipes.h"
 
 /*
  * One method call is one request:

@@ -16,8 +16,8 @@ const struct zr_recipe *const zr_recipes[] = {
 };
 
 /* One line per class. */
-extern const struct zr_class zr_session_class, zr_hold_class, zr_lock_class, zr_rwlock_class,
-    zr_semaphore_class, zr_election_class, zr_term_class, zr_watch_class;
+extern const struct zr_class zr_hold_class, zr_lock_class, zr_rwlock_class, zr_semaphore_class,
+    zr_election_class, zr_term_class, zr_watch_class;
 const struct zr_class *const zr_classes[] = {
     &zr_session_class, &zr_hold_class,      &zr_lock_class,
     &zr_rwlock_class,  &zr_semaphore_class, &zr_election_class,

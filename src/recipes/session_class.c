@@ -4,6 +4,7 @@
 #include "core/call.h"
 #include "core/verbs.h"
 #include "recipes/raw.h"
+#include "recipes/recipes.h"
 
 /*
  * The session as a class: its state, its end, and the plain requests of raw.c.
