@@ -52,8 +52,8 @@ struct zr_seat {
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
     int64_t word;          /* the recipe's: what it says to those in this session who wait for it */
-    struct zr_signal gone; /* fires when the node is surely gone; who waits there has its last word
-                              in task->word */
+    struct zr_signal gone; /* fires when the node is surely gone; who waits there, by await_gone or
+                              await_free alone, has its last word in task->word */
 };
 
 /* Must be followed by fini. keeps: dir, stem, data. */
