@@ -50,8 +50,8 @@ struct zr_budget {
 struct zr_call;
 
 /*
- * What a session tells the layers above it. They know the session and each other's lower ones, it
- * does not know them; session_above.c has the only one of these.
+ * What a session tells the layers above it, which know it; it does not know them. session_above.c
+ * has the only one of these.
  */
 struct zr_above {
     void (*changed)(struct zr_session *session);   /* its state has, or a handle has ended */
