@@ -121,7 +121,7 @@ build = {
         "src/core/session_above.c",
         "src/core/session_auth.c",
         "src/core/session_note.c",
-        "src/core/session_notes.c",
+        "src/core/session_timeout.c",
         "src/core/session_open.c",
         "src/core/size.c",
         "src/core/status.c",

@@ -1,7 +1,6 @@
 -- Resigning to a named successor in an election with a queue, on a real server. By rank: ranked_spec.lua; with faults:
 -- spec/worlds/election.lua.
 
-local zk = require "zkrecipes"
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
