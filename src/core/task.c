@@ -170,7 +170,7 @@ static const char *silence(const struct zr_task *task)
 {
     bool connected = task->session->state == ZR_CONNECTED;
     bool never = task->cut_off && task->connections == task->session->connections;
-    if (never && task->try)
+    if (never && task->tries)
         return "there is no connection, and with a limit of 0 it waits for none; nothing was sent";
     if (never)
         return "there was no connection within the time limit; nothing was sent";
@@ -191,7 +191,7 @@ static void deadline_passed(struct zr_timer *timer)
     struct zr_task *task = ZR_HOLDER(timer, struct zr_task, deadline);
     bool connected = task->session->state == ZR_CONNECTED;
     bool asking = task->kind->asking != NULL ? task->kind->asking(task) : task->asking;
-    bool no_time = task->try && task->kind->local;
+    bool no_time = task->tries && task->kind->local;
     if ((connected && (!asking || no_time)) || task->kind->own)
         zr_task_interrupt(task, ZR_TIMEOUT);
     else
@@ -209,7 +209,7 @@ void zr_task_end_tries(struct zr_session *session)
     for (link = session->tasks.head.next; link != &session->tasks.head; link = next) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_session);
         next = link->next;
-        if (task->try && !task->kind->local && task->phase == ZR_RUNNING)
+        if (task->tries && !task->kind->local && task->phase == ZR_RUNNING)
             unanswered(task);
     }
 }
@@ -224,7 +224,7 @@ static void begin(struct zr_task *task, const struct zr_task_kind *kind, struct 
     task->status = ZR_OK;
     forget_detail(task);
     task->cut_off = session->state != ZR_CONNECTED;
-    task->asking = task->try = false;
+    task->asking = task->tries = false;
     task->connections = session->connections;
     task->next = first;
     zr_list_append(&session->tasks, &task->in_session);
@@ -239,8 +239,8 @@ void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
     task->waited = true;
     task->reported = false;
     begin(task, kind, session, ZR_RUNNING, first);
-    task->try = timeout_us == 0;
-    bool round_trip = task->try && !kind->local, hopeless = round_trip && task->cut_off;
+    task->tries = timeout_us == 0;
+    bool round_trip = task->tries && !kind->local, hopeless = round_trip && task->cut_off;
     if (round_trip)
         timeout_us = hopeless ? 0 : zr_session_try_us(session);
     if (timeout_us >= 0)

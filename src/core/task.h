@@ -69,16 +69,15 @@ struct zr_task {
     const struct zr_task_kind *kind;
     struct zr_session *session; /* counted */
     const char *subject;        /* the user's path, for messages; belongs to the embedding struct */
-    enum zr_phase phase;
-    enum zr_status status; /* what is reported */
-    struct zr_next next;   /* the step that follows the verb in flight */
-    struct zr_timer deadline;
-    bool waited; /* the binding has not dropped it */
+    enum zr_phase phase : 8;
+    enum zr_status status : 8; /* what is reported */
+    bool waited;               /* the binding has not dropped it */
     bool reported;
-    uint16_t connections; /* of the session when it began, for cut_off */
-    int slot;             /* the binding's */
-    const char *detail;   /* why, when there is more to say than the status does: static, or ... */
-    char *own_detail;     /* ... this: made by zr_task_explain */
+    int slot;            /* the binding's */
+    struct zr_next next; /* the step that follows the verb in flight */
+    struct zr_timer deadline;
+    const char *detail; /* why, when there is more to say than the status does: static, or ... */
+    char *own_detail;   /* ... this: made by zr_task_explain */
     struct zr_link in_session, in_report, in_owner;
 
     /* The verb in flight; see verbs.h. */
@@ -102,16 +101,15 @@ struct zr_task {
                                   one; else 0 */
         };
     };
-    bool containers : 1; /* ... as containers */
-    bool repeat : 1;     /* of request */
-    bool contends : 1;   /* of a wait for a node: it is a contender that may be a stranger */
-    bool told : 1;       /* of a wait for a node: it is still there, but its word is enough */
-    bool cut_off : 1;    /* it began without a connection */
-    bool asking : 1;     /* the answer to a request that it waits for is not here yet */
-    bool
-    try:
-        1;                  /* its limit is 0 */
+    bool containers : 1;    /* ... as containers */
+    bool repeat : 1;        /* of request */
+    bool contends : 1;      /* of a wait for a node: it is a contender that may be a stranger */
+    bool told : 1;          /* of a wait for a node: it is still there, but its word is enough */
+    bool cut_off : 1;       /* it began without a connection */
+    bool asking : 1;        /* the answer to a request that it waits for is not here yet */
+    bool tries : 1;         /* its limit is 0 */
     uint8_t losses;         /* connections lost under the verb in flight, in a row; modulo 256 */
+    uint16_t connections;   /* of the session when it began, for cut_off */
     enum zr_status outcome; /* of what woke it */
 };
 
