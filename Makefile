@@ -307,14 +307,15 @@ latency-here: $(CORE)
 # ---- Checks ----------------------------------------------------------------------------------------------
 
 C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*/*.[ch])
-LUA_FILES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua spec/*/*.lua spec/support/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
+LUA_MODULES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua lua/zkrecipes/*/*/*.lua)
+LUA_FILES = $(LUA_MODULES) $(wildcard spec/*/*.lua spec/support/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
 	@dev/check-borders
 	@dev/check-layers
 	@clang-format --dry-run -Werror $(C_FILES)
 	@luacheck -q --no-color $(LUA_FILES)
-	@for file in $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua); do luac5.1 -p $$file && luac5.4 -p $$file || exit; done
+	@for file in $(LUA_MODULES); do luac5.1 -p $$file && luac5.4 -p $$file || exit; done
 	@cppcheck -q --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
 	  --suppress=nullPointerRedundantCheck --std=c11 -Isrc src
 	@luarocks lint zkrecipes-scm-1.rockspec

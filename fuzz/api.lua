@@ -11,7 +11,7 @@ local core = require "zkrecipes.core"
 local new_dice = require "fuzz.api.dice"
 local rules = require "fuzz.api.rules"
 local targets = require "fuzz.api.targets"
-local tasks = require "zkrecipes.tasks"
+local tasks = require "zkrecipes.host.tasks"
 local values = require "fuzz.api.values"
 local zk = require "zkrecipes"
 

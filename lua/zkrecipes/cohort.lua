@@ -15,13 +15,13 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
-local crowds = require "zkrecipes.crowd"
-local fifo = require "zkrecipes.fifo"
+local coroutines = require "zkrecipes.host.coroutines"
+local waiters = require "zkrecipes.host.waiters"
+local fifo = require "zkrecipes.host.fifo"
 local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
@@ -52,7 +52,7 @@ local function finish(state, why)
   if state.over then return end
   state.over = why
   local cohort = state.cohort
-  if state.crowd then state.crowd:wake() end
+  if state.waiters then state.waiters:wake() end
   cohort.current = nil
   if why == "released" then cohort:pass() else cohort:forget() end
 end
@@ -78,8 +78,8 @@ local function await_end(state, timeout)
     local why = state.main:lost(0)
     if why then finish(state, why) end
   elseif not state.over then
-    state.crowd = state.crowd or crowds.new(state.cohort.host)
-    local record = state.crowd:enter()
+    state.waiters = state.waiters or waiters.new(state.cohort.host)
+    local record = state.waiters:enter()
     state.cohort:watch()
     if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
   end

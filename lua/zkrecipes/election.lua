@@ -10,8 +10,8 @@ local limits = require "zkrecipes.limit"
 local ranked = require "zkrecipes.ranked"
 local requests = require "zkrecipes.sure"
 local successors = require "zkrecipes.successor"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local class = core.classes.election
 local Election, Term = class.methods, core.classes.term.methods

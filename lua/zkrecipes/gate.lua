@@ -7,11 +7,11 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local crowds = require "zkrecipes.crowd"
+local waiters = require "zkrecipes.host.waiters"
 local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
@@ -19,8 +19,8 @@ local gates = setmetatable({}, { __mode = "k" }) -- session > key > gate, while 
 
 -- Wakes those who had come before the look that found it as it is wanted; true when there are no others.
 local function admit(gate, came)
-  gate.crowd:wake(came)
-  return gate.crowd:empty()
+  gate.waiters:wake(came)
+  return gate.waiters:empty()
 end
 
 -- Looks until the znode is as it is wanted, or nobody waits any more; or nil, message, code.
@@ -30,7 +30,7 @@ local function look(gate)
     if not fit then return nil, message, code end
   end
   while not gate.over do
-    local came = gate.crowd.came
+    local came = gate.waiters.came
     gate.asking = true
     local stat, message, code = gate.session:exists(gate.path)
     gate.asking = stat == nil
@@ -59,7 +59,7 @@ local function tell(gate, task)
     gate.message, gate.code = task.results[2], task.results[3]
   end
   forget(gate)
-  gate.crowd:wake()
+  gate.waiters:wake()
 end
 
 -- The gate, or nil, message, code.
@@ -72,7 +72,7 @@ local function gate_of(session, path, wanted, kind, first)
   if not watch then return nil, message, code end
   local gate = { host = core.host(session), session = session, path = path, wanted = wanted, watch = watch, all = all, key = key,
     first = first, asking = true }
-  gate.crowd = crowds.new(gate.host, function() if not gate.over then forget(gate) end end)
+  gate.waiters = waiters.new(gate.host, function() if not gate.over then forget(gate) end end)
   all[key] = gate
   tasks.behind(gate.host, { on_end = function(task) tell(gate, task) end }, look, gate)
   return gate
@@ -103,7 +103,7 @@ function M.await(object, path, wanted, timeout, what, kind, first)
   end
   local gate, message, code = gate_of(session, path, wanted, kind or "", first)
   if not gate then return nil, message, code end
-  local record = gate.crowd:enter()
+  local record = gate.waiters:enter()
   registry.begin(gate.host, record, object)
   local done = wait.pause(gate.host, record, timeout)
   registry.forget(gate.host, record)

@@ -12,7 +12,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local hosts = require "zkrecipes.host"
+local hosts = require "zkrecipes.host.host"
 local module = require "zkrecipes.module"
 
 -- The adapter that is taken when nobody has named one.

@@ -8,14 +8,14 @@
 local check = require "zkrecipes.check"
 local cohorts = require "zkrecipes.cohort"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
-local dispatch = require "zkrecipes.dispatch"
+local coroutines = require "zkrecipes.host.coroutines"
+local dispatch = require "zkrecipes.host.dispatch"
 local limits = require "zkrecipes.limit"
 local objects = require "zkrecipes.objects"
 local own_holds = require "zkrecipes.own"
 local requests = require "zkrecipes.sure"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local Session, Lock, Hold = core.classes.session.methods, core.classes.lock.methods, core.classes.hold.methods
 

@@ -11,8 +11,8 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local limits = require "zkrecipes.limit"
 local objects = require "zkrecipes.objects"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 -- ---- The hold ----------------------------------------------------------------------------------
 

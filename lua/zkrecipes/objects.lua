@@ -4,10 +4,10 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local registry = require "zkrecipes.registry"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

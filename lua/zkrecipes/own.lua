@@ -5,7 +5,7 @@
 -- coroutines that we do not hear of.
 
 local core = require "zkrecipes.core"
-local wait = require "zkrecipes.wait"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

@@ -7,10 +7,10 @@
 -- It runs in tasks of its own: whoever looks may be killed meanwhile.
 
 local core = require "zkrecipes.core"
-local crowds = require "zkrecipes.crowd"
+local waiters = require "zkrecipes.host.waiters"
 local registry = require "zkrecipes.registry"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
@@ -91,7 +91,7 @@ local function finish(look)
   for i = 1, #look.asked do look.queues[i] = shown(look.asked[i], ids, held) end
   table.sort(look.queues, function(a, b) return a.path < b.path end)
   look.done = true
-  look.crowd:wake()
+  look.waiters:wake()
 end
 
 local function run(look)
@@ -112,7 +112,7 @@ local function run(look)
 end
 
 local function begin(host, now)
-  local look = { host = host, began = now, asked = queues_of(host), queues = {}, crowd = crowds.new(host), done = false }
+  local look = { host = host, began = now, asked = queues_of(host), queues = {}, waiters = waiters.new(host), done = false }
   tasks.behind(host, { quiet = true, on_end = function() finish(look) end }, run, look)
   return look
 end
@@ -126,7 +126,7 @@ function M.of(host, age)
     host.look = look
   end
   if not look.done then
-    local record = look.crowd:enter()
+    local record = look.waiters:enter()
     if not wait.pause(host, record, 2 * LIMIT) then record:give_up() end
   end
   return look.queues

@@ -20,13 +20,13 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local limits = require "zkrecipes.limit"
 local objects = require "zkrecipes.objects"
 local registry = require "zkrecipes.registry"
 local values = require "zkrecipes.election.value"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

@@ -5,8 +5,8 @@
 -- killed or canceled vanishes from here together with his wait. What waits in another way is in a list.
 
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
-local wait = require "zkrecipes.wait"
+local coroutines = require "zkrecipes.host.coroutines"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

@@ -16,13 +16,13 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local failure = require "zkrecipes.jobs.failure"
 local joins = require "zkrecipes.rounds.join"
 local leaves = require "zkrecipes.rounds.leave"
 local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.sure"
-local wait = require "zkrecipes.wait"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

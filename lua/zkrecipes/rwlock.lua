@@ -4,7 +4,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local objects = require "zkrecipes.objects"
-local wait = require "zkrecipes.wait"
+local wait = require "zkrecipes.host.wait"
 
 local class = core.classes.rwlock
 local Rwlock = class.methods

@@ -3,9 +3,9 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local hosts = require "zkrecipes.host"
+local hosts = require "zkrecipes.host.host"
 local limits = require "zkrecipes.limit"
-local wait = require "zkrecipes.wait"
+local wait = require "zkrecipes.host.wait"
 
 require "zkrecipes.objects" -- its close is extended here
 

@@ -14,7 +14,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local wait = require "zkrecipes.wait"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

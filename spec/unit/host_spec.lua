@@ -1,9 +1,9 @@
 -- The built-in host: run, spawn, sleep, now. Needs no server.
 
 local builtin = require "zkrecipes.adapters.builtin"
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local deaf = require "spec.support.deaf"
-local loops = require "zkrecipes.loop"
+local loops = require "zkrecipes.host.loop"
 local zk = require "zkrecipes"
 
 local deaf_session, reported, assert_misuse = deaf.deaf_session, deaf.reported, deaf.assert_misuse

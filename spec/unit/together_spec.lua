@@ -1,6 +1,6 @@
 -- The built-in host: cancellation, all, any. Needs no server.
 
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local deaf = require "spec.support.deaf"
 local zk = require "zkrecipes"
 

@@ -1,6 +1,6 @@
 -- The cyclic barrier: every round has n members, and these know it; who gave up is in none; nothing is left.
 
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local answers = require "zkrecipes.sure"
 
 local PATH = "/c/step"

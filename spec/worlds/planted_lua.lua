@@ -5,7 +5,7 @@ local function bug(recipe, name, file, old, new)
 end
 
 return {
-  bug("barrier", "an older answer lets pass", "crowd.lua",
+  bug("barrier", "an older answer lets pass", "host/waiters.lua",
     "if not came or self.numbers[records[i]] <= came then", "if true then"),
   bug("barrier", "the watch stays when all have given up", "gate.lua",
     "if not gate.over then forget(gate) end", ""),

@@ -3,9 +3,9 @@
 -- Whoever waits on the main thread, or in a coroutine of his own that he resumes there, drives the loop until he is
 -- answered. The contract of an adapter is in host.lua.
 
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local core = require "zkrecipes.core"
-local loops = require "zkrecipes.loop"
+local loops = require "zkrecipes.host.loop"
 
 -- What a coroutine of the user's own, resumed by himself inside of one of ours, yields while it waits: it is woken
 -- by the loop. A generator must not wait, its consumer would get this as a value; so it speaks up.

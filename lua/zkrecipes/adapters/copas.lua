@@ -14,7 +14,7 @@ local copas = require "copas"
 if not copas.pauseforever then return require "zkrecipes.adapters.copas1" end
 
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 
 local M = { name = "copas" }
 

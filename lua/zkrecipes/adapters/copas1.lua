@@ -12,7 +12,7 @@
 local copas = require "copas"
 local core = require "zkrecipes.core"
 local coxpcall = require "coxpcall"
-local loops = require "zkrecipes.loop"
+local loops = require "zkrecipes.host.loop"
 local poll = require "zkrecipes.adapters.poll"
 
 local function nothing() end

@@ -10,7 +10,7 @@
 
 local condition = require "cqueues.condition"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local cqueues = require "cqueues"
 
 local M = { name = "cqueues" }

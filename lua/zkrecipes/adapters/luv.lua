@@ -10,7 +10,7 @@
 -- closed while the loop stands crashes some luvs at the end of the process: none is closed.
 
 local core = require "zkrecipes.core"
-local loops = require "zkrecipes.loop"
+local loops = require "zkrecipes.host.loop"
 local poll = require "zkrecipes.adapters.poll"
 local uv = require "luv"
 

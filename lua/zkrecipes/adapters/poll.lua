@@ -7,8 +7,8 @@
 
 local builtin = require "zkrecipes.adapters.builtin"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
-local loops = require "zkrecipes.loop"
+local coroutines = require "zkrecipes.host.coroutines"
+local loops = require "zkrecipes.host.loop"
 
 -- over(loop, name): an adapter whose coroutines are resumed by this loop, which somebody steps.
 local function over(loop, name)

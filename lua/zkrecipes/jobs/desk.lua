@@ -11,7 +11,7 @@
 -- too: the desk queues up again); an item that was listed is gone (the worker takes the next place).
 
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local claims = require "zkrecipes.jobs.claim"
 local fetch = require "zkrecipes.jobs.fetch"
 local ids = require "zkrecipes.jobs.ids"
@@ -24,8 +24,8 @@ local presences = require "zkrecipes.jobs.presence"
 local seats = require "zkrecipes.jobs.seat"
 local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 M.__index = M

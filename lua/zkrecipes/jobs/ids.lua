@@ -13,7 +13,7 @@
 local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.jobs.fetch"
 local layout = require "zkrecipes.jobs.layout"
-local tasks = require "zkrecipes.tasks"
+local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
 

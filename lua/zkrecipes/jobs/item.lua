@@ -12,7 +12,7 @@ local ids = require "zkrecipes.jobs.ids"
 local layout = require "zkrecipes.jobs.layout"
 local places = require "zkrecipes.jobs.place"
 local registry = require "zkrecipes.registry"
-local tasks = require "zkrecipes.tasks"
+local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
 

@@ -4,7 +4,7 @@
 -- A waiter is { try = he does not wait, ... }; the line adds his ticket, and while he stands in it who is ahead and who is behind.
 
 local core = require "zkrecipes.core"
-local wait = require "zkrecipes.wait"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 M.__index = M

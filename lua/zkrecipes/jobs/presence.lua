@@ -4,7 +4,7 @@
 -- What can go wrong: the answer to the create is lost. The znode may be there, so the same name is tried again.
 
 local core = require "zkrecipes.core"
-local tasks = require "zkrecipes.tasks"
+local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
 M.__index = M

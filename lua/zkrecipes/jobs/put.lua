@@ -9,7 +9,7 @@ local arguments = require "zkrecipes.jobs.arguments"
 local ids = require "zkrecipes.jobs.ids"
 local layout = require "zkrecipes.jobs.layout"
 local limits = require "zkrecipes.limit"
-local wait = require "zkrecipes.wait"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

@@ -3,8 +3,8 @@
 -- What can go wrong: the seat is lost with the session (the desk queues up again); a watch cannot be had (nobody sleeps then).
 
 local core = require "zkrecipes.core"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

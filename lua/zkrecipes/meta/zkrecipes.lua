@@ -60,7 +60,7 @@ function zk.escape(name) end
 ---local zk = require "zkrecipes".using "luv"
 ---```
 ---@param adapter "builtin"|"openresty"|"luv"|"cqueues"|"copas"|"poll"|string|table name of a module
----zkrecipes.adapters.NAME, or an adapter (see zkrecipes/host.lua)
+---zkrecipes.adapters.NAME, or an adapter (see zkrecipes/host/host.lua)
 ---@return zkrecipes
 function zk.using(adapter) end
 

@@ -12,7 +12,7 @@ local core = require "zkrecipes.core"
 local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
 local requests = require "zkrecipes.sure"
-local tasks = require "zkrecipes.tasks"
+local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
 

@@ -13,9 +13,9 @@
 
 local builtin = require "zkrecipes.adapters.builtin"
 local core = require "zkrecipes.core"
-local dispatches = require "zkrecipes.dispatch"
-local hosts = require "zkrecipes.host"
-local loops = require "zkrecipes.loop"
+local dispatches = require "zkrecipes.host.dispatch"
+local hosts = require "zkrecipes.host.host"
+local loops = require "zkrecipes.host.loop"
 local module = require "zkrecipes.module"
 
 local M = {}

@@ -1,6 +1,6 @@
 -- luv's loop, for the contract of adapters (spec/adapters/contract.lua).
 
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local uv = require "luv"
 
 local M = { ends = true }

@@ -1,7 +1,7 @@
 -- A loop of the user's own around poll(2) of lua-posix, or on Lua 5.4, for which Debian has none, luasocket's select: for
 -- the contract of adapters (spec/adapters/contract.lua).
 
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 local zk = require("zkrecipes").using "poll"
 
 local M = { ends = false }

@@ -12,8 +12,8 @@
 -- gives it back with `release`.
 
 local core = require "zkrecipes.core"
-local fifo = require "zkrecipes.fifo"
-local timers_of = require "zkrecipes.timers"
+local fifo = require "zkrecipes.host.fifo"
+local timers_of = require "zkrecipes.host.timers"
 
 local M = {}
 

@@ -9,10 +9,10 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
-local hosts = require "zkrecipes.host"
-local tasks = require "zkrecipes.tasks"
-local wait = require "zkrecipes.wait"
+local coroutines = require "zkrecipes.host.coroutines"
+local hosts = require "zkrecipes.host.host"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

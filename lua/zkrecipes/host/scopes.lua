@@ -4,7 +4,7 @@
 -- coroutine is killed without a word, as in nginx: the host's next sweep finds it gone, and ends the scope.
 
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
+local coroutines = require "zkrecipes.host.coroutines"
 
 local M = {}
 

@@ -11,9 +11,9 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
-local crowds = require "zkrecipes.crowd"
-local wait = require "zkrecipes.wait"
+local coroutines = require "zkrecipes.host.coroutines"
+local waiters = require "zkrecipes.host.waiters"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
@@ -122,7 +122,7 @@ function Task:wait(timeout)
   wait.check()
   if wait.task() == self then core.misuse("a task cannot wait for itself") end
   if not self.done and timeout ~= 0 then
-    self.joiners = self.joiners or crowds.new(self.host) -- few tasks are waited for
+    self.joiners = self.joiners or waiters.new(self.host) -- few tasks are waited for
     local record = self.joiners:enter()
     if not wait.pause(self.host, record, timeout) then record:give_up() end
   end
@@ -155,7 +155,7 @@ local function cancel_all(tasks)
   for i = 1, #tasks do tasks[i]:cancel() end
 end
 
--- Starts all. What it closes over is not of the frame that waits, see crowd.lua.
+-- Starts all. What it closes over is not of the frame that waits, see waiters.lua.
 local function start_group(host, fns, decides)
   local group = { left = #fns }
   local tasks = {}

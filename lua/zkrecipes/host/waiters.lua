@@ -1,10 +1,10 @@
--- A crowd: those who wait for the same. They are woken in the order in which they came.
+-- Coroutines that wait for the same thing. They are woken in the order in which they came.
 --
--- Whoever waits enters it, and waits with the record that he gets (wait.pause, not behind a function of ours: each frame below
--- costs every waiter memory). He is out of it when he is woken, or gives up.
+-- A coroutine that waits enters the list and waits with the record that it gets (wait.pause, called directly: each frame of ours
+-- below it costs memory in every waiter). It leaves the list when it is woken or gives up.
 
 local core = require "zkrecipes.core"
-local wait = require "zkrecipes.wait"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 M.__index = M
@@ -14,10 +14,10 @@ function M.new(host, on_empty)
   return setmetatable({ host = host, on_empty = on_empty, numbers = {}, came = 0 }, M)
 end
 
-local function leave(crowd, record)
-  if not crowd.numbers[record] then return end
-  crowd.numbers[record] = nil
-  if crowd.on_empty and crowd:empty() then crowd.on_empty() end
+local function leave(waiters, record)
+  if not waiters.numbers[record] then return end
+  waiters.numbers[record] = nil
+  if waiters.on_empty and waiters:empty() then waiters.on_empty() end
 end
 
 -- The record to wait with. What it closes over is not of the frame that waits: where that is killed (in nginx), it is lost.
@@ -30,7 +30,7 @@ end
 
 function M:empty() return next(self.numbers) == nil end
 
--- Wakes those of the first `came` (nil: all) who still wait, and gives their number.
+-- Wakes those of the first `came` (nil: all) that still wait. Gives their number.
 function M:wake(came)
   local records, count = wait.in_order(self.numbers), 0
   for i = 1, #records do

@@ -7,8 +7,8 @@
 -- every wait of the parent ends).
 
 local core = require "zkrecipes.core"
-local scopes = require "zkrecipes.scopes"
-local wait = require "zkrecipes.wait"
+local scopes = require "zkrecipes.host.scopes"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 

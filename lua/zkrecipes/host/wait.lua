@@ -9,8 +9,8 @@
 -- is let go); the process forks (in the child every wait of the parent ends with `forked`).
 
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.coroutines"
-local scopes = require "zkrecipes.scopes"
+local coroutines = require "zkrecipes.host.coroutines"
+local scopes = require "zkrecipes.host.scopes"
 
 local M = {}
 

@@ -38,9 +38,9 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local dispatch = require "zkrecipes.dispatch"
+local dispatch = require "zkrecipes.host.dispatch"
 local registry = require "zkrecipes.registry"
-local tasks = require "zkrecipes.tasks"
+local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
 
