@@ -6,13 +6,13 @@
 --   cohort       the coroutines that use one handle stand behind one znode; see cohort.lua
 
 local check = require "zkrecipes.check"
-local cohorts = require "zkrecipes.cohort"
+local cohorts = require "zkrecipes.recipes.lock.cohort"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local dispatch = require "zkrecipes.host.dispatch"
 local limits = require "zkrecipes.limit"
 local objects = require "zkrecipes.objects"
-local own_holds = require "zkrecipes.own"
+local own_holds = require "zkrecipes.recipes.lock.own_holds"
 local requests = require "zkrecipes.sure"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
