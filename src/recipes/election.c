@@ -17,7 +17,7 @@
  *
  * A term is a hold that is called otherwise. The candidate's node has its value, for the others to
  * see; what a candidate says of itself is a matter of the language above
- * (lua/zkrecipes/election.lua). Who leads, for anybody who asks, is in leader.c.
+ * (lua/zkrecipes/recipes/election/election.lua). Who leads, for anybody who asks, is in leader.c.
  */
 
 /* ---- Terms --------------------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ local coroutines = require "zkrecipes.host.coroutines"
 local limits = require "zkrecipes.limit"
 local objects = require "zkrecipes.objects"
 local registry = require "zkrecipes.registry"
-local values = require "zkrecipes.election.value"
+local values = require "zkrecipes.recipes.election.value"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 

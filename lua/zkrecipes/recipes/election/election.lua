@@ -1,15 +1,15 @@
--- What elections and their terms can do beyond the core: values with a mark of readiness (election/value.lua), sleeping
+-- What elections and their terms can do beyond the core: values with a mark of readiness (value.lua), sleeping
 -- until the term is lost, observing, resigning to a named successor (successor.lua). lead.lua has what runs a function while
 -- one leads, ranked.lua how ranks decide.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local values = require "zkrecipes.election.value"
-local lead = require "zkrecipes.lead"
+local values = require "zkrecipes.recipes.election.value"
+local lead = require "zkrecipes.recipes.election.lead"
 local limits = require "zkrecipes.limit"
-local ranked = require "zkrecipes.ranked"
+local ranked = require "zkrecipes.recipes.election.ranked"
 local requests = require "zkrecipes.sure"
-local successors = require "zkrecipes.successor"
+local successors = require "zkrecipes.recipes.election.successor"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
