@@ -15,7 +15,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local failure = require "zkrecipes.jobs.failure"
+local failure = require "zkrecipes.failure"
 local gate = require "zkrecipes.gate"
 local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.sure"

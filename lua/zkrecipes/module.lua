@@ -16,7 +16,7 @@ local wait = require "zkrecipes.host.wait"
 
 require "zkrecipes.objects"
 require "zkrecipes.recipes.lock.lock"
-require "zkrecipes.jobs"
+require "zkrecipes.recipes.queue.queue"
 require "zkrecipes.barrier"
 require "zkrecipes.recipes.election.election"
 require "zkrecipes.rounds"

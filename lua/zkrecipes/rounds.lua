@@ -17,7 +17,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
-local failure = require "zkrecipes.jobs.failure"
+local failure = require "zkrecipes.failure"
 local joins = require "zkrecipes.rounds.join"
 local leaves = require "zkrecipes.rounds.leave"
 local limits = require "zkrecipes.limit"

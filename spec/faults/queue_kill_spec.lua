@@ -5,7 +5,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 
 local KILLS = tonumber(os.getenv "SPEC_KILLS") or 15
 

@@ -1,7 +1,7 @@
 -- Znodes in a queue's directories that are none of its own, in simulated worlds.
 
 local env = require "spec.support.env"
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 local sim = require "zkrecipes.sim"
 
 local fails = env.fails

@@ -1,7 +1,7 @@
 -- Many who wait for one queue in one process: their order, and what they cost. In simulated worlds.
 
 local env = require "spec.support.env"
-local lines = require "zkrecipes.jobs.line"
+local lines = require "zkrecipes.recipes.queue.line"
 local sim = require "zkrecipes.sim"
 
 -- Runs body(world, zk, queue) in a process of a new world.

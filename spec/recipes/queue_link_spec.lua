@@ -2,7 +2,7 @@
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
-local stores = require "zkrecipes.jobs.store"
+local stores = require "zkrecipes.recipes.queue.store"
 
 local fails = env.fails
 

@@ -2,7 +2,7 @@
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
-local simple = require "zkrecipes.jobs.simple"
+local simple = require "zkrecipes.recipes.queue.simple"
 
 local fails, raises = env.fails, env.raises
 

@@ -2,7 +2,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 local testing = require "zkrecipes.testing"
 local run, fails = env.run, env.fails
 

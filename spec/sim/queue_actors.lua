@@ -1,7 +1,7 @@
 -- Who takes part in a history of the queue (queue_histories.lua): producers, consumers, and what each of them must see.
 
-local claims = require "zkrecipes.jobs.claim"
-local layout = require "zkrecipes.jobs.layout"
+local claims = require "zkrecipes.recipes.queue.claim"
+local layout = require "zkrecipes.recipes.queue.layout"
 local ids = require "spec.sim.queue_ids"
 
 local M = {}

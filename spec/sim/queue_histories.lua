@@ -25,7 +25,7 @@
 
 local actors = require "spec.sim.queue_actors"
 local ids = require "spec.sim.queue_ids"
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 local sim = require "zkrecipes.sim"
 
 local violation = actors.violation

@@ -6,7 +6,7 @@
 --   forgotten   a put is told that the id is known, though no item with it is there, nor was for longer than a minute: its item is lost
 --   kept        in the end something is kept of ids that are not known any more
 
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 
 local M = {}
 

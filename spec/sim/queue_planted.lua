@@ -15,8 +15,8 @@ local BUGS = {
     'if code ~= "connection_loss" then state.unsure = unsure end', 'if code == "connection_loss" then return true end' },
   { "a lost answer of a put counts as done", "store", "if found then return true end", "do return true end" },
   { "buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else" },
-  { "the dead are not noticed", "seat", ', store.path .. "/consumers" })', " })" },
-  { "lanes are listed before they are watched", "seat", [[
+  { "the dead are not noticed", "idle_lock", ', store.path .. "/consumers" })', " })" },
+  { "lanes are listed before they are watched", "idle_lock", [[
   local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
   if not ok then return nil, problem, why end
   local lanes, message, code = store:list_lanes()
@@ -25,7 +25,7 @@ local BUGS = {
   local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
   if not ok then return nil, problem, why end
 ]] },
-  { "no look after the watches are set", "seat", "  desk.watching = true\n  desk:happened()", "  desk.watching = true" },
+  { "no look after the watches are set", "idle_lock", "  desk.watching = true\n  desk:happened()", "  desk.watching = true" },
   { "what is poison goes round for ever", "claim", [[
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, claim]], "  local store, claim" },
@@ -33,7 +33,7 @@ local BUGS = {
   { "a move forgets to delete", "place", '  extra[#extra + 1] = { "delete", path, version }\n', "" },
   { "take and bury do not look for claims", "place",
     'return { { "create", path, "", { ephemeral = true } }, { "delete", path } }', "return {}" },
-  { "what cannot be read is looked at again and again", "desk", "        fetch.leave_out(desk, place)\n", "" },
+  { "what cannot be read is looked at again and again", "consumers", "        fetch.leave_out(desk, place)\n", "" },
   { "an ack does not remember that its answer may be lost", "item",
     "local unsure = state.unsure\n  state.unsure = true", "local unsure = nil\n  state.unsure = true" },
   { "two processes use the same tags", "store", '("%s_%d_%d"):format(self.id, self.number, self.tags)',
@@ -45,13 +45,13 @@ local BUGS = {
   { "a take gives what has had all its attempts", "claim", [[
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, path]], "  local store, path" },
-  { "remove does not look for claims", "../jobs", "parts = queue.store, places.unclaimed(queue.desk, place)",
+  { "remove does not look for claims", "queue", "parts = queue.store, places.unclaimed(queue.desk, place)",
     "parts = queue.store, {}" },
-  { "remove looks only once where it is", "../jobs", "if stat.mzxid == before then return false end",
+  { "remove looks only once where it is", "queue", "if stat.mzxid == before then return false end",
     "if before then return false end" },
-  { "remove does not count what it removes", "../jobs",
+  { "remove does not count what it removes", "queue",
     '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', "" },
-  { "redrive does not count attempts anew", "../jobs", "entry.attempts = 0\n", "\n" },
+  { "redrive does not count attempts anew", "queue", "entry.attempts = 0\n", "\n" },
   { "what is moved is not counted", "place", '  extra[#extra + 1] = { "set", place.lane.out, "" }\n', "" },
   { "a producer thinks that all the room is his", "put", "math.min(math.floor(left / 10), 100) - room", "left - room" },
   { "put_all does not look how much room there is", "put", "local room = math.min(left, count)",
@@ -95,7 +95,7 @@ end
 local function plant(bug, number)
   local into = folder .. "/" .. number
   os.execute(("rm -rf %s && mkdir -p %s && cp -r lua/zkrecipes %s"):format(into, into, into))
-  local path = ("/zkrecipes/jobs/%s.lua"):format(bug[2])
+  local path = ("/zkrecipes/recipes/queue/%s.lua"):format(bug[2])
   local text = read("lua" .. path)
   local from, to = text:find(bug[3], 1, true)
   if not from then return nil, "what it replaces is not there" end

@@ -6,7 +6,7 @@
 -- have a guardian, and end with "done". The consumer finds four items, and waits for a fifth.
 
 local zk = require "zkrecipes"
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 
 local hosts, namespace, path, role, name = arg[1], arg[2], arg[3], arg[4], arg[5]
 local short = role == "producer" or role == "consumer"

@@ -34,7 +34,7 @@ local Session = {}
 ---@return zkrecipes.Queue? queue, string? message, zkrecipes.Code? code "no_memory"
 function Session:queue(path, options) end
 
----FIFO within a priority. An item stays on the servers until it is acked. The algorithm is ours, told in jobs/layout.lua and
+---FIFO within a priority. An item stays on the servers until it is acked. The algorithm is ours, told in recipes/queue/layout.lua and
 ---its neighbours; that of `format = "simple"` is ZooKeeper's own queue recipe: there are put, put_all, take, peek, size and
 ---items only, the other methods raise.
 ---@class zkrecipes.Queue

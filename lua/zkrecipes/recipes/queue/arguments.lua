@@ -2,7 +2,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 
 local M = {}
 

@@ -5,9 +5,9 @@
 -- the servers' own clocks may differ when another one leads; so an item comes by so much early or late, never lost.
 
 local core = require "zkrecipes.core"
-local fetch = require "zkrecipes.jobs.fetch"
-local layout = require "zkrecipes.jobs.layout"
-local places = require "zkrecipes.jobs.place"
+local fetch = require "zkrecipes.recipes.queue.fetch"
+local layout = require "zkrecipes.recipes.queue.layout"
+local places = require "zkrecipes.recipes.queue.place"
 
 local M = {}
 

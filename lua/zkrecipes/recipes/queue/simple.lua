@@ -8,7 +8,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local failure = require "zkrecipes.jobs.failure"
+local failure = require "zkrecipes.failure"
 local limits = require "zkrecipes.limit"
 
 local M = {}

@@ -5,9 +5,9 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local arguments = require "zkrecipes.jobs.arguments"
-local ids = require "zkrecipes.jobs.ids"
-local layout = require "zkrecipes.jobs.layout"
+local arguments = require "zkrecipes.recipes.queue.arguments"
+local ids = require "zkrecipes.recipes.queue.ids"
+local layout = require "zkrecipes.recipes.queue.layout"
 local limits = require "zkrecipes.limit"
 local wait = require "zkrecipes.host.wait"
 

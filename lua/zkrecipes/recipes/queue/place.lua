@@ -1,7 +1,7 @@
 -- An item where it lies on the servers: how it is read and moved. A place is { lane, bucket, name }.
 
 local core = require "zkrecipes.core"
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 
 local M = {}
 

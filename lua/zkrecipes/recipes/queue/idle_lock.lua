@@ -1,4 +1,5 @@
--- The seat: a fair lock of all processes that are idle. The desk (desk.lua) that has it watches what comes in.
+-- The lock of the idle (the seat): a fair lock of all processes that are idle. The desk (consumers.lua) that has it
+-- watches what comes in.
 --
 -- What can go wrong: the seat is lost with the session (the desk queues up again); a watch cannot be had (nobody sleeps then).
 

@@ -1,4 +1,4 @@
--- The desk: what the coroutines of one process that want items from one queue have in common. They wait in a line (line.lua); one
+-- The consumers of one process: what its coroutines that want items from one queue share (a desk). They wait in a line (line.lua); one
 -- task looks for items and starts a worker for each, so many claims are in flight, and none of them runs in a coroutine of the
 -- user's, which may end at any moment.
 --
@@ -12,16 +12,16 @@
 
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
-local claims = require "zkrecipes.jobs.claim"
-local fetch = require "zkrecipes.jobs.fetch"
-local ids = require "zkrecipes.jobs.ids"
-local items = require "zkrecipes.jobs.item"
-local later = require "zkrecipes.jobs.later"
-local layout = require "zkrecipes.jobs.layout"
-local lines = require "zkrecipes.jobs.line"
-local places = require "zkrecipes.jobs.place"
-local presences = require "zkrecipes.jobs.presence"
-local seats = require "zkrecipes.jobs.seat"
+local claims = require "zkrecipes.recipes.queue.claim"
+local fetch = require "zkrecipes.recipes.queue.fetch"
+local ids = require "zkrecipes.recipes.queue.ids"
+local items = require "zkrecipes.recipes.queue.item"
+local later = require "zkrecipes.recipes.queue.later"
+local layout = require "zkrecipes.recipes.queue.layout"
+local lines = require "zkrecipes.recipes.queue.line"
+local places = require "zkrecipes.recipes.queue.place"
+local presences = require "zkrecipes.recipes.queue.presence"
+local idle_lock = require "zkrecipes.recipes.queue.idle_lock"
 local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.host.tasks"
@@ -172,17 +172,17 @@ end
 
 -- Nothing is there: waits for what comes.
 local function idle(desk)
-  seats.sit_down(desk)
+  idle_lock.sit_down(desk)
   local due = desk.next_due
   local left = due and math.max((due - desk.store:now()) / 1000, 0.001)
-  park(desk, seats.seated(desk) and left or nil)
-  if due and seats.seated(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
+  park(desk, idle_lock.seated(desk) and left or nil)
+  if due and idle_lock.seated(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
 end
 
 local function look_at_servers(desk)
   local seen = desk.events
   local ok, list, message, code = true, nil, nil, nil
-  if desk.watching then ok, message, code = seats.watch(desk) end
+  if desk.watching then ok, message, code = idle_lock.watch(desk) end
   if ok then ok, message, code = later.look(desk) end
   if ok then list, message, code = fetch.look(desk) end
   if list then ids.tidy(desk.store) end
@@ -226,7 +226,7 @@ end
 local function finish(desk)
   desk.running, desk.watching, desk.asking = false, false, false
   if desk.seating then desk.seat:cancel() end
-  seats.stand_up(desk)
+  idle_lock.stand_up(desk)
 end
 
 -- Sees to it that those who wait are served.

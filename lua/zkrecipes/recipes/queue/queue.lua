@@ -1,21 +1,20 @@
--- The queue: session:queue(path, options). The layout on the servers is told in jobs/layout.lua, how items are put in jobs/put.lua
--- and jobs/store.lua, found in jobs/fetch.lua, claimed in jobs/claim.lua, acked in jobs/item.lua, and waited for in jobs/desk.lua;
--- all of them are read in jobs/walk.lua.
+-- The queue: session:queue(path, options). layout.lua tells what is where on the servers. Items are put in put.lua and store.lua,
+-- found in fetch.lua, claimed in claim.lua, acked in item.lua, waited for in consumers.lua, and listed in walk.lua.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local arguments = require "zkrecipes.jobs.arguments"
-local desks = require "zkrecipes.jobs.desk"
-local failure = require "zkrecipes.jobs.failure"
-local fetch = require "zkrecipes.jobs.fetch"
-local ids = require "zkrecipes.jobs.ids"
-local items = require "zkrecipes.jobs.item"
-local layout = require "zkrecipes.jobs.layout"
-local places = require "zkrecipes.jobs.place"
-local puts = require "zkrecipes.jobs.put"
-local simple = require "zkrecipes.jobs.simple"
-local stores = require "zkrecipes.jobs.store"
-local walks = require "zkrecipes.jobs.walk"
+local arguments = require "zkrecipes.recipes.queue.arguments"
+local consumers = require "zkrecipes.recipes.queue.consumers"
+local failure = require "zkrecipes.failure"
+local fetch = require "zkrecipes.recipes.queue.fetch"
+local ids = require "zkrecipes.recipes.queue.ids"
+local items = require "zkrecipes.recipes.queue.item"
+local layout = require "zkrecipes.recipes.queue.layout"
+local places = require "zkrecipes.recipes.queue.place"
+local puts = require "zkrecipes.recipes.queue.put"
+local simple = require "zkrecipes.recipes.queue.simple"
+local stores = require "zkrecipes.recipes.queue.store"
+local walks = require "zkrecipes.recipes.queue.walk"
 local limits = require "zkrecipes.limit"
 
 local Session = core.classes.session.methods
@@ -44,7 +43,7 @@ local function make(session, path, options)
   if not seat then return nil, failure.say("session:queue", path, message), code end
   if options.format then return simple.new(session, path) end
   local store = stores.new(session, path)
-  local desk = desks.new(store, seat, options.attempts or ATTEMPTS)
+  local desk = consumers.new(store, seat, options.attempts or ATTEMPTS)
   desk.queue = setmetatable({ path = path, store = store, capacity = options.capacity, credit = 0, desk = desk }, Queue)
   return desk.queue -- an item or a task that refers to the desk keeps it
 end

@@ -7,10 +7,10 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local failure = require "zkrecipes.jobs.failure"
-local ids = require "zkrecipes.jobs.ids"
-local layout = require "zkrecipes.jobs.layout"
-local places = require "zkrecipes.jobs.place"
+local failure = require "zkrecipes.failure"
+local ids = require "zkrecipes.recipes.queue.ids"
+local layout = require "zkrecipes.recipes.queue.layout"
+local places = require "zkrecipes.recipes.queue.place"
 local registry = require "zkrecipes.registry"
 local tasks = require "zkrecipes.host.tasks"
 

@@ -11,8 +11,8 @@
 -- The time is the server's, of the ack and of now; how well a process knows it is told in store.lua.
 
 local core = require "zkrecipes.core"
-local fetch = require "zkrecipes.jobs.fetch"
-local layout = require "zkrecipes.jobs.layout"
+local fetch = require "zkrecipes.recipes.queue.fetch"
+local layout = require "zkrecipes.recipes.queue.layout"
 local tasks = require "zkrecipes.host.tasks"
 
 local M = {}

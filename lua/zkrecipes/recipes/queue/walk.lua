@@ -3,11 +3,11 @@
 -- What can go wrong: what was listed is gone when it is read, or is no item (the next one comes); the servers cannot be asked.
 
 local core = require "zkrecipes.core"
-local fetch = require "zkrecipes.jobs.fetch"
-local items = require "zkrecipes.jobs.item"
-local later = require "zkrecipes.jobs.later"
-local layout = require "zkrecipes.jobs.layout"
-local places = require "zkrecipes.jobs.place"
+local fetch = require "zkrecipes.recipes.queue.fetch"
+local items = require "zkrecipes.recipes.queue.item"
+local later = require "zkrecipes.recipes.queue.later"
+local layout = require "zkrecipes.recipes.queue.layout"
+local places = require "zkrecipes.recipes.queue.place"
 
 local M = {}
 

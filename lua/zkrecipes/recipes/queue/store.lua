@@ -10,7 +10,7 @@
 -- and deleted it (the lane is read again), the answer is lost.
 
 local core = require "zkrecipes.core"
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 local limits = require "zkrecipes.limit"
 
 local M = {}

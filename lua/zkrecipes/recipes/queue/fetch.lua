@@ -8,7 +8,7 @@
 -- has the name of one is read once; then the listings of this process leave it out.
 
 local core = require "zkrecipes.core"
-local layout = require "zkrecipes.jobs.layout"
+local layout = require "zkrecipes.recipes.queue.layout"
 
 local M = {}
 

@@ -9,10 +9,10 @@
 -- item may be lost: that is what "at most once" means.
 
 local core = require "zkrecipes.core"
-local ids = require "zkrecipes.jobs.ids"
-local items = require "zkrecipes.jobs.item"
-local layout = require "zkrecipes.jobs.layout"
-local places = require "zkrecipes.jobs.place"
+local ids = require "zkrecipes.recipes.queue.ids"
+local items = require "zkrecipes.recipes.queue.item"
+local layout = require "zkrecipes.recipes.queue.layout"
+local places = require "zkrecipes.recipes.queue.place"
 
 local M = {}
 
