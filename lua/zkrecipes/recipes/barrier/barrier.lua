@@ -16,7 +16,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
-local gate = require "zkrecipes.gate"
+local shared_watch = require "zkrecipes.recipes.barrier.shared_watch"
 local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.sure"
 
@@ -60,7 +60,7 @@ end
 
 -- Until it is open.
 function Barrier:wait(timeout)
-  return gate.await(self, self.path, false, timeout, "barrier:wait")
+  return shared_watch.await(self, self.path, false, timeout, "barrier:wait")
 end
 
 -- ---- Latch -------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ end
 
 function Latch:wait(timeout)
   local function fits(session) return look(self, session) end
-  return gate.await(self, self.path .. "/open", true, timeout, "latch:wait", self.total .. ":", fits)
+  return shared_watch.await(self, self.path .. "/open", true, timeout, "latch:wait", self.total .. ":", fits)
 end
 
 failure.name(Barrier, "barrier")
