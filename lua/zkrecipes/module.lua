@@ -14,7 +14,7 @@ local status = require "zkrecipes.status"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
-require "zkrecipes.objects"
+require "zkrecipes.classes"
 require "zkrecipes.recipes.lock.lock"
 require "zkrecipes.recipes.queue.queue"
 require "zkrecipes.recipes.barrier.barrier"

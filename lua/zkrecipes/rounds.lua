@@ -21,7 +21,7 @@ local failure = require "zkrecipes.failure"
 local joins = require "zkrecipes.rounds.join"
 local leaves = require "zkrecipes.rounds.leave"
 local limits = require "zkrecipes.limit"
-local requests = require "zkrecipes.sure"
+local requests = require "zkrecipes.lost_answers"
 local wait = require "zkrecipes.host.wait"
 
 local M = {}

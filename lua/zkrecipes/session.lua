@@ -7,7 +7,7 @@ local hosts = require "zkrecipes.host.host"
 local limits = require "zkrecipes.limit"
 local wait = require "zkrecipes.host.wait"
 
-require "zkrecipes.objects" -- its close is extended here
+require "zkrecipes.classes" -- its close is extended here
 
 local M = {}
 

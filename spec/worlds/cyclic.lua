@@ -1,7 +1,7 @@
 -- The cyclic barrier: every round has n members, and these know it; who gave up is in none; nothing is left.
 
 local coroutines = require "zkrecipes.host.coroutines"
-local answers = require "zkrecipes.sure"
+local answers = require "zkrecipes.lost_answers"
 
 local PATH = "/c/step"
 

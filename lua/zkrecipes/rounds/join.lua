@@ -11,7 +11,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.registry"
-local requests = require "zkrecipes.sure"
+local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 
 local M = {}

@@ -18,7 +18,7 @@ local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local joins = require "zkrecipes.rounds.join"
-local requests = require "zkrecipes.sure"
+local requests = require "zkrecipes.lost_answers"
 
 local M = {}
 

@@ -18,7 +18,7 @@ local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local shared_watch = require "zkrecipes.recipes.barrier.shared_watch"
 local limits = require "zkrecipes.limit"
-local requests = require "zkrecipes.sure"
+local requests = require "zkrecipes.lost_answers"
 
 local M = {}
 

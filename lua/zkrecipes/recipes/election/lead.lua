@@ -16,7 +16,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
-local requests = require "zkrecipes.sure"
+local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 

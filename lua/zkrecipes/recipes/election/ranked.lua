@@ -22,7 +22,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local limits = require "zkrecipes.limit"
-local objects = require "zkrecipes.objects"
+local classes = require "zkrecipes.classes"
 local registry = require "zkrecipes.registry"
 local values = require "zkrecipes.recipes.election.value"
 local tasks = require "zkrecipes.host.tasks"
@@ -38,7 +38,7 @@ local Election, Term = core.classes.election.methods, core.classes.term.methods
 local stand, elected, list = Election.stand, Term.elected, Election.candidates
 Election.stand, Term.elected = nil, nil
 
-local watch_directory, watch_seat = core.classes.session.methods.watch, objects.watch_znode
+local watch_directory, watch_seat = core.classes.session.methods.watch, classes.watch_znode
 
 -- ---- Who leads ---------------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local dispatch = require "zkrecipes.host.dispatch"
 local limits = require "zkrecipes.limit"
-local objects = require "zkrecipes.objects"
+local classes = require "zkrecipes.classes"
 local own_holds = require "zkrecipes.recipes.lock.own_holds"
-local requests = require "zkrecipes.sure"
+local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
@@ -101,7 +101,7 @@ local AGAIN = 1 -- seconds until a watch that could not be had is tried again
 local function watch_hold(session, path, hold_of)
   local host, told = core.host(session), false
   repeat
-    local watch, message, code = objects.watch_znode(session, path)
+    local watch, message, code = classes.watch_znode(session, path)
     if watch or not requests.PASSES[code] then return watch end
     if not told then
       dispatch.tell(host, "warning", ("%s: requests to let go of it are not seen: %s"):format(path, message), session)
@@ -122,7 +122,7 @@ local function attend(session, path, hold_of, way)
 end
 
 local cancel, attempts = Lock.cancel, Lock.attempts
-local acquire_core, acquire_unnoted = Lock.acquire, objects.waiting(core.classes.lock.start.acquire)
+local acquire_core, acquire_unnoted = Lock.acquire, classes.waiting(core.classes.lock.start.acquire)
 
 -- From the servers.
 local function acquire(lock, timeout)

@@ -10,7 +10,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local limits = require "zkrecipes.limit"
-local objects = require "zkrecipes.objects"
+local classes = require "zkrecipes.classes"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
@@ -257,7 +257,7 @@ function Multilock:cancel()
 end
 
 check.selves("multilock", Multilock, Multilock)
-Multilock.with = objects.adds_with { meta = Multilock, methods = Multilock }
+Multilock.with = classes.adds_with { meta = Multilock, methods = Multilock }
 
 -- ---- Making ------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local objects = require "zkrecipes.objects"
+local classes = require "zkrecipes.classes"
 local wait = require "zkrecipes.host.wait"
 
 local class = core.classes.rwlock
@@ -74,7 +74,7 @@ function Side:attempts() return attempts_side(self.rw, READS[self.way]) end
 function Side:contenders(timeout) return self.rw:contenders(timeout) end
 
 check.selves("side", Side, meta)
-Side.with = objects.adds_with { meta = meta, methods = Side }
+Side.with = classes.adds_with { meta = meta, methods = Side }
 
 function meta.__index(side, key)
   if key == "path" or key == "session" then return side.rw[key] end

@@ -1,5 +1,5 @@
--- Requests whose answers may be lost: sent again until it is known what became of them, in a session that is known, under names
--- by which one recognizes one's own.
+-- Requests whose answers may be lost: each is repeated until its outcome is known, in a known session, under names by which
+-- a process identifies its own nodes.
 
 local core = require "zkrecipes.core"
 
