@@ -1,6 +1,5 @@
--- The classes of the core, made ready for users: what starts something there waits here, and a few methods
--- are added that read best in Lua. A class gets them by what it can do: `with` where there is `acquire`,
--- `on_lost` where there is `lost`.
+-- The classes of the core, made ready for users: what starts something there waits here. A class gets `with` if it has `acquire`,
+-- and `on_lost` if it has `lost`. Recipes add their methods in Lua by `extend`.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -45,9 +44,8 @@ end
 
 local PERMITS_MAX = 2147483647
 
--- object:with([timeout, [permits,]] fn): acquires, runs fn(hold), releases in any case. class: { meta =, methods = };
--- counts: it has permits.
-local function adds_with(class, counts)
+-- object:with([timeout, [permits,]] fn): acquires, runs fn(hold), releases in any case. counts: it has permits.
+local function with(counts)
   return function(self, timeout, permits, fn)
     local argument = 3
     if permits == nil and fn == nil then
@@ -55,18 +53,17 @@ local function adds_with(class, counts)
     elseif fn == nil then
       permits, fn, argument = nil, permits, 2
     end
-    check.self(self, class.meta, "with")
     check.fn(fn, argument, "with")
     if permits ~= nil and not counts then check.bad(2, "with", "function expected, got " .. type(permits)) end
     if permits ~= nil then check.count(permits, PERMITS_MAX, 2, "with") end
-    local hold, message, code = class.methods.acquire(self, timeout, permits)
+    local hold, message, code = self:acquire(timeout, permits)
     if not hold then return nil, message, code end
     local once = setmetatable({ hold = hold }, Once)
     return finish(once, coroutines.scope(once, coroutines.protected, fn, hold))
   end
 end
 
-M.adds_with = adds_with
+M.with = with
 
 -- ---- on_lost -----------------------------------------------------------------------------------
 
@@ -79,10 +76,9 @@ local function tell_when_lost(host, slot, expected, hold_of, fn)
   if hold and why and why ~= "released" then fn(hold, why) end
 end
 
-local function adds_on_lost(start, meta)
+local function on_lost(start)
   return function(self, fn)
     wait.check()
-    check.self(self, meta, "on_lost")
     check.fn(fn, 1, "on_lost")
     local slot, host, code = start(self, nil, 1) -- 1: wait also when the znode cannot be watched
     if not slot then return nil, host, code end
@@ -97,18 +93,30 @@ end
 
 -- ---- All classes -------------------------------------------------------------------------------
 
-local function extend(kind, class)
-  for name, start in pairs(class.start) do class.methods[name] = waiting(start, registry.gives[name]) end
-  registry.follow(class)
-  if class.start.acquire then class.methods.with = adds_with(class, kind == "semaphore") end
-  if class.start.lost then class.methods.on_lost = adds_on_lost(class.start.lost, class.meta) end
+-- Adds methods that are written in Lua, some in the place of the core's. `self` of each is checked here.
+local function extend(class, methods)
+  for name, method in pairs(methods) do
+    class.methods[name] = function(self, ...)
+      check.self(self, class.meta, name)
+      return method(self, ...)
+    end
+  end
 end
 
-for kind, class in pairs(core.classes) do extend(kind, class) end
+M.extend = extend
 
--- session:watch_znode(path), for us alone: as session:watch, for a znode whose name never comes back; see watchpoint.c.
-local Session = core.classes.session.methods
-M.watch_znode, Session.watch_znode = Session.watch_znode, nil
+-- What the core gives: { meta =, methods =, start =, inner = }; start: methods that start something, inner: those that users do not
+-- get. `core` is added: the methods as they are here, whatever takes their place for users.
+local function make_ready(kind, class)
+  for name, start in pairs(class.start) do class.methods[name] = waiting(start, registry.gives[name]) end
+  registry.follow(class)
+  class.core = {}
+  for name, method in pairs(class.methods) do class.core[name] = method end
+  extend(class, { with = class.start.acquire and with(kind == "semaphore"),
+    on_lost = class.start.lost and on_lost(class.start.lost) })
+end
+
+for kind, class in pairs(core.classes) do make_ready(kind, class) end
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -128,7 +128,7 @@ end
 
 -- Sees to it that what ends a hold is counted.
 function M.follow(class)
-  over_by[class.meta], class.methods.over = class.methods.over, nil
+  over_by[class.meta] = class.inner.over
   for _, name in ipairs(ENDS) do
     local method = class.methods[name]
     if method then

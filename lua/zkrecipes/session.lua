@@ -2,17 +2,16 @@
 -- what foreign event loops need.
 
 local check = require "zkrecipes.check"
+local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local hosts = require "zkrecipes.host.host"
 local limits = require "zkrecipes.limit"
 local wait = require "zkrecipes.host.wait"
 
-require "zkrecipes.classes" -- its close is extended here
-
 local M = {}
 
 local class = core.classes.session
-local Session = class.methods
+local Session = {}
 
 -- ---- Opening -----------------------------------------------------------------------------------
 
@@ -74,13 +73,10 @@ local function unshare(session)
   if host.shared and host.shared.session == session then host.shared = nil end
 end
 
-local close = Session.close
-
 function Session:close(timeout)
-  check.self(self, class.meta, "close")
   check.seconds(timeout, 1, "close", true)
   unshare(self)
-  return close(self, timeout)
+  return class.core.close(self, timeout)
 end
 
 -- The end of a `local session <close>`: nobody can wait there, so closing goes on behind it.
@@ -95,7 +91,6 @@ end
 -- for state in session:states() do ... end: the states since the beginning (at most the last 16), then
 -- every new one; ends when the session is closed.
 function Session:states()
-  check.self(self, class.meta, "states")
   local seen = 0
   return function()
     local state, count = self:next_state(seen)
@@ -107,16 +102,11 @@ end
 
 -- ---- Foreign loops -----------------------------------------------------------------------------
 
-local function host_of(session, method)
-  check.self(session, class.meta, method)
-  return core.host(session)
-end
-
-function Session:loop() return hosts.loop(host_of(self, "loop")) end
-function Session:fd() return host_of(self, "fd").engine:fd() end
-function Session:pollfd() return host_of(self, "pollfd").engine:fd() end
+function Session:loop() return hosts.loop(core.host(self)) end
+function Session:fd() return core.host(self).engine:fd() end
+function Session:pollfd() return core.host(self).engine:fd() end
 function Session.events() return "r" end
-function Session:dispatch() return hosts.dispatch(host_of(self, "dispatch")) end
+function Session:dispatch() return hosts.dispatch(core.host(self)) end
 
 -- ---- delete_tree -------------------------------------------------------------------------------
 
@@ -196,7 +186,6 @@ end
 
 -- session:delete_tree(path [, options]): the znode and all below it.
 function Session:delete_tree(path, options)
-  check.self(self, class.meta, "delete_tree")
   check.path(path, 1, "delete_tree")
   local timeout = check.options(options, { timeout = "number" }, 2, "delete_tree").timeout
   check.seconds(timeout, 2, "delete_tree", true)
@@ -204,6 +193,8 @@ function Session:delete_tree(path, options)
   local limit = limits.new(self, timeout)
   return limit:told(delete_tree(limit.session, path, core.host(self)))
 end
+
+classes.extend(class, Session)
 
 core.own(debug.getinfo(1, "S").source)
 return M

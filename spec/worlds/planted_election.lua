@@ -14,7 +14,7 @@ return {
   bug("election", "the name is not taken back", "recipes/election/successor.lua",
     "  if ok then return true end\n  stop(race)", "  if ok then return true end"),
   bug("election", "the resigned term lasts", "recipes/election/election.lua",
-    "  say.resigned = true\n  return resign(self)", "  say.resigned = true\n  return true"),
+    "  say.resigned = true\n  return term_class.core.resign(self)", "  say.resigned = true\n  return true"),
   bug("election", "every leader is ready", "recipes/election/election.lua",
     "value = value, ready = false,", "value = value, ready = true,"),
   bug("election", "a later value hides that it is ready", "recipes/election/election.lua",

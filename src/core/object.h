@@ -52,6 +52,7 @@ struct zr_method {
     enum zr_status (*start)(struct zr_object *self, struct zr_args *args, struct zr_task **task);
     /* borrows: args. Puts its results into the sink, or returns a failure, or misuse as above. */
     enum zr_status (*call)(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+    bool inner; /* for the binding alone: users do not get it */
 };
 
 /*
@@ -95,6 +96,7 @@ struct zr_class {
 struct zr_recipe {
     const char *name; /* of the method, and of the class */
     const char *args; /* the first is p, the recipe's path */
+    bool inner;       /* as above */
     const struct zr_option *options;
     size_t options_size;
     enum zr_status (*make)(struct zr_session *session, struct zr_args *args,

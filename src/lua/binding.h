@@ -134,9 +134,10 @@ void zr_lua_object_path(lua_State *L, struct zr_object *object);
 /* Pushes how many objects of each class have a handle. */
 int zr_lua_objects_live(lua_State *L);
 
-/* Adds the functions of a class to two tables: those that start a task to `start`, all others to
-   `methods`; `meta` is the class's metatable. All three are stack indexes. */
-void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int methods, int start);
+/* Adds the functions of a class to three tables: inner ones to `inner`, others that start a task to
+   `start`, all others to `methods`; `meta` is the class's metatable. All four are stack indexes. */
+void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int methods, int start,
+                    int inner);
 
 /* ---- Values to arguments (reader.c, options.c, parts.c, args.c)
  * --------------------------------------------------- */

@@ -58,16 +58,19 @@ static void set_metamethods(lua_State *L, const struct zr_class *class, int meta
     }
 }
 
-/* Leaves { meta =, methods =, start = }. */
+/* Leaves { meta =, methods =, start =, inner = }. */
 static void make_class(lua_State *L, const struct zr_class *class)
 {
     lua_newtable(L);
-    int made = lua_gettop(L), meta = made + 1, methods = made + 2, start = made + 3;
+    int made = lua_gettop(L), meta = made + 1, methods = made + 2, start = made + 3,
+        inner = made + 4;
+    lua_newtable(L);
     lua_newtable(L);
     lua_newtable(L);
     lua_newtable(L);
     set_metamethods(L, class, meta, methods);
-    zr_lua_methods(L, class, meta, methods, start);
+    zr_lua_methods(L, class, meta, methods, start, inner);
+    lua_setfield(L, made, "inner");
     lua_setfield(L, made, "start");
     lua_setfield(L, made, "methods");
     lua_pushvalue(L, meta);

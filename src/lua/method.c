@@ -12,7 +12,7 @@
  *   make    gives an object; the recipes are methods of the session
  *
  * each of them, when it failed at once, nil, message, word. The functions that start something are
- * kept apart, for the Lua layer to wrap.
+ * kept apart, for the Lua layer to wrap; so are the inner ones, which it alone calls.
  *
  * Upvalues of each: its description, the metatable of its class.
  */
@@ -143,18 +143,20 @@ static void check_size(lua_State *L, const char *name, size_t options_size)
         luaL_error(L, "the options of '%s' need more room in the binding", name);
 }
 
-void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int methods, int start)
+void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int methods, int start,
+                    int inner)
 {
     const struct zr_method *method = class->methods;
     for (; method != NULL && method->name != NULL; method++) {
         check_size(L, method->name, method->options_size);
         if (method->start != NULL)
-            add(L, start, meta, start_method, method, method->name);
+            add(L, method->inner ? inner : start, meta, start_method, method, method->name);
         else
-            add(L, methods, meta, call_method, method, method->name);
+            add(L, method->inner ? inner : methods, meta, call_method, method, method->name);
     }
     for (size_t i = 0; class == &zr_session_class && zr_recipes[i] != NULL; i++) {
-        check_size(L, zr_recipes[i]->name, zr_recipes[i]->options_size);
-        add(L, methods, meta, make_object, zr_recipes[i], zr_recipes[i]->name);
+        const struct zr_recipe *recipe = zr_recipes[i];
+        check_size(L, recipe->name, recipe->options_size);
+        add(L, recipe->inner ? inner : methods, meta, make_object, recipe, recipe->name);
     }
 }

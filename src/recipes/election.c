@@ -41,8 +41,8 @@ static enum zr_status call_named(struct zr_object *self, struct zr_args *args, s
 }
 
 static const struct zr_method term_methods[] = {
-    {.name = "named", .args = "i", .call = call_named},
-    {.name = "elected", .args = "s", .call = call_elected},
+    {.name = "named", .args = "i", .call = call_named, .inner = true},
+    {.name = "elected", .args = "s", .call = call_elected, .inner = true},
     {.name = "resign", .args = "", .call = zr_hold_release},
     ZR_HOLD_METHODS,
     {.name = NULL},
@@ -129,7 +129,7 @@ static void get_value(struct zr_object *self, struct zr_sink *sink)
 
 static const struct zr_method methods[] = {
     {.name = "campaign", .args = "t?", .start = start_campaign},
-    {.name = "stand", .args = "t?", .start = start_stand},
+    {.name = "stand", .args = "t?", .start = start_stand, .inner = true},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
     {.name = "candidates", .args = "t?", .start = start_candidates},

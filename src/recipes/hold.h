@@ -53,14 +53,14 @@ enum zr_status zr_hold_valid(struct zr_object *self, struct zr_args *args, struc
 /* How many seconds it surely stays valid; 0 when it is not. */
 enum zr_status zr_hold_left(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
 /* True when it is not ours, nor will be again. One whose lease has ended is not valid any more, and
-   over as soon as the session notices. For status.lua, which takes it off its class. */
+   over as soon as the session notices. */
 enum zr_status zr_hold_over(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
 enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task);
 #define ZR_HOLD_METHODS                                                                            \
     {.name = "valid", .args = "", .call = zr_hold_valid},                                          \
         {.name = "left", .args = "", .call = zr_hold_left},                                        \
-        {.name = "over", .args = "", .call = zr_hold_over},                                        \
+        {.name = "over", .args = "", .call = zr_hold_over, .inner = true},                         \
         {.name = "lost", .args = "t?i?", .start = zr_hold_start_lost}, ZR_GUARDED_METHODS
 extern const struct zr_property zr_hold_properties[];
 void zr_hold_forget(struct zr_object *self);

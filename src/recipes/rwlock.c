@@ -72,8 +72,8 @@ static const struct zr_method methods[] = {
     {.name = "write", .args = "t?", .start = start_write},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
-    {.name = "cancel_side", .args = "i", .call = cancel_side},
-    {.name = "attempts_side", .args = "i", .call = attempts_side},
+    {.name = "cancel_side", .args = "i", .call = cancel_side, .inner = true},
+    {.name = "attempts_side", .args = "i", .call = attempts_side, .inner = true},
     {.name = "contenders", .args = "t?", .start = zr_contest_contenders},
     {.name = NULL},
 };

@@ -256,4 +256,4 @@ static enum zr_status make_unique(struct zr_session *session, struct zr_args *ar
 
 const struct zr_recipe zr_watch_recipe = {.name = "watch", .args = "p", .make = make};
 const struct zr_recipe zr_watch_znode_recipe = {
-    .name = "watch_znode", .args = "p", .make = make_unique};
+    .name = "watch_znode", .args = "p", .inner = true, .make = make_unique};

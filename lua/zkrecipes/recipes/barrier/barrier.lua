@@ -14,6 +14,7 @@
 -- znode of the call's own says whether it was done).
 
 local check = require "zkrecipes.check"
+local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local shared_watch = require "zkrecipes.recipes.barrier.shared_watch"
@@ -22,7 +23,7 @@ local requests = require "zkrecipes.lost_answers"
 
 local M = {}
 
-local Session = core.classes.session.methods
+local Session = {}
 local sure = requests.sure
 
 -- ---- Barrier -----------------------------------------------------------------------------------
@@ -33,7 +34,6 @@ Barrier.__name = "zkrecipes.barrier"
 
 -- session:barrier(path)
 function Session:barrier(path)
-  check.self(self, core.classes.session.meta, "barrier")
   check.below_root(path, 1, "barrier")
   return setmetatable({ session = self, path = path }, Barrier)
 end
@@ -73,7 +73,6 @@ local COUNT_MAX = 1000000
 
 -- session:latch(path, n)
 function Session:latch(path, count)
-  check.self(self, core.classes.session.meta, "latch")
   check.below_root(path, 1, "latch")
   check.count(count, COUNT_MAX, 2, "latch")
   return setmetatable({ session = self, path = path, total = count }, Latch)
@@ -162,6 +161,7 @@ failure.name(Barrier, "barrier")
 failure.name(Latch, "latch")
 check.selves("barrier", Barrier, Barrier)
 check.selves("latch", Latch, Latch)
+classes.extend(core.classes.session, Session)
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -3,6 +3,7 @@
 -- one leads, ranked.lua how ranks decide.
 
 local check = require "zkrecipes.check"
+local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local values = require "zkrecipes.recipes.election.value"
 local lead = require "zkrecipes.recipes.election.lead"
@@ -13,15 +14,13 @@ local successors = require "zkrecipes.recipes.election.successor"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
-local class = core.classes.election
-local Election, Term = class.methods, core.classes.term.methods
+local session_class, election_class, term_class = core.classes.session, core.classes.election, core.classes.term
+local Session, Election, Term = {}, {}, {}
 
 -- ---- Making ------------------------------------------------------------------------------------
 
 -- Election > how it is decided by rank: { session, rank, quorum, attempts, terms }.
 local rules_of = setmetatable({}, { __mode = "k" })
-
-local make = core.classes.session.methods.election
 
 -- The options without those of an election by rank, which become rules.
 local function take_rules(session, options)
@@ -43,7 +42,7 @@ local function take_rules(session, options)
 end
 
 -- session:election(path [, options])
-function core.classes.session.methods:election(path, options)
+function Session:election(path, options)
   local rules
   if type(options) == "table" then
     options, rules = take_rules(self, options)
@@ -51,7 +50,7 @@ function core.classes.session.methods:election(path, options)
       options.value = values.encode { value = options.value or "", rank = rules and rules.rank }
     end
   end
-  local election, message, code = make(self, path, options)
+  local election, message, code = session_class.core.election(self, path, options)
   if election then rules_of[election] = rules end
   return election, message, code
 end
@@ -60,8 +59,6 @@ end
 
 -- Term > { value =, ready =, rank =, successor = } for what its node is to say; `election`, `resigned`.
 local says = setmetatable({}, { __mode = "k" })
-
-local campaign, cancel, attempts = Election.campaign, Election.cancel, Election.attempts
 
 local function begin(election, term, value, rank)
   says[term] = { election = election, value = value, ready = false, rank = rank }
@@ -93,18 +90,18 @@ function Election:campaign(timeout)
       if rules.rank ~= first then tell(term, "campaign", limit) end
     end)
   end
-  local term, message, code = campaign(self, timeout)
+  local term, message, code = election_class.core.campaign(self, timeout)
   if term then begin(self, term, (values.first(self.value))) end
   return term, message, code
 end
 
 function Election:cancel()
   local rules = rules_of[self]
-  return cancel(self) + (rules and ranked.cancel(rules) or 0)
+  return election_class.core.cancel(self) + (rules and ranked.cancel(rules) or 0)
 end
 
 function Election:attempts()
-  local all, rules = attempts(self), rules_of[self]
+  local all, rules = election_class.core.attempts(self), rules_of[self]
   local seated = rules and ranked.attempts(rules) or {}
   for i = 1, #seated do all[#all + 1] = seated[i] end
   return all
@@ -163,13 +160,11 @@ local function over(term)
   return nil, "term:sleep " .. term.path .. ": the term is over", "lost"
 end
 
-local start_lost = core.classes.term.start.lost
-
 -- term:sleep(seconds): true; or nil, message, "lost" as soon as the term is over.
 function Term:sleep(seconds)
   check.seconds(seconds, 1, "sleep")
   if must_stop(self) then error(wait.canceled, 0) end
-  local slot, host, failed = start_lost(self, seconds)
+  local slot, host, failed = term_class.start.lost(self, seconds)
   if not slot then return nil, host, failed end
   local why, message, code = wait.await(host, slot, nil, true)
   if why == wait.canceled then
@@ -183,8 +178,6 @@ end
 
 -- ---- Who leads ---------------------------------------------------------------------------------
 
-local leader, next_leader, candidates = Election.leader, Election.next_leader, Election.candidates
-
 -- election:leader([timeout]): { value, ready, token, session, since }; or nil: nobody leads.
 function Election:leader(timeout)
   local node, message, code
@@ -193,7 +186,7 @@ function Election:leader(timeout)
     local limit = limits.new(self.session, timeout)
     node, message, code = limit:told(ranked.leader(self, limit))
   else
-    node, message, code = leader(self, timeout)
+    node, message, code = election_class.core.leader(self, timeout)
   end
   if node then return values.decode(node) end
   if node == false then return nil end
@@ -203,7 +196,7 @@ end
 -- One step of observe(): the leader, or false, and how many changes were seen.
 function Election:next_leader(seen)
   local rules = rules_of[self]
-  local node, count, code = (rules and ranked.next_leader or next_leader)(self, seen, rules)
+  local node, count, code = (rules and ranked.next_leader or election_class.core.next_leader)(self, seen, rules)
   if node then node = values.decode(node) end
   return node, count, code
 end
@@ -228,7 +221,7 @@ end
 
 -- election:candidates([timeout]): in queue order, the leader first.
 function Election:candidates(timeout)
-  local list, message, code = candidates(self, timeout)
+  local list, message, code = election_class.core.candidates(self, timeout)
   if not list then return nil, message, code end
   local rules, leading = rules_of[self], nil
   if rules then
@@ -247,13 +240,10 @@ end
 
 -- ---- Leading -----------------------------------------------------------------------------------
 
-local resign, named = Term.resign, Term.named
-Term.named = nil
-
 -- The number of its seat; nil: none any more.
 local function name_successor(term, number)
   says[term].successor = number
-  named(term, number or -1)
+  term_class.inner.named(term, number or -1)
 end
 
 local function take_back(race)
@@ -292,26 +282,15 @@ function Term:resign(successor, timeout)
     if not ok then return limit:told(nil, message, code) end
   end
   say.resigned = true
-  return resign(self)
+  return term_class.core.resign(self)
 end
 
-function core.classes.term.meta.__close(term) term:resign() end
+function term_class.meta.__close(term) term:resign() end
 
 for name, method in pairs(lead.methods(function(term) return says[term].resigned end)) do Election[name] = method end
 
--- ---- Misuse ------------------------------------------------------------------------------------
-
-local function guard(methods, meta, names)
-  for name in names:gmatch("%S+") do
-    local method = methods[name]
-    methods[name] = function(self, a, b, c)
-      check.self(self, meta, name)
-      return method(self, a, b, c)
-    end
-  end
-end
-
-guard(Election, class.meta, "campaign cancel attempts leader next_leader observe candidates update_rank lead every stop")
-guard(Term, core.classes.term.meta, "proclaim ready sleep resign")
+classes.extend(session_class, Session)
+classes.extend(election_class, Election)
+classes.extend(term_class, Term)
 
 core.own(debug.getinfo(1, "S").source)

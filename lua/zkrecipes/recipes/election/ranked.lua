@@ -34,11 +34,9 @@ local LOOK_AGAIN = 1 -- seconds
 -- After 2^32 writes. The server does not compare this version: of two writes over it none would fail, and both would lead.
 local WRAPPED = "the directory is at version -1, over which nobody can be elected; write its data once more by hand"
 
-local Election, Term = core.classes.election.methods, core.classes.term.methods
-local stand, elected, list = Election.stand, Term.elected, Election.candidates
-Election.stand, Term.elected = nil, nil
-
-local watch_directory, watch_seat = core.classes.session.methods.watch, classes.watch_znode
+local stand, elected = classes.waiting(core.classes.election.inner.stand), core.classes.term.inner.elected
+local list = core.classes.election.core.candidates
+local watch_directory, watch_seat = core.classes.session.core.watch, core.classes.session.inner.watch_znode
 
 -- ---- Who leads ---------------------------------------------------------------------------------
 

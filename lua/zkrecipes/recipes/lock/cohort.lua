@@ -62,13 +62,13 @@ function Turn:release()
   return true
 end
 
-function Turn:over()
+local function is_over(self)
   local state = self.state
   if state.over then return state.over ~= "released" end
   return registry.is_over(state.main)
 end
 
-registry.follow { methods = Turn, meta = Turn } -- which takes `over`
+registry.follow { methods = Turn, meta = Turn, inner = { over = is_over } }
 
 Turn.__close, Turn.__gc = Turn.release, Turn.release
 

@@ -17,7 +17,8 @@ local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
-local Session, Lock, Hold = core.classes.session.methods, core.classes.lock.methods, core.classes.hold.methods
+local session_class, lock_class, hold_class = core.classes.session, core.classes.lock, core.classes.hold
+local Session, Lock, Hold = {}, {}, {}
 
 local REQUEST = "__REVOKE__"
 
@@ -52,13 +53,10 @@ local function divide(options)
   return given, way
 end
 
-local make = Session.lock
-
 function Session:lock(path, options)
-  check.self(self, core.classes.session.meta, "lock")
   local way
   if type(options) == "table" then options, way = divide(options) end
-  local lock, message, code = make(self, path, options)
+  local lock, message, code = session_class.core.lock(self, path, options)
   if not lock then return nil, message, code end
   if way then
     way.data = options.data
@@ -101,7 +99,7 @@ local AGAIN = 1 -- seconds until a watch that could not be had is tried again
 local function watch_hold(session, path, hold_of)
   local host, told = core.host(session), false
   repeat
-    local watch, message, code = classes.watch_znode(session, path)
+    local watch, message, code = session_class.inner.watch_znode(session, path)
     if watch or not requests.PASSES[code] then return watch end
     if not told then
       dispatch.tell(host, "warning", ("%s: requests to let go of it are not seen: %s"):format(path, message), session)
@@ -121,8 +119,7 @@ local function attend(session, path, hold_of, way)
   watch:close()
 end
 
-local cancel, attempts = Lock.cancel, Lock.attempts
-local acquire_core, acquire_unnoted = Lock.acquire, classes.waiting(core.classes.lock.start.acquire)
+local acquire_core, acquire_unnoted = lock_class.core.acquire, classes.waiting(lock_class.start.acquire)
 
 -- From the servers.
 local function acquire(lock, timeout)
@@ -173,7 +170,6 @@ end
 -- lock:request([timeout]): asks the one who holds it to let go; how many were asked. Readers of a read/write lock are left
 -- alone: their znode may carry the mark of a downgrade.
 function Lock:request(timeout)
-  check.self(self, core.classes.lock.meta, "request")
   check.seconds(timeout, 1, "request", true)
   local asked, limit = { count = 0 }, limits.new(self.session, timeout)
   for _ = 1, ASK_ROUNDS do
@@ -215,24 +211,20 @@ local function enter(lock, way, timeout)
   return hold
 end
 
-local release = Hold.release
-
 function Hold:release()
-  check.self(self, core.classes.hold.meta, "release")
   local count = counts[self]
   if count and count > 1 then
     counts[self] = count - 1
     return true
   end
   if count then counts[self] = nil end
-  return release(self)
+  return hold_class.core.release(self)
 end
 
-function core.classes.hold.meta.__close(hold) hold:release() end
+function hold_class.meta.__close(hold) hold:release() end
 
 -- lock:release(): what the running coroutine has acquired last.
 function Lock:release()
-  check.self(self, core.classes.lock.meta, "release")
   local way = core.kept(self, "way")
   if not (way and way.reentrant) then
     core.misuse("calling 'release' on a lock that is not reentrant; call release of the hold")
@@ -246,7 +238,7 @@ end
 
 local function acquire_cohort(lock, way, timeout)
   check.seconds(timeout, 1, "acquire", true)
-  way.members = way.members or cohorts.new(core.host(lock), lock, acquire, cancel, attempts)
+  way.members = way.members or cohorts.new(core.host(lock), lock, acquire, lock_class.core.cancel, lock_class.core.attempts)
   return way.members:acquire(timeout)
 end
 
@@ -263,7 +255,6 @@ local function refuse_own(lock)
 end
 
 function Lock:acquire(timeout)
-  check.self(self, core.classes.lock.meta, "acquire")
   local way = core.kept(self, "way")
   local enters = way and way.reentrant and own(self, way)
   local lasts = not enters and not (way and way.on_request) -- else another coroutine may be asked to release it
@@ -279,18 +270,19 @@ function Lock:acquire(timeout)
 end
 
 function Lock:cancel()
-  check.self(self, core.classes.lock.meta, "cancel")
   local way = core.kept(self, "way")
   if way and way.members then return way.members:cancel() end
-  return cancel(self)
+  return lock_class.core.cancel(self)
 end
 
 function Lock:attempts()
-  check.self(self, core.classes.lock.meta, "attempts")
   local way = core.kept(self, "way")
-  local all = attempts(self)
+  local all = lock_class.core.attempts(self)
   return way and way.members and way.members:attempts(all) or all
 end
 
+classes.extend(session_class, Session)
+classes.extend(lock_class, Lock)
+classes.extend(hold_class, Hold)
+
 core.own(debug.getinfo(1, "S").source)
-return Lock

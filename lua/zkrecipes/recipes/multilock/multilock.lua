@@ -256,8 +256,8 @@ function Multilock:cancel()
   return #all
 end
 
+Multilock.with = classes.with()
 check.selves("multilock", Multilock, Multilock)
-Multilock.with = classes.adds_with { meta = Multilock, methods = Multilock }
 
 -- ---- Making ------------------------------------------------------------------------------------
 
@@ -282,8 +282,9 @@ local function comes_before(one, other)
   return #a < #b
 end
 
-function core.classes.session.methods.multilock(session, locks)
-  check.self(session, core.classes.session.meta, "multilock")
+local Session = {}
+
+function Session.multilock(session, locks)
   check.plain(locks, 1, "multilock", "list of locks")
   if #locks == 0 then bad("at least one lock expected") end
   local order, index_of = {}, {}
@@ -297,5 +298,7 @@ function core.classes.session.methods.multilock(session, locks)
   table.sort(order, comes_before)
   return setmetatable({ session = session, order = order, attempts = setmetatable({}, { __mode = "k" }), came = 0 }, Multilock)
 end
+
+classes.extend(core.classes.session, Session)
 
 core.own(debug.getinfo(1, "S").source)

@@ -2,6 +2,7 @@
 -- found in fetch.lua, claimed in claim.lua, acked in item.lua, waited for in consumers.lua, and listed in walk.lua.
 
 local check = require "zkrecipes.check"
+local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local arguments = require "zkrecipes.recipes.queue.arguments"
 local consumers = require "zkrecipes.recipes.queue.consumers"
@@ -17,7 +18,7 @@ local stores = require "zkrecipes.recipes.queue.store"
 local walks = require "zkrecipes.recipes.queue.walk"
 local limits = require "zkrecipes.limit"
 
-local Session = core.classes.session.methods
+local Session = {}
 
 local Queue = { __name = "zkrecipes.queue" }
 Queue.__index = Queue
@@ -49,7 +50,6 @@ local function make(session, path, options)
 end
 
 function Session:queue(path, options)
-  check.self(self, core.classes.session.meta, "queue")
   options = check.options(options, OPTIONS, 2, "queue")
   local format, capacity, attempts = options.format, options.capacity, options.attempts
   arguments.integer(capacity, "capacity", "queue", 2, 1, 2 ^ 31 - 1)
@@ -213,6 +213,8 @@ end
 
 check.class("queue", Queue, Queue)
 failure.name(Queue, "queue")
+
+classes.extend(core.classes.session, Session)
 
 core.own(debug.getinfo(1, "S").source)
 return Queue

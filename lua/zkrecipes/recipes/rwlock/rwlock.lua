@@ -7,7 +7,7 @@ local classes = require "zkrecipes.classes"
 local wait = require "zkrecipes.host.wait"
 
 local class = core.classes.rwlock
-local Rwlock = class.methods
+local Rwlock = {}
 
 -- ---- Waiting for oneself -----------------------------------------------------------------------
 
@@ -41,10 +41,10 @@ local function check_own(rw, name, shares)
   end
 end
 
-local function adds_refusal(name, shares)
-  local acquire = Rwlock[name]
-  Rwlock[name] = function(self, timeout)
-    if debug.getmetatable(self) == class.meta then check_own(self, name, shares) end
+local function refusing(name, shares)
+  local acquire = class.core[name]
+  return function(self, timeout)
+    check_own(self, name, shares)
     local hold, message, code = acquire(self, timeout)
     if not hold then return nil, message, code end
     note(self, hold)
@@ -52,29 +52,25 @@ local function adds_refusal(name, shares)
   end
 end
 
-adds_refusal("read", true)
-adds_refusal("write", false)
+Rwlock.read, Rwlock.write = refusing("read", true), refusing("write", false)
 
 -- ---- The two sides -----------------------------------------------------------------------------
 
 local Side, meta = {}, { __name = "zkrecipes.side" }
-
-local cancel_side, attempts_side = Rwlock.cancel_side, Rwlock.attempts_side
-Rwlock.cancel_side, Rwlock.attempts_side = nil, nil
 
 local READS = { read = 1, write = 0 }
 
 function Side:acquire(timeout) return self.rw[self.way](self.rw, timeout) end
 
 -- Of the rwlock's attempts those of this side, whether they came by it or not.
-function Side:cancel() return cancel_side(self.rw, READS[self.way]) end
+function Side:cancel() return class.inner.cancel_side(self.rw, READS[self.way]) end
 
-function Side:attempts() return attempts_side(self.rw, READS[self.way]) end
+function Side:attempts() return class.inner.attempts_side(self.rw, READS[self.way]) end
 
 function Side:contenders(timeout) return self.rw:contenders(timeout) end
 
+Side.with = classes.with()
 check.selves("side", Side, meta)
-Side.with = classes.adds_with { meta = meta, methods = Side }
 
 function meta.__index(side, key)
   if key == "path" or key == "session" then return side.rw[key] end
@@ -85,14 +81,10 @@ function meta.__tostring(side) return ("zkrecipes.rwlock: %s (%s)"):format(side.
 
 local function side_of(rw, way) return setmetatable({ rw = rw, way = way }, meta) end
 
-function Rwlock:reader()
-  check.self(self, class.meta, "reader")
-  return side_of(self, "read")
-end
+function Rwlock:reader() return side_of(self, "read") end
 
-function Rwlock:writer()
-  check.self(self, class.meta, "writer")
-  return side_of(self, "write")
-end
+function Rwlock:writer() return side_of(self, "write") end
+
+classes.extend(class, Rwlock)
 
 core.own(debug.getinfo(1, "S").source)
