@@ -5,8 +5,8 @@
 
 local contexts = require "zkrecipes.openresty.contexts"
 local core = require "zkrecipes.core"
-local page = require "zkrecipes.status_page"
-local status = require "zkrecipes.status"
+local page = require "zkrecipes.status.page"
+local status = require "zkrecipes.status.status"
 local workers = require "zkrecipes.openresty.workers"
 
 local M = {}

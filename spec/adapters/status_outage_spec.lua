@@ -6,8 +6,8 @@ local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
 local sim = require "zkrecipes.sim"
 local socket = require "socket"
-local page = require "zkrecipes.status_page"
-local status = require "zkrecipes.status"
+local page = require "zkrecipes.status.page"
+local status = require "zkrecipes.status.status"
 local testing = require "zkrecipes.testing"
 
 -- In a world where this many locks of one process are waited for, each by some others too: fn(world, zk, session).

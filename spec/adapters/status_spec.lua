@@ -7,8 +7,8 @@ local kinds = require "spec.support.kinds"
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
 local socket = require "socket"
-local page = require "zkrecipes.status_page"
-local status = require "zkrecipes.status"
+local page = require "zkrecipes.status.page"
+local status = require "zkrecipes.status.status"
 local zk = require "zkrecipes"
 
 local function held(found, path)

@@ -51,7 +51,8 @@ end
 
 -- The folders of which documents speak; those of src/ and of lua/zkrecipes/ may stand alone. What is in build/ comes and goes.
 local FOLDERS = { bench = true, dev = true, docs = true, examples = true, fuzz = true, lua = true, spec = true, src = true,
-  core = true, guardian = true, recipes = true, sim = true, zk = true, adapters = true, host = true, meta = true, testing = true }
+  core = true, guardian = true, recipes = true, sim = true, zk = true, adapters = true, host = true, meta = true, status = true,
+  testing = true }
 
 -- `spec/sim/<recipe>.h` and `fuzz/*.c` are there when one such file is.
 local function there(name) return process.holds("ls -d " .. name:gsub("<[^>]*>", "*") .. " >/dev/null") end

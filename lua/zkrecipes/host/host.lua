@@ -39,7 +39,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local dispatch = require "zkrecipes.host.dispatch"
-local registry = require "zkrecipes.registry"
+local registry = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
@@ -112,7 +112,7 @@ function M.new(adapter, make)
     opened = setmetatable({}, { __mode = "v" }), -- number > session
     opened_count = 0,
     report = report,
-    look = false,                                -- at the queues, the last one; see queues.lua
+    look = false,                                -- at the queues, the last one; see status/queue_lengths.lua
     registry = registry.new(),
   }
   host.client = client_of(host)

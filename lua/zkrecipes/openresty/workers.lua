@@ -12,7 +12,7 @@
 -- make room (safe_set); the worker publishes its figures without rows, or nothing.
 
 local core = require "zkrecipes.core"
-local status = require "zkrecipes.status"
+local status = require "zkrecipes.status.status"
 
 local M = {}
 

@@ -9,7 +9,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local waiters = require "zkrecipes.host.waiters"
 local limits = require "zkrecipes.limit"
-local registry = require "zkrecipes.registry"
+local registry = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 

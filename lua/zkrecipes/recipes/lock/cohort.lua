@@ -19,7 +19,7 @@ local coroutines = require "zkrecipes.host.coroutines"
 local waiters = require "zkrecipes.host.waiters"
 local fifo = require "zkrecipes.host.fifo"
 local limits = require "zkrecipes.limit"
-local registry = require "zkrecipes.registry"
+local registry = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 

@@ -23,7 +23,7 @@ local places = require "zkrecipes.recipes.queue.place"
 local presences = require "zkrecipes.recipes.queue.presence"
 local idle_lock = require "zkrecipes.recipes.queue.idle_lock"
 local limits = require "zkrecipes.limit"
-local registry = require "zkrecipes.registry"
+local registry = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 

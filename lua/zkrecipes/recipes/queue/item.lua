@@ -11,7 +11,7 @@ local failure = require "zkrecipes.failure"
 local ids = require "zkrecipes.recipes.queue.ids"
 local layout = require "zkrecipes.recipes.queue.layout"
 local places = require "zkrecipes.recipes.queue.place"
-local registry = require "zkrecipes.registry"
+local registry = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 
 local M = {}

@@ -2,7 +2,7 @@
 -- are broken, and a table that is still too wide scrolls by itself.
 
 local core = require "zkrecipes.core"
-local status = require "zkrecipes.status"
+local status = require "zkrecipes.status.status"
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- A member of a round of a double barrier (rounds.lua) leaves it, and learns how many members have died inside.
+-- A member of a round of a double barrier (double_cyclic.lua) leaves it, and learns how many members have died inside.
 --
 -- 1. The member reads its round.
 -- 2. In one request it deletes its m- znode and creates an ephemeral child of the round, its mark. ZooKeeper counts the children that a
@@ -17,7 +17,7 @@
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
-local joins = require "zkrecipes.rounds.join"
+local joins = require "zkrecipes.recipes.barrier.join"
 local requests = require "zkrecipes.lost_answers"
 
 local M = {}

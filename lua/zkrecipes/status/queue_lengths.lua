@@ -8,7 +8,7 @@
 
 local core = require "zkrecipes.core"
 local waiters = require "zkrecipes.host.waiters"
-local registry = require "zkrecipes.registry"
+local registry = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 

@@ -1,11 +1,11 @@
--- Double and cyclic barriers: n members go on together. How a member joins is in rounds/join.lua, how it leaves in rounds/leave.lua.
+-- Double and cyclic barriers: n members go on together. How a member joins is in join.lua, how it leaves in leave.lua.
 --
 -- 1. A member makes two ephemeral znodes in one request: w-<tag>, it waits, and m-<tag>, it takes part.
 -- 2. It lists the directory. Whoever sees n that wait begins a round with the first n of them: in one request it
 --    deletes their w- znodes and makes round-<tag>, whose data are their tags. All or none: when one of them has
 --    given up, or another member was faster, nothing is done, and it lists again.
 -- 3. Its own w- znode is gone: the member is in a round. That is the only thing each member watches.
--- 4. A member of a cyclic barrier deletes its m- znode. A member of a double barrier leaves the round later: rounds/leave.lua.
+-- 4. A member of a cyclic barrier deletes its m- znode. A member of a double barrier leaves the round later: leave.lua.
 --
 -- Members beyond n wait for the next round. The tags say n: a member counts only those that wait for the same n, and one
 -- that finds a member with another n, which has waited longer than all with its own, gives up (`conflict`).
@@ -18,8 +18,8 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local failure = require "zkrecipes.failure"
-local joins = require "zkrecipes.rounds.join"
-local leaves = require "zkrecipes.rounds.leave"
+local joins = require "zkrecipes.recipes.barrier.join"
+local leaves = require "zkrecipes.recipes.barrier.leave"
 local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.lost_answers"
 local wait = require "zkrecipes.host.wait"

@@ -1,4 +1,4 @@
--- A member of a round (rounds.lua) from its beginning until it takes part, or gives up.
+-- A member of a round (double_cyclic.lua) from its beginning until it takes part, or gives up.
 --
 -- member: { session, id = of the session in which it is one, path, size, tag; waits, takes_part = its znodes; leaves = true for
 -- a double barrier; what = the method that was called, limit = its time limit, requests = the session under that limit, valid() =
@@ -10,7 +10,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local limits = require "zkrecipes.limit"
-local registry = require "zkrecipes.registry"
+local registry = require "zkrecipes.status.activity"
 local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 

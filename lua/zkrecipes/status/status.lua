@@ -1,9 +1,9 @@
 -- What goes on, to be looked at: a table (zk.status()), and the same as JSON, for Prometheus, and as a page.
 --
--- It asks no server and keeps nothing; what it shows was noted by registry.lua. The places in queues are asked for by queues.lua.
+-- It asks no server and keeps nothing; what it shows was noted by activity.lua. The places in queues are asked for by queue_lengths.lua.
 
 local core = require "zkrecipes.core"
-local registry = require "zkrecipes.registry"
+local registry = require "zkrecipes.status.activity"
 
 local M = {}
 
