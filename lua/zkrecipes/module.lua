@@ -14,14 +14,14 @@ local status = require "zkrecipes.status.status"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
-require "zkrecipes.classes"
-require "zkrecipes.recipes.lock.lock"
-require "zkrecipes.recipes.queue.queue"
+-- These add their methods to the classes.
 require "zkrecipes.recipes.barrier.barrier"
-require "zkrecipes.recipes.election.election"
 require "zkrecipes.recipes.barrier.double_cyclic"
-require "zkrecipes.recipes.rwlock.rwlock"
+require "zkrecipes.recipes.election.election"
+require "zkrecipes.recipes.lock.lock"
 require "zkrecipes.recipes.multilock.multilock"
+require "zkrecipes.recipes.queue.queue"
+require "zkrecipes.recipes.rwlock.rwlock"
 
 local M = { VERSION = "scm" }
 

@@ -15,6 +15,7 @@
 -- whether the round had begun is not known then.
 
 local check = require "zkrecipes.check"
+local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local failure = require "zkrecipes.failure"
@@ -26,7 +27,7 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
-local Session = core.classes.session.methods
+local Session = {}
 
 local SIZE_MAX = 5000 -- of a round: its request must fit
 
@@ -38,7 +39,6 @@ Double.__name = "zkrecipes.double_barrier"
 
 -- session:double_barrier(path, n)
 function Session:double_barrier(path, size)
-  check.self(self, core.classes.session.meta, "double_barrier")
   check.below_root(path, 1, "double_barrier")
   check.count(size, SIZE_MAX, 2, "double_barrier")
   return setmetatable({ session = self, path = path, size = size }, Double)
@@ -78,7 +78,6 @@ Cyclic.__name = "zkrecipes.cyclic_barrier"
 
 -- session:cyclic_barrier(path, n)
 function Session:cyclic_barrier(path, size)
-  check.self(self, core.classes.session.meta, "cyclic_barrier")
   check.below_root(path, 1, "cyclic_barrier")
   check.count(size, SIZE_MAX, 2, "cyclic_barrier")
   return setmetatable({ session = self, path = path, size = size }, Cyclic)
@@ -97,6 +96,7 @@ failure.name(Double, "double_barrier")
 failure.name(Cyclic, "cyclic_barrier")
 check.selves("double_barrier", Double, Double)
 check.selves("cyclic_barrier", Cyclic, Cyclic)
+classes.extend(core.classes.session, Session)
 
 core.own(debug.getinfo(1, "S").source)
 return M
