@@ -13,7 +13,7 @@ local core = require "zkrecipes.core"
 local M = {}
 
 -- The names of its chunks, for wait.lua to mark as parts of the library.
-M.sources = { debug.getinfo(1, "S").source, "=zkrecipes.coroutines" }
+M.sources = { debug.getinfo(1, "S").source, "=zkrecipes.host.coroutines" }
 
 local TRACEBACK = "\nstack traceback:\n"
 
@@ -87,7 +87,7 @@ local SCOPE = [[
   end
 ]]
 
-local loads, chunk = pcall(load, SCOPE, "=zkrecipes.coroutines")
+local loads, chunk = pcall(load, SCOPE, "=zkrecipes.host.coroutines")
 M.closes = loads and chunk ~= nil
 
 -- Without <close> only the main thread is guarded: there a signal may interrupt a wait.
@@ -125,6 +125,6 @@ function M.guarded(stop, fn, ...)
   return M.unpack(results, 2)
 end
 
-core.own("=zkrecipes.coroutines")
+core.own("=zkrecipes.host.coroutines")
 core.own(debug.getinfo(1, "S").source)
 return M
