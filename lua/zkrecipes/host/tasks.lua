@@ -95,6 +95,14 @@ function M.behind(host, how, fn, ...)
   return task
 end
 
+-- For finalizers: fn(...) runs with the host's next dispatch, if there is one. Nothing of the adapter is called here: nginx calls
+-- finalizers also when its requests are gone, and then its functions read freed memory.
+function M.later(host, fn, ...)
+  local arguments = pack(...)
+  table.insert(host.dropped, function() fn(unpack(arguments)) end)
+  pcall(host.engine.ring, host.engine) -- it may be collected already
+end
+
 local KILLED = "its coroutine was ended from outside (in nginx: by ngx.exit)"
 
 function M.sweep(host)

@@ -19,6 +19,7 @@ local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local joins = require "zkrecipes.recipes.barrier.join"
 local requests = require "zkrecipes.lost_answers"
+local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
 
@@ -148,7 +149,8 @@ local function forget_early(member)
 end
 
 local function dropped(member)
-  if not core.host(member.session).engine:forked() then joins.behind(member.session, forget_early, member) end
+  local host = core.host(member.session)
+  if not host.engine:forked() then tasks.later(host, joins.behind, member.session, forget_early, member) end
 end
 
 -- Notes first that the member has left: if the coroutine is closed while it waits here, a later call returns the number.

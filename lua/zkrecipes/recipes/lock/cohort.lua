@@ -106,7 +106,7 @@ end
 local function guard(state)
   if not newproxy then return nil end -- luacheck: ignore 113
   local sentinel = newproxy(true)     -- luacheck: ignore 113
-  getmetatable(sentinel).__gc = function() finish(state, "released") end
+  getmetatable(sentinel).__gc = function() pcall(tasks.later, state.cohort.host, finish, state, "released") end
   return sentinel
 end
 

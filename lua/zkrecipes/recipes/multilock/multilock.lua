@@ -40,16 +40,20 @@ end
 
 -- A reentrant lock keeps the hold of its owner, so a multihold that is forgotten must release its parts itself. Those that were
 -- collected before it have been released by that, and raise.
-local function forgotten(parts)
+local function release_parts(parts)
   each_held(parts, function(hold) pcall(release, hold) end)
+end
+
+local function forgotten(parts)
+  if not parts.host.engine:forked() then tasks.later(parts.host, release_parts, parts) end
 end
 
 -- Lua 5.1 finalizes userdata only. This one does not refer to the multihold.
 local function guard(hold)
   if not newproxy then return nil end -- luacheck: ignore 113
-  local parts = { holds = hold.holds, let_go = hold.let_go, count = hold.count }
+  local parts = { host = hold.host, holds = hold.holds, let_go = hold.let_go, count = hold.count }
   local sentinel = newproxy(true) -- luacheck: ignore 113
-  getmetatable(sentinel).__gc = function() forgotten(parts) end
+  getmetatable(sentinel).__gc = function() pcall(forgotten, parts) end
   return sentinel
 end
 
@@ -183,7 +187,7 @@ function Multihold:delete(path, version, options)
 end
 
 check.selves("multihold", Multihold, Multihold)
-Multihold.__close, Multihold.__gc = Multihold.release, forgotten
+Multihold.__close, Multihold.__gc = Multihold.release, function(hold) pcall(forgotten, hold) end
 
 local function field(value, name)
   local ok, found = pcall(function() return value[name] end)
@@ -233,13 +237,14 @@ end
 
 function Multilock:acquire(timeout)
   check.seconds(timeout, 1, "acquire", true)
-  local hold = setmetatable({ session = self.session, holds = {}, let_go = {}, count = #self.order, complete = false },
-    Multihold)
+  local host = core.host(self.session)
+  local hold = setmetatable({ session = self.session, host = host, holds = {}, let_go = {}, count = #self.order,
+    complete = false }, Multihold)
   hold.sentinel = guard(hold)
   local attempt = { hold = hold, all = self.attempts }
   self.came = self.came + 1
   self.attempts[attempt] = self.came
-  local ok, message, code = wait.within(core.host(self.session), abandon, attempt, take_all, self, attempt, timeout)
+  local ok, message, code = wait.within(host, abandon, attempt, take_all, self, attempt, timeout)
   abandon(attempt)
   if ok then return hold end
   return nil, message, code

@@ -42,7 +42,7 @@ end
 local function lose(state)
   local host = state.desk.host
   if state.over or host.engine:forked() then return end
-  tasks.behind(host, { quiet = true }, M.give_back, state, true)
+  tasks.later(host, tasks.behind, host, { quiet = true }, M.give_back, state, true)
 end
 
 -- claim: its path; nil: it was taken, and mark is the place of its id's mark, if it has an id.

@@ -46,7 +46,9 @@ end
 
 -- Called by the collector; the engine may have been collected before.
 local function abandon(presence)
-  if presence.path and not presence.host.engine:forked() then tasks.behind(presence.host, { quiet = true }, leave, presence) end
+  if presence.path and not presence.host.engine:forked() then
+    tasks.later(presence.host, tasks.behind, presence.host, { quiet = true }, leave, presence)
+  end
 end
 
 -- Something for the desk to refer to: when it is collected, so is this, and the znode is deleted. (Lua 5.1 asks userdata only.)
