@@ -41,15 +41,20 @@ describe("many large writes at once", function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local hold, theirs = assert(session:lock("/held"):acquire(200)), assert(other:lock("/l"):acquire(200))
-    local turn = env.start(function() return session:lock("/l"):acquire(300) end)
+    local wait, done, written
+    local turn = env.start(function()
+      local mine = session:lock("/l"):acquire(300)
+      written = done()
+      return mine
+    end)
     env.queue_of(other, "/l", 2)
     assert(session:sync("/"))
-    local wait, done = set_all(session)
+    wait, done = set_all(session)
     zk.sleep(0)
     assert.are.equal(0, done())
     theirs:release()
     local mine = assert(turn())
-    assert.is_true(done() < COUNT, "the lock was waited for until all was written")
+    assert.is_true(written < COUNT, "the lock was waited for until all was written")
     wait()
     assert.is_true(hold:valid() and mine:valid())
     assert.are.equal("closed", (session:close() and session:next_state(2))) -- after connecting and connected

@@ -22,6 +22,7 @@ end
 -- What is given must make the process die, and then its znode goes at once.
 local function released_by(kill, options)
   local worker, session, watch = start(options)
+  guardian(worker.pid) -- it is told the session when it is started
   local from = zk.now()
   kill(worker)
   assert.are.equal("deleted", watch:wait(2 * TIMEOUT))

@@ -220,11 +220,13 @@ describe("a semaphore", function()
       other:close()
     end
     everything()
-    local before = env.blocks()
-    for _ = 1, 10 do
-      everything()
-    end
-    env.eventually("all memory is given back", function() return env.blocks() <= before end)
+    env.eventually("all memory is given back", function()
+      local before = env.blocks()
+      for _ = 1, 10 do
+        everything()
+      end
+      return env.blocks() <= before
+    end)
   end))
 end)
 

@@ -192,7 +192,7 @@ describe("the unfair lock", function()
       local lock, waits = session:lock("/d/l", UNFAIR), {}
       proxy:freeze("down")
       for i = 1, 2000 do
-        waits[i] = env.start(function() fails("canceled", lock:acquire(30)) end)
+        waits[i] = env.start(function() fails("canceled", lock:acquire(900)) end)
       end
       env.eventually("all wait", function() return #lock:attempts() == 2000 end)
       proxy:heal()
