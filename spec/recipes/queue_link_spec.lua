@@ -108,6 +108,18 @@ describe("a queue without a link", function()
     assert.equal("abc_1_2", store:new_tag())
     fails("connection_loss", stores.new(fleeting(100), "/jobs"):ready())
   end)
+
+  -- Each answer comes soon enough for the link to count as alive. Both together take longer than the session is known to live.
+  it("a claim whose answer comes when the session is over is not given, the next one is", in_world(function(world, _, session, queue)
+    queue:put("x")
+    local old = session.id
+    for _, kind in ipairs { "get", "multi" } do world:plan(session, "delay", { kind = kind, seconds = 5.7 }) end
+    local item = assert(queue:claim(60))
+    assert.is_true(session.id ~= old)
+    local _, stat = world:get(item.state.claim)
+    assert.same({ session.id, 2 }, { stat and stat.ephemeral_owner, item.attempts })
+    assert.is_true(item:ack())
+  end))
 end)
 
 describe("a queue that cannot watch", function()

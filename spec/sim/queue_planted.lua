@@ -11,6 +11,7 @@ local BUGS = {
     '{ "create", claim, entry.claimant },' },
   { "a claim whose answer is lost is left behind", "claim", "return look_for_claim(desk, place, entry, claim, unsure)",
     "return nil, places.GONE" },
+  { "a claim of a session that is over is given", "claim", "if done and id and store.session.id == id then", "if done then" },
   { "a lost answer of an ack counts as done", "item",
     'if code ~= "connection_loss" then state.unsure = unsure end', 'if code == "connection_loss" then return true end' },
   { "a lost answer of a put counts as done", "store", "if found then return true end", "do return true end" },
@@ -41,7 +42,8 @@ local BUGS = {
   { "a take whose answer is lost counts as done", "claim",
     "if store:settle() and store.session:exists(path) and store.session.id == id then return nil, places.GONE end",
     "if store:settle() then return items.new(desk, place, entry, version) end" },
-  { "after a take whose answer is lost another session tells", "claim", " and store.session.id == id then", " then" },
+  { "after a take whose answer is lost another session tells", "claim",
+    "store.session:exists(path) and store.session.id == id then", "store.session:exists(path) then" },
   { "a take gives what has had all its attempts", "claim", [[
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, path]], "  local store, path" },

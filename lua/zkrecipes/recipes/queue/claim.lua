@@ -7,6 +7,8 @@
 -- What can go wrong: another process was faster (gone); the answer is lost. After a claim the item's tag tells what happened. After a
 -- take nothing does, if the item is gone; nor if the session is another one by now, because the request may still arrive. Then the
 -- item may be lost: that is what "at most once" means.
+-- A session that is given up still gets answers until it is closed. A claim that it got ends with it, so the item is not given:
+-- the consumer has another session by then, and would never be told that this claim is lost.
 
 local core = require "zkrecipes.core"
 local ids = require "zkrecipes.recipes.queue.ids"
@@ -31,7 +33,7 @@ local function look_once(desk, place, entry, claim)
   return items.new(desk, place, entry, version, claim)
 end
 
--- After a claim whose answer was lost: is it ours?
+-- After a claim whose answer was lost, or whose session may be another one than ours is now: is it ours?
 local function look_for_claim(desk, place, entry, claim, unsure)
   local item, message, code
   repeat
@@ -57,14 +59,15 @@ function M.claim(desk, place, unsure)
   local store, claim = desk.store, places.claim_path(desk, place)
   entry.attempts, entry.claimant = entry.attempts + 1, store:new_tag()
   local done
+  local id = store.session.id
   done, message, code = store.session:multi {
     { "create", claim, entry.claimant, { ephemeral = true } },
     { "set", layout.item_path(place), layout.encode(entry), version },
     { "check", presence },
   }
-  if done then
+  if done and id and store.session.id == id then
     return items.new(desk, place, entry, done[2].version, claim)
-  elseif code == "connection_loss" then
+  elseif done or code == "connection_loss" then
     return look_for_claim(desk, place, entry, claim, unsure)
   elseif places.faster(code) then
     if code == "no_node" then desk.presence:check(presence) end
