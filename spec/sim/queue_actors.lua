@@ -2,6 +2,7 @@
 
 local claims = require "zkrecipes.recipes.queue.claim"
 local layout = require "zkrecipes.recipes.queue.layout"
+local stores = require "zkrecipes.recipes.queue.store"
 local ids = require "spec.sim.queue_ids"
 
 local M = {}
@@ -214,10 +215,23 @@ local current, take_item = nil, claims.take
 function claims.take(...)
   local item, message, code, perhaps = take_item(...)
   if perhaps then current.gone = current.gone + 1 end
+  if item then current.back[item.data] = true end
   return item, message, code, perhaps
 end
 
-function M.begin(history) current = history end
+-- What was taken when its caller's limit had passed is put back. That caller was told connection_loss, so the item may be gone if
+-- the put is never answered, or fails: one item for each such put. What was given to a caller is not put again.
+local append = stores.append
+function stores.append(store, lane, entries, ...)
+  local back = current.back[entries[1].data] and 1 or 0
+  current.gone = current.gone + back
+  local ok, message, code = append(store, lane, entries, ...)
+  if ok then current.gone = current.gone - back end
+  if back == 1 then current.back[entries[1].data] = nil end
+  return ok, message, code
+end
+
+function M.begin(history) current, history.back = history, {} end
 
 local function take(history, _, consumer, task)
   local data, item, code = ask(history, consumer, task, "take")

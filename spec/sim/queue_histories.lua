@@ -8,7 +8,7 @@
 -- of the simple format; or items are put under the same few ids for minutes (queue_ids.lua). Buckets are tiny, so that all of
 -- their life is in each history. What must hold:
 --   lost        an item whose put succeeded is acked, taken, removed, or a dead letter; one may be gone for each take that ended
---               without an answer, or by a kill
+--               without an answer, or by a kill, or came too late and could not be put back
 --   foreign     nothing comes out that nobody put in, or that was refused
 --   taken       what was taken is not given again
 --   removed     nor what was removed, or was not there to be removed
