@@ -110,6 +110,21 @@ describe("an id", function()
     end))
   end
 
+  -- The process is paused while the answer is on its way, so it believes that the server's clock is three seconds behind.
+  it("is new after a minute for a producer that was told the time late, because it asks again", in_world(function(world, queue)
+    local theirs, session = another(world)
+    assert(theirs:put("first", { id = "x" }))
+    world:plan(session, "pause", { kind = "multi", seconds = 3 })
+    local from = world:now()
+    assert(theirs:put("late"))
+    assert.is_true(world:now() - from >= 3)
+    assert.equal("first", (queue:take(200)))
+    world:advance(MINUTE + 1)
+    local ok, word = theirs:put("second", { id = "x" })
+    assert.is_true(ok)
+    assert.is_nil(word)
+  end))
+
   it("is known as long as its item is there, claimed, delayed or dead", in_world(function(world, queue)
     assert(queue:put("1", { id = "waits" }))
     world:advance(DAY)

@@ -80,8 +80,6 @@ local BUGS = {
   { "an id does not follow its item when that is moved", "place", "if entry.id then list.ids, list.known = { moved }, true end", "" },
   { "a mark in a bucket that is sealed is no reason to ask again", "ids",
     "  return mark and store:is_behind(store.done, mark.bucket)", "  return mark and false" },
-  { "the time of a producer is never asked for again", "store",
-    "if not self.told or seconds(self) - self.told > EXACT then", "if not self.told then" },
 }
 
 local folder, only = ...
