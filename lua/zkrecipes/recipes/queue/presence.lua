@@ -22,10 +22,11 @@ function M:ensure()
   if self.id ~= store.session.id then
     self.path, self.id, self.made = store.path .. "/consumers/" .. store:new_tag(), store.session.id, false
   end
-  local path = self.path
+  local path, id = self.path, self.id
   local made, message, code = store.session:create(path, "", { ephemeral = true })
   if not made and code ~= "node_exists" then return nil, message, code end
-  if path == self.path then self.made, self.id = true, store.session.id end
+  -- The session may be another one by now: a session that is closing is answered too, and its znode goes with it.
+  if path == self.path and id == store.session.id then self.made = true end
   return path
 end
 
