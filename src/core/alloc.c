@@ -9,7 +9,8 @@ static atomic_int_fast64_t blocks, bytes;
 static atomic_int_fast64_t fail_in; /* counts down to the allocation that fails; 0: none */
 static atomic_bool failed;
 
-/* One step of the countdown; only the step from 1 to 0 fails, and only once over all threads. */
+/* One step of the countdown. Only the step from 1 to 0 fails, so only one thread sees the
+   failure. */
 static bool must_fail(void)
 {
     int_fast64_t left = atomic_load(&fail_in);

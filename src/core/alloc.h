@@ -2,7 +2,7 @@
 #define ZR_ALLOC_H
 
 /*
- * alloc.h: the only door to the heap, so that specs can make any allocation fail and can count
+ * alloc.h: all allocations go through here, so that specs can make any of them fail and can count
  * what is left. Any thread.
  */
 
@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* gives: zeroed memory, or null when there is none (or when this allocation was chosen to fail). */
+/* gives: zeroed memory, or null if memory is exhausted (or if this allocation was chosen to
+   fail). */
 void *zr_alloc(size_t size);
 
 /* takes: what zr_alloc gave, or null. */
@@ -22,10 +23,10 @@ char *zr_copy(const void *from, size_t length);
 /* gives: a copy of a C string, or null when there is no memory. borrows: from. */
 char *zr_copy_string(const char *from);
 
-/* The n-th allocation from now on fails, once (1 is the next one); 0 makes none fail. */
+/* Makes the n-th allocation from now on fail, once (1 is the next one). 0: none fails. */
 void zr_alloc_fail(int64_t n);
 
-/* True when the failure asked for last has happened. */
+/* True if the failure that zr_alloc_fail asked for last has happened. */
 bool zr_alloc_failed(void);
 
 /* Blocks and bytes that are alive now. */

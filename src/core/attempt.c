@@ -4,8 +4,8 @@
 #include "core/verb_parts.h"
 
 /*
- * What claim.c and occupy.c have in common: when a create can be sent, and what its failure means.
- * The directory of a seat without a stem is what its node is in.
+ * What claim.c and occupy.c share: when a create can be sent, and what its failure means. For a
+ * seat without a stem, "the directory" is the parent of its node.
  */
 
 #define LOSSES_MAX 3
@@ -34,7 +34,8 @@ void zr_part_refused(struct zr_task *task, void (*begin)(struct zr_task *task),
     const struct zr_seat *seat = task->seat;
     switch ((int)seat->refused) {
     case ZR_OK: /* looked for and not found */
-        /* A server that takes less than we do drops the connection instead of saying so. */
+        /* A server with a lower limit than ours drops the connection instead of refusing the
+           request. */
         if (++task->losses >= LOSSES_MAX && seat->data.length > LARGE)
             zr_task_verb_done(task, ZR_TOO_LARGE);
         else

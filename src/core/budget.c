@@ -1,6 +1,6 @@
 #include "core/budget.h"
 
-/* A use that swings around one of these is told once. */
+/* If the use goes up and down around one of these, the user is warned once. */
 #define WARN_PERCENT 80
 #define CALM_PERCENT 70
 

@@ -7,13 +7,14 @@
 #include "core/names.h"
 
 /*
- * 1. zr_call_new makes the request and all that its answer surely needs, in one block.
- * 2. zr_call_start submits it, or queues it: no connection, or too much is out already.
- * 3. zr_call_reply, out of dispatch, takes it back and calls `done`; the owner frees it.
+ * 1. zr_call_new makes the request, with memory for all that its answer certainly needs, in one
+ *    block.
+ * 2. zr_call_start submits it; or queues it, if there is no connection or too much is in flight.
+ * 3. zr_call_reply, called by the dispatch, takes it back and calls `done`; the owner frees it.
  *
- * What can go wrong: the owner loses interest while it is out (zr_call_free): the request is
- * ZooKeeper's until it comes back, and is freed then. The connection is lost: it comes back with
- * ZR_CONNECTION_LOSS, and the verbs decide what that means.
+ * What can go wrong: the owner frees the call while it is in flight (zr_call_free): the request
+ * belongs to ZooKeeper until it comes back, and is freed then. The connection is lost: the request
+ * comes back with ZR_CONNECTION_LOSS, and the verbs decide what that means.
  */
 
 static const struct zr_acl open_acl[] = {{31, "world", "anyone"}};
@@ -39,14 +40,14 @@ struct zr_acl *zr_acls_copy(const struct zr_acls *acls)
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-/* What a request needs beside its struct: path, data, the name that a create answers. */
+/* What a request needs beside its struct: path, data, and room for the name of a created node. */
 static size_t room_for(const char *prefix, const char *path, struct zr_bytes data)
 {
     size_t full = strlen(prefix) + strlen(path);
     return full + 1 + data.length + 1 + full + 12;
 }
 
-/* Fills in copies that live in `room`, and returns what is behind them. */
+/* Fills in copies that live in `room`, and returns the end of them. */
 static char *fill(struct zr_request *request, char *room, const char *prefix, const char *path,
                   struct zr_bytes data)
 {
@@ -142,7 +143,7 @@ static bool own_acl(const struct zr_session *session, const struct zr_request *p
     return part->acl.list != session->acl.list && part->acl.list != open_acl;
 }
 
-/* How much text the parts need, or ZR_REQUEST_MAX + 1 and more when that alone is too large. */
+/* How much text the parts need; more than ZR_REQUEST_MAX if they are too large. */
 static size_t room_for_parts(const struct zr_session *session, const struct zr_request *parts,
                              size_t count)
 {
@@ -253,7 +254,7 @@ static void submit(struct zr_call *call)
 
 static void send_or_queue(struct zr_call *call)
 {
-    /* What waits goes first: the order of requests is part of what the verbs rely on. */
+    /* Calls in the queue go first: the verbs rely on the order of requests. */
     if (zr_list_empty(&call->session->queue) && may_go(call->session)) {
         submit(call);
         return;

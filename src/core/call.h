@@ -2,18 +2,19 @@
 #define ZR_CALL_H
 
 /*
- * call.h: one ZooKeeper request. Waits until there is a connection, keeps the number in flight
- * bounded, and brings the answer to its owner, never inside the function that started it.
+ * call.h: one ZooKeeper request. It waits until there is a connection, limits how many requests are
+ * in flight, and brings the answer to its owner, never inside the function that started it.
  * Thread: the host's.
  */
 
 #include "core/session.h"
 #include "core/size.h"
 
-/* Requests of one session that may be out at once; more wait here. */
+/* Requests of one session that may be in flight at once; the rest waits here. */
 #define ZR_IN_FLIGHT_MAX 2000
 
-/* No more go out while so many bytes of data are: heartbeats stand behind what is out. */
+/* While this many bytes are in flight, no more requests are sent: heartbeats queue up behind
+   them. */
 #define ZR_OUT_BYTES_MAX 4000000
 
 enum zr_call_state { ZR_CALL_NEW, ZR_CALL_QUEUED, ZR_CALL_OUT, ZR_CALL_BACK };
@@ -41,40 +42,42 @@ struct zr_call {
 enum zr_status zr_call_new(struct zr_session *session, enum zr_op op, const char *path,
                            struct zr_bytes data, struct zr_call **call);
 
-/* The same for a path that is complete already. */
+/* As zr_call_new, for a path that has the namespace already. */
 enum zr_status zr_call_new_full(struct zr_session *session, enum zr_op op, const char *path,
                                 struct zr_bytes data, struct zr_call **call);
 
-/* gives: a multi of these parts (copied), with the namespace put in front of each path.
-   `guard`, a path that is complete already, is checked first when it is not null.
-   Errors: ZR_NO_MEMORY, ZR_TOO_LARGE. */
+/* gives: a multi of these parts (copied), with the namespace put in front of each path. If `guard`
+   is not null, the multi checks first that this path exists; it has the namespace already. Errors:
+   ZR_NO_MEMORY, ZR_TOO_LARGE. */
 enum zr_status zr_call_new_multi(struct zr_session *session, const char *guard,
                                  const struct zr_request *parts, size_t count,
                                  struct zr_call **call);
 
-/* Replaces the session's ACL by a copy of this one. borrows: acls. Errors: ZR_NO_MEMORY, and
-   ZR_TOO_LARGE: the request has become so. */
+/* Replaces the session's ACL by a copy of this one. borrows: acls. Errors: ZR_NO_MEMORY;
+   ZR_TOO_LARGE if the request is too large with it. */
 enum zr_status zr_call_set_acl(struct zr_call *call, const struct zr_acls *acls);
 
-/* The request is complete now, with all that was set after it was made. Errors: ZR_TOO_LARGE. */
+/* Checks the size again, after fields were set in the request. Errors: ZR_TOO_LARGE. */
 enum zr_status zr_call_fits(const struct zr_call *call);
 
-/* Sends it as soon as there is a connection and room. keeps: call and owner, until `done`. */
+/* Sends it as soon as there is a connection and a free slot. keeps: call and owner, until
+   `done`. */
 void zr_call_start(struct zr_call *call, void (*done)(struct zr_call *call), void *owner);
 
-/* Sends a call that came back once more, to the same owner. */
+/* Sends a call that has come back again, for the same owner. */
 void zr_call_again(struct zr_call *call);
 
-/* takes: call, or null. Its answer, if it is still out, is thrown away. */
+/* takes: call, or null. If its answer is still to come, the answer is thrown away. */
 void zr_call_free(struct zr_call *call);
 
-/* True when it is bound to a generation that is over: it may not be sent again. */
+/* True if it is bound to a generation that is over, so that it may not be sent again. */
 bool zr_call_stale(const struct zr_call *call);
 
-/* The session: its generation is over; gives back what waited and was bound to it. */
+/* The session calls this when its generation is over: gives back the waiting calls that are bound
+   to that generation. */
 void zr_call_give_back_stale(struct zr_session *session);
 
-/* The session: sends what waits and may go now. */
+/* The session calls this: sends the waiting calls that may go now. */
 void zr_call_flush(struct zr_session *session);
 
 /* The engine: a request came back. */

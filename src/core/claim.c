@@ -6,20 +6,21 @@
 /*
  * Takes a seat and lists its directory, in one round trip:
  * 1. Wait until there is a session: its id is part of the name.
- * 2. Send the create and, behind it, the listing; the server keeps that order, so the listing
- *    shows our own node.
+ * 2. Send the create and, behind it, the listing. The server keeps that order, so the listing shows
+ *    our own node.
  * 3. Both are answered: done.
  *
  * What can go wrong:
- * - The directory is missing: make it, begin anew.
- * - The answer to the create is lost: after the reconnect a sync and a listing tell whether the
- *   node is there: its name carries our tag, and its session is ours. If not, begin anew.
- * - The node is not in the listing: somebody has removed it. Begin anew.
- * - The directory's counter is used up (see names.h), so that numbers say nothing any more: give
- *   the seat up, wait until all who came before the limit have left, delete the directory (the
- *   server refuses while anybody is in it), begin anew. Data that the recipe keeps there are made
- *   anew as they were read; when they have changed since, it has to read them again, and also when
- *   it could not read them, or at -1, a version that the server does not compare.
+ * - The directory is missing: make it, go to 1.
+ * - The answer to the create is lost. After the reconnect, a sync and a listing tell whether the
+ *   node is there: its name has our tag, and our session owns it. If it is not there, go to 1.
+ * - The node is not in the listing: it was deleted from outside. Go to 1.
+ * - The directory's counter is used up (see names.h), so numbers no longer give the order. Give the
+ *   seat up, wait until all contenders with a number below the limit have left, and delete the
+ *   directory (the server refuses while it has children); go to 1. The data that the recipe keeps
+ *   in the directory are written again as they were read. If they have changed since, the recipe
+ *   has to read them again; also if it could not read them, or if their version is -1, which the
+ *   server does not compare.
  */
 
 #define DRAIN_PAUSE_US 100000
@@ -122,7 +123,7 @@ static void taken(struct zr_task *task)
         zr_task_verb_done(task, ZR_OK);
 }
 
-/* The listing that showed it is older than the answer that it is ours: ask for another one. */
+/* This listing is older than the answer that says that the node is ours: request another one. */
 static void found(struct zr_task *task)
 {
     if (task->seat->state != ZR_SEAT_TAKEN)

@@ -5,13 +5,13 @@
 
 /*
  * One dispatch:
- * 1. Timers that are due fire: first of all the leases, so that after a pause of the process no
- *    grant is handed out that is no longer worth anything.
+ * 1. Timers that are due fire. The leases come first, so that after a pause of the process nothing
+ *    is granted on a session that may be over.
  * 2. Messages are taken from the inbox and given to their calls and sessions, in order.
- * 3. Tasks that were woken go on.
+ * 3. Tasks that were woken run on.
  *
- * What can go wrong: more arrives than `limit` allows. The rest stays here, and the descriptor is
- * made readable again so that the host comes back.
+ * What can go wrong: there is more work than `limit` allows. The rest stays here, and the
+ * descriptor is made readable again so that the host dispatches again.
  */
 
 static void handle_message(struct zr_engine *engine, struct zr_message *message)

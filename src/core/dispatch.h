@@ -2,7 +2,7 @@
 #define ZR_DISPATCH_H
 
 /*
- * dispatch.h: what makes the engine move. It stands on all layers; for whoever runs an engine.
+ * dispatch.h: runs the engine. It stands on all layers; for the code that drives an engine.
  * Thread: the host's.
  */
 
@@ -17,8 +17,8 @@ void zr_engine_close(struct zr_engine *engine, int64_t linger_us);
 bool zr_engine_ended(const struct zr_engine *engine);
 
 /*
- * Does what there is to do, at most about `limit` steps, and returns how many it did. What is
- * left keeps the descriptor readable. Must not be called from inside itself.
+ * Does the work that is due, at most about `limit` steps, and returns how many it did. If work is
+ * left, the descriptor stays readable. Must not be called from inside itself.
  */
 int zr_engine_dispatch(struct zr_engine *engine, int limit);
 

@@ -2,9 +2,9 @@
 #define ZR_ENGINE_H
 
 /*
- * engine.h: one engine per language state. It owns the timers, the tasks that may go on, and the
- * tasks that have something to report; zr_engine_dispatch (dispatch.h) is the only place where any
- * of them moves. Thread: the host's.
+ * engine.h: one engine per language state. It owns the timers, the tasks that are ready to run, and
+ * the tasks that have something to report. All of them move only inside zr_engine_dispatch
+ * (dispatch.h). Thread: the host's.
  */
 
 #include <sys/types.h>
@@ -34,15 +34,15 @@ struct zr_engine {
 enum zr_status zr_engine_new(struct zr_zk *zk, const struct zr_recipe *const *recipes,
                              struct zr_engine **engine);
 
-/* The engine is freed when its last session has ended and nobody refers to it. */
+/* The engine is freed when its last session has ended and its last reference is gone. */
 void zr_engine_ref(struct zr_engine *engine);
 void zr_engine_unref(struct zr_engine *engine);
 
-/* How long the host may sleep: microseconds until something is due, 0 when something is, -1 when
-   only the descriptor can bring news. */
+/* How long the host may sleep: microseconds until something is due, 0 if something is due now, -1
+   if it can sleep until the descriptor is readable. */
 int64_t zr_engine_timeout_us(struct zr_engine *engine);
 
-/* The core: there is work outside of a dispatch, the host has to come. */
+/* The core calls this when work appears outside of a dispatch, so that the host dispatches. */
 void zr_engine_poke(struct zr_engine *engine);
 
 int64_t zr_engine_now_us(const struct zr_engine *engine);
@@ -51,7 +51,7 @@ int64_t zr_engine_now_us(const struct zr_engine *engine);
 uint64_t zr_engine_random(struct zr_engine *engine, uint64_t below);
 void zr_engine_seed(struct zr_engine *engine, uint64_t seed);
 
-/* True in a child of the process that made the engine: nothing may be used there. */
+/* True in a child of the process that made the engine: the child may not use anything of it. */
 bool zr_engine_forked(const struct zr_engine *engine);
 
 #endif

@@ -5,18 +5,18 @@
 #include <string.h>
 
 /*
- * Makes a directory and all above it:
- * 1. Create the directory itself: mostly only the last name is missing.
- * 2. NO_NODE: step up and create the parent.
- * 3. Made, or there already: step down again, until the directory is made.
+ * Makes a directory and all its parents:
+ * 1. Create the directory itself: usually only the last name is missing.
+ * 2. If the server says NO_NODE, step up and create the parent.
+ * 3. If it was made, or exists, step down again, until the directory is made.
  *
- * Lost answers do no harm: the same create again says NODE_EXISTS. A container may vanish while
- * we step down (nobody was in it yet): NO_NODE, and up again.
+ * Lost answers do no harm: the same create again says NODE_EXISTS. The server may delete an empty
+ * container while we step down: NO_NODE, and we step up again.
  */
 
 static void answered(struct zr_task *task);
 
-/* What the node that is being made holds, if it is the directory of a seat that says so. */
+/* The data for the node that is being made, if it is the directory of a seat with data for it. */
 static const struct zr_bytes *own_data(const struct zr_task *task)
 {
     const struct zr_seat *seat = task->seat;

@@ -6,21 +6,23 @@
 #include "core/budget.h"
 
 /*
- * 1. Before a call goes out its bytes are reserved (call->reserved).
- * 2. The create succeeds: the znode gets an entry under its path, and the bytes are the entry's. It
- *    is refused or not sent: the bytes are the call's until the call is freed.
- * 3. The znode is gone: the entry goes, and the bytes with it. What shows that it is gone: this
- *    session deletes it; an event says that it was deleted; a request about this path is answered
- *    with NO_NODE; or a create of the same path succeeds.
+ * 1. Before a call is sent, its bytes are reserved (call->reserved).
+ * 2. If the create succeeds, the znode gets an entry under its path, and the bytes belong to the
+ *    entry. If it is refused or not sent, they belong to the call until the call is freed.
+ * 3. When the znode is gone, its entry and the bytes go. It is gone if this session deletes it; if
+ *    an event says that it was deleted; if a request about this path is answered with NO_NODE; or
+ *    if a create of the same path succeeds.
  *
- * Other sessions delete our znodes too: the last member of a round deletes what the others have
- * made. Whatever this session asks about such a path settles it. When nothing is asked, the bytes
- * grow in vain; so from half of the budget on, whenever they have grown by a sixteenth, and when
- * the budget is used up, the session asks about each entry, one after the other: an audit.
+ * Other sessions delete our znodes too: the last member of a round deletes the znodes of all
+ * members. Any request of this session about such a path settles it. Without such requests the
+ * count would only grow. So from half of the budget on, each time the bytes have grown by a
+ * sixteenth, and when the budget is used up, the session asks about each entry, one after the
+ * other: an audit.
  *
- * What can go wrong: the answer to a create is lost. The znode may be there, so it gets an entry
- * like one that surely is; if its name has a number of the server's in it, the bytes count until
- * the session ends. The same when there is no memory for an entry: rather too many than too few.
+ * What can go wrong: the answer to a create is lost. The znode may be there, so it gets an entry as
+ * if it certainly were. If the server appended a number to its name, the path is unknown, and the
+ * bytes count until the session ends. They also do if there is no memory for an entry: it is better
+ * to count too many than too few.
  */
 
 #define LENGTH_BYTES 4 /* in front of each path */
@@ -45,7 +47,7 @@ size_t zr_ephemeral_bytes(size_t length)
 
 static void ask_next(struct zr_session *session);
 
-/* If the node is gone, so is its entry by now. */
+/* If the node is gone, the answer has removed its entry already. */
 static void asked(struct zr_call *call)
 {
     struct zr_session *session = call->session;
@@ -143,8 +145,8 @@ void zr_ephemerals_gone(struct zr_session *session, const char *path)
     zr_free(entry);
 }
 
-/* The bytes that were reserved for this part are those of the node at `path` from now on; null: of
-   a node whose name nobody knows. */
+/* From now on the bytes that were reserved for this part belong to the node at `path`; null: the
+   node's name is not known. */
 static void remember(struct zr_call *call, const struct zr_request *part, const char *path)
 {
     struct zr_session *session = call->session;

@@ -1,7 +1,7 @@
 #ifndef ZR_HASH_H
 #define ZR_HASH_H
 
-/* hash.h: FNV-1a, for tables and to know a text again; no secret is safe behind it. Any thread. */
+/* hash.h: FNV-1a, for tables and to recognize a text. It protects no secret. Any thread. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ static inline uint32_t zr_hash32(const char *at, size_t length)
     return hash;
 }
 
-/* Wide enough that two texts of the same hash are taken for the same. */
+/* So wide that two texts with the same hash are taken for equal. */
 static inline uint64_t zr_hash64(const char *at, size_t length)
 {
     uint64_t hash = 14695981039346656037u;

@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* More are never unanswered: the client gives up a silent connection after 2/3 of the timeout. */
+/* There are never more unanswered: the client gives up a silent connection after 2/3 of the
+   timeout. */
 #define ZR_LEASE_FLYING 16
 
-/* More are never of use: an older heartbeat was sent more than a timeout ago. */
+/* More are never useful: an older heartbeat was sent more than a timeout ago. */
 #define ZR_LEASE_PENDING 20
 
 /* An answered heartbeat that does not count yet. */
@@ -42,7 +43,7 @@ bool zr_lease_sent(struct zr_lease *lease, int64_t now_us);
 /* The heartbeat that was noted last was not sent after all. */
 void zr_lease_unsent(struct zr_lease *lease);
 
-/* The oldest unanswered heartbeat came back now. proof: the leader has seen it. */
+/* The oldest unanswered heartbeat was answered now. proof: the leader has seen it. */
 void zr_lease_answered(struct zr_lease *lease, bool proof, int64_t now_us);
 
 /*
@@ -58,8 +59,8 @@ void zr_lease_handshake(struct zr_lease *lease, int64_t began_us, int64_t now_us
 /* When the next heartbeat is due: a sixteenth of the timeout after the last. */
 int64_t zr_lease_next(const struct zr_lease *lease);
 
-/* What is left of the lease, at least, when heartbeats were answered at once and then no more. Not
-   above 0: heartbeats cannot renew it. */
+/* What is left of the lease, at least, if heartbeats were answered at once until now and are
+   answered no more. If it is not above 0, heartbeats cannot renew the lease. */
 int64_t zr_lease_room_us(int64_t tick_us, int64_t timeout_us);
 
 /* The tick that the rule assumes for this timeout when tick_us is 0, else tick_us. */

@@ -9,10 +9,10 @@
 
 /*
  * 1. The first task that asks for a directory sends the request and waits in `current`.
- * 2. Whoever asks while it is out may not trust it (it may be older than his own create), and
- *    waits in `following`.
- * 3. The answer wakes `current` with one shared, sorted list; if somebody waits in `following`
- *    the request is sent again for them.
+ * 2. A task that asks while the request is in flight waits in `following`: it cannot use that
+ *    answer, which may be older than its own create.
+ * 3. The answer wakes `current` with one shared, sorted list. If a task waits in `following`, the
+ *    request is sent again.
  */
 
 struct listing {

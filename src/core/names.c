@@ -26,7 +26,7 @@ static int32_t next_character(const unsigned char **at, const unsigned char *end
     return code;
 }
 
-/* The characters that ZooKeeper's server refuses. Those from 0x10000 on are surrogates to it. */
+/* The characters that ZooKeeper's server refuses. It sees those from 0x10000 on as surrogates. */
 static bool forbidden(int32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0xd800 && code <= 0xf8ff) ||
@@ -162,7 +162,7 @@ static bool name_character(char c)
            c == '-' || c == '_';
 }
 
-/* "[address]:port": the client library wants it bare, the resolver takes care of that. */
+/* "[address]:port": the client library wants it without brackets; the resolver removes them. */
 static const char *bracket_problem(const char *host, size_t length)
 {
     const char *close = memchr(host, ']', length);

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sequence numbers from here on count as used up: ZooKeeper's counter stops at 2147483647 and
-   then gives the same number to everybody. The gap leaves room for claims that are under way. */
+/* Sequence numbers from here on count as used up: ZooKeeper's counter stops at 2147483647 and then
+   gives every node the same number. The gap leaves room for claims in flight. */
 #define ZR_SEQUENCE_LIMIT (INT64_C(2147483647) - (1 << 20))
 
 /* How many digits the number at the end of a sequential node's name has. */
@@ -34,7 +34,7 @@ size_t zr_path_parent_length(const char *path);
 /* The number at the end of "<anything><stem><ten digits>"; -1 when the name is not of that form. */
 int64_t zr_sequence(const char *name, const char *stem);
 
-/* These characters are what a server puts behind the name of a sequential node: ten digits, or a
+/* True if a server may append these characters to the name of a sequential node: ten digits, or a
    number below zero, from a counter that has wrapped. */
 bool zr_is_sequence(const char *text);
 

@@ -83,8 +83,8 @@ struct zr_class {
     const char *name;                     /* "lock" */
     const struct zr_method *methods;      /* ends with a null name */
     const struct zr_property *properties; /* ends with a null name; may be null */
-    /* The user closed, dropped or lost his last handle of it: let go of what it holds. Null: none.
-       Idempotent; the object lives on until its last reference is gone. */
+    /* The user has closed it, dropped it, or lost the last handle to it: let go of what it holds.
+       Null: none. Idempotent; the object lives on until its last reference is gone. */
     void (*forget)(struct zr_object *self);
     void (*free)(struct zr_object *self); /* the last reference is gone */
 };
@@ -122,10 +122,11 @@ struct zr_args {
 };
 
 /*
- * Where results go. With a null key a value is the next result, or, between begin and end, the
- * next item of the list; with a key it is that field of the table.
- * A function of a sink may not return (the language's own memory may be exhausted), so whoever
- * emits must hold nothing while it does.
+ * Where results go. With a null key a value is the next result, or, between begin and end, the next
+ * item of the list; with a key it is that field of the table.
+ *
+ * A function of a sink may not return (the language's own memory may be exhausted), so the code
+ * that emits must own nothing at that time.
  */
 struct zr_sink {
     void (*nothing)(struct zr_sink *sink, const char *key);
@@ -143,7 +144,7 @@ struct zr_sink {
 /* Emits a C string. */
 void zr_emit_string(struct zr_sink *sink, const char *key, const char *value);
 
-/* The results of a task whose success says it all: true. */
+/* The results of a task that has nothing to report but success: true. */
 void zr_emit_true(struct zr_task *task, struct zr_sink *sink);
 
 /* Emits a table with all fields of a Stat, named as ZooKeeper names them in snake case. */

@@ -2,17 +2,19 @@
 
 /*
  * Takes the only place there is:
- * 1. Create the node.
- * 2. Created: done. It is there already: done as well, somebody else has it. Another seat of this
- *    session has it or tries to: the same, without asking.
+ * 1. If another seat of this session has the node, or tries to create it: done, without a request.
+ *    The seat stays empty.
+ * 2. Create the node.
+ * 3. Created: done. It exists already: done as well; another contender has it.
  *
- * What can go wrong: the parent is missing: make it, begin anew. The answer is lost: look, behind
- * a sync, whose node is there now (vacate.c); ours: done; none, or somebody else's: begin anew.
+ * What can go wrong: the parent is missing: make it, start again. The answer is lost: read, behind
+ * a sync, who owns the node now (vacate.c). If it is ours: done. If there is none, or it is another
+ * contender's: start again.
  */
 
 static void go_on(struct zr_task *task);
 
-/* Another seat of this session is there, or tries to be. */
+/* Another seat of this session has the node, or tries to create it. */
 static void leave_it(struct zr_task *task)
 {
     task->seat->refused = ZR_NODE_EXISTS;

@@ -10,18 +10,19 @@
 #include "core/task.h"
 
 /*
- * NONE -> CLAIMING -> TAKEN -> NONE, or over UNSURE when the answer to the create was lost.
+ * NONE -> CLAIMING -> TAKEN -> NONE, or over UNSURE if the answer to the create was lost.
  *
- * The create belongs to the seat, not to the task that asked for it: when the task is interrupted
- * the answer still arrives here, and the clean-up knows what there is to remove.
- * The name of one in a queue is "<session id>-<counter>-<stem><number>": unique for every attempt,
- * so that a lost create is found again, and a node of an earlier session can never be taken for
- * ours. Others can make such names, too: it is ours when its session is. It sorts correctly beside
- * Curator's contenders.
+ * The create belongs to the seat, not to the task that asked for it. If the task is interrupted,
+ * the answer still arrives here, and the clean-up knows what it has to remove.
  *
- * The one place without a queue has a name that everybody uses. There the session of the node
- * says whose it is, and two seats of one session never try at the same time: whoever finds one
- * with zr_seat_find waits until it is gone.
+ * In a queue the name is "<session id>-<counter>-<stem><number>". It is unique for every attempt,
+ * so a lost create is found again, and a node of an earlier session is never taken for ours. Other
+ * clients can make such names, too: the node is ours only if our session owns it. It sorts
+ * correctly beside Curator's contenders.
+ *
+ * Without a queue, all contenders use the same name. The owner of the node tells which session has
+ * it. Two seats of one session never try at the same time: a seat that finds another one with
+ * zr_seat_find waits until that one is gone.
  */
 
 void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *dir,
@@ -32,7 +33,7 @@ void zr_seat_init(struct zr_seat *seat, struct zr_session *session, const char *
     zr_signal_init(&seat->gone);
 }
 
-/* The path stays, for those who print it. */
+/* The path stays, for messages. */
 static void forget_node(struct zr_seat *seat)
 {
     zr_call_free(seat->call);
@@ -104,7 +105,7 @@ static void created(struct zr_call *call)
     if (request->status == ZR_OK) {
         seat->czxid = request->stat.czxid;
         strcpy(seat->path + seat->prefix, request->created + seat->prefix);
-        /* Without memory it is as good as unsure: the listing that settles it will tell. */
+        /* Without memory the seat is as good as unsure: the listing that settles it will tell. */
         if (take(seat) != ZR_OK)
             seat->state = ZR_SEAT_UNSURE;
     } else if (request->sent && request->status == ZR_CONNECTION_LOSS) {
@@ -115,7 +116,7 @@ static void created(struct zr_call *call)
     zr_call_free(call);
     if (seat->leaving || seat->stem == NULL || seat->state != ZR_SEAT_TAKEN)
         zr_task_wake(seat->task, ZR_OK);
-    /* Its own task goes first: those that waited here then find that it watches already. */
+    /* Wake its own task first: then the tasks that waited here find that it watches already. */
     if (seat->refused != ZR_OK)
         zr_seat_gone(seat);
 }
@@ -151,7 +152,7 @@ enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
     return ZR_OK;
 }
 
-/* What stands behind this tag in the name, when that is a number; else null. */
+/* The text behind this tag in the name, if that is a number; otherwise null. */
 static const char *number_behind(const char *name, const char *tag, size_t length)
 {
     bool tagged = strncmp(name, tag, length) == 0;

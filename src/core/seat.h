@@ -2,9 +2,9 @@
 #define ZR_SEAT_H
 
 /*
- * seat.h: a place in a queue of contenders: an ephemeral sequential node of this session, from
- * the moment its create is sent until it is surely gone. A seat without a stem is the only place
- * there is: the ephemeral node `dir` itself, whose name does not tell whose it is.
+ * seat.h: a place in a queue of contenders: an ephemeral sequential node of this session, from the
+ * moment its create is sent until it is certainly gone. A seat without a stem is not in a queue: it
+ * is the ephemeral node `dir` itself, and its name does not tell which session owns it.
  * Thread: the host's.
  */
 
@@ -51,9 +51,9 @@ struct zr_seat {
                                            with `leaving` also when the seat is taken */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
-    int64_t word;          /* the recipe's: what it says to those in this session who wait for it */
-    struct zr_signal gone; /* fires when the node is surely gone; who waits there, by await_gone or
-                              await_free alone, has its last word in task->word */
+    int64_t word;          /* set by the recipe: what the node says to waiters of this session */
+    struct zr_signal gone; /* fires when the node is certainly gone; tasks that wait there, only by
+                              await_gone or await_free, find the seat's last word in task->word */
 };
 
 /* Must be followed by fini. keeps: dir, stem, data. */
@@ -68,27 +68,28 @@ void zr_seat_fini(struct zr_seat *seat);
  */
 enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task);
 
-/* Settling an unsure seat, with what was seen after the reconnect, behind a sync (vacate.c). */
+/* Settling an unsure seat, by what was read after the reconnect, behind a sync (vacate.c). */
 
-/* Makes its path that of the next child, by number, that could be ours by its name; the one that
-   the path is now comes before it. False: there is none. */
+/* Sets the seat's path to the next child, by number, whose name could be ours; it comes after the
+   one that the path names now. False: there is none. */
 bool zr_seat_guess(struct zr_seat *seat, const struct zr_names *names);
 
-/* The node that is there is ours: its session is, and nobody has put it there in the place of the
-   one that we know. */
+/* True if the node with this stat is ours: our session owns it, and it has not been replaced since
+   we last saw it. */
 bool zr_seat_owns(const struct zr_seat *seat, const struct zr_stat *stat);
 
-/* It is the node of its path, and ours: TAKEN. Errors: ZR_NO_MEMORY, still UNSURE. */
+/* The node at its path is ours: the seat becomes TAKEN. Errors: ZR_NO_MEMORY, still UNSURE. */
 enum zr_status zr_seat_settle(struct zr_seat *seat, const struct zr_stat *stat);
 
 /* The node is gone, or its session is. */
 void zr_seat_gone(struct zr_seat *seat);
 
-/* It says this from now on: who waits for it in this session is asked whether that is enough.
-   (Those in other sessions read its node.) */
+/* Sets the seat's word. Each task of this session that waits for the seat checks whether this word
+   is enough. (Waiters in other sessions read the node.) */
 void zr_seat_say(struct zr_seat *seat, int64_t word);
 
-/* True when the session under it is another one now, or closed: whatever it was, it is gone. */
+/* True if its session is closed, or has been replaced by a new one: the node is gone in any
+   case. */
 bool zr_seat_over(const struct zr_seat *seat);
 
 /* Its index in a listing, or -1 when it is not there. */

@@ -9,18 +9,18 @@
 
 /*
  * The life of a session:
- * 1. zr_session_open (session_open.c): a handle is opened; CONNECTING.
- * 2. CONNECTED: the queue of requests flows.
- * 3. The link breaks: SUSPENDED. Requests wait; nothing is revoked. Back to 2.
- * 4. The server says that it is over, or the lease runs out: LOST. All that was bound to it ends
- *    (session_above.c), the generation grows, and after a pause a new handle is opened: 1.
+ * 1. zr_session_open (session_open.c) opens a handle: CONNECTING.
+ * 2. CONNECTED: queued requests are sent.
+ * 3. The connection breaks: SUSPENDED. Requests wait; nothing is revoked. Back to 2.
+ * 4. The server says that the session is over, or the lease runs out: LOST. All that was bound to
+ *    it ends (session_above.c), the generation grows, and after a pause a new handle is opened: 1.
  * 5. zr_session_close: CLOSED, for good.
  *
- * What can go wrong: the process is paused, and everything above comes late. The lease's timer is
- * looked at before any message, so nothing is granted on a session that may be over. The server
- * cannot be reached when a handle is given up: it is closed with a linger, in which it goes on
- * trying to end the old session, so that its ephemerals do not block our own new session longer
- * than they must.
+ * What can go wrong: the process is paused, and all of the above is noticed late. The dispatch
+ * checks the lease's timer before any message, so nothing is granted on a session that may be over.
+ * A handle is given up while no server can be reached: it is closed with a linger, in which it
+ * tries to end the old session, so that the old ephemerals block our new session no longer than
+ * necessary.
  */
 
 #define SUSPENDED_LOOK_US 1000000
@@ -43,7 +43,7 @@ const char *zr_state_word(enum zr_state state)
     return words[state];
 }
 
-/* The one place where the state changes. False: not a legal move, nothing happened. */
+/* The one place where the state changes. False: the change is not legal, and nothing happened. */
 static bool move_to(struct zr_session *session, enum zr_state state)
 {
     if (!legal[session->state][state])
@@ -88,7 +88,7 @@ static void schedule_reopen(struct zr_session *session)
     zr_timer_start(&engine->timers, &session->reopen, zr_engine_now_us(engine) + pause, reopen_due);
 }
 
-/* What opening needs beside memory are descriptors, the first time in a process. */
+/* Opening needs memory, and, the first time in a process, descriptors. */
 static void cannot_open(struct zr_session *session, int error)
 {
     bool few = error == EMFILE || error == ENFILE;
@@ -170,7 +170,7 @@ static void close_for(struct zr_session *session, int64_t linger_us, enum zr_sta
     end_generation(session, linger_us, reason);
 }
 
-/* What was given up before lingers no longer than this. */
+/* Handles that were given up before linger no longer than this. */
 static void hurry(struct zr_session *session, int64_t linger_us)
 {
     const struct zr_list *all = &session->generations;
@@ -199,8 +199,8 @@ static bool lease_is_over(const struct zr_session *session)
     return engine->zk->lease_us(session->now->handle) <= zr_engine_now_us(engine);
 }
 
-/* Looks again when the lease, as it is now, would be over. While there is no connection an attempt
-   to get one may shorten it. */
+/* Sets the timer to the end of the lease as it is now. Without a connection, an attempt to connect
+   may shorten the lease. */
 static void watch_lease(struct zr_session *session)
 {
     struct zr_engine *engine = session->engine;
@@ -240,7 +240,8 @@ bool zr_session_valid(const struct zr_session *session, int generation)
 static void connected(struct zr_session *session, const struct zr_notice *notice)
 {
     bool fresh = session->id == 0;
-    /* Another session without a word of expiry, or one whose lease nothing extends any more. */
+    /* It is another session, and no message said that the old one expired; or nothing extends the
+       lease. */
     if ((!fresh && session->id != notice->session_id) || lease_is_over(session)) {
         lost(session);
         return;
@@ -276,7 +277,7 @@ static void noted(struct zr_session *session, const struct zr_notice *notice)
         set_trouble(session, notice->text);
 }
 
-/* What concerns only the handle that is in use now. */
+/* Notices that matter only for the present handle. */
 static void current_notice(struct zr_session *session, const struct zr_notice *notice)
 {
     switch (notice->message.kind) {

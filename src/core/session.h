@@ -50,8 +50,8 @@ struct zr_budget {
 struct zr_call;
 
 /*
- * What a session tells the layers above it, which know it; it does not know them. session_above.c
- * has the only one of these.
+ * What a session tells the layers above it. They know the session; it does not know them. The only
+ * instance is in session_above.c.
  */
 struct zr_above {
     void (*changed)(struct zr_session *session);   /* its state has, or a handle has ended */
@@ -148,15 +148,15 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_class *
 extern const struct zr_option zr_session_options[];
 
 /*
- * Ends it: every waiter is woken with ZR_CLOSED, holds are over. Returns at once; `changed` fires
- * again when the server has been told. linger_us: how long to try to tell it, also of sessions that
- * were lost before; a second close can only make it shorter.
+ * Ends it: wakes every waiter with ZR_CLOSED and ends the holds. Returns at once; `changed` fires
+ * again when the server has been told. linger_us: how long to try to tell it, also for sessions
+ * that were lost before; a second close can only make it shorter.
  */
 void zr_session_close(struct zr_session *session, int64_t linger_us);
 
 /*
- * The user holds one more, or one less, thing that needs the session; it is closed when he holds
- * none. Whoever uses it also keeps its memory.
+ * Counts the things of the user that need the session: one more, one less. At zero the session is
+ * closed. Each user of it also keeps its memory.
  */
 void zr_session_use(struct zr_session *session);
 void zr_session_unuse(struct zr_session *session);
@@ -167,31 +167,32 @@ bool zr_session_ended(const struct zr_session *session);
 /* Tells the log what is unusual about the timeout of a new session. */
 void zr_session_note_timeout(struct zr_session *session);
 
-/* ZR_OK, or why it cannot be used: ZR_FORKED, ZR_CLOSED, ZR_AUTH_FAILED. */
+/* ZR_OK, or why the session cannot be used: ZR_FORKED, ZR_CLOSED, ZR_AUTH_FAILED. */
 enum zr_status zr_session_usable(const struct zr_session *session);
 
-/* How long a request that names no limit waits for its answer: `request_timeout`, or as long as the
-   session's timeout. */
+/* How long a request without a limit of its own waits for its answer: `request_timeout`, or the
+   session's timeout if that is not set. */
 int64_t zr_session_patience_us(const struct zr_session *session);
 
-/* How long this generation surely lives still, on the server too, when nothing more is heard; 0: it
-   is not surely alive now. */
+/* How long this generation certainly stays alive on the server if nothing more is heard. 0: it may
+   be over now. */
 int64_t zr_session_left_us(const struct zr_session *session, int generation);
 
-/* The limit that an optional argument names, or that. */
+/* The limit that an optional argument gives; without one, zr_session_patience_us. */
 int64_t zr_session_limit_us(const struct zr_session *session, const struct zr_arg *limit);
 
-/* How long a request whose limit is 0 waits for the answer of a server that it is connected to:
-   as above, but a second at most unless `request_timeout` says otherwise. */
+/* How long a request with a limit of 0 waits for the answer of a connected server: as
+   zr_session_patience_us, but at most a second if `request_timeout` is not set. */
 int64_t zr_session_try_us(const struct zr_session *session);
 
-/* Surely alive now, on the server too: the generation is this one and its lease is not over. */
+/* True if the generation is the present one and its lease is not over: it is certainly alive on the
+   server. */
 bool zr_session_valid(const struct zr_session *session, int generation);
 
-/* The engine: a message came for one of its handles. */
+/* The engine calls this: a message came for one of its handles. */
 void zr_session_notice(struct zr_generation *generation, struct zr_notice *notice);
 
-/* What it proves itself with (session_auth.c). learn, borrows: auth. Errors: ZR_NO_MEMORY. */
+/* The session's credentials (session_auth.c). learn, borrows: auth. Errors: ZR_NO_MEMORY. */
 bool zr_session_knows_auth(const struct zr_session *session, const struct zr_auth *auth);
 enum zr_status zr_session_learn_auth(struct zr_session *session, const struct zr_auth *auth);
 void zr_session_forget_auth(struct zr_session *session); /* when it is freed */

@@ -10,9 +10,9 @@
 /*
  * What the layers above a session do when it tells them something.
  *
- * What ends together with a generation: 1. What is tied to it: holds. 2. Tasks that own something
- * in it, or wait for something there. 3. What tasks share: listings and watches. 4. The requests
- * that wait for a connection and may not be sent in a later one.
+ * When a generation ends, these end with it: 1. What is tied to it: holds. 2. Tasks that own
+ * something in it, or wait for something there. 3. What tasks share: listings and watches. 4. The
+ * requests that wait for a connection and may not be sent in a later one.
  */
 
 static void changed(struct zr_session *session)
@@ -85,7 +85,7 @@ static void over(struct zr_session *session, enum zr_status why)
     zr_strangers_doubt(session, NULL);
     zr_ephemerals_drop(session);
     zr_call_give_back_stale(session);
-    /* What the old handle still has out takes no room from the new one. */
+    /* Requests of the old handle that are still in flight do not count against the new one. */
     session->in_flight = 0;
     session->out_bytes = 0;
 }

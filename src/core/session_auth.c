@@ -8,8 +8,8 @@
 #include "core/session.h"
 
 /*
- * What a session proves itself with: the credentials it was opened with, and those it has been
- * taught since. Every handle begins with all of them.
+ * The credentials of a session: those it was opened with, and those that add_auth has added. They
+ * are sent first on every handle.
  */
 
 /* Empty ones may be null. */

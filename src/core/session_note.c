@@ -4,7 +4,7 @@
 #include "core/alloc.h"
 #include "core/session.h"
 
-/* What sessions have to say to the log, in the order in which it happened. */
+/* The lines that sessions write to the log, in the order in which things happened. */
 
 #define NOTES_MAX 1000
 

@@ -9,13 +9,13 @@
 #include "core/watch.h"
 
 /*
- * How a session begins and how its memory ends: the options are checked and copied, chroot and
- * namespace become one prefix, the first handle is opened. What happens in between: session.c.
+ * How a session begins and how its memory ends. It checks and copies the options, joins chroot and
+ * namespace into one prefix, and opens the first handle. What happens in between: session.c.
  */
 
 #define DEFAULT_TIMEOUT_US 10000000
-#define TIMEOUT_MS_MIN 100      /* with less no connection could be made on a busy machine */
-#define TIMEOUT_MS_MAX 86400000 /* a longer one is not believed, see zk/connection.c */
+#define TIMEOUT_MS_MIN 100      /* with less, a busy machine could not connect */
+#define TIMEOUT_MS_MAX 86400000 /* a longer one is taken for an error, see zk/connection.c */
 #define TICK_US_MIN 1000
 #define TICK_US_MAX 60000000
 

@@ -1,7 +1,7 @@
 #include "core/lease.h"
 #include "core/session.h"
 
-/* What the log tells of a new session's timeout. */
+/* What the log says about a new session's timeout. */
 
 static void tell_other_timeout(struct zr_session *session)
 {
@@ -14,7 +14,7 @@ static void tell_other_timeout(struct zr_session *session)
                    session->asked_timeout_ms / 1e3);
 }
 
-/* The timeout is short for the tick that the lease's rule goes by. */
+/* The timeout is short for the tick that the rule of the lease assumes. */
 static void warn_of_short_lease(struct zr_session *session)
 {
     int64_t timeout_us = (int64_t)session->timeout_ms * 1000;

@@ -2,9 +2,9 @@
 #define ZR_SIGNAL_H
 
 /*
- * signal.h: what tasks wait for: a watch, a listing, a seat given up, a change of state. Waiting
- * tasks are linked into it; zr_signal_fire (task.h) wakes them all, in the order in which they
- * came. Thread: the host's.
+ * signal.h: a thing that tasks wait for: an event of a watch, a listing, the end of a seat, a
+ * change of state. Waiting tasks are linked into it. zr_signal_fire (task.h) wakes them all, in the
+ * order in which they came. Thread: the host's.
  */
 
 #include "core/list.h"

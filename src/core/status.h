@@ -1,7 +1,7 @@
 #ifndef ZR_STATUS_H
 #define ZR_STATUS_H
 
-/* status.h: how things end. One list (status.def) makes the enum, the words and the texts. */
+/* status.h: how a call can end. One list (status.def) makes the enum, the words and the texts. */
 
 enum zr_status {
 #define ZR_STATUS(name, word, text) ZR_##name,

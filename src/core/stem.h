@@ -2,26 +2,26 @@
 #define ZR_STEM_H
 
 /*
- * stem.h: the names of contenders. A stem is what stands before the number in such a name. The
- * recipe that makes the nodes defines it, and alone knows what they say: to the core both the note
- * in a name and the word of a node are just a number. Pure functions. Any thread.
+ * stem.h: the names of contenders. A stem is the text in front of the number in such a name. The
+ * recipe that makes the nodes defines it, and only the recipe knows what its nodes say: for the
+ * core, the note in a name and the word of a node are just numbers. Pure functions. Any thread.
  */
 
 #include "core/object.h"
 
-/* Static. The texts are Curator's where it has the recipe, so that its contenders and ours
-   understand each other. */
+/* Static. If Curator has the recipe, the text is Curator's, so that its contenders and ours see
+   each other. */
 struct zr_stem {
     const char *text; /* "lock-" */
     /* Reads the note that the recipe has put into the name in front of the text, and returns its
-       length; -1: without a note it is no contender's name. borrows: name, of which `length` bytes
-       stand before the text. Null: there are no notes; the note is 0. */
+       length; -1: the name has no note, so it is no contender's. borrows: name, of which `length`
+       bytes are in front of the text. Null: there are no notes; the note is 0. */
     int (*read_note)(const char *name, size_t length, int64_t *note);
-    /* The word of the node that this get has read, for those who wait for it (zr_enough in task.h).
-       borrows: answer. Null: it has none; the word is 0. */
+    /* The word of the node that this get has read, for tasks that wait for the node (zr_enough in
+       task.h). borrows: answer. Null: its nodes have no word; the word is 0. */
     int64_t (*read_word)(const struct zr_request *answer);
-    /* The answer to the create is handed over at once, not together with the listing's behind it.
-     */
+    /* Deliver the answer to the create at once, not together with the answer to the listing behind
+       it. */
     bool prompt;
 };
 
@@ -33,21 +33,20 @@ struct zr_seat_name {
     int64_t note;
 };
 
-/* `recipes`: whose stems count, as of zr_engine_new. False: it is no contender's name. */
+/* recipes: the list given to zr_engine_new; only its stems count. False: no contender's name. */
 bool zr_stem_read(const struct zr_recipe *const *recipes, const char *name,
                   struct zr_seat_name *read);
 
 /* The word of the node that this get has read, by the stem of its name; 0 for all other nodes. */
 int64_t zr_stem_word(const struct zr_recipe *const *recipes, const struct zr_request *answer);
 
-/* True when a recipe of ours or Curator's may have given a contender this name: before the stem
-   stands nothing, our tag ("<16 hexadecimal digits>-<number>-", perhaps with the stem's note behind
-   it), or Curator's ("_c_<UUID>-"). False for all other names, also those that are no
-   contender's. */
+/* True if one of our recipes or of Curator's may have given a contender this name. In front of the
+   stem there is nothing, our tag ("<16 hexadecimal digits>-<number>-", maybe followed by the stem's
+   note), or Curator's ("_c_<UUID>-"). False for all other names, also for those of no contender. */
 bool zr_is_usual(const struct zr_recipe *const *recipes, const char *name);
 
-/* True when kazoo's Lock, ReadLock or WriteLock gives a contender this name:
-   "<32 hexadecimal digits>__lock__<ten digits>", or __rlock__. */
+/* True if kazoo's Lock, ReadLock or WriteLock gives a contender this name: "<32 hexadecimal
+   digits>__lock__<ten digits>", or __rlock__. */
 bool zr_is_kazoos(const char *name);
 
 #endif

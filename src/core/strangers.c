@@ -1,11 +1,12 @@
 /*
  * 1. An attempt waits for a znode with an unusual name, or tries to pass it: the znode is suspected
- *    and followed. 2. The read says that it is not ephemeral: it is ignored, and listings leave it
- *    out. 3. An event says that it has changed, the session is another one, or no listing has met
- *    it for a while: it is forgotten, and the next attempt reads it again.
+ *    and followed.
+ * 2. If the read says that it is not ephemeral, it is ignored: listings leave it out.
+ * 3. It is forgotten if an event says that it has changed, if the session is a new one, or if no
+ *    listing has shown it for a while. The next attempt reads it again.
  *
- * What can go wrong: there are very many at a time, or there is no memory: then they stand in the
- * way.
+ * What can go wrong: there are very many at a time, or memory is exhausted: then they block the
+ * attempts like contenders.
  */
 #include "core/strangers.h"
 
@@ -17,10 +18,10 @@
 #include "core/task.h"
 #include "core/watch.h"
 
-/* More than an attempt needs for its next listing, also where the servers are slow. */
+/* Longer than an attempt takes until its next listing, even on slow servers. */
 #define IDLE_US 20000000
 
-/* Bytes of paths: strangers leave the session's other watches their room. */
+/* Bytes of paths: strangers leave room for the session's other watches. */
 #define BYTES_MAX 100000
 
 struct stranger {

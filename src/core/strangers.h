@@ -3,10 +3,10 @@
 
 /*
  * strangers.h: znodes in the directories of locks that are named like contenders but are not
- * ephemeral. No recipe of ours and none of Curator's makes such a znode. If no such recipe would
- * give it its name (zr_is_usual), it is ignored. A znode with a usual name may be somebody's idea
- * of a hold that outlives its session, so it stands in the way, and the error names it. Thread: the
- * host's.
+ * ephemeral. None of our recipes and none of Curator's makes such a znode. If no such recipe would
+ * give it its name (zr_is_usual), it is ignored. If the name is usual, a user may have made the
+ * znode to lock the path beyond the end of a session. So it blocks the attempts, and the error
+ * names it. Thread: the host's.
  */
 
 #include "core/seats.h"
@@ -24,18 +24,18 @@ bool zr_stranger_suspected(struct zr_session *session, const char *path);
 
 /*
  * The read has left a watch, and says that a suspected znode is not ephemeral: listings leave it
- * out until it changes. If it has changed since the read, nothing is noted; the caller lists the
- * directory again in either case. borrows: path.
+ * out until it changes. If it has changed since the read, nothing is recorded. In both cases the
+ * caller lists the directory again. borrows: path.
  */
 void zr_stranger_ignored(struct zr_session *session, const char *path);
 
-/* Sets task->detail: no attempt is granted behind this znode. borrows: path. */
+/* Sets task->detail: no attempt behind this znode is granted. borrows: path. */
 void zr_stranger_blamed(struct zr_task *task, const char *path);
 
-/* Takes those that are ignored out of a listing of `dir`. */
+/* Removes the ignored znodes from a listing of `dir`. */
 void zr_strangers_leave_out(struct zr_session *session, const char *dir, struct zr_seats *seats);
 
-/* Something has happened to this path, or may have to any (null): what is known of it is freed. */
+/* An event came for this path, or for an unknown path (null): what is known of it is forgotten. */
 void zr_strangers_doubt(struct zr_session *session, const char *path);
 
 /* The session is freed. */

@@ -33,7 +33,8 @@ static enum zr_status grow(struct zr_table *table)
 
 enum zr_status zr_table_add(struct zr_table *table, struct zr_node *node, const char *key)
 {
-    /* Only the first buckets are needed; a table that cannot grow is slow, not wrong. */
+    /* If the table cannot grow, it is slow but correct. Only the first buckets are really
+       needed. */
     if (table->count >= table->size && grow(table) != ZR_OK && table->size == 0)
         return ZR_NO_MEMORY;
     node->key = key;
@@ -56,7 +57,7 @@ struct zr_node *zr_table_find(const struct zr_table *table, const char *key)
     return node;
 }
 
-/* An empty table is as small as a new one again; if there is no memory for that, it stays. */
+/* An empty table shrinks to its first size; if there is no memory for that, it stays. */
 static void shrink(struct zr_table *table)
 {
     struct zr_node **buckets = zr_alloc(FIRST_SIZE * sizeof(*buckets));

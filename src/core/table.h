@@ -32,7 +32,7 @@ struct zr_node *zr_table_find(const struct zr_table *table, const char *key);
 /* The node must be in the table. Never fails. */
 void zr_table_remove(struct zr_table *table, struct zr_node *node);
 
-/* Any node, or null when the table is empty: to take it apart. */
+/* Any node, or null if the table is empty: for emptying a table. */
 struct zr_node *zr_table_any(struct zr_table *table);
 
 /* Frees the buckets; the table is empty again. */

@@ -12,16 +12,16 @@
  * 1. zr_task_start runs the first step; its last act is a verb, which names the next step.
  * 2. The verb waits for a request, a signal or a pause, and ends in zr_task_verb_done: next step.
  * 3. zr_task_finish: the waiter is told, the task has ended.
- * 4. zr_task_drop: the binding has the results. The memory goes when both are through with it.
+ * 4. zr_task_drop: the binding has the results. The memory is freed after both 3 and 4.
  *
- * What can go wrong: a verb fails, the deadline passes, the waiter gives up, the session is lost
- * or closed. All of these report at once and begin the clean-up, in which only the loss of the
- * session makes a difference: then it starts once more, to find that there is nothing left.
+ * What can go wrong: a verb fails, the deadline passes, the waiter gives up, the session is lost or
+ * closed. Each of these reports at once and begins the clean-up. Only the loss of the session
+ * affects a clean-up that is running: it starts again, to find out that nothing is left.
  */
 
 /* ---- Ending -------------------------------------------------------------------------------- */
 
-/* Takes the verb in flight out of everything that could wake the task. */
+/* Removes the verb in flight from everything that could wake the task. */
 static void stop_waiting(struct zr_task *task)
 {
     zr_unlink(&task->in_ready);
@@ -156,7 +156,7 @@ void zr_task_detach(struct zr_task *task)
 
 /* ---- Going on ------------------------------------------------------------------------------ */
 
-/* Whether something that it sent may have been done, though nobody has said so. */
+/* True if a request without an answer may have changed something on the server. */
 static bool unsure(const struct zr_task *task)
 {
     const struct zr_call *call = task->call;
@@ -165,7 +165,7 @@ static bool unsure(const struct zr_task *task)
     return call->state == ZR_CALL_OUT || task->repeat;
 }
 
-/* What is to be told of a limit that passed while no server answered. */
+/* The text for a limit that passed while no server answered. */
 static const char *silence(const struct zr_task *task)
 {
     bool connected = task->session->state == ZR_CONNECTED;

@@ -4,12 +4,14 @@
 /*
  * task.h: one thing a user waits for: acquire a lock, read a znode. A recipe writes it as named
  * steps; a step's last act is one verb (verbs.h) that names the next step, or zr_task_finish.
- * The driver here turns deadlines, cancellation and loss of the session into the recipe's
- * declared clean-up, which cannot be interrupted, and into exactly one report to the waiter.
  *
- * A step runs only when its verb succeeded. A verb's failure ends the task like an interruption.
- * The waiter is told at once; the clean-up goes on behind it (it may need a server that cannot be
- * reached), and requests that follow in the same session are served after it.
+ * The driver here handles deadlines, cancellation and loss of the session. For each of them it runs
+ * the recipe's clean-up, which cannot be interrupted, and reports to the waiter exactly once.
+ *
+ * A step runs only if the verb before it succeeded. A verb's failure ends the task like an
+ * interruption. The waiter is told at once, and the clean-up continues in the background (it may
+ * need a server that cannot be reached now). Requests that follow in the same session are served
+ * after it.
  *
  * Thread: the host's.
  */
@@ -20,9 +22,9 @@
 
 typedef void zr_step(struct zr_task *task);
 
-/* Of a task that waits for a node to go: whether it is enough that the node says this word, though
-   it is still there. What the word means is known to the recipe of its stem. Asked again whenever
-   the node may say another one. */
+/* For a task that waits until a node is gone: true if the task need not wait longer, though the
+   node is still there, because the node says this word. The recipe of the node's stem defines what
+   the word means. Called again whenever the word may have changed. */
 typedef bool zr_enough(const struct zr_task *task, int64_t word);
 
 /* A step and its name, for traces and messages. */
@@ -34,27 +36,30 @@ struct zr_next {
 
 struct zr_task_kind {
     const char *name; /* "lock:acquire" */
-    /* Runs after an interruption or a failure, and cannot be interrupted; ends with
-       zr_task_finish (any status). May run twice. Null: there is nothing to clean. */
+    /* Runs after an interruption or a failure, and cannot be interrupted; ends with zr_task_finish
+       (any status). May run twice. Null: there is nothing to clean. */
     zr_step *clean;
-    /* The session's loss ends it (it owns something there, or waits for something there). */
+    /* The loss of the session ends it: it owns something in the session, or waits for something
+       there. */
     bool bound;
-    /* Not even the end of the session ends it; it sees that itself. */
+    /* Not even the end of the session ends it; the task handles that itself. */
     bool outlives;
-    /* It only waits for news: a limit of 0 is no time at all, not a round trip. */
+    /* It only waits for news: with a limit of 0 it ends at once, without time for a round trip. */
     bool local;
-    /* What it waits for is decided here: a limit that passes is ZR_TIMEOUT, servers or not. */
+    /* What it waits for happens in this process: a limit that passes is ZR_TIMEOUT, even without a
+       connection. */
     bool own;
-    /* Null: task->asking. Else whether what it waits with has a request out. */
+    /* Whether it waits for the answer to a request that another task has sent. Null: see
+       task->asking. */
     bool (*asking)(const struct zr_task *task);
     /* A request whose answer is missing may have changed something on the server. */
     bool writes;
-    /* Emits what a success brought. The task is not touched after it but to be dropped. */
+    /* Emits the results of a success. After that the task is only dropped. */
     void (*results)(struct zr_task *task, struct zr_sink *sink);
-    /* It has succeeded, but nobody took the results: undo it and call zr_task_release. Null:
-       nothing to undo. */
+    /* It has succeeded, but its waiter did not take the results: undo it and call zr_task_release.
+       Null: nothing to undo. */
     void (*discard)(struct zr_task *task);
-    /* Ended and dropped, no request of it is out: free it. */
+    /* It has ended, it was dropped, and none of its requests is in flight: free it. */
     void (*free)(struct zr_task *task);
 };
 
@@ -114,63 +119,63 @@ struct zr_task {
 };
 
 /*
- * Starts a task that is zeroed but for what the embedding struct holds. timeout_us: from now;
- * negative: no limit; 0: to try, which ends at once, with ZR_CONNECTION_LOSS, where there is no
- * connection, and else has zr_session_try_us for its round trip (but see kind->local). keeps:
+ * Starts a task. It must be zeroed, except for the embedding struct's fields. timeout_us: from now;
+ * negative: no limit; 0: to try. A try ends at once, with ZR_CONNECTION_LOSS, if there is no
+ * connection; otherwise it has zr_session_try_us for its round trip (but see kind->local). keeps:
  * everything, until kind->free. The first step runs at once, but nothing is reported before the
  * next dispatch.
  *
- * A limit that passes without a connection, or while the answer to a request is missing, is
- * ZR_CONNECTION_LOSS: no server has said anything. Else it is ZR_TIMEOUT.
+ * If the limit passes without a connection, or while the answer to a request is missing, the status
+ * is ZR_CONNECTION_LOSS, because no server has said anything. Otherwise it is ZR_TIMEOUT.
  */
 void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
                    struct zr_session *session, const char *subject, int64_t timeout_us,
                    struct zr_next first);
 
-/* Starts it as a clean-up that nobody waits for: kind->clean is its first step. */
+/* Starts it as a clean-up without a waiter: kind->clean is its first step. */
 void zr_task_start_cleaning(struct zr_task *task, const struct zr_task_kind *kind,
                             struct zr_session *session);
 
-/* Steps: the task is done; its waiter is told, unless it was told already. */
+/* For steps: the task is done. Tells the waiter, if it was not told already. */
 void zr_task_finish(struct zr_task *task, enum zr_status status);
 
-/* Verbs: the verb is done. Runs the next step, or begins the clean-up. */
+/* For verbs: the verb is done. Runs the next step, or begins the clean-up. */
 void zr_task_verb_done(struct zr_task *task, enum zr_status status);
 
-/* The waiter, a deadline, the session: ends it with this status; nothing when it has been
-   reported or cleans up already. */
+/* Ends the task with this status, for the waiter, a deadline or the session. Does nothing if the
+   task has reported already or is cleaning up. */
 void zr_task_interrupt(struct zr_task *task, enum zr_status status);
 
-/* The session: its generation is over (kind->bound), or it is closed. A clean-up that runs is begun
-   anew, to see that nothing is left to clean. */
+/* The session calls this: its generation is over (kind->bound), or it is closed. A clean-up that is
+   running starts again, to find out that nothing is left to clean. */
 void zr_task_session_over(struct zr_task *task, enum zr_status status);
 
-/* The session: its connection is gone. Ends the tasks that only try. */
+/* The session calls this when its connection is gone. Ends the tasks that only try. */
 void zr_task_end_tries(struct zr_session *session);
 
-/* The binding is through with it: interrupts it, or undoes a success whose results were not
+/* The binding needs the task no more: interrupts it, or undoes a success whose results were not
    taken. */
 void zr_task_drop(struct zr_task *task, bool taken);
 
-/* Nobody waits for it, it goes on by itself. */
+/* The task has no waiter; it runs on by itself. */
 void zr_task_detach(struct zr_task *task);
 
-/* Sets task->detail to a text that lives as long as the task; to none if memory is exhausted. */
+/* Sets task->detail to a text that lives as long as the task; to null if memory is exhausted. */
 __attribute__((format(printf, 2, 3))) void zr_task_explain(struct zr_task *task, const char *format,
                                                            ...);
 
-/* Queues a task's verb to be gone on with; nothing when it is queued already. */
+/* Queues the task, so that its verb continues in the dispatch; nothing if it is queued already. */
 void zr_task_wake(struct zr_task *task, enum zr_status outcome);
 
-/* Wakes all that wait; their verbs see `outcome`. */
+/* Wakes all waiting tasks; their verbs see `outcome`. */
 void zr_signal_fire(struct zr_signal *signal, enum zr_status outcome);
 
-/* The same for those alone for whom this word is enough (task->enough): task->told is true, and
-   task->word is the word. */
+/* Wakes only the waiting tasks for which this word is enough (task->enough). They find task->told
+   true, and the word in task->word. */
 void zr_signal_tell(struct zr_signal *signal, int64_t word);
 
-/* Frees it when it has ended, was dropped and has no request out. Called by whoever may have
-   removed the last reason to keep it. */
+/* Frees the task once it has ended, the binding has dropped it, and no request is in flight. Call
+   it after clearing any of these three. */
 void zr_task_release(struct zr_task *task);
 
 /* Writes "lock:acquire /a: the time limit passed" and returns buffer. */

@@ -29,7 +29,7 @@ void zr_timer_stop(struct zr_timers *timers, struct zr_timer *timer);
 /* When the next one is due; INT64_MAX when there is none. */
 int64_t zr_timers_next(const struct zr_timers *timers);
 
-/* Fires one that is due; false when none is. It is not armed any more when `fire` is called. */
+/* Fires one timer that is due; false if none is. The timer is not armed when `fire` is called. */
 bool zr_timers_fire(struct zr_timers *timers, int64_t now_us);
 
 #endif

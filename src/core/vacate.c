@@ -3,18 +3,18 @@
 
 /*
  * Empties a seat, whatever state it is in:
- * 1. The create is still out: wait for its answer. (It was never sent: forget it.)
+ * 1. The create is in flight: wait for its answer. (It was never sent: forget it.)
  * 2. The answer was lost: find out whether the node is there.
- * 3. It is there: delete it, again and again until the server has said that it is gone. Where
- *    others use the same name (a seat without a stem), look before each delete, the first one
- *    too, whose it is: by hand it may have been replaced. No delete can be bound to a node's
- *    identity, so between the look and the delete this can still happen.
+ * 3. The node is there: delete it, and repeat until the server has said that it is gone. If others
+ *    use the same name (a seat without a stem), check before each delete, also the first, that the
+ *    node is still ours: it may have been replaced by hand. A delete cannot name the node's
+ *    identity, so a replacement between the check and the delete is still possible.
  *
- * What can go wrong: the session is over; then so is the node, and nothing may be sent any more
- * (a late delete must never meet another session). Memory is exhausted: pause, try again. The
- * server refuses (the ACL of the directory, mostly): say so in the log and try on, ever more
- * seldom; whoever waits for the seat waits on, for the node is there. Only what was not begun as a
- * clean-up fails instead, and is cleaned up after that.
+ * What can go wrong: the session is over: then so is the node, and nothing may be sent any more (a
+ * late delete must never run in another session). Memory is exhausted: pause, try again. The server
+ * refuses (usually the ACL of the directory): write that to the log and try again, less and less
+ * often; tasks that wait for the seat keep waiting, because the node is there. A vacate that is not
+ * part of a clean-up fails instead, and the clean-up begins after that.
  */
 
 #define MEMORY_PAUSE_US 100000
@@ -43,15 +43,17 @@ static void refused(struct zr_task *task, enum zr_status status)
     zr_part_pause(task, pause_us, again);
 }
 
-/* ---- Finding an unsure node ----------------------------------------------------------------
- *
- * A name proves nothing: whoever may create in the directory can make one that carries our tag. So
- * every node that could be ours by its name is asked, one after the other, whose it is. */
+/* ---- Finding an unsure node ---------------------------------------------------------------- */
+
+/*
+ * A name proves nothing: any client that may create nodes in the directory can make one with our
+ * tag. So we read each node whose name could be ours, one after the other, to see who owns it.
+ */
 
 static void find(struct zr_task *task);
 static void search(struct zr_task *task);
 
-/* What was seen counts only behind a sync of the same connection. */
+/* A read counts only if it comes after a sync on the same connection. */
 static bool in_order(const struct zr_seat *seat)
 {
     return seat->call->state == ZR_CALL_BACK && seat->call->request.status == ZR_OK;
@@ -118,7 +120,7 @@ static void find_listed(struct zr_task *task)
 
 static void synced(struct zr_call *call)
 {
-    (void)call; /* in_order looks at it; what counts comes after this */
+    (void)call; /* only in_order needs this answer; the reads behind it count */
 }
 
 static enum zr_status sync_first(struct zr_seat *seat)
@@ -133,7 +135,7 @@ static enum zr_status sync_first(struct zr_seat *seat)
     return status;
 }
 
-/* Behind the node that the seat's path is now. */
+/* Continues with the node after the one that the seat's path names now. */
 static void search(struct zr_task *task)
 {
     struct zr_seat *seat = task->seat;
@@ -208,7 +210,7 @@ void zr_part_vacate(struct zr_task *task, void (*after)(struct zr_task *task))
 {
     struct zr_seat *seat = task->seat;
     seat->after = after;
-    /* It may be gone, and somebody else have come. */
+    /* The node may be gone, and another contender's may be in its place. */
     if (seat->stem == NULL && seat->state == ZR_SEAT_TAKEN)
         seat->state = ZR_SEAT_UNSURE;
     go_on(task);
@@ -216,7 +218,7 @@ void zr_part_vacate(struct zr_task *task, void (*after)(struct zr_task *task))
 
 static void vacated(struct zr_task *task)
 {
-    /* Not inside the verb: the seat may have been empty already. */
+    /* Not inside the call of the verb: the seat may have been empty already. */
     zr_part_begin(task, zr_part_done);
     zr_task_wake(task, ZR_OK);
 }

@@ -2,14 +2,14 @@
 #define ZR_VERB_PARTS_H
 
 /*
- * verb_parts.h: what the verbs are made of; for verbs.c, claim.c, occupy.c, attempt.c, vacate.c
- * and ensure.c only. A part ends by calling `after`, or fails the verb. Thread: the host's.
+ * verb_parts.h: the parts of which verbs are made; only for verbs.c, claim.c, occupy.c, attempt.c,
+ * vacate.c and ensure.c. A part ends by calling `after`, or fails the verb. Thread: the host's.
  */
 
 #include "core/listing.h"
 #include "core/verbs.h"
 
-/* Frees what the last verb brought, and names the function that goes on. */
+/* Frees the results of the last verb, and sets the function that continues. */
 void zr_part_begin(struct zr_task *task, void (*resume)(struct zr_task *task));
 
 /* Ends the verb with task->outcome. */
@@ -21,26 +21,27 @@ void zr_part_fail(struct zr_task *task, enum zr_status status);
 /* Sends a request; `resume` sees its status in task->outcome. takes: call. */
 void zr_part_send(struct zr_task *task, struct zr_call *call, void (*resume)(struct zr_task *));
 
-/* Lists the directory: task->seats; `resume` sees in task->outcome whether there is one. */
+/* Lists the directory into task->seats; `resume` sees in task->outcome whether there is a
+   listing. */
 void zr_part_list(struct zr_task *task, const char *dir, void (*resume)(struct zr_task *));
 
-/* Goes on after this long, give or take a quarter. */
+/* Continues after this long, give or take a quarter. */
 void zr_part_pause(struct zr_task *task, int64_t duration_us, void (*resume)(struct zr_task *));
 
-/* Wakes the task when there is no such contender, or what it says is enough. borrows: path. Errors:
-   ZR_NO_MEMORY, ZR_FULL. */
+/* Wakes the task when there is no such contender, or when its word is enough. borrows: path.
+   Errors: ZR_NO_MEMORY, ZR_FULL. */
 enum zr_status zr_part_await_gone(struct zr_task *task, const char *path, zr_enough *enough);
 
-/* Makes the directory that the first `length` bytes of the path name, and all above it.
-   keeps: path. */
+/* Makes the directory that the first `length` bytes of the path name, with all its parents. keeps:
+   path. */
 void zr_part_ensure(struct zr_task *task, const char *path, size_t length, bool containers,
                     void (*after)(struct zr_task *task));
 
-/* True when there is a session. Else `begin` is called when there may be one. */
+/* True if there is a session. If not, calls `begin` when there may be one. */
 bool zr_part_connected(struct zr_task *task, void (*begin)(struct zr_task *task));
 
-/* The create of task->seat has failed: calls `begin` when it is worth another try, `exists` when a
-   node of its name is there; else the verb fails. */
+/* The create of task->seat has failed. Calls `begin` if it is worth another try, `exists` if a node
+   of this name exists; otherwise fails the verb. */
 void zr_part_refused(struct zr_task *task, void (*begin)(struct zr_task *task),
                      void (*exists)(struct zr_task *task));
 

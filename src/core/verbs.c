@@ -6,9 +6,9 @@
 #include "core/watch.h"
 
 /*
- * The verbs that are a single wait. What they share with the longer ones (claim.c, ensure.c):
- * zr_part_begin names the function that goes on, then one source of a wake-up is set: a request,
- * a signal, a pause.
+ * The verbs that are a single wait. Like the longer ones (claim.c, ensure.c), each calls
+ * zr_part_begin to name the function that continues, and then sets one source of a wake-up: a
+ * request, a signal or a pause.
  */
 
 void zr_part_begin(struct zr_task *task, void (*resume)(struct zr_task *task))
@@ -123,7 +123,7 @@ void zr_part_list(struct zr_task *task, const char *dir, void (*resume)(struct z
 }
 
 /* The loss of the session drops all listings. It also ends the tasks that are bound to the session,
-   so a task that comes here with ZR_LOST goes on with the next session. */
+   so a task that comes here with ZR_LOST continues with the next session. */
 static void list_answered(struct zr_task *task)
 {
     if (task->outcome == ZR_LOST)
@@ -194,7 +194,7 @@ void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
     wait_for(task, status, next);
 }
 
-/* The path is the lock itself: what stands there is in the way, whatever its name is. */
+/* The path is the lock itself: any node there blocks it, whatever its name is. */
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next)
 {
     await_node(task, false, 0, NULL);

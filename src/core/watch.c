@@ -9,14 +9,15 @@
 
 /*
  * What the client watches. It keeps a watch until an event uses it up, and registers all that it
- * keeps in one request after a reconnect. So a path counts while a task follows it or waits
- * (watch_gone.c), while a request is out that will leave a watch, and while the client keeps one.
+ * keeps in one request after a reconnect. So a path counts in three cases: a task follows it or
+ * waits for its end (watch_gone.c); a request that will leave a watch is in flight; the client
+ * keeps a watch on it.
  *
- * A watch that no task needs any more is idle, and is taken back after a while (watch_idle.c).
+ * A watch that no task needs is idle, and is removed after a while (watch_idle.c).
  *
  * What can go wrong: the connection is lost: the client registers its watches again by itself and
- * reports what was missed. An event is lost for want of memory: then every task that waits looks
- * again.
+ * reports the changes that it missed. An event is lost because memory is exhausted: then every task
+ * that waits looks again.
  */
 
 struct zr_watch *zr_watch_find(const struct zr_session *session, const char *path)
@@ -102,7 +103,7 @@ struct zr_watch *zr_watch_sent(struct zr_session *session, const char *path)
     return watch;
 }
 
-/* An answer for which there was no memory has left its watch all the same. */
+/* If there was no memory for an answer, its request has left a watch all the same. */
 static unsigned left_by(const struct zr_request *request)
 {
     bool absent = request->op == ZR_OP_EXISTS && request->status == ZR_NO_NODE;
@@ -175,7 +176,7 @@ static void fire(struct zr_watch *watch, enum zr_event_kind kind, unsigned used_
     watch->events++;
     watch->kept &= ~used_up;
     zr_signal_fire(&watch->changed, ZR_OK);
-    /* An event of the children leaves the watch on the node itself where it is. */
+    /* An event of the children leaves the watch on the node itself in place. */
     if (kind != ZR_CHILDREN_CHANGED)
         watch->set = false;
     enum zr_status status = kind == ZR_DELETED ? ZR_OK : zr_watch_look(watch);
@@ -184,8 +185,8 @@ static void fire(struct zr_watch *watch, enum zr_event_kind kind, unsigned used_
     zr_watch_drop_if_unused(watch);
 }
 
-/* Memory was exhausted when an event came, and it may have been any. What the client still keeps is
-   found out when it is taken back. */
+/* Memory was exhausted when an event came, so its path is unknown. Which watches the client still
+   keeps is found out when they are removed. */
 static void fire_all(struct zr_session *session)
 {
     const struct zr_table *all = &session->watches;

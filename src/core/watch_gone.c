@@ -7,20 +7,21 @@
 
 /*
  * Waiting until a node is gone:
- * 1. zr_watch_gone reads the node with a watch (get, never exists: on a node that has vanished
- *    exists would leave a watch for ever), or joins those for whom that was done.
- * 2. NO_NODE, or the event DELETED: all that wait for its going are woken.
- * 3. Any other event has used the watch up: the node is read again, if anybody still waits. If it
- *    is another one (the first was replaced while the link was down), theirs is gone. What it says
- *    is read by its stem (stem.h), and those are woken for whom that is enough.
- * 4. The node is not ephemeral: no session's end will remove it, so those that wait are told that
- *    instead of waiting for ever. A contender passes one that is a stranger (strangers.h).
+ * 1. zr_watch_gone reads the node with a watch, or joins the tasks that have done so. It reads with
+ *    get, never with exists: if the node is gone, exists would leave a watch for ever.
+ * 2. NO_NODE, or the event DELETED: all tasks that wait for its end are woken.
+ * 3. Any other event has used the watch up: if a task still waits, the node is read again. If it is
+ *    another node (the first was replaced while the connection was down), the awaited one is gone.
+ *    If it is the same, its stem reads its word (stem.h), and the tasks for which that is enough
+ *    are woken.
+ * 4. The node is not ephemeral: no session's end will remove it, so the tasks fail instead of
+ *    waiting for ever. A contender passes the node if it is a stranger (strangers.h).
  *
- * What can go wrong: the connection is lost under the read: it is repeated.
+ * What can go wrong: the connection is lost during the read: it is repeated.
  */
 
-/* The node that was found came after the one that it waits for. (An older one means that the event
-   of its end, or the next look, is still to come.) */
+/* True if the node that was found is younger than the one that the task waits for. (If it is older,
+   the event of its end, or the next look, is still to come.) */
 static bool outlived(struct zr_task *task, const struct zr_watch *watch)
 {
     if (task->awaited == 0)
@@ -28,7 +29,7 @@ static bool outlived(struct zr_task *task, const struct zr_watch *watch)
     return watch->czxid > task->awaited;
 }
 
-/* The answer is for all that wait; it is there. */
+/* The answer has come; it is for all tasks that wait. */
 static void wake_outlived(struct zr_watch *watch)
 {
     struct zr_list *tasks = &watch->gone.tasks;

@@ -4,17 +4,16 @@
 #include "core/task.h"
 
 /*
- * Watches that no task needs any more, but which the client and the server still keep:
- * 1. The watch is idle. The next task that looks at the path may use it, at no cost.
- * 2. After IDLE_US it is taken back: one request removes it on the server and in the client. When
- *    the budget is half used up, that is done at once.
- * 3. Requests are answered in their order, so a task that comes meanwhile leaves a new watch behind
- *    that request.
+ * Watches that no task needs, but which the client and the server still keep:
+ * 1. The watch is idle. The next task that looks at the path uses it, at no cost.
+ * 2. After IDLE_US it is removed: one request removes it on the server and in the client. Once half
+ *    of the budget is used, that is done at once.
+ * 3. Requests are answered in order, so a task that comes meanwhile leaves a new watch behind that
+ *    request.
  *
  * What can go wrong: the connection is lost: the client has registered the watch again, and it is
- * idle again. The server knows of no watch where the client keeps one (it may drop the watch on a
- * znode that this session may not read): the path counts until it is used again, or the session
- * ends.
+ * idle again. The server has no watch where the client keeps one (it may drop the watch on a znode
+ * that this session may not read): the path counts until it is used again, or the session ends.
  */
 
 #define IDLE_US 1000000
@@ -61,7 +60,7 @@ static enum zr_status take_back(struct zr_watch *watch)
     return ZR_OK;
 }
 
-/* While there is no connection nothing is sent: what waits then is for the user's requests. */
+/* Without a connection nothing is sent: the room in the queue is for the user's requests. */
 static void sweep(struct zr_timer *timer)
 {
     struct zr_session *session = ZR_HOLDER(timer, struct zr_session, sweep);

@@ -2,9 +2,9 @@
 #define ZR_WATCH_PARTS_H
 
 /*
- * watch_parts.h: what watch.c, which knows what the client watches, watch_gone.c, in which tasks
- * wait for a node to go, and watch_idle.c, which takes watches back, share of a watch. For those
- * three only. Thread: the host's.
+ * watch_parts.h: what watch.c, watch_gone.c and watch_idle.c share of a watch; only for those
+ * three. watch.c knows what the client watches, in watch_gone.c tasks wait until a node is gone,
+ * and watch_idle.c removes watches. Thread: the host's.
  */
 
 #include "core/watch.h"
@@ -35,23 +35,23 @@ struct zr_watch {
 struct zr_watch *zr_watch_find(const struct zr_session *session, const char *path);
 
 /*
- * The same, or a new one, for so many kinds of watches; dropped by zr_watch_drop_if_unused.
- * borrows: path. most: as of zr_watch_gone. Errors: ZR_NO_MEMORY, ZR_FULL.
+ * Finds the watch of this path or makes one, for this many kinds of watches. Drop it with
+ * zr_watch_drop_if_unused. borrows: path. most: as of zr_watch_gone. Errors: ZR_NO_MEMORY, ZR_FULL.
  */
 enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path, int kinds,
                                     size_t most, struct zr_watch **out);
 
-/* When no task needs it: frees it if the client no longer watches its path, else lets it rest until
-   it is taken back. */
+/* If no task needs it: frees it if the client no longer watches its path; otherwise marks it
+   idle. */
 void zr_watch_drop_if_unused(struct zr_watch *watch);
 
-/* A task needs it, or a request for it is out. */
+/* True if a task needs it, or a request for it is in flight. */
 bool zr_watch_used(const struct zr_watch *watch);
 
-/* It is idle from now on: taken back after a while, unless it is used again (watch_idle.c). */
+/* Marks it idle: it is removed after a while, unless a task uses it again (watch_idle.c). */
 void zr_watch_rest(struct zr_watch *watch);
 
-/* Sees to it that an event will come, if a task waits for the node to go. Errors: ZR_NO_MEMORY. */
+/* If a task waits until the node is gone, ensures that an event will come. Errors: ZR_NO_MEMORY. */
 enum zr_status zr_watch_look(struct zr_watch *watch);
 
 #endif

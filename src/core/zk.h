@@ -32,7 +32,7 @@ enum zr_op {
     ZR_OP_SET_ACL,
     ZR_OP_ADD_AUTH, /* data = credential, path = scheme */
     ZR_OP_RECONFIG,
-    ZR_OP_UNWATCH, /* takes back all watches on the path, here and on the server */
+    ZR_OP_UNWATCH, /* removes all watches on the path, in the client and on the server */
     ZR_OP_MULTI,
     ZR_OP_CHECK, /* only as a part of a multi */
 };
@@ -90,16 +90,17 @@ enum zr_message_kind {
     ZR_MSG_ENDED,       /* after close: the last message of this handle */
 };
 
-/* The line of the log when all servers were tried in vain; the lines before say why. */
+/* The log line for when no server could be reached. The lines before it say why. */
 #define ZR_NOTE_RESTING "no server can be reached now; it keeps trying"
 
 enum zr_event_kind { ZR_CREATED, ZR_DELETED, ZR_CHANGED, ZR_CHILDREN_CHANGED };
 
 /*
- * What the inbox holds: the first member of a struct zr_request (kind ZR_MSG_REPLY) or of a
- * struct zr_notice (all others).
- * Order: as it happened. CONNECTED before the first reply of that connection, SUSPENDED and
- * EXPIRED before the replies they make fail.
+ * What the inbox holds: the first member of a struct zr_request (kind ZR_MSG_REPLY) or of a struct
+ * zr_notice (all other kinds).
+ *
+ * Messages keep the order of what happened: CONNECTED comes before the first reply of its
+ * connection, SUSPENDED and EXPIRED before the replies that fail because of them.
  */
 struct zr_message {
     struct zr_link link;
@@ -146,8 +147,8 @@ struct zr_request {
                       answer to a create never fails for want of memory */
 
     /* the reply */
-    enum zr_status status; /* ZR_CONNECTION_LOSS: nobody knows whether it was done ... */
-    bool sent;             /* ... unless this is false: it surely was not */
+    enum zr_status status; /* ZR_CONNECTION_LOSS: it may or may not have been done ... */
+    bool sent;             /* ... but if this is false, it certainly was not */
     struct zr_stat stat;   /* create, exists, get, set, children, get_acl */
     struct zr_bytes data_reply;
     struct zr_names *names;         /* children */
@@ -191,24 +192,24 @@ struct zr_zk {
     int64_t (*now_us)(struct zr_zk *zk);
 
     /*
-     * Opens a handle and returns at once; resolving names and connecting go on behind it, until
-     * close. borrows: config. keeps: owner, which comes with every message, until ENDED.
-     * Errors: ZR_NO_MEMORY.
+     * Opens a handle and returns at once; it resolves names and connects in the background, until
+     * close. borrows: config. keeps: owner, which comes with every message, until ENDED. Errors:
+     * ZR_NO_MEMORY.
      */
     enum zr_status (*open)(struct zr_zk *zk, const struct zr_zk_config *config, void *owner,
                            struct zr_handle **handle);
 
     /*
-     * Sends a request; every one comes back exactly once as a ZR_MSG_REPLY, before ENDED.
-     * While there is no connection it comes back with ZR_CONNECTION_LOSS and sent = false.
-     * keeps: request, until it comes back.
+     * Sends a request; each request comes back exactly once, as a ZR_MSG_REPLY, before ENDED.
+     * Without a connection it comes back with ZR_CONNECTION_LOSS and sent = false. keeps: request,
+     * until it comes back.
      */
     void (*submit)(struct zr_handle *handle, struct zr_request *request);
 
     /*
      * Ends the session and the handle. Requests in flight are answered or fail; then ENDED comes.
-     * If there is no connection it goes on trying for linger_us to reach a server, so that the
-     * session is ended there too. No submit after it. A second close only shortens linger_us.
+     * Without a connection it tries for linger_us to reach a server, so that the session is ended
+     * there too. No submit after it. A second close only shortens linger_us.
      */
     void (*close)(struct zr_handle *handle, int64_t linger_us);
 
@@ -222,7 +223,8 @@ struct zr_zk {
      */
     int64_t (*lease_us)(struct zr_handle *handle);
 
-    /* Appends all that has come in (struct zr_message); the descriptor is no longer readable. */
+    /* Appends all messages that have come in (struct zr_message); the descriptor is readable no
+       more. */
     void (*take)(struct zr_zk *zk, struct zr_list *messages);
 
     /* takes: a notice that was taken from the inbox. */
@@ -236,8 +238,8 @@ struct zr_zk {
 
     /*
      * From now on a byte is written to this stream socket too whenever the descriptor becomes
-     * readable, and once at once: for hosts that cannot watch a foreign descriptor. takes: socket,
-     * in the place of the one before; -1: none. Null: not offered (the simulator).
+     * readable, and one byte immediately. For hosts that cannot watch a foreign descriptor. takes:
+     * socket, which replaces the one before; -1: none. Null: not offered (the simulator).
      */
     void (*set_bell)(struct zr_zk *zk, int socket);
 
@@ -248,7 +250,7 @@ struct zr_zk {
     void (*wait)(struct zr_zk *zk, int64_t timeout_us);
 
     /*
-     * takes: zk. All handles have ended, or, after a fork, belong to the parent and are only
+     * takes: zk. All handles have ended; or, after a fork, they belong to the parent and are only
      * forgotten.
      */
     void (*free)(struct zr_zk *zk);
