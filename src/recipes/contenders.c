@@ -8,9 +8,9 @@
 
 /*
  * 1. List the directory.
- * 2. Read every contender's node, all at once; where there are leases, also the directory, whose
- *    data say how many of them hold.
- * 3. When the last answer is in: done. Who has left meanwhile is left out.
+ * 2. Read every contender's node, all at once. If there are leases, also read the directory: its
+ *    data tell how many of them hold.
+ * 3. When the last answer has come: done. Contenders that have left meanwhile are left out.
  */
 
 struct contenders {

@@ -9,33 +9,36 @@
 #include "recipes/contenders.h"
 
 /*
- * The algorithm is "Locks" of ZooKeeper's page of recipes, without its herd; with its "Shared
- * Locks" where a stem is shared.
+ * The algorithm is "Locks" of ZooKeeper's page of recipes, without its herd. Where a stem is
+ * shared, it is "Shared Locks" of that page.
  *
- * 1. Claim a seat in the directory and see who is there, in one flight.
- * 2. Nobody who keeps it out is ahead: it is ours.
- * 3. Else wait until the nearest of those is gone. Was it surely a holder with nobody before it,
- *    it is ours: nobody can have come in between. Else look again who is ahead now.
+ * 1. Create our znode and list the directory, both in one flight.
+ * 2. If no conflicting contender is ahead of us, we hold the lock.
+ * 3. Otherwise wait until the nearest conflicting contender is gone. If it was certainly the holder
+ *    and the head of the queue, we hold the lock now: a znode created later always sorts behind
+ *    ours. If not, list the directory again and go to 2.
  *
- * Everybody ahead keeps out whoever wants it alone. One who shares (role->shares) is kept out only
- * by those who do not, and so is not woken when others that share leave.
+ * Every contender conflicts with an attempt that wants the lock alone. An attempt that shares
+ * (role->shares) conflicts only with contenders that do not share, so it sleeps while other readers
+ * leave.
  *
- * The one ahead may say something that ends the wait before it goes (role->enough): a writer, that
- * it shares from now on (sharing.h); a leader, that another one shall lead next (successor.h). What
- * is done then is the role's step `told`.
+ * The contender ahead may say something that ends the wait before it goes (role->enough): a writer,
+ * that it shares from now on (sharing.h); a leader, that another member shall lead next
+ * (successor.h). Then the role's step `told` runs.
  *
- * A znode that is named like a contender but is not ephemeral is none, unless its name is one that
- * a recipe would give (strangers.h). To try is to read one with an unusual name, and to see.
+ * A znode that is named like a contender but is not ephemeral is no contender, unless one of the
+ * recipes could have given it its name (strangers.h). A try reads such a znode if its name is
+ * unusual.
  *
- * Contenders of kazoo's and ours do not see each other. A listing that has one of those ends the
- * attempt, because granting beside it would be wrong, and waiting for it would help one side only.
+ * Contenders of kazoo's and ours do not see each other. If a listing shows one of kazoo's, the
+ * attempt fails: to grant beside it would be wrong, and to wait for it would help one side only.
  *
- * To try (timeout 0) is to look first, and to write nothing while somebody keeps it out. When only
- * the head of the queue keeps it out, one who shares reads what that one says, too.
+ * A try (timeout 0) looks first, and writes nothing if there is a conflicting contender. If only
+ * the head of the queue conflicts, an attempt that shares also reads what that contender says.
  *
- * What can go wrong: answers get lost, the directory vanishes, numbers run out (claim sees to
- * it); the wait ends in any other way than with the grant (the clean-up vacates the seat); the
- * session is lost, and the place in the queue with it (the attempt ends with ZR_LOST).
+ * What can go wrong: answers are lost, the directory vanishes, the numbers run out: claim handles
+ * these. The wait ends without a grant: the clean-up vacates the seat. The session is lost, and the
+ * place in the queue with it: the attempt ends with ZR_LOST.
  */
 
 /* ---- The steps of an attempt --------------------------------------------------------------- */
@@ -47,7 +50,7 @@ static const struct zr_role *role_of(const struct zr_task *task)
     return ZR_HOLDER(task->kind, const struct zr_role, kind);
 }
 
-/* The nearest one before `index` that keeps it out; -1: there is none. */
+/* The nearest conflicting contender before `index`; -1: there is none. */
 static int64_t nearest(const struct zr_hold *hold, const struct zr_seats *seats, int64_t index)
 {
     bool shares = role_of(&hold->task)->shares;
@@ -63,7 +66,7 @@ void zr_contest_held_by_another(struct zr_task *task)
     zr_verb_fail(task, ZR_TIMEOUT);
 }
 
-/* Those ahead of one who shares may hold it too. */
+/* If the attempt shares, contenders ahead of it may hold the lock too. */
 void zr_contest_grant(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
@@ -83,7 +86,7 @@ static void not_kept_out(struct zr_task *task)
 static void look(struct zr_task *task);
 static void look_first(struct zr_task *task);
 
-/* It was read, and is none that keeps it out. */
+/* It was read, and does not conflict. */
 static void look_past(struct zr_task *task)
 {
     if (zr_hold_of(task)->seat.state == ZR_SEAT_TAKEN)
@@ -125,7 +128,7 @@ static void read_head(struct zr_task *task)
         zr_verb_fail(task, read->status);
 }
 
-/* To try, with this one ahead: does it really keep it out? */
+/* For a try: does the contender at `ahead` really conflict? */
 static void try_past(struct zr_task *task, int64_t ahead)
 {
     const struct zr_seat *seat = &zr_hold_of(task)->seat;
@@ -135,7 +138,7 @@ static void try_past(struct zr_task *task, int64_t ahead)
         return;
     }
     char *path = zr_path_child(seat->dir, task->seats->at[ahead].name);
-    /* With a watch, because it is not ignored any more when it changes. */
+    /* With a watch, because it may be ignored only until it changes. */
     bool watch = path != NULL && !usual && zr_stranger_suspected(task->session, path);
     if (path == NULL)
         zr_verb_fail(task, ZR_NO_MEMORY);

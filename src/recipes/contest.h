@@ -2,14 +2,14 @@
 #define ZR_CONTEST_H
 
 /*
- * contest.h: what locks, read/write locks and elections have in common: a directory in which
- * contenders queue up, and an attempt that waits there until nobody who keeps it out is ahead.
- * What each of them is for, and calls its things, is in its own file. Thread: the host's.
+ * contest.h: what locks, read/write locks and elections share: a directory in which contenders
+ * queue up, and an attempt that waits there until no conflicting contender is ahead. Each recipe's
+ * own file says what it is for and names its things. Thread: the host's.
  */
 
 #include "recipes/hold.h"
 
-/* First member of the struct of a recipe. */
+/* First member of a recipe's struct. */
 struct zr_contest {
     struct zr_object object;
     struct zr_session *session; /* used */
@@ -23,9 +23,11 @@ struct zr_contest {
 struct zr_role {
     struct zr_task_kind kind; /* ZR_CONTEST_KIND */
     const struct zr_stem *stem;
-    bool shares;       /* it is not kept out by others of its stem, nor by what says `enough` */
-    zr_enough *enough; /* what ends its wait though the one ahead is still there; null: nothing */
-    zr_step *told;     /* the step after that */
+    bool shares; /* it has no conflict with contenders of its stem, nor with one whose word is
+                    `enough` */
+    zr_enough
+        *enough; /* which word of the node ahead ends the wait before that node goes; null: none */
+    zr_step *told; /* the step after that */
 };
 
 /* The task kind of an attempt, see ZR_HOLD_KIND. */
@@ -39,8 +41,8 @@ enum zr_status zr_contest_new(size_t size, const struct zr_class *class, struct 
                               const char *path, struct zr_bytes data, struct zr_object **object);
 void zr_contest_free(struct zr_object *self); /* for its class */
 
-/* Starts an attempt; the only argument of the method is the timeout, and 0 is to try. gives: task,
-   whose hold is zr_hold_of(task). Errors: as zr_session_usable, ZR_NO_MEMORY. */
+/* Starts an attempt. The method's only argument is the timeout; 0 is to try. gives: task; its hold
+   is zr_hold_of(task). Errors: as zr_session_usable, ZR_NO_MEMORY. */
 enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role *role,
                                 const struct zr_arg *timeout, struct zr_task **task);
 
@@ -50,13 +52,13 @@ enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role
                                 struct zr_next try_first, struct zr_next wait_first,
                                 struct zr_task **task);
 
-/* Steps: of a try that came too late; of one that has no seat, or has left it; of one that nobody
-   keeps out any more. */
+/* Steps. held_by_another: a try found a conflicting contender. claim: the attempt has no seat, or
+   has left it. grant: no conflicting contender is ahead. */
 void zr_contest_held_by_another(struct zr_task *task);
 void zr_contest_claim(struct zr_task *task);
 void zr_contest_grant(struct zr_task *task);
 
-/* Methods and properties that all of them have. */
+/* Methods and properties of all contests. */
 enum zr_status zr_contest_cancel(struct zr_object *self, struct zr_args *args,
                                  struct zr_sink *sink);
 enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
@@ -64,8 +66,8 @@ enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
 enum zr_status zr_contest_contenders(struct zr_object *self, struct zr_args *args,
                                      struct zr_task **task);
 
-/* The same, of those alone that wait with this stem. `attempts` is what the last listings said; it
-   asks no server. */
+/* cancel_of, attempts_of: only for the attempts that wait with this stem. `attempts` reports what
+   the last listings showed; it sends no request. */
 void zr_contest_cancel_of(struct zr_contest *contest, const struct zr_stem *stem,
                           struct zr_sink *sink);
 void zr_contest_attempts_of(const struct zr_contest *contest, const struct zr_stem *stem,

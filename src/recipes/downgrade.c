@@ -6,17 +6,17 @@
  * hold:downgrade(): the writer of a read/write lock becomes a reader, and no writer comes between.
  *
  * 1. Mark the data of the hold's own node (sharing.h). The node stays, and with it the place at the
- *    head of the queue: writers behind wait on, as for any reader.
- * 2. Readers that wait for it see the change and come in. Those of this session, which watch
- *    nothing, are told by the seat.
+ *    head of the queue. Writers behind it keep waiting, as for any reader.
+ * 2. Readers that wait for this node see the change and hold the lock too. Readers of this session
+ *    watch nothing; the seat tells them.
  *
- * To take a reader's seat behind and then to leave the writer's, as Curator does, would let in a
- * writer that stands between the two.
+ * Curator takes a reader's seat at the end and then leaves the writer's. That would let in a writer
+ * that waits between the two seats.
  *
- * What can go wrong: the answer is lost: the mark is made again until it is certain, for to make it
- * twice does no harm. Whoever asked gives up: it goes on behind him, so that readers of this
- * session and of others see the same. The hold is released, or lost with its session: then nobody
- * needs it any more.
+ * What can go wrong: the answer is lost: the mark is written again until it is certain, because
+ * writing it twice does no harm. The caller gives up: the write continues in the background, so
+ * that readers of this session and of others see the same. The hold is released, or lost with its
+ * session: then the mark is not needed any more.
  */
 
 struct downgrade {

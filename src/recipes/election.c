@@ -9,20 +9,20 @@
 #include "recipes/unfair.h"
 
 /*
- * Elections: the candidates queue up like those who want a lock (contest.c), and the first one
+ * Elections: the candidates queue up like contenders for a lock (contest.c). The first candidate
  * leads until its node is gone. The algorithm is "Leader Election" of ZooKeeper's page of recipes;
  * the names are those of Curator's LeaderLatch, whose participants stand in the same queue.
  *
- * Unfair: the path is one node, whoever makes it leads (unfair.c).
+ * Unfair: the path is one node; the candidate that creates it leads (unfair.c).
  *
- * A term is a hold that is called otherwise. The candidate's node has its value, for the others to
- * see; what a candidate says of itself is a matter of the language above
- * (lua/zkrecipes/recipes/election/election.lua). Who leads, for anybody who asks, is in leader.c.
+ * A term is a hold with other names for its methods. The candidate's node has its value, which
+ * others can read. What a candidate publishes about itself is up to Lua
+ * (lua/zkrecipes/recipes/election/election.lua). leader.c tells any caller which candidate leads.
  */
 
 /* ---- Terms --------------------------------------------------------------------------------- */
 
-/* The fencing token of a term is that of the write that made it lead. */
+/* The fencing token of a term is that of the write that made the candidate leader. */
 static enum zr_status call_elected(struct zr_object *self, struct zr_args *args,
                                    struct zr_sink *sink)
 {
@@ -31,7 +31,7 @@ static enum zr_status call_elected(struct zr_object *self, struct zr_args *args,
     return ZR_OK;
 }
 
-/* The term's node names a successor by its number, or none any more: -1. */
+/* The term's node now names a successor by its number; -1: it names none. */
 static enum zr_status call_named(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
 {
     struct zr_seat *seat = &((struct zr_hold *)self)->seat;
@@ -59,8 +59,8 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-/* The one ahead leads, and has named a successor behind us: leave the seat, and take another one at
-   the end. */
+/* The leader is just ahead, and has named a successor behind us: leave the seat, and take another
+   one at the end. */
 static void step_aside(struct zr_task *task)
 {
     zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_claim));
@@ -71,7 +71,7 @@ static const struct zr_role role = {.kind = ZR_CONTEST_KIND("election:campaign")
                                     .enough = zr_named_behind,
                                     .told = step_aside};
 
-/* Of members that are elected by rank (lua/zkrecipes/ranked.lua); Curator has no such thing. */
+/* For members that are elected by rank (lua/zkrecipes/ranked.lua). Curator has no such recipe. */
 static const struct zr_stem rank_stem = {.text = "rank-"};
 
 static enum zr_status start_campaign(struct zr_object *self, struct zr_args *args,

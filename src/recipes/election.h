@@ -2,7 +2,7 @@
 #define ZR_ELECTION_H
 
 /*
- * election.h: what an election knows of its leader. For election.c and leader.c only.
+ * election.h: what an election knows about its leader. Only for election.c and leader.c.
  * Thread: the host's.
  */
 
@@ -11,68 +11,71 @@
 
 struct zr_election;
 
-/* How `session:election(path, options)` is told what to make. */
+/* The options of `session:election(path, options)`. */
 struct zr_election_options {
     struct zr_bytes value;
     bool unfair; /* fair = false */
 };
 
-/* A task that looks who leads. */
+/* A task that finds out which candidate leads. */
 struct zr_look {
     struct zr_task task;
     struct zr_election *election; /* counted */
     bool follows;                 /* its reads leave watches */
     zr_step *found;               /* the read of the leader's node is in task->call */
-    zr_step *nobody;              /* nobody led when the queue was listed */
+    zr_step *nobody;              /* the queue was empty when it was listed: there is no leader */
     struct zr_call *read;         /* of who looks once: what was found */
 };
 
 struct zr_election {
     struct zr_contest contest;
     bool unfair; /* the path is the leader's node, see unfair.h */
-    char *head;  /* the node that led when somebody looked last; null: not known */
+    char *head;  /* the leader's node at the last look; null: not known */
 
-    /* Following the leader, for all who observe. */
+    /* Follows the leader, for all tasks that observe it. */
     struct zr_look follower;
     bool following;         /* its task lives */
     int observers;          /* how many wait for news now */
     struct zr_watch *watch; /* of the leader's node, or of the directory; followed */
-    int64_t events;         /* how many it had had when it was looked at */
-    int generation;         /* of the session whose word does not lag behind what was told */
-    int asked_generation;   /* the one that is being made sure of */
-    bool current;           /* `seen` is what the last look has brought */
-    struct zr_call *seen;   /* the read of the leader's node; null: nobody leads */
-    int64_t changes;        /* how many there were of `seen` */
-    enum zr_status ended;   /* why it does not follow */
-    struct zr_signal news;  /* fires after every look */
+    int64_t events;         /* how many events it had had at the last look */
+    int generation; /* of the last session whose answers are known not to lag behind what observers
+                       saw */
+    int asked_generation;  /* of the session whose answer is being checked */
+    bool current;          /* `seen` is the result of the last look */
+    struct zr_call *seen;  /* the read of the leader's node; null: there is no leader */
+    int64_t changes;       /* how many there were of `seen` */
+    enum zr_status ended;  /* why it does not follow */
+    struct zr_signal news; /* fires after every look */
 };
 
 extern const struct zr_class zr_election_class, zr_term_class;
 
-/* Step: looks, and goes on with look->found or look->nobody. */
+/* Step: finds out which candidate leads, and continues with look->found or look->nobody. */
 void zr_look(struct zr_task *task);
 
-/* Steps: sends a read; a follower's leaves a watch. */
+/* Steps: sends a read; a read of the follower leaves a watch. */
 void zr_look_ask(struct zr_task *task, enum zr_op op, const char *path, struct zr_next next);
 
 /* The look that this task is. */
 struct zr_look *zr_look_of(struct zr_task *task);
 
-/* Follows the events at this path instead of those at another: before it is read. kinds: as of
-   zr_watch_follow. Errors: ZR_NO_MEMORY, ZR_FULL. */
+/* Follows the events at this path instead of those at the path before. Call it before the read.
+   kinds: as of zr_watch_follow. Errors: ZR_NO_MEMORY, ZR_FULL. */
 enum zr_status zr_follower_turn_to(struct zr_election *election, const char *path, int kinds);
 
-/* Emits { data, token, session, since } of the leader whose node was read; null: nothing. */
+/* Emits { data, token, session, since } of the leader whose node was read. read: null emits
+   nothing. */
 void zr_leader_emit(struct zr_sink *sink, const struct zr_call *read);
 
-/* Reads who leads. gives: task. Errors: as zr_session_usable, ZR_NO_MEMORY. */
+/* Reads which candidate leads. gives: task. Errors: as zr_session_usable, ZR_NO_MEMORY. */
 enum zr_status zr_leader_start(struct zr_object *self, struct zr_args *args, struct zr_task **task);
 
-/* Waits until there have been more than args->at[0] changes of the leader. The same errors. */
+/* Waits until there have been more than args->at[0] changes of the leader. Errors: as
+   zr_leader_start. */
 enum zr_status zr_next_leader_start(struct zr_object *self, struct zr_args *args,
                                     struct zr_task **task);
 
-/* The election is forgotten: nobody observes any more. */
+/* The election is forgotten: no task observes it any more. */
 void zr_follower_stop(struct zr_election *election);
 
 #endif

@@ -5,13 +5,13 @@
 #include "core/verbs.h"
 
 /*
- * An eye is a task that nobody waits for:
- * 1. It waits until its node is gone. Or: it reads the node, leaving a watch, and waits for the
- *    event, unless the node has changed already.
- * 2. It ends, and tells so while it ends, also when it ends for want of memory or access.
+ * An eye is a task without a waiter:
+ * 1. It waits until its node is gone. Or it reads the node, which leaves a watch, and waits for the
+ *    event; if the node has changed already, it does not wait.
+ * 2. It ends, and reports that, also if it ends because memory is exhausted or access is denied.
  *
- * What can go wrong: the session is lost; then the waiting task is woken by that as well.
- * A watch that is left behind when eyes are shut: of a node's going it serves the next eye.
+ * What can go wrong: the session is lost; that wakes the waiting task as well. A watch stays behind
+ * when eyes are shut: if it waits for the end of a node, the next eye uses it.
  */
 
 struct eye {

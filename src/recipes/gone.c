@@ -4,8 +4,8 @@
 #include "recipes/raw.h"
 
 /*
- * session:await_gone(path): waits until an ephemeral znode is gone, with one watch that all who
- * wait for it in this session share, and that is used up when it goes: nothing stays behind.
+ * session:await_gone(path): waits until an ephemeral znode is gone. All waiters of this session
+ * share one watch. It is used up when the znode goes, so nothing stays behind.
  */
 
 struct gone {
@@ -39,7 +39,7 @@ static void seen(struct zr_task *task)
     zr_task_finish(task, status == ZR_NO_NODE ? ZR_OK : status);
 }
 
-/* With a limit of 0: looks, and leaves no watch. */
+/* With a limit of 0: reads, and leaves no watch. */
 static void look(struct zr_task *task)
 {
     zr_verb_read(task, ZR_OP_EXISTS, of(task)->full, false, ZR_STEP(seen));

@@ -9,13 +9,14 @@
 /*
  * The life of a hold:
  * 1. A recipe's steps bring its seat to the head of the queue and grant it.
- * 2. It is tied to the session: when that is lost, so is the hold.
- * 3. release: it counts as let go at once; behind that the node is deleted until that is certain.
+ * 2. It is tied to the session: if the session is lost, so is the hold.
+ * 3. release: it counts as released at once; in the background the node is deleted until it is
+ *    certainly gone.
  *
- * What can go wrong: somebody deletes the node under the holder. Who asked to be told (lost,
- * on_lost) is told by a watch on the node; a guarded write finds it out in any case, since it
- * carries a check of the node. When the watch is refused, lost says so; on_lost waits on without.
- * The user forgets the hold: it is released when his language collects it.
+ * What can go wrong: another client deletes the node under the holder. A watch on the node tells a
+ * caller that waits for the loss (lost, on_lost). A guarded write finds it out in any case, because
+ * it includes a check of the node. If the watch is refused, `lost` reports that; on_lost waits
+ * without it. The user forgets the hold: it is released when the garbage collector runs.
  */
 
 static void let_go(struct zr_hold *hold, enum zr_status why)
@@ -119,7 +120,7 @@ static void release(struct zr_hold *hold)
     zr_task_start_cleaning(&hold->task, &release_kind, hold->session);
 }
 
-/* Granted, but the waiter had gone: what its task held is let go at once. */
+/* Granted, but the waiter had given up: what its task held is released at once. */
 void zr_hold_discard(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
@@ -171,7 +172,7 @@ enum zr_status zr_hold_over(struct zr_object *self, struct zr_args *args, struct
 static void guard_done(struct zr_task *task)
 {
     struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);
-    hold->guarded = false; /* it ends here, nobody needs to interrupt it */
+    hold->guarded = false; /* it ends here, so no interruption is needed */
     zr_hold_lost(hold);
     zr_task_finish(task, ZR_OK);
 }
@@ -179,12 +180,13 @@ static void guard_done(struct zr_task *task)
 static void guard_watch(struct zr_task *task)
 {
     const struct zr_seat *seat = &ZR_HOLDER(task, struct zr_hold, guard)->seat;
-    /* A name with a stem never comes back; and the token of a ranked term is not of its node. */
+    /* A name with a stem never comes back, so any czxid will do. A ranked term's token is not the
+       czxid of its node. */
     int64_t czxid = seat->stem == NULL ? seat->czxid : 0;
     zr_verb_await_deleted(task, seat->path, czxid, ZR_STEP(guard_done));
 }
 
-/* It may have been refused: too much is watched, or nobody may read the node. */
+/* The watch may have been refused: too much is watched, or the ACL denies the read. */
 static void guard_free(struct zr_task *task)
 {
     struct zr_hold *hold = ZR_HOLDER(task, struct zr_hold, guard);
@@ -197,7 +199,7 @@ static void guard_free(struct zr_task *task)
 static const struct zr_task_kind guard_kind = {
     .name = "hold:lost", .bound = true, .free = guard_free};
 
-/* Whoever wants to be told of the loss pays for one watch on the hold's own node. */
+/* If a caller wants to be told of the loss, one watch is set on the hold's own node. */
 static void watch_node(struct zr_hold *hold)
 {
     if (hold->guarded)

@@ -2,9 +2,9 @@
 #define ZR_HOLD_H
 
 /*
- * hold.h: what every recipe that grants something gives to its user: a seat that is at the head
- * of its queue, with the fencing token, the guarded writes and the release. Locks use it as it
- * is. Thread: the host's.
+ * hold.h: what every recipe that grants something gives to its user: a seat at the head of its
+ * queue, with the fencing token, the guarded writes and the release. Locks use it unchanged.
+ * Thread: the host's.
  */
 
 #include "core/seat.h"
@@ -14,7 +14,7 @@
 enum zr_hold_state { ZR_ACQUIRING, ZR_HELD, ZR_LET_GO };
 
 /*
- * One attempt, and, when it succeeded, the hold. The task acquires first and releases later, so
+ * One attempt, and, once it has succeeded, the hold. The task acquires first and releases later, so
  * that a release needs no memory.
  */
 struct zr_hold {
@@ -31,29 +31,30 @@ struct zr_hold {
     bool guarded;
     bool only_try;     /* the recipe's: do not wait */
     bool next_in_line; /* the recipe's: only the holder is ahead */
-    int32_t position;  /* the recipe's: how many were ahead when it looked last; -1: not yet */
-    int64_t since_us;  /* it began to wait, or, when it is held, to hold */
-    /* The recipe's, or null: frees what is its own. */
+    int32_t position;  /* set by the recipe: how many contenders were ahead at the last look; -1: it
+                          has not looked */
+    int64_t since_us;  /* when it began to wait, or, once granted, to hold */
+    /* The recipe's, or null: frees what the recipe added. */
     void (*fini)(struct zr_hold *hold);
 };
 
 extern const struct zr_class zr_hold_class;
 
-/* What the word of every hold's node (stem.h) is made of, whatever its recipe: nobody was ahead
-   when it was granted; or-ed with what the recipe says, a number that is not negative. A waiter of
-   another recipe may see it. */
+/* The word of a hold's node (stem.h), in every recipe. ZR_SAYS_HEAD: no contender was ahead when it
+   was granted. It is or-ed with ZR_SAYS_OWN of the recipe's own number, which is not negative. A
+   waiter of another recipe may see the word. */
 #define ZR_SAYS_HEAD 1
 #define ZR_SAYS_OWN(number) ((int64_t)(number)*2)
 #define ZR_SAID_OWN(word) ((word) / 2)
 
-/* A recipe that calls its holds otherwise has a class of its own for them, made of these; its
-   structs are struct zr_hold all the same. */
+/* The methods of a hold's class. A recipe with another name for its holds declares its own class
+   with these functions; its struct is still struct zr_hold. */
 enum zr_status zr_hold_release(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
 enum zr_status zr_hold_valid(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
-/* How many seconds it surely stays valid; 0 when it is not. */
+/* For how many seconds it certainly stays valid; 0 if it is not. */
 enum zr_status zr_hold_left(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
-/* True when it is not ours, nor will be again. One whose lease has ended is not valid any more, and
-   over as soon as the session notices. */
+/* True if it is not held and never will be again. When its lease has ended, a hold is invalid; it
+   is over as soon as the session notices. */
 enum zr_status zr_hold_over(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
 enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task);
@@ -81,12 +82,13 @@ void zr_hold_free(struct zr_object *self);
 struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
                             const struct zr_stem *stem, struct zr_bytes data);
 
-/* The same for the first member of a struct of this size, whose rest is zeroed; see fini. */
+/* As zr_hold_new, for a struct of this size whose first member is the hold. The rest is zeroed; see
+   fini. */
 struct zr_hold *zr_hold_new_sized(size_t size, struct zr_session *session, struct zr_object *owner,
                                   const char *dir, const struct zr_stem *stem,
                                   struct zr_bytes data);
 
-/* A recipe's step: it is ours. The last act of the step. */
+/* For a recipe's step, as its last act: grants the hold. */
 void zr_hold_grant(struct zr_hold *hold);
 
 /* The hold whose task this is. */
@@ -101,7 +103,7 @@ void zr_hold_free_task(struct zr_task *task);
 enum zr_status zr_hold_downgrade(struct zr_object *self, struct zr_args *args,
                                  struct zr_task **task);
 
-/* The server said that the hold's node is gone: it is lost. Nothing when it is not held. */
+/* The server said that the hold's node is gone: the hold is lost. Nothing if it is not held. */
 void zr_hold_lost(struct zr_hold *hold);
 
 #endif

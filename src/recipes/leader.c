@@ -6,18 +6,18 @@
 #include "recipes/election.h"
 
 /*
- * Who leads, for anyone who asks. The head of the queue stays its head until its node is gone, so
- * a read of that node that succeeds proves that it led at that moment:
- * 1. Read the node that led when somebody looked last: one request. It is there: that is it.
- * 2. Else list the queue, and read the node of the first; when it has gone meanwhile, list again.
- * 3. Nobody stands there: nobody led when the list was made.
+ * Which candidate leads, for any caller. The head of the queue stays the head until its node is
+ * gone. So a successful read of that node proves that it led at that moment:
+ * 1. Read the node that led at the last look: one request. If it exists, it is the leader.
+ * 2. Otherwise list the queue, and read the first node. If it has gone meanwhile, list again.
+ * 3. If the queue is empty, there was no leader when the list was made.
  *
- * In an unfair election there is one place to read.
+ * An unfair election has only one node to read.
  *
- * `leader` does that once; observe.c does it again and again, with watches. The first in the queue
- * counts as the leader even if its process does not know of it yet.
+ * `leader` does this once; observe.c repeats it, with watches. The first candidate in the queue
+ * counts as the leader even if its process does not know that yet.
  *
- * What can go wrong: the server lags behind the others, and so does its word.
+ * What can go wrong: the server lags behind the others, and then so does the answer.
  */
 
 struct zr_look *zr_look_of(struct zr_task *task)
@@ -31,7 +31,7 @@ void zr_look_ask(struct zr_task *task, enum zr_op op, const char *path, struct z
     zr_verb_read(task, op, path, watch, next);
 }
 
-/* The node of this path is gone; somebody may have found another head meanwhile. */
+/* The node of this path is gone; another task may have found another head meanwhile. */
 static void forget_head(struct zr_election *election, const char *path)
 {
     if (election->head != NULL && strcmp(election->head, path) == 0) {

@@ -6,12 +6,12 @@
 /*
  * The lock.
  *
- * Fair: whoever came first holds it, the others wait in the order in which they came. contest.c
- * has the steps: claim a seat, look who is ahead, wait until that one is gone. Everybody in the
- * directory keeps out everybody behind, so that at most one holds it; a reader or a writer of a
- * read/write lock on the same path is one of them.
+ * Fair: contenders get it in the order in which they came. contest.c has the steps: claim a seat,
+ * see which contenders are ahead, wait until the nearest one is gone. Every contender in the
+ * directory conflicts with all contenders behind it, so at most one holds the lock. A reader or a
+ * writer of a read/write lock on the same path is such a contender.
  *
- * Unfair: the path is one node, whoever makes it holds it (unfair.c).
+ * Unfair: the path is one node; the contender that creates it holds the lock (unfair.c).
  */
 
 struct lock {

@@ -1,7 +1,7 @@
 #ifndef ZR_LOCK_H
 #define ZR_LOCK_H
 
-/* lock.h: how `session:lock(path, options)` is told what to make. */
+/* lock.h: the options of `session:lock(path, options)`. */
 
 #include "core/zk.h"
 

@@ -7,16 +7,17 @@
 #include "recipes/successor.h"
 
 /*
- * Who leads, for those who want to be told of every change. One task of the election, the
- * follower, looks for all of them:
- * 1. Look, as leader.c does, leaving a watch on the leader's node; or, while nobody leads, on the
- *    directory. Follow the watch's events first, so that none is missed while one looks.
- * 2. What differs from the last look is a change; whoever knows of fewer is told.
- * 3. An event: look again. When nobody waits any more: end.
+ * Tells tasks of every change of the leader. One task of the election, the follower, looks for all
+ * of them:
+ * 1. Look as leader.c does, leaving a watch on the leader's node; or, if there is no leader, on the
+ *    directory. Follow the watch's events before the look, so that none is missed.
+ * 2. If the result differs from the last look, it is a change. Each task that has seen fewer
+ *    changes is told.
+ * 3. On an event, look again. When no task waits any more: end.
  *
- * What can go wrong: several changes between two looks are told as one. The session is lost, and
- * the new one is served by a server that lags behind: its word is taken only after a sync, so
- * that what observers see never goes back.
+ * What can go wrong: several changes between two looks are reported as one. The session is lost,
+ * and the server of the new session lags behind: its answer counts only after a sync, so observers
+ * never see an older state again.
  */
 
 static void follow(struct zr_task *task);
@@ -28,7 +29,7 @@ static struct zr_election *of(struct zr_task *task)
 
 /* ---- What is seen -------------------------------------------------------------------------- */
 
-/* That a leader names its successor is nobody else's business. */
+/* A leader that names its successor is no change for observers. */
 static bool same(const struct zr_call *one, const struct zr_call *other)
 {
     if (one == NULL || other == NULL)
@@ -56,7 +57,7 @@ static void synced(struct zr_task *task)
     zr_look(task);
 }
 
-/* Takes: read. What a new session says is checked once before it is believed. */
+/* takes: read. An answer in a new session is checked once before it counts. */
 static void settle(struct zr_task *task, struct zr_call *read)
 {
     struct zr_election *election = of(task);
@@ -201,7 +202,7 @@ struct wait {
     int64_t told;                 /* how many changes its caller knows */
 };
 
-/* Who knows nothing yet is not told what the server has outdated already. */
+/* A task that has seen nothing yet is not told of a state that is already outdated. */
 static bool has_news(const struct wait *wait)
 {
     const struct zr_election *election = wait->election;

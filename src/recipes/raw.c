@@ -14,14 +14,14 @@
  * One method call is one request:
  * 1. Make it (raw_methods.c); wrong combinations of options are misuse.
  * 2. Send it as soon as there is a connection, within its limit.
- * 3. Report what the server says.
+ * 3. Report the server's answer.
  *
  * What can go wrong: the answer is lost. A read, a sync, add_auth and set_acl are sent again: they
- * do no harm twice. Any other write reports connection_loss, unless it surely was not sent: only
- * the user can know whether to repeat it. With `parents`, a create that finds no parent makes it;
- * the session's namespace is made in any case.
+ * do no harm if done twice. Any other write reports connection_loss, unless it certainly was not
+ * sent: only the user can know whether to repeat it. With `parents`, a create that finds no parent
+ * makes it. The session's namespace is made in any case.
  *
- * Several writes in one, and the guarded writes of holds, are in raw_multi.c.
+ * Several writes in one request, and the guarded writes of holds, are in raw_multi.c.
  */
 
 static void send(struct zr_task *task);
@@ -75,7 +75,7 @@ static void make_parents(struct zr_task *task)
         zr_verb_fail(task, ZR_NO_MEMORY);
 }
 
-/* A node could not be created because something above it is missing, and we may make that. */
+/* True if a create failed because a parent is missing that we may make. */
 static bool may_make_parents(struct raw *raw, enum zr_status status)
 {
     const struct zr_session *session = raw->task.session;
@@ -92,7 +92,8 @@ static void make_missing(struct zr_task *task)
         zr_verb_ensure(task, task->session->namespace, false, ZR_STEP(made_parents));
 }
 
-/* An exists that finds nothing has succeeded; what add_auth has taught is for later handles too. */
+/* An exists that finds no node has succeeded. Credentials of a successful add_auth are kept for
+   later handles. */
 static enum zr_status judge(const struct raw *raw, const struct zr_request *request)
 {
     struct zr_session *session = raw->task.session;

@@ -2,8 +2,8 @@
 #define ZR_RAW_H
 
 /*
- * raw.h: plain ZooKeeper requests as methods: those of the session, and the writes of a hold,
- * which carry a check of the hold's own node. Thread: the host's.
+ * raw.h: plain ZooKeeper requests as methods: those of the session, and the writes of a hold, which
+ * include a check of the hold's own node. Thread: the host's.
  */
 
 #include "core/object.h"

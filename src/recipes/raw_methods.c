@@ -4,8 +4,8 @@
 #include "recipes/raw_task.h"
 
 /*
- * The methods of a session that are one request each: which request, and which combinations of
- * options are misuse. What becomes of the request is in raw.c.
+ * The methods of a session that are one request each: which request they send, and which
+ * combinations of options are misuse. raw.c handles the request from then on.
  */
 
 int32_t raw_version(const struct zr_arg *version)
@@ -108,7 +108,7 @@ enum zr_status zr_raw_add_auth(struct zr_object *self, struct zr_args *args, str
     struct zr_auth auth = {args->at[0].bytes.at, args->at[1].bytes};
     if (!zr_session_knows_auth((struct zr_session *)self, &auth))
         return simple(self, ZR_OP_ADD_AUTH, args, args->at[1].bytes, NULL, task);
-    /* Every connection begins with it; that there is one is all that is left to see. */
+    /* Every connection sends it first; all that is left is to wait for a connection. */
     struct raw *raw;
     enum zr_status status = raw_make(self, ZR_OP_SYNC, (struct zr_bytes){"/", 1}, ZR_NO_DATA, &raw);
     return status == ZR_OK ? raw_run(raw, raw_timeout_us(args), task) : status;
@@ -128,8 +128,8 @@ enum zr_status zr_raw_set_acl(struct zr_object *self, struct zr_args *args, stru
     return status;
 }
 
-/* gives: the three strings, one behind the other, each with its NUL; text->at is null when memory
-   is exhausted. */
+/* gives: the three strings, one after the other, each with its NUL; text->at is null if memory is
+   exhausted. */
 static enum zr_status join_servers(const struct zr_reconfig_options *options, struct zr_bytes *text)
 {
     const struct zr_bytes *from[] = {&options->joining, &options->leaving, &options->members};
@@ -146,7 +146,7 @@ static enum zr_status join_servers(const struct zr_reconfig_options *options, st
     return ZR_OK;
 }
 
-/* The request's data is such a text: points joining, leaving and members at what is in it. */
+/* Points joining, leaving and members into the request's data, which is such a text. */
 static void find_servers(struct zr_request *request, const struct zr_reconfig_options *options)
 {
     const struct zr_bytes *from[] = {&options->joining, &options->leaving, &options->members};
@@ -169,7 +169,8 @@ enum zr_status zr_raw_reconfig(struct zr_object *self, struct zr_args *args, str
         args->misuse = "one of joining, leaving and members is needed";
     if (args->misuse != NULL)
         return ZR_BAD_ARGUMENTS;
-    /* As the data of the request, which outlives this task when it is interrupted. */
+    /* The text is the request's data, because the request outlives this task if it is
+       interrupted. */
     struct zr_bytes text;
     enum zr_status status = join_servers(options, &text);
     if (status == ZR_OK)

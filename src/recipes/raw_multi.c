@@ -2,9 +2,9 @@
 #include "recipes/raw_task.h"
 
 /*
- * Several writes in one request, all or none: `multi` of a session, and every write of a hold. The
- * latter carries a check of the hold's own node in front; when that fails the hold is lost, and
- * the server has written nothing: a holder that was paused for too long can do no harm.
+ * Several writes in one request, all or none: `multi` of a session, and every write of a hold. A
+ * hold's write begins with a check of the hold's own node. If the check fails, the hold is lost and
+ * the server has written nothing: so a holder that was paused for too long can do no harm.
  */
 
 static enum zr_status start_multi(struct zr_object *self, struct zr_hold *hold, const char *subject,

@@ -3,7 +3,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 
-/* What each method of raw.c gives to its caller, and the descriptions of its options. */
+/* The results of each method of raw.c, and the descriptions of its options. */
 
 struct raw *raw_of(struct zr_task *task)
 {
@@ -162,7 +162,7 @@ const struct zr_option zr_create_options[] = {
     {NULL, 0, 0},
 };
 
-/* A multi of the client library takes neither containers nor a ttl. */
+/* A multi of the client library supports neither containers nor a ttl. */
 const struct zr_option zr_guarded_create_options[] = {
     {"ephemeral", 'b', CREATE(ephemeral)},
     {"sequential", 'b', CREATE(sequential)},

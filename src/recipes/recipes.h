@@ -2,8 +2,8 @@
 #define ZR_RECIPES_H
 
 /*
- * recipes.h: the list of recipes. A new one costs one file in this folder and one line in
- * recipes.c; the binding reads the rest from the description.
+ * recipes.h: the list of recipes. A new recipe costs one file in this folder and one line in
+ * recipes.c; the binding reads the rest from its description.
  */
 
 #include "core/object.h"

@@ -5,15 +5,16 @@
 #include <string.h>
 
 /*
- * A seat is granted when the permits of all seats up to it, its own included, are at most the
- * limit. What others know of it: as long as the limit only grows, a seat that was granted fits
- * in every later listing too, since nobody ever comes in ahead of it. A limit that was made
- * smaller is remembered for those who may have been granted before, so that this stays true.
+ * A seat is granted if the permits of all seats up to it, its own included, are at most the limit.
+ * What other clients can conclude: as long as the limit only grows, a granted seat fits in every
+ * later listing too, because a new seat never comes in ahead of it. If the limit was made smaller,
+ * the earlier one is stored for the seats that may have been granted under it, so that this stays
+ * true.
  */
 
 /* ---- The data ------------------------------------------------------------------------------ */
 
-/* The number from 1 to 2147483647 that these characters are; 0 when they are none. */
+/* The number from 1 to 2147483647 in these characters; 0 if they are no such number. */
 static int64_t count_in(const char *text, size_t length)
 {
     int64_t count = 0;
@@ -27,7 +28,7 @@ static int64_t count_in(const char *text, size_t length)
     return count <= INT32_MAX ? count : 0;
 }
 
-/* The count up to the next blank, and moves behind that; 0: there is none. */
+/* The number up to the next blank; moves behind the blank. 0: there is none. */
 static int64_t next_count(struct zr_bytes *data)
 {
     const char *blank = data->length > 0 ? memchr(data->at, ' ', data->length) : NULL;

@@ -2,12 +2,12 @@
 #define ZR_ROOM_H
 
 /*
- * room.h: what is free in a semaphore: its limit, as its directory's data say it, against the
+ * room.h: computes what is free in a semaphore, from its limit (the data of its directory) and the
  * permits of the seats in a listing. Pure functions. Any thread.
  *
- * The data are "<limit>", or, since it was made smaller, "<limit> <earlier> <until>": seats whose
- * number is at most `until` may have been granted under a limit as high as `earlier`. Without
- * `until` any seat may: somebody is about to make it smaller.
+ * The data are "<limit>", or, after the limit was made smaller, "<limit> <earlier> <until>": seats
+ * with a number up to `until` may have been granted under a limit as high as `earlier`. Without
+ * `until`, any seat may have been: a client is about to make the limit smaller.
  */
 
 #include "core/seats.h"
@@ -16,19 +16,20 @@
 
 struct zr_room {
     int64_t limit;
-    int64_t earlier; /* 0: the limit was never higher, for those who are there */
+    int64_t earlier; /* 0: the limit was never higher for the seats that are there */
     int64_t until;   /* ZR_ROOM_ALL: all seats */
 };
 
 #define ZR_ROOM_ALL INT64_MAX
 
-/* False when the data are no limit. borrows: data. */
+/* False if the data are not a limit. borrows: data. */
 bool zr_room_read(struct zr_bytes data, struct zr_room *room);
 
-/* Writes the data into `text`, of ZR_ROOM_TEXT bytes, and returns them. */
+/* Writes the data into `text`, which has ZR_ROOM_TEXT bytes, and returns them. */
 struct zr_bytes zr_room_write(const struct zr_room *room, char *text);
 
-/* Of its seats; the note is "<permits>-". A lease that does not say for how much is none. */
+/* The stem of its seats; the note is "<permits>-". Without a number of permits, a name is no
+   lease. */
 extern const struct zr_stem zr_lease_stem;
 
 /* As such a note. */
@@ -41,7 +42,7 @@ int64_t zr_permits(const struct zr_seat_name *seat);
 /* The permits of the seats before `index`. */
 int64_t zr_room_taken(const struct zr_seats *seats, size_t index);
 
-/* False: the seat waits, or has not looked yet; whenever it is granted, that was by a listing and a
+/* False if the seat waits, or has not looked yet. If it is granted later, then by a listing and a
    limit younger than these. */
 bool zr_room_may_hold(const struct zr_room *room, const struct zr_seats *seats, size_t index);
 
@@ -49,7 +50,7 @@ bool zr_room_may_hold(const struct zr_room *room, const struct zr_seats *seats, 
 int64_t zr_room_behind(const struct zr_seats *seats, int64_t index);
 int64_t zr_room_ahead(const struct zr_seats *seats, int64_t index);
 
-/* What is written to make the limit this one; see semaphore_resize.c. */
+/* The data to write so that the limit becomes this one; see semaphore_resize.c. */
 struct zr_room zr_room_resized(const struct zr_room *room, int64_t limit);
 
 #endif

@@ -3,15 +3,15 @@
 
 /*
  * The read/write lock: any number of readers at once, or one writer alone, in the order in which
- * they came. contest.c has the steps, the stems of the nodes' names say what each of them wants.
+ * they came. contest.c has the steps. The stem of a node's name says what its contender wants.
  *
- * 1. A reader waits for the nearest writer ahead, and is not woken before that one has left;
- *    nor is it when other readers come and go.
- * 2. A writer waits for the nearest node ahead, whatever that is.
- * 3. A writer that needs to be alone no more shares: downgrade.c.
+ * 1. A reader waits for the nearest writer ahead. It sleeps until that writer has left, even while
+ *    other readers come and go.
+ * 2. A writer waits for the nearest node ahead, whatever its stem is.
+ * 3. A writer that no longer needs to be alone becomes a reader: downgrade.c.
  *
- * So nobody overtakes anybody who keeps him out, and nobody starves. A plain lock on the same path
- * is a writer to us, and we are others ahead to it. The names are Curator's.
+ * So no contender overtakes one that it conflicts with, and none starves. A plain lock on the same
+ * path is a writer to us, and to the plain lock we are contenders ahead. The names are Curator's.
  */
 
 struct rwlock_options {
@@ -23,8 +23,8 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-/* A writer that begins to share was the head of the queue, so for a reader it is as good as gone.
- */
+/* A writer that begins to share was the head of the queue, so for a reader it is as good as
+   gone. */
 static const struct zr_role reader = {.kind = ZR_CONTEST_KIND("rwlock:read"),
                                       .stem = &zr_reader_stem,
                                       .shares = true,
@@ -46,7 +46,7 @@ static enum zr_status start_write(struct zr_object *self, struct zr_args *args,
     return zr_contest_start((struct zr_contest *)self, &writer, &args->at[0], task);
 }
 
-/* One side: the argument is 1 for those who read, 0 for those who write. */
+/* One side. The argument is 1 for readers, 0 for writers. */
 
 static const struct zr_stem *side(const struct zr_args *args)
 {

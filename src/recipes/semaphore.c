@@ -3,25 +3,25 @@
 #include "core/verbs.h"
 
 /*
- * The semaphore: at most so many permits are out. One directory, whose data are the limit, and in
- * which everybody takes a seat with his number of permits in its name. No recipe of ZooKeeper's
- * page; docs/recipes/semaphore.md argues why it is right.
+ * The semaphore: the permits in use are never more than the limit. There is one directory; its data
+ * are the limit. Each contender takes a seat in it, with its number of permits in the name. The
+ * recipe is not on ZooKeeper's page; docs/recipes/semaphore.md argues why it is right.
  *
- * 1. Read the limit, claim a seat, see who is there: one flight. A look at the listing counts only
- *    when the limit that is known was in force just then; the directory's stat tells.
- * 2. The permits of all up to us, ours included, fit under the limit: it is ours. Who is ahead can
- *    only leave, so this stays true, and bounds what all who hold have together.
- * 3. Else, if the one just ahead waits too, watch him alone. When he is granted, his node does not
- *    vanish; so he marks it (writes it once) if somebody stands right behind him.
- * 4. Else we are the first who wait, and watch all who hold, and the limit. Whatever moves: look
- *    again.
+ * 1. Read the limit, claim a seat, and list the directory: one flight. A listing counts only if the
+ *    limit that we know was in force when it was made; the directory's stat in the listing tells.
+ * 2. If the permits of all seats up to ours, ours included, are at most the limit, ours is granted.
+ *    Seats ahead can only leave, so this stays true, and it bounds the permits of all holders.
+ * 3. Otherwise, if the seat just ahead waits too, watch only that seat. When it is granted, its
+ *    node does not vanish; so its owner marks it (writes it once) if there is a waiter right behind
+ *    it.
+ * 4. Otherwise we are the first waiter: watch all holders and the limit. On any event: look again.
  *
- * A mark is not needed when we were granted at first sight and nobody left the directory since
- * before we came: then the one behind has seen that we hold. One of our own session is woken
- * without a request.
+ * No mark is needed if our first look granted the seat and no node has left the directory since
+ * before we came: then the waiter behind has seen that we hold. A waiter of our own session is
+ * woken without a request.
  *
- * What can go wrong: as for the lock, see contest.c. A limit that was made smaller: room.c. Whoever
- * should mark ends: then his node goes, and wakes the one behind as well.
+ * What can go wrong: as for the lock, see contest.c. The limit is made smaller: room.c. A contender
+ * ends before it marks: then its node goes, and that wakes the waiter behind as well.
  */
 
 static struct zr_permit_attempt *of(struct zr_task *task)
@@ -93,7 +93,7 @@ static void check(struct zr_task *task)
     struct zr_hold *hold = &attempt->hold;
     int64_t index = task->seats != NULL ? zr_seat_index(&hold->seat, task->seats) : -1;
     if (index < 0) {
-        zr_seat_gone(&hold->seat); /* somebody has removed it */
+        zr_seat_gone(&hold->seat); /* it was deleted from outside */
         claim(task);
     } else if (zr_limit_stands(task, &attempt->read, look)) {
         hold->position = (int32_t)index;
@@ -113,7 +113,7 @@ static void claim(struct zr_task *task)
         zr_verb_fail(task, status);
 }
 
-/* Lists, after having asked for the limit if it is not known. */
+/* Lists the directory; if the limit is not known, reads that first. */
 static void list(struct zr_task *task, struct zr_next next)
 {
     struct zr_permit_attempt *attempt = of(task);
@@ -126,7 +126,7 @@ static void list(struct zr_task *task, struct zr_next next)
         zr_verb_fail(task, status);
 }
 
-/* With a seat; or, before there is one, at what would be ahead of it. */
+/* With a seat; or, before there is one, at the seats that would be ahead of it. */
 static void look(struct zr_task *task)
 {
     of(task)->first_sight = false;
@@ -195,8 +195,8 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
     return attempt;
 }
 
-/* Looks before it claims: to try; when there may be no room for it ever; when it could not make
-   the directory. */
+/* True if it looks before it claims: for a try; if there may never be room for it; if it could not
+   make the directory. */
 static bool looks_first(const struct zr_permit_attempt *attempt)
 {
     const struct zr_semaphore *semaphore = attempt->read.semaphore;

@@ -10,17 +10,17 @@
 
 struct zr_semaphore {
     struct zr_contest contest; /* first */
-    int64_t given;             /* the limit it was opened with; 0: whatever is stored */
-    bool agreed;               /* that is what was stored when it was first seen */
-    bool readable;             /* what was stored when it was read last is a limit */
+    int64_t given;             /* the limit given by the user; 0: use the stored one */
+    bool agreed;               /* `given` was the stored limit when we first read it */
+    bool readable;             /* the last read found a limit in the data */
     bool known;                /* room is what was stored at ... */
     int64_t mzxid;             /* ... this one of the directory's data */
     struct zr_room room;
-    struct zr_dir_data data; /* what the directory holds when it must be made; null: not known */
+    struct zr_dir_data data; /* what to write if the directory must be made; null: not known */
     char text[ZR_ROOM_TEXT]; /* of data */
 };
 
-/* A read of the directory, which is out, or what became of it. */
+/* A read of the directory: in flight, or answered. */
 struct zr_limit_read {
     struct zr_semaphore *semaphore;
     struct zr_call *call;   /* while it is out */
@@ -33,13 +33,13 @@ struct zr_limit_read {
 
 /* ---- The limit (semaphore_limit.c) --------------------------------------------------------- */
 
-/* It is opened with this limit, or somebody who uses it has made it this one. */
+/* The user opens it with this limit, or has changed the limit to this one by this object. */
 void zr_limit_give(struct zr_semaphore *semaphore, int64_t limit);
 
-/* The limit as it was known last; 0: it never was. */
+/* The last known limit; 0: it was never known. */
 int64_t zr_limit_last(const struct zr_semaphore *semaphore);
 
-/* Sends the read, behind which a listing may be asked for in the same flight; an older one is
+/* Sends the read; a listing may be requested behind it in the same flight. A read before it is
    forgotten. Errors: ZR_NO_MEMORY. */
 enum zr_status zr_limit_ask(struct zr_limit_read *read);
 
@@ -47,15 +47,16 @@ enum zr_status zr_limit_ask(struct zr_limit_read *read);
 void zr_limit_forget(struct zr_limit_read *read);
 void zr_limit_fini(struct zr_limit_read *read);
 
-/* For a step that has listed: true when semaphore->room was in force just then. Else the step is
-   over: by `look`, which is to ask and to list again, or by a failure. */
+/* For a step that has listed. True: semaphore->room was in force when the listing was made.
+   False: the step is over; it has continued with `look`, which reads the limit and lists again,
+   or failed. */
 bool zr_limit_stands(struct zr_task *task, struct zr_limit_read *read, zr_step *look);
 
-/* The end of a step that found no directory, and has no limit to make it with. */
+/* Ends a step that found no directory, and has no limit to make it with. */
 void zr_limit_missing(struct zr_task *task);
 
-/* The end of a step that found a conflict: says both limits, or, with permits, that they are more
-   than the limit. */
+/* Ends a step that found a conflict. The message names both limits, or, with `permits`, says that
+   they are more than the limit. */
 void zr_limit_conflict(struct zr_task *task, struct zr_limit_read *read, int64_t permits);
 
 /* Methods (semaphore_available.c, semaphore_resize.c). */
@@ -73,11 +74,11 @@ struct zr_permit_attempt {
     struct zr_limit_read read;
     bool first_sight;       /* it has not looked before */
     struct zr_next look;    /* the step after a wait */
-    struct zr_eyes eyes;    /* of the first who waits */
-    struct zr_watch *watch; /* followed: on the one just ahead, whose number is: */
+    struct zr_eyes eyes;    /* of the first waiter */
+    struct zr_watch *watch; /* followed: on the seat just ahead, whose number is: */
     int64_t ahead;
-    int32_t marked;       /* the version of his node that was acted upon */
-    int64_t events;       /* at the watch, before he was read */
+    int32_t marked;       /* the last version of that node's data that we have acted upon */
+    int64_t events;       /* at the watch, before the read of that node */
     struct zr_call *mark; /* of our own node, until it is certain */
 };
 
@@ -87,13 +88,13 @@ int32_t zr_permits_of(const struct zr_hold *hold);
 /* Nothing is watched any more. */
 void zr_permit_look_away(struct zr_permit_attempt *attempt);
 
-/* Verbs, after a look (task->seats): as the first who wait, behind all before `index`; or behind
-   the one at `ahead`, who waits too. `look` is the step that follows. */
+/* Verbs, after a look (task->seats). watch_holders: for the first waiter; all seats before `index`
+   may hold. watch_ahead: for the seat behind `ahead`, which waits too. `look` is the next step. */
 void zr_permit_watch_holders(struct zr_task *task, int64_t index, struct zr_next look);
 void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next look);
 
-/* It is about to be granted at this index: tells those behind that it holds from now on. Errors:
-   ZR_NO_MEMORY, and nobody was told. */
+/* Call it just before the seat at this index is granted: tells the waiters behind that it holds
+   from now on. Errors: ZR_NO_MEMORY, and no waiter was told. */
 enum zr_status zr_permit_tell(struct zr_permit_attempt *attempt, const struct zr_seats *seats,
                               int64_t index);
 

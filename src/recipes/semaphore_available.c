@@ -3,9 +3,9 @@
 #include "recipes/semaphore.h"
 
 /*
- * semaphore:available(): the limit, less the permits of all who may hold: of those up to the first
- * who does not fit and waits. One listing, and in the same flight a read of the limit when it is
- * not known. Where there is no directory, all that it was opened with is free.
+ * semaphore:available(): the limit, less the permits of all seats that may hold: those before the
+ * first waiter that does not fit. It sends one listing, and, if the limit is not known, a read of
+ * it in the same flight. If there is no directory, the whole limit that it was opened with is free.
  */
 
 struct count {

@@ -6,11 +6,11 @@
 #include "recipes/semaphore.h"
 
 /*
- * The limit of a semaphore: how it is known.
+ * How the limit of a semaphore is known.
  *
- * It is read once and then known, together with the zxid that wrote it; every listing brings the
- * directory's stat, which tells whether that one was still in force. A listing and a limit that go
- * together in this way are what everybody saw at one instant.
+ * It is read once and then kept, with the zxid of the write that set it. Every listing brings the
+ * directory's stat, which tells whether that write was still the last one. A listing and a limit
+ * that match in this way are the state of the servers at one instant.
  */
 
 /* ---- Reading it ---------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ void zr_limit_conflict(struct zr_task *task, struct zr_limit_read *read, int64_t
     zr_verb_fail(task, ZR_CONFLICT);
 }
 
-/* What is stored is a limit, and the one that it was opened with when it was first seen. */
+/* True if the data are a limit, and it was the user's limit when we first read it. */
 static bool agrees(const struct zr_semaphore *semaphore)
 {
     bool other = semaphore->given > 0 && semaphore->given != semaphore->room.limit;

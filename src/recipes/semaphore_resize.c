@@ -5,16 +5,17 @@
 
 /*
  * semaphore:resize(limit):
- * 1. Read what is stored. The same already: done. Larger: write it (unless somebody else did
- *    meanwhile: begin anew); done.
- * 2. Smaller: write it with a note that anybody may have been granted under the earlier one.
- * 3. List: only those who are there now may. Write the note with the last of their numbers; if
- *    somebody has changed the limit meanwhile, it is his to write.
+ * 1. Read the stored limit. If it is the same: done. If the new one is larger: write it; done. (If
+ *    another client has written meanwhile: go to 1.)
+ * 2. If it is smaller: write it with a note that any seat may have been granted under the earlier
+ *    limit.
+ * 3. List: only the seats that are there now may have been. Write the note with the last of their
+ *    numbers. If another client has changed the limit meanwhile, that client writes the note.
  *
- * What can go wrong: it ends between 2 and 3. Then more of those who wait watch the holders than
- * need to, until the next resize, and nothing worse. After 2^32 writes the version is -1, which the
- * server does not compare: two who resize would not see each other. From there nobody writes; a
- * note may be missing as above.
+ * What can go wrong: it ends between 2 and 3. Then more waiters than necessary watch the holders,
+ * until the next resize; nothing worse. After 2^32 writes the version is -1, which the server does
+ * not compare, so two clients that resize would not see each other's write. From there on no client
+ * writes; a note may be missing as above.
  */
 
 struct resize {
@@ -76,7 +77,7 @@ static void note_until(struct zr_task *task)
     request(task, ZR_OP_SET, ZR_STEP(note_written));
 }
 
-/* It is written; who may have been granted under a higher one? */
+/* The limit is written. Which seats may have been granted under a higher one? */
 static void settle(struct zr_task *task)
 {
     const struct zr_room *room = &of(task)->room;

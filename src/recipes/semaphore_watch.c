@@ -8,12 +8,12 @@
 #include "recipes/semaphore.h"
 
 /*
- * What an attempt watches while it waits, and how it tells those behind that it waits no more.
+ * What an attempt watches while it waits, and how it tells the waiters behind that it is granted.
  *
- * - The first who waits has an eye on every holder and on the limit.
- * - Any other waits for the one just ahead: he leaves, or his node changes (the mark). Read and
- *   watch are one request, so that a mark which is there already is seen.
- * - One of this session is waited for without a request.
+ * - The first waiter watches every holder and the limit.
+ * - Any other waiter watches the seat just ahead: its node goes, or it changes (the mark). One
+ *   request reads it and leaves the watch, so that a mark which is there already is seen.
+ * - A seat of this session is waited for without a request.
  */
 
 static struct zr_permit_attempt *of(struct zr_task *task)
@@ -21,7 +21,7 @@ static struct zr_permit_attempt *of(struct zr_task *task)
     return (struct zr_permit_attempt *)zr_hold_of(task);
 }
 
-/* What a lease that was granted says to those in its session. */
+/* The word of a lease that was granted, for waiters of its session. */
 #define SAYS_HOLDS ZR_SAYS_OWN(1)
 
 static bool says_it_holds(const struct zr_task *task, int64_t word)
@@ -87,7 +87,7 @@ static void read_ahead(struct zr_task *task)
     }
 }
 
-/* Follows the node of the one just ahead, and reads it. */
+/* Follows the node of the seat just ahead, and reads it. */
 static enum zr_status follow(struct zr_task *task, int64_t ahead, const char *path)
 {
     struct zr_permit_attempt *attempt = of(task);
@@ -145,7 +145,7 @@ static void marked(struct zr_call *call)
     zr_call_free(call);
 }
 
-/* Nobody can have looked between our own claim and our own look and seen us wait. */
+/* True if no waiter can have seen us wait, between our claim and our look. */
 static bool seen_to_hold(const struct zr_permit_attempt *attempt, const struct zr_seats *seats)
 {
     const struct zr_limit_read *before = &attempt->read;
@@ -153,7 +153,7 @@ static bool seen_to_hold(const struct zr_permit_attempt *attempt, const struct z
     if (!attempt->first_sight || before->mzxid != after->mzxid ||
         before->pzxid >= attempt->hold.seat.czxid)
         return false;
-    /* cversion counts who came and who left, child_count is the difference. */
+    /* cversion counts nodes that came and nodes that left; child_count is the difference. */
     return (uint32_t)after->cversion - (uint32_t)before->cversion ==
            (uint32_t)after->child_count - (uint32_t)before->child_count;
 }
@@ -165,15 +165,15 @@ static bool same_session(const struct zr_seat *seat, const char *name)
     return strncmp(name, id, strlen(id)) == 0;
 }
 
-/* Wakes who waits behind us in this session; by a watch, when he came while we were unsure whether
-   we have a seat. */
+/* Wakes the waiter behind us in this session. If it came while we were unsure whether we have a
+   seat, it waits by a watch. */
 static void tell_session(struct zr_seat *seat)
 {
     zr_seat_say(seat, SAYS_HOLDS);
     zr_watch_event(seat->session, seat->path, ZR_CHANGED);
 }
 
-/* Marks our own node for the one behind, if there is one who does not know. */
+/* Marks our own node for the waiter behind, if there is one that may not know that we hold. */
 static enum zr_status tell_behind(struct zr_permit_attempt *attempt, const struct zr_seats *seats,
                                   int64_t index)
 {

@@ -9,13 +9,14 @@
 /*
  * The session as a class: its state, its end, and the plain requests of raw.c.
  *
- * connected: waits for the state. close: ends the session, then waits until the server has been
- * told, or the limit is over. next_state: the stream of states, one step of it.
+ * connected: waits for that state. close: ends the session, then waits until the server has been
+ * told, or the limit has passed. next_state: one step of the stream of states.
  */
 
 struct wait {
     struct zr_task task;
-    int64_t cursor; /* next_state: how many states were seen; then the state found */
+    int64_t
+        cursor; /* next_state: how many states the caller has seen; later the index of the result */
 };
 
 static struct zr_session *of(struct zr_object *self)
@@ -93,7 +94,7 @@ static void check_state(struct zr_task *task)
 {
     struct wait *wait = ZR_HOLDER(task, struct wait, task);
     struct zr_session *session = task->session;
-    /* Who was away for long misses the oldest. */
+    /* A caller that was away for long misses the oldest states. */
     if (session->state_count - wait->cursor > ZR_STATES_KEPT)
         wait->cursor = session->state_count - ZR_STATES_KEPT;
     if (wait->cursor < session->state_count)
@@ -177,7 +178,7 @@ static enum zr_status call_usage(struct zr_object *self, struct zr_args *args, s
     return ZR_OK;
 }
 
-/* Why it is not connected, as far as anybody knows. */
+/* Why it is not connected, if that is known. */
 static void get_trouble(struct zr_object *self, struct zr_sink *sink)
 {
     const struct zr_session *session = of(self);

@@ -8,7 +8,7 @@
 
 /* ---- The mark ------------------------------------------------------------------------------ */
 
-/* "__SHARED__<16 hexadecimal digits>", and, unless the user's data are null, ':' and they. */
+/* "__SHARED__<16 hexadecimal digits>"; if the user's data are not null, then ':' and these data. */
 
 #define WORD "__SHARED__"
 #define LENGTH (sizeof(WORD) - 1 + 16)

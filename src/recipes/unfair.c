@@ -5,20 +5,22 @@
 #include "recipes/contenders.h"
 
 /*
- * Without a queue: the path itself is an ephemeral node, and whoever makes it holds it. Cheap for
- * many contenders where the order does not matter.
+ * Without a queue: the path itself is an ephemeral node, and the contender that creates it holds
+ * it. Cheap for many contenders if the order does not matter.
  *
- * 1. Make the node. Made: it is ours.
- * 2. Somebody has it: wait until it is gone (one watch for all attempts of a session), then for a
- *    moment that differs from one to another, so that not all come at once; and begin anew.
+ * 1. Create the node. If that succeeds, it is ours.
+ * 2. If another contender has it, wait until it is gone (one watch for all attempts of a session).
+ *    Pause for a random time to avoid a stampede, then go to 1.
  *
- * Of several attempts in one session one at a time asks the server; the others wait for its seat.
+ * Of several attempts in one session, only one at a time asks the server; the others wait for its
+ * seat.
  *
- * To try is to look first, and to write nothing while somebody has it.
+ * A try looks first, and writes nothing if there is a holder.
  *
- * What can go wrong: the answer to the create is lost (occupy looks whose node is there), or that
- * to the delete (vacate looks before it deletes again: the name is everybody's). The node is not
- * ephemeral, the directory of a fair lock for instance: ZR_CONFLICT, it would never go.
+ * What can go wrong: the answer to the create is lost (occupy reads whose node it is), or the
+ * answer to the delete (vacate reads before it deletes again, because all contenders use this
+ * name). The node is not ephemeral, for instance the directory of a fair lock: ZR_CONFLICT, because
+ * it would never go.
  */
 
 #define HERD_US 10000

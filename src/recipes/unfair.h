@@ -2,13 +2,13 @@
 #define ZR_UNFAIR_H
 
 /*
- * unfair.h: attempts for the one node that a contest's path is, instead of a queue below it.
+ * unfair.h: attempts for a contest whose path is one node, without a queue below it.
  * Thread: the host's.
  */
 
 #include "recipes/contest.h"
 
-/* As zr_contest_start; the stem of the role does not matter. */
+/* As zr_contest_start; the stem of the role is not used. */
 enum zr_status zr_unfair_start(struct zr_contest *contest, const struct zr_role *role,
                                const struct zr_arg *timeout, struct zr_task **task);
 

@@ -7,25 +7,27 @@
 #include "recipes/watchpoint.h"
 
 /*
- * session:watch(path): tells of every kind of change at one path. ZooKeeper's own watches fire
- * once and tell little; this one stays, over reconnects and over a new session.
+ * session:watch(path): reports every kind of change at one path. ZooKeeper's own watches fire once
+ * and say little; this one stays, over reconnects and over a new session.
  *
- * 1. Follow the events at the path, so that none is missed while we look. Then look: exists, with
- *    a watch; when the node is there also its children, with a watch.
- * 2. What differs from the last look is noted for the waiters: created, changed, deleted, children.
- * 3. Wait for an event that came after the answer (an earlier one is older than what it says),
- *    whatever it is, and look again.
+ * 1. Follow the events at the path first, so that none is missed. Then look: exists, with a watch;
+ *    if the node exists, also its children, with a watch.
+ * 2. Each difference from the last look is kept for the waiters: created, changed, deleted,
+ *    children.
+ * 3. Wait for an event of any kind that came after the answer (the answer is younger than earlier
+ *    events), and look again.
  *
- * session:watch_znode(path) (of our own Lua files): for a znode whose name never comes back. It
- * looks by get, which leaves no watch when the znode is gone, and it does not look at children. It
- * ends when the znode is gone: `deleted` is told once, and then every wait fails with ZR_NO_NODE.
+ * session:watch_znode(path) (for our own Lua files): for a znode whose name never comes back. It
+ * looks by get, which leaves no watch if the znode is gone, and it does not look at children. It
+ * ends when the znode is gone: `deleted` is reported once, and then every wait fails with
+ * ZR_NO_NODE.
  *
- * What can go wrong: several changes between two looks are told once each, a deletion before the
- * creation that followed it. A node that came and went between two looks may have been seen by the
- * owner of the watch, who now waits for its end: so the deletion is told when we look again and
- * find nothing again. For the same reason the first look is told when it had to be repeated. The
- * children's list is read when it has changed: it is not meant for directories of a hundred
- * thousand names.
+ * What can go wrong: several changes between two looks are reported once per kind, a deletion
+ * before the creation that followed it. A node is created and deleted between two looks: the owner
+ * of the watch may have seen it, and now waits for its end. So the deletion is reported if two
+ * looks in a row find nothing. For the same reason the first look is reported if it had to be
+ * repeated. The whole list of children is read when it has changed: this is not meant for
+ * directories with a hundred thousand names.
  */
 
 static void look(struct zr_task *task);
@@ -104,7 +106,7 @@ static void ask(struct zr_task *task, enum zr_op op, struct zr_next next)
     zr_verb_request(task, call, true, next);
 }
 
-/* The answer is younger than all events so far, unless it is of a session that is over by now. */
+/* The answer is younger than all events so far, unless its session is over by now. */
 static void note_age(struct zr_watchpoint *point)
 {
     if (point->generation == point->session->generation)
@@ -156,7 +158,7 @@ static void look(struct zr_task *task)
         ask(task, ZR_OP_EXISTS, ZR_STEP(saw));
 }
 
-/* Closed, or it cannot go on: its children may not be read. */
+/* It was closed, or it cannot continue: for instance, its children may not be read. */
 static void stopped(struct zr_task *task)
 {
     struct zr_watchpoint *point = of(task);

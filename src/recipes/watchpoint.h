@@ -2,8 +2,9 @@
 #define ZR_WATCHPOINT_H
 
 /*
- * watchpoint.h: what watchpoint.c, which looks at a path, and watchpoint_wait.c, in which tasks
- * wait for what has changed there, share of a watch. For those two only. Thread: the host's.
+ * watchpoint.h: what watchpoint.c and watchpoint_wait.c share of a watch; only for those two.
+ * watchpoint.c looks at a path; in watchpoint_wait.c tasks wait for changes there.
+ * Thread: the host's.
  */
 
 #include "core/object.h"
@@ -17,8 +18,8 @@ struct zr_watchpoint {
     struct zr_session *session; /* used */
     struct zr_task task;        /* looks, for ever */
     struct zr_watch *watch;     /* followed */
-    int64_t events;             /* how many there had been when the look was answered, or begun */
-    int generation;             /* of the session when it was begun */
+    int64_t events; /* how many events there had been when the look was answered, or begun */
+    int generation; /* of the session when it was begun */
     bool looking, primed, closed;
     bool unique;          /* the name never comes back */
     bool missed;          /* a look failed */

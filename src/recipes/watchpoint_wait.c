@@ -6,8 +6,8 @@
 #include "core/verbs.h"
 
 /*
- * watch:wait(): the oldest news that was not told yet, or the next one. Any number of tasks may
- * wait; each news goes to one of them.
+ * watch:wait(): the oldest change that was not reported yet, or the next one. Any number of tasks
+ * may wait; each change goes to one of them.
  */
 
 struct wait {
@@ -49,7 +49,7 @@ static void wait_free(struct zr_task *task)
     zr_object_unref(&point->object);
 }
 
-/* Nothing is known yet of the session that it is in now. */
+/* Nothing is known yet in the present session. */
 static bool asking(const struct zr_task *task)
 {
     const struct zr_watchpoint *point = ZR_HOLDER(task, struct wait, task)->point;
