@@ -66,7 +66,7 @@ static bool is_anyone(const struct zr_acl *entry)
     return strcmp(entry->scheme, "world") == 0 && strcmp(entry->id, "anyone") == 0;
 }
 
-/* The server splits at colons, drops empty parts at the end, and wants two. */
+/* The server splits at colons, drops empty parts at the end, and needs two parts. */
 static bool is_digest(const char *id)
 {
     size_t length = strlen(id);
@@ -95,7 +95,7 @@ static size_t count_proofs(const struct zr_sim_identity *who)
     return count;
 }
 
-/* Writes what one entry stands for and returns how many that were; 0: it is not valid. */
+/* Writes what one entry stands for and returns the number of entries; 0: it is not valid. */
 static size_t expand(const struct zr_acl *entry, const struct zr_sim_identity *who,
                      struct zr_acl *to)
 {

@@ -1,11 +1,11 @@
 #ifndef ZR_SIM_ACL_H
 #define ZR_SIM_ACL_H
 
-/* acl.h: who may do what to a znode: the lists, and the identities of a connection. */
+/* acl.h: what a connection may do to a znode: ACLs, and the identities of a connection. */
 
 #include "core/zk.h"
 
-/* Never changed once it is made, and shared by all znodes that were given it. */
+/* Never changed after it is made; all znodes that got it share it. */
 struct zr_sim_acl {
     int refs;
     size_t count;
@@ -24,7 +24,7 @@ struct zr_sim_acl *zr_sim_acl_ref(struct zr_sim_acl *acl);
 void zr_sim_acl_unref(struct zr_sim_acl *acl);
 
 /*
- * What the server makes of a list that a client asked for: no doubles, "auth" replaced by the
+ * What the server makes of a list from a client: it removes duplicates, and replaces "auth" by the
  * client's identities. gives: *fixed. Errors: ZR_INVALID_ACL.
  */
 enum zr_status zr_sim_acl_fix(struct zr_acls asked, const struct zr_sim_identity *who,
@@ -34,10 +34,10 @@ enum zr_status zr_sim_acl_fix(struct zr_acls asked, const struct zr_sim_identity
 bool zr_sim_acl_allows(const struct zr_sim_acl *acl, int32_t perms,
                        const struct zr_sim_identity *who);
 
-/* gives: a copy in which the digests cannot be read. */
+/* gives: a copy whose digests cannot be read. */
 struct zr_sim_acl *zr_sim_acl_masked(const struct zr_sim_acl *acl);
 
-/* Adds what a credential proves; false: the server refuses it. */
+/* Adds the identity that a credential proves; false: the server refuses the credential. */
 bool zr_sim_identity_add(struct zr_sim_identity **who, const char *scheme,
                          struct zr_bytes credential);
 

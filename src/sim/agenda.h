@@ -2,15 +2,15 @@
 #define ZR_SIM_AGENDA_H
 
 /*
- * agenda.h: what will happen in a world, and when: a heap of events by time. Events of the same
- * time happen in the order in which they were scheduled, so that a seed repeats a history exactly.
+ * agenda.h: the coming events of a world: a heap of events by time. Events of the same time happen
+ * in the order in which they were scheduled, so that a seed repeats a history exactly.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A member of what it happens to; zeroed while it was never scheduled. */
+/* A member of the struct that it happens to; zeroed until it is scheduled for the first time. */
 struct zr_sim_event {
     int64_t at_us;
     uint64_t order;

@@ -1,7 +1,7 @@
 /*
- * Reads, in the order of ZooKeeper 3.8.0: is it there, may the client see it, what is it; a watch
- * is left only by an answer that shows something, except that exists also watches for what is not
- * there.
+ * Reads, with the checks in the order of ZooKeeper 3.8.0: does the znode exist, may the client read
+ * it, what does it hold. Only an answer that succeeds leaves a watch; but an exists also leaves one
+ * if the znode does not exist.
  */
 #include <string.h>
 

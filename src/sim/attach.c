@@ -1,8 +1,8 @@
 /*
- * How a handle gets a connection and loses it. It tries one server after the other: one that is
- * down, that has not seen what the client has seen, or that says nothing for two thirds of the
- * timeout is left for the next. What happens on a connection is in talk.c. When it goes: SUSPENDED,
- * what is in flight fails, and the search begins again.
+ * How a handle gets a connection and loses it. It tries one server after the other. It leaves a
+ * server that is down, that has not seen what the client has seen, or that is silent for two thirds
+ * of the timeout. What happens on a connection is in talk.c. When the connection is lost:
+ * SUSPENDED, requests in flight fail, and the search begins again.
  */
 #include "sim/process.h"
 #include "sim/world.h"
@@ -46,7 +46,7 @@ void zr_sim_handle_try(struct zr_handle *handle)
     set_alarm(handle, world->now_us + pause_us);
 }
 
-/* The next one round the list, or the one that a fault wants. */
+/* The next server of the list, or the one that a fault chooses. */
 static struct zr_sim_server *choose(struct zr_handle *handle)
 {
     struct zr_sim_world *world = world_of(handle);
@@ -113,7 +113,7 @@ static void fail_all(struct zr_handle *handle)
     }
 }
 
-/* Heartbeats that are under way come back as what proves nothing. */
+/* Heartbeats in flight come back as answers that prove nothing. */
 static void fail_beats(struct zr_handle *handle)
 {
     while (handle->lease.count > 0)
@@ -145,7 +145,7 @@ void zr_sim_handle_lost(struct zr_handle *handle, bool arrives)
         zr_sim_handle_try(handle);
 }
 
-/* Of a session that the host never heard of it need not hear that it is over. */
+/* If the host has never heard of the session, it is not told of its end either. */
 void zr_sim_handle_over(struct zr_handle *handle, enum zr_message_kind kind)
 {
     bool silent = kind == ZR_MSG_EXPIRED && !handle->known;

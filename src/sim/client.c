@@ -1,14 +1,14 @@
 /*
- * The table of zk.h for one simulated process. Taking and waiting are what the host does; while it
- * waits, the whole world moves on.
+ * The table of zk.h for one simulated process. The host takes and waits; while it waits, the whole
+ * world runs.
  */
 #include "core/alloc.h"
 #include "sim/process.h"
 #include "sim/world.h"
 #include "sim/world_alloc.h"
 
-/* A wait without a limit ends too, as a signal would end it: otherwise a host that waits for what
-   will never come could not be told from one that is patient. */
+/* A wait without a limit ends too, as if by a signal. Otherwise a host that waits for ever could
+   not be told from one that waits for long. */
 #define LONGEST_WAIT_US (3600 * INT64_C(1000000))
 
 static int64_t now_us(struct zr_zk *zk)
@@ -74,7 +74,7 @@ static int64_t next_us(const struct zr_sim_world *world)
     return zr_sim_next_event(&world->agenda)->at_us;
 }
 
-/* A paused process cannot come back from a wait before it goes on. */
+/* A paused process cannot return from a wait before its pause ends. */
 static void wait(struct zr_zk *zk, int64_t timeout_us)
 {
     struct zr_sim_world *world = zr_sim_process_of(zk)->world;

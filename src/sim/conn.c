@@ -1,11 +1,12 @@
 /*
- * 1. A packet arrives; what needs the leader is passed on at once, and everything waits in line.
- * 2. The line moves when the server has applied what the leader made of its head. 3. Reads are
- * answered from the server's own tree, so a client never sees an older state than its own writes
- * made, and it hears of a change before it sees it, because both go out on the same wire.
+ * 1. A packet arrives. If it needs the leader, it is forwarded at once. Every packet waits in line.
+ * 2. The head of the line is answered when the server has applied the leader's decision on it.
+ * 3. Reads are answered from the server's own tree. So a client never sees a state older than its
+ *    own writes, and it gets the event of a change before it can read the change, because both are
+ *    sent on the same wire.
  *
- * What can go wrong: either end may let go of the connection, a fault may hold or break a wire, and
- * the client's process may be stopped.
+ * What can go wrong: either end lets go of the connection, a fault holds or breaks a wire, or the
+ * client's process is stopped.
  */
 #include "sim/leader.h"
 #include "sim/process.h"
@@ -109,7 +110,7 @@ static void queue(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
         zr_sim_wire_send(&server->to_leader, zr_sim_packet_ref(packet), 0);
 }
 
-/* A client that has seen more than this server has must go elsewhere. */
+/* A client that has seen more than this server must try another server. */
 static void greet(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
 {
     struct zr_sim_server *server = conn->server;
@@ -124,7 +125,7 @@ static void greet(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
     queue(conn, packet);
 }
 
-/* Answered at once, past everything that waits in line. */
+/* Answered at once, before the packets that wait in line. */
 static void authenticate(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
 {
     bool known = zr_sim_identity_add(&conn->who, packet->copy.path, packet->copy.data);
@@ -218,8 +219,8 @@ void zr_sim_conn_unref(struct zr_sim_conn *conn)
     zr_sim_release(conn);
 }
 
-/* What the client's kernel has not sent yet still goes out, unless it is to be lost or nobody is
-   there any more to take it. */
+/* Packets that the client's kernel has not sent yet are still sent, unless they shall be lost or
+   the server no longer has the connection. */
 void zr_sim_conn_let_go(struct zr_sim_conn *conn, bool arrives)
 {
     conn->handle = NULL;

@@ -1,6 +1,6 @@
 /*
- * SHA-1 and base64, because ACLs are written with the hash in them: a world that computed another
- * one would refuse what the real server allows.
+ * SHA-1 and base64, because ACLs contain the hash: with another hash the world would refuse what
+ * the real server allows.
  */
 #include "sim/digest.h"
 

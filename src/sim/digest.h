@@ -1,7 +1,7 @@
 #ifndef ZR_SIM_DIGEST_H
 #define ZR_SIM_DIGEST_H
 
-/* digest.h: what ZooKeeper's "digest" scheme makes of a user and his password. */
+/* digest.h: what ZooKeeper's "digest" scheme makes of a user name and a password. */
 
 #include "core/zk.h"
 

@@ -2,8 +2,8 @@
 #define ZR_SIM_DRAFT_H
 
 /*
- * draft.h: the znodes as they will be when the parts of a multi that were looked at so far are
- * done: records, which hide the tree.
+ * draft.h: the znodes as they will be after the parts of a multi that were checked so far: records
+ * that hide the tree.
  */
 
 #include "sim/txn.h"
@@ -33,7 +33,7 @@ void zr_sim_draft_init(struct zr_sim_draft *draft, struct zr_sim_world *world,
                        struct zr_sim_txn *txn, size_t parts);
 void zr_sim_draft_fini(struct zr_sim_draft *draft);
 
-/* The znode as it will be then; false: it will not be there. keeps: path, in *found. */
+/* The znode as it will be then; false: it will not exist. keeps: path, in *found. */
 bool zr_sim_draft_find(const struct zr_sim_draft *draft, const char *path, size_t length,
                        struct zr_sim_record *found);
 

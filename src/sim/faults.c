@@ -1,7 +1,7 @@
 /*
- * Faults of client processes and of single requests. A request meets at most one: a plan that names
- * it, or else one of the dice. What must be known before it is sent goes into the packet; the rest
- * happens right behind it.
+ * Faults of client processes and of single requests. A request meets at most one fault: from a plan
+ * that names it, or else from the dice. What must be known before it is sent is stored in the
+ * packet; the rest happens right after it was sent.
  */
 #include "sim/leader.h"
 #include "sim/process.h"
@@ -46,7 +46,7 @@ static bool is_meant(const struct zr_sim_plan *plan, const struct zr_handle *han
            (plan->session == 0 || plan->session == handle->session_id);
 }
 
-/* Every plan counts the request; the first one that is due has it. */
+/* Every plan counts the request; the first plan that is due applies to it. */
 static bool planned_for(struct zr_handle *handle, int op, struct zr_sim_plan *met)
 {
     struct zr_list *plans = &handle->process->plans;
@@ -72,7 +72,7 @@ static int64_t up_to(struct zr_sim_world *world, int64_t us)
     return zr_sim_random_below(&world->dice, us + 1);
 }
 
-/* Which of the faults comes up, with one throw. */
+/* Chooses at most one of the faults, with one throw. */
 static enum zr_sim_fault pick(struct zr_sim_world *world)
 {
     const struct zr_sim_faults *faults = &world->faults;
@@ -129,7 +129,7 @@ static void trace(const struct zr_handle *handle, const struct zr_sim_plan *met)
                  (long long)met->us, (long long)met->down_us);
 }
 
-/* A server refuses what comes over an old connection once the client has another one. */
+/* A server refuses a request that comes over an old connection once the client has a new one. */
 static int64_t until_it_came_us(const struct zr_sim_world *world, const struct zr_sim_plan *met)
 {
     return met->us + world->options.jitter_us + 1;

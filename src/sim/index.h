@@ -33,13 +33,13 @@ struct zr_sim_entry *zr_sim_index_find(const struct zr_sim_index *index, const c
 void zr_sim_index_remove(struct zr_sim_index *index, struct zr_sim_entry *entry);
 
 /*
- * The entry behind this one, or the first for null; null at the end. The order is the same for the
- * same history. Nothing may be added or removed meanwhile.
+ * The entry after this one, or the first for null; null at the end. The order is the same for the
+ * same history. Nothing may be added or removed during the walk.
  */
 struct zr_sim_entry *zr_sim_index_next(const struct zr_sim_index *index,
                                        const struct zr_sim_entry *entry);
 
-/* Calls `drop` for each, which may free it, and empties the index. */
+/* Calls `drop` for each entry, which may free it, and empties the index. */
 void zr_sim_index_fini(struct zr_sim_index *index, void (*drop)(struct zr_sim_entry *entry));
 
 #endif

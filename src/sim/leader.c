@@ -1,8 +1,8 @@
 /*
- * 1. A packet comes from one of the servers, in the order in which that server got it. 2. It is
- * looked at against the leader's tree, and becomes a transaction; so does an error, which takes a
- * zxid like any other write. 3. The leader applies the transaction at once, the others as they hear
- * of it.
+ * 1. A packet comes from one of the servers, in the order in which that server got it.
+ * 2. The leader checks it against its tree and makes it a transaction. An error becomes one too,
+ *    and takes a zxid like any other write.
+ * 3. The leader applies the transaction at once; the other servers apply it when they get it.
  *
  * What can go wrong: a session has only one connection that may write, the newest. A write that
  * comes late over an older one, or after the session's end, is refused, and that connection ends.
@@ -55,7 +55,7 @@ static void take_request(struct zr_sim_world *world, struct zr_sim_packet *packe
     zr_sim_leader_commit(world, txn, !packet->refused && takes_zxid(packet));
 }
 
-/* An answer without a session says that it is over. */
+/* An answer without a session tells the client that its session is over. */
 static void take_connect(struct zr_sim_world *world, struct zr_sim_packet *packet)
 {
     struct zr_sim_session *session = zr_sim_session_find(world, packet->session_id);
@@ -75,7 +75,7 @@ static void take_connect(struct zr_sim_world *world, struct zr_sim_packet *packe
     if (fresh) {
         zr_sim_leader_commit(world, zr_sim_txn_new(packet), true);
     } else {
-        packet->decided = true; /* not in line with the transactions: its server may lag behind */
+        packet->decided = true; /* not ordered with the transactions: its server may lag behind */
         zr_sim_conn_pump(packet->conn);
     }
 }

@@ -1,11 +1,11 @@
 #ifndef ZR_SIM_LEADER_H
 #define ZR_SIM_LEADER_H
 
-/* leader.h: the one place where the order of all changes is decided. */
+/* leader.h: the one place that decides the order of all changes. */
 
 #include "sim/server.h"
 
-/* A packet that needs the leader has reached it. takes: packet. */
+/* A packet that needs the leader has reached the leader. takes: packet. */
 void zr_sim_leader_take(struct zr_sim_world *world, struct zr_sim_packet *packet);
 
 /* The next transaction: the leader applies it at once. takes: txn. */
@@ -15,7 +15,7 @@ void zr_sim_leader_commit(struct zr_sim_world *world, struct zr_sim_txn *txn, bo
 void zr_sim_leader_reap(struct zr_sim_world *world, const char *path);
 
 /*
- * Looks whether a write may be done and adds its changes; on an error the parts have their
+ * Checks whether a write may be done, and adds its changes. On an error the parts have their
  * statuses and there are no changes. (prepare.c)
  */
 void zr_sim_prepare(struct zr_sim_world *world, struct zr_sim_packet *packet,

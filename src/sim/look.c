@@ -1,5 +1,5 @@
-/* What a driver may look at: the leader's tree is the truth, whatever the clients have seen of it.
- */
+/* What a driver may inspect: the leader's tree, which is the truth, whatever the clients have
+   seen. */
 #include <string.h>
 
 #include "sim/world.h"
@@ -82,7 +82,8 @@ static bool is_hidden(const struct zr_sim_node *node)
     return strcmp(node->path, "/zookeeper") == 0;
 }
 
-/* Down to the first child, else to the right, else up and to the right. */
+/* The first child; if there is none, the next sibling; if there is none, the parent's next
+   sibling. */
 static const struct zr_sim_node *next_node(const struct zr_sim_node *top,
                                            const struct zr_sim_node *node)
 {

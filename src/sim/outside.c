@@ -1,5 +1,5 @@
 /*
- * Somebody else's hand: an administrator who writes to a znode or deletes it, with none of the
+ * Changes from outside: as if an administrator wrote to a znode or deleted it, without any of the
  * clients, and at once.
  */
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
  * 1. The client's request is copied, because its pointers are the engine's and may die before the
- * packet does. 2. The server writes its answer into the copy. 3. The client writes that into the
- * request, in memory that the specs can make fail.
+ *    packet does.
+ * 2. The server writes its answer into the copy.
+ * 3. The client writes the answer into the request, in memory that specs can make fail.
  */
 #include "sim/packet.h"
 
@@ -46,7 +47,8 @@ static bool has_acl(enum zr_op op)
     return op == ZR_OP_CREATE || op == ZR_OP_SET_ACL;
 }
 
-/* The upper half of a request, but for the parts. Returns about how many bytes that is. */
+/* Copies the upper half of a request, except for the parts. Returns about how many bytes that
+   is. */
 static size_t copy_request(struct zr_request *to, const struct zr_request *from)
 {
     size_t length = from->path != NULL ? strlen(from->path) : 0;

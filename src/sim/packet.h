@@ -3,8 +3,8 @@
 
 /*
  * packet.h: what travels between a client and its server: a request with everything it needs, which
- * comes back as its own answer, or an event. The client may have given the request up long before
- * the packet is gone.
+ * comes back as its own answer; or an event. The client may have given the request up long before
+ * the packet is freed.
  */
 
 #include "core/list.h"
@@ -76,12 +76,12 @@ struct zr_sim_packet *zr_sim_packet_ask(struct zr_sim_conn *conn, struct zr_requ
 struct zr_sim_packet *zr_sim_packet_ref(struct zr_sim_packet *packet);
 void zr_sim_packet_unref(struct zr_sim_packet *packet);
 
-/* The requests that it consists of: the parts of a multi, or itself. */
+/* Its single requests: the parts of a multi, or the request itself. */
 struct zr_request *zr_sim_packet_parts(struct zr_sim_packet *packet, size_t *count);
 
 /*
- * Writes the answer into the client's request, with the memory that the engine frees; without
- * memory the status is ZR_NO_MEMORY, although it was done.
+ * Writes the answer into the client's request, in memory that the engine frees. If memory is
+ * exhausted, the status is ZR_NO_MEMORY, although the request was done.
  */
 void zr_sim_packet_give(const struct zr_sim_packet *packet);
 

@@ -1,9 +1,9 @@
 /*
- * What PrepRequestProcessor does in ZooKeeper 3.8.0, with its order of checks. A multi is looked at
- * part by part, each as if those before it were done; nothing is done to the tree here, so a
+ * What PrepRequestProcessor does in ZooKeeper 3.8.0, with its order of checks. A multi is checked
+ * part by part, each as if the parts before it were done. The tree is not changed here, so a
  * refusal has nothing to undo.
  *
- * This also explains the counter's strange end: the leader adds one to it without looking,
+ * This also explains the strange end of the counter: the leader adds one to it without a check,
  * while the tree never lowers it. So a second sequential create in the same multi, or one that
  * comes before the first is committed, is numbered -2147483648, and later ones 2147483647 again.
  */
@@ -222,7 +222,7 @@ static enum zr_status prepare_part(struct zr_sim_draft *draft, struct zr_request
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-/* The culprit keeps its own status; the others, before it and behind it, were not done. */
+/* The part that failed keeps its own status; the parts before it and behind it were not done. */
 static void refuse(struct zr_sim_draft *draft, struct zr_request *parts, size_t count,
                    size_t culprit)
 {
@@ -253,7 +253,7 @@ void zr_sim_prepare(struct zr_sim_world *world, struct zr_sim_packet *packet,
     zr_sim_draft_fini(&draft);
 }
 
-/* The leader knows the new number now, the tree only when it is committed. */
+/* The leader knows the new number now; the tree knows it only after the commit. */
 static void announce(struct zr_sim_world *world, const struct zr_sim_change *change)
 {
     struct zr_sim_node *parent =

@@ -1,10 +1,7 @@
 #ifndef ZR_SIM_PROCESS_H
 #define ZR_SIM_PROCESS_H
 
-/*
- * process.h: a client process with its handles: what src/zk and the client library are in the real
- * world.
- */
+/* process.h: a client process with its handles: the part of src/zk and of the client library. */
 
 #include "core/lease.h"
 #include "sim/server.h"
@@ -66,9 +63,10 @@ struct zr_handle {
 
     bool connected; /* the host was told so */
     bool known;     /* ... of this session at all */
-    bool owed;      /* CONNECTED is to be told, but there was no memory */
+    bool owed;      /* CONNECTED is still to be reported: there was no memory */
     bool missed;    /* an event could not be told */
-    struct zr_notice *suspended, *final, *ended; /* put aside, so that telling them cannot fail */
+    struct zr_notice *suspended, *final,
+        *ended; /* allocated in advance, so that reporting them cannot fail */
 
     bool closed, parting; /* parting: the request to end the session was sent */
     int64_t close_by_us;
@@ -89,7 +87,7 @@ static inline int64_t zr_sim_timeout_us(const struct zr_handle *handle)
 struct zr_sim_process *zr_sim_process_ref(struct zr_sim_process *process);
 void zr_sim_process_unref(struct zr_sim_process *process);
 
-/* True: it is stopped, and the event is put off until it goes on. */
+/* True: the process is stopped, and the event is put off until it runs again. */
 bool zr_sim_put_off(const struct zr_handle *handle, struct zr_sim_event *event);
 
 /* ---- handle.c ------------------------------------------------------------------------------ */
@@ -98,7 +96,7 @@ bool zr_sim_put_off(const struct zr_handle *handle, struct zr_sim_event *event);
 struct zr_handle *zr_sim_handle_new(struct zr_sim_process *process,
                                     const struct zr_zk_config *config, void *owner);
 
-/* takes: handle. What it had under way is forgotten. */
+/* takes: handle. Whatever it had in flight is forgotten. */
 void zr_sim_handle_free(struct zr_handle *handle);
 
 /* See zr_zk.submit and .close. */
@@ -116,7 +114,8 @@ void zr_sim_handle_try(struct zr_handle *handle);
 /* takes: packet. It has a connection. */
 void zr_sim_handle_send(struct zr_handle *handle, struct zr_sim_packet *packet, int64_t delay_us);
 
-/* The connection is gone: told, and what is in flight fails; the next attempt follows. */
+/* The connection is lost: reports that, fails the requests in flight, and plans the next
+   attempt. */
 void zr_sim_handle_lost(struct zr_handle *handle, bool arrives);
 
 /* Nothing was heard for too long. */
@@ -125,7 +124,7 @@ bool zr_sim_handle_silent(const struct zr_handle *handle);
 /* The session is over, or the credentials were refused. */
 void zr_sim_handle_over(struct zr_handle *handle, enum zr_message_kind kind);
 
-/* The last of a handle: what is in flight fails, ENDED is told. */
+/* The last act of a handle: requests in flight fail, ENDED is reported. */
 void zr_sim_handle_finish(struct zr_handle *handle);
 
 /* ---- talk.c -------------------------------------------------------------------------------- */
@@ -133,12 +132,12 @@ void zr_sim_handle_finish(struct zr_handle *handle);
 /* A packet came over its connection. borrows: packet. */
 void zr_sim_handle_receive(struct zr_handle *handle, struct zr_sim_packet *packet);
 
-/* Asks the server to end the session, and ends the handle when that is answered. */
+/* Asks the server to end the session; the answer ends the handle. */
 void zr_sim_handle_part(struct zr_handle *handle);
 
 /* ---- tell.c -------------------------------------------------------------------------------- */
 
-/* Puts the notices aside without which an end could not be told. False: no memory. */
+/* Allocates the notices in advance that report an end. False: no memory. */
 bool zr_sim_tell_init(struct zr_handle *handle);
 void zr_sim_tell_fini(struct zr_handle *handle);
 
@@ -154,27 +153,28 @@ void zr_sim_tell_reply(struct zr_handle *handle, struct zr_request *request);
 /* The library's own list of watches: a request with a watch was answered. */
 void zr_sim_watched_add(struct zr_handle *handle, const struct zr_request *answered);
 
-/* An event came: true when a watch waited for it, which is gone then. */
+/* An event came. True: a watch waited for it; it is removed. */
 bool zr_sim_watched_take(struct zr_handle *handle, enum zr_event_kind event, const char *path);
 
 /* True when anything is watched at this path. */
 bool zr_sim_watched_on(const struct zr_handle *handle, const char *path);
 
-/* The server has taken back all watches on this path. */
+/* The server has removed all watches on this path. */
 void zr_sim_watched_remove(struct zr_handle *handle, const char *path);
 
-/* gives: a packet with all of them for a new connection, or null when there are none. */
+/* gives: a packet with all watches for a new connection, or null if there are none. */
 struct zr_sim_packet *zr_sim_watched_packet(struct zr_handle *handle);
 
 void zr_sim_watched_fini(struct zr_handle *handle);
 
 /* ---- faults.c ------------------------------------------------------------------------------ */
 
-/* A request is sent: the faults that are meant for it. Returns how much later it arrives. */
+/* A request is about to be sent: applies the faults meant for it. Returns how much later it
+   arrives. */
 int64_t zr_sim_faults_before(struct zr_handle *handle, struct zr_sim_packet *packet,
                              struct zr_sim_plan *met);
 
-/* ... and what they do when it is on its way. */
+/* Applies the rest of these faults, after the request was sent. */
 void zr_sim_faults_after(struct zr_handle *handle, const struct zr_sim_plan *met);
 
 void zr_sim_plans_fini(struct zr_sim_process *process);

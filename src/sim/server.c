@@ -1,14 +1,14 @@
 /*
- * The leader's decisions come as transactions, in their order, at once to the leader itself and
- * later to the others. Applying one makes watches fire, and brings the connection that asked for it
- * its answer.
+ * The leader's decisions come as transactions, in their order: at once to the leader itself, later
+ * to the other servers. When a server applies one, watches fire, and the connection that asked for
+ * it gets its answer.
  *
- * The leader's pings are among them: so the reply to a ping goes out before the answer to a request
- * that the leader handled later.
+ * The leader's pings are in the same stream. So the reply to a ping is sent before the answer to a
+ * request that the leader handled later.
  *
- * What can go wrong here is what the faults want: the server lags, is cut off from the leader, is
- * paused, is down. Cut off, it answers reads for a while, as real ones do, before it drops its
- * clients.
+ * What can go wrong is what the faults ask for: the server lags, is cut off from the leader, is
+ * paused, or is down. A server that is cut off answers reads for a while, as real ones do, before
+ * it drops its clients.
  */
 #include "sim/server.h"
 
@@ -23,7 +23,7 @@ static bool is_leader(const struct zr_sim_server *server)
     return server->number == 0;
 }
 
-/* What was sent then arrives, or has arrived, at the other side. */
+/* True if what was sent then arrives at the other side, or has arrived. */
 static bool hears_leader(const struct zr_sim_server *server, int64_t sent_us)
 {
     bool cut = server->isolated && !(server->delivers && sent_us <= server->isolated_us);
@@ -112,7 +112,7 @@ static void apply_due(struct zr_sim_event *event)
     zr_sim_server_catch_up(ZR_HOLDER(event, struct zr_sim_server, apply));
 }
 
-/* A server without clients is left alone until somebody looks, or the next tick. */
+/* A server without clients applies nothing until it is read, or until the next tick. */
 void zr_sim_server_expect(struct zr_sim_server *server, struct zr_sim_txn *txn)
 {
     if (server->next == NULL)
@@ -237,15 +237,15 @@ static void put_off_conn(struct zr_sim_conn *conn)
     zr_sim_wire_resume(&conn->up);
 }
 
-/* What the leader decided at once for it, although it was paused. */
+/* Applies what the leader decided for it at once during its pause. */
 static void go_on(struct zr_sim_event *event)
 {
     struct zr_sim_server *server = ZR_HOLDER(event, struct zr_sim_server, resume);
     each_conn(server, zr_sim_conn_pump);
 }
 
-/* Every thread of it goes on some time after the pause: those that read from clients, those that
-   read from servers, and that which reads from the leader. */
+/* After the pause each of its threads runs again with a delay of its own: those that read from
+   clients, those that read from servers, and the one that reads from the leader. */
 void zr_sim_server_pause(struct zr_sim_server *server, int64_t us)
 {
     struct zr_sim_world *world = server->world;

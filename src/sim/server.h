@@ -1,7 +1,7 @@
 #ifndef ZR_SIM_SERVER_H
 #define ZR_SIM_SERVER_H
 
-/* server.h: one server of the ensemble, and what it knows of the connections it has. */
+/* server.h: one server of the ensemble, and what it knows of its connections. */
 
 #include "sim/agenda.h"
 #include "sim/packet.h"
@@ -35,8 +35,8 @@ struct zr_sim_server {
 };
 
 /*
- * A connection, seen from both ends. Either end may let go of it first; it is freed when nothing
- * refers to it.
+ * A connection, seen from both ends. Either end may let go of it first; it is freed after its last
+ * reference is gone.
  */
 struct zr_sim_conn {
     int refs;
@@ -64,22 +64,23 @@ struct zr_sim_conn *zr_sim_conn_new(struct zr_sim_server *server, struct zr_hand
 struct zr_sim_conn *zr_sim_conn_ref(struct zr_sim_conn *conn);
 void zr_sim_conn_unref(struct zr_sim_conn *conn);
 
-/* The client lets go; what it has sent still arrives, or is lost. takes: the client's reference. */
+/* The client lets go of it; packets that it has sent still arrive, or are lost. takes: the client's
+   reference. */
 void zr_sim_conn_let_go(struct zr_sim_conn *conn, bool arrives);
 
 /* A packet has arrived at the server. takes: packet. */
 void zr_sim_conn_receive(struct zr_sim_conn *conn, struct zr_sim_packet *packet);
 
-/* The server answers what it can answer by now, in order. */
+/* The server answers, in order, what it can answer by now. */
 void zr_sim_conn_pump(struct zr_sim_conn *conn);
 
-/* A watch fired: the client will hear of it. borrows: path. */
+/* A watch fired: sends the event to the client. borrows: path. */
 void zr_sim_conn_tell(struct zr_sim_conn *conn, enum zr_event_kind event, const char *path);
 
 /* The server hangs up; what it has already sent still arrives. */
 void zr_sim_conn_hang_up(struct zr_sim_conn *conn);
 
-/* The leader has decided the next transaction: now for the leader, later for the others. */
+/* The leader has decided the next transaction. The leader applies it now, other servers later. */
 void zr_sim_server_expect(struct zr_sim_server *server, struct zr_sim_txn *txn);
 
 /* Hangs up on the connections of a session. */
@@ -88,20 +89,20 @@ void zr_sim_server_drop(struct zr_sim_server *server, int64_t id);
 /* Applies all that has come by now. */
 void zr_sim_server_catch_up(struct zr_sim_server *server);
 
-/* False: it is down, or has been without the leader for too long, and takes no connection. */
+/* False: it takes no connection, because it is down or has been without the leader for too long. */
 bool zr_sim_server_serves(const struct zr_sim_server *server);
 
 /* Every half tick. */
 void zr_sim_server_tick(struct zr_sim_server *server);
 
-/* True: it is paused, and the event is put off until it goes on. */
+/* True: the server is paused, and the event is put off until it runs again. */
 bool zr_sim_server_put_off(struct zr_sim_server *server, struct zr_sim_event *event);
 
 /* Down and up, cut off from the leader and back. */
 void zr_sim_server_stop(struct zr_sim_server *server, bool on);
 void zr_sim_server_isolate(struct zr_sim_server *server, bool on, bool delivers);
 
-/* Nothing in it happens for so long; then its threads go on in any order. */
+/* It does nothing for this long; then its threads run again, in any order. */
 void zr_sim_server_pause(struct zr_sim_server *server, int64_t us);
 
 /* ---- answer.c ------------------------------------------------------------------------------ */
@@ -109,7 +110,8 @@ void zr_sim_server_pause(struct zr_sim_server *server, int64_t us);
 /* Fills in the answer to a read, from the server's own tree, and leaves the watch. */
 void zr_sim_answer(struct zr_sim_server *server, struct zr_sim_packet *packet);
 
-/* The client's watches, after a reconnect: what was missed is told, the rest is left. */
+/* The client's watches, after a reconnect: reports the changes it missed, and leaves the other
+   watches. */
 void zr_sim_answer_watches(struct zr_sim_server *server, struct zr_sim_packet *packet);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * 1. A handshake begins a session. 2. Whatever the leader hears moves its end into the future,
- * rounded up to the next tick. Another server notes whom it hears, and names them in its reply to
- * the leader's next ping: so the leader learns it late, and never if that server is cut off first.
- * 3. At its end, or when the client wants it, the session's ephemerals go in one transaction, and
- * every server that has a connection of it hangs up.
+ * 1. A handshake begins a session.
+ * 2. Whatever the leader hears of a session moves the session's end into the future, rounded up to
+ *    the next tick. Another server notes the sessions it hears from, and names them in its reply to
+ *    the leader's next ping. So the leader learns it late, and never if that server is cut off
+ *    first.
+ * 3. At the session's end, or when the client asks for it, its ephemerals are deleted in one
+ *    transaction, and every server that has a connection of it hangs up.
  */
 #include "sim/session.h"
 
@@ -72,7 +74,7 @@ struct zr_sim_session *zr_sim_session_begin(struct zr_sim_world *world, int32_t 
     return session;
 }
 
-/* The real server's set has no order: any one of those that are left. */
+/* The real server's set has no order: any of the remaining nodes may come next. */
 static void shuffle(struct zr_sim_world *world, struct zr_sim_txn *txn)
 {
     for (size_t i = txn->count; i > 1; i--) {

@@ -1,7 +1,7 @@
 #ifndef ZR_SIM_SESSION_H
 #define ZR_SIM_SESSION_H
 
-/* session.h: the sessions, as the leader keeps them. */
+/* session.h: the sessions, as the leader knows them. */
 
 #include "sim/server.h"
 
@@ -12,7 +12,7 @@ struct zr_sim_session {
     int64_t expire_us;  /* when it is over if nothing is heard */
     uint64_t conn;      /* number of the connection that may write */
     bool renamed;       /* a fault: the next reconnect gets another session */
-    bool doomed;        /* found silent; no touch saves it any more */
+    bool doomed;        /* found silent; no touch can save it now */
     int32_t heard_ms[]; /* per server that has heard of it and has not told the leader:
                            what that server granted; else 0 */
 };
@@ -20,30 +20,31 @@ struct zr_sim_session {
 /* The session, or null when it is over or never was. */
 struct zr_sim_session *zr_sim_session_find(struct zr_sim_world *world, int64_t id);
 
-/* gives: a new session, which lasts as near to what was asked for as the servers allow. */
+/* gives: a new session, with a timeout as near to the one asked for as the servers allow. */
 struct zr_sim_session *zr_sim_session_begin(struct zr_sim_world *world, int32_t timeout_ms);
 
-/* A handshake: the session lasts as near to what was asked for as the servers allow by now. */
+/* A handshake: the timeout becomes as near to the one asked for as the servers allow by now. */
 void zr_sim_session_grant(const struct zr_sim_world *world, struct zr_sim_session *session,
                           int32_t asked_ms);
 
-/* Heard from: the leader itself, or a server that will tell the leader. */
+/* A server has heard from the session: the leader itself, or one that will tell the leader. */
 void zr_sim_session_touch(struct zr_sim_world *world, struct zr_sim_session *session);
 void zr_sim_session_heard(struct zr_sim_server *server, int64_t id, int32_t timeout_ms);
 
-/* gives: the reply of a server to a ping: whom it has heard. The leader takes it; borrows: packet.
- */
+/* gives: a server's reply to a ping, with the sessions it has heard from. The leader takes it;
+   borrows: packet. */
 struct zr_sim_packet *zr_sim_sessions_pong(struct zr_sim_server *server);
 void zr_sim_sessions_told(struct zr_sim_world *world, const struct zr_sim_packet *packet);
 
-/* The server has forgotten whom it heard. */
+/* The server forgets which sessions it has heard from. */
 void zr_sim_sessions_forget(struct zr_sim_server *server);
 
-/* Those that were silent for too long are doomed; true: there are any. Then they end. */
+/* Dooms the sessions that were silent for too long. True: there are any; end them next. */
 bool zr_sim_sessions_doom(struct zr_sim_world *world);
 void zr_sim_sessions_end_doomed(struct zr_sim_world *world);
 
-/* It is over: its ephemerals go, in one transaction. packet: the client asked for it, or null. */
+/* The session is over: its ephemerals are deleted, in one transaction. packet: the client's request
+   for it, or null. */
 void zr_sim_session_end(struct zr_sim_world *world, struct zr_sim_session *session,
                         struct zr_sim_packet *packet);
 

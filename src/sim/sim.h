@@ -3,12 +3,12 @@
 
 /*
  * sim.h: a simulated ZooKeeper ensemble with clients, in one process and under one virtual clock.
- * Nothing in it ever happens unless somebody moves the clock: zk->wait, zr_sim_step, _run or
- * _advance. The same seed and the same calls give the same history, to the microsecond.
+ * Nothing happens in it until a call moves the clock: zk->wait, zr_sim_step, _run or _advance. The
+ * same seed and the same calls give the same history, to the microsecond.
  *
  * Each struct zr_zk stands for a client process of its own. A driver with one process calls
- * zk->wait like any host. A driver with several calls zr_sim_run, lets those that are ready
- * dispatch, and so on.
+ * zk->wait like any host. A driver with several calls zr_sim_run, lets the ready processes
+ * dispatch, and repeats that.
  *
  * Thread: one. Times in microseconds on the clock of zk->now_us, which all processes share.
  */
@@ -29,15 +29,15 @@ struct zr_sim_options {
     int32_t least_ms;   /* ... or from this on (two ticks) */
     int32_t reap_ms;    /* how often empty containers and old TTL znodes are looked for (60000) */
     int64_t latency_us; /* of a message, at least ... (200) */
-    int64_t jitter_us;  /* ... and up to so much more; negative: none (400) */
-    int64_t late_us;    /* up to so late a thread of a server gets its turn (as jitter_us) */
+    int64_t jitter_us;  /* ... and up to this much more; negative: none (400) */
+    int64_t late_us;    /* a server's thread gets its turn up to this late (as jitter_us) */
     FILE *trace;        /* a line for everything that happens; null: none */
 };
 
-/* gives: a world, which lives until it was freed and the last of its clients as well. */
+/* gives: a world. It lives until it was freed and its last client was freed. */
 struct zr_sim_world *zr_sim_world_new(const struct zr_sim_options *options);
 
-/* From now on its lines go there; null: nowhere. */
+/* From now on the trace goes to this file; null: no trace. */
 void zr_sim_trace_to(struct zr_sim_world *world, FILE *to);
 
 /* takes: world. Its clients may go on. */
@@ -50,36 +50,36 @@ struct zr_zk *zr_sim_zk(struct zr_sim_world *world);
 
 int64_t zr_sim_now_us(const struct zr_sim_world *world);
 
-/* The next thing happens. A world ticks for ever, so there always is one. */
+/* Runs the next event. A world ticks for ever, so there always is one. */
 void zr_sim_step(struct zr_sim_world *world);
 
 /* Everything within this time happens. */
 void zr_sim_advance(struct zr_sim_world *world, int64_t us);
 
-/* Things happen until a process is ready, or it is until_us. True: one is. */
+/* Runs events until a process is ready, or until until_us. True: one is ready. */
 bool zr_sim_run(struct zr_sim_world *world, int64_t until_us);
 
-/* The process has something to take and is not paused. */
+/* True if the process has something to take and is not paused. */
 bool zr_sim_ready(const struct zr_zk *zk);
 bool zr_sim_paused(const struct zr_zk *zk);
 
-/* How long it still is paused; 0: it is not. */
+/* How long it stays paused; 0: it is not paused. */
 int64_t zr_sim_paused_us(const struct zr_zk *zk);
 
 /* ---- Faults of one client process ---------------------------------------------------------- */
 
-/* The connections break; all, or that of one session. What is on its way to the server is lost, or
-   arrives in spite of it. */
+/* Breaks all connections, or that of one session. Packets on their way to the server are lost, or
+   still arrive. */
 void zr_sim_cut(struct zr_zk *zk, int64_t session, bool arrives);
 
-/* Connections break and cannot be made any more, until the link is up again. */
+/* Breaks all connections; no new one can be made until the link is up again. */
 void zr_sim_link(struct zr_zk *zk, bool up);
 
 /* Messages in these directions are held, until they are let through again. */
 enum { ZR_SIM_TO_SERVER = 1, ZR_SIM_TO_CLIENT = 2 };
 void zr_sim_partition(struct zr_zk *zk, unsigned held);
 
-/* The process stops for so long: it takes and sends nothing, and the clock goes on. */
+/* Stops the process for this long: it takes and sends nothing, while the clock moves on. */
 void zr_sim_pause(struct zr_zk *zk, int64_t us);
 
 /* Its next connection goes to this server, which may lag behind. */
@@ -90,20 +90,20 @@ enum zr_sim_fault {
     ZR_SIM_LOSE_REPLY,   /* it is done, and the connection breaks */
     ZR_SIM_LATE_REQUEST, /* the connection breaks, and the request arrives `us` later; it is done
                             unless the session has a new connection by then */
-    ZR_SIM_DELAY,        /* it arrives `us` late, and all behind it */
+    ZR_SIM_DELAY,        /* it and all packets behind it arrive `us` late */
     ZR_SIM_CUT,          /* the connection breaks `us` after it was sent, wherever it is then */
     ZR_SIM_EXPIRE,       /* the session is expired when it is sent */
     ZR_SIM_PAUSE,        /* the process stops for `us` after sending it */
-    ZR_SIM_RENAME,       /* as ZR_SIM_CUT, and the reconnect is answered with another session; the
-                            old one expires when nobody has been heard for long enough */
-    ZR_SIM_FAULTS        /* how many there are */
+    ZR_SIM_RENAME, /* as ZR_SIM_CUT, and the reconnect is answered with another session; the old one
+                      expires after its timeout without a sign of life */
+    ZR_SIM_FAULTS  /* how many there are */
 };
 
 #define ZR_SIM_ANY_OP (-1)
 
 /*
- * The nth request (1 is the next) of this kind that the process sends has this fault; op is an enum
- * zr_op or ZR_SIM_ANY_OP, session 0 is any. Several plans are independent.
+ * The nth request (1 is the next) of this kind that the process sends meets this fault. op is an
+ * enum zr_op or ZR_SIM_ANY_OP; session 0 is any. Several plans are independent.
  */
 struct zr_sim_plan {
     int op;
@@ -111,12 +111,12 @@ struct zr_sim_plan {
     enum zr_sim_fault fault;
     int64_t us;
     int64_t session;
-    int64_t down_us; /* how long no connection can be made after the fault broke one; negative:
-                        until a late request has surely come */
+    int64_t down_us; /* for how long no connection can be made after the fault broke one; negative:
+                        until a late request has certainly arrived */
 };
 void zr_sim_plan(struct zr_zk *zk, const struct zr_sim_plan *plan);
 
-/* How many plans have not come to pass yet. */
+/* How many plans have not been applied yet. */
 size_t zr_sim_plans_left(const struct zr_zk *zk);
 
 /* ---- Faults of the servers ----------------------------------------------------------------- */
@@ -124,60 +124,68 @@ size_t zr_sim_plans_left(const struct zr_zk *zk);
 /* The leader ends the session now; its client learns it later. False: there is none. */
 bool zr_sim_expire(struct zr_sim_world *world, int64_t session);
 
-/* The session's next reconnect is answered with another session. False: there is none. */
+/* The session's next reconnect is answered with another session. False: there is no such
+   session. */
 bool zr_sim_rename(struct zr_sim_world *world, int64_t session);
 
-/* From now on every handshake is granted at most this much, also that of a session that has more;
-   0: as the tick says. */
+/* From now on every handshake is granted at most this timeout, also for a session that has a longer
+   one; 0: as the tick says. */
 void zr_sim_grant(struct zr_sim_world *world, int32_t timeout_ms);
 
-/* From now on the server applies transactions so much after the leader. Not for the leader, 0. */
+/* From now on the server applies transactions this much later than the leader. Not for the leader,
+   0. */
 void zr_sim_lag(struct zr_sim_world *world, int server, int64_t us);
 
-/* The server hears nothing of the leader; it answers reads for five ticks, and then nobody. */
+/* The server hears nothing from the leader. It answers reads for five ticks, then drops its
+   clients. */
 void zr_sim_isolate(struct zr_sim_world *world, int server, bool on);
 
-/* As zr_sim_isolate, on; but what is on its way between the server and the leader still arrives. */
+/* As zr_sim_isolate, on; but packets on their way between the server and the leader still
+   arrive. */
 void zr_sim_sever(struct zr_sim_world *world, int server);
 
-/* The server stops for so long, or the leader, 0: it takes and sends nothing, and the clock goes
-   on. Then its threads go on in any order, each up to late_us late. No other leader is elected. */
+/* Stops the server (0: the leader) for this long: it takes and sends nothing, while the clock moves
+   on. Then its threads run again, in any order, each up to late_us late. No other leader is
+   elected. */
 void zr_sim_pause_server(struct zr_sim_world *world, int server, int64_t us);
 
-/* What this server sends to the leader (ZR_SIM_TO_SERVER), or the leader to it (ZR_SIM_TO_CLIENT),
-   is held for so long. */
+/* Holds for this long what this server sends to the leader (ZR_SIM_TO_SERVER), or the leader to it
+   (ZR_SIM_TO_CLIENT). */
 void zr_sim_hold_server(struct zr_sim_world *world, int server, unsigned held, int64_t us);
 
-/* The server is down, and up again. With the leader all of them are: no other is elected. */
+/* Stops the server, or starts it again. If the leader is down, all are: no other leader is
+   elected. */
 void zr_sim_stop(struct zr_sim_world *world, int server, bool on);
 
 /* The next sequential child of this znode gets this number. False: there is no such znode. */
 bool zr_sim_set_counter(struct zr_sim_world *world, const char *path, int32_t counter);
 
-/* Somebody else writes to the znode what is in it, or deletes it. False: it is not there, has
-   children, or the leader is down. */
+/* Writes to the znode the data that it has, or deletes it, from outside of all clients. False: it
+   does not exist, has children, or the leader is down. */
 bool zr_sim_touch(struct zr_sim_world *world, const char *path);
 bool zr_sim_remove(struct zr_sim_world *world, const char *path);
 
 /* ---- Faults at random ---------------------------------------------------------------------- */
 
-/* How many of a million requests meet each fault; at most one each. Times are upper bounds. */
+/* How many of a million requests meet each fault; each request meets at most one. Times are upper
+   bounds. */
 struct zr_sim_faults {
     uint32_t lose_request, lose_reply, late_request, delay, cut, expire, pause, rename;
     uint32_t lag;     /* not the request: a server's lag changes */
     int64_t delay_us; /* delay, late_request, cut, rename */
-    int64_t down_us;  /* after a connection broke none can be made for so long */
+    int64_t down_us;  /* after a connection broke, no new one can be made for this long */
     int64_t pause_us;
     int64_t lag_us;
 };
 
-/* From now on. Null: none any more, links are up, lags are 0; pauses and plans remain. */
+/* Sets the faults from now on. Null: none; links go up and lags become 0; pauses and plans
+   remain. */
 void zr_sim_set_faults(struct zr_sim_world *world, const struct zr_sim_faults *faults);
 
 /* ---- Looking ------------------------------------------------------------------------------- */
 
-/* Requests that were sent since the beginning: by one process, or by all. Heartbeats and what a
-   reconnect needs are not among them. op may be ZR_SIM_ANY_OP. */
+/* Requests sent since the beginning, by one process or by all. Heartbeats and the packets of a
+   reconnect do not count. op may be ZR_SIM_ANY_OP. */
 int64_t zr_sim_requests(const struct zr_zk *zk, int op);
 int64_t zr_sim_all_requests(const struct zr_sim_world *world, int op);
 
@@ -197,7 +205,7 @@ int64_t zr_sim_zxid(const struct zr_sim_world *world);
 /* A znode as the leader sees it, or false. */
 bool zr_sim_stat(const struct zr_sim_world *world, const char *path, struct zr_stat *stat);
 
-/* How many znodes there are below this one (without /zookeeper); 0 too when it is not there. */
+/* How many znodes there are below this one (without /zookeeper); also 0 if it does not exist. */
 size_t zr_sim_count(const struct zr_sim_world *world, const char *path);
 
 struct zr_sim_view {

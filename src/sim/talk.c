@@ -1,7 +1,10 @@
 /*
- * What happens on a connection. 1. The handshake is answered: it begins the session or goes on with
- * it; credentials and watches follow. 2. A first request is answered: CONNECTED. 3. Answers and
- * events come. 4. Heartbeats through the leader move the lease.
+ * What happens on a connection:
+ * 1. The handshake is answered: it begins the session or continues it. Credentials and watches
+ *    follow.
+ * 2. A first request is answered: CONNECTED.
+ * 3. Answers and events come.
+ * 4. Heartbeats through the leader renew the lease.
  *
  * What can go wrong: the server says that the session is over, or begins another one: EXPIRED. It
  * refuses the credentials: AUTH_FAILED.
@@ -18,7 +21,7 @@ static void schedule_beat(struct zr_handle *handle)
                     beat);
 }
 
-/* A read of the leader's order; as a write it is the deletion of what is never there. */
+/* A sync-like read through the leader; as a write, the deletion of a node that never exists. */
 static void send_beat(struct zr_handle *handle, bool write)
 {
     bool goes = zr_lease_sent(&handle->lease, handle->process->world->now_us);

@@ -1,7 +1,7 @@
 /*
- * What the host is told, in the order in which it happened. Memory may be exhausted: CONNECTED then
- * waits for it, and with it all requests; an event becomes "any watch may have fired".
- * SUSPENDED is put aside together with CONNECTED, the final notices with the handle.
+ * What is reported to the host, in the order in which it happened. If memory is exhausted,
+ * CONNECTED waits for it, and all requests with it; an event becomes "any watch may have fired".
+ * SUSPENDED is allocated together with CONNECTED, the final notices together with the handle.
  */
 #include <string.h>
 

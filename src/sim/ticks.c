@@ -26,7 +26,7 @@ static int64_t late_us(struct zr_sim_world *world)
 
 static void ping(struct zr_sim_event *event);
 
-/* A server without clients has nothing to tell. */
+/* A server without clients has nothing to report. */
 static void ping_server(struct zr_sim_world *world, struct zr_sim_server *server)
 {
     if (server->stopped || (zr_list_empty(&server->conns) && server->heard_count == 0))
@@ -37,7 +37,7 @@ static void ping_server(struct zr_sim_world *world, struct zr_sim_server *server
     zr_sim_leader_commit(world, txn, false);
 }
 
-/* All steps of a round together are late by late_us at most. */
+/* All steps of one round together are late by at most late_us. */
 static void next_step(struct zr_sim_world *world, int64_t wait_us)
 {
     int64_t turn_us = late_us(world) / (int64_t)world->server_count;
@@ -56,7 +56,7 @@ static void ping(struct zr_sim_event *event)
     next_step(world, round ? 0 : tick_us(world) / 2);
 }
 
-/* Servers look by themselves whether they hear the leader. */
+/* Each server checks by itself whether it hears the leader. */
 static void look(struct zr_sim_event *event)
 {
     struct zr_sim_world *world = ZR_HOLDER(event, struct zr_sim_world, look);
@@ -78,7 +78,7 @@ static bool is_due(const struct zr_sim_world *world, const struct zr_sim_node *n
            zr_sim_wall_ms(world) - node->stat.mtime_ms > (owner & ZR_SIM_TTL_MAX);
 }
 
-/* The candidates first, like the real checker: deleting one may make its parent empty. */
+/* Collects the candidates first, like the real checker: deleting one may make its parent empty. */
 static void reap(struct zr_sim_world *world)
 {
     const struct zr_list *specials = &world->servers[0].tree.specials;
@@ -117,7 +117,7 @@ static void tick(struct zr_sim_event *event)
     reap(world);
 }
 
-/* Where in the tick the leader asks the others is a matter of chance, as it really is. */
+/* In which part of the tick the leader asks the other servers is random, as in a real ensemble. */
 void zr_sim_tick_start(struct zr_sim_world *world)
 {
     int64_t phase_us = zr_sim_random_below(&world->random, tick_us(world) / 2);

@@ -1,7 +1,7 @@
 /*
  * A hash of all paths, and lists of children. The real server keeps the names of children in a hash
- * set, so that lists come back in no order; here each child goes to one end of the list or to the
- * other, by its hash, so that nobody can rely on an order either.
+ * set, so its lists have no order. Here each child goes to one end of the list or to the other, by
+ * its hash, so that no client can rely on an order either.
  */
 #include "sim/tree.h"
 
@@ -117,7 +117,8 @@ void zr_sim_node_set_acl(struct zr_sim_node *node, struct zr_sim_acl *acl)
 struct zr_stat zr_sim_node_stat(const struct zr_sim_node *node)
 {
     struct zr_stat stat = node->stat;
-    /* Stored are the creates; told is the number of changes, which wraps around like Java's. */
+    /* The tree stores the number of creates; clients see the number of changes, which wraps like
+       Java's. */
     stat.cversion = (int32_t)((uint32_t)stat.cversion * 2u - (uint32_t)stat.child_count);
     stat.data_length = (int32_t)node->data.length;
     if (!zr_sim_is_ephemeral(stat.ephemeral_owner))

@@ -7,7 +7,7 @@
 #include "sim/acl.h"
 #include "sim/index.h"
 
-/* What the owner of a znode says of its kind; as in the server's snapshots. */
+/* The owner of a znode also tells its kind; as in the server's snapshots. */
 #define ZR_SIM_CONTAINER_OWNER INT64_MIN
 #define ZR_SIM_TTL_MASK ((int64_t)0xff00000000000000u)
 #define ZR_SIM_TTL_MAX INT64_C(0xffffffffff)
@@ -59,7 +59,7 @@ void zr_sim_node_set_acl(struct zr_sim_node *node, struct zr_sim_acl *acl);
 /* What a client is told. */
 struct zr_stat zr_sim_node_stat(const struct zr_sim_node *node);
 
-/* The children in the server's order, which is none: it hashes. */
+/* The children in the server's order, which is arbitrary because it hashes. */
 static inline struct zr_sim_node *zr_sim_next_child(const struct zr_sim_node *node,
                                                     const struct zr_sim_node *after)
 {

@@ -1,6 +1,6 @@
 /*
- * Faults of whole processes and servers, at the driver's command. What a fault held is looked at
- * again when it ends: wires by zr_sim_wire_resume, events by zr_sim_put_off.
+ * Faults of whole processes and servers, on the driver's command. When a fault ends, what it has
+ * held continues: wires by zr_sim_wire_resume, events by zr_sim_put_off.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ void zr_sim_link(struct zr_zk *zk, bool up)
         zr_sim_cut(zk, 0, false);
 }
 
-/* Also the wires that the client has let go of but the server has not. */
+/* Includes the wires that the client has let go of but the server has not. */
 static void resume_wires(struct zr_sim_process *process)
 {
     struct zr_sim_world *world = process->world;
@@ -62,7 +62,7 @@ static void resume_wires(struct zr_sim_process *process)
     }
 }
 
-/* And those that the server has let go of but the client has not. */
+/* Includes those that the server has let go of but the client has not. */
 static void resume_wire(struct zr_handle *handle, int64_t unused)
 {
     (void)unused;
@@ -86,7 +86,7 @@ bool zr_sim_put_off(const struct zr_handle *handle, struct zr_sim_event *event)
     return true;
 }
 
-/* The library looks at its clock before it looks at what has come in. */
+/* The library checks its clock before it reads what has come in. */
 static void notice_silence(struct zr_handle *handle, int64_t unused)
 {
     (void)unused;
@@ -177,7 +177,7 @@ void zr_sim_hold_server(struct zr_sim_world *world, int server, unsigned held, i
     zr_sim_server_catch_up(holding);
 }
 
-/* A new leader gives every session its whole time again. */
+/* A new leader gives every session its full timeout again. */
 static void stop_all(struct zr_sim_world *world, bool on)
 {
     for (size_t i = world->server_count; i-- > 0;)

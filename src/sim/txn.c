@@ -1,7 +1,7 @@
 /*
- * Applying does not check anything: the leader has. It is what DataTree does in ZooKeeper 3.8.0,
- * with its odd corners: a create raises the parent's counter only if that makes it larger, so the
- * counter stops at 2147483647, and then not even the parent's pzxid moves.
+ * Applying checks nothing: the leader has done that. It does what DataTree does in ZooKeeper 3.8.0,
+ * with its oddities: a create raises the parent's counter only if that makes it larger, so the
+ * counter stops at 2147483647, and then not even the parent's pzxid changes.
  */
 #include "sim/txn.h"
 

@@ -2,9 +2,9 @@
 #define ZR_SIM_TXN_H
 
 /*
- * txn.h: what the leader has decided, in its order; every server does exactly this to its tree,
- * sooner or later. A transaction without changes is a place in the order: an error, a sync, a
- * session's begin.
+ * txn.h: what the leader has decided, in its order. Every server does exactly this to its tree,
+ * sooner or later. A transaction without changes only takes a place in the order: an error, a sync,
+ * the begin of a session.
  */
 
 #include "sim/tree.h"

@@ -20,18 +20,19 @@ struct zr_sim_watches {
 
 void zr_sim_watches_fini(struct zr_sim_watches *watches);
 
-/* A second one of the same kind by the same connection changes nothing. borrows: path. */
+/* If the connection has a watch of this kind already, nothing changes. borrows: path. */
 void zr_sim_watch_add(struct zr_sim_watches *watches, const char *path, enum zr_sim_watch_kind kind,
                       struct zr_sim_conn *conn);
 
-/* Takes back those of both kinds on a path. False: there was none. */
+/* Removes the watches of both kinds on a path. False: there was none. */
 bool zr_sim_watch_remove(struct zr_sim_watches *watches, const char *path,
                          const struct zr_sim_conn *conn);
 
 /*
- * Something happened to the znode: its watches of the kind that this concerns send an event and
- * are gone. A connection with both kinds hears of a deletion once. One that may not read the znode
- * hears nothing, and its watch is gone too (as of 3.8.4 and 3.9.2; CVE-2024-23944).
+ * The znode has changed: the watches that this kind of change concerns send an event and are
+ * removed. A connection with both kinds gets one event for a deletion. A connection that may not
+ * read the znode gets no event, and its watch is removed too (as of 3.8.4 and 3.9.2;
+ * CVE-2024-23944).
  */
 void zr_sim_watch_fire(struct zr_sim_watches *watches, const char *path, size_t length,
                        enum zr_event_kind event, const struct zr_sim_acl *acl);

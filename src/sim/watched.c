@@ -1,7 +1,7 @@
 /*
- * As in the C client: a watch is entered when its request is answered, under "data" when something
- * was there, under "absence" when an exists found nothing. An event takes out what it concerns; one
- * for which nobody waits is not told.
+ * As in the C client: a watch is added when its request is answered, under "data" if the node
+ * exists, under "absence" if an exists found nothing. An event removes the watches that it
+ * concerns; an event without a watch is not reported.
  */
 #include <string.h>
 

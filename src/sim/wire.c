@@ -1,6 +1,6 @@
 /*
- * Only the first packet has an event in the agenda: so nothing can overtake it, however long it is
- * held, and what comes late carries the rest with it.
+ * Only the first packet has an event in the agenda. So no packet can overtake it, however long it
+ * is held, and when it arrives late, the packets behind it arrive with it.
  */
 #include "sim/wire.h"
 

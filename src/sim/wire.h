@@ -14,7 +14,8 @@ struct zr_sim_wire {
     void *owner;
     struct zr_list queue;
     struct zr_sim_event event; /* the arrival of the first */
-    int64_t late_us; /* how long after a pause the receiver comes to it; see zr_sim_server_pause */
+    int64_t
+        late_us; /* how long after a pause the receiver reads from it; see zr_sim_server_pause */
     /* takes: packet. */
     void (*deliver)(struct zr_sim_wire *wire, struct zr_sim_packet *packet);
     /* Until when nothing can arrive: INT64_MAX means until zr_sim_wire_resume is called. */
@@ -23,10 +24,10 @@ struct zr_sim_wire {
 
 void zr_sim_wire_init(struct zr_sim_wire *wire, struct zr_sim_world *world, void *owner);
 
-/* Sends it, to arrive after the world's latency and so much more. takes: packet. */
+/* Sends a packet; it arrives after the world's latency and this delay. takes: packet. */
 void zr_sim_wire_send(struct zr_sim_wire *wire, struct zr_sim_packet *packet, int64_t delay_us);
 
-/* The first of those that are under way; there is one. */
+/* The first packet in flight; there must be one. */
 struct zr_sim_packet *zr_sim_wire_first(const struct zr_sim_wire *wire);
 
 /* What held the wire may be over. */

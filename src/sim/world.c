@@ -1,7 +1,7 @@
 /*
- * The world is an agenda of events and the clock that goes from one to the next. Everything in it
- * is decided by the seed and by what the clients do, in that order: there are no threads, no real
- * time and no addresses in its decisions.
+ * A world is an agenda of events, and a clock that moves from one event to the next. The seed and
+ * the actions of the clients decide everything: no decision depends on threads, real time or
+ * addresses.
  */
 #include "sim/world.h"
 

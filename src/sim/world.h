@@ -1,7 +1,7 @@
 #ifndef ZR_SIM_WORLD_H
 #define ZR_SIM_WORLD_H
 
-/* world.h: all there is, for the files of the simulator only. */
+/* world.h: the whole state of a world, for the files of the simulator only. */
 
 #include <stdarg.h>
 
@@ -11,7 +11,7 @@
 #include "sim/session.h"
 #include "sim/sim.h"
 
-/* How long a create of the leader's is known to it before it is committed. */
+/* How long the leader knows of its own create before it is committed. */
 #define ZR_SIM_COMMIT_US 300
 
 struct zr_sim_world {

@@ -2,9 +2,10 @@
 #define ZR_SIM_WORLD_ALLOC_H
 
 /*
- * world_alloc.h: memory of the simulated servers and of the network. It is apart from core/alloc.h
- * because that one is made to fail in order to test the engine, and the servers of the world must
- * not notice it. When there really is no memory the process ends: a world cannot go on without.
+ * world_alloc.h: memory of the simulated servers and of the network. It is separate from
+ * core/alloc.h, whose allocations specs make fail in order to test the engine; the servers must not
+ * notice that. If memory is really exhausted, the process ends: a world cannot continue without
+ * memory.
  */
 
 #include <stdlib.h>
