@@ -4,8 +4,8 @@
 
 /*
  * What a user passes, read by the letters of core/object.h. Whatever does not fit is misuse and
- * is raised at his line, with the place in words: "bad argument #2 to 'create' (option 'ttl':
- * seconds expected, got string)".
+ * is raised at the user's line, with the place in words: "bad argument #2 to 'create' (option
+ * 'ttl': seconds expected, got string)".
  *
  * Strings are borrowed from Lua: they are kept alive by the arguments themselves, which are on
  * the stack until the C function returns. Options are read without metamethods, so that no code

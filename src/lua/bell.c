@@ -14,16 +14,16 @@
 #include "lua/binding.h"
 
 /*
- * The bell: for a host that can wait for its own sockets only (nginx), the engine's descriptor as a
- * stream socket from which a byte can be read whenever there is something to do.
+ * The bell: the engine's descriptor as a stream socket, for a host that can wait only for its own
+ * sockets (nginx). A byte can be read from it whenever there is something to do.
  *
  * 1. listen: a unix socket in a fresh folder of our own. We keep a handle of its name and remove
  *    name and folder at once, so that nothing is ever left behind, even by kill -9.
  * 2. The host connects to /proc/self/fd/<that handle>, with a socket of its own making.
- * 3. accept: this process alone is let in. From now on the engine rings.
+ * 3. accept: only this process is accepted. From now on the engine rings.
  *
- * What can go wrong: no folder can be written, no descriptor is left, somebody else connects:
- * nil and why, and the host tries again later.
+ * What can go wrong: no folder can be written, no descriptor is left, or another process connects:
+ * the methods return nil and the reason, and the host tries again later.
  */
 
 void zr_bell_fini(struct lua_engine *engine)

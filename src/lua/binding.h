@@ -33,7 +33,7 @@ struct lua_engine {
     struct slot *slots;     /* [1] to [size - 1] */
     int size, first_free;
     int in_use;         /* slots */
-    int listener, name; /* while somebody is to connect to the bell (bell.c); -1: none */
+    int listener, name; /* until the host connects to the bell (bell.c); -1: none */
 };
 
 /* Pushes an engine over what `make(with)` makes. `host`: the stack index of a value for the Lua
@@ -60,7 +60,7 @@ void zr_lua_add_functions(lua_State *L, const luaL_Reg *functions);
 /* Adds the methods about the bell (bell.c) to the table on top of the stack. */
 void zr_lua_add_bell_methods(lua_State *L);
 
-/* Nobody shall connect any more. */
+/* Ends the listening; no process can connect any more. */
 void zr_bell_fini(struct lua_engine *engine);
 
 /* True when there is a free slot, perhaps after making one. */

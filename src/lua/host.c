@@ -143,8 +143,8 @@ static int engine_forked(lua_State *L)
     return 1;
 }
 
-/* Level, text, session; or nothing. Who reads the log has a handle of the session, so that none
-   is made here; when he has dropped it, the session is nil. */
+/* Level, text, session; or nothing. The reader of the log has a handle of the session, so none is
+   made here; if the reader has dropped that handle, the session is nil. */
 static int engine_note(lua_State *L)
 {
     char text[512];

@@ -5,14 +5,15 @@
 #include "recipes/recipes.h"
 
 /*
- * The properties and the methods of a class, made from its description. A method:
+ * The properties and the methods of a class, made from its description. There are three kinds of
+ * methods:
  *
- *   start   gives slot, host: who waits for the slot is the Lua layer's business
- *   call    gives its results
- *   make    gives an object; the recipes are methods of the session
+ *   start   returns slot, host: the Lua layer waits for the slot
+ *   call    returns its results
+ *   make    returns an object; the recipes are methods of the session
  *
- * each of them, when it failed at once, nil, message, word. The functions that start something are
- * kept apart, for the Lua layer to wrap; so are the inner ones, which it alone calls.
+ * If one fails at once, it returns nil, message, word. The functions that start something are kept
+ * apart, because the Lua layer wraps them; so are the inner ones, which only the Lua layer calls.
  *
  * Upvalues of each: its description, the metatable of its class.
  */

@@ -15,21 +15,22 @@
  * SIGTERM during zk.run: systemd and Kubernetes send it to end a program.
  *
  * 1. zk.run begins to catch it, and says which descriptor wakes its loop.
- * 2. The handler notes the signal and wakes the loop, which asks whether the signal came. zk.run
+ * 2. The handler notes the signal and wakes the loop. The loop asks whether the signal came. zk.run
  *    then ends as it does with Ctrl-C.
- * 3. zk.run ends the process by the same signal with its default action. So whoever started the
- *    process sees what has ended it.
+ * 3. zk.run ends the process by the same signal with its default action, so that the parent process
+ *    sees what has ended it.
  *
  * What can go wrong: the clean-up hangs, or the program never comes back to its loop. The handler
  * is used once, so a second SIGTERM ends the process. The program handles or ignores SIGTERM
- * itself: it is left alone. The process forks: the child ends by the signal as if nothing had been
- * caught; its handler must not wake the loop of the parent, with which it shares the descriptor.
+ * itself: then zk.run leaves it alone. The process forks: the child ends by the signal as if it
+ * were not caught; its handler must not wake the loop of the parent, with which it shares the
+ * descriptor.
  *
- * One run of the process can catch it; threads of the host each may run one.
+ * Only one zk.run of the process can catch it, though several threads of the host may each run one.
  */
 
 static volatile sig_atomic_t came, wakes = -1;
-static pid_t catcher; /* 0: nobody catches it */
+static pid_t catcher; /* 0: no run catches it */
 
 static void die(void)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 /*
- * What the Lua layer looks at in a world: the leader's znodes, counts of requests, watches and
- * sessions. Visitors push Lua values, whose errors jump out of the walk; it holds nothing.
+ * What the Lua layer inspects in a world: the leader's znodes, counts of requests, watches and
+ * sessions. Visitors push Lua values, whose errors jump out of the walk, so the walk owns nothing.
  */
 
 /* world:requests(process or nil, kind) */

@@ -2,9 +2,8 @@
 #include "lua/binding.h"
 
 /*
- * Tasks that somebody waits for, by small numbers that are used again: the Lua layer keeps its
- * waiters in the array part of a table, which so never grows beyond the most that ever waited at
- * the same time.
+ * Tasks with a waiter, by small numbers that are used again. The Lua layer keeps its waiters in the
+ * array part of a table, which thus never grows beyond the most that waited at the same time.
  */
 
 #define FIRST_SIZE 16

@@ -3,8 +3,8 @@
 #include "lua/binding.h"
 
 /*
- * The tasks that somebody waits for, from Lua's side. A slot is taken by the method that starts
- * the task (method.c), and freed by `take` or `drop`, whichever its waiter calls.
+ * The tasks with a waiter, from Lua's side. The method that starts the task takes a slot
+ * (method.c). The waiter frees it with `take` or `drop`.
  *
  * What can go wrong: Lua's memory is exhausted while the results become values. Then the task
  * counts as one whose results were not taken, so that a lock that was just granted is released.
@@ -87,7 +87,7 @@ static int engine_cancel(lua_State *L)
     return 0;
 }
 
-/* Nobody waits any more: ends the task, or undoes what it brought. */
+/* The task has no waiter any more: ends the task, or undoes its success. */
 static int engine_drop(lua_State *L)
 {
     struct lua_engine *engine = zr_lua_engine_check(L);
