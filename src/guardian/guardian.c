@@ -35,8 +35,9 @@
 #define LOOK_MS 10
 
 /*
- * Takes no signal, because whoever stops a service signals all of its processes, and this one has
- * its work to do when the others have ended. Nobody of the same user can read the password from it.
+ * Blocks all signals: a service manager signals all processes of a service, and the guardian has
+ * its work to do after the others have ended. Other processes of the same user cannot read the
+ * password from it.
  */
 static bool settle(void)
 {

@@ -93,7 +93,7 @@ static enum zr_status finish_part(struct multi *multi, size_t i, enum zr_status 
     return named ? ZR_OK : ZR_CONNECTION_LOSS;
 }
 
-/* What the server says of the parts is nonsense: nobody knows what was done. */
+/* The server's answer about the parts makes no sense: it is unknown what was done. */
 static void doubt_parts(struct zr_request *request)
 {
     for (size_t i = 0; i < request->part_count; i++)

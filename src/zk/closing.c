@@ -43,7 +43,7 @@ static bool drained(const struct zr_handle *handle)
     return handle->client.pending == 0 && !handle->client.sending && zr_list_empty(&handle->todo);
 }
 
-/* A session that nobody has yet told the host of can hold nothing. */
+/* If the host was never told of the session, the session can hold nothing. */
 static bool nothing_to_end(const struct zr_client *client)
 {
     return client->dead || (client->session_id == 0 && !client->up);
@@ -96,7 +96,7 @@ static bool try_again(struct zr_handle *handle, int64_t now_us)
 /* True: it is over, one way or the other. */
 static bool part(struct zr_handle *handle, int64_t now_us, bool *over)
 {
-    /* While other answers are missing nobody could tell which one is the goodbye. */
+    /* While other answers are missing, it is unknown which answer is the goodbye. */
     bool told_apart = handle->parting_by_us > handle->parting_us;
     enum zr_goodbye_state state =
         told_apart ? zr_goodbye_read(&handle->goodbye, handle->parting_fd) : ZR_GOODBYE_AWAITED;

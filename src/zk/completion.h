@@ -12,7 +12,7 @@ struct Stat;
 struct String_vector;
 struct ACL_vector;
 
-/* Whose call into the library is under way; completions and log lines do not say. */
+/* The client whose call into the library is running; completions and log lines do not say. */
 extern struct zr_handle *zr_completion_handle;
 
 /* The request that is answered now; the library no longer knows it. */

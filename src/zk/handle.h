@@ -106,7 +106,8 @@ struct zr_credential *zr_credential_new(const char *scheme, struct zr_bytes byte
 /* Appends it to the handle's. takes: credential. */
 void zr_credential_add(struct zr_handle *handle, struct zr_credential *credential);
 
-/* gives: a handle that nobody serves yet, or null when there is no memory. borrows: config. */
+/* gives: a handle that no I/O thread serves yet, or null if memory is exhausted. borrows:
+   config. */
 struct zr_handle *zr_handle_new(const struct zr_zk_config *config, void *owner, struct zr_io *io,
                                 struct zr_mailbox *inbox);
 

@@ -24,7 +24,7 @@ struct zr_mailbox {
 /* False: no descriptor is left. */
 bool zr_mailbox_init(struct zr_mailbox *box);
 
-/* Nobody may use the box any more; a put that is just returning is waited for. */
+/* Ends the box: no thread may use it any more. Waits for a put that is just returning. */
 void zr_mailbox_fini(struct zr_mailbox *box);
 
 /* Appends all of `links`, which is empty afterwards. keeps: the links, until taken. Any thread. */

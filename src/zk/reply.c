@@ -73,7 +73,7 @@ bool zr_reply_is_proof(int code)
     case 0:
     case -101: /* no node: the usual answer to a heartbeat that is a write */
     case -103: /* another version */
-    case -111: /* not empty: somebody has made that node, and a child */
+    case -111: /* not empty: another client has made that node, and a child */
         return true;
     default:
         return false;

@@ -16,7 +16,7 @@ struct String_vector;
 struct ACL;
 struct ACL_vector;
 
-/* What a return code of a completion means; ZR_CONNECTION_LOSS: nobody knows what happened. */
+/* What a return code of a completion means; ZR_CONNECTION_LOSS: it is unknown what happened. */
 enum zr_status zr_reply_status(int code);
 
 /* What it means that a submission was refused with this code: surely nothing was sent. */

@@ -128,7 +128,7 @@ static void look_up_all(struct zr_resolution *to, struct addresses *found)
     }
 }
 
-/* One step of splitmix64: good enough to spread clients, and nobody's else state. */
+/* One step of splitmix64: good enough to spread clients, and its state is our own. */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;

@@ -18,9 +18,9 @@
 
 /* One list of names, resolved as often as wanted. While busy it belongs to the helper thread. */
 struct zr_resolution {
-    struct zr_link link;        /* in the mailbox of answers; first member */
-    void *owner;                /* null: forgotten, whoever takes it from the mailbox frees it */
-    bool busy;                  /* from start until it is taken from the mailbox */
+    struct zr_link link; /* in the mailbox of answers; first member */
+    void *owner;         /* null: forgotten; the code that takes it from the mailbox frees it */
+    bool busy;           /* from start until it is taken from the mailbox */
     struct zr_mailbox *answers; /* where it comes back to */
     const char *hosts;          /* "name:port,name,[::1]:port" */
     char *addresses;            /* out: "1.2.3.4:2181,::1:2181"; null: not one; the taker's */

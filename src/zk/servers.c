@@ -1,13 +1,14 @@
 /*
- * 1. The names are looked up. 2. With the first address the library's client is made, and from then
- * on it connects and reconnects by itself. 3. While it reaches nobody for long, the names are
- * looked up again; if they mean other addresses now, a new client takes the session over from the
- * old one.
+ * 1. The names are looked up.
+ * 2. The library's client is made with the first address. From then on it connects and reconnects
+ *    by itself.
+ * 3. If it reaches no server for long, the names are looked up again. If they have other addresses
+ *    now, a new client takes the session over from the old one.
  *
- * What can go wrong: no name can be resolved, or the client talks to something that is no
- * ZooKeeper. Both are tried again later, with a pause that doubles, the latter with another server
- * first. The client that takes over does not know the watches of the old one, so the host is told
- * that any may have fired.
+ * What can go wrong: no name can be resolved, or the client talks to something that is not
+ * ZooKeeper. Both are tried again later, with a pause that doubles; after the latter, with another
+ * server first. The client that takes over does not know the watches of the old one, so the host is
+ * told that any of them may have fired.
  */
 #include "zk/servers.h"
 
@@ -21,7 +22,7 @@
 #define SECOND_US INT64_C(1000000)
 #define FIRST_PAUSE_US (SECOND_US / 2)
 #define LONGEST_PAUSE_US (10 * SECOND_US)
-#define STALE_US (10 * SECOND_US) /* how long nobody is reached before the names are doubted */
+#define STALE_US (10 * SECOND_US) /* how long without a server until the names are doubted */
 
 static void pause_longer(struct zr_handle *handle, int64_t now_us)
 {

@@ -66,7 +66,7 @@ static enum zr_status open_handle(struct zr_zk *zk, const struct zr_zk_config *c
     return ZR_OK;
 }
 
-/* After close nobody takes requests any more: it comes back by itself. */
+/* After close no thread takes requests any more: the request comes back at once. */
 static void come_back(struct zr_handle *handle, struct zr_request *request)
 {
     struct zr_list one;
@@ -99,7 +99,7 @@ static void close_handle(struct zr_handle *handle, int64_t linger_us)
     zr_outlet_close(zr_io_outbox(handle->io), &handle->outlet, now + linger_us);
 }
 
-/* In the child the handle is still known to a list that nobody serves: it is forgotten. */
+/* In the child no thread serves the handle, but a list still has it: it is forgotten. */
 static void free_handle(struct zr_handle *handle)
 {
     if (handle->pid == getpid())
