@@ -36,7 +36,7 @@ static void begin(struct zr_task *task)
         zr_part_fail(task, status);
 }
 
-/* Somebody else has it. */
+/* Another contender has the node. */
 static void taken(struct zr_task *task)
 {
     zr_task_verb_done(task, ZR_OK);

@@ -37,7 +37,7 @@ struct zr_session_options {
     struct zr_acls acl;
     bool strict;   /* the lease's heartbeat is a write */
     bool guardian; /* a process of its own ends the session when this one dies */
-    bool logging;  /* somebody reads the engine's notes */
+    bool logging;  /* the host reads the engine's notes */
 };
 
 /* How much of something the session has in use, see budget.h. */
@@ -98,7 +98,7 @@ struct zr_session {
     size_t auth_count;
     bool strict, guardian, logging;
     bool no_containers;       /* the server is too old for them */
-    bool namespace_made;      /* it was, or nobody has missed it */
+    bool namespace_made;      /* it was made, or no request has missed it */
     char *trouble;            /* the last thing that went wrong while connecting, or null */
     struct zr_signal changed; /* fires at every change of state */
     enum zr_state states[ZR_STATES_KEPT]; /* the last states, a ring */

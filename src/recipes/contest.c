@@ -209,7 +209,7 @@ static void check(struct zr_task *task)
     if (meets_kazoos(task))
         return;
     if (index < 0) {
-        zr_seat_gone(&hold->seat); /* somebody has removed it */
+        zr_seat_gone(&hold->seat); /* it was deleted from outside */
         zr_contest_claim(task);
         return;
     }

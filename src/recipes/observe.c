@@ -93,7 +93,7 @@ enum zr_status zr_follower_turn_to(struct zr_election *election, const char *pat
     return ZR_OK;
 }
 
-/* ---- Nobody -------------------------------------------------------------------------------- */
+/* ---- No leader ----------------------------------------------------------------------------- */
 
 static void saw_directory(struct zr_task *task)
 {

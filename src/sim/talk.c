@@ -21,7 +21,7 @@ static void schedule_beat(struct zr_handle *handle)
                     beat);
 }
 
-/* A sync-like read through the leader; as a write, the deletion of a node that never exists. */
+/* A sync, which the leader orders; or a write: the deletion of a node that never exists. */
 static void send_beat(struct zr_handle *handle, bool write)
 {
     bool goes = zr_lease_sent(&handle->lease, handle->process->world->now_us);
