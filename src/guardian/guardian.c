@@ -1,18 +1,20 @@
 /*
- * A process that waits for the end of another one and then ends that one's ZooKeeper session, so
- * that its locks are free at once and not only when the session's timeout has passed. 1. It cuts
- * all ties to its surroundings. 2. It sleeps, and hears which session it is about. 3. The process
- * says that the session is over: nothing is left to do. Or the process is dead: the session is
- * closed (farewell.c).
+ * A process that waits for the end of another one and then ends that process's ZooKeeper session,
+ * so that its locks are free at once and not only after the session's timeout.
  *
- * What must never happen is that it closes the session of a process that lives. The proof of death
- * is the kernel's: the pidfd tells that the last thread of the process has ended, whoever else has
- * inherited whatever. The other way to end is exec, which closes the process's end of the pair. So
- * does a host that closes all descriptors and goes on; therefore the memory is looked at, which
- * exec replaces and closing does not. A process that is stopped, swapped out or debugged causes
- * neither.
+ * 1. It cuts all ties to its surroundings.
+ * 2. It sleeps. Orders from the process tell it which session it guards.
+ * 3. If the process says that the session is over, nothing is left to do. If the process is dead,
+ *    the guardian closes the session (farewell.c).
  *
- * It holds no memory but its order, and no descriptor but the three.
+ * It must never close the session of a process that lives. The kernel proves the death: the pidfd
+ * tells that the last thread of the process has ended, whichever descriptors other processes have
+ * inherited. The other way to end is exec, which closes the process's end of the pair. But a host
+ * that closes all descriptors and runs on closes that end, too. So the guardian checks the memory,
+ * which exec replaces and closing does not. A process that is stopped, swapped out or debugged
+ * causes neither.
+ *
+ * It holds no memory but its order, and no descriptors but the three.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,13 +1,17 @@
 /*
- * The single-threaded client library, driven by our own loop. 1. Each turn asks zookeeper_interest
- * what the library waits for (it also connects, pings and times out there). 2. When the socket is
- * ready, zookeeper_process receives; the library then calls the completions and the one watcher,
- * which only copy. 3. Requests are submitted after that, never from inside a callback.
+ * The single-threaded client library, driven by our own loop.
  *
- * What can go wrong: if a send fails inside a submission, the library closes the socket and says
- * nothing; a half-sent request would then open the next connection, where the server takes user
- * data for requests. So the state is looked at after each submission, and the connection is purged:
+ * 1. Each turn asks zookeeper_interest what the library waits for (in that call it also connects,
+ *    pings and times out).
+ * 2. When the socket is ready, zookeeper_process receives. The library then calls the completions
+ *    and the one watcher, which only copy.
+ * 3. Requests are submitted after that, never from inside a callback.
+ *
+ * What can go wrong: if a send fails inside a submission, the library closes the socket and does
+ * not report it. A half-sent request would then open the next connection, and the server would take
+ * user data for requests. So we check the state after each submission, and purge the connection:
  * the next attempt to connect is cut, which makes the library fail everything and clear its queues.
+ *
  * A server that is just starting may never answer the handshake: such an attempt is cut after a
  * while (handshake.h).
  */
@@ -40,9 +44,9 @@
 #define MOST_JAMMED 100   /* turns without a byte read from a readable socket */
 #define TURN_US 100000    /* what to wait when the library does not say how long */
 
-/* Never created: deleting it is an error, and the quorum agrees on errors too. Its parent is
-   missing as well: a server that checks permissions by itself (enableEagerACLCheck) has none to
-   look at, and would else answer without its leader. */
+/* Never created: to delete it is an error, and the quorum agrees on errors too. Its parent does not
+   exist either: otherwise a server that checks permissions by itself (enableEagerACLCheck) would
+   answer without its leader. */
 #define HEARTBEAT_PATH "/zkrecipes-heartbeat/none"
 
 /* The library calls back only inside a call of ours, and does not say for which handle. */
@@ -104,7 +108,7 @@ static void on_log(const char *line)
 
 /* ---- Submitting ---------------------------------------------------------------------------- */
 
-/* After everything that sends: a connection that was lost silently is purged at once. */
+/* Call it after everything that sends: purges a connection that was lost without a report. */
 static void look_for_silent_loss(struct zr_handle *handle)
 {
     struct zr_client *client = &handle->client;
@@ -216,9 +220,9 @@ static int process(struct zr_client *client, int events)
 }
 
 /*
- * The library reads no more, and says nothing, when a frame states a length for which there is no
- * memory: the socket stays readable for ever. A server that is fast leaves bytes now and then, too,
- * but not the same or more in every turn.
+ * If a frame states a length for which there is no memory, the library stops reading and does not
+ * report it: the socket stays readable for ever. A fast server leaves bytes now and then, too, but
+ * not the same or more in every turn.
  */
 static void look_for_jam(struct zr_client *client)
 {
@@ -230,7 +234,7 @@ static void look_for_jam(struct zr_client *client)
         zr_decode_blame("a frame of a length that no answer has");
 }
 
-/* What is wrong with the connection, although the library does not mind. */
+/* What is wrong with the connection, though the library does not notice it. */
 static void look_for_nonsense(struct zr_client *client, int rc)
 {
     if (rc == ZNOTHING && client->fd >= 0)
@@ -243,8 +247,8 @@ static void look_for_nonsense(struct zr_client *client, int rc)
 }
 
 /*
- * Cuts the connection, so that the library fails all that is in flight and clears its queues. What
- * was received before is still read. False: it has not noticed yet.
+ * Cuts the connection, so that the library fails all requests in flight and clears its queues. Data
+ * received before are still read. False: the library has not noticed the cut yet.
  */
 static bool cut(struct zr_client *client)
 {
@@ -297,7 +301,7 @@ static short events_of(int interest)
                    (interest & ZOOKEEPER_WRITE ? POLLOUT : 0));
 }
 
-/* A connection that just failed is followed by the next attempt at once. */
+/* After a connection has just failed, the next attempt follows at once. */
 static int64_t wait_of(int rc, const struct timeval *wait)
 {
     if (rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT)
@@ -305,7 +309,7 @@ static int64_t wait_of(int rc, const struct timeval *wait)
     return rc == ZOK ? (int64_t)wait->tv_sec * 1000000 + wait->tv_usec : TURN_US;
 }
 
-/* A purge is over when the library has noticed, and has given everything back. */
+/* A purge is over when the library has noticed the cut and has given everything back. */
 static void purge(struct zr_client *client)
 {
     bool noticed = client->fd >= 0 ? cut(client) : client->wait_us == 0;

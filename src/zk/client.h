@@ -2,9 +2,9 @@
 #define ZR_CLIENT_H
 
 /*
- * client.h: the client library, wrapped: the only door to it. Everything here: the I/O thread only,
- * and never from inside one of the library's callbacks. Replies and notices go to the handle's
- * `out`; what happened to the connection is in handle->client.
+ * client.h: wraps the client library; all other code uses it through this file. Everything here
+ * runs on the I/O thread only, and never inside one of the library's callbacks. Replies and notices
+ * go to the handle's `out`; what happened to the connection is in handle->client.
  */
 
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 #include "zk/handle.h"
 
 /*
- * Makes the library's handle for handle->addresses, without waiting; it goes on with the session
- * that there was, if any. False: no memory, or addresses that the library refuses.
+ * Makes the library's handle for handle->addresses, without waiting. If there was a session, it
+ * continues that session. False: no memory, or the library refuses the addresses.
  */
 bool zr_client_open(struct zr_handle *handle);
 

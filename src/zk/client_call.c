@@ -1,4 +1,4 @@
-/* Which call of the library each request is, and what it wants to be given with it. */
+/* Which function of the library sends each request, and which arguments it needs. */
 #include "zk/client_parts.h"
 
 #include "core/alloc.h"
@@ -39,7 +39,7 @@ static int set_acl(zhandle_t *zh, struct zr_request *request)
     return rc;
 }
 
-/* Remembered too, for the case that the library's handle must be replaced. */
+/* The credentials are also kept, in case the library's handle must be replaced. */
 static int add_auth(struct zr_handle *handle, struct zr_request *request)
 {
     struct zr_credential *credential = zr_credential_new(request->path, request->data);

@@ -1,6 +1,7 @@
 /*
- * Transactions. 1. One block holds what the library reads and what it writes the results into. 2.
- * The completion copies these into the parts of the request.
+ * Transactions.
+ * 1. One block holds what the library reads, and the results that it writes.
+ * 2. The completion copies the results into the parts of the request.
  */
 #include "zk/client_parts.h"
 
@@ -22,7 +23,7 @@ struct multi {
     struct ACL *entries;
 };
 
-/* The library aborts the process when anything else is in a multi. */
+/* The library aborts the process if a multi contains any other operation. */
 static bool permitted(const struct zr_request *request)
 {
     for (size_t i = 0; i < request->part_count; i++) {
@@ -74,8 +75,8 @@ static void fill_part(struct multi *multi, size_t i)
 }
 
 /*
- * When one part fails none is done, but the server calls those before it fine and those behind it
- * inconsistent.
+ * If one part fails, none is done. But the server reports the parts before it as fine and the parts
+ * behind it as inconsistent.
  */
 static enum zr_status finish_part(struct multi *multi, size_t i, enum zr_status whole)
 {

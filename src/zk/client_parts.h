@@ -2,8 +2,8 @@
 #define ZR_CLIENT_PARTS_H
 
 /*
- * client_parts.h: what the files share that see the client library: client.c, which drives it,
- * client_call.c and client_multi.c, which give it requests. For those only. The I/O thread.
+ * client_parts.h: what the files that see the client library share: client.c, which drives it, and
+ * client_call.c and client_multi.c, which give it requests. Only for those. The I/O thread.
  */
 
 #include <zookeeper/zookeeper.h>

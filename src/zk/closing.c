@@ -1,14 +1,15 @@
 /*
- * 1. Nothing new is sent, and what is in flight is waited for: a connection that is closed with
- * unread answers is reset, and the request that ends the session is lost. 2. The close request
- * leaves. The library would wait for the answer and hold up all other handles, so the socket is
- * first shut for reading, which the library takes for the answer, and a copy of the descriptor
- * stays with us. 3. The server's answer comes: now everything that the session held is released,
- * and ENDED is told.
+ * 1. Nothing new is sent, and the answers in flight are awaited. If a connection is closed with
+ *    unread answers, it is reset, and the request that ends the session is lost.
+ * 2. The close request is sent. The library would wait for the answer and hold up all other
+ *    handles. So the socket is first shut for reading, which the library takes for the answer, and
+ *    we keep a copy of the descriptor.
+ * 3. The server's answer comes: now everything that the session held is released, and ENDED is
+ *    reported.
  *
- * What can go wrong: there is no connection; then the library goes on trying to get one until the
- * caller's patience ends. The connection ends before the answer comes: the session may live on, so
- * the library gets a new handle for it, and all begins anew. Or the server does not answer in time:
+ * What can go wrong: there is no connection: the library keeps trying to get one until the caller's
+ * patience ends. The connection ends before the answer comes: the session may live on, so the
+ * library gets a new handle for it, and we start again at 1. The server does not answer in time:
  * then the session may end only by its timeout. A handle that never had a session, or whose session
  * is over, ends at once.
  */
@@ -26,7 +27,7 @@
 #define LONGEST_WAIT_US 2000000 /* for the answers in flight, and for the goodbye */
 #define MOST_PARTINGS 5
 
-/* A socket that was shut for reading is always readable, so the goodbye has to be looked for. */
+/* A socket that was shut for reading is always readable, so the goodbye has to be polled for. */
 int64_t zr_closing_due_us(const struct zr_handle *handle, int64_t now_us)
 {
     if (handle->close_by_us == INT64_MAX)
@@ -84,7 +85,7 @@ static void finish(struct zr_handle *handle, bool over)
     zr_report_ended(handle);
 }
 
-/* The connection ended without an answer: asks on another one. False: that is in vain. */
+/* The connection ended without an answer: asks on another one. False: that would be useless. */
 static bool try_again(struct zr_handle *handle, int64_t now_us)
 {
     handle->drain_by_us = 0;
@@ -93,7 +94,7 @@ static bool try_again(struct zr_handle *handle, int64_t now_us)
            zr_client_open(handle);
 }
 
-/* True: it is over, one way or the other. */
+/* True: it is over, with or without an answer. */
 static bool part(struct zr_handle *handle, int64_t now_us, bool *over)
 {
     /* While other answers are missing, it is unknown which answer is the goodbye. */

@@ -1,7 +1,7 @@
 #ifndef ZR_CLOSING_H
 #define ZR_CLOSING_H
 
-/* closing.h: how a handle comes to its end. The I/O thread. */
+/* closing.h: how a handle ends. The I/O thread. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 /* When the next step is due at the latest; INT64_MAX: it is not closing. */
 int64_t zr_closing_due_us(const struct zr_handle *handle, int64_t now_us);
 
-/* One step, if it is closing. True: it is at its end, and ENDED lies in its `out`. */
+/* One step, if the handle is closing. True: it has ended, and ENDED is in its `out`. */
 bool zr_closing_step(struct zr_handle *handle, int64_t now_us);
 
 #endif

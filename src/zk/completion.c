@@ -1,8 +1,8 @@
 /*
- * The library calls one of these for each request, at the bottom of zookeeper_process, or of
- * whatever made it fail all that was in flight. They copy, and put the request into the handle's
- * `out`; the loop hands that over once per turn. They call nothing of the library, so they may also
- * run while it is being closed.
+ * The library calls one of these for each request: from zookeeper_process, or from a call that made
+ * it fail all requests in flight. They copy, and put the request into the handle's `out`; the loop
+ * hands that over once per turn. They call nothing of the library, so they may also run while it is
+ * being closed.
  */
 #include "zk/completion.h"
 
@@ -114,7 +114,7 @@ void zr_on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *wi
     finish_copied(request, zr_reply_acl(request, acl));
 }
 
-/* A refusal is final for the handle, and the library tells that only after this. */
+/* A refusal is final for the handle, but the library reports that only after this call. */
 void zr_on_auth(int rc, const void *with)
 {
     zr_completion_handle->client.authenticating = false;

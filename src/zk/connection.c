@@ -1,13 +1,15 @@
 /*
- * 1. The library is connected. We do not believe it yet, except that a shorter timeout may have
- * shortened the lease. 2. A request through the leader is answered: CONNECTED is told, and the
- * lease counts from the moment this connect began. 3. Heartbeats move the lease on (lease.c). 4.
- * The connection goes: SUSPENDED, if CONNECTED was told. 5. The library learns at the next
- * handshake that the session is over.
+ * 1. The library is connected. We do not trust that yet, except that a shorter timeout may have
+ *    shortened the lease.
+ * 2. A request through the leader is answered: CONNECTED is reported, and the lease counts from the
+ *    moment this connect began.
+ * 3. Heartbeats extend the lease (lease.c).
+ * 4. The connection is lost: SUSPENDED, if CONNECTED was reported.
+ * 5. At the next handshake the library learns whether the session is over.
  *
- * What can go wrong: the other side is a read-only server or no ZooKeeper at all, or hands out
- * nonsense; then the library's handle is unfit, because it has taken that nonsense over, and it is
- * replaced. The same when a session ends of which the host was never told.
+ * What can go wrong: the other side is a read-only server, or is not ZooKeeper, or sends nonsense.
+ * Then the library's handle is unfit, because it has taken that nonsense over, and it is replaced.
+ * It is also replaced if a session ends of which the host was never told.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -21,10 +23,10 @@
 
 #include "zk/clock.h"
 
-/* No server has sessions as long as this; what looks like it is text read as a number. */
+/* No server has sessions this long; a number this large is text that was read as a number. */
 #define LONGEST_TIMEOUT_MS (24 * 60 * 60 * 1000)
 
-/* The host may have closed meanwhile and expects nothing of it then; it looks at that first. */
+/* The host may have closed the handle meanwhile and expect nothing; it checks that first. */
 static void publish(struct zr_handle *handle)
 {
     atomic_store_explicit(&handle->lease_us, handle->lease.deadline_us, memory_order_release);

@@ -2,9 +2,8 @@
 #define ZR_CONNECTION_H
 
 /*
- * connection.h: what follows from what happens to a handle's connection: the host is told, and the
- * lease is kept. Called from the library's callbacks, so nothing here calls the library. The I/O
- * thread.
+ * connection.h: handles the events of a handle's connection: it tells the host and keeps the lease.
+ * Called from the library's callbacks, so nothing here calls the library. The I/O thread.
  */
 
 #include <stdbool.h>
@@ -12,7 +11,7 @@
 
 #include "zk/handle.h"
 
-/* The library says that it is connected, which anything that accepts TCP may cause. */
+/* The library says that it is connected, which any TCP server can cause. */
 void zr_connection_up(struct zr_handle *handle, bool writable, int32_t timeout_ms);
 
 /* Keeps the address of the other side in client->peer; "": there is none yet. */

@@ -1,8 +1,10 @@
 /*
- * Frame after frame: 1. The head: length, xid, zxid, error. 2. Events, pings and the like have xids
- * of their own and are skipped. 3. Any other frame is the answer to the close request.
+ * It reads one frame after the other:
+ * 1. The head: length, xid, zxid, error.
+ * 2. Events, pings and the like have xids of their own and are skipped.
+ * 3. Any other frame is the answer to the close request.
  *
- * What can go wrong: the connection ends first, or what comes is no frame of ZooKeeper's. Then
+ * What can go wrong: the connection ends first, or the bytes are not a frame of ZooKeeper's. Then
  * nothing is known of the session.
  */
 #ifndef _GNU_SOURCE

@@ -3,8 +3,8 @@
 
 /*
  * goodbye.h: reads from a socket whether the server has ended the session. The answer to the close
- * request is the only proof: the end of a connection, by FIN or by RST, may as well be that of the
- * server or of something between, while the session lives on. The I/O thread.
+ * request is the only proof. The end of a connection, by FIN or by RST, proves nothing: it may be
+ * the end of the server, or of a device on the way, while the session lives on. The I/O thread.
  */
 
 #include <stdbool.h>

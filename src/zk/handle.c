@@ -1,6 +1,7 @@
 /*
- * A handle is made of everything it will ever need to tell its end: whatever fails later, ENDED and
- * the final state can be told. Its configuration is copied, because open borrows it only.
+ * A handle allocates in advance everything that it needs to report its end: whatever fails later,
+ * ENDED and the final state can be reported. Its configuration is copied, because open only borrows
+ * it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -2,9 +2,9 @@
 #define ZR_HANDLE_H
 
 /*
- * handle.h: all that is known of one ZooKeeper handle, and which thread may touch which part of it.
- * It is born on the host's thread, belongs to the I/O thread from open until ENDED lies in the
- * inbox, and dies on the host's thread. Only what is marked as shared is touched by both.
+ * handle.h: all that is known of one ZooKeeper handle, and which thread may use which part of it.
+ * The host's thread makes it. It belongs to the I/O thread from open until ENDED is in the inbox,
+ * and the host's thread frees it. Only the parts marked as shared are used by both threads.
  */
 
 #include <stdatomic.h>

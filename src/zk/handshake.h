@@ -3,10 +3,10 @@
 
 /*
  * handshake.h: how long an attempt to connect may take. A server that is just starting accepts a
- * connection and never answers the handshake, and the client library waits for it for two thirds
- * of the session's timeout: long after the server is there. The limit here is shorter, and doubles
- * with each attempt that is not answered: a slow network, or a leader that is busy, must not keep a
- * client out. Microseconds. The I/O thread.
+ * connection and never answers the handshake. The client library waits for it for two thirds of the
+ * session's timeout, even when the server has long been ready. The limit here is shorter. It
+ * doubles with each attempt that is not answered, so that a slow network, or a busy leader, does
+ * not keep a client out. Microseconds. The I/O thread.
  */
 
 #include <stdint.h>

@@ -1,8 +1,9 @@
 /*
- * 1. The first open makes the thread's state and starts the thread. 2. All later ones find it.
+ * 1. The first open makes the thread's state and starts the thread.
+ * 2. All later ones find it.
  *
  * What can go wrong: a fork. The child has our memory but not our thread, and the mutexes in it may
- * be locked for ever. So the state belongs to a process id: the child never looks into that of the
+ * be locked for ever. So the state belongs to a process id: the child never uses the state of the
  * parent, forgets it, and makes its own.
  */
 #ifndef _GNU_SOURCE

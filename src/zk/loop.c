@@ -1,11 +1,14 @@
 /*
- * A turn of the loop: 1. each handle says what it waits for, and how long at most. 2. One poll over
- * all of them and the two mailboxes. 3. Handles that are ready receive; completions copy. 4. New
- * requests are taken and sent, a bounded number per turn, then heartbeats and whatever is due.
- * 5. What happened is handed over to each host's inbox, at once.
+ * A turn of the loop:
+ * 1. Each handle says what it waits for, and how long at most.
+ * 2. One poll waits for all of them and for the two mailboxes.
+ * 3. Handles that are ready receive; completions copy.
+ * 4. New requests are taken and sent, a bounded number per turn, then heartbeats and whatever is
+ *    due.
+ * 5. Replies and notices are put into each host's inbox, at once.
  *
- * What can go wrong: there is too little memory to poll all handles; then they take turns. Nothing
- * here may wait but the poll, because all sessions of the process wait with it.
+ * What can go wrong: there is too little memory to poll all handles; then they take turns. Only the
+ * poll may wait, because all sessions of the process wait with it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

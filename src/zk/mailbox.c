@@ -1,12 +1,13 @@
 /*
- * 1. The writer locks, appends, and writes the descriptor if the list was empty. 2. The reader
- * locks, takes the whole list, and reads the descriptor. Both note under the mutex whether there is
- * something to read, so that neither asks the kernel in vain: a reader takes until nothing is left,
- * and most of the time nothing is.
+ * 1. The writer locks, appends, and writes the descriptor if the list was empty.
+ * 2. The reader locks, takes the whole list, and reads the descriptor.
+ *
+ * Both record under the mutex whether the descriptor is readable, so that neither makes a needless
+ * system call: a reader takes until nothing is left, and most of the time nothing is.
  *
  * What can go wrong: the reader may free the box as soon as it has taken the last message, while
- * the writer is still about to write the descriptor, whose number may by then belong to somebody
- * else. So the write is made under the mutex, and fini locks once before it closes.
+ * the writer is about to write the descriptor. By then its number may belong to another file. So
+ * the write is made under the mutex, and fini locks once before it closes.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -9,8 +9,8 @@
 #include <stddef.h>
 
 /*
- * text: a line of the library, without time, level and function. Returns `line`, with what to tell
- * in it, or `text` itself where that is plain enough. borrows: both.
+ * text: a line of the library, without time, level and function. Returns `line` with the plain text
+ * in it, or `text` itself if that is plain enough. borrows: both.
  */
 const char *zr_plain(const char *text, char *line, size_t size);
 

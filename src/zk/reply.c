@@ -1,8 +1,8 @@
 /*
- * All that a completion hands over dies when it returns, so it is copied: into the request, and
- * where the size is not known beforehand into one block. What does not fit into memory makes the
- * request fail with ZR_NO_MEMORY, although it was done. The records are well-formed (decode.h), but
- * what they say may still be nonsense.
+ * The records that a completion gets are freed when it returns, so they are copied into the
+ * request, and, if their size is not known beforehand, into one block. If there is no memory for
+ * that, the request fails with ZR_NO_MEMORY, although it was done. The records are well-formed
+ * (decode.h), but what they say may still be nonsense.
  */
 #include "zk/reply.h"
 

@@ -1,10 +1,11 @@
 /*
- * 1. The connection is proved: CONNECTED, and a SUSPENDED is put aside for its end. 2. Events and
- * lines follow as they come. 3. The connection is lost: the SUSPENDED that was put aside. 4. The
- * session is over, or the handle is: the notices that were put aside when it was opened.
+ * 1. The connection is proved: CONNECTED is reported, and a SUSPENDED is allocated for its end.
+ * 2. Events and lines follow as they come.
+ * 3. The connection is lost: that SUSPENDED is reported.
+ * 4. The session is over, or the handle is: the notices that open has allocated are reported.
  *
- * What can go wrong is memory. CONNECTED waits for it, an event becomes "any watch may have fired",
- * a line is dropped, and the rest cannot fail.
+ * What can go wrong: memory is exhausted. CONNECTED waits for it, an event becomes "any watch may
+ * have fired", a line is dropped, and the rest cannot fail.
  */
 #include "zk/report.h"
 

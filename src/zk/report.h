@@ -5,9 +5,9 @@
  * report.h: what the host is told about a handle, apart from replies. Every function but init and
  * fini: the I/O thread. They append to the handle's `out`, in the order in which things happened.
  *
- * No state is ever untold for want of memory: SUSPENDED is reserved together with CONNECTED, the
- * final one and ENDED at open. If there is no memory for CONNECTED it is told later, and until
- * then no request is let through.
+ * No state stays unreported because memory is exhausted: SUSPENDED is allocated together with
+ * CONNECTED, the final state and ENDED at open. If there is no memory for CONNECTED, it is reported
+ * later, and until then no request is sent.
  */
 
 #include <stdbool.h>
@@ -21,14 +21,14 @@ struct zr_handle;
 
 struct zr_report {
     bool connected; /* CONNECTED was told, and no SUSPENDED since */
-    bool owed;      /* CONNECTED is to be told, but there was no memory */
+    bool owed;      /* CONNECTED is still to be reported: there was no memory */
     bool missed;    /* an event could not be told */
     struct zr_notice *suspended, *final, *ended; /* reserved */
     struct {
         uint64_t hash;
         int64_t told_us;
         unsigned outage;      /* in which it was told last */
-    } lines[ZR_REPORT_LINES]; /* of the log, so as not to repeat them all the time */
+    } lines[ZR_REPORT_LINES]; /* of the log, so that they are not repeated all the time */
     unsigned oldest;
     unsigned outage; /* the number of the present one, or the next */
 };

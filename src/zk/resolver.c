@@ -1,13 +1,15 @@
 /*
- * 1. A helper thread goes through "name:port,name:port", asks getaddrinfo for each, and collects
- * the numeric addresses, each once. 2. It shuffles them with a generator of its own, so that
- * clients spread over the servers; the client library would reseed the host's random(). 3. If the
- * count is even, the first is repeated at the end: with an even number of servers the client can
- * miss the only live one for ever (ZOOKEEPER-2466). 4. The list goes back through the mailbox.
+ * 1. A helper thread goes through "name:port,name:port", calls getaddrinfo for each, and collects
+ *    the numeric addresses, each once.
+ * 2. It shuffles them with a generator of its own, so that clients spread over the servers; the
+ *    client library would reseed the host's random().
+ * 3. If the count is even, it repeats the first at the end: with an even number of servers the
+ *    client can miss the only live one for ever (ZOOKEEPER-2466).
+ * 4. The list goes back through the mailbox.
  *
- * What can go wrong: some names cannot be resolved, and the others are used; or none can, and the
- * owner asks again later. The owner may be gone by the time of the answer; then it is forgotten,
- * and the thread that takes the answer frees it.
+ * What can go wrong: some names cannot be resolved: the others are used. No name can be resolved:
+ * the owner asks again later. The owner is gone by the time of the answer: then the thread that
+ * takes the answer frees it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -2,8 +2,8 @@
 #define ZR_RESOLVER_H
 
 /*
- * resolver.h: names to numeric addresses, on a thread of its own each time, because getaddrinfo
- * may take half a minute and can be neither limited nor interrupted.
+ * resolver.h: resolves names to numeric addresses, each time on a thread of its own, because
+ * getaddrinfo may take half a minute and can be neither limited nor interrupted.
  */
 
 #include <stdbool.h>
