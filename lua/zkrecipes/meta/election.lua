@@ -6,36 +6,37 @@
 
 ---@class zkrecipes.ElectionOptions
 ---@field value? string what candidates of this object show to others; default ""
----@field fair? boolean default true; false: no order, the path itself is the leader's znode
----@field rank? number the candidates are ordered by rank, the highest leads
----@field quorum? integer with rank: so many must stand; default 1
+---@field fair? boolean default true; false: no order among candidates, and the leader's znode is the path itself
+---@field rank? number orders the candidates by rank: the highest leads
+---@field quorum? integer with rank: how many candidates there must be before one leads; default 1
 
----An election: the candidates stand in line, the first one leads until it resigns or its session is over. The algorithm
----is "Leader Election" of ZooKeeper's page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_leaderElection);
----participants of Curator's LeaderLatch stand in the same line. By rank it is that of Spinnaker (Rao, Shekita, Tata 2011).
+---An election: the candidates queue up, and the first leads until it resigns or its session ends. The algorithm is
+---"Leader Election" of ZooKeeper's page of recipes (https://zookeeper.apache.org/doc/current/recipes.html#sc_leaderElection);
+---participants of Curator's LeaderLatch join the same queue. An election by rank uses the algorithm of Spinnaker (Rao, Shekita,
+---Tata 2011).
 ---@class zkrecipes.Election
 ---@field path string
 ---@field value string what this object's candidates show to others; by rank: the rank, a newline, the value
 ---@field session zkrecipes.Session
 local Election = {}
 
----Stands, and waits until it is elected.
+---Becomes a candidate and waits until it is elected.
 ---```lua
 ---local term, message, code = election:campaign(30)
 ---```
 ---@async
----@param timeout? number seconds; 0: only try; reads, and writes nothing while somebody leads
----@return zkrecipes.Term? term, string? message, zkrecipes.Code? code as of Lock:acquire: "timeout", "lost" ...
+---@param timeout? number seconds; 0: only try; while there is a leader it only reads and writes nothing
+---@return zkrecipes.Term? term, string? message, zkrecipes.Code? code as from Lock:acquire: "timeout", "lost" ...
 function Election:campaign(timeout) end
 
----Ends all campaigns of this object that wait, with "canceled".
+---Ends all waiting campaigns of this object, with "canceled".
 ---```lua
 ---election:cancel()
 ---```
 ---@return integer count
 function Election:cancel() end
 
----The campaigns of this object that wait now; asks no server.
+---Returns the waiting campaigns of this object; sends no request.
 ---```lua
 ---for _, attempt in ipairs(election:attempts()) do print(attempt.ahead) end
 ---```
@@ -44,13 +45,13 @@ function Election:attempts() end
 
 ---@class zkrecipes.Leader
 ---@field value? string nil: another program has stored null
----@field ready boolean it has said that it is ready
+---@field ready boolean the leader has called term:ready()
 ---@field rank? number in an election by rank
----@field token string of its term: larger for every later leader
+---@field token string fencing token of its term: larger for every later leader
 ---@field session string id of its session
----@field since number seconds since 1970, the server's clock: when it stood
+---@field since number seconds since 1970, the server's clock: when it became a candidate
 
----Who leads: one read, as long as it is the same one. nil alone: nobody leads.
+---Returns the leader; costs one read while the leader stays the same. nil without a message: there is no leader.
 ---```lua
 ---local leader, message, code = election:leader()
 ---if leader then print(leader.value, leader.ready) elseif not code then print("nobody") end
@@ -60,8 +61,9 @@ function Election:attempts() end
 ---@return zkrecipes.Leader? leader, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
 function Election:leader(timeout) end
 
----Who leads now, then every later leader, and every new value and readiness of one; `false` when nobody leads. Goes on
----over reconnects and expiry, ends when the session is closed. Waits, so on plain Lua 5.1 use next_leader in a loop.
+---Iterates over the leaders: the present one, then each later one, also when the leader changes its value or becomes ready; `false`
+---while there is no leader. It continues after reconnects and expiry and ends when the session is closed. The iterator waits, so on
+---plain Lua 5.1 use next_leader in a loop.
 ---```lua
 ---for leader in election:observe() do print(leader and leader.value or "nobody") end
 ---```
@@ -78,15 +80,15 @@ function Election:observe() end
 ---end
 ---```
 ---@async
----@param seen integer how many changes were seen: 0, then what the last call returned
+---@param seen integer how many changes you have seen: 0 at first, then the number that the last call returned
 ---@return zkrecipes.Leader|false|nil leader, integer|string seen_or_message, zkrecipes.Code? code "closed", "no_auth", "full" ...
 function Election:next_leader(seen) end
 
 ---@class zkrecipes.Candidate: zkrecipes.Leader
 ---@field leading boolean
----@field path string of its node
+---@field path string of its znode
 
----Who stands, in order: the leader first.
+---Returns the candidates in order, the leader first.
 ---```lua
 ---for i, one in ipairs(assert(election:candidates())) do print(i, one.value, one.leading) end
 ---```
@@ -95,23 +97,23 @@ function Election:next_leader(seen) end
 ---@return zkrecipes.Candidate[]? candidates, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
 function Election:candidates(timeout) end
 
----In an election by rank: another rank for this object's candidates, those that stand and later ones.
+---In an election by rank: changes the rank of this object's candidates, present and later ones.
 ---```lua
 ---assert(election:update_rank(4712))
 ---```
 ---@async
----@param rank number a whole one
+---@param rank number a whole number
 ---@return true? ok, string? message, zkrecipes.Code? code "lost", "too_large" ...
 function Election:update_rank(rank) end
 
 ---@class zkrecipes.LeadOptions
----@field cooldown? number seconds to stay away after a term, default 0
----@field backoff? number seconds to stay away after the first error, doubled by every further one; default 1
----@field backoff_max? number the most of that; default 30
----@field on_error? fun(problem: any) default: the error goes where those of spawned functions go
+---@field cooldown? number seconds to wait after a term before the next campaign; default 0
+---@field backoff? number seconds to wait after the first error, doubled by every further error; default 1
+---@field backoff_max? number seconds: upper limit of that wait; default 30
+---@field on_error? fun(problem: any) default: errors are reported like those of spawned functions
 
----Campaigns, runs fn(term), resigns, campaigns again, for ever. When the term is lost, fn is stopped: a term:sleep that
----waits returns, every other wait raises zk.canceled. An error of fn resigns, is reported, and backs off.
+---Campaigns, runs fn(term), resigns, and campaigns again, for ever. When the term is lost, lead stops fn: a waiting term:sleep
+---returns, every other wait raises zk.canceled. If fn raises an error, lead resigns, reports the error, and waits (`backoff`).
 ---```lua
 ---election:lead(function(term)
 ---  prepare()
@@ -125,8 +127,8 @@ function Election:update_rank(rank) end
 ---@return nil, string message, zkrecipes.Code code "canceled" after stop(), "closed", "too_large", "no_auth" ...
 function Election:lead(fn, options) end
 
----A timer that fires on the leader only: at once when elected, then at multiples of `seconds` since; what a long run
----misses is left out. Otherwise as lead.
+---A timer that fires on the leader only: at once after the election, then every `seconds` from there. If fn runs for longer, the
+---times that it misses are skipped. All else is as in lead.
 ---```lua
 ---election:every(60, function(term) clean_up(term.token) end)
 ---```
@@ -134,10 +136,10 @@ function Election:lead(fn, options) end
 ---@param seconds number
 ---@param fn fun(term: zkrecipes.Term)
 ---@param options? zkrecipes.LeadOptions
----@return nil, string message, zkrecipes.Code code as of lead: "canceled" ...
+---@return nil, string message, zkrecipes.Code code as from lead: "canceled" ...
 function Election:every(seconds, fn, options) end
 
----Ends every lead() and every() of this object: their functions are stopped, and they return when these have ended.
+---Ends every lead() and every() of this object: it stops their functions, and each call returns when its function has ended.
 ---```lua
 ---election:stop()
 ---```
@@ -146,47 +148,51 @@ function Election:stop() end
 
 -- ---- Term --------------------------------------------------------------------------------------
 
----One leader's time. Ends with the session, with resign, at the end of a `local term <close>`, and when it is collected.
+---What campaign gives: one leader's time in office. It ends when the session ends, with resign, at the end of the scope of a
+---`local term <close>`, and when it is collected as garbage.
 ---@class zkrecipes.Term
 ---@field token string fencing token: larger for every later leader
----@field path string of its node
+---@field path string of its znode
 ---@field since number zk.now() when it was elected
 local Term = {}
 
----Ends it; returns at once, the server is told behind it, until that is certain. May be called again.
----With a successor it waits until nobody else can lead next: those who stand between step aside, and stand again at the
----end; then it ends. Or it fails, and the term goes on. By rank nobody needs to step aside. Without a queue it is misuse.
+---Ends the term. It returns at once; the library deletes the znode afterwards, and repeats that until it is certain. You may call it
+---again.
+---With a successor it first waits until no other candidate can lead next: the candidates in between leave the queue and join it
+---again at its end. Then the term ends. If this fails, the term continues. In an election by rank no candidate needs to leave. In an
+---election without order (`fair = false`) a successor is misuse.
 ---```lua
 ---local candidates = election:candidates()
 ---if candidates[3] then term:resign(candidates[3], 10) end
 ---```
 ---@param successor? zkrecipes.Candidate
----@param timeout? number seconds; 0: only if nobody stands between
----@return true? ok, string? message, zkrecipes.Code? code "no_node": it does not stand any more; "timeout": somebody stands
----between still; "lost", "closed": the term is over ...
+---@param timeout? number seconds; 0: only if no candidate is in between
+---@return true? ok, string? message, zkrecipes.Code? code "no_node": the successor is no candidate any more; "timeout": a candidate is
+---still in between; "lost", "closed": the term is over ...
 function Term:resign(successor, timeout) end
 
----Surely still leading? No round trip; says no before the server can have let another one lead.
+---Returns true if we certainly still lead. No round trip. It returns false before the servers can let another candidate lead.
 ---```lua
 ---if term:valid() then send(job, term.token) end
 ---```
 ---@return boolean
 function Term:valid() end
 
----For how many seconds it surely stays valid if no server answers any more; 0 when it is not. No round trip.
+---Returns for how many seconds the term certainly stays valid if no server answers any more; 0 if it is not valid. No round trip.
 ---@return number
 function Term:left() end
 
----Sleeps, but not longer than the term lasts.
+---Sleeps, but at most until the term ends.
 ---```lua
 ---while term:sleep(1) do work(term) end
 ---```
 ---@async
 ---@param seconds number
----@return true? ok, string? message, zkrecipes.Code? code "lost": the term is over; else as of Hold:lost, "full" for instance
+---@return true? ok, string? message, zkrecipes.Code? code "lost": the term is over; or a code as from Hold:lost, for example
+---"full"
 function Term:sleep(seconds) end
 
----Shows another value, in this term.
+---Changes the value that this term shows to others.
 ---```lua
 ---assert(term:proclaim("10.0.0.7:8081"))
 ---```
@@ -195,7 +201,7 @@ function Term:sleep(seconds) end
 ---@return true? ok, string? message, zkrecipes.Code? code "lost", "too_large" ...
 function Term:proclaim(value) end
 
----Says that what there was to do at the start is done: leader().ready.
+---Tells observers that the leader has finished its preparations: leader().ready becomes true.
 ---```lua
 ---prepare()
 ---assert(term:ready())
@@ -204,16 +210,16 @@ function Term:proclaim(value) end
 ---@return true? ok, string? message, zkrecipes.Code? code "lost", "too_large" ...
 function Term:ready() end
 
----Waits until it is over.
+---Waits until the term ends.
 ---```lua
 ---print("over:", term:lost())
 ---```
 ---@async
 ---@param timeout? number seconds
----@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code as of Hold:lost: "timeout" ...
+---@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code as from Hold:lost: "timeout" ...
 function Term:lost(timeout) end
 
----Runs fn(term, why) in a coroutine when it is lost or its session closed; not when it is resigned.
+---Runs fn(term, why) in a coroutine when the term is lost or its session is closed, but not when it is resigned.
 ---```lua
 ---assert(term:on_lost(function(_, why) print("stop:", why) end))
 ---```
@@ -221,7 +227,8 @@ function Term:lost(timeout) end
 ---@return true? ok, string? message, zkrecipes.Code? code "forked", "no_memory"
 function Term:on_lost(fn) end
 
----The writes of a term carry a check of its own node: after it was lost they fail with "lost" and change nothing.
+---Creates a znode, only if the term still exists. Every write through a term also checks the term's znode on the server: after the
+---term was lost the write fails with "lost" and changes nothing.
 ---```lua
 ---assert(term:create("/plans/p-", "42", { sequential = true }))
 ---```
@@ -229,10 +236,10 @@ function Term:on_lost(fn) end
 ---@param path string
 ---@param data? string
 ---@param options? zkrecipes.GuardedCreateOptions
----@return string? path, string? message, zkrecipes.Code? code "lost", or as of Session:create
+---@return string? path, string? message, zkrecipes.Code? code "lost", or as from Session:create
 function Term:create(path, data, options) end
 
----Writes the data, if it still leads.
+---Writes a znode's data, only if the term still exists.
 ---```lua
 ---assert(term:set("/reports/today", "done"))
 ---```
@@ -241,10 +248,10 @@ function Term:create(path, data, options) end
 ---@param data? string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as of Session:set
+---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as from Session:set
 function Term:set(path, data, version, options) end
 
----Deletes, if it still leads.
+---Deletes a znode, only if the term still exists.
 ---```lua
 ---assert(term:delete("/plans/p-0000000003"))
 ---```
@@ -252,15 +259,15 @@ function Term:set(path, data, version, options) end
 ---@param path string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return true? ok, string? message, zkrecipes.Code? code "lost", or as of Session:delete
+---@return true? ok, string? message, zkrecipes.Code? code "lost", or as from Session:delete
 function Term:delete(path, version, options) end
 
----All of it if it still leads, or nothing.
+---Does all parts if the term still exists, or none.
 ---```lua
 ---assert(term:multi { { "set", "/head", "b" }, { "create", "/log/b", "" } })
 ---```
 ---@async
 ---@param parts zkrecipes.Part[]
 ---@param options? zkrecipes.RequestOptions
----@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as of Session:multi
+---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as from Session:multi
 function Term:multi(parts, options) end

@@ -2,71 +2,71 @@
 
 -- Several locks as one. See docs/recipes/multilock.md.
 
----All of its locks or none, taken one after the other in an order that is the same for everybody: by path.
----The algorithm is the usual one against deadlocks, ordered acquisition.
+---Acquires all of its locks or none, one after the other, ordered by path. The order is the same for every client, which prevents
+---deadlocks: the usual algorithm, ordered acquisition.
 ---@class zkrecipes.Multilock
 ---@field session zkrecipes.Session
 local Multilock = {}
 
----Waits until all are held. One time limit for all; 0 tries each.
+---Waits until it holds all locks. The time limit is for all together; 0 only tries each.
 ---```lua
 ---local hold, message, code = session:multilock{ session:lock("/a"), rw:writer() }:acquire(30)
 ---```
 ---@async
 ---@param timeout? number seconds
----@return zkrecipes.Multihold? hold, string? message, zkrecipes.Code? code those of its locks: "timeout", "lost" ...
+---@return zkrecipes.Multihold? hold, string? message, zkrecipes.Code? code the codes of its locks: "timeout", "lost" ...
 function Multilock:acquire(timeout) end
 
----As Lock:with.
+---Acquires, runs fn(hold), and always releases, like Lock:with.
 ---```lua
 ---assert(both:with(30, function(hold) return hold:set("/balance", "0") end))
 ---```
 ---@async
 ---@param timeout number? seconds
 ---@param fn fun(hold: zkrecipes.Multihold): ...
----@return any ... what fn returned, true if that is nothing; or nil, message, code as of acquire
+---@return any ... what fn returned, or true if fn returned nothing; on failure nil, message, code as from acquire
 ---@overload fun(self: zkrecipes.Multilock, fn: fun(hold: zkrecipes.Multihold): ...): ...
 function Multilock:with(timeout, fn) end
 
----Ends all acquires of this object that wait, with "canceled"; and whatever waits by the handle of the lock that such a one
----waits for.
+---Ends all waiting acquires of this object, with "canceled". Each waits for one of the locks just then; other attempts that wait
+---through the same handle of that lock end too.
 ---```lua
 ---print(all:cancel(), "were waiting")
 ---```
 ---@return integer count
 function Multilock:cancel() end
 
----It has no token and no path of its own; its holds have.
+---The hold of a multilock. It has no token and no path; each of its `holds` has.
 ---@class zkrecipes.Multihold
----@field holds zkrecipes.Hold[] as their locks were given
+---@field holds zkrecipes.Hold[] in the order in which the locks were given
 ---@field since number zk.now() when the last one was granted
 local Multihold = {}
 
----Lets go of all; returns at once. May be called again.
+---Releases all holds. It returns at once. You may call it again.
 ---```lua
 ---hold:release()
 ---```
 ---@return true
 function Multihold:release() end
 
----All are surely still ours.
+---Returns true if all holds are certainly still valid.
 ---@return boolean
 function Multihold:valid() end
 
----For how many seconds all surely stay ours if no server answers any more; 0 when they are not.
+---Returns for how many seconds all holds certainly stay valid if no server answers any more; 0 if one is not valid.
 ---@return number
 function Multihold:left() end
 
----Waits until the first is over.
+---Waits until the first of its holds ends.
 ---```lua
 ---print("over:", hold:lost())
 ---```
 ---@async
 ---@param timeout? number seconds
----@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code "timeout" ... as of Hold:lost
+---@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code "timeout" ... as from Hold:lost
 function Multihold:lost(timeout) end
 
----Runs fn(hold, why) once, when the first is lost or the session closed.
+---Runs fn(hold, why) once, when the first of its holds is lost or the session is closed.
 ---```lua
 ---assert(hold:on_lost(function(_, why) print("stop:", why) end))
 ---```
@@ -74,7 +74,8 @@ function Multihold:lost(timeout) end
 ---@return true? ok, string? message, zkrecipes.Code? code "forked", "no_memory"
 function Multihold:on_lost(fn) end
 
----The writes carry a check of every hold: when one is lost they fail with "lost" and change nothing.
+---Creates a znode, only if all holds still exist. Every write checks the znode of every hold on the server: if one hold was lost,
+---the write fails with "lost" and changes nothing.
 ---```lua
 ---assert(hold:create("/results/r-", "42", { sequential = true }))
 ---```
@@ -82,10 +83,10 @@ function Multihold:on_lost(fn) end
 ---@param path string
 ---@param data? string
 ---@param options? zkrecipes.GuardedCreateOptions
----@return string? path, string? message, zkrecipes.Code? code "lost", or as of Session:create
+---@return string? path, string? message, zkrecipes.Code? code "lost", or as from Session:create
 function Multihold:create(path, data, options) end
 
----Writes the data, if all are still held.
+---Writes a znode's data, only if all holds still exist.
 ---```lua
 ---assert(hold:set("/balance/7", "90"))
 ---```
@@ -94,10 +95,10 @@ function Multihold:create(path, data, options) end
 ---@param data? string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as of Session:set
+---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as from Session:set
 function Multihold:set(path, data, version, options) end
 
----Deletes, if all are still held.
+---Deletes a znode, only if all holds still exist.
 ---```lua
 ---assert(hold:delete("/orders/17"))
 ---```
@@ -105,15 +106,15 @@ function Multihold:set(path, data, version, options) end
 ---@param path string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return true? ok, string? message, zkrecipes.Code? code "lost", or as of Session:delete
+---@return true? ok, string? message, zkrecipes.Code? code "lost", or as from Session:delete
 function Multihold:delete(path, version, options) end
 
----All of it if all are still held, or nothing.
+---Does all parts if all holds still exist, or none.
 ---```lua
 ---assert(hold:multi { { "set", "/balance/7", "90" }, { "set", "/balance/3", "110" } })
 ---```
 ---@async
 ---@param parts zkrecipes.Part[]
 ---@param options? zkrecipes.RequestOptions
----@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as of Session:multi
+---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as from Session:multi
 function Multihold:multi(parts, options) end

@@ -3,17 +3,17 @@
 -- The queue and its items. See docs/recipes/queue.md.
 
 ---@class zkrecipes.QueueOptions
----@field capacity? integer more items are refused, or wait; approximate
+---@field capacity? integer most items in the queue, approximately; a put beyond it waits or fails with "full"
 ---@field attempts? integer claims after which an item becomes a dead letter, default 5
 ---@field format? "simple" the layout of ZooKeeper's own recipe and of Curator's SimpleDistributedQueue
 
 ---@class zkrecipes.PutOptions
 ---@field priority? integer 0 to 65535, lower numbers first, default 0
----@field delay? number seconds until it can be seen
----@field id? string 1 to 200 bytes; put does nothing while the id is known: as long as an item with it is in the queue, and for a
----minute after that was acked or taken
----@field timeout? number seconds for all of it, also for room; 0: do not wait; nil: no limit for room, and
----request_timeout for the rest
+---@field delay? number seconds until consumers can get the item
+---@field id? string 1 to 200 bytes; put does nothing while the id is known. An id is known while an item with this id is in the queue,
+---and for one minute after that item was acked or taken
+---@field timeout? number seconds for the whole put, including the wait for room; 0: do not wait; nil: no limit for the wait for room,
+---and request_timeout for the rest
 
 ---@class zkrecipes.PutEntry
 ---@field data string
@@ -24,46 +24,47 @@
 ---@class zkrecipes.Session
 local Session = {}
 
----A queue of jobs at this path. Asks no server. While anything refers to a handle, or to an item that it gave, the same path and
----options give the same one.
+---A queue of jobs at this path. Sends no request. The same path and options give the same handle, as long as the program refers to
+---the handle or to an item from it.
 ---```lua
 ---local queue = session:queue("/jobs", { capacity = 100000 })
 ---```
----@param path string a directory of its own, made when missing
+---@param path string a directory for this queue alone; created if missing
 ---@param options? zkrecipes.QueueOptions
 ---@return zkrecipes.Queue? queue, string? message, zkrecipes.Code? code "no_memory"
 function Session:queue(path, options) end
 
----FIFO within a priority. An item stays on the servers until it is acked. The algorithm is ours, told in recipes/queue/layout.lua and
----its neighbours; that of `format = "simple"` is ZooKeeper's own queue recipe: there are put, put_all, take, peek, size and
----items only, the other methods raise.
+---FIFO within a priority. An item stays on the servers until it is acked. The algorithm is ours; recipes/queue/layout.lua and the
+---files beside it describe it. `format = "simple"` is ZooKeeper's own queue recipe: it has only put, put_all, take, peek, size and
+---items; the other methods raise.
 ---@class zkrecipes.Queue
 ---@field path string
 local Queue = {}
 
----Queues one item.
+---Puts one item into the queue.
 ---```lua
 ---assert(queue:put("resize 17.png", { id = "resize-17" }))
 ---```
 ---@async
 ---@param data string
 ---@param options? zkrecipes.PutOptions
----@return true? done, string? message "known" when the id was known, zkrecipes.Code? code "full", "too_large", "conflict" (what is
----at the path is no queue), "connection_loss": it may or may not be queued; with an id put it again ...
+---@return true? done, string? message "known" when the id was known, zkrecipes.Code? code "full", "too_large", "conflict" (the
+---znode at the path is no queue), "connection_loss": the item may be in the queue or not; if it has an id, put it again ...
 function Queue:put(data, options) end
 
----Queues several, up to a hundred of them in one request, all or none.
+---Puts several items into the queue. Up to 100 items go into one request, which puts all of them or none.
 ---```lua
 ---assert(queue:put_all { "a", "b", { data = "c", priority = 1 } })
 ---```
 ---@async
 ---@param list (string|zkrecipes.PutEntry)[]
 ---@param timeout? number seconds for all of it
----@return integer? count how many entries there were, integer|string|nil known_or_message how many of them had a known id,
----zkrecipes.Code? code as of put: "full" ..., integer? put how many, from the first on, were put or known before it failed
+---@return integer? count how many entries the list has, integer|string|nil known_or_message how many of them had a known id,
+---zkrecipes.Code? code as from put: "full" ..., integer? put how many entries, from the first on, were put or known before it failed
 function Queue:put_all(list, timeout) end
 
----The next item, at least once: ack it, or it comes back when its consumer has died.
+---Waits for the next item and claims it (at least once). Ack the item; if its consumer dies before that, the item returns to the
+---queue.
 ---```lua
 ---local item = assert(queue:claim(30))
 ---if work(item.data) then item:ack() else item:nack(10) end
@@ -73,17 +74,17 @@ function Queue:put_all(list, timeout) end
 ---@return zkrecipes.Item? item, string? message, zkrecipes.Code? code "timeout", "connection_loss", "full" ...
 function Queue:claim(timeout) end
 
----The next item, at most once: it is on no server any more. In the simple format there is no item, only its data.
+---Waits for the next item and removes it from the servers (at most once). In the simple format it returns the data only, no item.
 ---```lua
 ---local data = assert(queue:take(30))
 ---```
 ---@async
 ---@param timeout? number seconds; 0: do not wait
 ---@return string? data, zkrecipes.Item|string|nil item_or_message, zkrecipes.Code? code "timeout", "full",
----"connection_loss": with 0, or an item may have been taken for nobody ...
+---"connection_loss": with timeout 0, or an item may have been removed without reaching us ...
 function Queue:take(timeout) end
 
----How many items there are, claimed and delayed ones included. No listing.
+---Returns how many items the queue has, including claimed and delayed items. It does not list them.
 ---```lua
 ---print(assert(queue:size()))
 ---```
@@ -92,7 +93,7 @@ function Queue:take(timeout) end
 ---@return integer? count, string? message, zkrecipes.Code? code "connection_loss" ...
 function Queue:size(timeout) end
 
----What claim would give, or false.
+---Returns the item that claim would give, without claiming it, or false if there is none.
 ---```lua
 ---local entry = queue:peek()
 ---print(entry and entry.data or "nothing")
@@ -101,7 +102,7 @@ function Queue:size(timeout) end
 ---@return zkrecipes.QueueEntry|false|nil entry, string? message, zkrecipes.Code? code "connection_loss" ...
 function Queue:peek() end
 
----In the simple format an entry has data and path only.
+---In the simple format an entry has only data and path.
 ---@class zkrecipes.QueueEntry
 ---@field data string
 ---@field id? string
@@ -109,9 +110,9 @@ function Queue:peek() end
 ---@field priority? integer not in the simple format
 ---@field path string
 ---@field claimed? boolean not in the simple format
----@field due? integer milliseconds since 1970, of a delayed one
+---@field due? integer milliseconds since 1970; delayed items only
 
----All items in order, delayed ones last. Raises when the servers cannot be asked.
+---Iterates over all items in order, delayed items last. Raises if a request to the servers fails.
 ---```lua
 ---for entry in queue:items() do print(entry.data, entry.claimed) end
 ---```
@@ -119,7 +120,7 @@ function Queue:peek() end
 ---@return fun(): zkrecipes.QueueEntry?
 function Queue:items() end
 
----The dead letters.
+---Iterates over the dead letters.
 ---```lua
 ---for entry in queue:dead() do print(entry.data, entry.attempts) end
 ---```
@@ -127,7 +128,7 @@ function Queue:items() end
 ---@return fun(): zkrecipes.QueueEntry?
 function Queue:dead() end
 
----How many dead letters there are.
+---Returns how many dead letters there are.
 ---```lua
 ---print(assert(queue:dead_size()))
 ---```
@@ -135,43 +136,44 @@ function Queue:dead() end
 ---@return integer? count, string? message, zkrecipes.Code? code "connection_loss" ...
 function Queue:dead_size() end
 
----Puts dead letters back, with attempts counted anew.
+---Moves dead letters back into the queue and counts their attempts from 1 again.
 ---```lua
 ---print(assert(queue:redrive(100)), "tried anew")
 ---```
 ---@async
----@param limit? integer
+---@param limit? integer move at most so many
 ---@return integer? count, string? message, zkrecipes.Code? code "connection_loss" ...
 function Queue:redrive(limit) end
 
----Removes the item with this id, which is not known any more then.
+---Removes the item with this id. The id is not known any more after that.
 ---```lua
 ---assert(queue:remove("resize-17") ~= nil)
 ---```
 ---@async
 ---@param id string
----@return boolean? removed, string? message, zkrecipes.Code? code "conflict": it is claimed ...
+---@return boolean? removed, string? message, zkrecipes.Code? code "conflict": the item is claimed ...
 function Queue:remove(id) end
 
 ---@class zkrecipes.Item
 ---@field data string
 ---@field id? string
----@field attempts integer 1 the first time
+---@field attempts integer 1 for the first claim
 ---@field priority integer
 ---@field path string
 local Item = {}
 
----It is done.
+---Says that the work is done, and removes the item.
 ---```lua
 ---local done, message, code = item:ack()
 ---if code == "lost" then print("somebody does it again") end
 ---```
 ---@async
----@return true? done, string? message, zkrecipes.Code? code "lost": it went back to the queue before; "connection_loss": ask
----again ...
+---@return true? done, string? message, zkrecipes.Code? code "lost": the item had already returned to the queue;
+---"connection_loss": call it again ...
 function Item:ack() end
 
----Gives it back: to its place, or behind all others after a delay; to the dead letters after the last attempt.
+---Gives the item back: without a delay to its old place, with a delay behind all others once the delay has passed. After the last
+---attempt the item becomes a dead letter.
 ---```lua
 ---assert(item:nack(10))
 ---```

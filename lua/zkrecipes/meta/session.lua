@@ -17,23 +17,23 @@
 
 ---@class zkrecipes.Usage
 ---@field watches integer paths that the session watches
----@field watched_bytes integer of these paths, 4 more for each, twice where children are watched too
----@field watched_bytes_limit integer from here on watches, observers and claims fail with "full"; waiting locks may use half as much again
----@field ephemeral_bytes integer of the paths of its ephemeral znodes, 14 more for each
----@field ephemeral_bytes_limit integer from here on creating another one fails with "full"
+---@field watched_bytes integer bytes of these paths plus 4 for each; a path counts twice if its children are watched too
+---@field watched_bytes_limit integer at this limit watches, observers and claims fail with "full"; waiting locks may use 50 % more
+---@field ephemeral_bytes integer bytes of the paths of the session's ephemeral znodes plus 14 for each
+---@field ephemeral_bytes_limit integer at this limit creating another ephemeral znode fails with "full"
 ---@field in_flight integer requests that were sent and not answered yet
----@field in_flight_limit integer more wait in the session's queue
+---@field in_flight_limit integer further requests wait in the session's queue
 
 ---@class zkrecipes.Session
 ---@field state zkrecipes.State
 ---@field id? string of the ZooKeeper session
 ---@field timeout number seconds, as agreed with the server
 ---@field request_timeout? number seconds, as asked for
----@field trouble? string why it is not connected, as far as is known
+---@field trouble? string why it is not connected, if the reason is known
 ---@field server? string "address:port" while connected
 local Session = {}
 
----Waits until the session is connected: its first request was answered.
+---Waits until the session is connected, that is, until a server has answered its first request.
 ---```lua
 ---assert(session:connected(5)) -- else "connection_loss", with the reason in the message
 ---```
@@ -42,17 +42,17 @@ local Session = {}
 ---@return true? ok, string? message, zkrecipes.Code? code "connection_loss", "closed", "auth_failed", "forked"
 function Session:connected(timeout) end
 
----Closes it: every wait ends with "closed", ephemeral nodes vanish, holds are over. May be called again.
+---Closes the session. Every wait ends with "closed", its ephemeral znodes are deleted, its holds end. You may call it again.
 ---```lua
 ---session:close()
 ---```
 ---@async
----@param timeout? number seconds for which it tries to tell the server; default 2
+---@param timeout? number seconds: how long to try to tell the server; default 2
 ---@return true? ok, string? message, zkrecipes.Code? code "forked", "no_memory"
 function Session:close(timeout) end
 
----Its states since the beginning (at most the last 16), then every new one; ends when the session is closed.
----Waits, so on Lua 5.1 use next_state in a loop.
+---Iterates over the session's states: first the past ones (at most the last 16), then each new one. Ends when the session is closed.
+---The iterator waits, so on Lua 5.1 use next_state in a loop.
 ---```lua
 ---for state in session:states() do print(state) end
 ---```
@@ -69,7 +69,7 @@ function Session:states() end
 ---end
 ---```
 ---@async
----@param seen integer how many were seen: 0, then what the last call returned
+---@param seen integer how many states you have seen: 0 at first, then the number that the last call returned
 ---@return zkrecipes.State? state, integer|string seen_or_message, zkrecipes.Code? code "closed", "auth_failed", "forked"
 function Session:next_state(seen) end
 
@@ -78,15 +78,15 @@ function Session:next_state(seen) end
 ---session's request_timeout
 
 ---@class zkrecipes.CreateOptions
----@field ephemeral? boolean vanishes with the session
----@field sequential? boolean ten digits are appended to the name
----@field container? boolean is deleted by the server some time after its last child
----@field ttl? number seconds without a change or children after which the server deletes it
+---@field ephemeral? boolean the server deletes the znode when the session ends
+---@field sequential? boolean the server appends ten digits to the name
+---@field container? boolean the server deletes the znode some time after its last child is deleted
+---@field ttl? number seconds: the server deletes the znode after so long without a change and without children
 ---@field acl? zkrecipes.Acl default: the session's
----@field parents? boolean make missing parents
+---@field parents? boolean create missing parents
 ---@field timeout? number seconds, as in RequestOptions
 
----Creates a znode. A lost answer is "connection_loss": it may be there.
+---Creates a znode. If the answer is lost, it fails with "connection_loss": the znode may exist or not.
 ---```lua
 ---local path = assert(session:create("/jobs/job-", "data", { sequential = true, parents = true }))
 ---```
@@ -98,7 +98,7 @@ function Session:next_state(seen) end
 ---"no_children_for_ephemerals", "invalid_acl", "too_large", "full" (ephemeral ones), "unsupported", "quota_exceeded" ...
 function Session:create(path, data, options) end
 
----Its data and its stat. The data may be nil: only a failure has a third result.
+---Returns the znode's data and stat. The data may be nil; only a failure returns a third value.
 ---```lua
 ---local data, stat, code = session:get("/conf")
 ---if code == "no_node" then data = "level=1" end
@@ -109,7 +109,7 @@ function Session:create(path, data, options) end
 ---@return string? data, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "no_node" ...
 function Session:get(path, options) end
 
----Writes the data. A lost answer is "connection_loss": they may be there.
+---Writes the znode's data. If the answer is lost, it fails with "connection_loss": the data may be written or not.
 ---```lua
 ---local data, stat = assert(session:get("/count"))
 ---local written, message, code = session:set("/count", tostring(data + 1), stat.version)
@@ -122,18 +122,18 @@ function Session:get(path, options) end
 ---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "no_node", "bad_version", "too_large", "quota_exceeded" ...
 function Session:set(path, data, version, options) end
 
----Its stat, or false.
+---Returns the znode's stat, or false if there is no such znode.
 ---```lua
 ---if session:exists("/maintenance") then print("closed") end
 ---```
 ---@async
 ---@param path string
 ---@param options? zkrecipes.RequestOptions
----@return zkrecipes.Stat|false|nil stat false: there is none
+---@return zkrecipes.Stat|false|nil stat false: there is no such znode
 ---@return string? message, zkrecipes.Code? code "connection_loss" ...
 function Session:exists(path, options) end
 
----Deletes a znode that has no children. A lost answer is "connection_loss": it may be gone.
+---Deletes a znode that has no children. If the answer is lost, it fails with "connection_loss": the znode may be deleted or not.
 ---```lua
 ---assert(session:delete("/jobs/job-0000000003"))
 ---```
@@ -144,17 +144,18 @@ function Session:exists(path, options) end
 ---@return true? ok, string? message, zkrecipes.Code? code "no_node", "bad_version", "not_empty" ...
 function Session:delete(path, version, options) end
 
----Deletes a znode and all below it, leaves first and many in one request; goes on when others create or delete there.
+---Deletes a znode and all znodes below it: leaves first, many in one request. It continues if other clients create or delete
+---znodes there meanwhile.
 ---```lua
 ---assert(session:delete_tree("/old"))
 ---```
 ---@async
 ---@param path string not "/"
 ---@param options? zkrecipes.RequestOptions
----@return true? ok, string? message, zkrecipes.Code? code "no_node", "not_empty" (others create faster) ...
+---@return true? ok, string? message, zkrecipes.Code? code "no_node", "not_empty" (other clients create znodes faster) ...
 function Session:delete_tree(path, options) end
 
----The names of its children, and its stat.
+---Returns the names of the znode's children, and its stat.
 ---```lua
 ---for _, name in ipairs(assert(session:children("/jobs"))) do print(name) end
 ---```
@@ -164,7 +165,7 @@ function Session:delete_tree(path, options) end
 ---@return string[]? names in no order, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "no_node" ...
 function Session:children(path, options) end
 
----Who may do what with it, and its stat.
+---Returns the znode's ACL and its stat.
 ---```lua
 ---local acl, stat = assert(session:get_acl("/conf"))
 ---print(acl[1].perms, acl[1].scheme, stat.aversion)
@@ -175,7 +176,7 @@ function Session:children(path, options) end
 ---@return zkrecipes.AclEntry[]? acl, zkrecipes.Stat|string stat_or_message, zkrecipes.Code? code "no_node" ...
 function Session:get_acl(path, options) end
 
----Says who may do what with it. Repeated when the answer is lost.
+---Sets the znode's ACL. Repeats the request if the answer is lost.
 ---```lua
 ---assert(session:set_acl("/conf", { { perms = "r", scheme = "world", id = "anyone" } }))
 ---```
@@ -187,7 +188,7 @@ function Session:get_acl(path, options) end
 ---@return true? ok, string? message, zkrecipes.Code? code "no_node", "bad_version", "invalid_acl" ...
 function Session:set_acl(path, acl, version, options) end
 
----What is read afterwards is at least as new as the leader was at this call.
+---Reads after this call return data at least as new as the leader had at the time of the call.
 ---```lua
 ---assert(session:sync("/conf"))
 ---local newest = session:get("/conf")
@@ -198,7 +199,7 @@ function Session:set_acl(path, acl, version, options) end
 ---@return true? ok, string? message, zkrecipes.Code? code "connection_loss" ...
 function Session:sync(path, options) end
 
----Tells the server who we are, now and on every later connection. When it refuses, the session is closed.
+---Authenticates to the server, now and on every later connection. If the server refuses, the session is closed.
 ---```lua
 ---assert(session:add_auth("digest", "ann:secret"))
 ---```
@@ -227,7 +228,7 @@ function Session:reconfig(options) end
 ---@alias zkrecipes.Part table { "create", path, data, options } | { "set", path, data, version } |
 ---{ "delete", path, version } | { "check", path, version }; options: ephemeral, sequential, acl
 
----All of it or nothing.
+---Does all parts or none.
 ---```lua
 ---assert(session:multi{ { "check", "/head", 7 }, { "set", "/head", "b" }, { "create", "/log/e-", "x", { sequential = true } } })
 ---```
@@ -238,7 +239,7 @@ function Session:reconfig(options) end
 ---@return string? message, zkrecipes.Code? code that of the part which failed: "no_node", "bad_version" ...; "too_large"
 function Session:multi(parts, options) end
 
----What of its budgets the session uses, and the limits. Asks no server. The log is warned at 80 %.
+---Returns how much the session uses of each limit, and the limits. Sends no request. At 80 % the session's log gets a warning.
 ---```lua
 ---local usage = session:usage()
 ---print(usage.watched_bytes / usage.watched_bytes_limit)
@@ -246,7 +247,7 @@ function Session:multi(parts, options) end
 ---@return zkrecipes.Usage usage
 function Session:usage() end
 
----Tells of changes at one path, over reconnects and new sessions. Asks the server behind the call.
+---Watches one path for changes, across reconnects and new sessions. Returns at once; the request to the server follows.
 ---```lua
 ---local watch = assert(session:watch("/conf"))
 ---repeat print(session:get("/conf")) until not watch:wait()
@@ -255,8 +256,8 @@ function Session:usage() end
 ---@return zkrecipes.Watch? watch, string? message, zkrecipes.Code? code "full" ...
 function Session:watch(path) end
 
----Waits until an ephemeral znode is gone. All who wait for it in this session share one watch, which is used up when it
----goes; `watch` is for znodes that come and go.
+---Waits until an ephemeral znode is deleted. All waits for it in this session share one watch, which ends when the znode is
+---deleted. For znodes that are created and deleted again and again, use `watch`.
 ---```lua
 ---assert(session:await_gone("/workers/7", 30))
 ---```
@@ -267,59 +268,59 @@ function Session:watch(path) end
 ---"conflict": the znode is not ephemeral ...
 function Session:await_gone(path, timeout) end
 
----A lock at this path. Asks no server.
+---A lock at this path. Sends no request.
 ---```lua
 ---local lock = session:lock("/locks/report", { data = "host-7" })
 ---```
----@param path string a directory of its own, made when missing
+---@param path string a directory for this object alone; created if missing
 ---@param options? zkrecipes.LockOptions
 ---@return zkrecipes.Lock? lock, string? message, zkrecipes.Code? code "no_memory"
 function Session:lock(path, options) end
 
----A read/write lock at this path. Asks no server.
+---A read/write lock at this path. Sends no request.
 ---```lua
 ---local rw = session:rwlock("/locks/table")
 ---```
----@param path string a directory of its own, made when missing
+---@param path string a directory for this object alone; created if missing
 ---@param options? { data?: string } data: shown to others by contenders()
 ---@return zkrecipes.Rwlock? rwlock, string? message, zkrecipes.Code? code "no_memory"
 function Session:rwlock(path, options) end
 
----Several locks of this session as one: all or none, in an order in which two callers cannot deadlock. Raises when two
----have the same path.
+---Several locks of this session as one: it gets all or none. It acquires them in an order that prevents deadlocks. Raises if two
+---locks have the same path.
 ---```lua
 ---local both = session:multilock { session:lock("/accounts/3"), session:lock("/accounts/7") }
 ---```
----@param locks (zkrecipes.Lock|zkrecipes.Side|zkrecipes.Semaphore)[] of a semaphore it takes one permit
+---@param locks (zkrecipes.Lock|zkrecipes.Side|zkrecipes.Semaphore)[] of a semaphore it acquires one permit
 ---@return zkrecipes.Multilock
 function Session:multilock(locks) end
----An election at this path. Asks no server.
+---An election at this path. Sends no request.
 ---```lua
 ---local election = session:election("/leader", { value = "10.0.0.7:8080" })
 ---```
----@param path string a directory of its own, made when missing
+---@param path string a directory for this object alone; created if missing
 ---@param options? zkrecipes.ElectionOptions
 ---@return zkrecipes.Election? election, string? message, zkrecipes.Code? code "no_memory"
 function Session:election(path, options) end
 
----A semaphore at this path. Asks no server.
+---A semaphore at this path. Sends no request.
 ---```lua
 ---local slots = session:semaphore("/pool", 5)
 ---```
 ---@param path string
----@param limit? integer at least 1; stored by the first who uses it; nil: whatever is stored
----@param options? { data?: string } data: what others see in `contenders`
+---@param limit? integer at least 1; the first client that uses it stores it on the servers; nil: use the stored limit
+---@param options? { data?: string } data: shown to others by contenders()
 ---@return zkrecipes.Semaphore? semaphore, string? message, zkrecipes.Code? code "no_memory"
 function Session:semaphore(path, limit, options) end
 
----@class zkrecipes.Loop for event loops that have no adapter; also what cqueues polls
----@field fd fun(): integer watch it for reading ...
----@field timeout fun(): number? ... for at most so many seconds ...
----@field dispatch fun(): true ... then call this
+---@class zkrecipes.Loop for event loops that have no adapter; cqueues can poll it too
+---@field fd fun(): integer the descriptor to watch for reading
+---@field timeout fun(): number? the most seconds to wait for it; nil: no limit
+---@field dispatch fun(): true call it when the descriptor is readable or the timeout has passed
 ---@field pollfd fun(): integer
 ---@field events fun(): string "r"
 
----What an event loop needs that has no adapter. See docs/adapters.md.
+---Connects an event loop that has no adapter. See docs/adapters.md.
 ---```lua
 ---local loop = session:loop()
 ---print(loop.fd(), loop.timeout()) -- wait until it is readable, or the time is over ...
@@ -327,24 +328,24 @@ function Session:semaphore(path, limit, options) end
 ---```
 ---@return zkrecipes.Loop
 function Session:loop() end
----As loop().fd().
+---Same as loop().fd().
 ---@return integer
 function Session:fd() end
----As loop().pollfd().
+---Same as loop().pollfd().
 ---@return integer
 function Session:pollfd() end
----As loop().events().
+---Same as loop().events().
 ---@return string
 function Session:events() end
----As loop().dispatch().
+---Same as loop().dispatch().
 ---@return true
 function Session:dispatch() end
 
----Tells of changes at one path. An event means "look again": read after it.
+---Reports changes at one path. An event only means that something changed: read the znode after it.
 ---@class zkrecipes.Watch
 local Watch = {}
 
----The next change. Several changes of one kind between two calls are told once.
+---Waits for the next change. Several changes of one kind between two calls are reported once.
 ---```lua
 ---local watch = assert(session:watch("/conf"))
 ---print(watch:wait(60))
@@ -352,44 +353,44 @@ local Watch = {}
 ---@async
 ---@param timeout? number seconds
 ---@return "created"|"changed"|"deleted"|"children"|nil what, string? message, zkrecipes.Code? code "timeout",
----"connection_loss", "closed", "no_auth": it may not be read, the watch has ended ...
+---"connection_loss", "closed", "no_auth": the session may not read the znode, and the watch has ended ...
 function Watch:wait(timeout) end
 
----Who waits gets "closed". To wait on a closed watch is misuse.
+---Ends the watch. A coroutine that waits for it gets "closed". Waiting on a closed watch is misuse.
 ---@return true
 function Watch:close() end
 
----A barrier at this path. Asks no server.
+---A barrier at this path. Sends no request.
 ---```lua
 ---session:barrier("/jobs/paused"):close()
 ---```
----@param path string its znode; closed while it is there
+---@param path string the barrier's znode; the barrier is closed while the znode exists
 ---@return zkrecipes.Barrier barrier
 function Session:barrier(path) end
 
----A latch at this path. Asks no server.
+---A latch at this path. Sends no request.
 ---```lua
 ---session:latch("/deploy/ready", 3):count_down()
 ---```
----@param path string its znode, made when missing
----@param count integer 1 to 1,000,000; all must give the same
+---@param path string the latch's znode; created if missing
+---@param count integer 1 to 1,000,000; every client must give the same number
 ---@return zkrecipes.Latch latch
 function Session:latch(path, count) end
 
----A cyclic barrier at this path. Asks no server.
+---A cyclic barrier at this path. Sends no request.
 ---```lua
 ---local step = session:cyclic_barrier("/simulation/step", 4)
 ---```
----@param path string a directory of its own
+---@param path string a directory for this barrier alone
 ---@param size integer 1 to 5,000
 ---@return zkrecipes.CyclicBarrier barrier
 function Session:cyclic_barrier(path, size) end
 
----A double barrier at this path; one object is one member. Asks no server.
+---A double barrier at this path; one object is one member. Sends no request.
 ---```lua
 ---local phase = session:double_barrier("/import", 4)
 ---```
----@param path string a directory of its own
+---@param path string a directory for this barrier alone
 ---@param size integer 1 to 5,000
 ---@return zkrecipes.DoubleBarrier barrier
 function Session:double_barrier(path, size) end

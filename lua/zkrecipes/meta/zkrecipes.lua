@@ -1,29 +1,29 @@
 ---@meta zkrecipes
 error("definitions for the language server; this file is not to be loaded")
 
---- Conventions. Durations are in seconds, fractions allowed; a limit that is left out means no limit, 0 means do not
---- wait. Data are strings of any bytes; nil is ZooKeeper's null data and differs from "". 64-bit identities are
---- strings of 16 lower-case hexadecimal digits, which compare with < in the right order.
+--- Conventions. Durations are in seconds, fractions are allowed. A time limit that you omit means no limit; 0 means do not
+--- wait. Data are strings of any bytes; nil is ZooKeeper's null data and differs from "". 64-bit ids are strings of 16
+--- lower-case hexadecimal digits; comparing them with < gives their numeric order.
 ---
---- Misuse (a wrong type, a bad path, a released hold) raises at the caller's line. Any other failure returns
---- nil, message, code: a sentence for the log, and one of zkrecipes.Code. Behind each `code` stand those to look for; "..."
---- behind them: and of those that any request may give: "connection_loss", "closed", "auth_failed", "forked", "no_auth",
---- "no_memory", "server_error", or, seldom, another one that the server answers.
+--- Misuse (a wrong type, a bad path, a released hold) raises an error at the caller's line. Any other failure returns
+--- nil, message, code: a sentence for the log, and one of zkrecipes.Code. Each function lists after `code` the codes to check
+--- for. "..." at the end of the list means that it can also return the codes that any request can return: "connection_loss",
+--- "closed", "auth_failed", "forked", "no_auth", "no_memory", "server_error", or, rarely, another code from the server.
 ---
---- Functions marked @async wait without blocking the host. On the main thread, outside of any coroutine, they drive
---- the loop until they are answered. On Lua 5.1 they cannot be called inside of pcall (use zk.pcall), of an iterator
---- or of a metamethod; on no Lua inside of table.sort, string.gsub, require or a finalizer.
+--- Functions marked @async wait without blocking the host. On the main thread, outside of any coroutine, they run the loop
+--- until they have their answer. On Lua 5.1 they cannot be called inside pcall (use zk.pcall), an iterator or a metamethod. On
+--- no Lua can they be called inside table.sort, string.gsub, require or a finalizer.
 
 ---@class zkrecipes
 ---@field _VERSION string "scm" or the version
 ---@field canceled table what is raised in a canceled task; compare with ==
----@field pcall fun(fn: function, ...): boolean, ... pcall in which one may wait, also on Lua 5.1
+---@field pcall fun(fn: function, ...): boolean, ... a pcall whose function may wait, also on Lua 5.1
 local zk = {}
 
 ---@alias zkrecipes.Code
 ---| "timeout"            # the time limit passed
 ---| "canceled"           # lock:cancel() or task:cancel()
----| "lost"               # the ZooKeeper session is over, and with it all that it held
+---| "lost"               # the ZooKeeper session has ended, and with it all its holds
 ---| "closed"             # the session is closed
 ---| "forked"             # the session belongs to the parent process
 ---| "connection_loss"    # no server answered in time, or the answer was lost; a write may or may not have been done
@@ -41,9 +41,9 @@ local zk = {}
 
 -- ---- Names from outside ------------------------------------------------------------------------
 
----One safe path component from any bytes; no two names give the same one. Use it for every name that does not come from
----your own program. Letters, digits, '-', '_', '.' and UTF-8 that ZooKeeper takes stay as they are; every other byte becomes
----'=' and two hexadecimal digits, and so does one byte of a name that would mean something in a directory.
+---Makes one safe path component from any bytes; two different names never give the same component. Use it for every name that does
+---not come from your own program. Letters, digits, '-', '_', '.' and UTF-8 that ZooKeeper accepts stay as they are; every other byte
+---becomes '=' and two hexadecimal digits. If the whole name has a special meaning in a directory, one of its bytes is escaped too.
 ---```lua
 ---local lock = session:lock("/orders/" .. zk.escape(ngx.unescape_uri(ngx.var.arg_order)))
 ---```
@@ -55,7 +55,7 @@ function zk.escape(name) end
 
 -- ---- Hosts -------------------------------------------------------------------------------------
 
----The same module on another host (an event loop); one module per host.
+---Returns this module for another host (an event loop). Each host has one module.
 ---```lua
 ---local zk = require "zkrecipes".using "luv"
 ---```
@@ -65,13 +65,13 @@ function zk.escape(name) end
 function zk.using(adapter) end
 
 ---@class zkrecipes.RunOptions
----@field fail_fast? boolean default false; true: the first error of any coroutine cancels all and is raised by run
----@field on_error? fun(text: string) gets the errors of coroutines that nobody waits for; default: they go to stderr
----@field sigterm? boolean default true: SIGTERM cancels all coroutines, closes the sessions, and then ends the process; false: leave
----the signal alone
+---@field fail_fast? boolean default false; true: the first error of any coroutine cancels all coroutines, and run raises it
+---@field on_error? fun(text: string) gets the errors of coroutines that no task:wait() waits for; default: they go to stderr
+---@field sigterm? boolean default true: SIGTERM cancels all coroutines, closes the sessions, and then ends the process; false: do
+---not catch the signal
 
----Built-in host only. Runs `fn` in a coroutine until it and all it spawned have ended, then closes the sessions that
----were opened meanwhile (for at most 2 seconds). An error of `fn` is raised, with its traceback, at the end.
+---Built-in host only. Runs `fn` in a coroutine until it and all that it spawned have ended. Then it closes the sessions that were
+---opened meanwhile, which takes at most 2 seconds. At the end it raises the error of `fn`, if any, with its traceback.
 ---```lua
 ---zk.run(function()
 ---  local session = zk.session{ hosts = "zk1:2181,zk2:2181" }
@@ -83,7 +83,7 @@ function zk.using(adapter) end
 ---@return any ... what fn returned
 function zk.run(fn, options) end
 
----Runs `fn(...)` in a coroutine of its own, later. Outside of run it begins when something drives the loop.
+---Runs `fn(...)` in a new coroutine, later. Outside of zk.run the coroutine starts when the loop runs next.
 ---```lua
 ---local task = zk.spawn(function(name) return session:get(name) end, "/conf")
 ---print(task:wait(5))
@@ -93,7 +93,7 @@ function zk.run(fn, options) end
 ---@return zkrecipes.Task
 function zk.spawn(fn, ...) end
 
----Sleeps; 0 lets the others run.
+---Sleeps. 0 lets other coroutines run.
 ---```lua
 ---zk.sleep(0.5)
 ---```
@@ -101,11 +101,11 @@ function zk.spawn(fn, ...) end
 ---@param seconds number
 function zk.sleep(seconds) end
 
----Seconds on a clock that only goes forward, also while the machine sleeps.
+---Returns seconds on a clock that only goes forward and that includes the time while the machine sleeps.
 ---@return number
 function zk.now() end
 
----Runs all functions at once and waits for every one. An error in one cancels the rest and is raised.
+---Runs all functions concurrently and waits for all of them. An error in one cancels the others, and zk.all raises it.
 ---```lua
 ---local a, b = zk.all{ function() return session:get("/a") end, function() return session:get("/b") end }
 ---```
@@ -114,8 +114,8 @@ function zk.now() end
 ---@return any ... the first result of each, in order
 function zk.all(fns) end
 
----Runs all functions at once and returns what the first one to end returns (or raises); the others are canceled and
----have ended when it returns.
+---Runs all functions concurrently. Returns (or raises) what the first function to end returns (or raises). The others are
+---canceled, and have ended when zk.any returns.
 ---```lua
 ---print(zk.any { function() return lock:acquire() end, function() zk.sleep(5) return "too long" end })
 ---```
@@ -133,11 +133,11 @@ local Task = {}
 ---```
 ---@async
 ---@param timeout? number seconds
----@return any ... what its function returned; or nil, message, "timeout"|"canceled"|"error"
+---@return any ... what the task's function returned; or nil, message, "timeout"|"canceled"|"error"
 function Task:wait(timeout) end
 
----Its present wait and each later one raise zk.canceled, so that clean-up behind zk.pcall and <close> runs. May be
----called again. The task ends when its function does.
+---Cancels the task: its present wait and each later wait raise zk.canceled, so that cleanup after zk.pcall and <close> runs. The
+---task ends when its function ends. You may call it again.
 ---```lua
 ---task:cancel()
 ---```
@@ -158,22 +158,22 @@ function Task:cancel() end
 
 ---@class zkrecipes.SessionOptions
 ---@field hosts? string|string[] "host:port,host:port/chroot"; default "127.0.0.1:2181"
----@field timeout? number seconds, of the session, as asked for; default 10
----@field tick? number seconds, the servers' tickTime: holds then stay valid for longer when servers fall silent, see
+---@field timeout? number seconds: the session timeout to ask for; the servers may choose another; default 10
+---@field tick? number seconds: the servers' tickTime. If it is given, holds stay valid for longer when the servers do not answer, see
 ---docs/session.md; default: at most half the timeout, or 2 s if that is more
----@field request_timeout? number seconds that a request which names no limit waits for its answer; default: as long as the
----session's timeout
----@field namespace? string prefix of every path, made when it is missing
----@field auth? zkrecipes.Auth[] said on every connection
----@field acl? zkrecipes.Acl of nodes we create; default "open"
----@field strict? boolean default false; true: hold:valid() also demands that the leader has its quorum (16 small
+---@field request_timeout? number seconds that a request without a time limit waits for its answer; default: the session's timeout
+---@field namespace? string prefix of every path; created if missing
+---@field auth? zkrecipes.Auth[] credentials to present on every connection
+---@field acl? zkrecipes.Acl of the znodes that we create; default "open"
+---@field strict? boolean default false; true: hold:valid() also requires that the leader still has its quorum (costs 16 small
 ---writes per timeout)
----@field guardian? boolean default false; true: a small process ends the session as soon as this process is dead (see
+---@field guardian? boolean default false; true: a small process ends the session as soon as this process dies (see
 ---docs/guardian.md)
 ---@field log? fun(level: "error"|"warning"|"info", text: string) called from the loop; must not wait
 
----Opens a session and returns at once; connecting goes on behind it, for ever, and after an expiry a new ZooKeeper
----session is opened by itself. Collected, it is closed when no lock, hold or watch of it is left.
+---Opens a session and returns at once. The session connects in the background and never stops trying; after an expiry it opens a new
+---ZooKeeper session itself. When the session object is collected as garbage, the session is closed as soon as no lock, hold or watch
+---of it is left.
 ---```lua
 ---local session = zk.session{ hosts = { "zk1:2181", "zk2:2181" }, timeout = 6, namespace = "/app" }
 ---```
