@@ -1,18 +1,18 @@
 -- What differs between the Luas about coroutines:
 --
---   running()                  the coroutine the scheduler knows, nil on the main thread
---   pcall(fn, ...)             pcall in which one may wait; Lua 5.1 has no such thing, so there fn runs in a
---                              coroutine of its own, whose yields are handed on
---   protected(fn, ...)         the same, and an error that is a string comes with its traceback
---   scope(guard, fn, ...)      fn(...); Lua 5.4 closes the guard however fn ends, also when its coroutine is closed
---   guarded(stop, fn, ...)     fn(...); stop() when it raises, or, in Lua 5.4, its coroutine is closed
---   pack, unpack               lists that may hold nil; unpack from the first on, or a later one
+--   running()                  the coroutine that the scheduler knows; nil on the main thread
+--   pcall(fn, ...)             a pcall whose fn may wait. In Lua 5.1 pcall cannot be yielded across, so fn runs in a
+--                              separate coroutine there, and its yields are passed on
+--   protected(fn, ...)         like pcall, and adds the traceback to an error that is a string
+--   scope(guard, fn, ...)      fn(...); Lua 5.4 closes the guard however fn ends, also if its coroutine is closed
+--   guarded(stop, fn, ...)     fn(...); calls stop() if fn raises or, in Lua 5.4, its coroutine is closed
+--   pack, unpack               lists that may hold nil; unpack from the first entry on, or from a later one
 
 local core = require "zkrecipes.core"
 
 local M = {}
 
--- The names of its chunks, for wait.lua to mark as parts of the library.
+-- The names of this file's chunks; wait.lua marks them as parts of the library.
 M.sources = { debug.getinfo(1, "S").source, "=zkrecipes.host.coroutines" }
 
 local TRACEBACK = "\nstack traceback:\n"
@@ -22,10 +22,10 @@ function M.pack(...) return { n = select("#", ...), ... } end
 local unpack_n = table.unpack or unpack -- luacheck: ignore 113 143
 function M.unpack(list, from) return unpack_n(list, from or 1, list.n) end
 
--- Lua 5.1: coroutines made here > those they run in.
+-- Lua 5.1: coroutine that was created here > coroutine that it runs in.
 local outer = setmetatable({}, { __mode = "kv" })
 
--- True when pcall lets a yield pass. LuaJIT's does; and inside of nginx it could not be tried here, in a require.
+-- True if a coroutine can yield across pcall. In LuaJIT it can. In nginx this runs inside a require and cannot be tried.
 local yieldable = rawget(_G, "jit") ~= nil or pcall(coroutine.wrap(function() assert(pcall(coroutine.yield)) end))
 
 function M.running()
@@ -90,7 +90,7 @@ local SCOPE = [[
 local loads, chunk = pcall(load, SCOPE, "=zkrecipes.host.coroutines")
 M.closes = loads and chunk ~= nil
 
--- Without <close> only the main thread is guarded: there a signal may interrupt a wait.
+-- For Luas without <close>. Guards only the main thread, where a signal may interrupt a wait.
 local function plain_scope(guard, fn, ...)
   if M.running() then return fn(...) end
   local results = M.pack(pcall(fn, ...))

@@ -1,10 +1,10 @@
--- The host's side of waiting: one dispatch of the core, and what it ends.
+-- The host's side of waiting: runs one dispatch of the core and ends the waits that are over.
 --
--- 1. The core does some steps. 2. What finalizers left is done. 3. Each task that has ended wakes its coroutine; what nobody waits for
--- any more is let go of. 4. The lines for sessions' logs are handed over.
+-- 1. The core does some steps. 2. The functions that finalizers left are called. 3. Each wait that has ended wakes its coroutine; the
+-- results of a wait without a coroutine are released. 4. The lines for the sessions' logs are passed to the log functions.
 --
--- What can go wrong: a coroutine was killed while it waited (sweep gives its wait up); the process has forked (renew: in the child
--- every wait of the parent ends).
+-- What can go wrong: a coroutine was killed while it waited (sweep gives up its wait); the process has forked (renew ends every wait
+-- of the parent in the child).
 
 local core = require "zkrecipes.core"
 local scopes = require "zkrecipes.host.scopes"
@@ -12,7 +12,7 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
--- Its coroutine is dead, waits for something else by now, or has never parked (an error came between).
+-- True if the record's coroutine is dead, waits for something else now, or never parked because an error was raised before.
 local function is_orphan(host, record)
   if not record.begun and not record.expected then return true end
   if host.parked then return record.token and host.adapter.gone(record.token) end
@@ -33,8 +33,8 @@ local function call_log(host, log, level, text)
   if not ok then host.report(host, "in a session's log function: " .. tostring(problem)) end
 end
 
--- A line for the session's log, if it has one. Where coroutines can be killed, a log function that does it must not take
--- the dispatcher with it.
+-- Passes a line to the session's log function, if it has one. Where coroutines can be killed, the function runs in a coroutine of
+-- its own: it may kill its coroutine, and that must not be the dispatcher.
 function M.tell(host, level, text, session)
   local log = session and core.kept(session, "log")
   if not log then return end
@@ -42,19 +42,19 @@ function M.tell(host, level, text, session)
   call_log(host, log, level, text)
 end
 
--- Gives up the waits whose coroutines were killed without a word, where the adapter can tell, and ends the scopes that they
--- were in. So close to its end a wait may be done already: then what it brought is let go.
+-- Gives up the waits whose coroutines were killed without notice, if the adapter can tell, and ends the scopes of these coroutines.
+-- Such a wait may already be done: then its result is released.
 function M.sweep(host)
   for token, record in pairs(host.parked) do
     if host.adapter.gone(token) then
       host.parked[token] = nil
-      if not record.awake then record:give_up() end -- else it was when the core had finished
+      if not record.awake then record:give_up() end -- awake: it was given up when the core had finished
     end
   end
   scopes.stop_killed(host)
 end
 
--- In a child of the process that made the engine: its waits are over, and there is a new engine.
+-- Call it in a child of the process that created the engine: ends all waits and creates a new engine.
 function M.renew(host)
   local waiters = host.waiters
   host.adapter.detach(host.client)
@@ -65,7 +65,7 @@ function M.renew(host)
   host.adapter.attach(host.client)
 end
 
--- What finalizers left to do; what cannot be done here either is left to the next dispatch.
+-- Calls the functions that finalizers left. A function that raises is left for the next dispatch.
 local function work_off(host)
   local dropped = host.dropped
   host.dropped = {}
@@ -74,7 +74,7 @@ local function work_off(host)
   end
 end
 
--- Lets the core do at most `limit` steps and wakes those whose waits are over.
+-- Lets the core do at most `limit` steps and wakes the coroutines whose waits are over.
 function M.run(host, limit)
   local engine = host.engine
   if engine:forked() then return M.renew(host) end

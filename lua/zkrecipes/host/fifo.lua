@@ -1,5 +1,5 @@
--- First in, first out, without garbage: what is put in goes to one array while the other is emptied, then they change
--- places.
+-- A first-in, first-out list that makes no garbage: push fills one array while pop empties the other, then the two are
+-- swapped.
 
 local M = {}
 M.__index = M
@@ -17,7 +17,7 @@ function M:empty()
   return self.at > self.last and self.filled == 0
 end
 
--- fn(value) for all, the oldest first.
+-- Calls fn(value) for all values, the oldest first.
 function M:each(fn)
   for i = self.at, self.last do fn(self.emptying[i]) end
   for i = 1, self.filled do fn(self.filling[i]) end

@@ -1,39 +1,40 @@
--- A host: one adapter (how coroutines are run and parked) with one engine (sessions and what they do).
+-- A host: one adapter (runs and parks coroutines) and one engine (sessions and their requests).
 --
 -- An adapter is a table with these functions, called on the host's thread only:
 --
---   attach(client)        begin to watch client.fd(); when it is readable or client.timeout() is over, call
---                         client.dispatch(). Again after a fork
---   detach(client)        stop it
---   token()               how the adapter knows the running coroutine; or nil and why it cannot wait here
---   park(token, seconds)  suspend the caller until unpark, or until the time is over (nil: no limit); it may
+--   attach(client)        start to watch client.fd(). When it is readable, or client.timeout() seconds have passed, call
+--                         client.dispatch(). The host calls attach again after a fork
+--   detach(client)        stop watching
+--   token()               identifies the running coroutine for the adapter; or nil and the reason why it cannot wait here
+--   park(token, seconds)  suspend the caller until unpark, or until the time has passed (nil: no limit); it may
 --                         return too early
---   unpark(token)         let it go on, later; may be called twice, and for one that is not parked
+--   unpark(token)         resume the coroutine, later; may be called twice, and for a coroutine that is not parked
 --   spawn(fn)             run fn in a coroutine, later
 --   now()                 seconds on a clock that only goes forward
---   keep(client)          may be left out; a session was opened: keep the loop from ending until client.idle()
---   runs                  true where wait on the main thread drives the loop, so that zk.run works
---   loop                  where several adapters have one loop (loop.lua), and where `runs` is true: that
---   step(), timeout()     only where the adapter has a loop of its own: one turn that does not wait; seconds
---                         until the next turn is due, nil for no limit
+--   keep(client)          optional; a session was opened: keep the loop from ending until client.idle()
+--   runs                  true if a wait on the main thread drives the loop, so that zk.run works
+--   loop                  the loop (loop.lua), if several adapters share one, and if `runs` is true
+--   step(), timeout()     only if the adapter has its own loop: one turn that does not wait; seconds until the next turn is
+--                         due, nil for no limit
 --
--- and, where coroutines can be killed while they are parked, and no code of theirs runs any more:
+-- and, if coroutines can be killed while they are parked, so that no code of theirs runs any more:
 --
---   gone(token)           it was; asked by client.sweep(), which is to be called now and then while client.parked
---                         (token > its wait) is not empty
---   stopped(token)        the host comes to its end: a wait of this coroutine raises zk.canceled
---   unfit()               why no engine can be made here, or nil
---   lives(life)           false when the coroutine was killed for which spawn gave this `life`; it may run something else by now
---   yield(token)          lets the others run
---   report(text)          an error that nobody waits for
---   granted(hold, give_back)  the running coroutine has got it; give_back(hold): lets it go; nil: its release or resign does
---   ended(hold)           it is over, or not the coroutine's any more
---   in_background()       true when that is for nobody who could let go of it when the host comes to its end
---   self()                what stands for the running coroutine, where a coroutine is used for one thing after another
---   follows(self, other)  `other` is over, and belonged to the request that runs now as `self`
+--   gone(token)           true if that coroutine was killed; called by client.sweep(), which the adapter must call now and then
+--                         while client.parked (token > its wait) is not empty
+--   stopped(token)        true if the host is shutting down: a wait of this coroutine raises zk.canceled
+--   unfit()               the reason why no engine can be created here, or nil
+--   lives(life)           false if the coroutine for which spawn returned this `life` was killed; it may run something else now
+--   yield(token)          lets other coroutines run
+--   report(text)          reports an error that no task:wait() waits for
+--   granted(hold, give_back)  the running coroutine was granted this hold. give_back(hold) gives it back; nil: use its release or
+--                         resign
+--   ended(hold)           the hold is over, or belongs to the coroutine no longer
+--   in_background()       true if the grant is for background work, so no coroutine can release it when the host shuts down
+--   self()                identifies the running code, if one coroutine runs one thing after another
+--   follows(self, other)  true if `other` is over and belonged to the request that runs now as `self`
 --
--- client: fd, dispatch, wait(seconds), interrupt, timeout, now, pending (how many wait for the core), idle (no session is open, and
--- nothing is left to do), report(text), parked, sweep; holding: how much is held, but for what was granted in_background();
+-- client: fd, dispatch, wait(seconds), interrupt, timeout, now, pending (how many waits the core has), idle (no session is open and
+-- no work is left), report(text), parked, sweep; holding: how many holds there are, without those granted in_background();
 -- listen, accept, ring, hangup: the bell (src/lua/bell.c).
 
 local check = require "zkrecipes.check"
@@ -46,9 +47,9 @@ local M = {}
 
 M.terminated = setmetatable({}, { __tostring = function() return "zkrecipes: terminated" end })
 
-local STEPS = 1000 -- of the core in one dispatch, when the adapter does not say
+local STEPS = 1000 -- steps of the core in one dispatch, if the adapter gives no number
 
--- An error that nobody waits for.
+-- Reports an error that no task:wait() waits for.
 local function report(host, problem)
   local text = tostring(problem)
   if host.on_error then
@@ -67,7 +68,7 @@ local function client_of(host)
   function client.wait(seconds) host.engine:wait(seconds) end
   function client.timeout() return host.engine:timeout() end
   function client.now() return host.engine:now() end
-  -- Raises when the loop is to end: SIGTERM came while zk.run catches it.
+  -- Raises if the loop must end: SIGTERM came while zk.run catches it.
   function client.interrupt()
     if host.catching and core.sigterm.came() then error(M.terminated, 0) end
   end
@@ -89,41 +90,41 @@ end
 
 local FUNCTIONS = { "attach", "detach", "token", "park", "unpark", "spawn", "now" }
 
--- Raises unless it is an adapter.
+-- Raises if the table is not an adapter.
 function M.check(adapter)
   for _, name in ipairs(FUNCTIONS) do
     if type(adapter[name]) ~= "function" then check.bad(1, "using", "the adapter has no function '" .. name .. "'") end
   end
 end
 
--- new(adapter [, make]): make(host) gives the engine; when left out it is one over the real client.
+-- new(adapter [, make]): make(host) returns the engine; default: an engine over the real client.
 function M.new(adapter, make)
   local host = {
     adapter = adapter,
     make = make or core.engine,
     waiters = {},                                -- slot > record, or false
-    pool = {},                                   -- records to be used again
+    pool = {},                                   -- records to reuse
     parked = adapter.gone and {},                -- token > record
-    scopes = {}, scope_count = 0,                -- scope > its number, of those whose coroutines can be killed; see scopes.lua
-    dropped = {},                                -- functions: what could not be done where it was to be done
-    tasks = {},                                  -- task > its number, of those that have not ended
-    task_count = 0,                              -- ever
-    live = 0,                                    -- how many of them are not daemons
+    scopes = {}, scope_count = 0,                -- scope > its number, if its coroutine can be killed; see scopes.lua
+    dropped = {},                                -- functions that could not run at their place and wait for the next dispatch
+    tasks = {},                                  -- task > its number, of tasks that have not ended
+    task_count = 0,                              -- tasks ever created
+    live = 0,                                    -- how many of `tasks` are not daemons
     opened = setmetatable({}, { __mode = "v" }), -- number > session
     opened_count = 0,
     report = report,
-    look = false,                                -- at the queues, the last one; see status/queue_lengths.lua
+    look = false,                                -- the last query of queue lengths; see status/queue_lengths.lua
     registry = registry.new(),
   }
   host.client = client_of(host)
   return host
 end
 
--- What hosts that run together have in common.
+-- The fields that hosts on one loop share.
 local COMMON = { "tasks", "task_count", "live", "idle", "opened", "opened_count", "shared", "running", "on_error",
   "on_failure" }
 
--- A host with an engine of its own, whose tasks and sessions are those of `first`.
+-- Creates a host with its own engine that shares the tasks and sessions of `first`.
 function M.beside(first, adapter, make)
   local host = M.new(adapter, make)
   for i = 1, #COMMON do host[COMMON[i]] = nil end
@@ -131,7 +132,7 @@ function M.beside(first, adapter, make)
   return setmetatable(host, { __index = first, __newindex = first })
 end
 
--- Makes the engine when it is first needed, and a new one in a child of the process that made it.
+-- Creates the engine at its first use, and a new engine in a child of the process that created it.
 function M.ready(host)
   if host.engine and not host.engine:forked() then return end
   if host.engine then return dispatch.renew(host) end
@@ -150,8 +151,8 @@ function M.dispatch(host)
   return true
 end
 
--- What a loop needs that knows no adapter: watch fd() for reading, sleep at most timeout() seconds, call
--- dispatch(). pollfd and events are the names that cqueues knows.
+-- For a loop that has no adapter: it watches fd() for reading, sleeps at most timeout() seconds, and calls dispatch(). pollfd and
+-- events are the names that cqueues expects.
 function M.loop(host)
   local loop, adapter = {}, host.adapter
   function loop.fd() return host.engine:fd() end

@@ -1,15 +1,15 @@
--- A loop of our own, for the built-in host and for simulated worlds. One turn of it: coroutines whose time has come,
--- coroutines that were woken, both in bounded batches; sleep until something is due or arrives; let the core work; see
--- which timers are over.
+-- Our own loop, for the built-in host and for simulated worlds. One turn: resume coroutines whose timers are over and coroutines that
+-- were woken, both in bounded batches; sleep until a timer is due or the core has work; let the core work; collect the timers that
+-- are over.
 --
--- It knows a coroutine by its record { co, parked, queued }; a record without a coroutine is somebody who drives the
--- loop until it is `queued`. Coroutines are resumed here alone, never from inside another one.
+-- A record { co, parked, queued } stands for a coroutine. A record without a coroutine stands for code on the main thread that drives
+-- the loop until the record is `queued`. Only the loop resumes coroutines, never from inside another coroutine.
 --
--- Who has a loop of his own steps this one: `kick`, if it is there, is called when timeout() may have become less. With
--- `resume` somebody else resumes the coroutines.
+-- A foreign loop runs this one by step(). It sets `kick`, which is called when timeout() may have become shorter. If `resume` is
+-- given, it is called instead of coroutine.resume.
 --
--- What it asks of its client is in host.lua; a client that has holds(record) may keep a coroutine that could go on, and
--- gives it back with `release`.
+-- host.lua lists the functions of the client. A client with holds(record) may keep back a coroutine that could continue; it gives the
+-- coroutine back with `release`.
 
 local core = require "zkrecipes.core"
 local fifo = require "zkrecipes.host.fifo"
@@ -27,7 +27,7 @@ function M.new(resume)
   return setmetatable({
     resume = resume or coroutine.resume,
     client = nil,                                  -- of the host, see host.lua
-    woken = fifo.new(), late = fifo.new(),         -- records: woken; whose time is over
+    woken = fifo.new(), late = fifo.new(),         -- records: woken; with timers that are over
     timers = timers_of.new(),
     records = setmetatable({}, { __mode = "kv" }), -- coroutine > its record, which refers to it: Lua 5.1 would keep both
     current = nil,                                 -- the record that is being resumed
@@ -48,7 +48,7 @@ function Loop:wake(record)
   if self.kick then self.kick() end
 end
 
--- Wakes it at that time, unless it is stopped before.
+-- Wakes the record at that time, unless it is stopped before.
 function Loop:wake_at(record, at)
   self.timers:start(record, at)
   if self.kick then self.kick() end
@@ -56,7 +56,7 @@ end
 
 function Loop:stop(record) self.timers:stop(record) end
 
--- What the client has held may go on.
+-- Continues a record that the client has kept back.
 function Loop:release(record) self.woken:push(record) end
 
 local function resume(self, record)
@@ -64,7 +64,7 @@ local function resume(self, record)
   if client.holds and client.holds(record) then return end
   record.queued = false
   if not record.parked or coroutine.status(record.co) ~= "suspended" then return end
-  self.current, record.parked = record, false -- what it yields for from now on may be none of our business
+  self.current, record.parked = record, false -- from now on it may yield for other reasons than ours
   local ok, problem = self.resume(record.co)
   self.current = nil
   if not ok then client.report(debug.traceback(record.co, tostring(problem))) end
@@ -78,7 +78,7 @@ local function run(self, list)
   end
 end
 
--- Seconds until there is something to do; nil: only the core can bring it.
+-- Seconds until there is something to do; nil: only the core can bring work.
 function Loop:timeout()
   if not (self.woken:empty() and self.late:empty()) then return 0 end
   local due = self.timers:next()
@@ -100,7 +100,7 @@ local function run_all(self)
   run(self, self.woken)
 end
 
--- What has come, and whose time is over.
+-- Lets the core work and collects the timers that are over.
 local function advance(self)
   local client, timers = self.client, self.timers
   client.dispatch(STEPS)
@@ -121,7 +121,7 @@ local function turn(self, record)
   advance(self)
 end
 
--- One turn that does not wait; it ends with the coroutines, which need not wait for the next poll.
+-- One turn that does not wait. It resumes coroutines last, so they do not wait for the next poll.
 function Loop:step()
   if self.driving then core.misuse("the loop is running already; it must not be driven from inside") end
   advance(self)

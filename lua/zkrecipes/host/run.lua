@@ -1,11 +1,11 @@
--- zk.run(fn [, options]): runs fn in a coroutine until it and everything it spawned have ended, and closes
--- the sessions that were opened meanwhile. At the end, however it comes: what fn returned is returned, what
--- it raised is raised.
+-- zk.run(fn [, options]): runs fn in a coroutine until it and all coroutines that it spawned have ended, then closes the sessions
+-- that were opened meanwhile. At the end it returns what fn returned, or raises what fn raised.
 --
--- What can go wrong: a coroutine fails. The others go on and the error is reported (that of fn as well, while others
--- run: it is raised only when they have ended); with fail_fast all are canceled and run raises it. The loop itself is
--- interrupted (Ctrl-C): all are canceled and get a moment for their clean-up, sessions are closed, and the
--- interruption is raised. SIGTERM comes: the same, but the process ends by the signal.
+-- What can go wrong:
+-- A coroutine fails: the others continue, and the error is reported. An error of fn is reported too while others run, and run raises
+-- it when they have ended. With fail_fast the first error cancels all coroutines, and run raises it.
+-- The loop is interrupted (Ctrl-C): run cancels all coroutines, gives them a moment for cleanup, closes the sessions, and raises the
+-- interruption. SIGTERM: run does the same, but then ends the process by the signal.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -19,7 +19,7 @@ local M = {}
 local OPTIONS = { fail_fast = "boolean", on_error = "function", sigterm = "boolean" }
 local LINGER = 2 -- seconds for sessions to close, and for canceled coroutines to clean up
 
--- Waits until no task is left, or for so long.
+-- Waits until no task is left, or the timeout (seconds) has passed.
 local function drain(host, timeout)
   if host.live == 0 then return end
   host.idle = wait.record()
@@ -43,7 +43,7 @@ local function close_sessions(host, before)
   if left > 0 then wait.pause(host, record, LINGER) end
 end
 
--- The end of run: `state` is what was before it.
+-- The end of run. `state`: the host's values from before run.
 local function clean_up(host, state)
   host.on_error, host.on_failure, host.running = state.on_error, nil, false
   close_sessions(host, state.opened)
@@ -59,7 +59,7 @@ local function begin(host, options)
   return state
 end
 
--- With fail_fast: the first failure ends everything.
+-- With fail_fast: the first failure cancels all tasks.
 local function fail_with(host, state, problem)
   if state.failed then return end
   state.failed, state.failure = true, problem

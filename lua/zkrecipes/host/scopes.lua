@@ -1,16 +1,16 @@
--- Scopes: what is undone when a call that waits does not end by itself.
+-- Scopes: undo what was set up for a waiting call if the call does not return normally.
 --
--- 1. A scope is noted in its host while the call runs. 2. The call raises, or its coroutine is closed: the scope ends there. 3. The
--- coroutine is killed without a word, as in nginx: the host's next sweep finds it gone, and ends the scope.
+-- 1. The host stores the scope while the call runs. 2. If the call raises, or its coroutine is closed, the scope ends there. 3. If the
+-- coroutine is killed without notice, as in nginx, the host's next sweep finds out and ends the scope.
 
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 
 local M = {}
 
--- Calls fn(...), which waits, in this task (nil: in none). stop(state) is called, once, if fn raises, or its coroutine is closed, or
--- killed while it waits, so that nothing that is set for the time of the call outlives it. `stop` must not wait. In nginx it must not
--- be a closure of a function that is running then, whose variables are lost.
+-- Calls fn(...), which waits, in this task (nil: in no task). Calls stop(state) once if fn raises, or if its coroutine is closed, or
+-- killed while it waits, so that nothing that was set up for the call outlives it. `stop` must not wait. In nginx it must not be a
+-- closure over variables of a function that is still running: when the coroutine is killed, these variables are lost.
 function M.within(host, task, stop, state, fn, ...)
   local token = host.parked and host.adapter.token()
   if not token then return coroutines.guarded(function() stop(state) end, fn, ...) end
@@ -29,7 +29,7 @@ local function is_killed(host, one)
   return host.adapter.gone(one.token) or one.life and not host.adapter.lives(one.life)
 end
 
--- Ends a scope where nothing may wait and no caller could catch an error.
+-- Ends a scope. Called where nothing may wait and no caller could catch an error.
 local function stop(host, one)
   host.scopes[one] = nil
   local ok, problem = pcall(one.stop, one.state)

@@ -1,12 +1,12 @@
--- Tasks: functions that run in coroutines of the host, can be waited for and canceled.
+-- Tasks: functions that run in coroutines of the host. A caller can wait for a task and cancel it.
 --
---   spawn(host, how, fn, ...)   how: quiet (errors are somebody else's business), daemon (nobody waits
---                               for its end), on_end(task), over() (true: it counts as canceled; asked at each wait)
+--   spawn(host, how, fn, ...)   how: quiet (do not report its errors), daemon (run does not wait for its end), on_end(task),
+--                               over() (true: the task counts as canceled; called at each wait)
 --   task:wait([timeout])        the results of fn; or nil, message, code
---   behind(host, how, fn, ...)  spawns it as a daemon, later when the host cannot spawn now (in a finalizer, outside of its loop)
+--   behind(host, how, fn, ...)  spawns a daemon; later, if the host cannot spawn now (in a finalizer, outside of its loop)
 --   sweep(host)                 ends, as failed, the tasks whose coroutines were killed
---   task:cancel()               its present wait and all later ones raise zk.canceled, so that clean-up
---                               behind pcall and <close> runs
+--   task:cancel()               its present wait and all later waits raise zk.canceled, so that cleanup
+--                               after pcall and <close> runs
 --   all(host, fns)  any(host, fns)
 
 local check = require "zkrecipes.check"
@@ -38,8 +38,8 @@ local function finish(task, ok, ...)
   if host.live == 0 and host.idle then wait.wake(host, host.idle) end
 end
 
--- The scope of its coroutine, which is nobody else's business; when it ends and the task has not, somebody has closed the
--- coroutine.
+-- The scope of the task's coroutine. No other code should end that coroutine: if the scope ends before the task, other code has
+-- closed the coroutine.
 local Scope = {}
 
 function Scope.__close(scope) finish(scope.task, false, wait.canceled) end
@@ -54,14 +54,14 @@ local function run(task)
   else
     finish(task, coroutines.protected(task.fn, unpack(arguments)))
   end
-  wait.task_of[co] = nil -- nginx uses it again for something else
+  wait.task_of[co] = nil -- nginx reuses the coroutine for something else
 end
 
 local function new(host, how, fn, ...)
   return setmetatable({ host = host, how = how, fn = fn, arguments = pack(...), done = false, canceled = false }, Task)
 end
 
--- Raises what the adapter does.
+-- Raises what the adapter raises.
 local function start(task)
   local host = task.host
   local scope = setmetatable({ task = task }, Scope)
@@ -83,24 +83,25 @@ function M.spawn(host, how, fn, ...)
   return task
 end
 
--- For what must run, whoever is the cause: a state that waits for it is not left behind.
+-- For work that must run whatever code starts it: if it cannot start now, a later dispatch starts it, so that no state waits for it
+-- in vain.
 function M.behind(host, how, fn, ...)
   how.daemon = true
   local task = new(host, how, fn, ...)
   add(task)
   if not pcall(start, task) then
     table.insert(host.dropped, function() start(task) end)
-    pcall(host.engine.ring, host.engine) -- in a finalizer it may be collected already
+    pcall(host.engine.ring, host.engine) -- in a finalizer the engine may be collected already
   end
   return task
 end
 
--- For finalizers: fn(...) runs with the host's next dispatch, if there is one. Nothing of the adapter is called here: nginx calls
--- finalizers also when its requests are gone, and then its functions read freed memory.
+-- For finalizers: fn(...) runs in the host's next dispatch, if there is one. It calls no function of the adapter, because nginx also
+-- runs finalizers when its requests are gone, and then nginx's functions read freed memory.
 function M.later(host, fn, ...)
   local arguments = pack(...)
   table.insert(host.dropped, function() fn(unpack(arguments)) end)
-  pcall(host.engine.ring, host.engine) -- it may be collected already
+  pcall(host.engine.ring, host.engine) -- the engine may be collected already
 end
 
 local KILLED = "its coroutine was ended from outside (in nginx: by ngx.exit)"
@@ -130,7 +131,7 @@ function Task:wait(timeout)
   wait.check()
   if wait.task() == self then core.misuse("a task cannot wait for itself") end
   if not self.done and timeout ~= 0 then
-    self.joiners = self.joiners or waiters.new(self.host) -- few tasks are waited for
+    self.joiners = self.joiners or waiters.new(self.host) -- created late: most tasks have no waiter
     local record = self.joiners:enter()
     if not wait.pause(self.host, record, timeout) then record:give_up() end
   end
@@ -163,7 +164,7 @@ local function cancel_all(tasks)
   for i = 1, #tasks do tasks[i]:cancel() end
 end
 
--- Starts all. What it closes over is not of the frame that waits, see waiters.lua.
+-- Starts all. Its closures use no variable of the frame that waits, see waiters.lua.
 local function start_group(host, fns, decides)
   local group = { left = #fns }
   local tasks = {}
@@ -187,8 +188,8 @@ local function start_group(host, fns, decides)
   return group
 end
 
--- Runs all, and returns their tasks when every one has ended, and the first one of which decides(task) was
--- true: it made the others be canceled.
+-- Runs all functions and waits until all have ended. Returns their tasks, and the first ended task for which decides(task) was true;
+-- at that moment the others were canceled.
 local function run_group(host, fns, decides)
   wait.check()
   local group = start_group(host, fns, decides)

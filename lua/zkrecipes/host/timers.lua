@@ -1,5 +1,5 @@
--- Timers of the built-in host: a binary heap of records, by `at` and, for the same time, in the order in
--- which they were started. A record carries its own place in the heap (`index`), so that it can be stopped.
+-- Timers of the built-in host: a binary heap of records, ordered by `at`, and for the same time by the order in which they were
+-- started. A record knows its place in the heap (`index`), so that it can be stopped.
 
 local M = {}
 M.__index = M
@@ -46,7 +46,7 @@ function M:start(record, at)
   up(self.heap, record, self.count)
 end
 
--- Harmless when it is not started.
+-- Does nothing if the record is not started.
 function M:stop(record)
   local index, heap = record.index, self.heap
   if not index then return end
@@ -59,12 +59,12 @@ function M:stop(record)
   down(heap, self.count, last, last.index)
 end
 
--- When the next one is due, or nil.
+-- The time when the next record is due, or nil.
 function M:next()
   return self.count > 0 and self.heap[1].at or nil
 end
 
--- Takes out one that is due, or returns nil.
+-- Removes and returns one record that is due, or returns nil.
 function M:expire(now)
   local record = self.heap[1]
   if not record or record.at > now then return nil end

@@ -1,12 +1,12 @@
--- Waiting, on any host: a coroutine asks the core, parks, and picks the results up when it is awake again.
+-- Waiting, on any host: a coroutine starts a task of the core, parks, and takes the results when it is resumed.
 --
--- A record stands for one wait: `done` says that it is over, `token` is how the adapter knows the coroutine.
--- Whoever ends a wait sets `done`, then unparks. Every wait is `while not done do park() end`, so a wake-up
--- that comes too early, twice or for something else does no harm.
+-- A record stands for one wait: `done` means that the wait is over, `token` identifies the coroutine for the adapter. To end a
+-- wait, set `done`, then unpark. Every wait is `while not done do park() end`, so an unpark that comes too early, twice or for
+-- another wait does no harm.
 --
--- What can go wrong: the waiting task is canceled (the wait is given up, and zk.canceled raised); its
--- coroutine is closed or found dead (the wait is given up: what it may have brought, a lock for instance,
--- is let go); the process forks (in the child every wait of the parent ends with `forked`).
+-- What can go wrong: the waiting task is canceled (the wait is given up and zk.canceled is raised); the coroutine is closed or found
+-- dead (the wait is given up, and its result, for example a lock, is released); the process forks (in the child every wait of the
+-- parent ends with `forked`).
 
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
@@ -16,14 +16,14 @@ local M = {}
 
 local running, scope = coroutines.running, coroutines.scope
 
--- What is raised in a canceled task.
+-- The error that is raised in a canceled task.
 M.canceled = setmetatable({}, { __tostring = function() return "the task was canceled" end })
 
--- Coroutine > task, for those that a task runs in. A waiting task refers to its coroutine, which Lua 5.1 would keep.
+-- Coroutine > the task that runs in it. Weak values too: a waiting task refers to its coroutine, and Lua 5.1 would keep both.
 M.task_of = setmetatable({}, { __mode = "kv" })
 local task_of = M.task_of
 
--- The task that runs in this coroutine; nil: none. nginx may have ended the task's coroutine, and uses it for something else.
+-- The task that runs in this coroutine, or nil. nginx may have ended the task's coroutine and reused it for something else.
 function M.task()
   local co = running()
   local task = task_of[co]
@@ -31,7 +31,7 @@ function M.task()
   task_of[co] = nil
 end
 
--- Raises in a canceled task, before anything is begun.
+-- Raises in a canceled task. Call it before anything is started.
 function M.check()
   local task = M.task()
   if task and task.canceled then error(M.canceled, 0) end
@@ -39,19 +39,19 @@ end
 
 local MAIN = {} -- stands for the main thread
 
--- What stands for the running coroutine, to remember what it holds.
+-- Identifies the running coroutine, as a key for what it holds.
 function M.self(host)
   local adapter = host.adapter
   return adapter.self and adapter.self() or running() or MAIN
 end
 
--- Is the other one over, and what it held now this one's to release?
+-- True if `other` is over and `self` must now release what it held.
 function M.follows(host, self, other)
   local follows = host.adapter.follows
   return follows ~= nil and follows(self, other)
 end
 
--- A time limit that begins now, for several waits: a function that gives the seconds that are left, 0 at least; nil: no limit.
+-- A time limit for several waits that begins now: returns a function that returns the seconds left, at least 0; nil: no limit.
 function M.limit(host, timeout)
   local now = host.adapter.now
   local deadline = timeout and now() + timeout
@@ -63,8 +63,8 @@ end
 local Record = {}
 Record.__index = Record
 
--- The end of the scope of a wait; `awake` is not set when it did not end by itself: its coroutine was closed, or the
--- wait thrown out of a C function that cannot be yielded across.
+-- The end of the scope of a wait. `awake` is not set if the wait did not end normally: its coroutine was closed, or the wait tried to
+-- yield across a C function that cannot be yielded across, which raised an error.
 function Record.__close(record)
   if record.awake then return end
   record.awake = true
@@ -77,17 +77,17 @@ local function forget_slot(record)
   local host = record.host
   record.awake = true
   if host.waiters[record.slot] == record then host.waiters[record.slot] = false end
-  pcall(record.engine.drop, record.engine, record.slot) -- it may just have been taken
+  pcall(record.engine.drop, record.engine, record.slot) -- its results may have been taken just now
 end
 
 local function nothing() end
 
--- A wait that ends by other means than the core: done is set and unpark called by somebody.
+-- Creates a record for a wait that M.wake ends, not the core.
 function M.record(give_up)
   return setmetatable({ done = false, give_up = give_up or nothing }, Record)
 end
 
--- A wait for a slot; these are used again.
+-- A record for a wait for a slot. These records are reused.
 local function slot_record(host, slot)
   local pool = host.pool
   local record = pool[#pool]
@@ -101,13 +101,13 @@ local function slot_record(host, slot)
   return record
 end
 
--- A task that still stands in another wait was thrown out of it: Lua 5.1 cannot yield across pcall.
+-- If the task still has another wait, an error threw it out of that wait (Lua 5.1 cannot yield across pcall): gives that wait up.
 local function begin(task, record)
   if task.waiting then task.waiting:give_up() end
   task.waiting = record
 end
 
--- The reason for a task may be over before anybody was told: when the whole process was stopped for a while.
+-- The reason for a task may end before any code is told, if the whole process was stopped for a while: so ask over().
 local function canceled(task)
   if not task then return false end
   local over = task.how.over
@@ -115,11 +115,11 @@ local function canceled(task)
   return task.canceled
 end
 
--- The host comes to its end, and this coroutine is to end with it.
+-- True if the host is shutting down and this coroutine must end with it.
 local function at_an_end(adapter, token) return adapter.stopped and adapter.stopped(token) end
 
--- The record's coroutine is about to park; gives its task. What is below the parked function costs each waiter its slots of
--- Lua's stack, which doubles when it is full, so that keeps few.
+-- Prepares the record's coroutine for parking; returns its task. It is a separate function to save memory in each waiter: the locals
+-- of the functions below the parked one stay on the Lua stack, which doubles when it is full.
 local function settle(host, record)
   local co, parked = running(), host.parked
   local task = task_of[co] and M.task()
@@ -135,8 +135,9 @@ local function taken(record, ...)
   return false, ...
 end
 
--- Parks until it is done, late, or canceled; true when canceled. A wait for a slot gives its results behind that: an error of
--- somebody's debug hook may come between any two lines, and until `awake` is set the end of the scope lets go of what came.
+-- Parks until the wait is done, the deadline passes, or the task is canceled; returns true if canceled. For a slot the results follow
+-- as further return values: a debug hook of the user may raise an error between any two lines, and until `awake` is set, the end of
+-- the scope releases the results.
 local function suspend(host, record, deadline)
   local task = settle(host, record)
   while not record.done and not canceled(task) and not at_an_end(host.adapter, record.token) do
@@ -152,13 +153,14 @@ local function suspend(host, record, deadline)
   return stopped
 end
 
--- Would nobody of this host resume the task of that one? A host that runs its loop while it waits needs nobody.
+-- True if a task of the host `other` that waits on this host would never be resumed. A host that runs its own loop while it waits is
+-- no problem.
 local function misfits(adapter, other)
   if adapter == other or adapter.loop and adapter.loop == other.loop then return false end
   return not adapter.runs or adapter.loop.driving
 end
 
--- How the adapter knows who waits; or nil and why nobody can here.
+-- The adapter's token of the running coroutine; or nil and the reason why no coroutine can wait here.
 local function token_of(host)
   local task = M.task()
   if task and task.host ~= host and misfits(host.adapter, task.host.adapter) then
@@ -168,7 +170,7 @@ local function token_of(host)
   return host.adapter.token()
 end
 
--- ... which raises where nobody can.
+-- Sets the record's token; raises if no coroutine can wait here.
 local function set_token(host, record)
   local token, problem = token_of(host)
   if not token then
@@ -178,7 +180,7 @@ local function set_token(host, record)
   record.token = token
 end
 
--- Waits until the record is done or the time is over (nil: no limit); raises when canceled.
+-- Waits until the record is done or the timeout (seconds; nil: no limit) has passed. Raises if canceled.
 function M.pause(host, record, timeout)
   set_token(host, record)
   local deadline = timeout and host.adapter.now() + timeout
@@ -189,11 +191,11 @@ function M.pause(host, record, timeout)
   return record.done
 end
 
--- The beginning of a wait of the running coroutine, which awaits it at once.
+-- Begins a wait of the running coroutine, which must call await at once.
 M.slot = slot_record
 
--- The beginning of a wait whose coroutine comes later; await or give_up ends it. Without it a task that is quick would be
--- over before anybody waits, and its slot be somebody else's.
+-- Begins a wait whose coroutine comes later; await or give_up ends it. Without it a quick task of the core could end before a
+-- coroutine waits for it, and its slot could be given to another task.
 function M.expect(host, slot)
   local record = slot_record(host, slot)
   record.expected = true
@@ -203,7 +205,7 @@ end
 -- The end of a wait for a slot.
 local function brought(host, record, quiet, stopped, ...)
   if not record.awake then record:give_up() end
-  record.co, record.task, record.token, record.object = nil, nil, nil, nil -- they would keep them alive in the pool
+  record.co, record.task, record.token, record.object = nil, nil, nil, nil -- the pooled record must not keep them alive
   record.expected = nil
   host.pool[#host.pool + 1] = record
   if not stopped then return ... end
@@ -211,8 +213,8 @@ local function brought(host, record, quiet, stopped, ...)
   error(M.canceled, 0)
 end
 
--- Waits for the core, and returns what it brings. `record`: what expect gave, if it was called. In a canceled task it
--- raises, or, when it is to be `quiet`, returns M.canceled.
+-- Waits for the core and returns the results. `record`: the record from expect, if it was called. In a canceled task it raises, or,
+-- if `quiet`, returns M.canceled.
 function M.await(host, slot, record, quiet)
   record = record or slot_record(host, slot)
   set_token(host, record)
@@ -230,7 +232,7 @@ end
 -- Calls fn(...), which waits; see scopes.lua.
 function M.within(host, stop, state, fn, ...) return scopes.within(host, M.task(), stop, state, fn, ...) end
 
--- The keys of a table whose values are numbers, in their order: what happens must not depend on addresses.
+-- The keys of a table whose values are numbers, ordered by these numbers: behaviour must not depend on addresses.
 function M.in_order(numbers)
   local keys = {}
   for key in pairs(numbers) do keys[#keys + 1] = key end
@@ -238,7 +240,7 @@ function M.in_order(numbers)
   return keys
 end
 
--- Lets the others run first.
+-- Lets other coroutines run first.
 function M.yield(host)
   local token, problem = token_of(host)
   if not token then core.misuse(problem) end

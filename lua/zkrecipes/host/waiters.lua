@@ -1,7 +1,7 @@
--- Coroutines that wait for the same thing. They are woken in the order in which they came.
+-- A list of coroutines that wait for the same thing. They are woken in the order in which they came.
 --
--- A coroutine that waits enters the list and waits with the record that it gets (wait.pause, called directly: each frame of ours
--- below it costs memory in every waiter). It leaves the list when it is woken or gives up.
+-- A coroutine enters the list and waits with the record that it gets. It calls wait.pause directly, because each of our frames below
+-- it would cost memory in every waiter. It leaves the list when it is woken or gives up.
 
 local core = require "zkrecipes.core"
 local wait = require "zkrecipes.host.wait"
@@ -9,7 +9,7 @@ local wait = require "zkrecipes.host.wait"
 local M = {}
 M.__index = M
 
--- on_empty, if given: called when the last one has given up.
+-- on_empty, if given: called when the last waiter has given up.
 function M.new(host, on_empty)
   return setmetatable({ host = host, on_empty = on_empty, numbers = {}, came = 0 }, M)
 end
@@ -20,7 +20,8 @@ local function leave(waiters, record)
   if waiters.on_empty and waiters:empty() then waiters.on_empty() end
 end
 
--- The record to wait with. What it closes over is not of the frame that waits: where that is killed (in nginx), it is lost.
+-- Returns the record to wait with. It closes over no variable of the frame that waits: if that coroutine is killed (in nginx), its
+-- variables are lost.
 function M:enter()
   local record = wait.record(function(record) leave(self, record) end)
   self.came = self.came + 1
@@ -30,7 +31,7 @@ end
 
 function M:empty() return next(self.numbers) == nil end
 
--- Wakes those of the first `came` (nil: all) that still wait. Gives their number.
+-- Wakes those of the first `came` waiters (nil: all) that still wait. Returns how many it woke.
 function M:wake(came)
   local records, count = wait.in_order(self.numbers), 0
   for i = 1, #records do
