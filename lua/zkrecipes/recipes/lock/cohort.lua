@@ -1,17 +1,16 @@
--- A cohort: the coroutines that use one lock handle stand behind one znode. What a local hand-off costs is a
--- switch of coroutines, and no request.
+-- A cohort: the coroutines that use one lock handle share one znode. Passing the lock to the next coroutine costs a switch of
+-- coroutines and no request.
 --
--- 1. The first one who waits makes the cohort join the queue of the servers, as one contender.
--- 2. Granted: the one who has waited longest has a turn.
--- 3. He releases: the next one has his turn, with the same znode; after TURNS of them, or when nobody waits, the
---    znode is given up, so that other processes get theirs, and the cohort queues up again.
+-- 1. When the first coroutine waits, the cohort joins the queue on the servers, as one contender.
+-- 2. When the cohort holds the lock, the coroutine that has waited longest gets a turn.
+-- 3. When that coroutine releases, the next one gets a turn with the same znode. After TURNS turns, or when no coroutine waits, the
+--    cohort deletes the znode, so that other processes get the lock. If coroutines still wait, the cohort joins the queue again.
 --
--- Nothing is given from one turn to the next but the znode: a turn that is over says so for ever, though the
--- cohort may still hold the lock.
+-- Turns share only the znode: a turn that is over stays over, even while the cohort still holds the lock.
 --
--- What can go wrong: all who wait give up (the cohort leaves the queue); the lock is lost (the turn is over, and
--- whoever waits is served by a new claim; one of us looks out for it while somebody waits); a
--- turn is forgotten (it ends when it is collected).
+-- What can go wrong: all waiting coroutines give up (the cohort leaves the queue); the lock is lost (the turn ends, and the cohort
+-- claims the lock again for the waiting coroutines; a task watches for the loss while a coroutine waits); the program drops a turn
+-- without releasing it (the turn ends when it is collected).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -27,13 +26,13 @@ local M = {}
 
 local TURNS = 32
 
--- ---- Turns: what a member is given -------------------------------------------------------------
+-- ---- Turns: the holds of a cohort's members -------------------------------------------------------------
 
 local Turn = {}
 Turn.__index = Turn
 Turn.__name = "zkrecipes.hold"
 
--- What was lost says so itself.
+-- If the lock was lost, the lock's own hold reports that.
 for _, name in ipairs { "create", "set", "delete", "multi" } do
   Turn[name] = function(turn, ...)
     if turn.state.over == "released" then
@@ -72,7 +71,7 @@ registry.follow { methods = Turn, meta = Turn, inner = { over = is_over } }
 
 Turn.__close, Turn.__gc = Turn.release, Turn.release
 
--- Knows nothing of the turn itself, so that it can be collected while somebody waits for its end.
+-- Does not refer to the turn itself, so that the turn can be collected while a coroutine waits for its end.
 local function await_end(state, timeout)
   if not state.over and timeout == 0 then
     local why = state.main:lost(0)
@@ -102,7 +101,7 @@ function Turn:on_lost(fn)
   return true
 end
 
--- Lua 5.1 collects userdata only with a finalizer.
+-- In Lua 5.1 only userdata have finalizers.
 local function guard(state)
   if not newproxy then return nil end -- luacheck: ignore 113
   local sentinel = newproxy(true)     -- luacheck: ignore 113
@@ -115,8 +114,7 @@ end
 local Cohort = {}
 Cohort.__index = Cohort
 
--- acquire(lock, timeout), cancel(lock), attempts(lock): of the lock itself. What that acquires is not noted in the registry: turns
--- are.
+-- acquire(lock, timeout), cancel(lock), attempts(lock): the lock's own functions. The registry gets the turns, not the lock's hold.
 function M.new(host, lock, acquire, cancel, attempts)
   return setmetatable({ host = host, lock = lock, acquire_main = acquire, cancel_main = cancel, attempts_main = attempts,
     waiting = fifo.new(), count = 0 }, Cohort)
@@ -146,7 +144,7 @@ local function leave(cohort, record)
   registry.forget(cohort.host, record)
   cohort.count = cohort.count - 1
   if cohort.count == 0 then
-    cohort.waiting = fifo.new() -- only those who have gone are left in it
+    cohort.waiting = fifo.new() -- it holds only members that have left
     cohort:withdraw()
   end
 end
@@ -160,7 +158,7 @@ local function tell_all(cohort, message, code)
   end
 end
 
--- The end of the task that claims the lock, also when it was canceled.
+-- Called when the task that claims the lock ends, also if it was canceled.
 local function claimed(cohort, task)
   local hold, message, code
   if task.ok then
@@ -175,7 +173,7 @@ local function claimed(cohort, task)
   tell_all(cohort, message, code)
 end
 
--- Somebody waits: sees to it that the cohort has, or will have, the lock.
+-- Called when a member waits: makes the cohort claim the lock, unless it holds or claims it already.
 function Cohort:join()
   if self.main then return self:watch() end
   if self.claiming then return end
@@ -183,12 +181,12 @@ function Cohort:join()
   tasks.behind(self.host, { on_end = function(task) claimed(self, task) end }, self.acquire_main, self.lock)
 end
 
--- Nobody waits any more.
+-- Called when no member waits any more.
 function Cohort:withdraw()
   if self.claiming == "wait" then self.cancel_main(self.lock) end
 end
 
--- The next one, or nobody.
+-- Gives the turn to the next member, or gives up the lock.
 function Cohort:pass()
   local main = self.main
   if not main then return end
@@ -202,20 +200,20 @@ function Cohort:pass()
   if self.count > 0 then self:join() end
 end
 
--- The lock is lost.
+-- Called when the lock is lost.
 function Cohort:forget()
   self.main = nil
   if self.count > 0 then self:join() end
 end
 
--- Ends the turn when the lock is lost, or released by another way.
+-- Ends the turn when the lock is lost, or released in another way.
 local function attend(cohort, main)
   local why = main:lost()
   local current = cohort.current
   if why and current and current.main == main then finish(current, why) end
 end
 
--- Somebody waits for the end of the turn.
+-- Called when a member waits for the end of the turn: watches for the loss of the lock.
 function Cohort:watch()
   if self.main == self.watched then return end
   self.watched = self.main
@@ -248,7 +246,8 @@ local function try(cohort)
   return new_turn(cohort)
 end
 
--- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+-- A separate function, so that the record closes over no variable of the frame that waits: if that coroutine is killed (in nginx),
+-- its variables are lost.
 local function new_member(cohort)
   local record = wait.record(function(record)
     if record.turn then record.turn:release() else leave(cohort, record) end
@@ -259,7 +258,7 @@ local function new_member(cohort)
   return record
 end
 
--- No server has told yet where the cohort stands in the queue.
+-- True if no server has yet told the cohort's place in the queue.
 local function asks(cohort)
   if cohort.main or not cohort.claiming then return false end
   local claim = cohort.attempts_main(cohort.lock)[1]
@@ -285,7 +284,7 @@ function Cohort:acquire(timeout)
   return registry.outcome(host, record.since, wait_for_turn(self, record, timeout))
 end
 
--- As lock:attempts; `claims`: the lock's own, one at most.
+-- The attempts for lock:attempts. `claims`: the lock's own attempts, at most one.
 function Cohort:attempts(claims)
   local list, ahead = {}, self.current and 1 or claims[1] and claims[1].ahead
   self.waiting:each(function(record)

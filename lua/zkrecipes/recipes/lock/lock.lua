@@ -1,9 +1,9 @@
--- What locks can do beyond the core:
+-- Features of locks that are written in Lua:
 --
---   reentrant    the coroutine that holds it acquires it again without asking anybody; its releases are counted
+--   reentrant    the coroutine that holds the lock acquires it again without a request; its releases are counted
 --   on_request   lock:request() writes a word into the holder's znode, as Curator's Revoker does; the holder
---                watches its znode, puts its data back and calls on_request(hold)
---   cohort       the coroutines that use one handle stand behind one znode; see cohort.lua
+--                watches its znode, restores its data and calls on_request(hold)
+--   cohort       the coroutines that use one handle share one znode; see cohort.lua
 
 local check = require "zkrecipes.check"
 local cohorts = require "zkrecipes.recipes.lock.cohort"
@@ -23,7 +23,7 @@ local Session, Lock, Hold = {}, {}, {}
 local REQUEST = "__REVOKE__"
 
 local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean" }
-local OPTIONS = { data = true, fair = true, reentrant = true, on_request = true, cohort = true } -- those of the core, and ours
+local OPTIONS = { data = true, fair = true, reentrant = true, on_request = true, cohort = true } -- the core's options, and ours
 
 local weak_keys, weak = { __mode = "k" }, { __mode = "kv" }
 
@@ -31,7 +31,7 @@ local counts = setmetatable({}, weak_keys) -- hold of a reentrant lock > how oft
 
 -- ---- Making ------------------------------------------------------------------------------------
 
--- The options of the core, and ours.
+-- Separates the core's options from ours.
 local function divide(options)
   local given, way = {}, nil
   check.plain(options, 2, "lock", "table of options")
@@ -67,10 +67,10 @@ end
 
 -- ---- Revocable ---------------------------------------------------------------------------------
 
--- What it was before the request; again and again while it is ours and nobody knows whether it was done.
+-- Restores the znode's data from before the request. Repeats the write while the answer is lost and the hold is valid.
 local function restore(hold, path, data) requests.sure_while(hold, hold.set, hold, path, data) end
 
--- An error of on_request is reported, and the next request seen to.
+-- Reports an error of on_request. The next request is handled all the same.
 local function call(host, on_request, hold)
   local ok, problem = coroutines.protected(on_request, hold)
   if ok then return end
@@ -80,7 +80,7 @@ end
 
 local function is_over(hold_of) return not hold_of[1] or hold_of[1]:lost(0) and true end
 
--- Looks for a request; true while the hold is not over. Refers to it only meanwhile.
+-- Looks for a request. Returns true while the hold is not over. Refers to the hold only during the call.
 local function look(session, path, hold_of, way)
   local found = requests.sure(session.get, session, path)
   if is_over(hold_of) then return false end
@@ -92,10 +92,10 @@ local function look(session, path, hold_of, way)
   return true
 end
 
-local AGAIN = 1 -- seconds until a watch that could not be had is tried again
+local AGAIN = 1 -- seconds until it tries again to get a watch
 
--- A watch on the hold's znode; nil: the hold is over, or the session is closed. While there is no room for one, requests are not
--- seen: that is told once.
+-- Returns a watch on the hold's znode; nil: the hold is over, or the session is closed. While the session has no room for a watch, it
+-- does not see requests: the log says so once.
 local function watch_hold(session, path, hold_of)
   local host, told = core.host(session), false
   repeat
@@ -109,7 +109,7 @@ local function watch_hold(session, path, hold_of)
   until is_over(hold_of)
 end
 
--- Sees to requests until the hold is over. Does not refer to it while it waits, so that it can be collected.
+-- Handles requests until the hold is over. Does not refer to the hold while it waits, so that the hold can be collected.
 local function attend(session, path, hold_of, way)
   local watch = watch_hold(session, path, hold_of)
   if not watch then return end
@@ -121,7 +121,7 @@ end
 
 local acquire_core, acquire_unnoted = lock_class.core.acquire, classes.waiting(lock_class.start.acquire)
 
--- From the servers.
+-- Acquires the lock from the servers.
 local function acquire(lock, timeout)
   local way = core.kept(lock, "way")
   local take = way and way.cohort and acquire_unnoted or acquire_core
@@ -136,8 +136,8 @@ end
 
 local ASK_ROUNDS = 10
 
--- Writes the word into the znode unless it has changed since it was read: it may carry the mark of a downgrade now.
--- True; false, and whether it has changed (else it is gone); or nil, message, code.
+-- Writes the word into the znode, unless the znode has changed since it was read: it may carry the mark of a downgrade now. Returns
+-- true; or false and whether it has changed (if not, it is gone); or nil, message, code.
 local function ask(limit, contender)
   local stat, message, code = limit.session:set(contender.path, REQUEST, contender.version)
   if stat then return true end
@@ -146,7 +146,7 @@ local function ask(limit, contender)
   return nil, message, code
 end
 
--- Asks all holders that are not in `asked` yet, and counts them there. True; false when one is to be read again; or nil,
+-- Asks all holders that are not in `asked` yet, and counts them there. Returns true; false if a holder must be read again; or nil,
 -- message, code.
 local function ask_holders(lock, asked, limit)
   local all, message, code = lock:contenders(limit.try and 0 or limit:rest())
@@ -167,8 +167,8 @@ local function ask_holders(lock, asked, limit)
   return unchanged
 end
 
--- lock:request([timeout]): asks the one who holds it to let go; how many were asked. Readers of a read/write lock are left
--- alone: their znode may carry the mark of a downgrade.
+-- lock:request([timeout]): asks the holders to release; returns how many it asked. It does not ask readers of a read/write lock: their
+-- znode may carry the mark of a downgrade.
 function Lock:request(timeout)
   check.seconds(timeout, 1, "request", true)
   local asked, limit = { count = 0 }, limits.new(self.session, timeout)
@@ -184,12 +184,12 @@ end
 
 local function me(lock) return wait.self(core.host(lock)) end
 
--- What the running coroutine holds, or nil. An owner keeps his hold: who calls lock:release() need not.
+-- The hold of the running coroutine, or nil. `owners` keeps the hold alive: a program that calls lock:release() need not keep it.
 local function own(lock, way)
   local host, owners = core.host(lock), way.owners
   local self = wait.self(host)
   if owners[self] and counts[owners[self]] then return owners[self] end
-  for other, hold in pairs(owners) do -- of an earlier phase of the request, whose coroutine is over
+  for other, hold in pairs(owners) do -- holds of an earlier phase of the request, whose coroutine is over
     if counts[hold] and wait.follows(host, self, other) then
       owners[other], owners[self] = nil, hold
       return hold
@@ -223,7 +223,7 @@ end
 
 function hold_class.meta.__close(hold) hold:release() end
 
--- lock:release(): what the running coroutine has acquired last.
+-- lock:release(): releases the last acquire of the running coroutine.
 function Lock:release()
   local way = core.kept(self, "way")
   if not (way and way.reentrant) then
@@ -248,7 +248,7 @@ local function acquire_in(lock, way, timeout)
   return acquire(lock, timeout)
 end
 
--- The coroutine waits for itself: for ever without a time limit.
+-- Raises: without a time limit the coroutine would wait for itself for ever.
 local function refuse_own(lock)
   core.misuse(("lock:acquire: this coroutine holds %s and would wait for itself for ever; release it first, or make the lock " ..
     "with reentrant = true"):format(lock.path))
@@ -257,7 +257,7 @@ end
 function Lock:acquire(timeout)
   local way = core.kept(self, "way")
   local enters = way and way.reentrant and own(self, way)
-  local lasts = not enters and not (way and way.on_request) -- else another coroutine may be asked to release it
+  local lasts = not enters and not (way and way.on_request) -- with on_request another coroutine may release it
   if timeout == nil and lasts and own_holds.holds(self) then refuse_own(self) end
   local hold, message, code = acquire_in(self, way, timeout)
   if hold then

@@ -1,8 +1,8 @@
--- Which locks the running coroutine holds, so that it does not wait for itself for ever.
+-- Stores which locks the running coroutine holds, so that it does not wait for itself for ever.
 --
--- That is certain only as long as no other coroutine can release them. A coroutine that spawns another one may have given
--- it its holds, so from then on nothing is known of those. On a foreign host nothing is known at all: its own means begin
--- coroutines that we do not hear of.
+-- This is certain only while no other coroutine can release these locks. A coroutine that spawns another one may have passed its
+-- holds to it, so we forget its holds then. On a foreign host we store nothing: its event loop starts coroutines that we do not know
+-- of.
 
 local core = require "zkrecipes.core"
 local wait = require "zkrecipes.host.wait"
@@ -11,15 +11,15 @@ local M = {}
 
 local WEAK_KEYS, WEAK_VALUES = { __mode = "k" }, { __mode = "v" }
 
--- Coroutine > session > path of a lock > hold. Keeps none of them.
+-- Coroutine > session > path of a lock > hold. Keeps none of them alive.
 local taken = setmetatable({}, WEAK_KEYS)
 
--- What stands for the running coroutine; nil on a foreign host.
+-- Identifies the running coroutine; nil on a foreign host.
 local function me(host)
   return host.adapter.runs and wait.self(host) or nil
 end
 
--- The running coroutine holds it now.
+-- Stores that the running coroutine holds this lock now.
 function M.note(lock, hold)
   local co = me(core.host(lock))
   if not co then return end
@@ -36,7 +36,7 @@ function M.note(lock, hold)
   paths[lock.path] = hold
 end
 
--- Does it hold this lock, by whatever handle of the same session?
+-- True if the running coroutine holds this lock, through any handle of the same session.
 function M.holds(lock)
   local co = me(core.host(lock))
   local sessions = co and taken[co]
@@ -45,7 +45,7 @@ function M.holds(lock)
   return hold ~= nil and hold:valid()
 end
 
--- It may have given its holds to another coroutine.
+-- Forgets the holds of the running coroutine: it may have passed them to another one.
 function M.forget(host)
   local co = me(host)
   if co then taken[co] = nil end

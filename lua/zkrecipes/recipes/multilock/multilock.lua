@@ -1,11 +1,11 @@
 -- session:multilock{ lock, rw:writer(), ... }: several locks as one, all or none.
 --
--- They are taken one after the other in an order that is the same for everybody: by path, byte by byte. So of
--- two callers that want some of the same, one is first at the first of these, and no circle of waiting can
--- close. When one cannot be had, those taken before are let go.
+-- A multilock acquires its locks one after the other, ordered by path, byte by byte. The order is the same in all processes, so two
+-- callers that want some of the same locks cannot wait for each other in a circle. If it cannot acquire one lock, it releases those
+-- that it acquired before.
 --
--- What can go wrong: the coroutine is canceled or closed half-way (the scope of the acquisition lets go of what
--- was taken); the session is lost in between, and with it the first ones (then the rest is let go, too).
+-- What can go wrong: the coroutine is canceled or closed half-way (the end of the scope releases what was acquired); the session is
+-- lost in between, and with it the first locks (the multilock releases the rest too).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -19,7 +19,7 @@ local wait = require "zkrecipes.host.wait"
 local Multihold = { __name = "zkrecipes.multihold" }
 Multihold.__index = Multihold
 
--- Each part once: a reentrant one may be held by an outer section too.
+-- Calls fn once for each part that is held: an outer section may hold a reentrant lock too.
 local function each_held(parts, fn)
   for i = 1, parts.count do
     local hold = parts.holds[i]
@@ -38,8 +38,8 @@ function Multihold:release()
   return true
 end
 
--- A reentrant lock keeps the hold of its owner, so a multihold that is forgotten must release its parts itself. Those that were
--- collected before it have been released by that, and raise.
+-- A reentrant lock keeps its owner's hold alive, so a dropped multihold must release its parts itself. A part that was collected
+-- before it is already released, and raises.
 local function release_parts(parts)
   each_held(parts, function(hold) pcall(release, hold) end)
 end
@@ -48,7 +48,7 @@ local function forgotten(parts)
   if not parts.host.engine:forked() then tasks.later(parts.host, release_parts, parts) end
 end
 
--- Lua 5.1 finalizes userdata only. This one does not refer to the multihold.
+-- In Lua 5.1 only userdata have finalizers. This userdata does not refer to the multihold.
 local function guard(hold)
   if not newproxy then return nil end -- luacheck: ignore 113
   local parts = { host = hold.host, holds = hold.holds, let_go = hold.let_go, count = hold.count }
@@ -65,7 +65,7 @@ function Multihold:valid()
   return true
 end
 
--- The least of all: each lock's session lasts for its own time.
+-- The least of all parts: each lock's session has its own time left.
 function Multihold:left()
   if self.released then return 0 end
   local least = math.huge
@@ -73,7 +73,7 @@ function Multihold:left()
   return least
 end
 
--- What the first one says that is over already.
+-- The reason from the first part that is over; nil if none is.
 local function first_over(self)
   for i = 1, self.count do
     local why = self.holds[i]:lost(0)
@@ -94,7 +94,7 @@ function Multihold:lost(timeout)
   return nil, message, code
 end
 
--- Tells once, and does not keep the hold from being collected.
+-- Calls fn once. Does not keep the hold from being collected.
 function Multihold:on_lost(fn)
   check.fn(fn, 1, "on_lost")
   local told, self_of = false, setmetatable({ self }, { __mode = "v" })
@@ -113,7 +113,8 @@ end
 
 -- ---- Guarded writes ----------------------------------------------------------------------------
 
--- The server says "no node" of a part, or of one of our checks. Whoever releases meanwhile need not be told.
+-- The server answered "no node" for a part or for one of our checks: finds out whether a hold was lost. If the program releases the
+-- hold meanwhile, there is nothing to report.
 local function lost_one(self, limit)
   for i = 2, self.count do
     if self.released then return nil end
@@ -122,9 +123,9 @@ local function lost_one(self, limit)
   end
 end
 
--- One of them may have been released by itself: by release of a lock that is reentrant.
+-- The program may have released one part alone, by lock:release of a reentrant lock.
 local function check_write(self, name)
-  local why = not self:valid() and not self.released and first_over(self) -- others run meanwhile
+  local why = not self:valid() and not self.released and first_over(self) -- other coroutines run meanwhile
   if self.released or why == "released" then
     core.misuse(("bad call of '%s' (the hold was released; acquire again before writing under it)"):format(name))
   end
@@ -201,7 +202,7 @@ Multilock.__index = Multilock
 
 local function canceled() return nil, "multilock:acquire: it was canceled", "canceled" end
 
--- The next one; `attempt` says where it waits.
+-- Acquires the next lock; `attempt` stores which lock it waits for.
 local function take(attempt, entry, timeout)
   if attempt.canceled then return canceled() end
   attempt.waits_for = entry.lock
@@ -213,13 +214,13 @@ local function take(attempt, entry, timeout)
   return true
 end
 
--- All that the attempt's hold needs, or nil, message, code.
+-- Acquires all locks that the attempt's hold needs; on failure nil, message, code.
 local function take_all(self, attempt, timeout)
   local hold = attempt.hold
   local host = core.host(self.session)
   local left = wait.limit(host, timeout == 0 and limits.try_seconds(self.session) or timeout)
   for _, entry in ipairs(self.order) do
-    if left() == 0 then -- of a try: the answers were too slow
+    if left() == 0 then -- with timeout 0: the answers were too slow
       return limits.passed(self.session, "multilock:acquire: before " .. entry.path, timeout == 0)
     end
     local ok, message, code = take(attempt, entry, timeout == 0 and 0 or left())
@@ -250,7 +251,8 @@ function Multilock:acquire(timeout)
   return nil, message, code
 end
 
--- Ends the acquires that wait; gives their number. Where one waits, all others end that wait by the same handle.
+-- Ends the waiting acquires; returns their number. It cancels the lock handle that each waits for, so other attempts that wait
+-- through the same handle end too.
 function Multilock:cancel()
   local all = wait.in_order(self.attempts)
   for i = 1, #all do all[i].canceled = true end
@@ -277,7 +279,7 @@ local function check_entry(session, lock, index)
   return { lock = lock, path = path, index = index }
 end
 
--- As bytes: the order of `<` depends on the locale, and must be the same in all processes.
+-- Compares bytes, because the order of `<` depends on the locale, and the order must be the same in all processes.
 local function comes_before(one, other)
   local a, b = one.path, other.path
   for i = 1, math.min(#a, #b) do

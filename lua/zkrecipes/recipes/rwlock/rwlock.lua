@@ -1,5 +1,4 @@
--- The read/write lock's part in Lua: each of its two sides as a lock of its own, and the refusal of what
--- would wait for itself.
+-- The read/write lock's part in Lua: its two sides as locks, and the refusal of an acquire that would wait for its own coroutine.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -13,7 +12,7 @@ local Rwlock = {}
 
 local WEAK_KEYS, WEAK_VALUES = { __mode = "k" }, { __mode = "v" }
 
--- Lock > coroutine > path of a hold > hold. Keeps none of them.
+-- Lock > coroutine > path of a hold > hold. Keeps none of them alive.
 local taken = setmetatable({}, WEAK_KEYS)
 
 local function note(rw, hold)
@@ -29,7 +28,7 @@ local function refuse(rw, name, held_shared)
     held_shared and "reading" or "writing", way_out))
 end
 
--- Readers go together; any other hold of this coroutine would be in its own way.
+-- Raises if the coroutine would wait for its own hold. Only readers do not conflict with each other.
 local function check_own(rw, name, shares)
   if not taken[rw] then return end
   local host = core.host(rw)
@@ -62,7 +61,7 @@ local READS = { read = 1, write = 0 }
 
 function Side:acquire(timeout) return self.rw[self.way](self.rw, timeout) end
 
--- Of the rwlock's attempts those of this side, whether they came by it or not.
+-- These apply to all attempts of the rwlock on this side, also to those that were not made through this object.
 function Side:cancel() return class.inner.cancel_side(self.rw, READS[self.way]) end
 
 function Side:attempts() return class.inner.attempts_side(self.rw, READS[self.way]) end
