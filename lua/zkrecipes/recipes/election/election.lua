@@ -1,6 +1,6 @@
--- What elections and their terms can do beyond the core: values with a mark of readiness (value.lua), sleeping
--- until the term is lost, observing, resigning to a named successor (successor.lua). lead.lua has what runs a function while
--- one leads, ranked.lua how ranks decide.
+-- The part of elections and terms that is written in Lua: values with a mark of readiness (value.lua), sleeping until the term is
+-- lost, observing, resigning to a named successor (successor.lua). lead.lua runs a function while the caller leads; ranked.lua
+-- decides elections by rank.
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -19,10 +19,10 @@ local Session, Election, Term = {}, {}, {}
 
 -- ---- Making ------------------------------------------------------------------------------------
 
--- Election > how it is decided by rank: { session, rank, quorum, attempts, terms }.
+-- Election > its rules, if it is decided by rank: { session, rank, quorum, attempts, terms }.
 local rules_of = setmetatable({}, { __mode = "k" })
 
--- The options without those of an election by rank, which become rules.
+-- Returns the options without those for ranks, and the rules made from these.
 local function take_rules(session, options)
   local given = {}
   check.plain(options, 2, "election", "table of options")
@@ -36,8 +36,8 @@ local function take_rules(session, options)
   if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
     check.bad(2, "election", "option 'quorum': number of candidates expected, got " .. tostring(quorum))
   end
-  local terms = setmetatable({}, { __mode = "v" }) -- a key would still be there when it is collected already
-  local attempts = setmetatable({}, { __mode = "k" }) -- one that was killed keeps none
+  local terms = setmetatable({}, { __mode = "v" }) -- values: a weak key would still be there when the term is collected already
+  local attempts = setmetatable({}, { __mode = "k" }) -- a killed attempt is not kept
   return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = attempts, stood = 0, terms = terms }
 end
 
@@ -57,7 +57,7 @@ end
 
 -- ---- Terms -------------------------------------------------------------------------------------
 
--- Term > { value =, ready =, rank =, successor = } for what its node is to say; `election`, `resigned`.
+-- Term > { value =, ready =, rank =, successor = }, the data that its znode must have; also `election`, `resigned`.
 local says = setmetatable({}, { __mode = "k" })
 
 local function begin(election, term, value, rank)
@@ -70,8 +70,8 @@ local function write(term, say, limit)
   return term:set(term.path, values.encode(say))
 end
 
--- Written again when the answer was lost: twice does no harm, and it is always the latest that is written. `name`: of
--- the method.
+-- Writes the term's data; repeats the write if the answer was lost. Writing twice does no harm, and each write has the latest data.
+-- `name`: the name of the method.
 local function tell(term, name, limit)
   local say = says[term]
   if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
@@ -107,28 +107,28 @@ function Election:attempts()
   return all
 end
 
--- term:proclaim(value): what others see from now on.
+-- term:proclaim(value): sets the value that others see from now on.
 function Term:proclaim(value)
   values.check(value, 1, "proclaim")
   local say = says[self]
   local before = say.value
   say.value = value
   local ok, message, code = tell(self, "proclaim")
-  if code == "too_large" and say.value == value then say.value = before end -- or no later write would succeed
+  if code == "too_large" and say.value == value then say.value = before end -- with the large value no later write would succeed
   return ok, message, code
 end
 
--- term:ready(): what there was to do at the start is done.
+-- term:ready(): the leader has finished its preparations.
 function Term:ready()
   says[self].ready = true
   return tell(self, "ready")
 end
 
--- A term that is over wakes its sleepers with an answer once, also in a task that is stopped because of it: the
--- function's first chance to end by itself. Task > the term it was told of.
+-- When a term ends, term:sleep returns once with an answer, even in a task that is canceled because of that end. This gives the
+-- function a chance to end by itself. Task > the term whose end it was told.
 local told = setmetatable({}, { __mode = "k" })
 
--- True when this task is canceled and has had its chance, or was canceled for another reason.
+-- True if this task is canceled, and either has had its chance or was canceled for another reason.
 local function must_stop(term)
   local task = wait.task()
   if not task or not task.canceled then return false end
@@ -137,7 +137,7 @@ local function must_stop(term)
   return false
 end
 
--- election:update_rank(rank): of this handle's candidates, those that stand and later ones.
+-- election:update_rank(rank): sets the rank of this handle's candidates, present and later ones.
 function Election:update_rank(rank)
   local rules = rules_of[self]
   if not rules then core.misuse("bad call of 'update_rank' (this election is not decided by rank)") end
@@ -176,9 +176,9 @@ function Term:sleep(seconds)
   return nil, message, code
 end
 
--- ---- Who leads ---------------------------------------------------------------------------------
+-- ---- The leader --------------------------------------------------------------------------------
 
--- election:leader([timeout]): { value, ready, token, session, since }; or nil: nobody leads.
+-- election:leader([timeout]): { value, ready, token, session, since }; or nil: there is no leader.
 function Election:leader(timeout)
   local node, message, code
   if rules_of[self] then
@@ -204,8 +204,8 @@ end
 local PASSES = requests.PASSES
 local PAUSE = 0.5 -- seconds, after a failure that may pass
 
--- for leader in election:observe() do ... end: the present leader and every later one, false when nobody leads;
--- ends when the session is closed.
+-- for leader in election:observe() do ... end: the present leader and every later one, false while there is no leader. Ends when the
+-- session is closed.
 function Election:observe()
   local seen, host = 0, core.host(self)
   return function()
@@ -240,7 +240,7 @@ end
 
 -- ---- Leading -----------------------------------------------------------------------------------
 
--- The number of its seat; nil: none any more.
+-- number: of the successor's seat; nil: no successor any more.
 local function name_successor(term, number)
   says[term].successor = number
   term_class.inner.named(term, number or -1)
@@ -249,12 +249,12 @@ end
 local function take_back(race)
   local term = race.term
   name_successor(term, nil)
-  tasks.behind(core.host(race.election), {}, function() -- nobody waits for that
+  tasks.behind(core.host(race.election), {}, function() -- no caller waits for it
     if term:valid() and not says[term].resigned then tell(term, "resign") end
   end)
 end
 
--- Until nobody stands between the term and its successor.
+-- Waits until no candidate is between the term and its successor.
 local function make_room(term, election, successor, limit)
   return successors.make_room { election = election, session = limit.session, term = term,
     leader = term.path:match "[^/]*$", heir = successor.path:match "[^/]*$", left = limit.left,
@@ -265,8 +265,8 @@ local function make_room(term, election, successor, limit)
     take_back = take_back }
 end
 
--- term:resign(): at once; idempotent. With a successor, one of candidates(): waits until nobody else can lead next, or
--- fails, and the term goes on.
+-- term:resign(): ends the term at once; idempotent. With a successor, an entry of candidates(), it first waits until no other
+-- candidate can lead next. If that fails, the term continues.
 function Term:resign(successor, timeout)
   local say = says[self]
   if successor ~= nil then

@@ -1,17 +1,17 @@
--- Running a function while one leads:
+-- Runs a function while the caller leads:
 --
---   lead(election, fn, options)           campaign, fn(term), resign, campaign again
---   every(election, seconds, fn, options) the same with a timer that fires while one leads
+--   lead(election, fn, options)           campaigns, calls fn(term), resigns, campaigns again
+--   every(election, seconds, fn, options) lead with a timer that calls fn while the caller leads
 --   stop(election)                        ends all of these
 --
 -- 1. A task campaigns, for ever.
--- 2. Elected: fn runs in a task of its own. Its end, however it comes, resigns; never the other way round, so
---    that nobody else leads by our resignation while fn runs.
--- 3. The term is lost: fn's task is canceled, so that its next wait raises. The loss is known when the lease
---    ends, before the server can let another one lead; after a pause of the process, at the wake-up.
--- 4. When fn has ended: campaign again. After an error of fn that is reported, and later every time.
+-- 2. When it is elected, it runs fn in a second task. It resigns only after fn has ended, so that no other candidate can lead while
+--    fn runs because of our resignation.
+-- 3. When the term is lost, it cancels fn's task, so that fn's next wait raises. It learns of the loss when the lease ends, before the
+--    server can let another candidate lead; after a pause of the process it learns that when the process runs again.
+-- 4. When fn has ended, it campaigns again. If fn raised an error, it reports the error and waits first, longer after each error.
 --
--- What can go wrong: fn does not wait, so nothing can stop it; term:valid() is for that.
+-- What can go wrong: fn never waits, so nothing can stop it. Such a function must check term:valid().
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -37,7 +37,7 @@ local function report(lead, problem)
   end
 end
 
--- The caller of lead() is answered when neither the campaigner nor the function runs any more.
+-- lead() returns to its caller when neither the campaigning task nor the function runs any more.
 local function wake_if_over(lead)
   if lead.task.done and not lead.serving then
     active[lead.election][lead] = nil
@@ -45,8 +45,8 @@ local function wake_if_over(lead)
   end
 end
 
--- Starts the function for this term. What it closes over is not of the frame that waits: where that is killed (in nginx, by
--- on_error), it would be lost.
+-- Starts the function for this term. A separate function, so that the closures use no variable of the frame that waits: if that
+-- coroutine is killed (in nginx, by on_error), its variables are lost.
 local function start_service(lead, term)
   local host, service = lead.host, { lost = false }
   local function over() return not term:valid() and not lead.resigned(term) end
@@ -68,7 +68,7 @@ local function start_service(lead, term)
   return service
 end
 
--- Runs the function for this term; gives its task, and true when the term was lost before it ended.
+-- Runs the function for this term. Returns its task, and true if the term was lost before the function ended.
 local function serve(lead, term)
   local service = start_service(lead, term)
   local told, problem = term:on_lost(service.cancel)
@@ -92,7 +92,7 @@ local function pause(lead, seconds)
   if seconds > 0 then wait.pause(lead.host, wait.record(), seconds) end
 end
 
--- True when the function ended well, or only because its term did.
+-- True if the function ended without an error, or only because its term ended.
 local function ended_well(lead, task, lost)
   local problem = task.results[1]
   if task.ok or lost or problem == wait.canceled then return true end
@@ -152,17 +152,17 @@ local function run(election, name, fn, options, resigned)
   return nil, ("election:%s %s: it was stopped"):format(name, election.path), "canceled"
 end
 
--- resigned(term): true when the user has resigned.
+-- resigned(term): true if the user has resigned.
 function M.methods(resigned)
   local methods = {}
 
-  -- election:lead(fn [, options]): until it is stopped or the session is closed.
+  -- election:lead(fn [, options]): runs until it is stopped or the session is closed.
   function methods:lead(fn, options)
     check.fn(fn, 1, "lead")
     return run(self, "lead", fn, read_options(options, 2, "lead"), resigned)
   end
 
-  -- election:every(seconds, fn [, options]): at once when elected, then at every multiple of `seconds` since.
+  -- election:every(seconds, fn [, options]): calls fn at once after the election, then every `seconds` from there.
   function methods:every(seconds, fn, options)
     check.seconds(seconds, 1, "every")
     if seconds == 0 then check.bad(1, "every", "seconds must be more than 0") end
@@ -177,7 +177,7 @@ function M.methods(resigned)
     end, read_options(options, 3, "every"), resigned)
   end
 
-  -- election:stop(): the functions are stopped; lead and every return when they have ended.
+  -- election:stop(): stops the functions; lead and every return when their functions have ended.
   function methods:stop()
     local all = wait.in_order(active[self] or {})
     for i = 1, #all do all[i].task:cancel() end

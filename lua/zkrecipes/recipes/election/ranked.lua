@@ -1,22 +1,22 @@
 -- Elections by rank, after Spinnaker (Rao, Shekita, Tata: "Using Paxos to Build a Scalable, Consistent, and Highly
--- Available Datastore", 2011, section 6): once `quorum` candidates stand, the one of the highest rank leads, of
--- equal ones the one who stood first.
+-- Available Datastore", 2011, section 6): once there are `quorum` candidates, the candidate with the highest rank leads; of equal
+-- ranks, the one that came first.
 --
--- 1. A candidate takes a seat in the directory; its node says its rank and its value.
--- 2. The data of the directory name the seat that leads. As long as that node is there, it leads; wait for its end.
--- 3. It is gone, or there was none: read all candidates. Fewer than the quorum, or somebody else is the best: wait
---    until something in the directory changes, and look again (also when a while is over: ranks may change).
--- 4. It is oneself: write one's name into the directory, provided that nobody has since it was read (version) and
---    that one's own seat is there (the guard of the term). That write decides, and its zxid is the token.
+-- 1. A candidate creates its znode, its seat, in the directory. The seat's data are its rank and its value.
+-- 2. The data of the directory name the seat that leads. It leads as long as its znode exists. Wait until that znode is gone.
+-- 3. If the znode is gone, or no seat was named, read all candidates. If they are fewer than the quorum, or another candidate is the
+--    best, wait until something in the directory changes, or for a while (ranks may change), and go to 2.
+-- 4. If our candidate is the best, write its name into the directory, on two conditions: the directory has not changed since we read
+--    it (version), and our seat exists (the guard of the term). This write decides the election, and its zxid is the token.
 --
--- A leader that resigns to a successor writes that one's name behind its own first, and the token and the time that this
--- write would hide. While the successor stands, it counts as the best.
+-- A leader that resigns to a successor first writes the successor's name after its own, together with the token and the time that
+-- this write would hide. While the successor is a candidate, it counts as the best.
 --
--- Safety comes from that one write: a seat's name is unique and its node never comes back, and of two writes over
--- one version one fails. Who is the best is only a matter of who tries.
+-- Safety comes from the write in step 4: a seat's name is unique and its znode never comes back, and of two writes over the same
+-- version one fails. The ranks only decide which candidate tries.
 --
--- What can go wrong: the answer to the write is lost: the directory is read again, and names who leads. The best
--- candidate lives but does not look: the others wait for it, until its session is over.
+-- What can go wrong: the answer to the write is lost (the candidate reads the directory again, which names the leader). The best
+-- candidate's session is alive, but its process does not act (the others wait for it until its session ends).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -31,7 +31,7 @@ local wait = require "zkrecipes.host.wait"
 local M = {}
 
 local LOOK_AGAIN = 1 -- seconds
--- After 2^32 writes. The server does not compare this version: of two writes over it none would fail, and both would lead.
+-- After 2^32 writes. The server does not compare the version -1: two writes over it would both succeed, and both would lead.
 local WRAPPED = "the directory is at version -1, over which nobody can be elected; write its data once more by hand"
 
 local stand, elected = classes.waiting(core.classes.election.inner.stand), core.classes.term.inner.elected
@@ -46,8 +46,8 @@ local function child(election, name) return (election.path == "/" and "" or elec
 
 local SEAT, NOBODY = "(%x+%-%d+%-rank%-%d+)", "-"
 
--- Gives the name that the directory gives (or nil), its stat as that write left it, and the name of the successor, if there
--- is one; or nil, nil, message, code.
+-- Returns the name in the directory's data (or nil), the directory's stat as the deciding write left it, and the successor's name, if
+-- there is one; or nil, nil, message, code.
 local function read_directory(session, election)
   local data, stat, code = session:get(election.path)
   if type(stat) ~= "table" then return nil, nil, stat, code end
@@ -58,7 +58,7 @@ local function read_directory(session, election)
   return name, stat, heir ~= NOBODY and heir or nil
 end
 
--- The path of the node that leads; false: there is none; or nil, message, code.
+-- The path of the leader's znode; false: there is no leader; or nil, message, code.
 function M.leading(election, rules)
   local name, stat, message, code = read_directory(rules.session, election)
   if name then return child(election, name) end
@@ -66,7 +66,7 @@ function M.leading(election, rules)
   return nil, message, code
 end
 
--- Gives { data, token, session, since }; false: nobody leads; or nil, message, code.
+-- Returns { data, token, session, since }; false: there is no leader; or nil, message, code.
 function M.leader(election, rules)
   local session, before = rules.session, nil
   while true do
@@ -78,13 +78,13 @@ function M.leader(election, rules)
       return { by_rank = true, data = data, token = stat.mzxid, session = seat.ephemeral_owner, since = stat.mtime / 1000 }, name
     end
     if why ~= "no_node" then return nil, seat, why end
-    before = name -- gone; unless the directory names another one by now, nobody leads
+    before = name -- it is gone; if the directory does not name another seat by now, there is no leader
   end
 end
 
 local function mark_of(node) return node and node.token .. node.data or "nobody" end
 
--- Runs fn(watch, ...) with what open(session, path) gives, which is open as long as that; or nil, message, code.
+-- Runs fn(watch, ...) with the watch from open(session, path), and closes the watch after that; or nil, message, code.
 local function watched(open, session, path, fn, ...)
   session = limits.real(session)
   local watch, message, code = open(session, path)
@@ -100,13 +100,13 @@ local function wait_if_same(watch, election, rules, mark)
   return true
 end
 
--- Waits until something else may be seen than this; the node and its name as leader() gave them.
+-- Waits until the leader may differ from this one; `node` and `name` are as leader() returned them.
 local function await_other(election, rules, node, name)
   if name then return watched(watch_seat, rules.session, child(election, name), wait_if_same, election, rules, mark_of(node)) end
   return watched(watch_directory, rules.session, election.path, wait_if_same, election, rules, mark_of(node))
 end
 
--- As leader, but waits until there were more than `seen` changes; gives their number too.
+-- Waits until there were more than `seen` changes, then returns what leader() returns, and the number of changes.
 function M.next_leader(election, seen, rules)
   if type(seen) ~= "number" or seen % 1 ~= 0 then
     check.bad(1, "next_leader", "integer expected, got " .. (type(seen) == "number" and tostring(seen) or type(seen)))
@@ -123,7 +123,7 @@ end
 
 -- ---- A campaign --------------------------------------------------------------------------------
 
--- Waits for an event of the watch; false: in vain. A campaign that is canceled closes it.
+-- Waits for an event of the watch; returns false if none came. A campaign that is canceled closes the watch.
 local function wait_for(attempt, watch, seconds)
   if attempt.canceled then return end
   attempt.watch = watch
@@ -132,7 +132,7 @@ local function wait_for(attempt, watch, seconds)
   return code ~= "timeout"
 end
 
--- The token of the candidate who should lead, or nil.
+-- The token of the candidate that should lead, or nil.
 local function best(candidates, quorum, heir)
   for i = 1, heir and #candidates or 0 do
     if name_of(candidates[i].path) == heir then return candidates[i].token end
@@ -146,7 +146,7 @@ local function best(candidates, quorum, heir)
   return chosen
 end
 
--- How many of them would lead before the one of this token; nil: it is not among them.
+-- How many candidates would lead before the one with this token; nil: it is not among them.
 local function count_ahead(candidates, seat, heir)
   local own, at, ahead = nil, nil, 0
   for i = 1, #candidates do
@@ -161,7 +161,7 @@ local function count_ahead(candidates, seat, heir)
   return ahead
 end
 
--- The watch outlives the session, and our seat does not: that is looked for now and then.
+-- Checks now and then that our seat still exists: the watch continues in the next session, our seat does not.
 local function wait_while_there(watch, race, path)
   local there = race.session:exists(path)
   if not there then return there ~= false end
@@ -172,7 +172,7 @@ local function wait_while_there(watch, race, path)
   return true
 end
 
--- Waits until the leader's node is gone, and tells whether it was there; or nil, message, code.
+-- Waits until the leader's znode is gone. Returns whether it existed; or nil, message, code.
 local function await_end(race, name)
   local path = child(race.election, name)
   return watched(watch_seat, race.session, path, wait_while_there, race, path)
@@ -190,14 +190,14 @@ local function lead_or_wait(watch, race, stat, heir)
   if code and code ~= "bad_version" and code ~= "connection_loss" then return nil, message, code end
 end
 
--- Tries to lead if it is our turn; else waits until that may have changed. Gives our token, nothing, or nil,
--- message, code.
+-- Tries to lead if our candidate is the best; if not, waits until that may have changed. Returns our token, nothing, or nil, message,
+-- code.
 local function decide(race, stat, heir)
   if stat.version == -1 then return nil, WRAPPED, "bad_version" end
   return watched(watch_directory, race.session, race.election.path, lead_or_wait, race, stat, heir)
 end
 
--- The same.
+-- Steps 2 to 4 once. Returns what decide() returns.
 local function look(race)
   local name, stat, heir, why = read_directory(race.session, race.election)
   if why == "connection_loss" then return end
@@ -205,7 +205,7 @@ local function look(race)
   if name == race.name then return stat.mzxid end
   local there, message, code
   if name then
-    race.attempt.ahead = nil -- that is decided when the leader is gone
+    race.attempt.ahead = nil -- known only when the leader is gone
     there, message, code = await_end(race, name)
   end
   if code then return nil, message, code end
@@ -227,14 +227,14 @@ local function fail(election, message, code)
   return nil, ("election:campaign %s: %s"):format(election.path, message), code
 end
 
--- Gives the seat back, if there is one.
+-- Deletes the seat, if there is one.
 local function leave(race)
   race.rules.attempts[race.attempt] = nil
   if race.attempt.watch then race.attempt.watch:close() end
   if race.term then race.term:resign() end
 end
 
--- True; or nil, message, code.
+-- True if there is no leader; or nil, message, code.
 local function nobody_leads(election, rules)
   local leader, message, code = M.leader(election, rules)
   if leader then return fail(election, "it is held by somebody else", "timeout") end
@@ -260,7 +260,7 @@ local function contend(race, timeout, begin)
   return term
 end
 
--- rules: { session, quorum, attempts }; begin(term) is called first when the seat is taken.
+-- rules: { session, quorum, attempts }; begin(term) is called as soon as the seat exists.
 function M.campaign(election, rules, timeout, begin)
   check.seconds(timeout, 1, "campaign", true)
   local host = core.host(election)
@@ -272,7 +272,8 @@ function M.campaign(election, rules, timeout, begin)
     limit:told(registry.during(host, election, leave, contend, race, timeout, begin)))
 end
 
--- Writes the name of the successor, or, when that is `named`, that there is none; until it is certain: twice does no harm.
+-- Writes the name of the successor; if the directory names `named`, removes that name. Repeats until the outcome is certain: writing
+-- twice does no harm.
 local function write_successor(election, limit, term, heir, named)
   local written, message, code
   repeat
@@ -300,7 +301,7 @@ local function take_back(naming)
   tasks.behind(core.host(election), {}, write_successor, election, limits.new(election.session), term, nil, heir)
 end
 
--- Names the seat of this path as the one to lead when the term has ended.
+-- Names the seat of this path as the successor, which leads when the term has ended.
 function M.name_successor(election, limit, term, path)
   local heir = name_of(path)
   local naming = { election, term, heir }
@@ -313,14 +314,14 @@ end
 
 -- ---- The attempts that wait --------------------------------------------------------------------
 
--- As election:attempts, of those that have a seat.
+-- The attempts that have a seat, for election:attempts.
 function M.attempts(rules)
   local all = wait.in_order(rules.attempts)
   for i = 1, #all do all[i] = { ahead = all[i].ahead, since = all[i].since } end
   return all
 end
 
--- Ends the campaigns that wait; gives their number.
+-- Ends the waiting campaigns; returns their number.
 function M.cancel(rules)
   local all = wait.in_order(rules.attempts)
   for i = 1, #all do

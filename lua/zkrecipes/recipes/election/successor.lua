@@ -1,16 +1,16 @@
--- Resigning to a named successor, in an election with a queue:
+-- Resigns to a named successor, in an election with a queue:
 --
--- 1. List the directory. The successor does not stand there: say so. Nobody stands between the leader and it: resign.
--- 2. Else name it, in the data of the leader's own node, behind the value. Who waits for that node and stands before
---    the successor steps aside: leaves its seat, and takes one at the end (contest.c). The one behind it is next then,
---    reads the same, and does the same.
--- 3. Wait until the one just ahead of the successor is gone, and begin anew.
+-- 1. List the directory. If the successor is not in it, fail. If no candidate is between the leader and the successor, resign.
+-- 2. If there is one, write the successor's number into the data of the leader's znode, after the value. The candidate that watches
+--    the leader's znode reads it. If it is ahead of the successor, it steps aside: it deletes its seat and creates a new one at the end
+--    of the queue (contest.c). Then the next candidate watches the leader's znode and does the same.
+-- 3. Wait until the candidate just ahead of the successor is gone, and go to 1.
 --
--- Nobody leads because of a name: the queue decides as ever, each seat is left by its owner alone, and the leader
--- resigns as ever. So there is one leader, and tokens grow, whatever becomes of the name.
+-- The successor's number never makes a candidate the leader: the queue decides as always, each candidate deletes only its own seat,
+-- and the leader resigns as always. So there is one leader and tokens grow, whatever happens to the number.
 --
--- What can go wrong: the successor leaves, or somebody between does not step aside in time (a participant of Curator
--- does not know how to): the name is taken back, and the term goes on. Who has stepped aside by then stays at the end.
+-- What can go wrong: the successor leaves, or a candidate in between does not step aside in time (Curator's participants cannot):
+-- the leader removes the successor's number, and the term continues. Candidates that have stepped aside stay at the end of the queue.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -23,7 +23,8 @@ local function number_of(name) return tonumber(name:match "[-_](%d%d%d%d%d%d%d%d
 
 -- ---- Waiting -----------------------------------------------------------------------------------
 
--- Who stands between the two, nearest to the second; false: nobody. nil: one is not there; and whether the first is.
+-- The candidate between the two that is nearest to the second; false: there is none; or nil if one of the two is missing, and whether
+-- the first exists.
 local function nearest_between(names, leader, heir)
   local first, last, name, nearest, there = number_of(leader), number_of(heir), false, -1, {}
   for i = 1, #names do
@@ -37,7 +38,8 @@ end
 
 local function over() return nil, "the term is over", "lost" end
 
--- The same; or nil, message, code. Whoever told us of the successor may have asked another server.
+-- Lists the directory and returns nearest_between(); or nil, message, code. The program may have learned of the successor from another
+-- server, which is ahead of ours: so it syncs and lists once more before it fails.
 local function look(race)
   local session, dir, leads = race.session, race.election.path, nil
   for round = 1, 2 do
@@ -55,7 +57,7 @@ local function look(race)
   return nil, "the successor does not stand any more", "no_node"
 end
 
--- Waits until this one is gone.
+-- Waits until this candidate is gone.
 local function await(race, name)
   if race.left() == 0 then return nil, "the time limit passed", "timeout" end
   if not race.named then
@@ -69,7 +71,7 @@ local function await(race, name)
   return gone, message, code
 end
 
--- True when the successor is next.
+-- Waits until the successor is next; returns true.
 local function await_next(race)
   while true do
     local between, message, code = look(race)
@@ -84,7 +86,7 @@ local function stop(race)
   if race.named then race.take_back(race) end
 end
 
--- Until the successor is next: true; or nil, message, code. race: { election, session, term; leader, heir: the names of their nodes;
+-- Waits until the successor is next: true; or nil, message, code. race: { election, session, term; leader, heir: their znodes' names;
 -- left(): see wait.limit; name(number): writes the name, take_back(race): takes it back }; sets race.named.
 function M.make_room(race)
   local ok, message, code = wait.within(core.host(race.election), stop, race, await_next, race)

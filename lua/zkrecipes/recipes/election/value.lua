@@ -1,11 +1,11 @@
--- What the data of a candidate's node say: its value, and what others are to know of it in the same read.
+-- The data of a candidate's znode: its value, and marks that others get by the same read.
 --
 --   <rank>\n        before the value, in an election by rank
---   \0ready         behind it, once the leader has said that it is; those who never say so leave the data as they are
---   \0next-<number>  behind that, while it resigns to a named successor: the number of that one's seat
---   \0value         directly behind a value that ends with one of these three itself, and so would be taken for a mark
+--   \0ready         after the value, once the leader has called ready(); without that call there is no mark
+--   \0next-<number>  after that, while the leader resigns to a named successor: the number of the successor's seat
+--   \0value         directly after a value that itself ends with one of these three marks, so that its end is not read as a mark
 --
--- All other values stand there as they are, so that other programs can read them.
+-- All other values are stored as they are, so that other programs can read them.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -29,7 +29,7 @@ end
 
 local function strip(data) return names_successor(data) and data:sub(1, -#NEXT - DIGITS - 1) or data end
 
--- A value as it stands in the data.
+-- A value as it is stored in the data.
 local function escape(value)
   local like_a_mark = is_ready(value) or names_successor(value) or ends_with(value, VALUE)
   return like_a_mark and value .. VALUE or value
@@ -37,7 +37,7 @@ end
 
 local function unescape(value) return ends_with(value, VALUE) and value:sub(1, -#VALUE - 1) or value end
 
--- Gives rank, and the rest; nothing: not the data of a candidate by rank.
+-- Returns the rank and the rest; nothing if these are not the data of a candidate by rank.
 function M.split(data)
   local at = data and data:find("\n", 1, true)
   local rank = at and tonumber(data:sub(1, at - 1))
@@ -52,7 +52,7 @@ function M.encode(say)
   return rank .. escape(say.value) .. (say.ready and READY or "") .. (say.successor and ("%s%010.0f"):format(NEXT, say.successor) or "")
 end
 
--- What is told of a node, with `value` and `ready` (and `rank`) instead of its data.
+-- Returns the node with `value` and `ready` (and `rank`) in place of its data.
 function M.decode(node)
   local data = node.data
   local rank, value = M.split(node.by_rank and data)
@@ -64,7 +64,7 @@ function M.decode(node)
   return node
 end
 
--- The value that a candidate stands with: of the data that encode() made. by_rank: of an election by rank; then its rank, too.
+-- The value in data that encode() made. by_rank: the data are from an election by rank; then returns the rank too.
 function M.first(data, by_rank)
   local node = M.decode { data = data, by_rank = by_rank }
   return node.value or "", node.rank
