@@ -1,4 +1,4 @@
--- For the configuration of nginx: what belongs into its blocks.
+-- Functions to call in the blocks of nginx's configuration.
 --
 --   log_by_lua_block     { require("zkrecipes.openresty").release() }
 --   content_by_lua_block { require("zkrecipes.openresty").status() }
@@ -13,17 +13,17 @@ local M = {}
 
 local function release(holds, hold)
   local give_back = holds[hold]
-  if not give_back then return end -- released with another one
+  if not give_back then return end -- it was released together with another hold
   if give_back ~= true then
     contexts.ended(hold)
     return give_back(hold)
   end
   local let_go = hold.release or hold.resign
-  repeat let_go(hold) until not holds[hold] or not hold:valid() -- a reentrant one counts
+  repeat let_go(hold) until not holds[hold] or not hold:valid() -- a reentrant hold counts its releases
 end
 
--- Lets go of what the request still holds. A handler that is killed while it works leaves its locks to the garbage
--- collector, which may come late; the log phase comes in any case.
+-- Releases what the request still holds. If a handler is killed while it works, its locks wait for the garbage collector, which may
+-- run late; the log phase always runs.
 function M.release()
   local holds, list = contexts.held()
   for i = 1, #list do release(holds, list[i]) end
@@ -50,7 +50,7 @@ local function wanted()
   return "html"
 end
 
--- The status of all workers: a page, or with ?format=json or ?format=prometheus, or as the client accepts.
+-- Answers with the status of all workers: an HTML page, or the form that ?format= or the Accept header asks for.
 function M.status()
   local form = FORMS[wanted()]
   ngx.header["X-Content-Type-Options"], ngx.header["Cache-Control"] = "nosniff", "no-store"

@@ -1,14 +1,14 @@
 -- The built-in host: a loop of our own (loop.lua), for plain scripts and the REPL.
 --
--- Whoever waits on the main thread, or in a coroutine of his own that he resumes there, drives the loop until he is
--- answered. The contract of an adapter is in host.lua.
+-- A wait on the main thread, or in a coroutine of the user that the main thread resumes, drives the loop until the wait ends. The
+-- contract of an adapter is in host.lua.
 
 local coroutines = require "zkrecipes.host.coroutines"
 local core = require "zkrecipes.core"
 local loops = require "zkrecipes.host.loop"
 
--- What a coroutine of the user's own, resumed by himself inside of one of ours, yields while it waits: it is woken
--- by the loop. A generator must not wait, its consumer would get this as a value; so it speaks up.
+-- The value that a coroutine of the user yields while it waits, if the user's code resumes it inside one of ours; the loop wakes it. A
+-- generator must not wait, because its consumer would get this value: so any use of the value raises an error that says so.
 local WAITING = setmetatable({}, {
   __tostring = function() return "zkrecipes: this coroutine waits; do not wait in a generator" end,
   __index = function(waiting) error(tostring(waiting), 2) end,
@@ -16,7 +16,7 @@ local WAITING = setmetatable({}, {
 
 local STUCK = "cannot wait inside of a C function: table.sort, require, a finalizer"
 
--- What spawns and parks on this loop.
+-- Adds the functions that spawn and park on this loop.
 local function add_coroutines(adapter, loop)
   local records = loop.records
 
@@ -27,7 +27,7 @@ local function add_coroutines(adapter, loop)
     return record
   end
 
-  -- A record: of the coroutine, or a new one for whoever will drive the loop.
+  -- Returns the coroutine's record, or a new one for the main thread, which will drive the loop.
   function adapter.token()
     local co = coroutines.running()
     local record = records[co]

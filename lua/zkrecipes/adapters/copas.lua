@@ -1,14 +1,14 @@
 -- copas 4; what Debian packages is copas 1, see copas1.lua.
 --
--- 1. A watcher, a thread of copas, "receives" from an object that is our descriptor: it dispatches, and goes on to wait.
+-- 1. A watcher, a thread of copas, "receives" from an object that stands for our descriptor: it dispatches and waits again.
 -- 2. A second thread, the clock, sleeps until something is due in the core.
 -- 3. Both end when no session is open any more, so that copas.loop can end.
 -- 4. A waiting coroutine pauses; copas resumes it.
 --
--- What can go wrong: copas.wakeup forgets who does not pause, so the token remembers it; and it would wake who pauses for
--- reasons of his own, so the token also knows whether he waits for us. copas keeps who pauses without a limit by a weak
--- reference only: the wait's record, or what is waited for, refers to the token. All threads are canceled: copas closes
--- the object, and the next wait begins a new watcher.
+-- What can go wrong: copas.wakeup has no effect on a coroutine that does not pause, so the token stores the wake-up. It would also wake
+-- a coroutine that pauses for other reasons, so the token stores whether the coroutine waits for us. copas keeps a coroutine that
+-- pauses without a limit only by a weak reference: the wait's record, or the object that it waits for, refers to the token. If all
+-- threads are canceled, copas closes the object, and the next wait starts a new watcher.
 
 local copas = require "copas"
 if not copas.pauseforever then return require "zkrecipes.adapters.copas1" end
@@ -23,7 +23,7 @@ local watching = false
 local due = 0 -- when the clock looks again
 local tokens = setmetatable({}, { __mode = "kv" }) -- coroutine > its token
 
--- What copas takes for a socket.
+-- An object that copas treats as a socket.
 local descriptor = { settimeout = function() return 1 end, dirty = function() return false end }
 function descriptor.getfd() return client.fd() end
 

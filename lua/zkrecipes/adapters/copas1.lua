@@ -1,13 +1,13 @@
--- copas 1, as Debian packages it: it knows sockets only, no pauses and no timers; `copas` in zk.using takes it by itself.
+-- copas 1, as Debian packages it: it has only sockets, no pauses and no timers. zk.using "copas" chooses this adapter itself.
 --
--- 1. A waiting coroutine yields to copas something that copas hands back to us, and copas forgets the coroutine.
--- 2. Our loop resumes it through copas.addthread, so that what it asks of copas next is again copas' business.
--- 3. Our loop has its turn at the end of each copas.step, which sleeps no longer than until something is due: copas.step
---    is replaced. So nothing is resumed from inside another coroutine.
--- 4. A watcher, a thread of copas that "receives" for ever from our descriptor, ends the sleep when something comes.
+-- 1. A waiting coroutine yields to copas an object that copas passes back to us; then copas forgets the coroutine.
+-- 2. Our loop resumes the coroutine through copas.addthread, so that copas handles its next requests to copas.
+-- 3. We replace copas.step: at its end our loop has a turn, and its sleep ends when something is due. So no coroutine is resumed from
+--    inside another coroutine.
+-- 4. A watcher, a thread of copas that "receives" for ever from our descriptor, ends the sleep when the descriptor is readable.
 --
--- What can go wrong: copas closes, when a server's handler ends, the socket for which it waited last. It knows none when
--- the handler waited for us since: a handler that waits for us closes its socket by itself.
+-- What can go wrong: when a server's handler ends, copas closes the socket that the handler waited for last. If the handler has waited
+-- for us since, copas knows no socket: a handler that waits for us must close its socket itself.
 
 local copas = require "copas"
 local core = require "zkrecipes.core"
@@ -23,7 +23,7 @@ M.step, M.timeout = nil, nil
 
 local client
 local watching = false
-local PARKED = { insert = nothing, push = nothing } -- what copas does with who waits
+local PARKED = { insert = nothing, push = nothing } -- the functions that copas calls with a waiting coroutine
 
 local descriptor = { settimeout = function() return 1 end, close = nothing, dirty = function() return false end }
 function descriptor.getfd() return client.fd() end
@@ -41,7 +41,7 @@ end
 
 local token = M.token
 
--- Lua 5.1: inside of coxpcall's pcall the coroutine that copas knows is another one.
+-- Lua 5.1: inside coxpcall's pcall, copas knows another coroutine than the running one.
 function M.token()
   local co = coroutine.running()
   local outer = co and coxpcall.running(co)

@@ -1,12 +1,12 @@
 -- cqueues. Waits work in the coroutines of a controller: those it has wrapped, and zk.spawn's.
 --
--- 1. In every controller in which somebody waits runs one watcher, a coroutine that polls our descriptor and dispatches.
+-- 1. Each controller in which a coroutine waits runs one watcher, a coroutine that polls our descriptor and dispatches.
 --    It ends when no session is open any more, so that the controller's loop can end.
--- 2. A waiting coroutine stands in a condition variable of its own; cqueues resumes it.
+-- 2. A waiting coroutine waits for its own condition variable; cqueues resumes it.
 --
--- What can go wrong: a condition forgets a signal that nobody waits for, so the token remembers it. A controller is given
--- up while somebody waits: the next wait, in another one, begins a watcher there. Our descriptor must not be closed while
--- a controller knows it: detach tells them all.
+-- What can go wrong: a condition variable loses a signal if no coroutine waits for it, so the token stores the signal. The program
+-- drops a controller while a coroutine waits in it: the next wait, in another controller, starts a watcher there. Our descriptor must
+-- not be closed while a controller knows it: detach tells all controllers.
 
 local condition = require "cqueues.condition"
 local core = require "zkrecipes.core"
@@ -19,7 +19,7 @@ local client, stop
 local watching = setmetatable({}, { __mode = "k" }) -- controller > the stop of its watcher
 local tokens = setmetatable({}, { __mode = "kv" })  -- coroutine > its token
 
--- A watcher that is told to stop may already have a successor.
+-- When a watcher is told to stop, its successor may already run.
 local function watch(controller)
   local its_stop = stop
   local descriptor = { pollfd = client.fd(), events = "r", timeout = function() return client.timeout() end }
@@ -28,7 +28,7 @@ local function watch(controller)
     if stop == its_stop then client.dispatch() end
   end
   if watching[controller] == its_stop then watching[controller] = nil end
-  its_stop:signal() -- the others, for whom nothing may come any more
+  its_stop:signal() -- for the other waiters, which may get no event any more
 end
 
 local function keep_in(controller)

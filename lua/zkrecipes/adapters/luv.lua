@@ -1,13 +1,13 @@
--- luv (libuv). Waits work in every coroutine, the user's own too; callbacks run on the main thread, where none is
--- possible: start a coroutine there.
+-- luv (libuv). Waits work in every coroutine, also in the user's own. Callbacks run on the main thread, where no wait is possible:
+-- start a coroutine there.
 --
--- 1. A poll handle says that something has come, one timer that something is due or was woken outside of a turn.
--- 2. Both take a turn of our loop, which resumes coroutines from the callback, never from inside another coroutine.
--- 3. The poll handle keeps uv.run from returning while a session is open; the timer, while somebody's time runs.
+-- 1. A poll handle fires when our descriptor is readable; a timer fires when something is due or was woken outside of a turn.
+-- 2. Both callbacks run a turn of our loop, which resumes coroutines from the callback, never from inside another coroutine.
+-- 3. The poll handle keeps uv.run from returning while a session is open; the timer does so while a time limit runs.
 --
--- What can go wrong: an error in a callback would end the process, so coroutines are resumed protected. libuv counts a
--- timer from a time of its own that stands still during a callback: it is told to look at the clock. A handle that is
--- closed while the loop stands crashes some luvs at the end of the process: none is closed.
+-- What can go wrong: an error in a callback would end the process, so coroutines are resumed protected. libuv starts a timer from its
+-- cached time, which does not advance during a callback, so we tell libuv to update it. Closing a handle while the loop does not run
+-- crashes some versions of luv at the end of the process, so we close no handle.
 
 local core = require "zkrecipes.core"
 local loops = require "zkrecipes.host.loop"

@@ -1,13 +1,13 @@
--- OpenResty: nginx with its Lua module. A wait suspends the light thread; the worker serves on.
+-- OpenResty: nginx with its Lua module. A wait suspends the light thread; the worker continues to serve.
 --
 -- Each waiting light thread has a semaphore, and the dispatcher (openresty/dispatcher.lua) lets the core work.
 --
 -- What can go wrong:
--- * A waiting light thread is killed (client abort, ngx.exit, ngx.thread.kill) without a word. Its semaphore tells by
---   its count: -1 while somebody waits for it, one more when it was posted.
--- * nginx uses the coroutine of one request for another one later: tokens that stayed parked are not used again.
--- * nginx refuses a timer, or accepts it and never runs it: the dispatcher starts what was spawned again.
--- * The worker is to end: whoever waits in the background, not for a request, is stopped.
+-- * A waiting light thread is killed (client abort, ngx.exit, ngx.thread.kill) without notice. The count of its semaphore shows it:
+--   -1 while a light thread waits for it, one more for each post.
+-- * nginx reuses the coroutine of one request for a later request: a token that stayed parked is not used again.
+-- * nginx refuses a timer, or accepts it and never runs it: the dispatcher starts the spawned function again.
+-- * The worker is about to end: coroutines that wait in the background, not for a request, are stopped.
 
 local contexts = require "zkrecipes.openresty.contexts"
 local core = require "zkrecipes.core"
@@ -68,7 +68,7 @@ function M.gone(token) return token.parked and token.sem:count() ~= (token.poste
 
 function M.stopped(token) return token.background and dispatcher.ending() end
 
--- Not by ngx.sleep: nobody would notice that it is killed meanwhile.
+-- Does not use ngx.sleep: if nginx killed the light thread meanwhile, we would not notice.
 function M.yield(token) M.park(token, 0.001) end
 
 function M.spawn(fn) return dispatcher.start(fn, not contexts.in_background()) end

@@ -1,16 +1,16 @@
--- Any loop of the user's own that can poll a descriptor: he asks session:loop() what to watch and for how long, and calls
--- its dispatch(), which resumes the coroutines.
+-- For any loop of the user that can poll a descriptor. session:loop() tells what to watch and for how long; the user calls its
+-- dispatch(), which resumes the coroutines.
 --
--- Unlike with the built-in host, whoever waits here never drives the loop: a coroutine of the user's own yields to who
--- has resumed it, and is resumed by the next dispatch; on the main thread nobody can wait. The other adapters whose
--- hosts leave the coroutines to their users (luv) are made over this one.
+-- Unlike on the built-in host, a wait here never drives the loop: a coroutine of the user yields to the code that has resumed it, and
+-- the next dispatch resumes it. Code on the main thread cannot wait. Other adapters for hosts that leave the coroutines to their users
+-- (luv) are built on this one.
 
 local builtin = require "zkrecipes.adapters.builtin"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local loops = require "zkrecipes.host.loop"
 
--- over(loop, name): an adapter whose coroutines are resumed by this loop, which somebody steps.
+-- over(loop, name): an adapter whose coroutines this loop resumes; the caller steps the loop.
 local function over(loop, name)
   local adapter, records = builtin.over(loop), loop.records
   adapter.name, adapter.runs = name, nil

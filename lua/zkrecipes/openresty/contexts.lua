@@ -1,9 +1,10 @@
--- What we keep with a request of nginx, or with a timer.
+-- The data that we keep with a request of nginx, or with a timer.
 --
--- * A request is known by its connection and its number on it. `ngx.ctx` would not do: nginx clears it at an internal redirect
---   (error_page, ngx.exec), a subrequest has its own, and programs replace it. What we keep is found there fast; if it is missing, it
---   is looked up. nginx frees the tables of ngx.ctx when the request has ended, also those that it has cleared: until then they keep it.
--- * A timer of ours (timers.lua) is known by its address while it lives; one of the user's by its ngx.ctx.
+-- * We identify a request by its connection and its number on that connection. `ngx.ctx` alone is not enough: nginx clears it at an
+--   internal redirect (error_page, ngx.exec), a subrequest has its own, and programs replace it. We look for the data in ngx.ctx first,
+--   which is fast, and then by connection and number. The tables of ngx.ctx keep the data alive: nginx frees them when the request has
+--   ended, also those that it has cleared.
+-- * We identify a timer of ours (timers.lua) by its address while it lives, and a timer of the user by its ngx.ctx.
 
 local core = require "zkrecipes.core"
 local ffi = require "ffi"
@@ -17,13 +18,13 @@ local request = require "resty.core.base".get_request
 local OF_REQUEST = { set = true, server_rewrite = true, rewrite = true, access = true, precontent = true, content = true,
   header_filter = true, body_filter = true, log = true, balancer = true }
 
--- Each of these begins when what ran in the one before has ended, with all its light threads.
+-- Each of these phases begins when the code of the phase before has ended, with all its light threads.
 local IN_TURN = { server_rewrite = true, rewrite = true, access = true, precontent = true, content = true }
 
 local kept_of = setmetatable({}, { __mode = "v" }) -- connection and number > what is kept with a request
 local home = setmetatable({}, { __mode = "kv" })   -- hold > the holds of its request
 
--- The main request and its subrequests have different ones.
+-- The request's address; the main request and its subrequests have different addresses.
 local function address() return tonumber(ffi.cast("uintptr_t", request())) end
 
 -- { holds, where, selves, for_request, addresses }. holds: hold > true, or how to give it back; where: hold > the subrequest that got it.
@@ -31,7 +32,7 @@ local function new() return { holds = {}, where = {}, selves = {}, addresses = {
 
 local function key_of_request() return ngx.var.connection .. ":" .. ngx.var.connection_requests end
 
--- What is kept with this request; nil: nothing, unless `make`.
+-- The data kept with this request; nil: none. `make`: create them if there are none.
 local function of_request(make)
   local at, since = address(), ngx.req.start_time()
   local kept = ngx.ctx.zkrecipes
@@ -67,9 +68,9 @@ function M.in_background()
   return not (life and life.for_request)
 end
 
--- The request holds this. It is kept, not only known: a collector that comes between the end of a killed handler and the
--- log phase would take it out of a weak table at once, and release it some time. Nobody asks for what a timer holds.
--- give_back(hold): lets it go; nil: its release or resign does.
+-- Stores that the request holds this. The reference is strong: if the collector ran between the end of a killed handler and the log
+-- phase, it would remove the hold from a weak table at once, but release it only some time later. Holds of timers are not stored.
+-- give_back(hold): releases it; nil: call its release or resign.
 function M.granted(hold, give_back)
   if not OF_REQUEST[ngx.get_phase()] then return end
   local kept = of_request(true)
@@ -77,14 +78,14 @@ function M.granted(hold, give_back)
   if ngx.is_subrequest then kept.where[hold] = address() end
 end
 
--- It does not any more.
+-- The request does not hold it any more.
 function M.ended(hold)
   local kept = home[hold]
   if kept then kept.holds[hold], kept.where[hold] = nil, nil end
 end
 
--- What the request holds: hold > true or give_back, and a list of those that are to be let go now. A subrequest lets go of its own alone:
--- its request goes on.
+-- The request's holds: hold > true or give_back; and a list of the holds to release now. A subrequest releases only its own holds,
+-- because its main request continues.
 function M.held()
   local kept = of_request(false)
   if not kept then return {}, {} end
@@ -97,7 +98,7 @@ end
 
 -- ---- Who holds it ------------------------------------------------------------------------------
 
--- What stands for the running coroutine, which nginx uses again for another request.
+-- Identifies the running code: nginx reuses the coroutine for another request.
 function M.self()
   local kept, co = current(), coroutine.running() or "main"
   local self = kept.selves[co] or { kept = kept, co = co }
@@ -107,7 +108,7 @@ function M.self()
   return self
 end
 
--- Did the other one belong to the same request, and is over? It ran in an earlier phase, or before an internal redirect, or has ended.
+-- True if `other` belonged to the same request and is over: it ran in an earlier phase, or before an internal redirect, or has ended.
 function M.follows(self, other)
   if other == self or other.kept ~= self.kept or other.address ~= self.address then return false end
   if not (IN_TURN[self.phase] and IN_TURN[other.phase]) then return false end

@@ -1,18 +1,17 @@
--- What lets the core work inside of nginx, which waits for nothing but its own sockets and semaphores.
+-- Lets the core work inside nginx, which can wait only for its own sockets and semaphores.
 --
--- 1. A timer of our own connects a socket to the bell of the engine (src/lua/bell.c): whenever there is something to do,
---    a byte comes out of it.
--- 2. In it one light thread listens to the bell, and one is the clock: it sleeps until the core has something due.
---    Nothing polls. A third one publishes the status for the other workers (workers.lua).
--- 3. The worker is to end: nginx runs the timer `sentinel` early. Who waits in the background is stopped at once; the
---    dispatcher leaves when nobody waits for a request any more, and comes back for whoever waits later.
+-- 1. A timer of ours connects a socket to the bell of the engine (src/lua/bell.c): a byte arrives whenever the core has work.
+-- 2. In this timer, one light thread listens to the bell. A second one, the clock, sleeps until something is due in the core. Nothing
+--    polls. A third one publishes the status for the other workers (workers.lua).
+-- 3. When the worker is about to end, nginx runs the timer `sentinel` early. The dispatcher stops coroutines that wait in the background
+--    at once. It ends when no coroutine waits for a request any more, and starts again if one waits later.
 --
 -- What can go wrong:
--- * A waiting light thread is killed, or a task (timers.lua): while there are any, the clock looks after them every SWEEP seconds.
--- * nginx refuses a timer, or accepts it and never runs it: it is asked again after RETRY seconds.
--- * The socket fails: the dispatcher ends, and whoever waits starts it again.
--- * `lua_code_cache off`: each request has a Lua state, which lives as long as a timer in it. So unless init_worker has
---   wanted it, the dispatcher leaves when it was not needed for IDLE seconds.
+-- * A waiting light thread or a task (timers.lua) is killed: while there are any, the clock checks them every SWEEP seconds.
+-- * nginx refuses a timer, or accepts it and never runs it: the dispatcher asks again after RETRY seconds.
+-- * The socket fails: the dispatcher ends, and the next wait starts it again.
+-- * `lua_code_cache off`: each request has a Lua state, which lives as long as a timer in it. So the dispatcher ends when it was not
+--   needed for IDLE seconds, unless it was started in init_worker.
 
 local core = require "zkrecipes.core"
 local semaphore = require "ngx.semaphore"
@@ -21,13 +20,13 @@ local timers = require "zkrecipes.openresty.timers"
 local M = { client = nil, beside = nil } -- beside(): runs in a light thread of its own while the dispatcher does
 
 local SWEEP, RETRY, IDLE, TICK, LOOK, DAY = 0.5, 1, 1, 0.1, 20, 86400
-local LINGER = 2  -- seconds for which locks of requests are waited for when the worker is to end
-local BATCH = 512 -- steps of the core at once
+local LINGER = 2  -- seconds to wait for the requests' locks when the worker is about to end
+local BATCH = 512 -- steps of the core in one dispatch
 
 local alarm = semaphore.new(0)
 local running, permanent, deaf = false, false, false
 local asked, used, due = -DAY, 0, 0 -- when: a timer was asked for; somebody waited; the clock looks next
-local ends_at                       -- the worker is to end: until then locks of requests are waited for
+local ends_at                       -- the worker is about to end: until this time it waits for the requests' locks
 
 function M.report(text) ngx.log(ngx.ERR, "zkrecipes: ", text) end
 
@@ -35,7 +34,7 @@ function M.ending() return ends_at ~= nil end
 
 -- ---- Timers ------------------------------------------------------------------------------------
 
--- Runs it in a timer of its own; gives what timers.lua knows of it.
+-- Runs fn in a new timer; returns its `life` (timers.lua).
 function M.start(fn, for_request)
   local life = timers.start(fn, for_request, M.client.now())
   M.needed()
@@ -52,7 +51,7 @@ end
 
 local function busy() return next(M.client.parked) ~= nil or timers.busy() end
 
--- Seconds until the clock has to look.
+-- Seconds until the clock must check again.
 local function pause(now)
   local left = math.min(M.client.timeout() or LOOK, permanent and LOOK or IDLE)
   if busy() then left = math.min(left, SWEEP) end
@@ -67,7 +66,7 @@ local function dispatch()
   if left then look_at(M.client.now() + left) end
 end
 
--- When the worker is to end: wakes who waits in the background; they find out that they are to end.
+-- If the worker is about to end: wakes the coroutines that wait in the background; each then finds out that it must end.
 local function end_with_worker(now)
   if not ngx.worker.exiting() then return end
   ends_at = ends_at or now + LINGER
@@ -123,7 +122,7 @@ local function connect()
   return socket
 end
 
--- Somebody waits, or will: sees to it that the dispatcher runs. False: look again soon.
+-- Called when a coroutine waits or will wait: makes sure that the dispatcher runs. False: call again soon.
 function M.needed()
   local now = M.client.now()
   used = now
@@ -135,7 +134,7 @@ function M.needed()
   return false
 end
 
--- Listens until nobody needs it; or nil and why it cannot.
+-- Listens until no coroutine needs it; or nil and the reason why it cannot.
 local function serve_once()
   local socket, problem = connect()
   if not socket then return nil, problem end
@@ -162,13 +161,13 @@ function M.serve()
   end
   M.client.hangup()
   running, asked = false, -DAY
-  if busy() then M.needed() end -- since it was told to leave
+  if busy() then M.needed() end -- a wait began after it was told to end
 end
 
 local function sentinel()
   if not ngx.worker.exiting() then ngx.timer.at(DAY, sentinel) end
   alarm:post(1)
-  M.client.ring() -- nginx, outside of its loop now, would look after the alarm at the next event only
+  M.client.ring() -- nginx is outside of its loop now and would handle the alarm only at the next event
 end
 
 function M.attach(client)

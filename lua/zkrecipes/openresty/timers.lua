@@ -1,10 +1,10 @@
--- Functions that run in timers of nginx, and whether they still do.
+-- Runs functions in timers of nginx, and tells whether they still run.
 --
--- nginx may end what runs in a timer without a word: ngx.exit does, in any of its light threads. It uses the coroutine again for a request
--- at once. So beside each function a light thread waits for a semaphore that is posted when the function returns: nginx ends all light
--- threads of a timer together, and a semaphore for which nobody waits any more tells by its count.
+-- nginx may end the code in a timer without notice: ngx.exit in any of its light threads does that. nginx then reuses the coroutine for
+-- a request at once. So next to each function a light thread waits for a semaphore, which is posted when the function returns. nginx
+-- ends all light threads of a timer together, and the semaphore's count shows whether the light thread still waits for it.
 --
--- What can go wrong: nginx refuses a timer, or accepts it and never runs it: it is asked again after RETRY seconds.
+-- What can go wrong: nginx refuses a timer, or accepts it and never runs it: we ask again after RETRY seconds.
 
 local core = require "zkrecipes.core"
 local ffi = require "ffi"
@@ -24,7 +24,7 @@ local function attend(life)
   repeat until life.done:wait(LONGEST)
 end
 
--- Has nginx ended it?
+-- True if nginx has ended it.
 local function killed(life) return life.done and not life.over and life.done:count() >= 0 end
 
 local function run(_, life)
@@ -38,7 +38,7 @@ local function run(_, life)
   life.done:post(1)
 end
 
--- Runs it in a timer of its own. What is known of it: { for_request, over }.
+-- Runs fn in a new timer. Returns its life: { for_request, over }.
 function M.start(fn, for_request, now)
   local life = { fn = fn, for_request = for_request, over = false }
   starting[life] = now
@@ -46,20 +46,20 @@ function M.start(fn, for_request, now)
   return life
 end
 
--- Of the running timer, if it is one of ours. Light threads may outlive its function; then its ngx.ctx tells.
+-- The life of the running timer, if it is ours. Light threads may outlive the timer's function; then ngx.ctx has the life.
 function M.life(address)
   local life = at_address[address]
   if life and not life.over and not killed(life) then return life end
   return ngx.ctx.zkrecipes_life
 end
 
--- False when nginx has ended it.
+-- False if nginx has ended it.
 function M.lives(life) return not killed(life) end
 
--- Does one run, or is it to?
+-- True if a function runs or has been asked to start.
 function M.busy() return next(starting) ~= nil or next(running) ~= nil end
 
--- Forgets those that nginx has ended, and starts again those that have not begun.
+-- Forgets the functions that nginx has ended, and asks again for timers that have not started.
 function M.look_after(now)
   for life in pairs(running) do
     if killed(life) then running[life] = nil end

@@ -1,15 +1,16 @@
--- The status of all workers: each publishes its own in the shared dictionary `zkrecipes`, and whichever answers a request reads the rest.
+-- The status of all workers: each worker publishes its status in the shared dictionary `zkrecipes`; the worker that answers a request
+-- reads the others' entries.
 --
---   lua_shared_dict zkrecipes 1m;        in the http block; without it a worker knows itself only
+--   lua_shared_dict zkrecipes 1m;        in the http block; without it a worker knows only itself
 --
--- 1. While the dispatcher runs, a light thread of it publishes every INTERVAL seconds: figures, and the oldest ROWS rows of each list.
--- 2. An entry expires after STALE seconds, so a worker that is gone, or that is stuck, is left out.
--- 3. A publishing thread ends with the dispatcher, so it keeps no worker and no Lua state alive.
--- 4. The queues are asked of the servers, so they are published only while somebody looks at the page or the JSON.
+-- 1. While the dispatcher runs, one of its light threads publishes every INTERVAL seconds: figures, and the oldest ROWS rows of each list.
+-- 2. An entry expires after STALE seconds, so a worker that has ended or is stuck is left out.
+-- 3. The publishing thread ends with the dispatcher, so it keeps no worker and no Lua state alive.
+-- 4. The lengths of queues need requests to the servers, so workers publish them only while a client asks for the page or the JSON.
 --
--- What can go wrong: after a reload the old worker and the new one have the same number for a while. Each has an entry of its own, and the
--- worker that was started later counts; one that is to end does not publish. The dictionary is too small: nothing in it is thrown out to
--- make room (safe_set); the worker publishes its figures without rows, or nothing.
+-- What can go wrong: after a reload the old and the new worker have the same number for a while. Each has its own entry, and the worker
+-- that was started later counts; a worker that is about to end does not publish. If the dictionary is too small, no entry is thrown out
+-- to make room (safe_set): the worker publishes its figures without rows, or nothing.
 
 local core = require "zkrecipes.core"
 local status = require "zkrecipes.status.status"
@@ -19,13 +20,13 @@ local M = {}
 local INTERVAL, STALE, ROWS = 2, 10, 100
 local QUEUES_AGE = 2 -- seconds
 
-local WATCHED = "watched" -- its key: somebody looks
+local WATCHED = "watched" -- key in the dictionary: a client asks for the status
 local LISTS = { "holds", "waiting" }
 
 local started = ngx.now()
-local decoder, looked -- lua-cjson; whether it was looked for
+local decoder, looked -- lua-cjson; whether we have tried to load it
 
--- The dictionary; or nil and why there is none.
+-- The dictionary; or nil and the reason why there is none.
 local function dictionary()
   local dict = ngx.shared.zkrecipes
   if not dict then return nil, 'only this worker is shown; to see all, write "lua_shared_dict zkrecipes 1m;" into the http block' end
@@ -39,7 +40,7 @@ end
 
 -- ---- One worker --------------------------------------------------------------------------------
 
--- The status of this worker. asking: of its queues, too, which waits for the servers, for a second at most.
+-- The status of this worker. asking: also asks the servers for its queues, and waits for that at most one second.
 function M.own(asking)
   local found = require "zkrecipes".status { queues = asking, max_age = QUEUES_AGE }
   found.worker, found.pid, found.started, found.at = ngx.worker.id() or "agent", ngx.worker.pid(), started, ngx.now()
@@ -53,7 +54,7 @@ local function copy(found)
   return new
 end
 
--- With at most this many rows in each list.
+-- A copy with at most this many rows in each list.
 local function cut(found, rows)
   local new = copy(found)
   for _, name in ipairs(LISTS) do
@@ -90,7 +91,7 @@ end
 
 -- ---- All workers -------------------------------------------------------------------------------
 
--- Somebody looks: the other workers are to publish their queues.
+-- Tells the other workers to publish their queues, because a client asks for the status.
 function M.watch()
   local dict = dictionary()
   if dict then dict:safe_set(WATCHED, true, STALE) end
@@ -124,7 +125,7 @@ end
 local function has_no_queues(found) return not found.queues end
 local function is_cut(found) return found.cut end
 
--- What a reader must know of this list.
+-- Notes that a reader of this list needs.
 local function notes_on(list, asking)
   local notes, missing = {}, ngx.worker.count() - #list
   if missing > 0 then
@@ -138,7 +139,7 @@ local function notes_on(list, asking)
   return notes
 end
 
--- The status of each worker, `own` among them; and a list of notes. asking: whether the queues were asked for.
+-- The status of each worker, including `own`; and a list of notes. asking: whether the servers were asked for the queues.
 function M.all(own, asking)
   local dict, problem = dictionary()
   if not dict then return { own }, { ngx.worker.count() > 1 and problem or nil } end
