@@ -1,5 +1,4 @@
--- Checks of what users pass to the functions that are written in Lua; like those in C they complain at
--- the user's line.
+-- Checks the arguments that users pass to the functions that are written in Lua. Like the checks in C they raise at the user's line.
 
 local core = require "zkrecipes.core"
 
@@ -30,10 +29,10 @@ end
 -- calls them as their metatables do.
 M.classes = {}
 
--- To be said of every class that is written in Lua; its metatable may be the table of its methods.
+-- Registers a class. Call it for every class that is written in Lua; its metatable may be the table of its methods.
 function M.class(name, methods, meta) M.classes[name] = { methods = methods, meta = meta } end
 
--- The same, and self of every method is checked.
+-- Registers a class, and makes each of its methods check self.
 function M.selves(class, methods, meta)
   M.class(class, methods, meta)
   for name, method in pairs(methods) do
@@ -67,7 +66,7 @@ function M.path(value, argument, name)
   if problem then bad(argument, name, ("path '%s' %s"):format(value, problem)) end
 end
 
--- The same, and something below the root.
+-- Raises unless it is a path below the root.
 function M.below_root(value, argument, name)
   M.path(value, argument, name)
   if value == "/" then bad(argument, name, "path of a znode below the root expected, got the root") end

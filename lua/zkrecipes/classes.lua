@@ -1,5 +1,5 @@
--- The classes of the core, made ready for users: what starts something there waits here. A class gets `with` if it has `acquire`,
--- and `on_lost` if it has `lost`. Recipes add their methods in Lua by `extend`.
+-- Prepares the classes of the core for users: a method that only starts something in the core waits for the result here. A class gets
+-- `with` if it has `acquire`, and `on_lost` if it has `lost`. Recipes add their Lua methods by `extend`.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -34,7 +34,7 @@ function Once.__close(once)
   if hold then hold:release() end
 end
 
--- A function that returns nothing has done its work: true, so that `assert` can tell it from a lock that was not acquired.
+-- If fn returns nothing, `with` returns true, so that `assert` can tell it from a lock that was not acquired.
 local function finish(once, ok, ...)
   Once.__close(once)
   if not ok then error((...), 0) end

@@ -1,4 +1,4 @@
--- What is to be done when the program has dropped an object.
+-- Calls a function when the program has dropped an object.
 --
 --   guard = collected.guard(fn, state)   keep it in the object: when both are collected, fn(state) is called, unless
 --   guard:disarm()                       was. fn runs in a finalizer: it must not wait, and its errors are dropped

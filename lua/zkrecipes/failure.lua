@@ -1,5 +1,5 @@
--- How the failures of queues, barriers and latches are told: under the name of the method that was called, with the path of its
--- object, whichever request it was that failed.
+-- Rewrites the failure messages of queues, barriers and latches: they name the method that was called and the path of its object, not
+-- the request that failed.
 
 local core = require "zkrecipes.core"
 

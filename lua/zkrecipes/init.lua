@@ -15,7 +15,7 @@ local core = require "zkrecipes.core"
 local hosts = require "zkrecipes.host.host"
 local module = require "zkrecipes.module"
 
--- The adapter that is taken when nobody has named one.
+-- The adapter to use if the program names none.
 local function default_adapter()
   local ngx = rawget(_G, "ngx")
   return type(ngx) == "table" and ngx.get_phase and "openresty" or "builtin"

@@ -1,18 +1,18 @@
--- A time limit over several requests: of a method that has to ask more than once.
+-- A time limit over several requests, for methods that send more than one.
 --
 --   local limit = limits.new(session, timeout)   begins now; nil: no limit; 0: to try
---   limit.session                 the requests of the session, each for as long as is left
---   limit:write(hold, name, ...)  the same of a guarded write
+--   limit.session                 the session's requests, each with the time that is left as its limit
+--   limit:write(hold, name, ...)  a guarded write of a hold, with the time that is left as its limit
 --   limit.left()                  the seconds that are left, 0 at least; nil: no limit
 --   return limit:told(...)        the results of the method, with the right code
---   limits.request(session)       begins now, for as long as one request may take: of a method without a limit of its own that looks
---                                 what became of a request whose answer was lost. Its requests fail with `connection_loss`
+--   limits.request(session)       begins now, and lasts as long as one request may take: for a method without a time limit that checks
+--                                 whether a request was done whose answer was lost. Its requests fail with `connection_loss`
 --
--- To try is to wait for no connection, and for the answers of a server no longer than one try of the core would.
+-- A timeout of 0 (a try) does not wait for a connection, and waits for answers no longer than a try of the core does.
 --
--- What can go wrong: the limit passes between two requests, or while one is out. Then that request, and each later one, fails with
--- a code that nothing else has (so whoever repeats a request after `connection_loss` does not repeat this one), which `told`
--- replaces by `timeout` or `connection_loss`.
+-- What can go wrong: the limit passes between two requests, or while one is in flight. Then that request and each later one fail with
+-- a special code, so that code which repeats requests after `connection_loss` does not repeat them. `told` replaces this code by
+-- `timeout` or `connection_loss`.
 
 local core = require "zkrecipes.core"
 

@@ -5,7 +5,7 @@ local core = require "zkrecipes.core"
 
 local M = {}
 
--- Failures after which the same may succeed.
+-- Failures after which the same request may succeed.
 M.PASSES = { lost = true, no_memory = true, full = true, connection_loss = true, server_error = true }
 
 -- sure(call, ...): calls until the outcome is known.
@@ -15,7 +15,7 @@ function M.sure(call, ...)
   return value, message, code
 end
 
--- sure_while(hold, call, ...): the same, but not when the hold (or whatever has valid()) is over by then.
+-- sure_while(hold, call, ...): calls until the outcome is known, or the hold (any object with valid()) is no longer valid.
 function M.sure_while(hold, call, ...)
   local value, message, code
   repeat value, message, code = call(...) until code ~= "connection_loss" or not hold:valid()
@@ -35,7 +35,7 @@ end
 
 local tags = setmetatable({}, { __mode = "k" }) -- session > how many it has given
 
--- tag(session, id): part of a name that nobody else uses. id: which it has, or had.
+-- tag(session, id): part of a name that no other contender uses. id: an id that the session has or had.
 function M.tag(session, id)
   tags[session] = (tags[session] or 0) + 1
   return ("%s-%d"):format(id, tags[session])

@@ -1,5 +1,5 @@
--- The functions of the module on one host. What it gives to the user is put together in init.lua, or, for a simulated
--- process, in sim/process.lua.
+-- The functions of the module on one host. init.lua makes the user's module of them, and sim/process.lua the module of a simulated
+-- process.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"

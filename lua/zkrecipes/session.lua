@@ -1,5 +1,5 @@
--- What a session can do beyond the core: opening with `log`, the iterator over its states, delete_tree, and
--- what foreign event loops need.
+-- The part of a session that is written in Lua: opening with `log`, the iterator over its states, delete_tree, and the functions for
+-- foreign event loops.
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -48,7 +48,7 @@ local function check_options(options)
   return options
 end
 
--- zk.session(options): at once; the session is opened behind it.
+-- zk.session(options): returns at once; the session opens in the background.
 function M.open(host, options)
   local given = {}
   for key, value in next, check_options(options) do given[key] = value end
@@ -67,7 +67,7 @@ end
 
 -- ---- Closing -----------------------------------------------------------------------------------
 
--- What closes is nobody's shared session any more.
+-- A session that closes stops being the host's shared session.
 local function unshare(session)
   local host = core.host(session)
   if host.shared and host.shared.session == session then host.shared = nil end
@@ -79,7 +79,7 @@ function Session:close(timeout)
   return class.core.close(self, timeout)
 end
 
--- The end of a `local session <close>`: nobody can wait there, so closing goes on behind it.
+-- The end of a `local session <close>`: a coroutine cannot wait there, so the session closes in the background.
 function class.meta.__close(session)
   unshare(session)
   local slot, host = class.start.close(session, nil)
@@ -131,7 +131,7 @@ local function list_tree(session, root)
   return paths
 end
 
--- One by one; somebody else may have deleted some, or created others below.
+-- Deletes one by one: another client may have deleted some, or created others below.
 local function delete_each(session, parts)
   for i = 1, #parts do
     local ok, message, code = session:delete(parts[i][2])
@@ -164,7 +164,7 @@ local function delete_paths(session, paths)
   return true
 end
 
--- Again when somebody creates below while we delete, or the connection is lost: deleting twice is harmless.
+-- True if another client created znodes below while we deleted, or the connection was lost: deleting twice is harmless.
 local function worth_another_round(code) return code == "not_empty" or code == "connection_loss" end
 
 local function delete_tree(session, path, host)

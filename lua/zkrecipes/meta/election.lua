@@ -26,7 +26,7 @@ local Election = {}
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only try; while there is a leader it only reads and writes nothing
----@return zkrecipes.Term? term, string? message, zkrecipes.Code? code as from Lock:acquire: "timeout", "lost" ...
+---@return zkrecipes.Term? term, string? message, zkrecipes.Code? code as of Lock:acquire: "timeout", "lost" ...
 function Election:campaign(timeout) end
 
 ---Ends all waiting campaigns of this object, with "canceled".
@@ -188,7 +188,7 @@ function Term:left() end
 ---```
 ---@async
 ---@param seconds number
----@return true? ok, string? message, zkrecipes.Code? code "lost": the term is over; or a code as from Hold:lost, for example
+---@return true? ok, string? message, zkrecipes.Code? code "lost": the term is over; or a code as of Hold:lost, for example
 ---"full"
 function Term:sleep(seconds) end
 
@@ -216,7 +216,7 @@ function Term:ready() end
 ---```
 ---@async
 ---@param timeout? number seconds
----@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code as from Hold:lost: "timeout" ...
+---@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code as of Hold:lost: "timeout" ...
 function Term:lost(timeout) end
 
 ---Runs fn(term, why) in a coroutine when the term is lost or its session is closed, but not when it is resigned.
@@ -236,7 +236,7 @@ function Term:on_lost(fn) end
 ---@param path string
 ---@param data? string
 ---@param options? zkrecipes.GuardedCreateOptions
----@return string? path, string? message, zkrecipes.Code? code "lost", or as from Session:create
+---@return string? path, string? message, zkrecipes.Code? code "lost", or as of Session:create
 function Term:create(path, data, options) end
 
 ---Writes a znode's data, only if the term still exists.
@@ -248,7 +248,7 @@ function Term:create(path, data, options) end
 ---@param data? string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as from Session:set
+---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as of Session:set
 function Term:set(path, data, version, options) end
 
 ---Deletes a znode, only if the term still exists.
@@ -259,7 +259,7 @@ function Term:set(path, data, version, options) end
 ---@param path string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return true? ok, string? message, zkrecipes.Code? code "lost", or as from Session:delete
+---@return true? ok, string? message, zkrecipes.Code? code "lost", or as of Session:delete
 function Term:delete(path, version, options) end
 
 ---Does all parts if the term still exists, or none.
@@ -269,5 +269,5 @@ function Term:delete(path, version, options) end
 ---@async
 ---@param parts zkrecipes.Part[]
 ---@param options? zkrecipes.RequestOptions
----@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as from Session:multi
+---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as of Session:multi
 function Term:multi(parts, options) end

@@ -185,7 +185,7 @@ function Hold:on_lost(fn) end
 ---@param path string
 ---@param data? string
 ---@param options? zkrecipes.GuardedCreateOptions
----@return string? path, string? message, zkrecipes.Code? code "lost", or as from Session:create
+---@return string? path, string? message, zkrecipes.Code? code "lost", or as of Session:create
 function Hold:create(path, data, options) end
 
 ---Writes a znode's data, only if the hold still exists.
@@ -197,7 +197,7 @@ function Hold:create(path, data, options) end
 ---@param data? string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as from Session:set
+---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as of Session:set
 function Hold:set(path, data, version, options) end
 
 ---Deletes a znode, only if the hold still exists.
@@ -208,7 +208,7 @@ function Hold:set(path, data, version, options) end
 ---@param path string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return true? ok, string? message, zkrecipes.Code? code "lost", or as from Session:delete
+---@return true? ok, string? message, zkrecipes.Code? code "lost", or as of Session:delete
 function Hold:delete(path, version, options) end
 
 ---Does all parts if the hold still exists, or none.
@@ -218,5 +218,5 @@ function Hold:delete(path, version, options) end
 ---@async
 ---@param parts zkrecipes.Part[]
 ---@param options? zkrecipes.RequestOptions
----@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as from Session:multi
+---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as of Session:multi
 function Hold:multi(parts, options) end

@@ -63,7 +63,7 @@ function Multihold:left() end
 ---```
 ---@async
 ---@param timeout? number seconds
----@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code "timeout" ... as from Hold:lost
+---@return "lost"|"closed"|"released"|nil why, string? message, zkrecipes.Code? code "timeout" ... as of Hold:lost
 function Multihold:lost(timeout) end
 
 ---Runs fn(hold, why) once, when the first of its holds is lost or the session is closed.
@@ -83,7 +83,7 @@ function Multihold:on_lost(fn) end
 ---@param path string
 ---@param data? string
 ---@param options? zkrecipes.GuardedCreateOptions
----@return string? path, string? message, zkrecipes.Code? code "lost", or as from Session:create
+---@return string? path, string? message, zkrecipes.Code? code "lost", or as of Session:create
 function Multihold:create(path, data, options) end
 
 ---Writes a znode's data, only if all holds still exist.
@@ -95,7 +95,7 @@ function Multihold:create(path, data, options) end
 ---@param data? string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as from Session:set
+---@return zkrecipes.Stat? stat, string? message, zkrecipes.Code? code "lost", or as of Session:set
 function Multihold:set(path, data, version, options) end
 
 ---Deletes a znode, only if all holds still exist.
@@ -106,7 +106,7 @@ function Multihold:set(path, data, version, options) end
 ---@param path string
 ---@param version? integer
 ---@param options? zkrecipes.RequestOptions
----@return true? ok, string? message, zkrecipes.Code? code "lost", or as from Session:delete
+---@return true? ok, string? message, zkrecipes.Code? code "lost", or as of Session:delete
 function Multihold:delete(path, version, options) end
 
 ---Does all parts if all holds still exist, or none.
@@ -116,5 +116,5 @@ function Multihold:delete(path, version, options) end
 ---@async
 ---@param parts zkrecipes.Part[]
 ---@param options? zkrecipes.RequestOptions
----@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as from Session:multi
+---@return (string|zkrecipes.Stat|true)[]? results, string? message, zkrecipes.Code? code "lost", or as of Session:multi
 function Multihold:multi(parts, options) end

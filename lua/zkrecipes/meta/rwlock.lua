@@ -17,7 +17,7 @@ local Rwlock = {}
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only try
----@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code as from Lock:acquire: "timeout", "lost" ...
+---@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code as of Lock:acquire: "timeout", "lost" ...
 function Rwlock:read(timeout) end
 
 ---Waits until it holds the lock alone, as a writer. Raises if this coroutine holds the lock through this handle: it would wait for
@@ -29,7 +29,7 @@ function Rwlock:read(timeout) end
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only try
----@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code as from Lock:acquire: "timeout", "lost" ...
+---@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code as of Lock:acquire: "timeout", "lost" ...
 function Rwlock:write(timeout) end
 
 ---One side of a read/write lock, reading or writing, with the methods of a lock; it has no `request`.
@@ -44,7 +44,7 @@ local Side = {}
 ---```
 ---@async
 ---@param timeout? number seconds
----@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code as from Lock:acquire: "timeout", "lost" ...
+---@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code as of Lock:acquire: "timeout", "lost" ...
 function Side:acquire(timeout) end
 
 ---Acquires, runs fn(hold), and always releases, like Lock:with.

@@ -19,7 +19,7 @@ local Semaphore = {}
 ---@async
 ---@param timeout? number seconds; 0: only try; while too few permits are free it only reads and writes nothing
 ---@param permits? integer at least 1; default 1
----@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code as from Lock:acquire; "conflict"; "no_node": no
+---@return zkrecipes.Hold? hold, string? message, zkrecipes.Code? code as of Lock:acquire; "conflict"; "no_node": no
 ---limit is stored and none was given
 function Semaphore:acquire(timeout, permits) end
 

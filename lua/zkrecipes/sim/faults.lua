@@ -1,4 +1,4 @@
--- What may befall the processes and servers of a simulated world: its methods for that.
+-- The methods of a simulated world that cause faults of processes and servers.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -21,7 +21,7 @@ local function find(world, value)
   return value ~= nil and type(value) == "table" and world.process_of[value], nil
 end
 
--- ... which raises when there is none.
+-- Like find, but raises if there is none.
 function M.whom(world, value, method)
   local process, session = find(world, value)
   if process then return process, session end

@@ -1,15 +1,14 @@
 -- The processes of a simulated world, and the loop that runs all their coroutines in virtual time.
 --
--- Each process is a host with an engine of its own (host.lua). All have one loop, and the tasks of all count together,
--- so that a run ends when everything in the world has ended. One more host, the driver, is the test itself: it is no
--- process, so no fault befalls it.
+-- Each process is a host with its own engine (host.lua). All share one loop, and their tasks count together, so that a run ends when
+-- all coroutines of the world have ended. One more host, the driver, runs the test itself: it is no process and has no faults.
 --
--- A turn of the loop: 1. Coroutines run; meanwhile time stands still. 2. When none can, the world moves on until a
--- process has something to take, or something is due. 3. The engines of the processes work.
+-- A turn of the loop: 1. Coroutines run; time does not advance meanwhile. 2. When none can run, the world advances until a process has
+-- a message to receive, or something is due. 3. The engines of the processes work.
 --
--- What can go wrong: a process is paused. Its engine does nothing, and its coroutines are held until it goes on.
--- Coroutines that never wait for time (`while not done do zk.sleep(0) end`) would stop the clock: so after many turns
--- without any, some passes. Nothing ever ends the run: it is given up after `limit`.
+-- What can go wrong: a process is paused: its engine does nothing, and its coroutines are kept back until the pause ends. Coroutines
+-- that never wait for time (`while not done do zk.sleep(0) end`) would stop the clock, so some time passes after many turns without
+-- any. A run that never ends is aborted after `limit`.
 
 local builtin = require "zkrecipes.adapters.builtin"
 local core = require "zkrecipes.core"
@@ -25,7 +24,7 @@ local BUSY_SECONDS = 0.001 -- ... and what the next one takes; twice as much the
 
 -- ---- The loop's client -------------------------------------------------------------------------
 
--- Gives the trace since the last time to who wants it.
+-- Passes the trace since the last call to the trace function.
 function M.tell(world)
   local text = world.tell and world.core:text()
   if not text then return end
@@ -38,7 +37,7 @@ local function check_limit(world)
     "a larger 'limit'"):format(world.limit))
 end
 
--- Seconds until the world has to stop for somebody, `left` at most.
+-- Seconds until the world must stop for a process, at most `left`.
 local function idle_time(world, left)
   left = math.min(left or world.limit, math.max(world.deadline - world.core:now(), 0))
   for i = 1, #world.processes do
@@ -72,7 +71,7 @@ local function dispatch_all(world, steps)
   M.tell(world)
 end
 
--- How many wait for something that the loop does not know of.
+-- How many coroutines wait for events that the loop does not know of.
 local function pending(world)
   local count = 0
   for i = 1, #world.processes do

@@ -1,8 +1,8 @@
--- What goes on in one host: what is held, who waits for what, how it went so far. It costs little and keeps nothing
+-- Stores the activity of one host: what it holds, which coroutines wait for what, and counters. It costs little and keeps nothing
 -- alive; status.lua shows it.
 --
--- What waits is found among the records of wait.lua: those that stand for such a wait carry its object. So whoever is
--- killed or canceled vanishes from here together with his wait. What waits in another way is in a list.
+-- Waits are found among the records of wait.lua: a record for such a wait has its object. So a coroutine that is killed or canceled
+-- disappears from here together with its wait. Waits of another kind are in a list.
 
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
@@ -10,20 +10,20 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
--- Methods that wait for something to hold, and those that let it go.
+-- Methods that wait for a hold, and methods that release it.
 M.gives = { acquire = true, campaign = true, read = true, write = true }
 local ENDS = { "release", "resign" }
 
 -- Upper bounds of the histogram of waits, in seconds.
 M.BOUNDS = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60 }
 
--- Metatable of holds > how to ask whether one is over for good; one that is not valid just now may be valid again.
+-- Metatable of holds > function that tells whether a hold is over for good; a hold that is not valid now may become valid again.
 local over_by = {}
 
 local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, background = }
 
--- `holds`: number > hold. Weak values go before finalizers run, weak keys after: there one would meet what is collected.
--- `waiting`: what has an object and the time since which it is waited for; see begin.
+-- `holds`: number > hold. Weak values are removed before finalizers run, weak keys after: with weak keys we would meet collected holds.
+-- `waiting`: the records of waits, with their object and start time; see begin.
 function M.new()
   local registry = { holds = setmetatable({}, { __mode = "v" }), waiting = setmetatable({}, { __mode = "k" }),
     granted = 0, ended = 0, lost = 0, failed = {}, waits = {}, seconds = 0 }
@@ -38,8 +38,8 @@ local function count_wait(registry, seconds)
   registry.seconds = registry.seconds + seconds
 end
 
--- The running coroutine has got this, or what it has got is over, or not its own any more. give_back(hold): what is to be done
--- with it when nobody does it; nil: release or resign.
+-- Stores that the running coroutine was granted this, or that its hold is over or belongs to it no longer. give_back(hold): releases
+-- it if the program does not; nil: call release or resign.
 function M.granted(host, hold, give_back)
   if host.adapter.granted then host.adapter.granted(hold, give_back) end
 end
@@ -48,7 +48,7 @@ function M.ended(host, hold)
   if host.adapter.ended then host.adapter.ended(hold) end
 end
 
--- Counts what has come of a wait that began then.
+-- Counts the outcome of a wait that began at `since`.
 function M.outcome(host, since, hold, message, code)
   local registry, adapter = host.registry, host.adapter
   if not hold then
@@ -63,7 +63,7 @@ function M.outcome(host, since, hold, message, code)
   return hold
 end
 
--- Waits in this slot for what the object gives.
+-- Waits in this slot for a hold of the object.
 function M.await(host, slot, object)
   local record, since = wait.slot(host, slot), host.adapter.now()
   record.object, record.since = object, since
@@ -72,7 +72,7 @@ end
 
 -- ---- Waits of more than one slot ---------------------------------------------------------------
 
--- This record, or what else the waiting coroutine keeps alive, stands for a wait for what the object gives.
+-- Stores that this record, or another object that the waiting coroutine keeps alive, stands for a wait for a hold of `object`.
 function M.begin(host, record, object)
   record.object, record.since = object, host.adapter.now()
   host.registry.waiting[record] = true
@@ -94,7 +94,7 @@ function M.during(host, object, stop, fn, state, ...)
   return coroutines.unpack(results)
 end
 
--- Those who wait, but for those that were killed: found(object, since).
+-- Calls found(object, since) for each wait, except those whose coroutines were killed.
 function M.each_waiting(host, found)
   for _, record in pairs(host.waiters) do
     if record and record.object then found(record.object, record.since) end
@@ -119,14 +119,14 @@ local function note_end(hold)
   M.ended(noted.host, hold)
 end
 
--- Counts what is lost and was not let go yet.
+-- Counts the holds that are lost and not released yet.
 function M.prune(host)
   for _, hold in pairs(host.registry.holds) do
     if is_over(hold) then note_end(hold) end
   end
 end
 
--- Sees to it that what ends a hold is counted.
+-- Makes the methods that end a hold count it.
 function M.follow(class)
   over_by[class.meta] = class.inner.over
   for _, name in ipairs(ENDS) do

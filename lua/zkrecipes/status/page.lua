@@ -1,5 +1,5 @@
--- The status as a page for a browser: plain tables, no scripts, nothing loaded from elsewhere. In a narrow window long paths
--- are broken, and a table that is still too wide scrolls by itself.
+-- The status as a page for a browser: plain tables, no scripts, nothing loaded from elsewhere. In a narrow window long paths wrap, and
+-- a table that is still too wide has its own scroll bar.
 
 local core = require "zkrecipes.core"
 local status = require "zkrecipes.status.status"

@@ -1,10 +1,11 @@
--- Who stands in the queues that somebody here waits in: how many, and which places are ours. For the status.
+-- For the status: the lengths of the queues in which this process waits, and which places are ours.
 --
--- 1. For each path, one listing, all at once; the names tell whose they are. A path whose session is not connected is not asked for.
--- 2. What is not answered within LIMIT is unknown: an outage is when the status is looked at.
--- 3. Those who look at the same time, or soon after, share the look.
+-- 1. List the directory of each path, all at the same time; the names show which znodes are ours. Skip a path whose session is not
+--    connected.
+-- 2. A length without an answer within LIMIT is unknown: users look at the status during an outage.
+-- 3. Calls at the same time, or soon after, share one query.
 --
--- It runs in tasks of its own: whoever looks may be killed meanwhile.
+-- The query runs in its own tasks, because the caller may be killed meanwhile.
 
 local core = require "zkrecipes.core"
 local waiters = require "zkrecipes.host.waiters"
@@ -14,12 +15,12 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
-local MOST = 20 -- paths that are asked for, those that somebody waits for longest
+local MOST = 20 -- most paths to query: those with the longest waits
 local LIMIT = 1 -- second
 
 local STEMS = { "lock%-", "__READ__", "__WRIT__", "latch%-", "rank%-", "lease%-" } -- as core/names.c
 
--- The number of a contender's znode; nil: it is none.
+-- The number of a contender's znode; nil: it is not a contender's.
 local function sequence(name)
   for i = 1, #STEMS do
     local number = name:match(STEMS[i] .. "(%d%d%d%d%d%d%d%d%d%d)$")

@@ -1,6 +1,6 @@
--- What goes on, to be looked at: a table (zk.status()), and the same as JSON, for Prometheus, and as a page.
+-- The status of this process: as a table (zk.status()), as JSON, and for Prometheus; page.lua makes a page of it.
 --
--- It asks no server and keeps nothing; what it shows was noted by activity.lua. The places in queues are asked for by queue_lengths.lua.
+-- It sends no request and stores nothing: it shows what activity.lua has stored. queue_lengths.lua asks for the places in queues.
 
 local core = require "zkrecipes.core"
 local registry = require "zkrecipes.status.activity"

@@ -1,17 +1,16 @@
--- The single barrier and the latch: everybody waits until somebody opens.
+-- The single barrier and the latch: coroutines wait until it opens.
 --
--- Barrier: while the znode is there, it is closed. close: create it; open: delete it; wait: until it is gone.
+-- Barrier: closed while its znode exists. close creates the znode, open deletes it, wait waits until it is gone.
 -- The algorithm is "Barriers" of ZooKeeper's page of recipes.
 --
 -- Latch: opens for ever when it was counted down n times.
--- 1. The znode holds n; its version says how often it was counted down.
--- 2. count_down: in one request, create a znode of this call's own, and set the latch if it has the version that we
---    know; the last one also creates the znode "open".
--- 3. wait: compare n with what the znode holds, then wait until "open" is there. So waiters are woken once, not by every
---    count.
+-- 1. The znode holds n; its version is the number of counts so far.
+-- 2. count_down creates a znode for this call and sets the latch's znode under the version that we know, in one request. The last
+--    count also creates the znode "open".
+-- 3. wait compares n with the znode's data, then waits until "open" exists. So waiters are woken once, not by every count.
 --
--- What can go wrong: somebody else has counted meanwhile (read the version, try again); the answer is lost (the
--- znode of the call's own says whether it was done).
+-- What can go wrong: another client has counted meanwhile (read the version, try again); the answer is lost (the znode of this call
+-- shows whether the request was done).
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -58,7 +57,7 @@ function Barrier:open(timeout)
   return limit:told(nil, message, code)
 end
 
--- Until it is open.
+-- Waits until it is open.
 function Barrier:wait(timeout)
   return shared_watch.await(self, self.path, false, timeout, "barrier:wait")
 end
@@ -85,7 +84,7 @@ local function conflict(latch, stored)
     number, latch.total), "conflict"
 end
 
--- How often it was counted down; makes the latch when it is missing.
+-- Returns how often it was counted down; creates the latch if it is missing.
 local function look(latch, session)
   local data, stat, code = sure(session.get, session, latch.path)
   if data == nil and code == "no_node" then

@@ -1,18 +1,18 @@
--- Double and cyclic barriers: n members go on together. How a member joins is in join.lua, how it leaves in leave.lua.
+-- Double and cyclic barriers: n members continue together. join.lua has how a member joins, leave.lua how it leaves.
 --
--- 1. A member makes two ephemeral znodes in one request: w-<tag>, it waits, and m-<tag>, it takes part.
--- 2. It lists the directory. Whoever sees n that wait begins a round with the first n of them: in one request it
---    deletes their w- znodes and makes round-<tag>, whose data are their tags. All or none: when one of them has
---    given up, or another member was faster, nothing is done, and it lists again.
--- 3. Its own w- znode is gone: the member is in a round. That is the only thing each member watches.
+-- 1. A member creates two ephemeral znodes in one request: w-<tag> means that it waits, m-<tag> that it takes part.
+-- 2. It lists the directory. A member that sees n waiting members begins a round with the first n of them: in one request it
+--    deletes their w- znodes and creates round-<tag>, whose data are their tags. If one of them has given up, or another member was
+--    faster, the request changes nothing, and the member lists again.
+-- 3. When its own w- znode is gone, the member is in a round. Each member watches only this znode.
 -- 4. A member of a cyclic barrier deletes its m- znode. A member of a double barrier leaves the round later: leave.lua.
 --
 -- Members beyond n wait for the next round. The tags say n: a member counts only those that wait for the same n, and one
 -- that finds a member with another n, which has waited longer than all with its own, gives up (`conflict`).
 --
--- What can go wrong: the time limit passes: the member deletes its w- znode; it was gone already: then it is in a
--- round, and says so. A member dies: its znodes go with its session. The session is lost while one waits: `lost`;
--- whether the round had begun is not known then.
+-- What can go wrong: the time limit passes: the member deletes its w- znode; if that was gone already, the member is in a round, and
+-- the call succeeds. A member dies: its znodes are deleted with its session. The session is lost while the member waits: `lost`; then
+-- it is not known whether the round had begun.
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -88,7 +88,7 @@ function Cyclic:wait(timeout)
   local member, message, code, came = joins.join(self, timeout, "cyclic_barrier:wait", false)
   if not member then return nil, message, code, came end
   local task = joins.behind(self.session, requests.sure, self.session.delete, self.session, member.takes_part)
-  coroutines.pcall(task.wait, task, member.limit.left()) -- who is canceled here is through nevertheless
+  coroutines.pcall(task.wait, task, member.limit.left()) -- a member that is canceled here is through nevertheless
   return true
 end
 

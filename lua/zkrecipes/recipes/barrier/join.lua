@@ -4,8 +4,9 @@
 -- a double barrier; what = the method that was called, limit = its time limit, requests = the session under that limit, valid() =
 -- whether it has a reason to wait for an answer }
 --
--- When the limit passes, the member gives up. The caller is told so once that is certain, together with the number of members that were
--- there, this one included. If no server answers at once, the member gives up behind the caller, who is told that the round may have begun.
+-- When the limit passes, the member gives up. Once that is certain, the caller gets `timeout` and the number of members that waited,
+-- this one included. If no server answers at once, the member gives up in the background, and the caller is told that the round may have
+-- begun.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -20,7 +21,7 @@ local GRACE = 0.05 -- seconds for giving up, when the limit has passed
 
 local sure, surely = requests.sure, requests.sure_while
 
--- Else a member that enters gives up: the znodes that it has made are, or will be, gone.
+-- If false, a member that enters gives up: the servers have deleted its znodes, or will.
 local function same_id(member) return member.session.id == member.id end
 
 local function lost(member)
@@ -28,8 +29,8 @@ local function lost(member)
     member.path), "lost"
 end
 
--- True when the next request is sent in the member's session: one that had to wait would be sent in the next one, too,
--- and make a member of nobody.
+-- True if the next request is sent in the member's session. A request that waited for a connection could be sent in the next session,
+-- and would create znodes that belong to no member.
 local function same_session(member)
   local session = member.session
   while same_id(member) do
@@ -40,7 +41,7 @@ local function same_session(member)
   return lost(member)
 end
 
--- Both znodes, or nil, message, code.
+-- Creates both znodes; on failure nil, message, code.
 local function announce(member)
   local session = member.requests
   local parts = {
@@ -64,7 +65,7 @@ end
 -- A tag begins with the n of its member; nil: that of an earlier version does not.
 local function size_in(tag) return tonumber(tag:match("^n(%d+)%-")) end
 
--- The tags of those that wait, by name, which all see alike; and of those that wait for another n.
+-- The tags of the waiting members, ordered by name, which is the same for all members; and the tags of those that wait for another n.
 local function waiting(member)
   local names, message, code = surely(member, member.requests.children, member.requests, member.path)
   if not names then return nil, message, code end
@@ -78,8 +79,8 @@ local function waiting(member)
   return found, others
 end
 
--- The czxid of the first of them that is still there and older than `limit` (nil: than nothing); false: there is none; or nil,
--- message, code. All of them are read for the oldest.
+-- The least czxid of the waiting members that are still there and older than `limit` (nil: no limit); false: there is none; or nil,
+-- message, code. It reads all of them.
 local function oldest(member, tags, limit)
   local session, least = member.requests, nil
   for i = 1, #tags do
@@ -91,7 +92,7 @@ local function oldest(member, tags, limit)
   return not limit and least or false
 end
 
--- The n of whoever has waited longest is that of the barrier. True; or nil, message, code.
+-- The member that has waited longest decides the barrier's n. True if ours agrees; or nil, message, code.
 local function agree(member, found, others)
   local other, message, code = oldest(member, others)
   if other == nil then return nil, message, code end
@@ -143,7 +144,7 @@ local function withdraw(member)
   return there ~= false
 end
 
--- Nobody wants to know the outcome any more: nothing is left, though it may be a new session that has made the znodes.
+-- The caller is gone: deletes the member's znodes, which a new session may have created.
 local function abandon(member)
   local session = member.session
   local _, _, code = sure(session.multi, session, leaving(member))
@@ -156,7 +157,7 @@ function M.behind(session, fn, ...)
   return tasks.behind(core.host(session), {}, fn, ...)
 end
 
--- How long to wait for another's znode: to try is to look once, and nothing else is.
+-- Seconds to wait for another member's znode; 0 for a timeout of 0, which only checks once.
 function M.patience(limit)
   if limit.try then return 0 end
   return limit:rest()
@@ -174,7 +175,7 @@ local function begun(member)
   return there and true, message, code
 end
 
--- A limit for what is still to be asked when the member's own limit has passed.
+-- A limit for the requests that remain when the member's own limit has passed.
 function M.grace(member)
   return limits.new(member.session, member.limit.try and GRACE or math.max(member.limit.left(), GRACE))
 end

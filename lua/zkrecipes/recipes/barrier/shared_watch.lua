@@ -15,15 +15,15 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
-local all_shared = setmetatable({}, { __mode = "k" }) -- session > key > shared watch, while somebody waits for it
+local all_shared = setmetatable({}, { __mode = "k" }) -- session > key > shared watch, while a coroutine waits for it
 
--- Wakes those who had come before the look that found it as it is wanted; true when there are no others.
+-- Wakes the coroutines that came before the request which found the wanted state; true if no others wait.
 local function admit(shared, came)
   shared.waiters:wake(came)
   return shared.waiters:empty()
 end
 
--- Looks until the znode is as it is wanted, or nobody waits any more; or nil, message, code.
+-- Checks until the znode is in the wanted state, or no coroutine waits any more; or nil, message, code.
 local function look(shared)
   if shared.first then
     local fit, message, code = shared.first(shared.session)
@@ -51,7 +51,7 @@ local function forget(shared)
   shared.watch:close()
 end
 
--- The end of the task that looks, also when it was canceled.
+-- Called when the task that checks ends, also if it was canceled.
 local function tell(shared, task)
   if not task.ok then
     shared.message, shared.code = "the look at " .. shared.path .. " was canceled", "canceled"
@@ -91,9 +91,9 @@ local function look_once(session, path, wanted, what, first)
   return nil, what .. ": it is not open", "timeout"
 end
 
--- await(object, path, wanted, timeout, what [, kind, first]): for an object of a session, until the znode is there (wanted) or
--- gone; true, or nil, message, code. first(session), which asks by this session: is to give true before anything else, or nil, message,
--- code; `kind` tells it from that of other objects with this path.
+-- await(object, path, wanted, timeout, what [, kind, first]): waits until the znode exists (wanted) or is gone; true, or nil, message,
+-- code. `object` belongs to a session. first(session) is called before anything else and sends its requests through this session; it
+-- must give true, or nil, message, code. `kind` separates it from other objects with this path.
 function M.await(object, path, wanted, timeout, what, kind, first)
   check.seconds(timeout, 1, "wait", true)
   wait.check()
