@@ -113,7 +113,7 @@ function World:session(options)
   return self:process().session(options)
 end
 
--- In a test any error is one too many, so the first ends the run unless told otherwise.
+-- In a test the first error ends the run by default.
 function World:run(fn, options)
   local given = { fail_fast = true }
   if options ~= nil then check.plain(options, 2, "run", "table of options") end
@@ -138,7 +138,7 @@ local function check_path(path, method)
   end
 end
 
--- Data and stat; or nothing when there is no such znode.
+-- Data and stat; or nothing if there is no such znode.
 local function found(there, data, stat)
   if there then return data, stat end
 end

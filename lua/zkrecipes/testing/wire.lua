@@ -1,6 +1,6 @@
 -- What tests ask a server over its own connection, from plain Lua: four-letter words, and the end of a session.
 --
--- To expire somebody's session we take it over: a second connection shows the session's id and password, and then
+-- To expire a client's session we take it over: a second connection presents the session's id and password, and then
 -- closes the session. The password is no secret: a ZooKeeper server derives it from the id by
 -- `new java.util.Random(id ^ 0xB3415C00L).nextBytes(16)`. Java's generator works on 48 bits, more than a product of
 -- doubles can hold exactly (Lua 5.1, LuaJIT), so numbers are kept here as three limbs of 16 bits, lowest first.
@@ -115,14 +115,14 @@ end
 ---@return string? code
 function M.expire(port, id, timeout)
   for try = 1, 20 do
-    -- A connection on which nothing comes is given up soon: the next one fares better.
+    -- Gives up soon on a connection without an answer: the next connection may work.
     local answer, partial = converse(port, takeover(id), timeout / 10)
     answer = answer or partial
     if #answer >= 12 and not granted(answer) then
       if try > 1 then return true end -- an earlier try did it, its answer was lost
       return nil, ("the server at 127.0.0.1:%s knows no session %s"):format(port, id), "no_session"
     end
-    -- The answer to closeSession: length 16, xid 1. Without it the owner was quicker after all: once more.
+    -- The answer to closeSession: length 16, xid 1. If it is missing, the owner reconnected first: try again.
     if answer:find("\0\0\0\16\0\0\0\1", 13, true) then return true end
   end
   return nil, ("the server at 127.0.0.1:%s did not close session %s"):format(port, id), "connection_loss"

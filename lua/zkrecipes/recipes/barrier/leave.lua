@@ -4,15 +4,15 @@
 -- 2. In one request it deletes its m- znode and creates an ephemeral child of the round, its mark. ZooKeeper counts the children that a
 --    znode ever had, so the round tells how many members have left. A member that dies inside creates no mark.
 -- 3. It waits until no m- znode of the round is left. It watches one of them at a time, and lists when that one is gone.
--- 4. Members of the round minus members that have left: so many have died. An m- znode never comes back, so this is final, and the same
---    for each member.
+-- 4. The members of the round minus the members that have left are the members that have died. An m- znode never comes back, so this
+--    number is final, and the same for each member.
 -- 5. The member deletes its mark, then the round. ZooKeeper refuses to delete the round while another member has a mark there, so the
---    round stays until the last member has read it. This goes on behind the caller when its time limit has passed.
+--    round stays until the last member has read it. If the caller's time limit passes, step 5 continues in the background.
 --
 -- What can go wrong: a member dies after it has left: its mark goes with its session, and the count stays; the next member that leaves a
 -- round deletes this one. The answer to step 2 is lost: the request is repeated, and finds that the m- znode is gone. The member's own
 -- session is lost before step 2: it counts among the dead, nothing keeps the round for it, and if the round is gone, the number is not
--- known. The program drops a barrier after `leave` has timed out: the collector has step 5 done.
+-- known. The program drops a barrier after `leave` has timed out: then the barrier's finalizer starts step 5.
 
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
@@ -81,7 +81,7 @@ local function list_and_read(member)
   return round, message, code
 end
 
--- The same, both in one session: a new one may be at a server that is behind.
+-- Does list_and_read within one session, because a new session may be at a server that is behind.
 local function look(member)
   local session = member.requests
   local id, round, message, code
@@ -99,7 +99,7 @@ local function set_of(names)
   return set
 end
 
--- The paths of the m- znodes of a round that are in the listing, but for the member's own. Each member gets another one first.
+-- The paths of the round's m- znodes in the listing, without the member's own. Each member gets a different one first.
 local function stragglers(member, tags, names)
   local there, at, paths = set_of(names), position(tags, member.tag) or 0, {}
   for i = 1, #tags do
@@ -109,7 +109,7 @@ local function stragglers(member, tags, names)
   return paths
 end
 
--- ---- Behind the caller -------------------------------------------------------------------------
+-- ---- In the background -------------------------------------------------------------------------
 
 -- Deletes a round if no member is inside according to the listing, and none has still to read it.
 local function sweep_one(member, path, names)
@@ -130,7 +130,7 @@ local function delete_mark(member)
   if member.mark then sure(member.session.delete, member.session, member.mark) end
 end
 
--- The member's round is over. The listing may show others that no member is left to delete.
+-- The member's round is over: deletes it, and other rounds in the listing that no member is left to delete.
 local function forget(member, names)
   delete_mark(member)
   if member.round then sure(member.session.delete, member.session, member.round) end
@@ -163,7 +163,7 @@ end
 
 -- ---- Leaving -----------------------------------------------------------------------------------
 
--- Deletes the m- znode and makes the mark. Whether it did; or nil, message, code. false: the m- znode or the round was gone.
+-- Deletes the m- znode and creates the mark. Returns true; false if the m- znode or the round was gone; or nil, message, code.
 local function depart(member)
   local session = member.requests
   member.mark = member.round .. "/" .. member.tag
