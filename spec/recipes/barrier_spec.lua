@@ -232,11 +232,16 @@ describe("a cyclic barrier", function()
   it("decides between giving up and going on", run(function()
     local all = sessions(2)
     for _ = 1, 20 do
-      local one = env.start(function() return all[1]:cyclic_barrier("/c", 2):wait(0.004) end)
-      local other = env.start(function() return all[2]:cyclic_barrier("/c", 2):wait(0.004) end)
-      assert.are.equal(one(), other())
+      local function wait(i)
+        local through, _, code = all[i]:cyclic_barrier("/c", 2):wait(0.004)
+        return through or code
+      end
+      local one, other = env.start(wait, 1), env.start(wait, 2)
+      one, other = one(), other()
+      local unsure = one == "connection_loss" or other == "connection_loss" -- no server answered so soon: the round may have begun
+      assert.is_true(unsure or one == other, tostring(one) .. " and " .. tostring(other))
     end
-    assert.are.same({}, all[1]:children("/c"))
+    env.eventually("nothing is left", function() return #all[1]:children("/c") == 0 end)
   end))
 
   it("does so at every distance between the two", function()
