@@ -54,8 +54,10 @@ describe("a multilock", function()
     local all = session:multilock { session:lock("/c"), session:lock("/a"), session:lock("/b") }
     local hold = assert(session:lock("/b"):acquire())
     for _, timeout in ipairs { 0, 0.05 } do
+      local which = "/b"
       local message = timeout == 0 and fails("timeout", all:acquire(timeout)) or env.late(all:acquire(timeout))
-      assert.matches("multilock:acquire: lock:acquire /[ab]: ", message)
+      if message:find("no server answered", 1, true) then which = "/[ab]" end -- a busy machine: it was as far as that
+      assert.matches("^multilock:acquire: lock:acquire " .. which .. ": ", message)
       env.queue_of(session, "/a", 0)
       env.queue_of(session, "/b", 1)
     end

@@ -4,39 +4,7 @@ local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
 
 describe("ten thousand time limits of one moment", function()
-  it("end as many attempts and sleeps, and leave nothing", function()
-    local world = sim.new { seed = 1, servers = 1, jitter = 0 }
-    world:run(function()
-      local holder, host = world:session(), world:process()
-      local session = host.session { timeout = 30 }
-      local lock, hold = session:lock("/l"), assert(holder:lock("/l"):acquire())
-      assert(lock:acquire(0) == nil) -- connected
-      world:advance(1)
-      local until_when, ended, slept = host.now() + 30, {}, 0
-      local function once(of)
-        for _ = 1, 10000 do host.spawn(of) end
-        world:advance(60)
-      end
-      local function attempt()
-        local got, _, code = lock:acquire(until_when - host.now())
-        ended[code or got] = (ended[code or got] or 0) + 1
-        assert(math.abs(host.now() - until_when) < 0.001)
-      end
-      once(attempt)
-      assert.are.same({ timeout = 10000 }, ended)
-      assert.are.equal(1, #world:children("/l"))
-      assert.is_true(hold:valid())
-      assert.is_true(env.leaves_nothing(function()
-        until_when, ended = host.now() + 30, {}
-        once(attempt)
-        assert.are.same({ timeout = 10000 }, ended)
-      end))
-      once(function() host.sleep(30) slept = slept + 1 end)
-      assert.are.equal(10000, slept)
-      hold:release()
-      assert(lock:acquire(1)):release()
-    end)
-  end)
+  it("end as many attempts and sleeps, and leave nothing", function() env.alone "ticks" end)
 end)
 
 describe("a release and the time limit of the next one", function()

@@ -153,16 +153,21 @@ function env.blocks()
   return core.alloc_blocks()
 end
 
----True when a call of fn leaves no more on the C side than there was before; fn is called five times at most. The count is of the
----whole process: the thread of a session that another spec has left open may allocate during one call, as when its server has gone.
----What fn itself leaves it leaves in each call.
+---Runs spec/support/alone/NAME.lua in a process of its own, and fails with what it says unless it ends well. What counts C memory
+---counts that of the whole process: a session that another spec has left open would change it.
+function env.alone(name)
+  local pipe = io.popen(("%s spec/support/alone/%s.lua 2>&1 && echo well"):format(env.interpreter(), name))
+  local said = pipe:read("*a")
+  pipe:close()
+  if not said:find("well\n$") then error(said, 2) end
+end
+
+---Fails unless fn leaves no more blocks and bytes of C memory than there were.
 function env.leaves_nothing(fn)
-  for _ = 1, 5 do
-    local blocks, bytes = env.blocks(), core.alloc_bytes()
-    fn()
-    if env.blocks() <= blocks and core.alloc_bytes() <= bytes then return true end
-  end
-  return false
+  local blocks, bytes = env.blocks(), core.alloc_bytes()
+  fn()
+  local more, larger = env.blocks() - blocks, core.alloc_bytes() - bytes
+  if more > 0 or larger > 0 then error(("%d blocks and %d bytes more"):format(more, larger), 2) end
 end
 
 return env
