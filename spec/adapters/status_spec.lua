@@ -103,37 +103,37 @@ describe("the status", function()
   end
 
   local WAITS = {
-    queue = function(session) local queue = session:queue("/w") return queue, queue.claim end,
-    barrier = function(session)
-      local barrier = session:barrier("/w")
+    queue = function(session, path) local queue = session:queue(path) return queue, queue.claim end,
+    barrier = function(session, path)
+      local barrier = session:barrier(path)
       assert(barrier:close())
       return barrier, barrier.wait
     end,
-    latch = function(session) local latch = session:latch("/w", 1) return latch, latch.wait end,
-    cyclic_barrier = function(session) local barrier = session:cyclic_barrier("/w", 4) return barrier, barrier.wait end,
-    double_barrier = function(session) local barrier = session:double_barrier("/w", 4) return barrier, barrier.enter end,
+    latch = function(session, path) local latch = session:latch(path, 1) return latch, latch.wait end,
+    cyclic_barrier = function(session, path) local barrier = session:cyclic_barrier(path, 4) return barrier, barrier.wait end,
+    double_barrier = function(session, path) local barrier = session:double_barrier(path, 4) return barrier, barrier.enter end,
   }
 
   for name, make in pairs(WAITS) do
     it("shows who waits at a " .. name .. ", and nobody who has left", env.run(function()
-      local session = env.session()
-      local object, method = make(session)
+      local session, path = env.session(), "/w-" .. name
+      local object, method = make(session, path)
       env.late(method(object, 0.05))
-      env.eventually("nobody waits", function() return of(zk.status().waiting, "/w") == 0 end)
+      assert.equal(0, (of(zk.status().waiting, path)))
       local task = zk.spawn(method, object)
-      env.eventually("one waits", function() return of(zk.status().waiting, "/w") == 1 end)
-      local _, first = of(zk.status().waiting, "/w")
+      env.eventually("one waits", function() return of(zk.status().waiting, path) == 1 end)
+      local _, first = of(zk.status().waiting, path)
       assert.equal(name, first.kind)
       task:cancel()
       env.fails("canceled", task:wait())
       if coroutine.close then
         local parked = coroutine.create(function() return method(object) end)
         coroutine.resume(parked)
-        env.eventually("one waits", function() return of(zk.status().waiting, "/w") == 1 end)
+        env.eventually("one waits", function() return of(zk.status().waiting, path) == 1 end)
         assert(coroutine.close(parked))
       end
       local found = zk.status { queues = true }
-      assert.equal(0, (of(found.waiting, "/w")))
+      assert.equal(0, (of(found.waiting, path)))
       session:close()
     end))
   end
