@@ -241,7 +241,7 @@ describe("a cyclic barrier", function()
       local unsure = one == "connection_loss" or other == "connection_loss" -- no server answered so soon: the round may have begun
       assert.is_true(unsure or one == other, tostring(one) .. " and " .. tostring(other))
     end
-    env.eventually("nothing is left", function() return #all[1]:children("/c") == 0 end)
+    env.queue_of(all[1], "/c", 0)
   end))
 
   it("does so at every distance between the two", function()

@@ -282,22 +282,5 @@ describe("election:every", function()
 end)
 
 describe("what is left of leading", function()
-  it("is nothing", run(function()
-    local session = env.session()
-    local function everything()
-      local election, runs = session:election("/e"), 0
-      election:lead(function(term)
-        runs = runs + 1
-        if runs == 1 then error("x") end
-        term:sleep(0)
-        election:stop()
-      end, { backoff = 0, on_error = function() end })
-    end
-    for _ = 1, 20 do everything() end
-    env.queue_of(session, "/e", 0)
-    local before = env.blocks()
-    for _ = 1, 20 do everything() end
-    env.queue_of(session, "/e", 0)
-    env.eventually("all is given back", function() return env.blocks() <= before end)
-  end))
+  it("is nothing", function() env.alone "lead" end)
 end)

@@ -335,26 +335,5 @@ describe("a hold", function()
 end)
 
 describe("what is left", function()
-  it("is nothing: no node, no memory", run(function()
-    local namespace = env.namespace()
-    local function everything()
-      local session = env.session { namespace = namespace }
-      local lock = session:lock("/l", { data = "x" })
-      local hold = assert(lock:acquire())
-      env.late(lock:acquire(0.001))
-      fails("timeout", lock:acquire(0))
-      assert(lock:contenders())
-      hold:release()
-      lock:with(function() end)
-      session:close()
-    end
-    everything()
-    local before = env.blocks()
-    for _ = 1, 20 do
-      everything()
-    end
-    env.eventually("all memory is given back", function() return env.blocks() <= before end)
-    local session = env.session { namespace = namespace }
-    assert.are.same({}, session:children("/l"))
-  end))
+  it("is nothing: no node, no memory", function() env.alone "lock" end)
 end)

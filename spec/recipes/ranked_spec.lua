@@ -216,12 +216,12 @@ describe("an election by rank", function()
   end))
 
   it("never has two leaders, whoever comes, goes and dies", run(function()
-    local namespace, leading, last, terms, stop = env.namespace(), {}, "", 0, zk.now() + 2
+    local namespace, leading, last, terms = env.namespace(), {}, "", 0
     local waits = {}
     for i = 1, 5 do
       waits[i] = env.start(function()
-        local session = env.session { namespace = namespace, timeout = 2 }
-        while zk.now() < stop do
+        local session = env.session { namespace = namespace }
+        while terms < 50 do
           local election = session:election("/r", { rank = math.random(3), quorum = math.random(2), value = tostring(i) })
           local term = election:campaign(math.random() * 0.3)
           if term and term:valid() then
@@ -233,7 +233,7 @@ describe("an election by rank", function()
             leading[term] = nil
             if die == 1 then
               session:close()
-              session = env.session { namespace = namespace, timeout = 2 }
+              session = env.session { namespace = namespace }
             else
               term:resign()
             end
@@ -243,6 +243,5 @@ describe("an election by rank", function()
       end)
     end
     for i = 1, 5 do assert(select("#", waits[i]()) == 0) end
-    assert.is_true(terms > 10, terms .. " terms")
   end))
 end)

@@ -38,11 +38,12 @@ function env.namespace()
   return string.format("/spec-%d-%d", os.time(), common.namespaces)
 end
 
----A session on the shared server, where it is connected already, or as the options say.
+---A session on the shared server, where it is connected already, or as the options say. It lasts a minute there, since a busy
+---machine may stop us or the server for seconds.
 function env.session(options)
   local all = { hosts = env.server().hosts, timeout = 5, tick = 0.5, namespace = env.namespace() }
   local shared = not (options and options.hosts)
-  if shared then all.request_timeout = 20 end -- also for tries: the machine may be busy
+  if shared then all.timeout, all.request_timeout = 60, 20 end
   for name, value in pairs(options or {}) do
     all[name] = value
   end
@@ -160,6 +161,14 @@ function env.alone(name)
   local said = pipe:read("*a")
   pipe:close()
   if not said:find("well\n$") then error(said, 2) end
+end
+
+---Fails unless fn, played again and again on a real server, leaves no more blocks than after the first time.
+function env.leaves_no_block(fn)
+  fn()
+  local before = env.blocks()
+  for _ = 1, 20 do fn() end
+  env.eventually("all memory is given back", function() return env.blocks() <= before end)
 end
 
 ---Fails unless fn leaves no more blocks and bytes of C memory than there were.

@@ -1,0 +1,16 @@
+-- A loop that observes an election, and that is left after its first step, leaves no memory.
+
+local env = require "spec.support.env"
+
+env.run(function()
+  local session = env.session()
+  local term = assert(session:election("/e", { value = "x" }):campaign())
+  local function ten()
+    for _ = 1, 10 do
+      local step = session:election("/e"):observe()
+      assert(step().value == "x")
+    end
+  end
+  env.leaves_no_block(ten)
+  term:resign()
+end)()
