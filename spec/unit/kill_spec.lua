@@ -70,11 +70,11 @@ describe("a coroutine that is killed", function()
     for _, how in ipairs { "early", "late" } do
       it(how .. " in " .. way.name, function()
         local at = 1
+        collectgarbage()
         while at < MOST do
-          collectgarbage()
-        collectgarbage("stop") -- it does not help
-        local ok, killed = pcall(kill, way, at, how)
-        collectgarbage("restart")
+          collectgarbage "stop" -- it must not help
+          local ok, killed = pcall(kill, way, at, how)
+          collectgarbage "restart"
           assert(ok, ("at wait %d: %s"):format(at, tostring(killed)))
           if not killed then break end
           at = at + 1
