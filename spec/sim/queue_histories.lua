@@ -69,6 +69,7 @@ local function trouble(history)
     if history.takes then -- some are on their way still when another session looks what became of them
       faults.delay, faults.max_delay, faults.new_session, faults.max_down = 0.2, 2, 0.04, 0.3
     end
+    if history.slow then faults.delay, faults.max_delay = 0.2, 6 end -- an answer comes when its session is over
     if history.remote then faults.max_down = 300 end
     world:faults(faults)
   elseif history.mode == "producers" then
@@ -245,6 +246,7 @@ local function roll_shape(history)
   end
   history.nightly = math.floor(history.seed / #MODES) % 4 == 3 and not (history.simple or history.littered or history.capacity)
   if history.nightly then history.patient = true end
+  history.slow = math.floor(history.seed / #MODES) % 4 == 1
   history.exact = history.mode == "calm" and history.count == 1 and not (history.mixed or history.nacks or history.nightly)
 end
 
