@@ -149,6 +149,7 @@ end
 
 ---What the C side holds, after everything that can be collected was.
 function env.blocks()
+  if jit then jit.flush() end -- compiled code keeps objects that it used
   collectgarbage()
   collectgarbage()
   return core.alloc_blocks()

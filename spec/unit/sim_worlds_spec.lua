@@ -1,8 +1,8 @@
 -- Simulated worlds as such: the same history for the same seed, several at once, their end, misuse. Needs no server.
 
 local fork = require "spec_fork"
-local core = require "zkrecipes.core"
 local deaf = require "spec.support.deaf"
+local env = require "spec.support.env"
 local process = require "spec.support.process"
 local sim = require "zkrecipes.sim"
 local zk = require "zkrecipes"
@@ -91,30 +91,7 @@ describe("worlds", function()
     real:close(0)
   end)
 
-  it("are collected with all that is in them", function()
-    local function use()
-      local world = sim.new { trace = function() end }
-      local session = world:session()
-      world:run(function()
-        local hold = assert(session:lock("/l"):acquire())
-        hold:on_lost(function() end)
-        world:lose_reply(session, "set", 1000)
-        world.zk.spawn(function() session:lock("/l"):acquire(5) end)
-        world:advance(10)
-      end)
-      world:dump()
-    end
-    local function left()
-      for _ = 1, 4 do collectgarbage() end
-      return core.alloc_blocks(), collectgarbage("count")
-    end
-    use()
-    local blocks, kilobytes = left()
-    for _ = 1, 50 do use() end
-    local blocks_after, kilobytes_after = left()
-    assert.are.equal(blocks, blocks_after)
-    assert.is_true(kilobytes_after - kilobytes < 200, kilobytes_after - kilobytes .. " kB are left")
-  end)
+  it("are collected with all that is in them", function() env.alone "worlds" end)
 
   it("live as long as a session of theirs", function()
     local session = sim.new():session()
