@@ -17,7 +17,8 @@ local zk = require "zkrecipes"
 
 local WORKERS, CALLS = 5, 60
 local SHARES = 8      -- so many rounds call everything once at least
-local PATIENCE = 150  -- seconds in which everything must be given back
+local LIMIT = 300     -- seconds that a request to the server may take; a quiet machine takes milliseconds
+local PATIENCE = 600  -- seconds in which everything must be given back; a quiet machine takes two
 
 local server = assert(os.getenv("ZK_HOSTS"), "ZK_HOSTS is not set: dev/zk exec -- lua5.4 fuzz/api.lua")
 local trace_name = os.getenv("TRACE") or "api.trace"
@@ -52,8 +53,8 @@ local function open_recipes(session)
 end
 
 local function open_sessions(namespace)
-  local first = open { hosts = server, namespace = namespace, timeout = 4 }
-  local second = open { hosts = server, namespace = namespace, timeout = 4, auth = { { scheme = "digest", credential = "a:b" } } }
+  local first = open { hosts = server, namespace = namespace, timeout = 60 }
+  local second = open { hosts = server, namespace = namespace, timeout = 60, auth = { { scheme = "digest", credential = "a:b" } } }
   open { hosts = "127.0.0.1:1", timeout = 1 }
   open { hosts = "127.0.0.1:1" }:close(0)
   for _, session in ipairs { first, second, first } do
@@ -68,7 +69,7 @@ end
 
 local function put_and_claim(queue)
   assert(queue:put("data", { id = "claimed" }))
-  return assert(queue:claim(10))
+  return assert(queue:claim(LIMIT))
 end
 
 -- With a dead letter.
@@ -79,14 +80,14 @@ end
 
 local function open_all(namespace)
   local first = open_sessions(namespace)
-  assert(first:connected(20))
+  assert(first:connected(LIMIT))
   for _, path in ipairs { "/a", "/b", "/lock" } do first:create(path, "data", { parents = true }) end
-  calls.keep("hold", assert(first:lock("/held"):acquire(10)))
-  calls.keep("turn", assert(first:lock("/turns", { cohort = true }):acquire(10)))
-  calls.keep("multihold", assert(first:multilock { first:lock("/three"), first:lock("/four") }:acquire(10)))
+  calls.keep("hold", assert(first:lock("/held"):acquire(LIMIT)))
+  calls.keep("turn", assert(first:lock("/turns", { cohort = true }):acquire(LIMIT)))
+  calls.keep("multihold", assert(first:multilock { first:lock("/three"), first:lock("/four") }:acquire(LIMIT)))
   calls.keep("item", put_and_claim(first:queue("/items")))
   calls.keep("queue", spent(first:queue("/spent", { attempts = 1 })))
-  calls.keep("term", assert(first:election("/termed"):campaign(10)))
+  calls.keep("term", assert(first:election("/termed"):campaign(LIMIT)))
   calls.keep("task", zk.spawn(function() return 1 end))
   return first
 end
@@ -197,7 +198,7 @@ end
 local function warm_up()
   zk.run(function()
     local session = zk.session { hosts = server }
-    assert(session:connected(20))
+    assert(session:connected(LIMIT))
     session:close()
   end)
   collectgarbage()
