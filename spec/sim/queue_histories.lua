@@ -69,7 +69,9 @@ local function trouble(history)
     if history.takes then -- some are on their way still when another session looks what became of them
       faults.delay, faults.max_delay, faults.new_session, faults.max_down = 0.2, 2, 0.04, 0.3
     end
-    if history.slow then faults.delay, faults.max_delay = 0.2, 6 end -- an answer comes when its session is over
+    if history.slow then -- Answers come when their session is over. It is at the server, too, so that no write comes later still.
+      faults.delay, faults.max_delay, faults.new_session = 0.2, 6, 0
+    end
     if history.remote then faults.max_down = 300 end
     world:faults(faults)
   elseif history.mode == "producers" then
