@@ -143,7 +143,7 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     old = "(!fresh && session->id != notice->session_id) || lease_is_over(session)",
     new = "lease_is_over(session)",
     also = {
-      file = "src/sim/talk.c",
+      file = "src/sim/client_protocol.c",
       old = "bool other = handle->session_id != 0 && handle->session_id != packet->session_id;",
       new = "bool other = false;" } },
   { name = "messages of an old handle are heard",

@@ -33,7 +33,7 @@ bool zr_sim_handle_remember(struct zr_handle *handle, const char *scheme, struct
 static bool init(struct zr_handle *handle, const struct zr_zk_config *config)
 {
     struct zr_sim_world *world = handle->process->world;
-    bool fits = zr_sim_tell_init(handle);
+    bool fits = zr_sim_report_init(handle);
     zr_list_init(&handle->in_flight);
     handle->timeout_ms = config->timeout_ms;
     handle->write_heartbeat = config->write_heartbeat;
@@ -73,7 +73,7 @@ void zr_sim_handle_free(struct zr_handle *handle)
         zr_sim_conn_let_go(handle->conn, true);
     zr_unlink(&handle->link);
     zr_sim_watched_fini(handle);
-    zr_sim_tell_fini(handle);
+    zr_sim_report_fini(handle);
     while (handle->credentials != NULL) {
         struct zr_sim_credential *next = handle->credentials->next;
         zr_free(handle->credentials);
@@ -190,7 +190,7 @@ void zr_sim_handle_submit(struct zr_handle *handle, struct zr_request *request)
         return;
     }
     request->sent = false;
-    zr_sim_tell_reply(handle, request);
+    zr_sim_report_reply(handle, request);
 }
 
 /* ---- Closing ------------------------------------------------------------------------------- */

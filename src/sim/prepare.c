@@ -10,15 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/draft.h"
+#include "sim/outstanding.h"
 #include "sim/leader.h"
 #include "sim/world.h"
 #include "sim/world_alloc.h"
 
-static bool allowed(const struct zr_sim_draft *draft, const struct zr_sim_record *record,
-                    int32_t perms)
+static bool allowed(const struct zr_sim_outstanding *outstanding,
+                    const struct zr_sim_record *record, int32_t perms)
 {
-    return zr_sim_acl_allows(record->acl, perms, draft->who);
+    return zr_sim_acl_allows(record->acl, perms, outstanding->who);
 }
 
 static bool wrong_version(int32_t now, int32_t wanted)
@@ -44,14 +44,14 @@ static bool is_ttl(enum zr_mode mode)
     return mode == ZR_PERSISTENT_TTL || mode == ZR_PERSISTENT_SEQUENTIAL_TTL;
 }
 
-static int64_t owner_of(const struct zr_sim_draft *draft, const struct zr_request *copy)
+static int64_t owner_of(const struct zr_sim_outstanding *outstanding, const struct zr_request *copy)
 {
     if (is_ttl(copy->mode))
         return ZR_SIM_TTL_MASK | copy->ttl_ms;
     if (copy->mode == ZR_CONTAINER)
         return ZR_SIM_CONTAINER_OWNER;
     bool ephemeral = copy->mode == ZR_EPHEMERAL || copy->mode == ZR_EPHEMERAL_SEQUENTIAL;
-    return ephemeral ? draft->session_id : 0;
+    return ephemeral ? outstanding->session_id : 0;
 }
 
 static char *path_of(const struct zr_request *copy, const struct zr_sim_record *parent)
@@ -65,51 +65,53 @@ static char *path_of(const struct zr_request *copy, const struct zr_sim_record *
     return path;
 }
 
-static void add_create(struct zr_sim_draft *draft, struct zr_request *copy,
+static void add_create(struct zr_sim_outstanding *outstanding, struct zr_request *copy,
                        struct zr_sim_record *parent, struct zr_sim_acl *acl)
 {
     size_t length = strlen(copy->created);
-    struct zr_sim_change *change = zr_sim_txn_add(draft->txn, ZR_SIM_CREATE, copy->created, length);
+    struct zr_sim_change *change =
+        zr_sim_txn_add(outstanding->txn, ZR_SIM_CREATE, copy->created, length);
     parent->cversion = change->number = plus_one(parent->cversion);
     parent->children++;
-    change->owner = owner_of(draft, copy);
+    change->owner = owner_of(outstanding, copy);
     change->acl = zr_sim_acl_ref(acl);
     change->data = copy->data;
     if (copy->data.at != NULL)
         change->data.at = zr_sim_copy(copy->data.at, copy->data.length);
-    zr_sim_draft_note(draft, parent);
-    zr_sim_draft_note(draft, &(struct zr_sim_record){.path = copy->created,
-                                                     .length = length,
-                                                     .exists = true,
-                                                     .owner = change->owner,
-                                                     .acl = change->acl});
+    zr_sim_outstanding_note(outstanding, parent);
+    zr_sim_outstanding_note(outstanding, &(struct zr_sim_record){.path = copy->created,
+                                                                 .length = length,
+                                                                 .exists = true,
+                                                                 .owner = change->owner,
+                                                                 .acl = change->acl});
 }
 
-static enum zr_status create_under(struct zr_sim_draft *draft, struct zr_request *copy,
+static enum zr_status create_under(struct zr_sim_outstanding *outstanding, struct zr_request *copy,
                                    struct zr_sim_acl *acl)
 {
     struct zr_sim_record parent, node;
-    if (!zr_sim_draft_find(draft, copy->path, zr_sim_parent_length(copy->path), &parent))
+    if (!zr_sim_outstanding_find(outstanding, copy->path, zr_sim_parent_length(copy->path),
+                                 &parent))
         return ZR_NO_NODE;
-    if (!allowed(draft, &parent, ZR_CREATE))
+    if (!allowed(outstanding, &parent, ZR_CREATE))
         return ZR_NO_AUTH;
     copy->created = path_of(copy, &parent);
-    if (zr_sim_draft_find(draft, copy->created, strlen(copy->created), &node))
+    if (zr_sim_outstanding_find(outstanding, copy->created, strlen(copy->created), &node))
         return ZR_NODE_EXISTS;
     if (zr_sim_is_ephemeral(parent.owner))
         return ZR_NO_CHILDREN_FOR_EPHEMERALS;
-    add_create(draft, copy, &parent, acl);
+    add_create(outstanding, copy, &parent, acl);
     return ZR_OK;
 }
 
-static enum zr_status create(struct zr_sim_draft *draft, struct zr_request *copy)
+static enum zr_status create(struct zr_sim_outstanding *outstanding, struct zr_request *copy)
 {
     struct zr_sim_acl *acl = NULL;
     if (is_ttl(copy->mode) && (copy->ttl_ms <= 0 || copy->ttl_ms > ZR_SIM_TTL_MAX))
         return ZR_BAD_ARGUMENTS;
-    enum zr_status status = zr_sim_acl_fix(copy->acl, draft->who, &acl);
+    enum zr_status status = zr_sim_acl_fix(copy->acl, outstanding->who, &acl);
     if (status == ZR_OK)
-        status = create_under(draft, copy, acl);
+        status = create_under(outstanding, copy, acl);
     zr_sim_acl_unref(acl);
     return status;
 }
@@ -122,99 +124,103 @@ static bool is_the_servers_own(const char *path)
            strcmp(path, "/zookeeper/quota") == 0 || strcmp(path, "/zookeeper/config") == 0;
 }
 
-static enum zr_status remove_node(struct zr_sim_draft *draft, const struct zr_request *copy)
+static enum zr_status remove_node(struct zr_sim_outstanding *outstanding,
+                                  const struct zr_request *copy)
 {
     struct zr_sim_record parent, node;
     size_t length = strlen(copy->path);
     if (is_the_servers_own(copy->path))
         return ZR_BAD_ARGUMENTS;
-    if (!zr_sim_draft_find(draft, copy->path, zr_sim_parent_length(copy->path), &parent))
+    if (!zr_sim_outstanding_find(outstanding, copy->path, zr_sim_parent_length(copy->path),
+                                 &parent))
         return ZR_NO_NODE;
-    if (!allowed(draft, &parent, ZR_DELETE))
+    if (!allowed(outstanding, &parent, ZR_DELETE))
         return ZR_NO_AUTH;
-    if (!zr_sim_draft_find(draft, copy->path, length, &node))
+    if (!zr_sim_outstanding_find(outstanding, copy->path, length, &node))
         return ZR_NO_NODE;
     if (wrong_version(node.version, copy->version))
         return ZR_BAD_VERSION;
     if (node.children > 0)
         return ZR_NOT_EMPTY;
-    zr_sim_txn_add(draft->txn, ZR_SIM_DELETE, copy->path, length);
+    zr_sim_txn_add(outstanding->txn, ZR_SIM_DELETE, copy->path, length);
     parent.children--;
     node.exists = false;
-    zr_sim_draft_note(draft, &parent);
-    zr_sim_draft_note(draft, &node);
+    zr_sim_outstanding_note(outstanding, &parent);
+    zr_sim_outstanding_note(outstanding, &node);
     return ZR_OK;
 }
 
-static enum zr_status set(struct zr_sim_draft *draft, const struct zr_request *copy)
+static enum zr_status set(struct zr_sim_outstanding *outstanding, const struct zr_request *copy)
 {
     struct zr_sim_record node;
     size_t length = strlen(copy->path);
-    if (!zr_sim_draft_find(draft, copy->path, length, &node))
+    if (!zr_sim_outstanding_find(outstanding, copy->path, length, &node))
         return ZR_NO_NODE;
-    if (!allowed(draft, &node, ZR_WRITE))
+    if (!allowed(outstanding, &node, ZR_WRITE))
         return ZR_NO_AUTH;
     if (wrong_version(node.version, copy->version))
         return ZR_BAD_VERSION;
-    struct zr_sim_change *change = zr_sim_txn_add(draft->txn, ZR_SIM_SET, copy->path, length);
+    struct zr_sim_change *change = zr_sim_txn_add(outstanding->txn, ZR_SIM_SET, copy->path, length);
     change->number = node.version = plus_one(node.version);
     change->data = copy->data;
     if (copy->data.at != NULL)
         change->data.at = zr_sim_copy(copy->data.at, copy->data.length);
-    zr_sim_draft_note(draft, &node);
+    zr_sim_outstanding_note(outstanding, &node);
     return ZR_OK;
 }
 
-static enum zr_status add_set_acl(struct zr_sim_draft *draft, const struct zr_request *copy,
-                                  struct zr_sim_acl *acl)
+static enum zr_status add_set_acl(struct zr_sim_outstanding *outstanding,
+                                  const struct zr_request *copy, struct zr_sim_acl *acl)
 {
     struct zr_sim_record node;
     size_t length = strlen(copy->path);
-    if (!zr_sim_draft_find(draft, copy->path, length, &node))
+    if (!zr_sim_outstanding_find(outstanding, copy->path, length, &node))
         return ZR_NO_NODE;
-    if (!allowed(draft, &node, ZR_ADMIN))
+    if (!allowed(outstanding, &node, ZR_ADMIN))
         return ZR_NO_AUTH;
     if (wrong_version(node.aversion, copy->version))
         return ZR_BAD_VERSION;
-    struct zr_sim_change *change = zr_sim_txn_add(draft->txn, ZR_SIM_SET_ACL, copy->path, length);
+    struct zr_sim_change *change =
+        zr_sim_txn_add(outstanding->txn, ZR_SIM_SET_ACL, copy->path, length);
     change->number = plus_one(node.aversion);
     change->acl = zr_sim_acl_ref(acl);
     return ZR_OK;
 }
 
-static enum zr_status set_acl(struct zr_sim_draft *draft, const struct zr_request *copy)
+static enum zr_status set_acl(struct zr_sim_outstanding *outstanding, const struct zr_request *copy)
 {
     struct zr_sim_acl *acl = NULL;
-    enum zr_status status = zr_sim_acl_fix(copy->acl, draft->who, &acl);
+    enum zr_status status = zr_sim_acl_fix(copy->acl, outstanding->who, &acl);
     if (status == ZR_OK)
-        status = add_set_acl(draft, copy, acl);
+        status = add_set_acl(outstanding, copy, acl);
     zr_sim_acl_unref(acl);
     return status;
 }
 
-static enum zr_status check(const struct zr_sim_draft *draft, const struct zr_request *copy)
+static enum zr_status check(const struct zr_sim_outstanding *outstanding,
+                            const struct zr_request *copy)
 {
     struct zr_sim_record node;
-    if (!zr_sim_draft_find(draft, copy->path, strlen(copy->path), &node))
+    if (!zr_sim_outstanding_find(outstanding, copy->path, strlen(copy->path), &node))
         return ZR_NO_NODE;
-    if (!allowed(draft, &node, ZR_READ))
+    if (!allowed(outstanding, &node, ZR_READ))
         return ZR_NO_AUTH;
     return wrong_version(node.version, copy->version) ? ZR_BAD_VERSION : ZR_OK;
 }
 
-static enum zr_status prepare_part(struct zr_sim_draft *draft, struct zr_request *copy)
+static enum zr_status prepare_part(struct zr_sim_outstanding *outstanding, struct zr_request *copy)
 {
     switch ((int)copy->op) {
     case ZR_OP_CREATE:
-        return create(draft, copy);
+        return create(outstanding, copy);
     case ZR_OP_DELETE:
-        return remove_node(draft, copy);
+        return remove_node(outstanding, copy);
     case ZR_OP_SET:
-        return set(draft, copy);
+        return set(outstanding, copy);
     case ZR_OP_SET_ACL:
-        return set_acl(draft, copy);
+        return set_acl(outstanding, copy);
     case ZR_OP_CHECK:
-        return check(draft, copy);
+        return check(outstanding, copy);
     default:
         return ZR_UNSUPPORTED;
     }
@@ -223,10 +229,10 @@ static enum zr_status prepare_part(struct zr_sim_draft *draft, struct zr_request
 /* ---- The whole ----------------------------------------------------------------------------- */
 
 /* The part that failed keeps its own status; the parts before it and behind it were not done. */
-static void refuse(struct zr_sim_draft *draft, struct zr_request *parts, size_t count,
+static void refuse(struct zr_sim_outstanding *outstanding, struct zr_request *parts, size_t count,
                    size_t culprit)
 {
-    zr_sim_txn_clear(draft->txn);
+    zr_sim_txn_clear(outstanding->txn);
     for (size_t i = 0; i < count; i++) {
         zr_sim_release(parts[i].created);
         parts[i].created = NULL;
@@ -240,17 +246,17 @@ void zr_sim_prepare(struct zr_sim_world *world, struct zr_sim_packet *packet,
 {
     size_t count;
     struct zr_request *parts = zr_sim_packet_parts(packet, &count);
-    struct zr_sim_draft draft;
-    zr_sim_draft_init(&draft, world, txn, count);
-    draft.who = packet->conn->who;
-    draft.session_id = packet->conn->session_id;
+    struct zr_sim_outstanding outstanding;
+    zr_sim_outstanding_init(&outstanding, world, txn, count);
+    outstanding.who = packet->conn->who;
+    outstanding.session_id = packet->conn->session_id;
     packet->copy.status = ZR_OK;
     for (size_t i = 0; i < count && packet->copy.status == ZR_OK; i++) {
-        packet->copy.status = parts[i].status = prepare_part(&draft, &parts[i]);
+        packet->copy.status = parts[i].status = prepare_part(&outstanding, &parts[i]);
         if (parts[i].status != ZR_OK)
-            refuse(&draft, parts, count, i);
+            refuse(&outstanding, parts, count, i);
     }
-    zr_sim_draft_fini(&draft);
+    zr_sim_outstanding_fini(&outstanding);
 }
 
 /* The leader knows the new number now; the tree knows it only after the commit. */

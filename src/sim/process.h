@@ -106,7 +106,7 @@ void zr_sim_handle_close(struct zr_handle *handle, int64_t linger_us);
 /* Makes a copy that is remembered. False: no memory. */
 bool zr_sim_handle_remember(struct zr_handle *handle, const char *scheme, struct zr_bytes bytes);
 
-/* ---- attach.c ------------------------------------------------------------------------------ */
+/* ---- connect.c ----------------------------------------------------------------------------- */
 
 /* Tries the next server, a little later. */
 void zr_sim_handle_try(struct zr_handle *handle);
@@ -127,7 +127,7 @@ void zr_sim_handle_over(struct zr_handle *handle, enum zr_message_kind kind);
 /* The last act of a handle: requests in flight fail, ENDED is reported. */
 void zr_sim_handle_finish(struct zr_handle *handle);
 
-/* ---- talk.c -------------------------------------------------------------------------------- */
+/* ---- client_protocol.c --------------------------------------------------------------------- */
 
 /* A packet came over its connection. borrows: packet. */
 void zr_sim_handle_receive(struct zr_handle *handle, struct zr_sim_packet *packet);
@@ -135,18 +135,18 @@ void zr_sim_handle_receive(struct zr_handle *handle, struct zr_sim_packet *packe
 /* Asks the server to end the session; the answer ends the handle. */
 void zr_sim_handle_part(struct zr_handle *handle);
 
-/* ---- tell.c -------------------------------------------------------------------------------- */
+/* ---- report.c ------------------------------------------------------------------------------ */
 
 /* Allocates the notices in advance that report an end. False: no memory. */
-bool zr_sim_tell_init(struct zr_handle *handle);
-void zr_sim_tell_fini(struct zr_handle *handle);
+bool zr_sim_report_init(struct zr_handle *handle);
+void zr_sim_report_fini(struct zr_handle *handle);
 
-void zr_sim_tell_connected(struct zr_handle *handle);
-void zr_sim_tell_suspended(struct zr_handle *handle);
-void zr_sim_tell_final(struct zr_handle *handle, enum zr_message_kind kind);
-void zr_sim_tell_event(struct zr_handle *handle, enum zr_event_kind event, const char *path);
-void zr_sim_tell_ended(struct zr_handle *handle);
-void zr_sim_tell_reply(struct zr_handle *handle, struct zr_request *request);
+void zr_sim_report_connected(struct zr_handle *handle);
+void zr_sim_report_suspended(struct zr_handle *handle);
+void zr_sim_report_final(struct zr_handle *handle, enum zr_message_kind kind);
+void zr_sim_report_event(struct zr_handle *handle, enum zr_event_kind event, const char *path);
+void zr_sim_report_ended(struct zr_handle *handle);
+void zr_sim_report_reply(struct zr_handle *handle, struct zr_request *request);
 
 /* ---- watched.c ----------------------------------------------------------------------------- */
 

@@ -182,7 +182,7 @@ struct zr_sim_faults {
    remain. */
 void zr_sim_set_faults(struct zr_sim_world *world, const struct zr_sim_faults *faults);
 
-/* ---- Looking ------------------------------------------------------------------------------- */
+/* ---- Inspecting ---------------------------------------------------------------------------- */
 
 /* Requests sent since the beginning, by one process or by all. Heartbeats and the packets of a
    reconnect do not count. op may be ZR_SIM_ANY_OP. */

@@ -1,8 +1,8 @@
 /*
  * How a handle gets a connection and loses it. It tries one server after the other. It leaves a
  * server that is down, that has not seen what the client has seen, or that is silent for two thirds
- * of the timeout. What happens on a connection is in talk.c. When the connection is lost:
- * SUSPENDED, requests in flight fail, and the search begins again.
+ * of the timeout. What happens on a connection is in client_protocol.c. When the connection is
+ * lost: SUSPENDED, requests in flight fail, and the search begins again.
  */
 #include "sim/process.h"
 #include "sim/world.h"
@@ -109,7 +109,7 @@ static void fail_all(struct zr_handle *handle)
             request->parts[i].status = ZR_CONNECTION_LOSS;
             request->parts[i].sent = true;
         }
-        zr_sim_tell_reply(handle, request);
+        zr_sim_report_reply(handle, request);
     }
 }
 
@@ -137,7 +137,7 @@ void zr_sim_handle_lost(struct zr_handle *handle, bool arrives)
 {
     world_of(handle)->breaks++;
     detach(handle, arrives);
-    zr_sim_tell_suspended(handle);
+    zr_sim_report_suspended(handle);
     fail_all(handle);
     if (handle->parting)
         zr_sim_handle_finish(handle);
@@ -155,7 +155,7 @@ void zr_sim_handle_over(struct zr_handle *handle, enum zr_message_kind kind)
         zr_lease_init(&handle->lease, handle->lease.tick_us);
     handle->phase = silent ? ZR_SIM_APART : ZR_SIM_OVER;
     if (!silent)
-        zr_sim_tell_final(handle, kind);
+        zr_sim_report_final(handle, kind);
     fail_all(handle);
     if (handle->closed)
         zr_sim_handle_finish(handle);
@@ -170,5 +170,5 @@ void zr_sim_handle_finish(struct zr_handle *handle)
     handle->phase = ZR_SIM_OVER;
     zr_sim_cancel(&world_of(handle)->agenda, &handle->end);
     zr_sim_cancel(&world_of(handle)->agenda, &handle->retry);
-    zr_sim_tell_ended(handle);
+    zr_sim_report_ended(handle);
 }

@@ -26,7 +26,7 @@ static struct zr_notice *notice_new(const struct zr_handle *handle, enum zr_mess
     return notice;
 }
 
-static void tell(struct zr_handle *handle, struct zr_notice *notice)
+static void report(struct zr_handle *handle, struct zr_notice *notice)
 {
     static const char *const kinds[] = {"reply",       "connected", "suspended", "expired",
                                         "auth failed", "event",     "note",      "ended"};
@@ -36,14 +36,14 @@ static void tell(struct zr_handle *handle, struct zr_notice *notice)
     zr_list_append(&handle->process->inbox, &notice->message.link);
 }
 
-bool zr_sim_tell_init(struct zr_handle *handle)
+bool zr_sim_report_init(struct zr_handle *handle)
 {
     handle->final = notice_new(handle, ZR_MSG_EXPIRED, NULL);
     handle->ended = notice_new(handle, ZR_MSG_ENDED, NULL);
     return handle->final != NULL && handle->ended != NULL;
 }
 
-void zr_sim_tell_fini(struct zr_handle *handle)
+void zr_sim_report_fini(struct zr_handle *handle)
 {
     zr_free(handle->suspended);
     zr_free(handle->final);
@@ -56,10 +56,10 @@ static void retry(struct zr_sim_event *event)
     if (zr_sim_put_off(handle, event))
         return;
     if (handle->owed)
-        zr_sim_tell_connected(handle);
+        zr_sim_report_connected(handle);
     if (handle->missed && handle->connected) {
         handle->missed = false;
-        zr_sim_tell_event(handle, ZR_CHANGED, NULL);
+        zr_sim_report_event(handle, ZR_CHANGED, NULL);
     }
 }
 
@@ -74,7 +74,7 @@ static void address_of(const struct zr_handle *handle, char *to, size_t room)
     snprintf(to, room, "127.0.0.1:%d", 2181 + handle->server);
 }
 
-void zr_sim_tell_connected(struct zr_handle *handle)
+void zr_sim_report_connected(struct zr_handle *handle)
 {
     char address[24];
     if (handle->connected)
@@ -92,32 +92,32 @@ void zr_sim_tell_connected(struct zr_handle *handle)
     notice->session_id = handle->session_id;
     notice->timeout_ms = handle->timeout_ms;
     handle->connected = handle->known = true;
-    tell(handle, notice);
+    report(handle, notice);
     if (handle->missed)
         try_later(handle);
 }
 
-void zr_sim_tell_suspended(struct zr_handle *handle)
+void zr_sim_report_suspended(struct zr_handle *handle)
 {
     handle->owed = false;
     if (!handle->connected)
         return;
     handle->connected = false;
-    tell(handle, handle->suspended);
+    report(handle, handle->suspended);
     handle->suspended = NULL;
 }
 
-void zr_sim_tell_final(struct zr_handle *handle, enum zr_message_kind kind)
+void zr_sim_report_final(struct zr_handle *handle, enum zr_message_kind kind)
 {
     if (handle->final == NULL)
         return;
     handle->owed = handle->connected = false;
     handle->final->message.kind = kind;
-    tell(handle, handle->final);
+    report(handle, handle->final);
     handle->final = NULL;
 }
 
-void zr_sim_tell_event(struct zr_handle *handle, enum zr_event_kind event, const char *path)
+void zr_sim_report_event(struct zr_handle *handle, enum zr_event_kind event, const char *path)
 {
     struct zr_notice *notice = notice_new(handle, ZR_MSG_EVENT, path);
     if (notice == NULL) {
@@ -126,16 +126,16 @@ void zr_sim_tell_event(struct zr_handle *handle, enum zr_event_kind event, const
         return;
     }
     notice->event = event;
-    tell(handle, notice);
+    report(handle, notice);
 }
 
-void zr_sim_tell_ended(struct zr_handle *handle)
+void zr_sim_report_ended(struct zr_handle *handle)
 {
-    tell(handle, handle->ended);
+    report(handle, handle->ended);
     handle->ended = NULL;
 }
 
-void zr_sim_tell_reply(struct zr_handle *handle, struct zr_request *request)
+void zr_sim_report_reply(struct zr_handle *handle, struct zr_request *request)
 {
     zr_sim_trace(handle->process->world, "client %016llx: %s %s",
                  (unsigned long long)handle->session_id, zr_status_word(request->status),

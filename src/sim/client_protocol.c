@@ -88,7 +88,7 @@ static void prove(struct zr_handle *handle)
     handle->phase = ZR_SIM_PROVED;
     if (!handle->known || !handle->write_heartbeat)
         zr_lease_handshake(&handle->lease, handle->began_us, handle->process->world->now_us);
-    zr_sim_tell_connected(handle);
+    zr_sim_report_connected(handle);
 }
 
 static void beaten(struct zr_handle *handle, const struct zr_sim_packet *packet)
@@ -111,9 +111,9 @@ static void answered(struct zr_handle *handle, const struct zr_sim_packet *packe
             zr_sim_watched_remove(handle, request->path);
     }
     if (refusal)
-        zr_sim_tell_final(handle, ZR_MSG_AUTH_FAILED);
+        zr_sim_report_final(handle, ZR_MSG_AUTH_FAILED);
     if (request != NULL)
-        zr_sim_tell_reply(handle, request);
+        zr_sim_report_reply(handle, request);
     if (refusal)
         zr_sim_handle_over(handle, ZR_MSG_AUTH_FAILED);
 }
@@ -121,7 +121,7 @@ static void answered(struct zr_handle *handle, const struct zr_sim_packet *packe
 static void fired(struct zr_handle *handle, const struct zr_sim_packet *packet)
 {
     if (zr_sim_watched_take(handle, packet->event, packet->copy.path))
-        zr_sim_tell_event(handle, packet->event, packet->copy.path);
+        zr_sim_report_event(handle, packet->event, packet->copy.path);
 }
 
 void zr_sim_handle_receive(struct zr_handle *handle, struct zr_sim_packet *packet)
