@@ -15,7 +15,7 @@
 #include "probe.h"
 #include "relay.h"
 #include "sim/sim.h"
-#include "zk/zk_client.h"
+#include "zk/host_side.h"
 
 #define CLIENTS 3
 #define RELAYED 2 /* the client behind the relay */

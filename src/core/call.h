@@ -8,7 +8,7 @@
  */
 
 #include "core/session.h"
-#include "core/size.h"
+#include "core/request_size.h"
 
 /* Requests of one session that may be in flight at once; the rest waits here. */
 #define ZR_IN_FLIGHT_MAX 2000

@@ -2,8 +2,9 @@
 #define ZR_VERB_PARTS_H
 
 /*
- * verb_parts.h: the parts of which verbs are made; only for verbs.c, claim.c, occupy.c, attempt.c,
- * vacate.c and ensure.c. A part ends by calling `after`, or fails the verb. Thread: the host's.
+ * verb_parts.h: the parts of which verbs are made; only for verbs.c, claim.c, occupy.c,
+ * create_parts.c, vacate.c and ensure.c. A part ends by calling `after`, or fails the verb. Thread:
+ * the host's.
  */
 
 #include "core/listing.h"

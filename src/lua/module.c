@@ -8,7 +8,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "lua/binding.h"
-#include "zk/zk_client.h"
+#include "zk/host_side.h"
 
 /*
  * The module `zkrecipes.core`: engines, classes, and a few functions for the Lua layer and the

@@ -15,7 +15,7 @@
 #include "core/hash.h"
 #include "zk/clock.h"
 #include "zk/handle.h"
-#include "zk/plain.h"
+#include "zk/library_log.h"
 
 #define REPEAT_US (10 * INT64_C(1000000))
 
@@ -146,7 +146,7 @@ void zr_report_log(struct zr_handle *handle, const char *line)
     char room[384];
     const char *level = strstr(line, "ZOO_");
     const char *text = level != NULL ? strstr(level, ": ") : NULL;
-    const char *told = zr_plain(text != NULL ? text + 2 : line, room, sizeof(room));
+    const char *told = zr_library_log_plain(text != NULL ? text + 2 : line, room, sizeof(room));
     zr_report_note(handle, text == NULL || told == room ? 'W' : level[4], told);
 }
 

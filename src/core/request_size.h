@@ -1,7 +1,7 @@
-#ifndef ZR_SIZE_H
-#define ZR_SIZE_H
+#ifndef ZR_REQUEST_SIZE_H
+#define ZR_REQUEST_SIZE_H
 
-/* size.h: how long a request is on the wire. Any thread. */
+/* request_size.h: how long a request is on the wire. Any thread. */
 
 #include <stddef.h>
 

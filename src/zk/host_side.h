@@ -1,7 +1,7 @@
-#ifndef ZR_ZK_CLIENT_H
-#define ZR_ZK_CLIENT_H
+#ifndef ZR_HOST_SIDE_H
+#define ZR_HOST_SIDE_H
 
-/* zk_client.h: core/zk.h on the real ZooKeeper client. */
+/* host_side.h: core/zk.h on the real ZooKeeper client, as the host uses it. */
 
 #include "core/status.h"
 #include "core/zk.h"

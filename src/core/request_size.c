@@ -4,7 +4,7 @@
  * their length. A multi is a list of records, each with a header of its own in front, and a last
  * header that ends the list.
  */
-#include "core/size.h"
+#include "core/request_size.h"
 
 #include <string.h>
 

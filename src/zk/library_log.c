@@ -1,4 +1,4 @@
-#include "zk/plain.h"
+#include "zk/library_log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static const char *why(const struct socket_line *read, const char *text, char *w
     return words;
 }
 
-const char *zr_plain(const char *text, char *line, size_t size)
+const char *zr_library_log_plain(const char *text, char *line, size_t size)
 {
     struct socket_line read = {.at = 0};
     char words[192];

@@ -11,7 +11,7 @@
 #define _GNU_SOURCE
 #endif
 
-#include "zk/zk_client.h"
+#include "zk/host_side.h"
 
 #include <poll.h>
 #include <unistd.h>
