@@ -48,7 +48,8 @@ LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # Only the binding knows Lua: all else is compiled once for all interpreters.
 SHARED = build/engine$(if $(SAN),-$(SAN))
-ENGINE = $(wildcard src/core/*.c src/recipes/*.c src/zk/*.c src/sim/*.c)
+ON_HOST = $(wildcard src/core/*.c src/recipes/*.c src/recipes/*/*.c)
+ENGINE = $(ON_HOST) $(wildcard src/zk/*.c src/sim/*.c)
 OBJECTS = $(ENGINE:src/%.c=$(SHARED)/%.o) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/lua/*.c))
 
 all: $(CORE) $(GUARDIAN) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
@@ -165,7 +166,7 @@ $(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(WRAP) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/lease.c src/core/names.c src/core/status.c $(LDLIBS)
 
-ENGINE_OBJECTS = $(patsubst src/%.c,$(SIM)/%.o,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c))
+ENGINE_OBJECTS = $(patsubst src/%.c,$(SIM)/%.o,$(ON_HOST) $(wildcard src/sim/*.c))
 
 $(SIM)/%.o: src/%.c
 	@mkdir -p $(@D)
@@ -184,7 +185,7 @@ $(SIM)/histories: SIM_LINK = $(if $(SAN),,-flto=auto)
 $(SIM)/counter_test $(SIM)/histories $(SIM)/lease_histories: $(SIM)/%: $(SIM)/spec/%.o $(ENGINE_OBJECTS)
 	$(CC) $(SIM_FLAGS) $(SIM_LINK) -o $@ $^
 
--include $(wildcard $(SIM)/*/*.d)
+-include $(ENGINE_OBJECTS:.o=.d) $(wildcard $(SIM)/spec/*.d)
 
 OF_RECIPE = $(if $(RECIPE),--recipe $(RECIPE))
 ONE_SEED = $(filter command line,$(origin SEED))
@@ -245,14 +246,14 @@ FUZZ_TIMES_values = 5
 # A target includes the source whose static functions it calls; these are the others.
 FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
-FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(wildcard src/core/*.c src/recipes/*.c))
-FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(wildcard src/core/*.c src/recipes/*.c src/sim/*.c src/lua/*.c))
+FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
+FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
 FUZZ_SOURCES_server = $(wildcard src/zk/*.c) src/core/alloc.c src/core/lease.c src/core/names.c
 FUZZ_FLAGS_server = $(WRAP) $(LDLIBS) -pthread
 FUZZ_FLAGS_values = $(shell $(PKG_CONFIG) --cflags --libs lua5.4) -lm
 
 .SECONDEXPANSION:
-build/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) $$(FUZZ_SOURCES_$$*) $(wildcard src/*/*.h src/core/seats.c src/zk/resolver.c)
+build/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) $$(FUZZ_SOURCES_$$*) $(wildcard src/*/*.h src/*/*/*.h src/core/seats.c src/zk/resolver.c)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(FUZZ_SOURCES_$*) $(FUZZ_FLAGS_$*)
 
@@ -306,7 +307,7 @@ latency-here: $(CORE)
 
 # ---- Checks ----------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard src/*/*.c src/*/*.h spec/support/*.c fuzz/*.c fuzz/*.h bench/*/*.[ch])
+C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] spec/support/*.c fuzz/*.c fuzz/*.h bench/*/*.[ch])
 LUA_MODULES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua lua/zkrecipes/*/*/*.lua)
 LUA_FILES = $(LUA_MODULES) $(wildcard spec/*/*.lua spec/support/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 

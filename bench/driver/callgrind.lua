@@ -15,7 +15,7 @@ end
 
 -- "core", "lua", ... of a file of ours; the binding of the simulator belongs to it.
 local function folder_of(file)
-  local folder, name = file:match("%f[^/\0]src/(%l+)/([%w_]+)%.[ch]$")
+  local folder, name = file:match("%f[^/\0]src/(%l+)/([%w_/]+)%.[ch]$")
   if not folder or file:match("^/usr/") then return nil end
   return name:match("^sim") and "sim" or folder
 end

@@ -74,7 +74,8 @@ local function build(bug)
   local bases, problem = planted(bug, program)
   if not bases then return nil, problem end
   local objects = { ("%s/spec/%s.o"):format(folder, bug.program or "histories") }
-  for _, path in ipairs(lines((output(("ls %s/core/*.o %s/recipes/*.o %s/sim/*.o"):gsub("%%s", folder))))) do
+  for _, source in ipairs(lines((output "find src/core src/recipes src/sim -name '*.c' | sort"))) do
+    local path = folder .. source:gsub("^src", ""):gsub("c$", "o")
     local base = bases[path]
     if base then
       local built, said = compile("-w -c -o %s.o %s.c", base, base)

@@ -1,7 +1,7 @@
 -- Bugs of the semaphore. See plant.lua.
 
 local run = "--recipe semaphore --seeds 20000"
-local WATCH, ROOM = "src/recipes/semaphore_watch.c", "src/recipes/room.c"
+local WATCH, CAPACITY = "src/recipes/semaphore/watch.c", "src/recipes/semaphore/capacity.c"
 
 return {
   { name = "what the client goes on watching is forgotten",
@@ -28,14 +28,14 @@ return {
     file = WATCH,
     run = run,
     old = "if (behind < 0 ||",
-    new = "if (behind < 0 || zr_room_may_hold(&attempt->read.semaphore->room, seats, (size_t)behind) ||" },
+    new = "if (behind < 0 || zr_permits_may_hold(&attempt->read.semaphore->capacity, seats, (size_t)behind) ||" },
   { name = "semaphore: own permits do not count",
-    file = "src/recipes/semaphore.c",
+    file = "src/recipes/semaphore/semaphore.c",
     run = run,
-    old = "(size_t)index) + attempt->permits <= room->limit",
-    new = "(size_t)index) < room->limit" },
+    old = "(size_t)index) + attempt->permits <= capacity->limit",
+    new = "(size_t)index) < capacity->limit" },
   { name = "semaphore: those who ask for more do not count",
-    file = ROOM,
+    file = CAPACITY,
     run = run,
     old = "taken += zr_permits(&seats->at[i]);",
     new = "taken += index < seats->count && zr_permits(&seats->at[i]) > zr_permits(&seats->at[index]) ? 0 : zr_permits(&seats->at[i]);" },
@@ -47,15 +47,15 @@ return {
   { name = "semaphore: the first who waits does not watch the limit",
     file = WATCH,
     run = run,
-    old = "zr_eyes_changed(&attempt->eyes, dir, attempt->read.semaphore->mzxid);",
+    old = "zr_watch_set_add_changed(&attempt->watches, dir, attempt->read.semaphore->mzxid);",
     new = "ZR_OK;" },
   { name = "semaphore: an earlier limit is forgotten",
-    file = ROOM,
+    file = CAPACITY,
     run = run,
-    old = "return (struct zr_room){limit, highest, ZR_ROOM_ALL};",
-    new = "return (struct zr_room){limit, 0, ZR_ROOM_ALL};" },
+    old = "return (struct zr_capacity){limit, highest, ZR_CAPACITY_ALL};",
+    new = "return (struct zr_capacity){limit, 0, ZR_CAPACITY_ALL};" },
   { name = "semaphore: a limit of another instant than the listing",
-    file = "src/recipes/semaphore_limit.c",
+    file = "src/recipes/semaphore/limit.c",
     run = run,
     old = "if (!semaphore->known || semaphore->mzxid != seats->stat.mzxid)",
     new = "if (!semaphore->known)" },
@@ -65,7 +65,7 @@ return {
     old = "        tell_session(&attempt->hold.seat);",
     new = "        (void)tell_session;" },
   { name = "semaphore: the directory is made anew without its limit",
-    file = "src/recipes/semaphore.c",
+    file = "src/recipes/semaphore/semaphore.c",
     run = "--recipe semaphore --seeds 1",
     old = "    hold->seat.dir_data = &semaphore->data;",
     new = "" },

@@ -9,7 +9,7 @@
 
 #include "budget.h"
 #include "core/names.h"
-#include "recipes/semaphore.h"
+#include "recipes/semaphore/semaphore.h"
 
 #define FIRST_LIMIT 3
 #define MOST_LIMITS 1000
@@ -137,15 +137,15 @@ static inline int64_t permits_there(const struct zr_seat *but, int64_t until)
 static inline void note_limit(void *with, const struct zr_sim_view *view)
 {
     (void)with;
-    struct zr_room room;
+    struct zr_capacity capacity;
     if (strcmp(view->path, now.recipe->dir) != 0 || stored.count >= MOST_LIMITS ||
         (stored.count > 0 && stored.mzxid[stored.count - 1] == view->stat.mzxid))
         return;
-    if (!zr_room_read(view->data, &room))
+    if (!zr_capacity_read(view->data, &capacity))
         wrong("the directory holds no limit");
     stored.mzxid[stored.count] = view->stat.mzxid;
-    stored.limit[stored.count++] = room.limit;
-    say("the limit is %lld", (long long)room.limit);
+    stored.limit[stored.count++] = capacity.limit;
+    say("the limit is %lld", (long long)capacity.limit);
 }
 
 /* ---- Nobody waits in vain ---------------------------------------------------------------------

@@ -3,7 +3,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/room.h"
+#include "recipes/semaphore/capacity.h"
 #include "recipes/sharing.h"
 
 /*
@@ -69,7 +69,7 @@ static enum zr_status start_read(struct contenders *all, const char *name, struc
 
 static enum zr_status read_limit(struct contenders *all)
 {
-    return zr_room_behind(all->seats, -1) < 0 ? ZR_OK : read_path(all, all->dir, &all->limit);
+    return zr_lease_behind(all->seats, -1) < 0 ? ZR_OK : read_path(all, all->dir, &all->limit);
 }
 
 static void read_all(struct zr_task *task)
@@ -120,9 +120,9 @@ static void results(struct zr_task *task, struct zr_sink *sink)
 {
     const struct contenders *all = of(task);
     bool first = true, all_share = true;
-    struct zr_room room = {0, 0, ZR_ROOM_ALL};
+    struct zr_capacity capacity = {0, 0, ZR_CAPACITY_ALL};
     if (all->limit != NULL)
-        zr_room_read(all->limit->request.data_reply, &room);
+        zr_capacity_read(all->limit->request.data_reply, &capacity);
     sink->begin(sink, NULL);
     for (size_t i = 0; i < all->count; i++)
         if (all->reads[i]->request.status == ZR_OK) {
@@ -132,7 +132,7 @@ static void results(struct zr_task *task, struct zr_sink *sink)
             all_share = all_share && shared;
             int64_t permits = zr_permits(&all->seats->at[i]);
             bool holding =
-                permits > 0 ? zr_room_may_hold(&room, all->seats, i) : first || all_share;
+                permits > 0 ? zr_permits_may_hold(&capacity, all->seats, i) : first || all_share;
             emit_one(sink, task->session->namespace, read, holding, shared, permits);
             first = false;
         }

@@ -3,7 +3,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/semaphore.h"
+#include "recipes/semaphore/semaphore.h"
 #include "recipes/sharing.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "recipes/room.h"
+#include "recipes/semaphore/capacity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,35 +39,36 @@ static int64_t next_count(struct zr_bytes *data)
     return count;
 }
 
-bool zr_room_read(struct zr_bytes data, struct zr_room *room)
+bool zr_capacity_read(struct zr_bytes data, struct zr_capacity *capacity)
 {
-    *room = (struct zr_room){next_count(&data), 0, ZR_ROOM_ALL};
+    *capacity = (struct zr_capacity){next_count(&data), 0, ZR_CAPACITY_ALL};
     if (data.length > 0)
-        room->earlier = next_count(&data);
+        capacity->earlier = next_count(&data);
     if (data.length > 0)
-        room->until = next_count(&data);
-    return room->limit > 0;
+        capacity->until = next_count(&data);
+    return capacity->limit > 0;
 }
 
-struct zr_bytes zr_room_write(const struct zr_room *room, char *text)
+struct zr_bytes zr_capacity_write(const struct zr_capacity *capacity, char *text)
 {
-    int length = snprintf(text, ZR_ROOM_TEXT, "%" PRId64, room->limit);
-    if (room->earlier > 0)
-        length +=
-            snprintf(text + length, ZR_ROOM_TEXT - (size_t)length, " %" PRId64, room->earlier);
-    if (room->earlier > 0 && room->until != ZR_ROOM_ALL)
-        length += snprintf(text + length, ZR_ROOM_TEXT - (size_t)length, " %" PRId64, room->until);
+    int length = snprintf(text, ZR_CAPACITY_TEXT, "%" PRId64, capacity->limit);
+    if (capacity->earlier > 0)
+        length += snprintf(text + length, ZR_CAPACITY_TEXT - (size_t)length, " %" PRId64,
+                           capacity->earlier);
+    if (capacity->earlier > 0 && capacity->until != ZR_CAPACITY_ALL)
+        length += snprintf(text + length, ZR_CAPACITY_TEXT - (size_t)length, " %" PRId64,
+                           capacity->until);
     return (struct zr_bytes){text, (size_t)length};
 }
 
-struct zr_room zr_room_resized(const struct zr_room *room, int64_t limit)
+struct zr_capacity zr_capacity_resized(const struct zr_capacity *capacity, int64_t limit)
 {
-    int64_t highest = room->limit > room->earlier ? room->limit : room->earlier;
+    int64_t highest = capacity->limit > capacity->earlier ? capacity->limit : capacity->earlier;
     if (limit >= highest)
-        return (struct zr_room){limit, 0, ZR_ROOM_ALL};
-    if (limit >= room->limit)
-        return (struct zr_room){limit, room->earlier, room->until};
-    return (struct zr_room){limit, highest, ZR_ROOM_ALL};
+        return (struct zr_capacity){limit, 0, ZR_CAPACITY_ALL};
+    if (limit >= capacity->limit)
+        return (struct zr_capacity){limit, capacity->earlier, capacity->until};
+    return (struct zr_capacity){limit, highest, ZR_CAPACITY_ALL};
 }
 
 /* ---- Permits in names ---------------------------------------------------------------------- */
@@ -100,7 +101,7 @@ int64_t zr_permits(const struct zr_seat_name *seat)
 
 /* ---- The seats ----------------------------------------------------------------------------- */
 
-int64_t zr_room_taken(const struct zr_seats *seats, size_t index)
+int64_t zr_permits_taken(const struct zr_seats *seats, size_t index)
 {
     int64_t taken = 0;
     for (size_t i = 0; i < index; i++)
@@ -108,15 +109,16 @@ int64_t zr_room_taken(const struct zr_seats *seats, size_t index)
     return taken;
 }
 
-bool zr_room_may_hold(const struct zr_room *room, const struct zr_seats *seats, size_t index)
+bool zr_permits_may_hold(const struct zr_capacity *capacity, const struct zr_seats *seats,
+                         size_t index)
 {
-    int64_t limit = room->limit;
-    if (room->earlier > limit && seats->at[index].sequence <= room->until)
-        limit = room->earlier;
-    return zr_room_taken(seats, index + 1) <= limit;
+    int64_t limit = capacity->limit;
+    if (capacity->earlier > limit && seats->at[index].sequence <= capacity->until)
+        limit = capacity->earlier;
+    return zr_permits_taken(seats, index + 1) <= limit;
 }
 
-int64_t zr_room_behind(const struct zr_seats *seats, int64_t index)
+int64_t zr_lease_behind(const struct zr_seats *seats, int64_t index)
 {
     do
         index++;
@@ -124,7 +126,7 @@ int64_t zr_room_behind(const struct zr_seats *seats, int64_t index)
     return index < (int64_t)seats->count ? index : -1;
 }
 
-int64_t zr_room_ahead(const struct zr_seats *seats, int64_t index)
+int64_t zr_lease_ahead(const struct zr_seats *seats, int64_t index)
 {
     do
         index--;

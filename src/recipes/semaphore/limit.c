@@ -3,7 +3,7 @@
 
 #include "core/alloc.h"
 #include "core/verbs.h"
-#include "recipes/semaphore.h"
+#include "recipes/semaphore/semaphore.h"
 
 /*
  * How the limit of a semaphore is known.
@@ -15,10 +15,11 @@
 
 /* ---- Reading it ---------------------------------------------------------------------------- */
 
-static void keep(struct zr_semaphore *semaphore, const struct zr_room *room, int32_t version)
+static void keep(struct zr_semaphore *semaphore, const struct zr_capacity *capacity,
+                 int32_t version)
 {
-    semaphore->room = *room;
-    semaphore->data.bytes = zr_room_write(room, semaphore->text);
+    semaphore->capacity = *capacity;
+    semaphore->data.bytes = zr_capacity_write(capacity, semaphore->text);
     semaphore->data.version = version;
 }
 
@@ -26,12 +27,12 @@ void zr_limit_give(struct zr_semaphore *semaphore, int64_t limit)
 {
     semaphore->given = limit;
     semaphore->known = false;
-    keep(semaphore, &(struct zr_room){limit, 0, ZR_ROOM_ALL}, ZR_ANY_VERSION);
+    keep(semaphore, &(struct zr_capacity){limit, 0, ZR_CAPACITY_ALL}, ZR_ANY_VERSION);
 }
 
 int64_t zr_limit_last(const struct zr_semaphore *semaphore)
 {
-    return semaphore->room.limit;
+    return semaphore->capacity.limit;
 }
 
 static void note_stat(struct zr_limit_read *read, const struct zr_stat *stat)
@@ -47,15 +48,15 @@ static void asked(struct zr_call *call)
     struct zr_limit_read *read = call->owner;
     struct zr_semaphore *semaphore = read->semaphore;
     const struct zr_request *request = &call->request;
-    struct zr_room room;
+    struct zr_capacity capacity;
     read->call = NULL;
     if (request->status == ZR_OK) {
         note_stat(read, &request->stat);
         semaphore->mzxid = request->stat.mzxid;
         semaphore->known = true;
-        semaphore->readable = zr_room_read(request->data_reply, &room);
+        semaphore->readable = zr_capacity_read(request->data_reply, &capacity);
         if (semaphore->readable)
-            keep(semaphore, &room, request->stat.version);
+            keep(semaphore, &capacity, request->stat.version);
     } else if (request->status != ZR_NO_NODE && request->status != ZR_CONNECTION_LOSS) {
         read->refused = request->status;
     }
@@ -103,12 +104,12 @@ static void describe_conflict(char *detail, const struct zr_semaphore *semaphore
         snprintf(detail, DETAIL,
                  "it asks for %" PRId64 " permits, but the limit is %" PRId64
                  "; it would wait for ever",
-                 permits, semaphore->room.limit);
+                 permits, semaphore->capacity.limit);
     else if (semaphore->readable)
         snprintf(detail, DETAIL,
                  "it was opened with the limit %" PRId64 ", but %" PRId64
                  " is stored; resize it, or leave the limit out",
-                 semaphore->given, semaphore->room.limit);
+                 semaphore->given, semaphore->capacity.limit);
     else
         snprintf(detail, DETAIL, "the data of the znode are no limit; resize it");
 }
@@ -128,7 +129,7 @@ void zr_limit_conflict(struct zr_task *task, struct zr_limit_read *read, int64_t
 /* True if the data are a limit, and it was the user's limit when we first read it. */
 static bool agrees(const struct zr_semaphore *semaphore)
 {
-    bool other = semaphore->given > 0 && semaphore->given != semaphore->room.limit;
+    bool other = semaphore->given > 0 && semaphore->given != semaphore->capacity.limit;
     return semaphore->readable && (!other || semaphore->agreed);
 }
 

@@ -1,7 +1,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/semaphore.h"
+#include "recipes/semaphore/semaphore.h"
 
 /*
  * semaphore:resize(limit):
@@ -22,9 +22,9 @@ struct resize {
     struct zr_task task;
     struct zr_semaphore *semaphore; /* counted */
     int64_t limit;                  /* the new one */
-    struct zr_room room;            /* to be written ... */
+    struct zr_capacity capacity;    /* to be written ... */
     int32_t version;                /* ... over this one */
-    char text[ZR_ROOM_TEXT];        /* of room */
+    char text[ZR_CAPACITY_TEXT];    /* of capacity */
     char *parent;                   /* being made */
 };
 
@@ -45,7 +45,7 @@ static void request(struct zr_task *task, enum zr_op op, struct zr_next next)
     struct resize *resize = of(task);
     struct zr_request what = {.op = op, .path = dir_of(task), .version = resize->version};
     if (op != ZR_OP_GET)
-        what.data = zr_room_write(&resize->room, resize->text);
+        what.data = zr_capacity_write(&resize->capacity, resize->text);
     zr_verb_ask(task, &what, op != ZR_OP_SET, next);
 }
 
@@ -71,17 +71,17 @@ static void note_until(struct zr_task *task)
     struct resize *resize = of(task);
     const struct zr_seats *seats = task->seats;
     if (seats == NULL || seats->count == 0)
-        resize->room.earlier = 0;
+        resize->capacity.earlier = 0;
     else
-        resize->room.until = seats->at[seats->count - 1].sequence;
+        resize->capacity.until = seats->at[seats->count - 1].sequence;
     request(task, ZR_OP_SET, ZR_STEP(note_written));
 }
 
 /* The limit is written. Which seats may have been granted under a higher one? */
 static void settle(struct zr_task *task)
 {
-    const struct zr_room *room = &of(task)->room;
-    bool noted = room->earlier == 0 || room->until != ZR_ROOM_ALL;
+    const struct zr_capacity *capacity = &of(task)->capacity;
+    bool noted = capacity->earlier == 0 || capacity->until != ZR_CAPACITY_ALL;
     if (!noted && of(task)->version != ZR_ANY_VERSION)
         zr_verb_list(task, dir_of(task), ZR_STEP(note_until));
     else
@@ -111,7 +111,7 @@ static void made(struct zr_task *task)
 
 static void make_directory(struct zr_task *task)
 {
-    of(task)->room = (struct zr_room){of(task)->limit, 0, ZR_ROOM_ALL};
+    of(task)->capacity = (struct zr_capacity){of(task)->limit, 0, ZR_CAPACITY_ALL};
     request(task, ZR_OP_CREATE, ZR_STEP(made));
 }
 
@@ -137,7 +137,7 @@ static void wrapped(struct zr_task *task)
 static void was_read(struct zr_task *task)
 {
     struct resize *resize = of(task);
-    struct zr_room stored;
+    struct zr_capacity stored;
     if (task->outcome == ZR_NO_NODE) {
         make_parent(task);
         return;
@@ -148,9 +148,10 @@ static void was_read(struct zr_task *task)
     }
     const struct zr_request *answer = &task->call->request;
     resize->version = answer->stat.version;
-    bool good = zr_room_read(answer->data_reply, &stored);
-    resize->room = zr_room_resized(&stored, resize->limit);
-    if (good && resize->room.limit == stored.limit && resize->room.earlier == stored.earlier)
+    bool good = zr_capacity_read(answer->data_reply, &stored);
+    resize->capacity = zr_capacity_resized(&stored, resize->limit);
+    if (good && resize->capacity.limit == stored.limit &&
+        resize->capacity.earlier == stored.earlier)
         settle(task);
     else if (resize->version == ZR_ANY_VERSION)
         wrapped(task);

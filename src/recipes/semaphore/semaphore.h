@@ -1,23 +1,23 @@
 #ifndef ZR_SEMAPHORE_H
 #define ZR_SEMAPHORE_H
 
-/* semaphore.h: what the files of the semaphore share: semaphore.c and semaphore_*.c. Thread: the
+/* semaphore.h: what the files of this folder share. Thread: the
    host's. */
 
 #include "recipes/contest.h"
-#include "recipes/eyes.h"
-#include "recipes/room.h"
+#include "recipes/semaphore/watch_set.h"
+#include "recipes/semaphore/capacity.h"
 
 struct zr_semaphore {
     struct zr_contest contest; /* first */
     int64_t given;             /* the limit given by the user; 0: use the stored one */
     bool agreed;               /* `given` was the stored limit when we first read it */
     bool readable;             /* the last read found a limit in the data */
-    bool known;                /* room is what was stored at ... */
+    bool known;                /* capacity is what was stored at ... */
     int64_t mzxid;             /* ... this one of the directory's data */
-    struct zr_room room;
-    struct zr_dir_data data; /* what to write if the directory must be made; null: not known */
-    char text[ZR_ROOM_TEXT]; /* of data */
+    struct zr_capacity capacity;
+    struct zr_dir_data data;     /* what to write if the directory must be made; null: not known */
+    char text[ZR_CAPACITY_TEXT]; /* of data */
 };
 
 /* A read of the directory: in flight, or answered. */
@@ -31,7 +31,7 @@ struct zr_limit_read {
     int32_t cversion, child_count;
 };
 
-/* ---- The limit (semaphore_limit.c) --------------------------------------------------------- */
+/* ---- The limit (limit.c) --------------------------------------------------------- */
 
 /* The user opens it with this limit, or has changed the limit to this one by this object. */
 void zr_limit_give(struct zr_semaphore *semaphore, int64_t limit);
@@ -47,7 +47,7 @@ enum zr_status zr_limit_ask(struct zr_limit_read *read);
 void zr_limit_forget(struct zr_limit_read *read);
 void zr_limit_fini(struct zr_limit_read *read);
 
-/* For a step that has listed. True: semaphore->room was in force when the listing was made.
+/* For a step that has listed. True: semaphore->capacity was in force when the listing was made.
    False: the step is over; it has continued with `look`, which reads the limit and lists again,
    or failed. */
 bool zr_limit_stands(struct zr_task *task, struct zr_limit_read *read, zr_step *look);
@@ -59,23 +59,23 @@ void zr_limit_missing(struct zr_task *task);
    they are more than the limit. */
 void zr_limit_conflict(struct zr_task *task, struct zr_limit_read *read, int64_t permits);
 
-/* Methods (semaphore_available.c, semaphore_resize.c). */
+/* Methods (available.c, resize.c). */
 enum zr_status zr_semaphore_available(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task);
 enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
                                    struct zr_task **task);
 
-/* ---- An attempt (semaphore.c), and what it watches (semaphore_watch.c) ---------------------- */
+/* ---- An attempt (semaphore.c), and what it watches (watch.c) ---------------------- */
 
 struct zr_permit_attempt {
     struct zr_hold hold;        /* first */
     int32_t permits;            /* that it asks for, or holds */
     char note[ZR_PERMITS_NOTE]; /* of its permits, in its seat's name */
     struct zr_limit_read read;
-    bool first_sight;       /* it has not looked before */
-    struct zr_next look;    /* the step after a wait */
-    struct zr_eyes eyes;    /* of the first waiter */
-    struct zr_watch *watch; /* followed: on the seat just ahead, whose number is: */
+    bool first_sight;            /* it has not looked before */
+    struct zr_next look;         /* the step after a wait */
+    struct zr_watch_set watches; /* of the first waiter */
+    struct zr_watch *watch;      /* followed: on the seat just ahead, whose number is: */
     int64_t ahead;
     int32_t marked;       /* the last version of that node's data that we have acted upon */
     int64_t events;       /* at the watch, before the read of that node */

@@ -5,7 +5,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/semaphore.h"
+#include "recipes/semaphore/semaphore.h"
 
 /*
  * What an attempt watches while it waits, and how it tells the waiters behind that it is granted.
@@ -41,14 +41,14 @@ static void stop_following(struct zr_permit_attempt *attempt)
 
 void zr_permit_look_away(struct zr_permit_attempt *attempt)
 {
-    zr_eyes_shut(&attempt->eyes);
+    zr_watch_set_clear(&attempt->watches);
     stop_following(attempt);
 }
 
 static void moved(struct zr_task *task)
 {
     enum zr_status status = task->outcome;
-    zr_eyes_blink(&of(task)->eyes);
+    zr_watch_set_remove_gone(&of(task)->watches);
     if (status == ZR_OK)
         of(task)->look.step(task);
     else
@@ -61,12 +61,13 @@ void zr_permit_watch_holders(struct zr_task *task, int64_t index, struct zr_next
     attempt->look = look;
     const char *dir = attempt->hold.seat.dir;
     stop_following(attempt);
-    enum zr_status status = zr_eyes_changed(&attempt->eyes, dir, attempt->read.semaphore->mzxid);
+    enum zr_status status =
+        zr_watch_set_add_changed(&attempt->watches, dir, attempt->read.semaphore->mzxid);
     for (int64_t i = 0; i < index && status == ZR_OK; i++)
         if (zr_permits(&task->seats->at[i]) > 0)
-            status = zr_eyes_gone(&attempt->eyes, dir, task->seats->at[i].name);
+            status = zr_watch_set_add_gone(&attempt->watches, dir, task->seats->at[i].name);
     if (status == ZR_OK)
-        zr_verb_await(task, &attempt->eyes.moved, ZR_STEP(moved));
+        zr_verb_await(task, &attempt->watches.moved, ZR_STEP(moved));
     else
         zr_verb_fail(task, status);
 }
@@ -178,7 +179,7 @@ static enum zr_status tell_behind(struct zr_permit_attempt *attempt, const struc
                                   int64_t index)
 {
     struct zr_seat *seat = &attempt->hold.seat;
-    int64_t behind = zr_room_behind(seats, index);
+    int64_t behind = zr_lease_behind(seats, index);
     if (behind < 0 || seen_to_hold(attempt, seats) || same_session(seat, seats->at[behind].name))
         return ZR_OK;
     enum zr_status status =

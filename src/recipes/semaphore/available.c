@@ -1,6 +1,6 @@
 #include "core/alloc.h"
 #include "core/verbs.h"
-#include "recipes/semaphore.h"
+#include "recipes/semaphore/semaphore.h"
 
 /*
  * semaphore:available(): the limit, less the permits of all seats that may hold: those before the
@@ -21,12 +21,12 @@ static struct count *of(struct zr_task *task)
 
 static void look(struct zr_task *task);
 
-static int64_t available(const struct zr_room *room, const struct zr_seats *seats)
+static int64_t available(const struct zr_capacity *capacity, const struct zr_seats *seats)
 {
     int64_t held = 0;
-    for (size_t i = 0; i < seats->count && zr_room_may_hold(room, seats, i); i++)
+    for (size_t i = 0; i < seats->count && zr_permits_may_hold(capacity, seats, i); i++)
         held += zr_permits(&seats->at[i]);
-    return held < room->limit ? room->limit - held : 0;
+    return held < capacity->limit ? capacity->limit - held : 0;
 }
 
 static void found(struct zr_task *task, int64_t permits)
@@ -44,7 +44,7 @@ static void looked(struct zr_task *task)
     else if (task->seats == NULL)
         found(task, semaphore->given);
     else if (zr_limit_stands(task, read, look))
-        found(task, available(&semaphore->room, task->seats));
+        found(task, available(&semaphore->capacity, task->seats));
 }
 
 static void look(struct zr_task *task)

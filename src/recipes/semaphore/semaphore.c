@@ -1,4 +1,4 @@
-#include "recipes/semaphore.h"
+#include "recipes/semaphore/semaphore.h"
 
 #include "core/verbs.h"
 
@@ -20,8 +20,8 @@
  * before we came: then the waiter behind has seen that we hold. A waiter of our own session is
  * woken without a request.
  *
- * What can go wrong: as for the lock, see contest.c. The limit is made smaller: room.c. A contender
- * ends before it marks: then its node goes, and that wakes the waiter behind as well.
+ * What can go wrong: as for the lock, see contest.c. The limit is made smaller: capacity.c. A
+ * contender ends before it marks: then its node goes, and that wakes the waiter behind as well.
  */
 
 static struct zr_permit_attempt *of(struct zr_task *task)
@@ -73,15 +73,15 @@ static void grant(struct zr_task *task, int64_t index)
 static void wait_or_take(struct zr_task *task, int64_t index)
 {
     const struct zr_permit_attempt *attempt = of(task);
-    const struct zr_room *room = &semaphore_of(task)->room;
-    int64_t ahead = zr_room_ahead(task->seats, index);
-    if (zr_room_taken(task->seats, (size_t)index) + attempt->permits <= room->limit)
+    const struct zr_capacity *capacity = &semaphore_of(task)->capacity;
+    int64_t ahead = zr_lease_ahead(task->seats, index);
+    if (zr_permits_taken(task->seats, (size_t)index) + attempt->permits <= capacity->limit)
         grant(task, index);
     else if (attempt->hold.only_try)
         no_room(task);
-    else if (attempt->permits > room->limit)
+    else if (attempt->permits > capacity->limit)
         conflict(task, attempt->permits);
-    else if (zr_room_may_hold(room, task->seats, (size_t)ahead))
+    else if (zr_permits_may_hold(capacity, task->seats, (size_t)ahead))
         zr_permit_watch_holders(task, index, ZR_STEP(look));
     else
         zr_permit_watch_ahead(task, ahead, ZR_STEP(look));
@@ -149,10 +149,10 @@ static void look_before(struct zr_task *task)
         claim(task);
     else if (!zr_limit_stands(task, &of(task)->read, look))
         return;
-    else if (permits > semaphore->room.limit)
+    else if (permits > semaphore->capacity.limit)
         conflict(task, permits);
-    else if (hold->only_try &&
-             zr_room_taken(task->seats, task->seats->count) + permits > semaphore->room.limit)
+    else if (hold->only_try && zr_permits_taken(task->seats, task->seats->count) + permits >
+                                   semaphore->capacity.limit)
         no_room(task);
     else
         claim(task);
@@ -191,7 +191,7 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
     hold->seat.note = attempt->note;
     hold->seat.dir_data = &semaphore->data;
     attempt->read.semaphore = semaphore;
-    zr_eyes_init(&attempt->eyes, contest->session, contest->path);
+    zr_watch_set_init(&attempt->watches, contest->session, contest->path);
     return attempt;
 }
 
