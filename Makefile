@@ -48,7 +48,7 @@ LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # Only the binding knows Lua: all else is compiled once for all interpreters.
 SHARED = build/engine$(if $(SAN),-$(SAN))
-ON_HOST = $(wildcard src/core/*.c src/recipes/*.c src/recipes/*/*.c)
+ON_HOST = $(wildcard src/core/*.c src/plain/*.c src/recipes/*.c src/recipes/*/*.c)
 ENGINE = $(ON_HOST) $(wildcard src/zk/*.c src/sim/*.c)
 OBJECTS = $(ENGINE:src/%.c=$(SHARED)/%.o) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/lua/*.c))
 

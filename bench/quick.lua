@@ -31,7 +31,7 @@ local ON_THE_WIRE = {
   { id = "read_mostly", run = { "read_mostly 1 %d", 100, 300 } }, -- alone: who waits for whom differs from run to run
 }
 
-local HOST, IO = { "core", "recipes", "lua" }, { "zk" }
+local HOST, IO = { "core", "plain", "recipes", "lua" }, { "zk" }
 
 local IN_OUR_CODE = {
   { id = "free", run = { "free %d", 100, 1100 } },

@@ -15,6 +15,7 @@
 #include "core/task.h"
 #include "recipes/hold.h"
 #include "recipes/lock.h"
+#include "plain/session_class.h"
 #include "recipes/recipes.h"
 #include "sim/sim.h"
 

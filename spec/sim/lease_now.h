@@ -12,6 +12,7 @@
 #include "core/session.h"
 #include "recipes/hold.h"
 #include "recipes/lock.h"
+#include "plain/session_class.h"
 #include "recipes/recipes.h"
 #include "sim/process.h"
 #include "sim/random.h"

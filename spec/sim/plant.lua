@@ -74,7 +74,7 @@ local function build(bug)
   local bases, problem = planted(bug, program)
   if not bases then return nil, problem end
   local objects = { ("%s/spec/%s.o"):format(folder, bug.program or "histories") }
-  for _, source in ipairs(lines((output "find src/core src/recipes src/sim -name '*.c' | sort"))) do
+  for _, source in ipairs(lines((output "find src/core src/plain src/recipes src/sim -name '*.c' | sort"))) do
     local path = folder .. source:gsub("^src", ""):gsub("c$", "o")
     local base = bases[path]
     if base then

@@ -3,6 +3,7 @@
 #include "core/names.h"
 #include "core/session.h"
 #include "lua/binding.h"
+#include "plain/session_class.h"
 #include "recipes/recipes.h"
 
 /*

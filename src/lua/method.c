@@ -2,6 +2,7 @@
 
 #include "core/session.h"
 #include "lua/binding.h"
+#include "plain/session_class.h"
 #include "recipes/recipes.h"
 
 /*

@@ -9,7 +9,7 @@
 
 #include "core/seat.h"
 #include "core/task.h"
-#include "recipes/raw.h"
+#include "recipes/guarded.h"
 
 enum zr_hold_state { ZR_ACQUIRING, ZR_HELD, ZR_LET_GO };
 

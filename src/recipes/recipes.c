@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+#include "plain/session_class.h"
+
 /* One line per recipe. */
 extern const struct zr_recipe zr_lock_recipe, zr_rwlock_recipe, zr_semaphore_recipe,
     zr_election_recipe, zr_watch_recipe, zr_watch_znode_recipe;

@@ -14,7 +14,4 @@ extern const struct zr_recipe *const zr_recipes[];
 /* Every class there is, so that a binding can make them all at the start. Ends with null. */
 extern const struct zr_class *const zr_classes[];
 
-/* The one of sessions (session_class.c). */
-extern const struct zr_class zr_session_class;
-
 #endif

@@ -1,32 +1,32 @@
-#include "recipes/raw_task.h"
+#include "plain/request_task.h"
 
 #include "core/alloc.h"
 #include "core/names.h"
 
-/* The results of each method of raw.c, and the descriptions of its options. */
+/* The results of each method of request.c, and the descriptions of its options. */
 
-struct raw *raw_of(struct zr_task *task)
+struct zr_plain *zr_plain_of(struct zr_task *task)
 {
-    return ZR_HOLDER(task, struct raw, task);
+    return ZR_HOLDER(task, struct zr_plain, task);
 }
 
-void raw_free(struct zr_task *task)
+void zr_plain_free(struct zr_task *task)
 {
-    struct raw *raw = raw_of(task);
-    struct zr_object *self = raw->self;
-    zr_call_free(raw->call);
-    zr_free(raw->subject);
-    zr_free(raw->parent);
-    zr_free(raw);
+    struct zr_plain *plain = zr_plain_of(task);
+    struct zr_object *self = plain->self;
+    zr_call_free(plain->call);
+    zr_free(plain->subject);
+    zr_free(plain->parent);
+    zr_free(plain);
     zr_object_unref(self);
 }
 
 /* ---- Results ------------------------------------------------------------------------------- */
 
 /* The path as the user writes it. */
-static void emit_path(const struct raw *raw, struct zr_sink *sink, const char *path)
+static void emit_path(const struct zr_plain *plain, struct zr_sink *sink, const char *path)
 {
-    zr_emit_string(sink, NULL, zr_path_inside(raw->task.session->namespace, path));
+    zr_emit_string(sink, NULL, zr_path_inside(plain->task.session->namespace, path));
 }
 
 static void emit_names(struct zr_sink *sink, const struct zr_names *names)
@@ -60,42 +60,43 @@ static void emit_acl(struct zr_sink *sink, const struct zr_acl_reply *acl)
     sink->end(sink);
 }
 
-static void emit_part(const struct raw *raw, struct zr_sink *sink, const struct zr_request *part)
+static void emit_part(const struct zr_plain *plain, struct zr_sink *sink,
+                      const struct zr_request *part)
 {
     if (part->op == ZR_OP_CREATE)
-        emit_path(raw, sink, part->created);
+        emit_path(plain, sink, part->created);
     else if (part->op == ZR_OP_SET)
         zr_emit_stat(sink, NULL, &part->stat);
     else
         sink->boolean(sink, NULL, true);
 }
 
-static void multi_results(struct zr_task *task, struct zr_sink *sink)
+void zr_plain_multi_results(struct zr_task *task, struct zr_sink *sink)
 {
-    const struct raw *raw = raw_of(task);
-    const struct zr_request *request = &raw->call->request;
-    size_t first = raw->hold != NULL;
-    if (raw->op != ZR_OP_MULTI) {
-        emit_part(raw, sink, &request->parts[first]);
+    const struct zr_plain *plain = zr_plain_of(task);
+    const struct zr_request *request = &plain->call->request;
+    size_t first = plain->guard != NULL;
+    if (plain->op != ZR_OP_MULTI) {
+        emit_part(plain, sink, &request->parts[first]);
         return;
     }
     sink->begin(sink, NULL);
     for (size_t i = first; i < request->part_count; i++)
-        emit_part(raw, sink, &request->parts[i]);
+        emit_part(plain, sink, &request->parts[i]);
     sink->end(sink);
 }
 
 static void results(struct zr_task *task, struct zr_sink *sink)
 {
-    const struct raw *raw = raw_of(task);
-    const struct zr_request *request = &raw->call->request;
-    if (raw->op == ZR_OP_EXISTS && raw->outcome == ZR_NO_NODE) {
+    const struct zr_plain *plain = zr_plain_of(task);
+    const struct zr_request *request = &plain->call->request;
+    if (plain->op == ZR_OP_EXISTS && plain->outcome == ZR_NO_NODE) {
         sink->boolean(sink, NULL, false);
         return;
     }
-    switch ((int)raw->op) {
+    switch ((int)plain->op) {
     case ZR_OP_CREATE:
-        emit_path(raw, sink, request->created);
+        emit_path(plain, sink, request->created);
         break;
     case ZR_OP_GET:
         sink->bytes(sink, NULL, request->data_reply);
@@ -121,33 +122,22 @@ static void results(struct zr_task *task, struct zr_sink *sink)
 
 /* ---- Kinds and options --------------------------------------------------------------------- */
 
-#define RAW(op, word, emit, changes)                                                               \
-    [op] = {.name = word, .writes = changes, .results = emit, .free = raw_free}
+#define KIND(op, word, changes) [op] = ZR_PLAIN_KIND(word, results, changes)
 
-const struct zr_task_kind *raw_kind(enum zr_op op, bool of_hold)
-{
-    static const struct zr_task_kind plain[] = {
-        RAW(ZR_OP_CREATE, "create", results, true),
-        RAW(ZR_OP_DELETE, "delete", results, true),
-        RAW(ZR_OP_EXISTS, "exists", results, false),
-        RAW(ZR_OP_GET, "get", results, false),
-        RAW(ZR_OP_SET, "set", results, true),
-        RAW(ZR_OP_CHILDREN, "children", results, false),
-        RAW(ZR_OP_SYNC, "sync", results, false),
-        RAW(ZR_OP_GET_ACL, "get_acl", results, false),
-        RAW(ZR_OP_SET_ACL, "set_acl", results, true),
-        RAW(ZR_OP_ADD_AUTH, "add_auth", results, false),
-        RAW(ZR_OP_RECONFIG, "reconfig", results, true),
-        RAW(ZR_OP_MULTI, "multi", multi_results, true),
-    };
-    static const struct zr_task_kind of_holds[] = {
-        RAW(ZR_OP_CREATE, "hold:create", multi_results, true),
-        RAW(ZR_OP_DELETE, "hold:delete", multi_results, true),
-        RAW(ZR_OP_SET, "hold:set", multi_results, true),
-        RAW(ZR_OP_MULTI, "hold:multi", multi_results, true),
-    };
-    return of_hold ? &of_holds[op] : &plain[op];
-}
+const struct zr_task_kind zr_plain_kinds[] = {
+    KIND(ZR_OP_CREATE, "create", true),
+    KIND(ZR_OP_DELETE, "delete", true),
+    KIND(ZR_OP_EXISTS, "exists", false),
+    KIND(ZR_OP_GET, "get", false),
+    KIND(ZR_OP_SET, "set", true),
+    KIND(ZR_OP_CHILDREN, "children", false),
+    KIND(ZR_OP_SYNC, "sync", false),
+    KIND(ZR_OP_GET_ACL, "get_acl", false),
+    KIND(ZR_OP_SET_ACL, "set_acl", true),
+    KIND(ZR_OP_ADD_AUTH, "add_auth", false),
+    KIND(ZR_OP_RECONFIG, "reconfig", true),
+    [ZR_OP_MULTI] = ZR_PLAIN_KIND("multi", zr_plain_multi_results, true),
+};
 
 #define CREATE(name) offsetof(struct zr_create_options, name)
 
@@ -158,15 +148,6 @@ const struct zr_option zr_create_options[] = {
     {"ttl", 't', CREATE(ttl_us)},
     {"acl", 'a', CREATE(acl)},
     {"parents", 'b', CREATE(parents)},
-    {"timeout", 't', CREATE(timeout_us)},
-    {NULL, 0, 0},
-};
-
-/* A multi of the client library supports neither containers nor a ttl. */
-const struct zr_option zr_guarded_create_options[] = {
-    {"ephemeral", 'b', CREATE(ephemeral)},
-    {"sequential", 'b', CREATE(sequential)},
-    {"acl", 'a', CREATE(acl)},
     {"timeout", 't', CREATE(timeout_us)},
     {NULL, 0, 0},
 };

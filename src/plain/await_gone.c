@@ -1,7 +1,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/raw.h"
+#include "plain/request.h"
 
 /*
  * session:await_gone(path): waits until an ephemeral znode is gone. All waiters of this session

@@ -3,8 +3,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/recipes.h"
-#include "recipes/watchpoint.h"
+#include "plain/watchpoint.h"
 
 /*
  * session:watch(path): reports every kind of change at one path. ZooKeeper's own watches fire once

@@ -1,13 +1,12 @@
-#include <inttypes.h>
+#include "plain/session_class.h"
 
 #include "core/alloc.h"
 #include "core/call.h"
 #include "core/verbs.h"
-#include "recipes/raw.h"
-#include "recipes/recipes.h"
+#include "plain/request.h"
 
 /*
- * The session as a class: its state, its end, and the plain requests of raw.c.
+ * The session as a class: its state, its end, and the plain requests of request.c.
  *
  * connected: waits for that state. close: ends the session, then waits until the server has been
  * told, or the limit has passed. next_state: one step of the stream of states.
@@ -203,7 +202,7 @@ static const struct zr_method methods[] = {
     {.name = "connected", .args = "t?", .start = start_connected},
     {.name = "close", .args = "t?", .start = start_close},
     {.name = "next_state", .args = "i", .start = start_next_state},
-    ZR_RAW_METHODS,
+    ZR_PLAIN_METHODS,
     {.name = "usage", .args = "", .call = call_usage},
     {.name = "await_gone", .args = "pt?", .start = zr_await_gone},
     {.name = NULL},

@@ -1,14 +1,14 @@
 #include <string.h>
 
 #include "core/alloc.h"
-#include "recipes/raw_task.h"
+#include "plain/request_task.h"
 
 /*
  * The methods of a session that are one request each: which request they send, and which
- * combinations of options are misuse. raw.c handles the request from then on.
+ * combinations of options are misuse. request.c handles the request from then on.
  */
 
-int32_t raw_version(const struct zr_arg *version)
+int32_t zr_plain_version(const struct zr_arg *version)
 {
     return version->given ? (int32_t)version->integer : ZR_ANY_VERSION;
 }
@@ -17,16 +17,16 @@ static enum zr_status simple(struct zr_object *self, enum zr_op op, struct zr_ar
                              struct zr_bytes data, const struct zr_arg *version,
                              struct zr_task **task)
 {
-    struct raw *raw;
-    enum zr_status status = raw_make(self, op, args->at[0].bytes, data, &raw);
+    struct zr_plain *plain;
+    enum zr_status status = zr_plain_new(self, op, args->at[0].bytes, data, &plain);
     if (status != ZR_OK)
         return status;
     if (version != NULL)
-        raw->call->request.version = raw_version(version);
-    return raw_run(raw, raw_timeout_us(args), task);
+        plain->call->request.version = zr_plain_version(version);
+    return zr_plain_run(plain, zr_plain_timeout_us(args), task);
 }
 
-const char *raw_mode(const struct zr_create_options *options, enum zr_mode *mode)
+const char *zr_plain_mode(const struct zr_create_options *options, enum zr_mode *mode)
 {
     bool ttl = options->ttl_us >= 0;
     if (options->container && (options->ephemeral || options->sequential || ttl))
@@ -45,86 +45,90 @@ const char *raw_mode(const struct zr_create_options *options, enum zr_mode *mode
     return NULL;
 }
 
-enum zr_status zr_raw_create(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_create(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     const struct zr_create_options *options = args->options;
-    struct raw *raw;
+    struct zr_plain *plain;
     enum zr_mode mode = ZR_PERSISTENT;
-    args->misuse = raw_mode(options, &mode);
+    args->misuse = zr_plain_mode(options, &mode);
     if (args->misuse != NULL)
         return ZR_BAD_ARGUMENTS;
     enum zr_status status =
-        raw_make(self, ZR_OP_CREATE, args->at[0].bytes, args->at[1].bytes, &raw);
+        zr_plain_new(self, ZR_OP_CREATE, args->at[0].bytes, args->at[1].bytes, &plain);
     if (status == ZR_OK && options->acl.count > 0) {
-        status = zr_call_set_acl(raw->call, &options->acl);
+        status = zr_call_set_acl(plain->call, &options->acl);
         if (status != ZR_OK)
-            raw_free(&raw->task);
+            zr_plain_free(&plain->task);
     }
     if (status != ZR_OK)
         return status;
-    raw->parents = options->parents;
-    raw->call->request.mode = mode;
-    raw->call->request.ttl_ms = options->ttl_us / 1000;
-    return raw_run(raw, options->timeout_us, task);
+    plain->parents = options->parents;
+    plain->call->request.mode = mode;
+    plain->call->request.ttl_ms = options->ttl_us / 1000;
+    return zr_plain_run(plain, options->timeout_us, task);
 }
 
-enum zr_status zr_raw_get(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_get(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     return simple(self, ZR_OP_GET, args, ZR_NO_DATA, NULL, task);
 }
 
-enum zr_status zr_raw_set(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_set(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     return simple(self, ZR_OP_SET, args, args->at[1].bytes, &args->at[2], task);
 }
 
-enum zr_status zr_raw_exists(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_exists(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     return simple(self, ZR_OP_EXISTS, args, ZR_NO_DATA, NULL, task);
 }
 
-enum zr_status zr_raw_delete(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_delete(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     return simple(self, ZR_OP_DELETE, args, ZR_NO_DATA, &args->at[1], task);
 }
 
-enum zr_status zr_raw_children(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_children(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
 {
     return simple(self, ZR_OP_CHILDREN, args, ZR_NO_DATA, NULL, task);
 }
 
-enum zr_status zr_raw_get_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_get_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     return simple(self, ZR_OP_GET_ACL, args, ZR_NO_DATA, NULL, task);
 }
 
-enum zr_status zr_raw_sync(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_sync(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     return simple(self, ZR_OP_SYNC, args, ZR_NO_DATA, NULL, task);
 }
 
-enum zr_status zr_raw_add_auth(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_add_auth(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
 {
     struct zr_auth auth = {args->at[0].bytes.at, args->at[1].bytes};
     if (!zr_session_knows_auth((struct zr_session *)self, &auth))
         return simple(self, ZR_OP_ADD_AUTH, args, args->at[1].bytes, NULL, task);
     /* Every connection sends it first; all that is left is to wait for a connection. */
-    struct raw *raw;
-    enum zr_status status = raw_make(self, ZR_OP_SYNC, (struct zr_bytes){"/", 1}, ZR_NO_DATA, &raw);
-    return status == ZR_OK ? raw_run(raw, raw_timeout_us(args), task) : status;
+    struct zr_plain *plain;
+    enum zr_status status =
+        zr_plain_new(self, ZR_OP_SYNC, (struct zr_bytes){"/", 1}, ZR_NO_DATA, &plain);
+    return status == ZR_OK ? zr_plain_run(plain, zr_plain_timeout_us(args), task) : status;
 }
 
-enum zr_status zr_raw_set_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_set_acl(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    struct raw *raw;
-    enum zr_status status = raw_make(self, ZR_OP_SET_ACL, args->at[0].bytes, ZR_NO_DATA, &raw);
+    struct zr_plain *plain;
+    enum zr_status status =
+        zr_plain_new(self, ZR_OP_SET_ACL, args->at[0].bytes, ZR_NO_DATA, &plain);
     if (status != ZR_OK)
         return status;
-    raw->call->request.version = raw_version(&args->at[2]);
-    status = zr_call_set_acl(raw->call, &args->at[1].acl);
+    plain->call->request.version = zr_plain_version(&args->at[2]);
+    status = zr_call_set_acl(plain->call, &args->at[1].acl);
     if (status == ZR_OK)
-        return raw_run(raw, raw_timeout_us(args), task);
-    raw_free(&raw->task);
+        return zr_plain_run(plain, zr_plain_timeout_us(args), task);
+    zr_plain_free(&plain->task);
     return status;
 }
 
@@ -159,10 +163,11 @@ static void find_servers(struct zr_request *request, const struct zr_reconfig_op
     }
 }
 
-enum zr_status zr_raw_reconfig(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+enum zr_status zr_plain_reconfig(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
 {
     const struct zr_reconfig_options *options = args->options;
-    struct raw *raw;
+    struct zr_plain *plain;
     if (options->members.length > 0 && (options->joining.length > 0 || options->leaving.length > 0))
         args->misuse = "members is a whole new list; it goes without joining and leaving";
     else if (options->members.length + options->joining.length + options->leaving.length == 0)
@@ -174,10 +179,24 @@ enum zr_status zr_raw_reconfig(struct zr_object *self, struct zr_args *args, str
     struct zr_bytes text;
     enum zr_status status = join_servers(options, &text);
     if (status == ZR_OK)
-        status = raw_make(self, ZR_OP_RECONFIG, (struct zr_bytes){"/", 1}, text, &raw);
+        status = zr_plain_new(self, ZR_OP_RECONFIG, (struct zr_bytes){"/", 1}, text, &plain);
     zr_free((char *)text.at);
     if (status != ZR_OK)
         return status;
-    find_servers(&raw->call->request, options);
-    return raw_run(raw, options->timeout_us, task);
+    find_servers(&plain->call->request, options);
+    return zr_plain_run(plain, options->timeout_us, task);
+}
+
+/* Several writes in one request, all or none. */
+enum zr_status zr_plain_multi(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    const struct zr_arg *list = &args->at[0];
+    struct zr_plain *plain;
+    if (list->part_count == 0) {
+        args->misuse = "a multi needs at least one operation";
+        return ZR_BAD_ARGUMENTS;
+    }
+    enum zr_status status = zr_plain_new_multi(self, (struct zr_session *)self, ZR_OP_MULTI, NULL,
+                                               list->parts, list->part_count, &plain);
+    return status == ZR_OK ? zr_plain_run(plain, zr_plain_timeout_us(args), task) : status;
 }

@@ -1,4 +1,4 @@
-#include "recipes/watchpoint.h"
+#include "plain/watchpoint.h"
 
 #include <string.h>
 

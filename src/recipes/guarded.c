@@ -1,0 +1,105 @@
+#include "recipes/guarded.h"
+
+#include "plain/request_task.h"
+#include "recipes/hold.h"
+
+/*
+ * The writes of a hold: one request, all or none, that begins with a check of the hold's own node.
+ * If the check fails, the hold is lost and the server has written nothing: so a holder that was
+ * paused for too long can do no harm.
+ */
+
+static void lost_hold(struct zr_task *task)
+{
+    zr_hold_lost((struct zr_hold *)zr_plain_of(task)->self);
+    task->detail = "the hold's own znode is gone, somebody else may hold it; nothing was written";
+    zr_task_finish(task, ZR_LOST);
+}
+
+#define KIND(op, word) [op] = ZR_PLAIN_KIND(word, zr_plain_multi_results, true)
+
+static const struct zr_task_kind kinds[] = {
+    KIND(ZR_OP_CREATE, "hold:create"),
+    KIND(ZR_OP_DELETE, "hold:delete"),
+    KIND(ZR_OP_SET, "hold:set"),
+    KIND(ZR_OP_MULTI, "hold:multi"),
+};
+
+static const struct zr_guard guard = {kinds, lost_hold};
+
+static enum zr_status start(struct zr_hold *hold, enum zr_op op, const struct zr_request *parts,
+                            size_t count, int64_t timeout_us, struct zr_task **task)
+{
+    struct zr_session *session = hold->session;
+    struct zr_plain *plain;
+    enum zr_status status =
+        zr_plain_new_multi(&hold->object, session, op, hold->seat.path, parts, count, &plain);
+    if (status != ZR_OK)
+        return status;
+    plain->guard = &guard;
+    plain->call->bound = true;
+    plain->call->generation = session->generation;
+    return zr_plain_run(plain, timeout_us, task);
+}
+
+static enum zr_status guarded(struct zr_object *self, enum zr_op op, const struct zr_request *parts,
+                              size_t count, int64_t timeout_us, struct zr_args *args,
+                              struct zr_task **task)
+{
+    struct zr_hold *hold = (struct zr_hold *)self;
+    if (hold->state == ZR_HELD)
+        return start(hold, op, parts, count, timeout_us, task);
+    if (hold->why == ZR_OK)
+        args->misuse = "the hold was released; acquire again before writing under it";
+    return hold->why;
+}
+
+enum zr_status zr_guarded_create(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
+{
+    struct zr_create_options options = *(const struct zr_create_options *)args->options;
+    struct zr_request part = {.op = ZR_OP_CREATE,
+                              .path = args->at[0].bytes.at,
+                              .data = args->at[1].bytes,
+                              .acl = options.acl};
+    options.ttl_us = -1; /* not offered in a multi */
+    args->misuse = zr_plain_mode(&options, &part.mode);
+    if (args->misuse != NULL)
+        return ZR_BAD_ARGUMENTS;
+    return guarded(self, ZR_OP_CREATE, &part, 1, options.timeout_us, args, task);
+}
+
+enum zr_status zr_guarded_set(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    struct zr_request part = {.op = ZR_OP_SET,
+                              .path = args->at[0].bytes.at,
+                              .data = args->at[1].bytes,
+                              .version = zr_plain_version(&args->at[2])};
+    return guarded(self, ZR_OP_SET, &part, 1, zr_plain_timeout_us(args), args, task);
+}
+
+enum zr_status zr_guarded_delete(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
+{
+    struct zr_request part = {.op = ZR_OP_DELETE,
+                              .path = args->at[0].bytes.at,
+                              .version = zr_plain_version(&args->at[1])};
+    return guarded(self, ZR_OP_DELETE, &part, 1, zr_plain_timeout_us(args), args, task);
+}
+
+enum zr_status zr_guarded_multi(struct zr_object *self, struct zr_args *args, struct zr_task **task)
+{
+    return guarded(self, ZR_OP_MULTI, args->at[0].parts, args->at[0].part_count,
+                   zr_plain_timeout_us(args), args, task);
+}
+
+#define CREATE(name) offsetof(struct zr_create_options, name)
+
+/* A multi of the client library supports neither containers nor a ttl. */
+const struct zr_option zr_guarded_create_options[] = {
+    {"ephemeral", 'b', CREATE(ephemeral)},
+    {"sequential", 'b', CREATE(sequential)},
+    {"acl", 'a', CREATE(acl)},
+    {"timeout", 't', CREATE(timeout_us)},
+    {NULL, 0, 0},
+};

@@ -1,0 +1,26 @@
+#ifndef ZR_GUARDED_H
+#define ZR_GUARDED_H
+
+/*
+ * guarded.h: the writes of a hold, as methods of its class. Each is one request that begins with a
+ * check of the hold's own node. Thread: the host's.
+ */
+
+#include "plain/request.h"
+
+extern const struct zr_option zr_guarded_create_options[];
+
+/* self is a struct zr_hold. */
+zr_start zr_guarded_create, zr_guarded_set, zr_guarded_delete, zr_guarded_multi;
+
+#define ZR_GUARDED_METHODS                                                                         \
+    {.name = "create",                                                                             \
+     .args = "pd?o?",                                                                              \
+     .options = zr_guarded_create_options,                                                         \
+     .options_size = sizeof(struct zr_create_options),                                             \
+     .start = zr_guarded_create},                                                                  \
+        ZR_PLAIN_METHOD("set", "pd?v?", zr_guarded_set),                                           \
+        ZR_PLAIN_METHOD("delete", "pv?", zr_guarded_delete),                                       \
+        ZR_PLAIN_METHOD("multi", "m", zr_guarded_multi)
+
+#endif
