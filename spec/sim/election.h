@@ -9,8 +9,8 @@
 
 #include "core/names.h"
 #include "lock.h"
-#include "recipes/election.h"
-#include "recipes/successor.h"
+#include "recipes/election/election.h"
+#include "recipes/election/successor.h"
 
 static inline enum zr_status make_election(struct process *process)
 {

@@ -4,16 +4,16 @@ local RUN, COUNTED = "--recipe election --seeds 5000", "--recipe election --seed
 
 return {
   { name = "election: who is asked to step aside leads", run = RUN,
-    file = "src/recipes/election.c",
+    file = "src/recipes/election/election.c",
     old = "zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_claim));", new = "zr_contest_grant(task);" },
   { name = "election: who steps aside leaves its seat behind", run = RUN,
-    file = "src/recipes/election.c",
+    file = "src/recipes/election/election.c",
     old = "zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_claim));", new = "zr_contest_claim(task);" },
   { name = "election: the successor itself steps aside", run = COUNTED,
-    file = "src/recipes/successor.c",
+    file = "src/recipes/election/successor.c",
     old = "place < ZR_SAID_OWN(word) - 1", new = "place <= ZR_SAID_OWN(word) - 1" },
   { name = "election: those behind the successor step aside", run = RUN,
-    file = "src/recipes/successor.c",
+    file = "src/recipes/election/successor.c",
     old = "place < ZR_SAID_OWN(word) - 1", new = "place >= 0 && ZR_SAID_OWN(word) > 0" },
   { name = "election: a watch tells nobody of a name", run = COUNTED,
     file = "src/core/watch_gone.c",
@@ -23,6 +23,6 @@ return {
     file = "src/core/seat.c",
     old = "    zr_signal_tell(&seat->gone, word);", new = "" },
   { name = "election: a name is not read", run = COUNTED,
-    file = "src/recipes/successor.c",
+    file = "src/recipes/election/successor.c",
     old = "return zr_sequence(number, \"\");", new = "return -1;" },
 }

@@ -8,7 +8,7 @@
  */
 
 #include "budget.h"
-#include "recipes/sharing.h"
+#include "recipes/rwlock/sharing.h"
 
 enum { READ, WRITE };
 

@@ -4,7 +4,7 @@
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/semaphore/capacity.h"
-#include "recipes/sharing.h"
+#include "recipes/rwlock/sharing.h"
 
 /*
  * 1. List the directory.

@@ -4,7 +4,7 @@
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/semaphore/semaphore.h"
-#include "recipes/sharing.h"
+#include "recipes/rwlock/sharing.h"
 
 /*
  * The life of a hold:

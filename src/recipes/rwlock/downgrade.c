@@ -1,6 +1,6 @@
 #include "core/alloc.h"
 #include "core/verbs.h"
-#include "recipes/sharing.h"
+#include "recipes/rwlock/sharing.h"
 
 /*
  * hold:downgrade(): the writer of a read/write lock becomes a reader, and no writer comes between.

@@ -1,11 +1,11 @@
-#include "recipes/election.h"
+#include "recipes/election/election.h"
 
 #include <stdlib.h>
 
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/successor.h"
+#include "recipes/election/successor.h"
 #include "recipes/unfair.h"
 
 /*

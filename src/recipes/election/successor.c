@@ -1,4 +1,4 @@
-#include "recipes/successor.h"
+#include "recipes/election/successor.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "recipes/contest.h"
-#include "recipes/sharing.h"
+#include "recipes/rwlock/sharing.h"
 
 /*
  * The read/write lock: any number of readers at once, or one writer alone, in the order in which

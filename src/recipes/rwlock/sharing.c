@@ -1,4 +1,4 @@
-#include "recipes/sharing.h"
+#include "recipes/rwlock/sharing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

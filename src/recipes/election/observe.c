@@ -3,8 +3,8 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/election.h"
-#include "recipes/successor.h"
+#include "recipes/election/election.h"
+#include "recipes/election/successor.h"
 
 /*
  * Tells tasks of every change of the leader. One task of the election, the follower, looks for all

@@ -3,7 +3,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/election.h"
+#include "recipes/election/election.h"
 
 /*
  * Which candidate leads, for any caller. The head of the queue stays the head until its node is
