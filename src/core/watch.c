@@ -5,20 +5,26 @@
 #include "core/alloc.h"
 #include "core/budget.h"
 #include "core/call.h"
-#include "core/task.h"
 
 /*
  * What the client watches. It keeps a watch until an event uses it up, and registers all that it
- * keeps in one request after a reconnect. So a path counts in three cases: a task follows it or
- * waits for its end (watch_gone.c); a request that will leave a watch is in flight; the client
- * keeps a watch on it.
+ * keeps in one request after a reconnect. So a path counts in three cases: a task follows it
+ * (watch_follow.c) or waits for its end (watch_gone.c); a request that will leave a watch is in
+ * flight; the client keeps a watch on it.
  *
- * A watch that no task needs is idle, and is removed after a while (watch_idle.c).
+ * A watch that no task needs, but which the client and the server still keep:
+ * 1. The watch is idle. The next task that looks at the path uses it, at no cost.
+ * 2. After IDLE_US it is removed: one request removes it on the server and in the client. Once half
+ *    of the budget is used, that is done at once.
+ * 3. Requests are answered in order, so a task that comes meanwhile leaves a new watch behind that
+ *    request.
  *
- * What can go wrong: the connection is lost: the client registers its watches again by itself and
- * reports the changes that it missed. An event is lost because memory is exhausted: then every task
- * that waits looks again.
+ * What can go wrong: the connection is lost: the client has registered the watch again, and it is
+ * idle again. The server has no watch where the client keeps one (it may drop the watch on a znode
+ * that this session may not read): the path counts until it is used again, or the session ends.
  */
+
+#define IDLE_US 1000000
 
 struct zr_watch *zr_watch_find(const struct zr_session *session, const char *path)
 {
@@ -30,6 +36,100 @@ static size_t bytes_of(const char *path)
 {
     return 4 + strlen(path);
 }
+
+/* ---- Removing ------------------------------------------------------------------------------ */
+
+/* True if a task needs it, or a request for it is in flight. */
+static bool is_used(const struct zr_watch *watch)
+{
+    return watch->call != NULL || watch->removal != NULL || watch->out > 0 ||
+           watch->followers > 0 || !zr_list_empty(&watch->gone.tasks);
+}
+
+static int64_t due_us(const struct zr_watch *watch)
+{
+    bool crowded = watch->session->watched.used > ZR_WATCHED_BYTES_COMMON / 2;
+    return watch->idle_us + (crowded ? 0 : IDLE_US);
+}
+
+static struct zr_watch *first_idle(const struct zr_session *session)
+{
+    struct zr_link *first = zr_list_first(&session->idle_watches);
+    return first != NULL ? ZR_HOLDER(first, struct zr_watch, idle) : NULL;
+}
+
+static void taken_back(struct zr_call *call)
+{
+    struct zr_watch *watch = call->owner;
+    enum zr_status status = call->request.status;
+    bool none_kept = status == ZR_SERVER_ERROR && !call->request.sent;
+    watch->removal = NULL;
+    zr_call_free(call);
+    if (status == ZR_OK || none_kept)
+        watch->kept = 0;
+    if (status != ZR_SERVER_ERROR || watch->kept == 0)
+        zr_watch_drop_if_unused(watch);
+}
+
+static enum zr_status take_back(struct zr_watch *watch)
+{
+    enum zr_status status =
+        zr_call_new_full(watch->session, ZR_OP_UNWATCH, watch->path, ZR_NO_DATA, &watch->removal);
+    if (status != ZR_OK)
+        return status;
+    watch->set = false;
+    zr_call_start(watch->removal, taken_back, watch);
+    return ZR_OK;
+}
+
+/* Without a connection nothing is sent: the room in the queue is for the user's requests. */
+static void sweep(struct zr_timer *timer)
+{
+    struct zr_session *session = ZR_HOLDER(timer, struct zr_session, sweep);
+    struct zr_engine *engine = session->engine;
+    int64_t now_us = zr_engine_now_us(engine);
+    struct zr_watch *watch;
+    while ((watch = first_idle(session)) != NULL && due_us(watch) <= now_us) {
+        if (session->state != ZR_CONNECTED || (!is_used(watch) && take_back(watch) != ZR_OK)) {
+            zr_timer_start(&engine->timers, timer, now_us + IDLE_US, sweep);
+            return;
+        }
+        zr_unlink(&watch->idle);
+    }
+    if (watch != NULL)
+        zr_timer_start(&engine->timers, timer, due_us(watch), sweep);
+}
+
+static void rest(struct zr_watch *watch)
+{
+    struct zr_session *session = watch->session;
+    watch->idle_us = zr_engine_now_us(session->engine);
+    zr_unlink(&watch->idle);
+    zr_list_append(&session->idle_watches, &watch->idle);
+    zr_timer_start(&session->engine->timers, &session->sweep, due_us(first_idle(session)), sweep);
+}
+
+static void drop_watch(struct zr_watch *watch)
+{
+    zr_unlink(&watch->idle);
+    zr_call_free(watch->removal);
+    zr_table_remove(&watch->session->watches, &watch->node);
+    zr_budget_give(&watch->session->watched, (size_t)watch->kinds * bytes_of(watch->path));
+    zr_call_free(watch->call);
+    zr_free(watch);
+}
+
+void zr_watch_drop_if_unused(struct zr_watch *watch)
+{
+    if (is_used(watch))
+        return;
+    if (watch->kept == 0)
+        drop_watch(watch);
+    else
+        rest(watch);
+}
+
+/* ---- Adding -------------------------------------------------------------------------------- */
 
 /* Counts one more kind of watch for it. */
 static enum zr_status widen(struct zr_watch *watch, size_t most)
@@ -58,28 +158,6 @@ static enum zr_status add(struct zr_session *session, const char *path, struct z
     return ZR_OK;
 }
 
-/* ---- Keeping ------------------------------------------------------------------------------- */
-
-static void drop_watch(struct zr_watch *watch)
-{
-    zr_unlink(&watch->idle);
-    zr_call_free(watch->removal);
-    zr_table_remove(&watch->session->watches, &watch->node);
-    zr_budget_give(&watch->session->watched, (size_t)watch->kinds * bytes_of(watch->path));
-    zr_call_free(watch->call);
-    zr_free(watch);
-}
-
-void zr_watch_drop_if_unused(struct zr_watch *watch)
-{
-    if (zr_watch_used(watch))
-        return;
-    if (watch->kept == 0)
-        drop_watch(watch);
-    else
-        zr_watch_rest(watch);
-}
-
 enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path, int kinds,
                                     size_t most, struct zr_watch **out)
 {
@@ -91,144 +169,4 @@ enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path
     if (status == ZR_FULL)
         zr_watch_drop_if_unused(*out);
     return status;
-}
-
-/* ---- What the client keeps ----------------------------------------------------------------- */
-
-struct zr_watch *zr_watch_sent(struct zr_session *session, const char *path)
-{
-    struct zr_watch *watch = zr_watch_find(session, path);
-    if (watch != NULL)
-        watch->out++;
-    return watch;
-}
-
-/* If there was no memory for an answer, its request has left a watch all the same. */
-static unsigned left_by(const struct zr_request *request)
-{
-    bool absent = request->op == ZR_OP_EXISTS && request->status == ZR_NO_NODE;
-    bool unread = request->status == ZR_NO_MEMORY && request->sent;
-    if (request->status != ZR_OK && !absent && !unread)
-        return 0;
-    return request->op == ZR_OP_CHILDREN ? ZR_ON_CHILDREN : ZR_ON_NODE;
-}
-
-void zr_watch_answered(struct zr_watch *watch, int generation, const struct zr_request *request)
-{
-    if (watch == NULL)
-        return;
-    watch->out--;
-    if (generation == watch->session->generation)
-        watch->kept |= left_by(request);
-    zr_watch_drop_if_unused(watch);
-}
-
-/* ---- Following ----------------------------------------------------------------------------- */
-
-enum zr_status zr_watch_follow(struct zr_session *session, const char *path, int kinds, size_t most,
-                               struct zr_watch **watch)
-{
-    enum zr_status status = zr_watch_find_or_add(session, path, kinds, most, watch);
-    if (status == ZR_OK)
-        (*watch)->followers++;
-    else
-        *watch = NULL;
-    return status;
-}
-
-void zr_watch_unfollow(struct zr_watch *watch)
-{
-    if (watch == NULL)
-        return;
-    watch->followers--;
-    zr_watch_drop_if_unused(watch);
-}
-
-bool zr_watch_on_node(const struct zr_watch *watch)
-{
-    return (watch->kept & ZR_ON_NODE) != 0;
-}
-
-int64_t zr_watch_events(const struct zr_watch *watch)
-{
-    return watch->events;
-}
-
-void zr_watch_await(struct zr_task *task, struct zr_watch *watch, int64_t seen)
-{
-    if (watch->events > seen)
-        zr_task_wake(task, ZR_OK);
-    else
-        zr_list_append(&watch->changed.tasks, &task->in_signal);
-}
-
-/* ---- Events -------------------------------------------------------------------------------- */
-
-static unsigned used_up_by(enum zr_event_kind kind)
-{
-    return kind == ZR_DELETED            ? ZR_ON_NODE | ZR_ON_CHILDREN
-           : kind == ZR_CHILDREN_CHANGED ? ZR_ON_CHILDREN
-                                         : ZR_ON_NODE;
-}
-
-static void fire(struct zr_watch *watch, enum zr_event_kind kind, unsigned used_up)
-{
-    watch->events++;
-    watch->kept &= ~used_up;
-    zr_signal_fire(&watch->changed, ZR_OK);
-    /* An event of the children leaves the watch on the node itself in place. */
-    if (kind != ZR_CHILDREN_CHANGED)
-        watch->set = false;
-    enum zr_status status = kind == ZR_DELETED ? ZR_OK : zr_watch_look(watch);
-    if (kind == ZR_DELETED || status != ZR_OK)
-        zr_signal_fire(&watch->gone, status);
-    zr_watch_drop_if_unused(watch);
-}
-
-/* Memory was exhausted when an event came, so its path is unknown. Which watches the client still
-   keeps is found out when they are removed. */
-static void fire_all(struct zr_session *session)
-{
-    const struct zr_table *all = &session->watches;
-    for (size_t i = 0; i < all->size; i++)
-        for (struct zr_node *node = all->buckets[i], *next; node != NULL; node = next) {
-            next = node->next;
-            struct zr_watch *watch = ZR_HOLDER(node, struct zr_watch, node);
-            fire(watch, ZR_CHANGED, 0);
-        }
-}
-
-void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_kind kind)
-{
-    if (path == NULL) {
-        fire_all(session);
-        return;
-    }
-    struct zr_watch *watch = zr_watch_find(session, path);
-    if (watch != NULL)
-        fire(watch, kind, used_up_by(kind));
-}
-
-/* The server's watches are gone; followers look again, on the next session. */
-static void drop_for(struct zr_watch *watch, enum zr_status why)
-{
-    zr_call_free(watch->call);
-    zr_call_free(watch->removal);
-    watch->call = watch->removal = NULL;
-    watch->set = false;
-    watch->kept = 0;
-    watch->events++;
-    zr_signal_fire(&watch->gone, why);
-    zr_signal_fire(&watch->changed, ZR_OK);
-    zr_watch_drop_if_unused(watch);
-}
-
-void zr_watches_drop(struct zr_session *session, enum zr_status why)
-{
-    const struct zr_table *all = &session->watches;
-    for (size_t i = 0; i < all->size; i++)
-        for (struct zr_node *node = all->buckets[i], *next; node != NULL; node = next) {
-            next = node->next;
-            drop_for(ZR_HOLDER(node, struct zr_watch, node), why);
-        }
 }

@@ -2,9 +2,9 @@
 #define ZR_WATCH_PARTS_H
 
 /*
- * watch_parts.h: what watch.c, watch_gone.c and watch_idle.c share of a watch; only for those
- * three. watch.c knows what the client watches, in watch_gone.c tasks wait until a node is gone,
- * and watch_idle.c removes watches. Thread: the host's.
+ * watch_parts.h: what the files of watches share, and only they. watch.c knows what the client
+ * watches. On it stand watch_follow.c, where tasks follow events, and watch_gone.c, where they wait
+ * until a node is gone; on these watch_event.c, which takes the events. Thread: the host's.
  */
 
 #include "core/watch.h"
@@ -45,13 +45,8 @@ enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path
    idle. */
 void zr_watch_drop_if_unused(struct zr_watch *watch);
 
-/* True if a task needs it, or a request for it is in flight. */
-bool zr_watch_used(const struct zr_watch *watch);
-
-/* Marks it idle: it is removed after a while, unless a task uses it again (watch_idle.c). */
-void zr_watch_rest(struct zr_watch *watch);
-
-/* If a task waits until the node is gone, ensures that an event will come. Errors: ZR_NO_MEMORY. */
+/* If a task waits until the node is gone, ensures that an event will come
+   (watch_gone.c). Errors: ZR_NO_MEMORY. */
 enum zr_status zr_watch_look(struct zr_watch *watch);
 
 #endif

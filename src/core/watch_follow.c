@@ -1,0 +1,76 @@
+#include "core/task.h"
+#include "core/watch_parts.h"
+
+/*
+ * Following the events at a path, where the followers' own requests leave watches: each such
+ * request is counted while it is in flight, and its answer tells which watch it has left.
+ */
+
+/* ---- What the client keeps ----------------------------------------------------------------- */
+
+struct zr_watch *zr_watch_sent(struct zr_session *session, const char *path)
+{
+    struct zr_watch *watch = zr_watch_find(session, path);
+    if (watch != NULL)
+        watch->out++;
+    return watch;
+}
+
+/* If there was no memory for an answer, its request has left a watch all the same. */
+static unsigned left_by(const struct zr_request *request)
+{
+    bool absent = request->op == ZR_OP_EXISTS && request->status == ZR_NO_NODE;
+    bool unread = request->status == ZR_NO_MEMORY && request->sent;
+    if (request->status != ZR_OK && !absent && !unread)
+        return 0;
+    return request->op == ZR_OP_CHILDREN ? ZR_ON_CHILDREN : ZR_ON_NODE;
+}
+
+void zr_watch_answered(struct zr_watch *watch, int generation, const struct zr_request *request)
+{
+    if (watch == NULL)
+        return;
+    watch->out--;
+    if (generation == watch->session->generation)
+        watch->kept |= left_by(request);
+    zr_watch_drop_if_unused(watch);
+}
+
+/* ---- Following ----------------------------------------------------------------------------- */
+
+enum zr_status zr_watch_follow(struct zr_session *session, const char *path, int kinds, size_t most,
+                               struct zr_watch **watch)
+{
+    enum zr_status status = zr_watch_find_or_add(session, path, kinds, most, watch);
+    if (status == ZR_OK)
+        (*watch)->followers++;
+    else
+        *watch = NULL;
+    return status;
+}
+
+void zr_watch_unfollow(struct zr_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    watch->followers--;
+    zr_watch_drop_if_unused(watch);
+}
+
+bool zr_watch_on_node(const struct zr_watch *watch)
+{
+    return (watch->kept & ZR_ON_NODE) != 0;
+}
+
+int64_t zr_watch_events(const struct zr_watch *watch)
+{
+    return watch->events;
+}
+
+void zr_watch_await(struct zr_task *task, struct zr_watch *watch, int64_t seen)
+{
+    if (watch->events > seen)
+        zr_task_wake(task, ZR_OK);
+    else
+        zr_list_append(&watch->changed.tasks, &task->in_signal);
+}
