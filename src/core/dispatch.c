@@ -74,17 +74,14 @@ struct zr_task *zr_engine_next_reported(struct zr_engine *engine)
 
 void zr_engine_close(struct zr_engine *engine, int64_t linger_us)
 {
-    struct zr_link *link, *next;
-    for (link = engine->sessions.head.next; link != &engine->sessions.head; link = next) {
-        next = link->next;
+    ZR_LIST_EACH (link, &engine->sessions) {
         zr_session_close(ZR_HOLDER(link, struct zr_session, in_engine), linger_us);
     }
 }
 
 bool zr_engine_ended(const struct zr_engine *engine)
 {
-    const struct zr_link *link;
-    for (link = engine->sessions.head.next; link != &engine->sessions.head; link = link->next)
+    ZR_LIST_EACH (link, &engine->sessions)
         if (!zr_session_ended(ZR_HOLDER(link, struct zr_session, in_engine)))
             return false;
     return true;

@@ -68,6 +68,12 @@ static inline struct zr_link *zr_list_shift(struct zr_list *list)
     return link;
 }
 
+/* Visits each link of the list (struct zr_list *). The body may unlink or free the present member,
+   but not the one behind it. */
+#define ZR_LIST_EACH(link, list)                                                                   \
+    for (struct zr_link *link = (list)->head.next, *link##_next;                                   \
+         link != &(list)->head && (link##_next = link->next, true); link = link##_next)
+
 /* Appends all of `from` to `to`; `from` is empty afterwards. */
 static inline void zr_list_move(struct zr_list *to, struct zr_list *from)
 {

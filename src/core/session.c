@@ -174,7 +174,7 @@ static void close_for(struct zr_session *session, int64_t linger_us, enum zr_sta
 static void hurry(struct zr_session *session, int64_t linger_us)
 {
     const struct zr_list *all = &session->generations;
-    for (struct zr_link *link = all->head.next; link != &all->head; link = link->next)
+    ZR_LIST_EACH (link, all)
         session->engine->zk->close(ZR_HOLDER(link, struct zr_generation, in_session)->handle,
                                    linger_us);
 }

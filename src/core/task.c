@@ -205,10 +205,8 @@ static void tried_in_vain(struct zr_timer *timer)
 
 void zr_task_end_tries(struct zr_session *session)
 {
-    struct zr_link *link, *next;
-    for (link = session->tasks.head.next; link != &session->tasks.head; link = next) {
+    ZR_LIST_EACH (link, &session->tasks) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_session);
-        next = link->next;
         if (task->tries && !task->kind->local && task->phase == ZR_RUNNING)
             unanswered(task);
     }
@@ -290,10 +288,8 @@ void zr_signal_fire(struct zr_signal *signal, enum zr_status outcome)
 
 void zr_signal_tell(struct zr_signal *signal, int64_t word)
 {
-    struct zr_link *link, *next;
-    for (link = signal->tasks.head.next; link != &signal->tasks.head; link = next) {
+    ZR_LIST_EACH (link, &signal->tasks) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
-        next = link->next;
         if (task->enough == NULL || !task->enough(task, word))
             continue;
         task->told = true;

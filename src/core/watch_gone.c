@@ -33,9 +33,8 @@ static bool outlived(struct zr_task *task, const struct zr_watch *watch)
 static void wake_outlived(struct zr_watch *watch)
 {
     struct zr_list *tasks = &watch->gone.tasks;
-    for (struct zr_link *link = tasks->head.next, *next; link != &tasks->head; link = next) {
+    ZR_LIST_EACH (link, tasks) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_signal);
-        next = link->next;
         task->asking = false;
         if (outlived(task, watch))
             zr_task_wake(task, ZR_OK);

@@ -263,10 +263,8 @@ void zr_contest_cancel_of(struct zr_contest *contest, const struct zr_stem *stem
                           struct zr_sink *sink)
 {
     int64_t count = 0;
-    struct zr_link *link, *next;
-    for (link = contest->attempts.head.next; link != &contest->attempts.head; link = next) {
+    ZR_LIST_EACH (link, &contest->attempts) {
         struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_owner);
-        next = link->next;
         if (is_of(task, stem)) {
             count++;
             zr_task_interrupt(task, ZR_CANCELED);

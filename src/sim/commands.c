@@ -14,9 +14,7 @@
 static void each_handle(struct zr_sim_process *process,
                         void (*visit)(struct zr_handle *handle, int64_t with), int64_t with)
 {
-    struct zr_link *link, *next;
-    for (link = process->handles.head.next; link != &process->handles.head; link = next) {
-        next = link->next;
+    ZR_LIST_EACH (link, &process->handles) {
         visit(ZR_HOLDER(link, struct zr_handle, link), with);
     }
 }
@@ -53,7 +51,7 @@ static void resume_wires(struct zr_sim_process *process)
     struct zr_sim_world *world = process->world;
     for (size_t i = 0; i < world->server_count; i++) {
         const struct zr_list *conns = &world->servers[i].conns;
-        for (struct zr_link *link = conns->head.next; link != &conns->head; link = link->next) {
+        ZR_LIST_EACH (link, conns) {
             struct zr_sim_conn *conn = ZR_HOLDER(link, struct zr_sim_conn, link);
             if (conn->process == process) {
                 zr_sim_wire_resume(&conn->up);
@@ -184,7 +182,7 @@ static void stop_all(struct zr_sim_world *world, bool on)
     for (size_t i = world->server_count; i-- > 0;)
         zr_sim_server_stop(&world->servers[i], on);
     const struct zr_list *sessions = &world->sessions;
-    for (struct zr_link *link = sessions->head.next; link != &sessions->head; link = link->next)
+    ZR_LIST_EACH (link, sessions)
         zr_sim_session_touch(world, ZR_HOLDER(link, struct zr_sim_session, link));
 }
 
@@ -220,7 +218,7 @@ void zr_sim_set_faults(struct zr_sim_world *world, const struct zr_sim_faults *f
     for (size_t i = 0; i < world->server_count; i++)
         zr_sim_lag(world, (int)i, 0);
     const struct zr_list *all = &world->processes;
-    for (struct zr_link *link = all->head.next; link != &all->head; link = link->next)
+    ZR_LIST_EACH (link, all)
         ZR_HOLDER(link, struct zr_sim_process, link)->down_until_us = 0;
 }
 

@@ -28,7 +28,7 @@ size_t zr_sim_plans_left(const struct zr_zk *zk)
 {
     const struct zr_list *plans = &zr_sim_process_of(zk)->plans;
     size_t count = 0;
-    for (const struct zr_link *link = plans->head.next; link != &plans->head; link = link->next)
+    ZR_LIST_EACH (link, plans)
         count++;
     return count;
 }
@@ -50,11 +50,9 @@ static bool is_meant(const struct zr_sim_plan *plan, const struct zr_handle *han
 static bool planned_for(struct zr_handle *handle, int op, struct zr_sim_plan *met)
 {
     struct zr_list *plans = &handle->process->plans;
-    struct zr_link *link, *next;
     bool found = false;
-    for (link = plans->head.next; link != &plans->head; link = next) {
+    ZR_LIST_EACH (link, plans) {
         struct zr_sim_planned *planned = ZR_HOLDER(link, struct zr_sim_planned, link);
-        next = link->next;
         if (!is_meant(&planned->plan, handle, op) || --planned->plan.nth > 0 || found)
             continue;
         *met = planned->plan;

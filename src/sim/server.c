@@ -53,9 +53,7 @@ static struct zr_sim_txn *behind(struct zr_sim_world *world, struct zr_sim_txn *
 
 void zr_sim_server_drop(struct zr_sim_server *server, int64_t id)
 {
-    struct zr_link *link, *next;
-    for (link = server->conns.head.next; link != &server->conns.head; link = next) {
-        next = link->next;
+    ZR_LIST_EACH (link, &server->conns) {
         struct zr_sim_conn *conn = ZR_HOLDER(link, struct zr_sim_conn, link);
         if (conn->session_id == id)
             zr_sim_conn_hang_up(conn);
@@ -224,9 +222,7 @@ bool zr_sim_server_put_off(struct zr_sim_server *server, struct zr_sim_event *ev
 
 static void each_conn(struct zr_sim_server *server, void (*visit)(struct zr_sim_conn *conn))
 {
-    struct zr_link *link, *next;
-    for (link = server->conns.head.next; link != &server->conns.head; link = next) {
-        next = link->next;
+    ZR_LIST_EACH (link, &server->conns) {
         visit(ZR_HOLDER(link, struct zr_sim_conn, link));
     }
 }

@@ -20,8 +20,7 @@ static int64_t tick_us(const struct zr_sim_world *world)
 
 struct zr_sim_session *zr_sim_session_find(struct zr_sim_world *world, int64_t id)
 {
-    struct zr_link *link;
-    for (link = world->sessions.head.next; link != &world->sessions.head; link = link->next)
+    ZR_LIST_EACH (link, &world->sessions)
         if (ZR_HOLDER(link, struct zr_sim_session, link)->id == id)
             return ZR_HOLDER(link, struct zr_sim_session, link);
     return NULL;
@@ -90,7 +89,7 @@ void zr_sim_session_end(struct zr_sim_world *world, struct zr_sim_session *sessi
 {
     struct zr_sim_txn *txn = zr_sim_txn_new(packet);
     const struct zr_list *specials = &world->servers[0].tree.specials;
-    for (struct zr_link *link = specials->head.next; link != &specials->head; link = link->next) {
+    ZR_LIST_EACH (link, specials) {
         const struct zr_sim_node *node = ZR_HOLDER(link, struct zr_sim_node, special);
         if (node->stat.ephemeral_owner == session->id)
             zr_sim_txn_add(txn, ZR_SIM_DELETE, node->path, node->entry.length);
@@ -113,9 +112,7 @@ void zr_sim_session_end(struct zr_sim_world *world, struct zr_sim_session *sessi
 static void each_session(struct zr_sim_world *world,
                          void (*visit)(struct zr_sim_world *world, struct zr_sim_session *session))
 {
-    struct zr_link *link, *next;
-    for (link = world->sessions.head.next; link != &world->sessions.head; link = next) {
-        next = link->next;
+    ZR_LIST_EACH (link, &world->sessions) {
         visit(world, ZR_HOLDER(link, struct zr_sim_session, link));
     }
 }
@@ -132,8 +129,9 @@ struct zr_sim_packet *zr_sim_sessions_pong(struct zr_sim_server *server)
 {
     const struct zr_list *all = &server->world->sessions;
     struct zr_sim_packet *packet = zr_sim_packet_new(NULL, ZR_SIM_PONG);
-    for (struct zr_link *link = all->head.next; link != &all->head && server->heard_count > 0;
-         link = link->next) {
+    ZR_LIST_EACH (link, all) {
+        if (server->heard_count == 0)
+            break;
         struct zr_sim_session *session = ZR_HOLDER(link, struct zr_sim_session, link);
         if (session->heard_ms[server->number] == 0)
             continue;
@@ -164,7 +162,7 @@ bool zr_sim_sessions_doom(struct zr_sim_world *world)
 {
     bool any = false;
     const struct zr_list *all = &world->sessions;
-    for (struct zr_link *link = all->head.next; link != &all->head; link = link->next) {
+    ZR_LIST_EACH (link, all) {
         struct zr_sim_session *session = ZR_HOLDER(link, struct zr_sim_session, link);
         session->doomed |= session->expire_us <= world->now_us;
         any |= session->doomed;

@@ -83,7 +83,7 @@ static void reap(struct zr_sim_world *world)
 {
     const struct zr_list *specials = &world->servers[0].tree.specials;
     struct zr_sim_txn *found = zr_sim_txn_new(NULL);
-    for (struct zr_link *link = specials->head.next; link != &specials->head; link = link->next) {
+    ZR_LIST_EACH (link, specials) {
         const struct zr_sim_node *node = ZR_HOLDER(link, struct zr_sim_node, special);
         if (is_due(world, node))
             zr_sim_txn_add(found, ZR_SIM_DELETE, node->path, node->entry.length);

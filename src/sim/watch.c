@@ -47,8 +47,7 @@ static void forget(struct zr_sim_watches *watches, struct watch *watch)
 /* The connection's own watch in a list, or null. */
 static struct watch *listed(const struct zr_list *list, const struct zr_sim_conn *conn)
 {
-    const struct zr_link *link;
-    for (link = list->head.next; link != &list->head; link = link->next) {
+    ZR_LIST_EACH (link, list) {
         struct watch *watch = ZR_HOLDER(link, struct watch, in_path);
         if (watch->conn == conn)
             return watch;

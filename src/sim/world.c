@@ -121,8 +121,7 @@ void zr_sim_step(struct zr_sim_world *world)
 
 static bool any_ready(const struct zr_sim_world *world)
 {
-    const struct zr_link *link;
-    for (link = world->processes.head.next; link != &world->processes.head; link = link->next)
+    ZR_LIST_EACH (link, &world->processes)
         if (zr_sim_ready(&ZR_HOLDER(link, struct zr_sim_process, link)->table))
             return true;
     return false;

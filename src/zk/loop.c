@@ -58,8 +58,7 @@ static bool may_wait(const struct zr_handle *handle)
 {
     if (handle->client.pending == 0)
         return false;
-    for (struct zr_link *link = handle->out.head.next; link != &handle->out.head;
-         link = link->next) {
+    ZR_LIST_EACH (link, &handle->out) {
         const struct zr_message *message = ZR_HOLDER(link, struct zr_message, link);
         const struct zr_request *request = (const struct zr_request *)message;
         if (message->kind != ZR_MSG_REPLY || !request->answer_may_wait || request->status != ZR_OK)
@@ -102,8 +101,7 @@ static nfds_t prepare_all(struct zr_io *io, int64_t now, int64_t *due)
 {
     nfds_t count = ZR_LOOP_MAILBOXES;
     make_room(io);
-    for (struct zr_link *link = io->handles.head.next; link != &io->handles.head;
-         link = link->next) {
+    ZR_LIST_EACH (link, &io->handles) {
         struct zr_handle *handle = handle_at(link);
         *due = zr_earlier_us(*due, prepare(handle, now));
         handle->poll_index = -1;
@@ -146,8 +144,7 @@ static void wait_for_something(struct zr_io *io)
 
 static void receive(struct zr_io *io)
 {
-    for (struct zr_link *link = io->handles.head.next; link != &io->handles.head;
-         link = link->next) {
+    ZR_LIST_EACH (link, &io->handles) {
         struct zr_handle *handle = handle_at(link);
         if (handle->poll_index >= 0 && io->polls[handle->poll_index].revents != 0)
             zr_client_process(handle, io->polls[handle->poll_index].revents);
@@ -260,9 +257,7 @@ static void serve(struct zr_io *io, struct zr_handle *handle, struct budget *bud
 static void serve_all(struct zr_io *io)
 {
     struct budget budget = {MOST_REQUESTS, zr_now_us() + LONGEST_BATCH_US};
-    struct zr_link *next;
-    for (struct zr_link *link = io->handles.head.next; link != &io->handles.head; link = next) {
-        next = link->next;
+    ZR_LIST_EACH (link, &io->handles) {
         serve(io, handle_at(link), &budget);
     }
     struct zr_link *first = zr_list_shift(&io->handles); /* so that all get their share */

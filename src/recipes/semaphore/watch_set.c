@@ -135,10 +135,8 @@ enum zr_status zr_watch_set_add_changed(struct zr_watch_set *set, const char *pa
 
 static void remove_members(struct zr_watch_set *set, bool all)
 {
-    struct zr_link *link, *next;
-    for (link = set->members.head.next; link != &set->members.head; link = next) {
+    ZR_LIST_EACH (link, &set->members) {
         struct member *member = ZR_HOLDER(link, struct member, in_set);
-        next = link->next;
         if (member->watch != NULL && !all)
             continue;
         member->set = NULL;
