@@ -1,6 +1,7 @@
 -- A program that SIGTERM ends: arg[1] = hosts, arg[2] = namespace, arg[3] = what it does. Its first line is its pid.
 
 local fork = require "spec_fork"
+local tasks = require "zkrecipes.host.tasks"
 local zk = require "zkrecipes"
 
 local hosts, namespace, way = arg[1], arg[2], arg[3]
@@ -34,11 +35,24 @@ function ways.forks()
   tell_end()
 end
 
+-- The signal comes when zk.run closes the session.
+function ways.closes()
+  local spawn = tasks.spawn
+  function tasks.spawn(host, options, ...)
+    if options.daemon then
+      tasks.spawn = spawn
+      os.execute "kill -TERM $PPID"
+    end
+    return spawn(host, options, ...)
+  end
+end
+
 zk.run(function()
   local session = zk.session { hosts = hosts, namespace = namespace, timeout = 30 }
   assert(session:lock("/l"):acquire())
   print(io.open("/proc/self/stat"):read("*n"))
-  if way == "forks" then return ways.forks() end
+  if way == "forks" or way == "closes" then return ways[way]() end
   zk.spawn(ways[way] or tell_end)
   zk.sleep(3600)
 end, { sigterm = way ~= "refuses" })
+print "the program goes on"

@@ -47,6 +47,13 @@ describe("SIGTERM in zk.run", function()
     assert.are.equal("status 143", program.line())
   end)
 
+  it("that comes while sessions are closed ends the process when they are", function()
+    local namespace = env.namespace()
+    local program = start(namespace, "closes")
+    assert.are.equal("status 143", program.line())
+    assert.are.equal(0, contenders(namespace))
+  end)
+
   it("ends a child of the process, which goes on itself", function()
     local program = start(env.namespace(), "forks")
     assert.are.equal("child: -15", program.line())

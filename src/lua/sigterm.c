@@ -75,16 +75,16 @@ static int has_come(lua_State *L)
     return 1;
 }
 
-/* forget(): no longer caught; the program may have set a handler of its own meanwhile. */
+/* forget(): no longer caught; the program may have set a handler of its own meanwhile. True when it
+   has come and the loop has not asked. */
 static int forget(lua_State *L)
 {
-    (void)L;
     struct sigaction now;
     if (sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == on_sigterm)
         signal(SIGTERM, SIG_DFL);
     catcher = 0;
     wakes = -1;
-    return 0;
+    return has_come(L);
 }
 
 /* die(): ends the process by SIGTERM. What is buffered is written before. The first process of a

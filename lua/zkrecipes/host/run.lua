@@ -5,7 +5,8 @@
 -- A coroutine fails: the others continue, and the error is reported. An error of fn is reported too while others run, and run raises
 -- it when they have ended. With fail_fast the first error cancels all coroutines, and run raises it.
 -- The loop is interrupted (Ctrl-C): run cancels all coroutines, gives them a moment for cleanup, closes the sessions, and raises the
--- interruption. SIGTERM: run does the same, but then ends the process by the signal.
+-- interruption. SIGTERM: run does the same, but then ends the process by the signal. It may also come while run cleans up or closes
+-- the sessions: run goes on with that.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -43,12 +44,21 @@ local function close_sessions(host, before)
   if left > 0 then wait.pause(host, record, LINGER) end
 end
 
+-- As pcall, but fn is called again if SIGTERM comes meanwhile; state.terminated says so.
+local function through(state, fn, ...)
+  local ok, problem = pcall(fn, ...)
+  if problem ~= hosts.terminated then return ok, problem end
+  state.terminated = true
+  return pcall(fn, ...)
+end
+
 -- The end of run. `state`: the host's values from before run.
 local function clean_up(host, state)
   host.on_error, host.on_failure, host.running = state.on_error, nil, false
-  close_sessions(host, state.opened)
-  if host.catching then core.sigterm.forget() end
+  local ok, problem = through(state, close_sessions, host, state.opened)
+  if host.catching and core.sigterm.forget() then state.terminated = true end
   host.catching = false
+  return ok, problem
 end
 
 local function begin(host, options)
@@ -92,10 +102,10 @@ function M.run(host, fn, options)
   local ok, problem = pcall(drain, host)
   if not ok then
     tasks.cancel_all(host)
-    pcall(drain, host, LINGER)
+    through(state, drain, host, LINGER)
   end
-  local closed, close_problem = pcall(clean_up, host, state)
-  if problem == hosts.terminated then core.sigterm.die() end
+  local closed, close_problem = clean_up(host, state)
+  if state.terminated or problem == hosts.terminated then core.sigterm.die() end
   if not ok then error(problem, 0) end
   if state.failed then error(state.failure, 0) end
   if not main.ok then error(main.results[1], 0) end
