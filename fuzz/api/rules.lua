@@ -24,11 +24,13 @@ local GENERAL = { "every coroutine waits for another one", "a task cannot wait f
   "would wait for itself" }
 
 -- What only shows when our own code, or the binding, has gone wrong.
-local INTERNAL = { "attempt to", "zkrecipes/[%w_/]+%.lua", "upvalue", "the binding knows", "%(null%)", "nobody waits in slot",
+local INTERNAL = { "attempt to", "zkrecipes/[%w_/]+%.lua", "upvalue", "the binding knows", "%(null%)", "no task waits in slot",
   "invalid order", "stack overflow", "has not finished", "userdata expected" }
 
 local function names_it(message, name)
-  if message:find("'" .. name .. "'", 1, true) or message:find(name .. ":", 1, true) then return true end
+  for _, form in ipairs { "'" .. name .. "'", ":" .. name .. ": ", ":" .. name .. " /" } do
+    if message:find(form, 1, true) then return true end
+  end
   for i = 1, #GENERAL do
     if message:find(GENERAL[i], 1, true) then return true end
   end

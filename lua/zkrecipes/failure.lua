@@ -1,21 +1,23 @@
--- Rewrites the failure messages of queues, barriers and latches: they name the method that was called and the path of its object, not
--- the request that failed.
+-- Rewrites the failure messages of methods that send requests of the session: they name the method that was called and the path of its
+-- object, not the request that failed.
 
 local core = require "zkrecipes.core"
 
 local M = {}
 
--- "multi: why", or "get /jobs/lanes: why" > "queue:put /jobs: why".
+-- "session:get /jobs/lanes: why", or "session:multi /jobs: part 2 (/jobs/claims/1): why; no part was done" > "queue:put /jobs: why".
 function M.say(what, path, message)
   if message:find("^queue:") or message:find("^item:") then return message end
-  local why = message:match("^[%w_:]+ /[^:]*: (.*)$") or message:match("^[%w_:]+: (.*)$") or message
+  local why = message:match("^[%w_:]+ /.-: (.*)$") or message:match("^[%w_:]+: (.*)$") or message
+  why = why:match("^part %d+ %(.-%): (.*); no part was done$") or why
   return what .. " " .. path .. ": " .. why
 end
 
-local function told(what, object, ...)
+-- told("queue:put", path, ...): the results of the method, with the message rewritten if they are a failure.
+function M.told(what, path, ...)
   local ok, message, code = ...
   if ok ~= nil or type(code) ~= "string" then return ... end
-  return nil, M.say(what, object.path, message), code, select(4, ...)
+  return nil, M.say(what, path, message), code, select(4, ...)
 end
 
 -- Makes all methods of a class do so. kind: what it is called.
@@ -23,7 +25,7 @@ function M.name(methods, kind)
   for name, method in pairs(methods) do
     if type(method) == "function" and not name:find("^__") then
       local what = kind .. ":" .. name
-      methods[name] = function(self, ...) return told(what, self, method(self, ...)) end
+      methods[name] = function(self, ...) return M.told(what, self.path, method(self, ...)) end
     end
   end
 end

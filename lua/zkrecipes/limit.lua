@@ -46,7 +46,7 @@ function M.away(session) return session.state ~= "connected" and session.state ~
 
 -- unconnected(session, what): the results of a try without a connection.
 function M.unconnected(session, what)
-  return nil, what .. ": " .. why(session, "there is no connection, and with a limit of 0 it waits for none"),
+  return nil, what .. ": " .. why(session, "not connected, and a time limit of 0 does not wait for a connection"),
     "connection_loss"
 end
 
@@ -75,9 +75,15 @@ local function with_timeout(options, seconds)
   return all
 end
 
-local function request(limit, object, name, ...)
+-- "session:get /path"; of a multi: the path of its first part.
+local function described(kind, name, first)
+  if type(first) == "table" then first = first[1] and first[1][2] end
+  return kind .. ":" .. name .. (type(first) == "string" and " " .. first or "")
+end
+
+local function request(limit, kind, object, name, ...)
   local at, list = REQUESTS[name], { ... }
-  local message = check(limit, type(list[1]) == "string" and name .. " " .. list[1] or name)
+  local message = check(limit, described(kind, name, list[1]))
   if message then return nil, message, limit.late end
   list[at] = with_timeout(list[at], limit:rest())
   local one, two, code = object[name](object, list[1], list[2], list[3], list[4])
@@ -91,7 +97,7 @@ end
 -- Of a hold: a guarded write.
 function Limit:write(hold, name, ...)
   if not self.deadline then return hold[name](hold, ...) end
-  return request(self, hold, name, ...)
+  return request(self, "hold", hold, name, ...)
 end
 
 -- A limit for one look, as an argument: of a method that takes one.
@@ -114,7 +120,7 @@ function Limit:over(code) return code == LATE or self.left() == 0 end
 local View = {}
 
 for name in pairs(REQUESTS) do
-  View[name] = function(view, ...) return request(view.limit, view.limit.real, name, ...) end
+  View[name] = function(view, ...) return request(view.limit, "session", view.limit.real, name, ...) end
 end
 
 function View.watch(view, path) return view.limit.real:watch(path) end

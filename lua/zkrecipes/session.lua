@@ -4,6 +4,7 @@
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
+local failure = require "zkrecipes.failure"
 local hosts = require "zkrecipes.host.host"
 local limits = require "zkrecipes.limit"
 local wait = require "zkrecipes.host.wait"
@@ -37,8 +38,8 @@ local function check_options(options)
   if options == nil then return {} end
   check.plain(options, 1, "session", "table of options")
   if options.read_only then
-    check.bad(1, "session", "option 'read_only': it is not offered, because a read-only session of the " ..
-      "ZooKeeper client may report success for what was not done")
+    check.bad(1, "session", "option 'read_only': not supported, because in a read-only session the " ..
+      "ZooKeeper client may report success for a write that was not done")
   end
   if options.log ~= nil then
     if type(options.log) ~= "function" then
@@ -191,7 +192,7 @@ function Session:delete_tree(path, options)
   check.seconds(timeout, 2, "delete_tree", true)
   if path == "/" then check.bad(1, "delete_tree", "the root cannot be deleted") end
   local limit = limits.new(self, timeout)
-  return limit:told(delete_tree(limit.session, path, core.host(self)))
+  return failure.told("session:delete_tree", path, limit:told(delete_tree(limit.session, path, core.host(self))))
 end
 
 classes.extend(class, Session)

@@ -34,7 +34,7 @@ describe("the counter of sequential znodes", function()
     env.fails("node_exists", one:create("/d/a-", "", { sequential = true }))
     local queue = one:queue("/d", { format = "simple" })
     assert(queue:put("last"))
-    assert.equal("queue:put /d: the numbers of this directory are used up; when it is empty, delete it, and it is made anew",
+    assert.equal("queue:put /d: the directory has used up its sequence numbers; delete it when it is empty, and the next put creates it",
       env.fails("full", queue:put("one more")))
     assert.equal("last", queue:take())
     one:close()

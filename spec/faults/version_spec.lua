@@ -8,7 +8,7 @@ local snapshot = require "spec.support.snapshot"
 local run, fails = env.run, env.fails
 
 local LAST, FIRST = 2147483647, -2147483648
-local REFUSED = "no version can be compared with %-1"
+local REFUSED = "%-1 cannot be compared"
 
 describe("the version of a znode", function()
   local server

@@ -174,9 +174,9 @@ describe("a latch", function()
     fails("conflict", session:latch("/l", 4):wait(0))
     fails("conflict", session:latch("/new", 1):wait(1))
     assert(session:create("/other", nil))
-    assert.matches("no latch", fails("conflict", session:latch("/other", 4):count_down()))
+    assert.matches("the znode is not a latch", fails("conflict", session:latch("/other", 4):count_down()))
     assert(session:set("/other", "a\nb"))
-    assert.matches("no latch$", fails("conflict", session:latch("/other", 4):count()))
+    assert.matches("the znode is not a latch; use another path$", fails("conflict", session:latch("/other", 4):count()))
   end))
 end)
 
@@ -193,7 +193,7 @@ describe("a barrier of rounds", function()
       local waits = { env.start(join, first, "/b", 3) }
       env.queue_of(first, "/b", 2)
       for _, n in ipairs { 2, 4, 1000 } do
-        assert.matches("others wait there for 3, not for " .. n, fails("conflict", join(second, "/b", n)))
+        assert.matches("other members wait for 3, not for " .. n, fails("conflict", join(second, "/b", n)))
       end
       env.queue_of(first, "/b", 2)
       -- One that has not given up yet disturbs nobody.

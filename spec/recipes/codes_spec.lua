@@ -14,7 +14,8 @@ local function it_says(cases, of_session)
     local code, what, call = case[1], case[2], case[3]
     it(code .. ": " .. what, run(function()
       local session = of_session()
-      assert.matches("^" .. what:match("^%S+") .. " /", fails(code, call(session)))
+      local method = what:match("^%S+")
+      assert.matches("^" .. (method:find(":") and "" or "session:") .. method .. " /", fails(code, call(session)))
       assert.are.equal("connected", session.state)
       assert(session:sync("/"))
       session:close()
@@ -141,7 +142,7 @@ describe("credentials that the server refuses", function()
     end
     queues(holder, 2)
     assert(session:sync("/"))
-    assert.matches("^add_auth no such scheme: ", fails("auth_failed", session:add_auth("no such scheme", "x")))
+    assert.matches("^session:add_auth no such scheme: ", fails("auth_failed", session:add_auth("no such scheme", "x")))
     for what in pairs(waiting) do assert.matches("refused the session's credentials", waits[what]()) end
     assert.are.equal("closed", session.state)
     fails("auth_failed", session:connected(10))

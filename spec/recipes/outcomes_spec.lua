@@ -1,6 +1,6 @@
--- Each method answers with the codes that its page names, whatever befalls its requests: every method of the recipes that asks the
--- servers, under each fault of a single request, in virtual time. What a method may answer is read from docs/, where a paragraph names
--- a method's call, and behind it "Codes: `a`, `b`".
+-- Each method answers with the codes that its page names, and its message begins with its name and its path, whatever befalls its requests:
+-- every method of the recipes that asks the servers, under each fault of a single request, in virtual time. What a method may answer is
+-- read from docs/: from the paragraph that names a call of the method, and then "Codes: `a`, `b`".
 
 local sim = require "zkrecipes.sim"
 
@@ -150,7 +150,7 @@ local function subject_of(case)
   return name, assert(SUBJECTS[name], name)
 end
 
--- The code that call(subject) ends with, or nil; and for how long it ran.
+-- The code and the message that call(subject) ends with, or nil; and for how long it ran.
 local function outcome(case, fault, nth)
   local world = sim.new { seed = 1 }
   return world:run(function()
@@ -160,8 +160,8 @@ local function outcome(case, fault, nth)
     assert(session:connected(10))
     world:plan(world.zk, fault, { nth = nth, seconds = fault == "pause" and 30 or 0.5, down = 1 })
     local task, from = world.zk.spawn(case[3], of), world:now()
-    local first, _, code = task:wait(1000)
-    return first == nil and code or nil, world:now() - from
+    local first, message, code = task:wait(1000)
+    return first == nil and code or nil, message, world:now() - from
   end)
 end
 
@@ -170,11 +170,12 @@ local function check(case)
   local met = {}
   for _, fault in ipairs(FAULTS) do
     for nth = 1, REQUESTS do
-      local code, took = outcome(case, fault, nth)
+      local code, message, took = outcome(case, fault, nth)
       local where = ("%s, %s of request %d: "):format(case[2], fault, nth)
       assert(took < LIMIT, where .. took .. " s")
       if code then
         met[code] = true
+        assert(message:find("^" .. case[2] .. " /%S+: %w"), where .. message)
         assert(codes[code], where .. "'" .. code .. "' is not among its codes in docs/" .. case[1])
       end
     end

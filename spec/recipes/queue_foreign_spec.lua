@@ -123,7 +123,7 @@ describe("a queue", function()
       assert(session:set("/jobs/lanes/00000", data))
       queue = session:queue("/jobs")
       local message = fails("conflict", queue:put("x"))
-      assert.equal("queue:put /jobs: no number of a bucket is there; the znode is not one of ours", message)
+      assert.equal("queue:put /jobs: the znode holds no number of a bucket, so no queue has created it; use another path", message)
     end
     local message = fails("conflict", queue:put_all { "x", "y" })
     assert.matches("^queue:put_all /jobs: ", message)

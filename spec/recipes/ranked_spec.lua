@@ -150,7 +150,7 @@ describe("an election by rank", function()
     local gone = b.election:candidates()[3]
     e.election:cancel()
     e.wait()
-    assert.matches("does not stand any more", fails("no_node", mine:resign(gone)))
+    assert.matches("the successor is no longer a candidate", fails("no_node", mine:resign(gone)))
     assert.is_true(mine:valid())
     assert.are.equal(mine.token, b.election:leader().token)
     -- the answer is lost

@@ -76,8 +76,8 @@ describe("a znode that is named like a contender and is not ephemeral", function
       litter(dir, { name })
       for _ = 1, 3 do
         local message = fails("conflict", session:lock(dir):acquire(10))
-        assert.matches(("the znode %s/%s in its way is not ephemeral"):format(dir, name), message, 1, true)
-        assert.matches("delete it if nobody holds anything by it", message, 1, true)
+        assert.matches(("the znode %s/%s is ahead and is not ephemeral"):format(dir, name), message, 1, true)
+        assert.matches("delete it if no client uses it", message, 1, true)
       end
       fails("timeout", session:lock(dir):acquire(0))
       assert(other:delete(dir .. "/" .. name))
@@ -144,8 +144,8 @@ describe("a znode that is named like a contender and is not ephemeral", function
           for _, got in ipairs { { session:lock(dir):acquire(limit) }, { rw:read(limit) }, { rw:write(limit) },
             { election:campaign(limit) } } do
             local message = fails("conflict", got[1], got[2], got[3])
-            assert.matches(("the znode %s is a contender of kazoo"):format(path), message, 1, true)
-            assert.matches("give each a path of its own", message, 1, true)
+            assert.matches(("the znode %s belongs to kazoo"):format(path), message, 1, true)
+            assert.matches("use different paths for kazoo and zkrecipes", message, 1, true)
           end
         end
         env.queue_of(other, dir, 1)

@@ -67,7 +67,7 @@ describe("arguments", function()
   end)
 
   it("that are versions: -1 is not one", function()
-    local sentence = "no version can be compared with -1, to ZooKeeper it stands for any; leave the version out for \"any\""
+    local sentence = "-1 cannot be compared: to ZooKeeper it means any version; leave the version out for \"any\""
     misuse("bad argument #3 to 'set' (" .. sentence .. ")", session.set, session, "/a", "", -1)
     misuse("bad argument #2 to 'delete' (" .. sentence .. ")", session.delete, session, "/a", -1)
     misuse("bad argument #3 to 'set_acl' (" .. sentence .. ")", session.set_acl, session, "/a", "open", -1)
@@ -118,7 +118,7 @@ describe("arguments", function()
   it("that are parts of a multi", function()
     misuse("bad argument #1 to 'multi' (list of parts expected, got nil)", session.multi, session)
     misuse("(part 1: table expected, got string)", session.multi, session, { "set" })
-    misuse("(part 1: it begins with 'create', 'set', 'delete' or 'check', got 'get')", session.multi, session,
+    misuse("(part 1: must begin with 'create', 'set', 'delete' or 'check', got 'get')", session.multi, session,
       { { "get", "/a" } })
     misuse("got 'nil'", session.multi, session, { {} })
     misuse("(part 2: path must start with '/', got 'b')", session.multi, session, { { "check", "/a" }, { "set", "b" } })
@@ -148,10 +148,10 @@ describe("arguments", function()
     misuse("(option 'auth', entry 1: scheme and credential are needed)", zk.session,
       { auth = { { scheme = "digest" } } })
     misuse("(option 'auth': list of { scheme =, credential = } expected, got string)", zk.session, { auth = "me:pw" })
-    misuse("(option 'auth': list of { scheme =, credential = } expected, got a table that is no list)", zk.session,
+    misuse("(option 'auth': list of { scheme =, credential = } expected, got a table that is not a list)", zk.session,
       { auth = { scheme = "digest", credential = "me:pw" } })
     misuse("(option 'log': function expected, got boolean)", zk.session, { log = true })
-    misuse("option 'read_only': it is not offered", zk.session, { read_only = true })
+    misuse("option 'read_only': not supported", zk.session, { read_only = true })
   end)
 
   it("self", function()

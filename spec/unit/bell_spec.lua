@@ -36,7 +36,7 @@ describe("the bell", function()
     local engine = core.engine {}
     local ok, problem = engine:accept()
     assert.is_nil(ok)
-    assert.matches("nobody has connected", problem)
+    assert.matches("the host has not connected", problem)
     assert(engine:listen())
     assert.is_nil(engine:accept())
     engine:listen()

@@ -54,7 +54,7 @@ describe("a session that meets a stranger", function()
     for i = 1, 60 do assert(other:create(("%s/x%02d-lock-0000000000"):format(dir, i), "", { parents = true })) end
     for limit = 0, 10, 10 do
       local message = fails("conflict", session:lock(dir):acquire(limit))
-      assert.matches("the znode " .. dir .. "/x%d%d%-lock%-0000000000 in its way is not ephemeral.*delete it", message)
+      assert.matches("the znode " .. dir .. "/x%d%d%-lock%-0000000000 is ahead and is not ephemeral.*delete it", message)
     end
     for i = 1, 30 do assert(other:delete(("%s/x%02d-lock-0000000000"):format(dir, i))) end
     pass(session:lock(dir))
@@ -66,7 +66,7 @@ describe("a session that meets a stranger", function()
     assert(other:create("/l/lock-0000000000", "", { parents = true }))
     for i = 1, 3 do waits[i] = process.spawn(function() return theirs:lock("/l"):acquire(10) end) end
     for i = 1, 3 do
-      assert.matches("/l/lock-0000000000 in its way is not ephemeral", fails("conflict", waits[i]:wait(20)), 1, true)
+      assert.matches("/l/lock-0000000000 is ahead and is not ephemeral", fails("conflict", waits[i]:wait(20)), 1, true)
     end
     assert(session)
   end))

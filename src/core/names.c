@@ -41,7 +41,8 @@ static const char *characters_problem(const char *path, size_t length)
         if (code < 0)
             return "must be valid UTF-8";
         if (forbidden(code))
-            return "must not hold control characters, private ones, or any above U+FFEF";
+            return "must not contain control characters, private-use characters, or any above "
+                   "U+FFEF";
     }
     return NULL;
 }
@@ -63,9 +64,9 @@ const char *zr_path_problem(const char *path, size_t length)
         const char *slash = memchr(path + i + 1, '/', length - i - 1);
         size_t name = slash != NULL ? (size_t)(slash - path) - i - 1 : length - i - 1;
         if (name == 0)
-            return "must not hold an empty name ('//')";
+            return "must not contain an empty name ('//')";
         if (is_dots(path + i + 1, name))
-            return "must not hold '.' or '..' as a name";
+            return "must not contain '.' or '..' as a name";
         i += name + 1;
     }
     return characters_problem(path, length);
@@ -170,7 +171,7 @@ static const char *bracket_problem(const char *host, size_t length)
         return "has a '[' without ']'";
     size_t address = (size_t)(close - host) - 1, rest = length - address - 2;
     if (address == 0 || strspn(host + 1, "0123456789abcdefABCDEF:.%") < address)
-        return "has something in brackets that is not an IPv6 address";
+        return "has text in brackets that is not an IPv6 address";
     if (address > HOST_MAX)
         return "has a host name that is longer than 255 bytes";
     if (rest == 0)
@@ -194,7 +195,7 @@ static const char *host_problem(const char *host, size_t length)
     if (name == length)
         return NULL;
     if (host[name] != ':')
-        return "has a character that no host name has";
+        return "has a character that a host name cannot contain";
     return port_problem(host + name + 1, length - name - 1);
 }
 

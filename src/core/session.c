@@ -94,7 +94,7 @@ static void cannot_open(struct zr_session *session, int error)
     bool few = error == EMFILE || error == ENFILE;
     const char *why = few ? "no free file descriptor; see ulimit -n" : zr_status_text(ZR_NO_MEMORY);
     if (session->trouble == NULL || strcmp(session->trouble, why) != 0)
-        zr_engine_note(session, 'W', "no connection can be opened, it is tried again: %s", why);
+        zr_engine_note(session, 'W', "cannot open a connection: %s; the session keeps trying", why);
     set_trouble(session, why);
     schedule_reopen(session);
 }

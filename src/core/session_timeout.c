@@ -9,7 +9,7 @@ static void tell_other_timeout(struct zr_session *session)
         return;
     zr_engine_note(session, 'I',
                    "session %016llx: the servers granted a timeout of %.3f s, not the %.3f s that "
-                   "were asked for; their minSessionTimeout and maxSessionTimeout decide",
+                   "were asked for; their minSessionTimeout and maxSessionTimeout limit it",
                    (unsigned long long)session->id, session->timeout_ms / 1e3,
                    session->asked_timeout_ms / 1e3);
 }
@@ -25,11 +25,12 @@ static void warn_of_short_lease(struct zr_session *session)
     zr_engine_note(
         session, room_us > 0 ? 'W' : 'E',
         "session %016llx: the timeout of %.3f s is less than two ticks of %.3f s%s: %s; ask for a "
-        "longer `timeout`, or say the servers' `tick`",
+        "longer `timeout`, or set `tick` to the servers' tickTime",
         (unsigned long long)session->id, (double)timeout_us / 1e6, (double)tick_us / 1e6,
         session->tick_us > 0 ? "" : " (assumed)",
-        room_us > 0 ? "holds are surely valid for a short time only when servers fall silent"
-                    : "nothing proves in time that it lives, so it is given up again and again");
+        room_us > 0 ? "holds stay valid for only a short time when the servers fall silent"
+                    : "no heartbeat can prove in time that the session lives, so it is given up "
+                      "again and again");
 }
 
 void zr_session_note_timeout(struct zr_session *session)

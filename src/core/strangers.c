@@ -115,8 +115,8 @@ void zr_stranger_ignored(struct zr_session *session, const char *path)
 void zr_stranger_blamed(struct zr_task *task, const char *path)
 {
     zr_task_explain(task,
-                    "the znode %s in its way is not ephemeral, no session's end will remove it; "
-                    "delete it if nobody holds anything by it",
+                    "the znode %s is ahead and is not ephemeral, so no session's end deletes it; "
+                    "delete it if no client uses it",
                     zr_path_inside(task->session->namespace, path));
 }
 

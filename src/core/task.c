@@ -171,11 +171,14 @@ static const char *silence(const struct zr_task *task)
     bool connected = task->session->state == ZR_CONNECTED;
     bool never = task->cut_off && task->connections == task->session->connections;
     if (never && task->tries)
-        return "there is no connection, and with a limit of 0 it waits for none; nothing was sent";
+        return "not connected, and a time limit of 0 does not wait for a connection; nothing was "
+               "sent";
     if (never)
         return "there was no connection within the time limit; nothing was sent";
     if (unsure(task))
-        return "no server answered within the time limit; it may or may not have been done";
+        return "no server answered within the time limit; the change may or may not have been "
+               "made: "
+               "check before you repeat it";
     return connected ? "no server answered within the time limit"
                      : "there was no connection within the time limit";
 }

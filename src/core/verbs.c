@@ -142,7 +142,7 @@ void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next)
 static void wait_over(struct zr_task *task)
 {
     if (task->outcome == ZR_CONFLICT && task->detail == NULL)
-        task->detail = "a znode in its way is not ephemeral, no session's end will remove it";
+        task->detail = "a znode in the way is not ephemeral, so no session's end deletes it";
     zr_part_done(task);
 }
 

@@ -91,7 +91,7 @@ enum zr_message_kind {
 };
 
 /* The log line for when no server could be reached. The lines before it say why. */
-#define ZR_NOTE_RESTING "no server can be reached now; it keeps trying"
+#define ZR_NOTE_RESTING "no server can be reached; the session keeps trying"
 
 enum zr_event_kind { ZR_CREATED, ZR_DELETED, ZR_CHANGED, ZR_CHILDREN_CHANGED };
 

@@ -77,7 +77,7 @@ static int engine_listen(lua_State *L)
     }
     const char *why = strerror(errno);
     zr_bell_fini(engine);
-    return failure(L, "no socket can be made in /tmp, /dev/shm, /var/tmp or /run", why);
+    return failure(L, "cannot create a socket in /tmp, /dev/shm, /var/tmp or /run", why);
 }
 
 static bool from_this_process(int socket)
@@ -100,7 +100,7 @@ static int engine_accept(lua_State *L)
     }
     zr_bell_fini(engine);
     if (socket < 0)
-        return failure(L, "nobody has connected", strerror(errno));
+        return failure(L, "the host has not connected", strerror(errno));
     engine->core->zk->set_bell(engine->core->zk, socket);
     lua_pushboolean(L, 1);
     return 1;

@@ -57,7 +57,7 @@ void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct z
     if (status == ZR_OK)
         status = zr_engine_new(zk, zr_recipes, &engine->core);
     if (status != ZR_OK)
-        luaL_error(L, "an engine cannot be made: %s", zr_status_text(status));
+        luaL_error(L, "cannot create an engine: %s", zr_status_text(status));
 }
 
 void zr_lua_add_functions(lua_State *L, const luaL_Reg *functions)

@@ -58,7 +58,7 @@ static size_t read_word(struct reader *reader, int item)
     for (size_t i = 0; i < count; i++)
         if (strcmp(part_words[i].word, word) == 0)
             return i;
-    zr_lua_bad(reader, "it begins with 'create', 'set', 'delete' or 'check', got '%.40s'", word);
+    zr_lua_bad(reader, "must begin with 'create', 'set', 'delete' or 'check', got '%.40s'", word);
     return count;
 }
 

@@ -113,7 +113,7 @@ int32_t zr_lua_read_version(struct reader *reader, int index)
 {
     int32_t version = (int32_t)zr_lua_read_integer(reader, index, INT32_MIN, INT32_MAX);
     if (version == ZR_ANY_VERSION)
-        zr_lua_bad(reader, "no version can be compared with -1, to ZooKeeper it stands for any; "
+        zr_lua_bad(reader, "-1 cannot be compared: to ZooKeeper it means any version; "
                            "leave the version out for \"any\"");
     return version;
 }
@@ -181,6 +181,6 @@ size_t zr_lua_list_length(struct reader *reader, int index, const char *expected
         return length;
     lua_pushnil(reader->L);
     if (lua_next(reader->L, index) != 0)
-        zr_lua_bad(reader, "%s expected, got a table that is no list", expected);
+        zr_lua_bad(reader, "%s expected, got a table that is not a list", expected);
     return 0;
 }

@@ -46,7 +46,7 @@ static int new_world(lua_State *L)
     world->world = zr_sim_world_new(&options);
     world->file = zr_lua_world_open_text(world);
     if (world->file == NULL)
-        return luaL_error(L, "a world cannot be made: %s", zr_status_text(ZR_NO_MEMORY));
+        return luaL_error(L, "cannot create a world: %s", zr_status_text(ZR_NO_MEMORY));
     if (traced)
         zr_sim_trace_to(world->world, world->file);
     return 1;

@@ -14,7 +14,7 @@ static struct zr_task *check_task(lua_State *L, const struct lua_engine *engine)
 {
     struct zr_task *task = zr_slots_get(engine, luaL_checkinteger(L, 2));
     if (task == NULL)
-        zr_lua_misuse(L, "nobody waits in slot %d", (int)lua_tointeger(L, 2));
+        zr_lua_misuse(L, "no task waits in slot %d", (int)lua_tointeger(L, 2));
     return task;
 }
 

@@ -35,7 +35,7 @@ static void seen(struct zr_task *task)
     if (status == ZR_OK)
         status = task->call->request.stat.ephemeral_owner != 0 ? ZR_TIMEOUT : ZR_CONFLICT;
     if (status == ZR_CONFLICT)
-        task->detail = "the znode is not ephemeral, no session's end will remove it";
+        task->detail = "the znode is not ephemeral, so no session's end deletes it";
     zr_task_finish(task, status == ZR_NO_NODE ? ZR_OK : status);
 }
 
@@ -54,7 +54,7 @@ static void free_task(struct zr_task *task)
 }
 
 static const struct zr_task_kind kind = {
-    .name = "await_gone", .bound = true, .results = zr_emit_true, .free = free_task};
+    .name = "session:await_gone", .bound = true, .results = zr_emit_true, .free = free_task};
 
 enum zr_status zr_await_gone(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {

@@ -41,7 +41,7 @@ static void explain_part(struct zr_plain *plain, const struct zr_request *reques
         const struct zr_request *part = &request->parts[i];
         if (part->status == ZR_OK || part->status == ZR_CONFLICT)
             continue;
-        snprintf(plain->detail, sizeof(plain->detail), "part %zu (%s): %s; none was done",
+        snprintf(plain->detail, sizeof(plain->detail), "part %zu (%s): %s; no part was done",
                  i + 1 - first, zr_path_inside(plain->task.session->namespace, part->path),
                  why(part));
         plain->task.detail = plain->detail;
@@ -102,7 +102,7 @@ static void explain(struct zr_plain *plain, const struct zr_request *request, en
         explain_part(plain, request);
     if (plain->op == ZR_OP_CREATE && plain->guard == NULL && !plain->parents &&
         status == ZR_NO_NODE)
-        plain->task.detail = "its parent does not exist; parents = true makes it";
+        plain->task.detail = "its parent does not exist; pass parents = true to create it";
 }
 
 static void answered(struct zr_task *task)

@@ -169,9 +169,9 @@ enum zr_status zr_plain_reconfig(struct zr_object *self, struct zr_args *args,
     const struct zr_reconfig_options *options = args->options;
     struct zr_plain *plain;
     if (options->members.length > 0 && (options->joining.length > 0 || options->leaving.length > 0))
-        args->misuse = "members is a whole new list; it goes without joining and leaving";
+        args->misuse = "members replaces the whole list; do not combine it with joining or leaving";
     else if (options->members.length + options->joining.length + options->leaving.length == 0)
-        args->misuse = "one of joining, leaving and members is needed";
+        args->misuse = "one of joining, leaving or members is needed";
     if (args->misuse != NULL)
         return ZR_BAD_ARGUMENTS;
     /* The text is the request's data, because the request outlives this task if it is

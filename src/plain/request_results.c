@@ -125,18 +125,18 @@ static void results(struct zr_task *task, struct zr_sink *sink)
 #define KIND(op, word, changes) [op] = ZR_PLAIN_KIND(word, results, changes)
 
 const struct zr_task_kind zr_plain_kinds[] = {
-    KIND(ZR_OP_CREATE, "create", true),
-    KIND(ZR_OP_DELETE, "delete", true),
-    KIND(ZR_OP_EXISTS, "exists", false),
-    KIND(ZR_OP_GET, "get", false),
-    KIND(ZR_OP_SET, "set", true),
-    KIND(ZR_OP_CHILDREN, "children", false),
-    KIND(ZR_OP_SYNC, "sync", false),
-    KIND(ZR_OP_GET_ACL, "get_acl", false),
-    KIND(ZR_OP_SET_ACL, "set_acl", true),
-    KIND(ZR_OP_ADD_AUTH, "add_auth", false),
-    KIND(ZR_OP_RECONFIG, "reconfig", true),
-    [ZR_OP_MULTI] = ZR_PLAIN_KIND("multi", zr_plain_multi_results, true),
+    KIND(ZR_OP_CREATE, "session:create", true),
+    KIND(ZR_OP_DELETE, "session:delete", true),
+    KIND(ZR_OP_EXISTS, "session:exists", false),
+    KIND(ZR_OP_GET, "session:get", false),
+    KIND(ZR_OP_SET, "session:set", true),
+    KIND(ZR_OP_CHILDREN, "session:children", false),
+    KIND(ZR_OP_SYNC, "session:sync", false),
+    KIND(ZR_OP_GET_ACL, "session:get_acl", false),
+    KIND(ZR_OP_SET_ACL, "session:set_acl", true),
+    KIND(ZR_OP_ADD_AUTH, "session:add_auth", false),
+    KIND(ZR_OP_RECONFIG, "session:reconfig", true),
+    [ZR_OP_MULTI] = ZR_PLAIN_KIND("session:multi", zr_plain_multi_results, true),
 };
 
 #define CREATE(name) offsetof(struct zr_create_options, name)

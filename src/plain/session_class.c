@@ -52,7 +52,7 @@ static void check_connected(struct zr_task *task)
 }
 
 static const struct zr_task_kind connected_kind = {
-    .name = "connected", .local = true, .results = zr_emit_true, .free = wait_free};
+    .name = "session:connected", .local = true, .results = zr_emit_true, .free = wait_free};
 
 static enum zr_status start_connected(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task)
@@ -75,7 +75,7 @@ static void check_ended(struct zr_task *task)
 }
 
 static const struct zr_task_kind close_kind = {
-    .name = "close", .results = zr_emit_true, .free = wait_free};
+    .name = "session:close", .results = zr_emit_true, .free = wait_free};
 
 static enum zr_status start_close(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task)
@@ -113,7 +113,7 @@ static void state_results(struct zr_task *task, struct zr_sink *sink)
 }
 
 static const struct zr_task_kind state_kind = {
-    .name = "states", .outlives = true, .results = state_results, .free = wait_free};
+    .name = "session:states", .outlives = true, .results = state_results, .free = wait_free};
 
 static enum zr_status start_next_state(struct zr_object *self, struct zr_args *args,
                                        struct zr_task **task)

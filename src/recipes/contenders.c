@@ -15,7 +15,8 @@
 
 struct contenders {
     struct zr_task task;
-    struct zr_object *self; /* counted */
+    struct zr_task_kind kind; /* with the name of the method */
+    struct zr_object *self;   /* counted */
     const char *dir;
     struct zr_seats *seats; /* counted: the listing */
     struct zr_signal all_read;
@@ -152,8 +153,7 @@ static void free_task(struct zr_task *task)
     zr_object_unref(self);
 }
 
-static const struct zr_task_kind kind = {
-    .name = "contenders", .results = results, .free = free_task};
+static const struct zr_task_kind kind = {.results = results, .free = free_task};
 
 /* ---- Where there is one place -------------------------------------------------------------- */
 
@@ -179,13 +179,12 @@ static void results_one(struct zr_task *task, struct zr_sink *sink)
     sink->end(sink);
 }
 
-static const struct zr_task_kind kind_of_one = {
-    .name = "contenders", .results = results_one, .free = free_task};
+static const struct zr_task_kind kind_of_one = {.results = results_one, .free = free_task};
 
 /* ---- Starting ------------------------------------------------------------------------------ */
 
-static enum zr_status start(struct zr_session *session, struct zr_object *self, const char *dir,
-                            const char *subject, const struct zr_arg *limit,
+static enum zr_status start(struct zr_session *session, struct zr_object *self, const char *method,
+                            const char *dir, const char *subject, const struct zr_arg *limit,
                             const struct zr_task_kind *how, struct zr_next first,
                             struct zr_task **task)
 {
@@ -195,24 +194,27 @@ static enum zr_status start(struct zr_session *session, struct zr_object *self, 
     struct contenders *all = zr_alloc(sizeof(*all));
     if (all == NULL)
         return ZR_NO_MEMORY;
+    all->kind = *how;
+    all->kind.name = method;
     all->self = zr_object_ref(self);
     all->dir = dir;
     zr_signal_init(&all->all_read);
     *task = &all->task;
-    zr_task_start(*task, how, session, subject, zr_session_limit_us(session, limit), first);
+    zr_task_start(*task, &all->kind, session, subject, zr_session_limit_us(session, limit), first);
     return ZR_OK;
 }
 
 enum zr_status zr_contenders_start(struct zr_session *session, struct zr_object *self,
-                                   const char *dir, const char *subject, const struct zr_arg *limit,
-                                   struct zr_task **task)
+                                   const char *method, const char *dir, const char *subject,
+                                   const struct zr_arg *limit, struct zr_task **task)
 {
-    return start(session, self, dir, subject, limit, &kind, ZR_STEP(list), task);
+    return start(session, self, method, dir, subject, limit, &kind, ZR_STEP(list), task);
 }
 
 enum zr_status zr_contenders_start_one(struct zr_session *session, struct zr_object *self,
-                                       const char *path, const char *subject,
+                                       const char *method, const char *path, const char *subject,
                                        const struct zr_arg *limit, struct zr_task **task)
 {
-    return start(session, self, path, subject, limit, &kind_of_one, ZR_STEP(read_one), task);
+    return start(session, self, method, path, subject, limit, &kind_of_one, ZR_STEP(read_one),
+                 task);
 }

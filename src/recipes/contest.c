@@ -62,7 +62,7 @@ static int64_t nearest(const struct zr_hold *hold, const struct zr_seats *seats,
 
 void zr_contest_held_by_another(struct zr_task *task)
 {
-    task->detail = "it is held by somebody else";
+    task->detail = "it is held by another contender";
     zr_verb_fail(task, ZR_TIMEOUT);
 }
 
@@ -155,8 +155,8 @@ static bool meets_kazoos(struct zr_task *task)
     if (seats == NULL || seats->kazoos == NULL)
         return false;
     zr_task_explain(task,
-                    "the znode %s%s%s is a contender of kazoo, which does not see ours; give each "
-                    "a path of its own",
+                    "the znode %s%s%s belongs to kazoo, which ignores our znodes; use different "
+                    "paths for kazoo and zkrecipes",
                     task->subject, strcmp(task->subject, "/") == 0 ? "" : "/", seats->kazoos);
     zr_verb_fail(task, ZR_CONFLICT);
     return true;
@@ -310,12 +310,12 @@ enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
     return ZR_OK;
 }
 
-enum zr_status zr_contest_contenders(struct zr_object *self, struct zr_args *args,
-                                     struct zr_task **task)
+enum zr_status zr_contest_contenders(struct zr_object *self, const char *method,
+                                     struct zr_args *args, struct zr_task **task)
 {
     struct zr_contest *contest = (struct zr_contest *)self;
-    return zr_contenders_start(contest->session, self, contest->dir, contest->path, &args->at[0],
-                               task);
+    return zr_contenders_start(contest->session, self, method, contest->dir, contest->path,
+                               &args->at[0], task);
 }
 
 void zr_contest_get_path(struct zr_object *self, struct zr_sink *sink)

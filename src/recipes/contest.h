@@ -63,8 +63,10 @@ enum zr_status zr_contest_cancel(struct zr_object *self, struct zr_args *args,
                                  struct zr_sink *sink);
 enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
                                    struct zr_sink *sink);
-enum zr_status zr_contest_contenders(struct zr_object *self, struct zr_args *args,
-                                     struct zr_task **task);
+
+/* The method `contenders` or `candidates`. keeps: method, see zr_contenders_start. */
+enum zr_status zr_contest_contenders(struct zr_object *self, const char *method,
+                                     struct zr_args *args, struct zr_task **task);
 
 /* cancel_of, attempts_of: only for the attempts that wait with this stem. `attempts` reports what
    the last listings showed; it sends no request. */

@@ -12,20 +12,28 @@
 static void lost_hold(struct zr_task *task)
 {
     zr_hold_lost((struct zr_hold *)zr_plain_of(task)->self);
-    task->detail = "the hold's own znode is gone, somebody else may hold it; nothing was written";
+    task->detail = "the hold's znode is gone and another contender may hold the lock; nothing was written";
     zr_task_finish(task, ZR_LOST);
 }
 
 #define KIND(op, word) [op] = ZR_PLAIN_KIND(word, zr_plain_multi_results, true)
 
-static const struct zr_task_kind kinds[] = {
+static const struct zr_task_kind of_holds[] = {
     KIND(ZR_OP_CREATE, "hold:create"),
     KIND(ZR_OP_DELETE, "hold:delete"),
     KIND(ZR_OP_SET, "hold:set"),
     KIND(ZR_OP_MULTI, "hold:multi"),
 };
 
-static const struct zr_guard guard = {kinds, lost_hold};
+static const struct zr_task_kind of_terms[] = {
+    KIND(ZR_OP_CREATE, "term:create"),
+    KIND(ZR_OP_DELETE, "term:delete"),
+    KIND(ZR_OP_SET, "term:set"),
+    KIND(ZR_OP_MULTI, "term:multi"),
+};
+
+static const struct zr_guard hold_guard = {of_holds, lost_hold};
+static const struct zr_guard term_guard = {of_terms, lost_hold};
 
 static enum zr_status start(struct zr_hold *hold, enum zr_op op, const struct zr_request *parts,
                             size_t count, int64_t timeout_us, struct zr_task **task)
@@ -36,7 +44,7 @@ static enum zr_status start(struct zr_hold *hold, enum zr_op op, const struct zr
         zr_plain_new_multi(&hold->object, session, op, hold->seat.path, parts, count, &plain);
     if (status != ZR_OK)
         return status;
-    plain->guard = &guard;
+    plain->guard = hold->object.class == &zr_hold_class ? &hold_guard : &term_guard;
     plain->call->bound = true;
     plain->call->generation = session->generation;
     return zr_plain_run(plain, timeout_us, task);

@@ -241,12 +241,14 @@ static void wait_free(struct zr_task *task)
     zr_free(wait);
 }
 
-static const struct zr_task_kind wait_kind = {.name = "hold:lost",
-                                              .outlives = true,
-                                              .local = true,
-                                              .own = true,
-                                              .results = wait_results,
-                                              .free = wait_free};
+#define LOST_KIND(method)                                                                          \
+    {                                                                                              \
+        .name = (method), .outlives = true, .local = true, .own = true, .results = wait_results,   \
+        .free = wait_free                                                                          \
+    }
+
+static const struct zr_task_kind hold_lost_kind = LOST_KIND("hold:lost");
+static const struct zr_task_kind term_lost_kind = LOST_KIND("term:lost");
 
 enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task)
@@ -263,7 +265,9 @@ enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
     if (hold->state == ZR_HELD)
         watch_node(hold);
     *task = &wait->task;
-    zr_task_start(*task, &wait_kind, hold->session, hold->task.subject,
+    const struct zr_task_kind *kind =
+        self->class == &zr_hold_class ? &hold_lost_kind : &term_lost_kind;
+    zr_task_start(*task, kind, hold->session, hold->task.subject,
                   args->at[0].given ? args->at[0].integer : -1, ZR_STEP(wait_over));
     return ZR_OK;
 }

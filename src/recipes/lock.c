@@ -39,8 +39,9 @@ static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args
 static enum zr_status start_contenders(struct zr_object *self, struct zr_args *args,
                                        struct zr_task **task)
 {
-    return ((struct lock *)self)->unfair ? zr_unfair_contenders(self, args, task)
-                                         : zr_contest_contenders(self, args, task);
+    return ((struct lock *)self)->unfair
+               ? zr_unfair_contenders(self, "lock:contenders", args, task)
+               : zr_contest_contenders(self, "lock:contenders", args, task);
 }
 
 static const struct zr_method methods[] = {

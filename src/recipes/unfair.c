@@ -60,7 +60,8 @@ static void contest(struct zr_task *task)
 
 static void not_ephemeral(struct zr_task *task)
 {
-    task->detail = "the znode is not ephemeral; is it the directory of a fair lock?";
+    task->detail =
+        "the znode is not ephemeral: it may be the directory of a fair lock; use another path";
     zr_verb_fail(task, ZR_CONFLICT);
 }
 
@@ -88,10 +89,10 @@ enum zr_status zr_unfair_start(struct zr_contest *unfair, const struct zr_role *
                             task);
 }
 
-enum zr_status zr_unfair_contenders(struct zr_object *self, struct zr_args *args,
-                                    struct zr_task **task)
+enum zr_status zr_unfair_contenders(struct zr_object *self, const char *method,
+                                    struct zr_args *args, struct zr_task **task)
 {
     struct zr_contest *unfair = (struct zr_contest *)self;
-    return zr_contenders_start_one(unfair->session, self, unfair->dir, unfair->path, &args->at[0],
-                                   task);
+    return zr_contenders_start_one(unfair->session, self, method, unfair->dir, unfair->path,
+                                   &args->at[0], task);
 }

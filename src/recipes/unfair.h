@@ -12,8 +12,8 @@
 enum zr_status zr_unfair_start(struct zr_contest *contest, const struct zr_role *role,
                                const struct zr_arg *timeout, struct zr_task **task);
 
-/* Method: the holder, if there is one. */
-enum zr_status zr_unfair_contenders(struct zr_object *self, struct zr_args *args,
-                                    struct zr_task **task);
+/* As zr_contest_contenders: the holder, if there is one. */
+enum zr_status zr_unfair_contenders(struct zr_object *self, const char *method,
+                                    struct zr_args *args, struct zr_task **task);
 
 #endif

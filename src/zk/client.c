@@ -231,7 +231,7 @@ static void look_for_jam(struct zr_client *client)
     client->jammed = more && unread >= client->unread ? client->jammed + 1 : 0;
     client->unread = unread;
     if (client->jammed > MOST_JAMMED)
-        zr_decode_blame("a frame of a length that no answer has");
+        zr_decode_blame("a frame of an invalid length");
 }
 
 /* What is wrong with the connection, though the library does not notice it. */
@@ -240,10 +240,10 @@ static void look_for_nonsense(struct zr_client *client, int rc)
     if (rc == ZNOTHING && client->fd >= 0)
         look_for_jam(client);
     else if (rc == ZRUNTIMEINCONSISTENCY)
-        zr_decode_blame("an answer to another request");
+        zr_decode_blame("an answer to a different request");
     else if (rc == ZOK && !client->up && !client->dead &&
              zoo_state(client->zh) == ZOO_CONNECTED_STATE)
-        zr_decode_blame("an event that no server sends");
+        zr_decode_blame("an event of an unknown type");
 }
 
 /*

@@ -31,7 +31,7 @@ void zr_completion_finish(struct zr_request *request, enum zr_status status)
 
 enum zr_status zr_completion_nonsense(void)
 {
-    zr_decode_blame("an answer that cannot be read");
+    zr_decode_blame("an answer that cannot be decoded");
     return ZR_CONNECTION_LOSS;
 }
 

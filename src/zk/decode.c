@@ -60,7 +60,8 @@ void zr_decode_blame(const char *what)
 {
     struct zr_client *client = &zr_completion_handle->client;
     char line[256];
-    snprintf(line, sizeof line, "%s sent %s: the connection to it is given up",
+    snprintf(line, sizeof line,
+             "%s sent %s; the session closes this connection and makes another one",
              client->peer[0] != '\0' ? client->peer : "the server", what);
     if (!client->unfit)
         zr_report_note(zr_completion_handle, 'W', line);
@@ -157,15 +158,15 @@ static int read_string(struct iarchive *in, const char *name, char **to)
 static const char *event_problem(const char *at, size_t length)
 {
     if (length < EVENT_HEADER)
-        return "an event that is cut off";
+        return "a truncated event";
     int32_t path = number_at(at + 8);
     if (path < 0 || (size_t)path > length - EVENT_HEADER)
-        return "an event whose path is cut off";
+        return "an event with a truncated path";
     if (number_at(at) == ZOO_SESSION_EVENT)
-        return "an event that no server sends";
+        return "an event of an unknown type";
     const char *text = at + EVENT_HEADER;
     if (path == 0 || text[0] != '/' || memchr(text, '\0', (size_t)path) != NULL)
-        return "an event of something that is no path";
+        return "an event with an invalid path";
     return NULL;
 }
 
@@ -173,7 +174,7 @@ static const char *problem(const char *at, size_t length)
 {
     const struct zr_handle *handle = zr_completion_handle;
     if (length < HEADER)
-        return "an answer that is cut off";
+        return "a truncated answer";
     switch (number_at(at)) {
     case PING_XID:
     case WATCHES_XID:
@@ -181,11 +182,11 @@ static const char *problem(const char *at, size_t length)
     case EVENT_XID:
         return event_problem(at + HEADER, length - HEADER);
     case AUTH_XID:
-        return handle->credentials != NULL ? NULL : "an answer to no request";
+        return handle->credentials != NULL ? NULL : "an answer without a request";
     default:
         return handle->client.pending > (size_t)handle->client.authenticating
                    ? NULL
-                   : "an answer to no request";
+                   : "an answer without a request";
     }
 }
 

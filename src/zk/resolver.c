@@ -182,7 +182,7 @@ static void *resolve(void *with)
     to->fingerprint = fingerprint(&found);
     shuffle(&found);
     if (found.count > 0 && (to->addresses = joined(&found)) == NULL)
-        snprintf(to->failure, sizeof to->failure, "cannot resolve names: memory is exhausted");
+        snprintf(to->failure, sizeof to->failure, "cannot resolve host names: memory is exhausted");
     struct zr_list answer;
     zr_list_init(&answer);
     zr_list_append(&answer, &to->link);
@@ -208,7 +208,7 @@ void zr_resolution_start(struct zr_resolution *resolution)
     if (zr_thread_start(resolve, resolution))
         return;
     snprintf(resolution->failure, sizeof resolution->failure,
-             "cannot resolve names: no thread can be started");
+             "cannot resolve host names: no thread can be started");
     struct zr_list answer;
     zr_list_init(&answer);
     zr_list_append(&answer, &resolution->link);

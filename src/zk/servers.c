@@ -48,7 +48,9 @@ static void replace_unfit(struct zr_handle *handle, int64_t now_us)
 {
     if (!handle->client.proved)
         zr_report_note(handle, 'W',
-                       "the server does not answer as a writable ZooKeeper server does");
+                       "the server does not answer like a ZooKeeper server that accepts writes; "
+                       "check the address "
+                       "and the port");
     zr_connection_lost(handle);
     zr_client_drop(handle);
     pause_longer(handle, now_us);

@@ -128,7 +128,7 @@ void zr_warden_look(struct zr_handle *handle)
         zr_report_note(handle, 'W', problem);
         return;
     }
-    zr_report_note(handle, 'W', "the session's guardian has ended; another one is started");
+    zr_report_note(handle, 'W', "the session's guardian has ended; the session starts another one");
     zr_warden_tell(handle);
 }
 

@@ -17,7 +17,7 @@ local function over(loop, name)
 
   function adapter.token()
     local co = coroutines.running()
-    if not co then return nil, "cannot wait outside of a coroutine: the loop, '" .. name .. "', would stand still" end
+    if not co then return nil, "cannot wait outside of a coroutine: it would block the loop '" .. name .. "'" end
     if not core.yieldable() then return nil, builtin.stuck end
     local record = records[co]
     if not record then

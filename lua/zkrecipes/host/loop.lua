@@ -90,7 +90,7 @@ local function idle_time(self, record)
   if record.queued then return 0 end
   local left = self:timeout()
   if not left and self.client.pending() == 0 then
-    core.misuse("every coroutine waits for another one, nothing can wake them")
+    core.misuse("every coroutine waits for another one, so nothing can wake them")
   end
   return left
 end

@@ -23,17 +23,17 @@ local zk = {}
 ---@alias zkrecipes.Code
 ---| "timeout"            # the time limit passed
 ---| "canceled"           # lock:cancel() or task:cancel()
----| "lost"               # the ZooKeeper session has ended, and with it all its holds
+---| "lost"               # the ZooKeeper session was lost, and all its holds with it
 ---| "closed"             # the session is closed
 ---| "forked"             # the session belongs to the parent process
----| "connection_loss"    # no server answered in time, or the answer was lost; a write may or may not have been done
+---| "connection_loss"    # no server answered in time, or the answer was lost; a change may or may not have been made
 ---| "no_node" | "node_exists" | "not_empty" | "bad_version"
 ---| "no_auth"            # the znode's ACL does not allow it
 ---| "auth_failed"        # the server refused the session's credentials
 ---| "no_children_for_ephemerals" | "bad_arguments" | "invalid_acl"
----| "too_large"          # more than the 1,000,000 bytes a server takes
+---| "too_large"          # more than the 1,000,000 bytes that a server accepts
 ---| "full" | "conflict"
----| "unsupported"        # the server or the client library does not offer it
+---| "unsupported"        # the server or the client library does not support the request
 ---| "no_memory" | "quota_exceeded" | "reconfig" | "server_error"
 ---| "error"              # task:wait(): the task raised an error
 

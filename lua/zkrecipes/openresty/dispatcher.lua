@@ -145,7 +145,7 @@ local function serve_once()
   ngx.thread.kill(other)
   socket:close()
   if not ok then return nil, failure end
-  return not deaf, "the bell does not ring any more"
+  return not deaf, "the connection on which the I/O thread wakes this worker has closed"
 end
 
 function M.serve()
@@ -153,7 +153,7 @@ function M.serve()
   running = true
   local ok, problem = serve_once()
   while not ok and busy() do
-    if not ngx.worker.exiting() then M.report("the dispatcher will try again: " .. tostring(problem)) end
+    if not ngx.worker.exiting() then M.report("the dispatcher stopped and starts again: " .. tostring(problem)) end
     ngx.sleep(RETRY)
     end_with_worker(M.client.now())
     M.client.sweep()

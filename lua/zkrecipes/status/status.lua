@@ -133,7 +133,7 @@ local function add_all(lines, list, name, value_of)
 end
 
 local function add_histogram(lines, list)
-  metric(lines, "wait_seconds", "histogram", "How long it took until something was granted.")
+  metric(lines, "wait_seconds", "histogram", "Time until a hold was granted.")
   for _, status in ipairs(list) do
     for _, wait in ipairs(status.waits) do
       add(lines, "wait_seconds_bucket", status, wait.count, ('le="%s"'):format(wait.below or "+Inf"))
@@ -172,9 +172,9 @@ function M.count(status, name) return status.counts and status.counts[name] or #
 function M.prometheus(list)
   local lines = {}
   add_sessions(lines, list)
-  metric(lines, "holds", "gauge", "What is held now.")
+  metric(lines, "holds", "gauge", "Holds at present.")
   add_all(lines, list, "holds", function(status) return M.count(status, "holds") end)
-  metric(lines, "waiting", "gauge", "Who waits for something to hold.")
+  metric(lines, "waiting", "gauge", "Attempts that wait for a hold.")
   add_all(lines, list, "waiting", function(status) return M.count(status, "waiting") end)
   for _, name in ipairs { "granted", "released", "lost" } do
     metric(lines, name .. "_total", "counter", "Holds that were " .. name .. ".")

@@ -89,8 +89,9 @@ static enum zr_status start_campaign(struct zr_object *self, struct zr_args *arg
 static enum zr_status start_candidates(struct zr_object *self, struct zr_args *args,
                                        struct zr_task **task)
 {
-    return ((struct zr_election *)self)->unfair ? zr_unfair_contenders(self, args, task)
-                                                : zr_contest_contenders(self, args, task);
+    return ((struct zr_election *)self)->unfair
+               ? zr_unfair_contenders(self, "election:candidates", args, task)
+               : zr_contest_contenders(self, "election:candidates", args, task);
 }
 
 static void seated(struct zr_task *task)

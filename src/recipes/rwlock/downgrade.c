@@ -38,8 +38,9 @@ static void marked(struct zr_task *task)
     } else if (status == ZR_NO_NODE) {
         zr_hold_lost(hold);
         status = ZR_LOST;
-        task->detail = hold->why == ZR_OK ? "the hold was released"
-                                          : "the hold's own znode is gone, it holds nothing";
+        task->detail = hold->why == ZR_OK
+                           ? "the hold was released"
+                           : "the hold's znode is gone, so it holds nothing; acquire again";
     }
     zr_task_finish(task, status);
 }

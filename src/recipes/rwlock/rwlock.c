@@ -67,6 +67,12 @@ static enum zr_status attempts_side(struct zr_object *self, struct zr_args *args
     return ZR_OK;
 }
 
+static enum zr_status start_contenders(struct zr_object *self, struct zr_args *args,
+                                       struct zr_task **task)
+{
+    return zr_contest_contenders(self, "rwlock:contenders", args, task);
+}
+
 static const struct zr_method methods[] = {
     {.name = "read", .args = "t?", .start = start_read},
     {.name = "write", .args = "t?", .start = start_write},
@@ -74,7 +80,7 @@ static const struct zr_method methods[] = {
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
     {.name = "cancel_side", .args = "i", .call = cancel_side, .inner = true},
     {.name = "attempts_side", .args = "i", .call = attempts_side, .inner = true},
-    {.name = "contenders", .args = "t?", .start = zr_contest_contenders},
+    {.name = "contenders", .args = "t?", .start = start_contenders},
     {.name = NULL},
 };
 

@@ -92,7 +92,7 @@ enum zr_status zr_limit_ask(struct zr_limit_read *read)
 
 void zr_limit_missing(struct zr_task *task)
 {
-    task->detail = "nobody has set a limit; pass one to session:semaphore";
+    task->detail = "no limit is stored; pass one to session:semaphore";
     zr_verb_fail(task, ZR_NO_NODE);
 }
 
@@ -102,23 +102,23 @@ static void describe_conflict(char *detail, const struct zr_semaphore *semaphore
 {
     if (permits > 0)
         snprintf(detail, DETAIL,
-                 "it asks for %" PRId64 " permits, but the limit is %" PRId64
-                 "; it would wait for ever",
+                 "%" PRId64 " permits were asked for, but the limit is %" PRId64
+                 "; ask for fewer, or resize the semaphore",
                  permits, semaphore->capacity.limit);
     else if (semaphore->readable)
         snprintf(detail, DETAIL,
-                 "it was opened with the limit %" PRId64 ", but %" PRId64
-                 " is stored; resize it, or leave the limit out",
+                 "the limit %" PRId64 " was given, but %" PRId64
+                 " is stored; resize the semaphore, or leave the limit out",
                  semaphore->given, semaphore->capacity.limit);
     else
-        snprintf(detail, DETAIL, "the data of the znode are no limit; resize it");
+        snprintf(detail, DETAIL, "the data of the znode are not a limit; call resize to store one");
 }
 
 void zr_limit_conflict(struct zr_task *task, struct zr_limit_read *read, int64_t permits)
 {
     zr_free(read->detail);
     read->detail = zr_alloc(DETAIL);
-    task->detail = "the limit that is stored does not go with it";
+    task->detail = "the stored limit conflicts with the one given";
     if (read->detail != NULL) {
         describe_conflict(read->detail, read->semaphore, permits);
         task->detail = read->detail;

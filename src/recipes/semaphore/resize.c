@@ -129,8 +129,8 @@ static void make_parent(struct zr_task *task)
 
 static void wrapped(struct zr_task *task)
 {
-    task->detail = "its znode is at version -1, over which nobody can write safely; write its data "
-                   "once more by hand while nobody resizes it";
+    task->detail = "the znode is at version -1, which a server does not compare; write its data "
+                   "once more by hand while no client resizes the semaphore";
     zr_verb_fail(task, ZR_BAD_VERSION);
 }
 

@@ -48,7 +48,7 @@ static void look_before(struct zr_task *task);
 
 static void no_room(struct zr_task *task)
 {
-    task->detail = "there is no room: others hold the permits or wait for them";
+    task->detail = "too few permits are free: other contenders hold them or wait for them";
     zr_verb_fail(task, ZR_TIMEOUT);
 }
 
@@ -238,13 +238,19 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
+static enum zr_status start_contenders(struct zr_object *self, struct zr_args *args,
+                                       struct zr_task **task)
+{
+    return zr_contest_contenders(self, "semaphore:contenders", args, task);
+}
+
 static const struct zr_method methods[] = {
     {.name = "acquire", .args = "t?i?", .start = start_acquire},
     {.name = "available", .args = "t?", .start = zr_semaphore_available},
     {.name = "resize", .args = "it?", .start = zr_semaphore_resize},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
-    {.name = "contenders", .args = "t?", .start = zr_contest_contenders},
+    {.name = "contenders", .args = "t?", .start = start_contenders},
     {.name = NULL},
 };
 

@@ -139,9 +139,11 @@ static void marked(struct zr_call *call)
         return;
     }
     if (status != ZR_OK && status != ZR_NO_NODE && status != ZR_CONNECTION_LOSS)
-        zr_engine_note(seat->session, 'W',
-                       "%s holds, but cannot be written to tell those behind: %s", seat->path,
-                       zr_status_text(status));
+        zr_engine_note(
+            seat->session, 'W',
+            "cannot write to %s to wake the next waiter of the semaphore, which may wait "
+            "longer than it has to: %s",
+            seat->path, zr_status_text(status));
     attempt->mark = NULL;
     zr_call_free(call);
 }

@@ -79,8 +79,8 @@ end
 
 local function conflict(latch, stored)
   local number = stored and stored:match("^%d+$")
-  if not number then return nil, ("latch %s: the znode there is no latch"):format(latch.path), "conflict" end
-  return nil, ("latch %s: it was made for %s counts, not for %d; delete it to make another one"):format(latch.path,
+  if not number then return nil, ("latch %s: the znode is not a latch; use another path"):format(latch.path), "conflict" end
+  return nil, ("latch %s: it was made for %s counts, not for %d; delete it to make a new one"):format(latch.path,
     number, latch.total), "conflict"
 end
 
@@ -126,11 +126,11 @@ local function count_down(self, limit)
     if done then return left(self, counted + 1) end
     if code ~= "bad_version" and code ~= "node_exists" and code ~= "connection_loss" then return nil, message, code end
     counted, message, code = look(self, session)
-    if not counted then return nil, message .. "; whether it was counted is not known", code end
+    if not counted then return nil, message .. "; the latch may or may not have been counted down", code end
     local there
     there, message, code = sure(session.exists, session, own)
     if there then return left(self, counted) end
-    if there == nil then return nil, message .. "; whether it was counted is not known", code end
+    if there == nil then return nil, message .. "; the latch may or may not have been counted down", code end
   end
   return 0
 end

@@ -48,7 +48,7 @@ local function entered(barrier) barrier.entering = nil end
 
 function Double:enter(timeout)
   if self.member or self.entering then
-    core.misuse("double_barrier:enter: it is in a round already, or enters one; leave it first")
+    core.misuse(("double_barrier:enter %s: this object is in a round already, or enters one; call leave first"):format(self.path))
   end
   self.entering = true
   local member, message, code, came = wait.within(core.host(self.session), entered, self, joins.join, self, timeout,
@@ -62,7 +62,7 @@ end
 function Double:leave(timeout)
   check.seconds(timeout, 1, "leave", true)
   local member = self.member
-  if not member then core.misuse("double_barrier:leave: it is in no round; enter first") end
+  if not member then core.misuse(("double_barrier:leave %s: this object is in no round; call enter first"):format(self.path)) end
   member.what = "double_barrier:leave"
   local limit = limits.new(self.session, timeout)
   local done, dead, code = limit:told(leaves.leave(member, limit))

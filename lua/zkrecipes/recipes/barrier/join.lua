@@ -25,7 +25,7 @@ local sure, surely = requests.sure, requests.sure_while
 local function same_id(member) return member.session.id == member.id end
 
 local function lost(member)
-  return nil, ("%s %s: the session was lost while it waited; the round may have begun"):format(member.what,
+  return nil, ("%s %s: the session was lost while the member waited; the round may have begun"):format(member.what,
     member.path), "lost"
 end
 
@@ -100,7 +100,7 @@ local function agree(member, found, others)
   if other then earlier, message, code = oldest(member, found, other) end
   if earlier == nil then return nil, message, code end
   if earlier then return true end
-  return nil, ("%s %s: others wait there for %d, not for %d; all must give the same n"):format(member.what, member.path,
+  return nil, ("%s %s: other members wait for %d, not for %d; all must pass the same n"):format(member.what, member.path,
     size_in(others[1]), member.size), "conflict"
 end
 

@@ -54,7 +54,7 @@ end
 -- Called when the task that checks ends, also if it was canceled.
 local function tell(shared, task)
   if not task.ok then
-    shared.message, shared.code = "the look at " .. shared.path .. " was canceled", "canceled"
+    shared.message, shared.code = "the check of the znode was canceled", "canceled"
   elseif not task.results[1] then
     shared.message, shared.code = task.results[2], task.results[3]
   end

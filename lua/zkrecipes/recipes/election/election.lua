@@ -6,6 +6,7 @@ local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local values = require "zkrecipes.recipes.election.value"
+local failure = require "zkrecipes.failure"
 local lead = require "zkrecipes.recipes.election.lead"
 local limits = require "zkrecipes.limit"
 local ranked = require "zkrecipes.recipes.election.ranked"
@@ -31,7 +32,7 @@ local function take_rules(session, options)
   given.rank, given.quorum = nil, nil
   if rank == nil and quorum == nil then return given end
   values.check_rank(rank, 2, "election")
-  if given.fair ~= nil then check.bad(2, "election", "options 'rank' and 'fair' do not go together") end
+  if given.fair ~= nil then check.bad(2, "election", "options 'rank' and 'fair' cannot be combined") end
   quorum = quorum or 1
   if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
     check.bad(2, "election", "option 'quorum': number of candidates expected, got " .. tostring(quorum))
@@ -77,7 +78,7 @@ local function tell(term, name, limit)
   if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
   local stat, message, code = requests.sure_while(term, write, term, say, limit)
   if stat then return true end
-  return nil, (message:gsub("^term:set ", "term:" .. name .. " ")), code
+  return failure.told("term:" .. name, term.path, nil, message, code)
 end
 
 function Election:campaign(timeout)
@@ -140,7 +141,9 @@ end
 -- election:update_rank(rank): sets the rank of this handle's candidates, present and later ones.
 function Election:update_rank(rank)
   local rules = rules_of[self]
-  if not rules then core.misuse("bad call of 'update_rank' (this election is not decided by rank)") end
+  if not rules then
+    core.misuse("bad call of 'update_rank' (this election is not decided by rank; pass the option rank to session:election)")
+  end
   values.check_rank(rank, 1, "update_rank")
   rules.rank = rank
   local ok, message, code = true, nil, nil
@@ -190,7 +193,7 @@ function Election:leader(timeout)
   end
   if node then return values.decode(node) end
   if node == false then return nil end
-  return nil, message, code
+  return failure.told("election:leader", self.path, nil, message, code)
 end
 
 -- One step of observe(): the leader, or false, and how many changes were seen.
@@ -198,7 +201,7 @@ function Election:next_leader(seen)
   local rules = rules_of[self]
   local node, count, code = (rules and ranked.next_leader or election_class.core.next_leader)(self, seen, rules)
   if node then node = values.decode(node) end
-  return node, count, code
+  return failure.told("election:next_leader", self.path, node, count, code)
 end
 
 local PASSES = requests.PASSES
@@ -227,7 +230,7 @@ function Election:candidates(timeout)
   if rules then
     local limit = limits.new(self.session, timeout)
     leading, message, code = ranked.leading(self, limit)
-    if leading == nil then return limit:told(nil, message, code) end
+    if leading == nil then return failure.told("election:candidates", self.path, limit:told(nil, message, code)) end
   end
   for i = 1, #list do
     list[i].by_rank = rules ~= nil

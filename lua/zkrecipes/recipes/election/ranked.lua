@@ -21,6 +21,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
+local failure = require "zkrecipes.failure"
 local limits = require "zkrecipes.limit"
 local classes = require "zkrecipes.classes"
 local registry = require "zkrecipes.status.activity"
@@ -32,7 +33,7 @@ local M = {}
 
 local LOOK_AGAIN = 1 -- seconds
 -- After 2^32 writes. The server does not compare the version -1: two writes over it would both succeed, and both would lead.
-local WRAPPED = "the directory is at version -1, over which nobody can be elected; write its data once more by hand"
+local WRAPPED = "the directory is at version -1, which a server does not compare; write its data once more by hand"
 
 local stand, elected = classes.waiting(core.classes.election.inner.stand), core.classes.term.inner.elected
 local list = core.classes.election.core.candidates
@@ -217,14 +218,10 @@ local function run(race, begin)
   repeat
     local token, message, code = look(race)
     if token or code then return token, message, code end
-    if race.attempt.canceled then return nil, "it was canceled", "canceled" end
+    if race.attempt.canceled then return nil, "the call was canceled", "canceled" end
     if not race.term:valid() then return nil, "the session was lost", "lost" end
   until race.left() == 0
   return nil
-end
-
-local function fail(election, message, code)
-  return nil, ("election:campaign %s: %s"):format(election.path, message), code
 end
 
 -- Deletes the seat, if there is one.
@@ -237,7 +234,7 @@ end
 -- True if there is no leader; or nil, message, code.
 local function nobody_leads(election, rules)
   local leader, message, code = M.leader(election, rules)
-  if leader then return fail(election, "it is held by somebody else", "timeout") end
+  if leader then return nil, "another candidate leads", "timeout" end
   return leader == false or nil, message, code
 end
 
@@ -253,7 +250,7 @@ local function contend(race, timeout, begin)
   if not token then
     leave(race)
     if not word then return limits.passed(rules.session, "election:campaign " .. election.path) end
-    return fail(election, why, word)
+    return nil, why, word
   end
   rules.attempts[attempt] = nil
   elected(term, token)
@@ -268,8 +265,8 @@ function M.campaign(election, rules, timeout, begin)
   local limit = limits.new(rules.session, timeout)
   local race = { election = election, rules = rules, session = limit.session, limit = limit, left = limit.left,
     quorum = rules.quorum, attempt = { since = since } }
-  return registry.outcome(host, since,
-    limit:told(registry.during(host, election, leave, contend, race, timeout, begin)))
+  return registry.outcome(host, since, failure.told("election:campaign", election.path,
+    limit:told(registry.during(host, election, leave, contend, race, timeout, begin))))
 end
 
 -- Writes the name of the successor; if the directory names `named`, removes that name. Repeats until the outcome is certain: writing
@@ -308,8 +305,8 @@ function M.name_successor(election, limit, term, path)
   local done, message, code = wait.within(core.host(election), take_back, naming, write_successor, election, limit, term, heir)
   if done then return true end
   if limit:over(code) then take_back(naming) end
-  if code == "no_node" then message = ("term:resign %s: the successor does not stand any more"):format(election.path) end
-  return nil, message, code
+  if code == "no_node" then message = "the successor is no longer a candidate" end
+  return failure.told("term:resign", election.path, nil, message, code)
 end
 
 -- ---- The attempts that wait --------------------------------------------------------------------

@@ -14,6 +14,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local failure = require "zkrecipes.failure"
 local wait = require "zkrecipes.host.wait"
 
 local M = {}
@@ -54,12 +55,12 @@ local function look(race)
     if between ~= nil then return between end
   end
   if not leads then return over() end
-  return nil, "the successor does not stand any more", "no_node"
+  return nil, "the successor is no longer a candidate", "no_node"
 end
 
 -- Waits until this candidate is gone.
 local function await(race, name)
-  if race.left() == 0 then return nil, "the time limit passed", "timeout" end
+  if race.left() == 0 then return nil, "the time limit passed before the candidates in between had stepped aside", "timeout" end
   if not race.named then
     race.named = true
     local told, message, code = race.name(number_of(race.heir))
@@ -67,7 +68,7 @@ local function await(race, name)
   end
   local path = race.election.path
   local gone, message, code = race.session:await_gone((path == "/" and "" or path) .. "/" .. name, race.left())
-  if code == "timeout" then message = "the time limit passed" end
+  if code == "timeout" then message = "the time limit passed before the candidates in between had stepped aside" end
   return gone, message, code
 end
 
@@ -92,19 +93,19 @@ function M.make_room(race)
   local ok, message, code = wait.within(core.host(race.election), stop, race, await_next, race)
   if ok then return true end
   stop(race)
-  return nil, ("term:resign %s: %s"):format(race.election.path, message), code
+  return failure.told("term:resign", race.election.path, nil, message, code)
 end
 
 -- ---- Arguments ---------------------------------------------------------------------------------
 
 function M.check(term, election, successor, timeout)
   if term.path == election.path then
-    core.misuse("bad call of 'resign' (nobody stands in an election that is not fair: no successor can be named)")
+    core.misuse("bad call of 'resign' (with fair = false no candidate waits in a queue, so no successor can be named)")
   end
   if type(successor) ~= "table" or type(successor.token) ~= "string" or type(successor.path) ~= "string" then
     check.bad(1, "resign", "candidate expected, got " .. type(successor))
   end
-  if successor.path == term.path then check.bad(1, "resign", "a term does not follow itself") end
+  if successor.path == term.path then check.bad(1, "resign", "the successor must be another candidate") end
   check.seconds(timeout, 2, "resign", true)
 end
 

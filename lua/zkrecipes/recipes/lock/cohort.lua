@@ -164,7 +164,7 @@ local function claimed(cohort, task)
   if task.ok then
     hold, message, code = coroutines.unpack(task.results)
   else
-    message, code = "lock:acquire " .. cohort.lock.path .. ": it was canceled", "canceled"
+    message, code = "lock:acquire " .. cohort.lock.path .. ": the call was canceled", "canceled"
   end
   cohort.claiming = nil
   cohort.main, cohort.turns = hold, 0
@@ -234,7 +234,9 @@ end
 local function try(cohort)
   local lock = cohort.lock
   if limits.away(lock.session) then return limits.unconnected(lock.session, "lock:acquire " .. lock.path) end
-  if cohort.main or cohort.claiming then return failed(cohort, "another coroutine of this handle holds it, or tries to", "timeout") end
+  if cohort.main or cohort.claiming then
+    return failed(cohort, "another coroutine of this handle holds the lock or tries to acquire it", "timeout")
+  end
   cohort.claiming = "try"
   local hold, message, code = wait.within(cohort.host, tried, cohort, cohort.acquire_main, lock, 0)
   if not hold then
@@ -297,7 +299,7 @@ end
 
 function Cohort:cancel()
   local count = self.count
-  local _, message, code = failed(self, "it was canceled", "canceled")
+  local _, message, code = failed(self, "the call was canceled", "canceled")
   tell_all(self, message, code)
   self:withdraw()
   return count

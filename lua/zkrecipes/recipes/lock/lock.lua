@@ -10,6 +10,7 @@ local cohorts = require "zkrecipes.recipes.lock.cohort"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local dispatch = require "zkrecipes.host.dispatch"
+local failure = require "zkrecipes.failure"
 local limits = require "zkrecipes.limit"
 local classes = require "zkrecipes.classes"
 local own_holds = require "zkrecipes.recipes.lock.own_holds"
@@ -48,7 +49,7 @@ local function divide(options)
     end
   end
   if way and way.reentrant and way.cohort then
-    check.bad(2, "lock", "options 'reentrant' and 'cohort' do not go together")
+    check.bad(2, "lock", "options 'reentrant' and 'cohort' cannot be combined")
   end
   return given, way
 end
@@ -102,7 +103,8 @@ local function watch_hold(session, path, hold_of)
     local watch, message, code = session_class.inner.watch_znode(session, path)
     if watch or not requests.PASSES[code] then return watch end
     if not told then
-      dispatch.tell(host, "warning", ("%s: requests to let go of it are not seen: %s"):format(path, message), session)
+      local text = "%s: cannot watch for requests to release the lock: %s; it keeps trying"
+      dispatch.tell(host, "warning", text:format(path, message), session)
     end
     told = true
     wait.pause(host, wait.record(), AGAIN)
@@ -174,10 +176,10 @@ function Lock:request(timeout)
   local asked, limit = { count = 0 }, limits.new(self.session, timeout)
   for _ = 1, ASK_ROUNDS do
     local done, message, code = ask_holders(self, asked, limit)
-    if done == nil then return limit:told(nil, message, code) end
+    if done == nil then return failure.told("lock:request", self.path, limit:told(nil, message, code)) end
     if done then return asked.count end
   end
-  return nil, ("lock:request %s: the holder's znode changes again and again; ask later"):format(self.path), "conflict"
+  return nil, ("lock:request %s: the holder's znode keeps changing; try again later"):format(self.path), "conflict"
 end
 
 -- ---- Reentrant ---------------------------------------------------------------------------------
@@ -205,7 +207,7 @@ local function enter(lock, way, timeout)
     if not hold then return nil, message, code end
     way.owners[me(lock)], counts[hold] = hold, 0
   elseif not hold:valid() then
-    return nil, "lock:acquire " .. lock.path .. ": it was lost while this coroutine held it; release it first", "lost"
+    return nil, "lock:acquire " .. lock.path .. ": the lock was lost while this coroutine held it; release the hold first", "lost"
   end
   counts[hold] = counts[hold] + 1
   return hold
@@ -227,7 +229,7 @@ function hold_class.meta.__close(hold) hold:release() end
 function Lock:release()
   local way = core.kept(self, "way")
   if not (way and way.reentrant) then
-    core.misuse("calling 'release' on a lock that is not reentrant; call release of the hold")
+    core.misuse("calling 'release' on a lock that is not reentrant; call hold:release()")
   end
   local hold = own(self, way)
   if not hold then core.misuse("calling 'release' on " .. self.path .. ", which this coroutine does not hold") end
@@ -250,7 +252,7 @@ end
 
 -- Raises: without a time limit the coroutine would wait for itself for ever.
 local function refuse_own(lock)
-  core.misuse(("lock:acquire: this coroutine holds %s and would wait for itself for ever; release it first, or make the lock " ..
+  core.misuse(("lock:acquire %s: this coroutine holds the lock and would wait for itself; release it first, or make the lock " ..
     "with reentrant = true"):format(lock.path))
 end
 
@@ -263,8 +265,8 @@ function Lock:acquire(timeout)
   if hold then
     own_holds.note(self, hold)
   elseif code == "timeout" and own_holds.holds(self) then
-    message = timeout == 0 and ("lock:acquire %s: this coroutine holds it itself"):format(self.path) or
-      message .. "; this coroutine holds it itself"
+    message = timeout == 0 and ("lock:acquire %s: this coroutine itself holds the lock"):format(self.path) or
+      message .. "; this coroutine itself holds the lock"
   end
   return hold, message, code
 end

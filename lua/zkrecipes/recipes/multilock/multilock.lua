@@ -9,6 +9,7 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local failure = require "zkrecipes.failure"
 local limits = require "zkrecipes.limit"
 local classes = require "zkrecipes.classes"
 local tasks = require "zkrecipes.host.tasks"
@@ -200,17 +201,19 @@ end
 local Multilock = { __name = "zkrecipes.multilock" }
 Multilock.__index = Multilock
 
-local function canceled() return nil, "multilock:acquire: it was canceled", "canceled" end
+local function failed(path, why, code) return nil, failure.say("multilock:acquire", path, why), code end
+
+local function canceled(path) return failed(path, "the call was canceled", "canceled") end
 
 -- Acquires the next lock; `attempt` stores which lock it waits for.
 local function take(attempt, entry, timeout)
-  if attempt.canceled then return canceled() end
+  if attempt.canceled then return canceled(entry.path) end
   attempt.waits_for = entry.lock
   local one, message, code = entry.lock:acquire(timeout)
   attempt.waits_for = nil
-  if not one then return nil, "multilock:acquire: " .. message, code end
+  if not one then return failed(entry.path, message, code) end
   attempt.hold.holds[entry.index] = one
-  if attempt.canceled then return canceled() end
+  if attempt.canceled then return canceled(entry.path) end
   return true
 end
 
@@ -221,12 +224,12 @@ local function take_all(self, attempt, timeout)
   local left = wait.limit(host, timeout == 0 and limits.try_seconds(self.session) or timeout)
   for _, entry in ipairs(self.order) do
     if left() == 0 then -- with timeout 0: the answers were too slow
-      return limits.passed(self.session, "multilock:acquire: before " .. entry.path, timeout == 0)
+      return limits.passed(self.session, "multilock:acquire " .. entry.path, timeout == 0)
     end
     local ok, message, code = take(attempt, entry, timeout == 0 and 0 or left())
     if not ok then return nil, message, code end
   end
-  if not hold:valid() then return nil, "multilock:acquire: some were lost while the others were taken", "lost" end
+  if not hold:valid() then return failed(self.order[1].path, "some locks were lost while others were acquired", "lost") end
   hold.since, hold.complete = host.adapter.now(), true
   return true
 end

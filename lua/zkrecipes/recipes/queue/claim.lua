@@ -102,7 +102,7 @@ function M.take(desk, place)
     return nil, message, code
   end
   if store:settle() and store.session:exists(path) and store.session.id == id then return nil, places.GONE end
-  return nil, ("queue:take %s: the connection was lost; %s may have been taken for nobody"):format(store.path, path), code,
+  return nil, ("queue:take %s: the connection was lost; the item %s may have been removed without being delivered"):format(store.path, path), code,
     true
 end
 

@@ -277,7 +277,7 @@ end
 function M:wait_for(queue, method, timeout)
   wait.check()
   if self.claims + self.working + self.line.count >= CLAIMS then
-    return nil, ("queue:%s %s: this process has %d claims, those that wait included"):format(method, self.store.path, CLAIMS),
+    return nil, ("queue:%s %s: this process has %d claims, waiting calls included; ack some first"):format(method, self.store.path, CLAIMS),
       "full"
   end
   local session, name = self.store.session, ("queue:%s %s"):format(method, self.store.path)

@@ -64,8 +64,8 @@ end
 
 local function lost(state, method)
   finish(state, "lost")
-  local why = "the claim was lost, the item went back to the queue"
-  if state.unsure and method == "nack" then why = "it was acked, by a call that was canceled, or " .. why end
+  local why = "the claim was lost, so the item went back to the queue"
+  if state.unsure and method == "nack" then why = "a canceled call acked the item, or " .. why end
   return nil, ("item:%s %s: %s"):format(method, layout.item_path(state.place), why), "lost"
 end
 
@@ -175,7 +175,7 @@ local function state_of(item, method)
   check.self(item, Item, method)
   local state = item.state
   if state.over == "lost" then return nil, lost(state, method) end
-  if state.over then core.misuse(("item:%s: it was %s before"):format(method, state.over)) end
+  if state.over then core.misuse(("item:%s %s: the item was %s before"):format(method, layout.item_path(state.place), state.over)) end
   return state
 end
 
@@ -192,7 +192,7 @@ end
 function Item:ack()
   local state, _, message, code = state_of(self, "ack")
   if not state then return nil, message, code end
-  if not state.claim then core.misuse("item:ack: it was taken, not claimed; there is nothing to ack") end
+  if not state.claim then core.misuse("bad call of 'ack' (the item was taken, not claimed; there is nothing to ack)") end
   return keeping(self, ack)
 end
 
@@ -200,7 +200,7 @@ function Item:nack(delay)
   check.seconds(delay, 1, "nack", true)
   local state, _, message, code = state_of(self, "nack")
   if not state then return nil, message, code end
-  if not state.claim then core.misuse("item:nack: it was taken, not claimed; put it again") end
+  if not state.claim then core.misuse("bad call of 'nack' (the item was taken, not claimed; put it again)") end
   return keeping(self, nack, delay or 0)
 end
 

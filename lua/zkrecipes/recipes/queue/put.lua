@@ -40,7 +40,7 @@ end
 local function no_room(queue, method)
   local session, what = queue.store.session, ("queue:%s %s"):format(method, queue.path)
   if session.state ~= "connected" then return limits.passed(session, what) end
-  return nil, ("%s: it is full (%d items)"):format(what, queue.capacity), "full"
+  return nil, ("%s: the queue is full (%d items)"):format(what, queue.capacity), "full"
 end
 
 -- Such a pause that there is time for another look.
@@ -110,7 +110,7 @@ local function put_with_id(store, lane, list)
       list.known = true
     end
   end
-  return nil, ("put %s: others put and remove '%s' all the time"):format(store.path, entry.id), "conflict"
+  return nil, ("put %s: other clients keep putting and removing the id '%s'; try again"):format(store.path, entry.id), "conflict"
 end
 
 -- True; or nil, message, code.

@@ -57,7 +57,7 @@ function Session:queue(path, options)
   if format ~= nil and format ~= "simple" then
     check.bad(2, "queue", "option 'format': only 'simple' is known, got '" .. format .. "'")
   end
-  if format and (capacity or attempts) then check.bad(2, "queue", "format 'simple' has neither capacity nor attempts") end
+  if format and (capacity or attempts) then check.bad(2, "queue", "format 'simple' supports neither capacity nor attempts") end
   check.below_root(path, 1, "queue")
   local key = ("%s %d %d %s"):format(format or "", capacity or 0, attempts or ATTEMPTS, path)
   local queues = handles(self)

@@ -45,7 +45,7 @@ local function look(queue)
   if stat == nil then return nil, message, code end
   if not stat then return false end
   if stat.num_children <= M.LISTED then return true end
-  return nil, ("list: it has %d znodes; more than %d are not listed"):format(stat.num_children, M.LISTED), "full"
+  return nil, ("list: the directory has %d znodes; format 'simple' lists at most %d"):format(stat.num_children, M.LISTED), "full"
 end
 
 local function list(queue)
@@ -71,7 +71,7 @@ local function put(queue, data)
   local path, message, code = queue.session:create(child(queue, "qn-"), data, { sequential = true, parents = true })
   if path then return true end
   if code ~= "node_exists" then return nil, message, code end
-  return nil, "create: the numbers of this directory are used up; when it is empty, delete it, and it is made anew", "full"
+  return nil, "create: the directory has used up its sequence numbers; delete it when it is empty, and the next put creates it", "full"
 end
 
 function Simple:put(data, options)
@@ -209,7 +209,7 @@ end
 local function missing(name)
   return function(self)
     check.self(self, Simple, name)
-    core.misuse(("queue:%s: format 'simple' does not know it; there are put, put_all, take, peek, size, items"):format(name))
+    core.misuse(("queue:%s: format 'simple' has no such method; there are put, put_all, take, peek, size, items"):format(name))
   end
 end
 

@@ -59,7 +59,7 @@ function M:ready()
     if stat == nil then return nil, message, code end
     if know_id(self) then return true end
   end
-  return nil, "session: it was lost again and again", "connection_loss"
+  return nil, "session: it was lost several times in a row", "connection_loss"
 end
 
 -- A name that nobody else has or had. The store must be ready.
@@ -170,7 +170,7 @@ function M:tail(lane)
   if code then return nil, message, code end
   lane.tail = lane.tail or layout.tail_number(data)
   if lane.tail then return lane.tail end
-  return nil, ("get %s: no number of a bucket is there; the znode is not one of ours"):format(lane.path), "conflict"
+  return nil, ("get %s: the znode holds no number of a bucket, so no queue has created it; use another path"):format(lane.path), "conflict"
 end
 
 -- Seals the bucket and begins the next; whoever comes second finds it done.
@@ -283,7 +283,7 @@ function M:append(lane, entries, extra, done)
       if found then return true end
       if found == nil then
         limits.unknown(self.session)
-        return nil, problem .. "; whether it was put is not known", why
+        return nil, problem .. "; the item may or may not have been put", why
       end
     elseif code == "no_node" and missing < ROUNDS then
       missing = missing + 1

@@ -24,7 +24,7 @@ end
 
 local function refuse(rw, name, held_shared)
   local way_out = name == "read" and "downgrade the hold or release it first" or "release it first"
-  core.misuse(("rwlock:%s: this coroutine holds %s for %s and would wait for itself; %s"):format(name, rw.path,
+  core.misuse(("rwlock:%s %s: this coroutine holds the lock for %s and would wait for itself; %s"):format(name, rw.path,
     held_shared and "reading" or "writing", way_out))
 end
 
