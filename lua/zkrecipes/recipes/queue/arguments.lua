@@ -1,4 +1,4 @@
--- Arguments of a queue's methods: each function raises, at the caller's line, what is wrong with one.
+-- Checks the arguments of a queue's methods. Each function raises at the caller's line and says what is wrong.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -13,7 +13,7 @@ function M.integer(value, name, method, argument, least, most)
   end
 end
 
--- name: what the message calls it, or "".
+-- name: the prefix in the message ("option 'id': "), or "".
 function M.id(id, name, method, argument)
   if #id > 0 and #id <= layout.ID_MAX then return end
   check.bad(argument, method, ("%s1 to %d bytes expected, got %d"):format(name, layout.ID_MAX, #id))

@@ -1,14 +1,14 @@
--- How an item is claimed, or taken.
+-- Claims or takes an item.
 --
--- Claim: 1. Read it. 2. In one multi: create the claim, ephemeral, under the item's name (so there is one at most); write the
--- item with one attempt more and the claim's tag (so its version changes, and whoever claims later has another one).
--- Take: create and delete the claim and delete the item, at once.
+-- Claim: 1. Read the item. 2. In one multi, create the claim, an ephemeral znode under the item's name (so there is one claim at most), and
+-- write the item with one attempt more and the tag of this claim. This changes the item's version, so a later claim has another version.
+-- Take: in one multi, create and delete the claim, and delete the item.
 --
--- What can go wrong: another process was faster (gone); the answer is lost. After a claim the item's tag tells what happened. After a
--- take nothing does, if the item is gone; nor if the session is another one by now, because the request may still arrive. Then the
--- item may be lost: that is what "at most once" means.
--- A session that is given up still gets answers until it is closed. A claim that it got ends with it, so the item is not given:
--- the consumer has another session by then, and would never be told that this claim is lost.
+-- What can go wrong: another process was faster (the item is gone). The answer is lost: after a claim the item's tag shows the outcome.
+-- After a take nothing shows it if the item is gone, or if the session is another one by now, because the old request may still arrive.
+-- Then the item may be lost: that is what "at most once" means.
+-- A session that was given up still gets answers until it is closed. A claim made in it ends with it. Such an item is not delivered: the
+-- consumer has another session by then, and would never be told that the claim is lost.
 
 local core = require "zkrecipes.core"
 local ids = require "zkrecipes.recipes.queue.ids"
@@ -18,7 +18,7 @@ local places = require "zkrecipes.recipes.queue.place"
 
 local M = {}
 
--- The item, when the claim is ours; as claim.
+-- Returns the item if the claim is ours; otherwise as claim().
 local function look_once(desk, place, entry, claim)
   local store = desk.store
   local settled, message, code = store:settle()
@@ -33,7 +33,7 @@ local function look_once(desk, place, entry, claim)
   return items.new(desk, place, entry, version, claim)
 end
 
--- After a claim whose answer was lost, or whose session may be another one than ours is now: is it ours?
+-- The answer to a claim was lost, or the session may have changed: finds out whether the claim is ours.
 local function look_for_claim(desk, place, entry, claim, unsure)
   local item, message, code
   repeat
@@ -49,7 +49,8 @@ local function bury(desk, place, entry, version)
   return nil, message, code
 end
 
--- item; or nil and GONE or UNREADABLE; or nil, message, code. unsure(message, code) is called, if given, when it takes long to find out.
+-- Returns the item; or nil and GONE or UNREADABLE; or nil, message, code. unsure(message, code), if given, is called when the outcome
+-- cannot be found out soon.
 function M.claim(desk, place, unsure)
   local presence, message, code = desk.presence:ensure()
   if not presence then return nil, message, code end
@@ -76,7 +77,8 @@ function M.claim(desk, place, unsure)
   return nil, message, code
 end
 
--- An item that is ours alone, and on no server any more; or as claim, and true behind it when the item may be gone.
+-- Returns an item that only this process has: it is on no server any more. Otherwise as claim(), with true at the end if the item may be
+-- lost.
 function M.take(desk, place)
   local ok, message, code = desk.presence:ensure()
   if not ok then return nil, message, code end
@@ -102,8 +104,8 @@ function M.take(desk, place)
     return nil, message, code
   end
   if store:settle() and store.session:exists(path) and store.session.id == id then return nil, places.GONE end
-  return nil, ("queue:take %s: the connection was lost; the item %s may have been removed without being delivered"):format(store.path, path), code,
-    true
+  return nil, ("queue:take %s: the connection was lost; the item %s may have been removed without being delivered"):format(store.path,
+    path), code, true
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -1,14 +1,15 @@
--- The consumers of one process: what its coroutines that want items from one queue share (a desk). They wait in a line (line.lua); one
--- task looks for items and starts a worker for each, so many claims are in flight, and none of them runs in a coroutine of the
--- user's, which may end at any moment.
+-- The desk: what the coroutines of one process share that want items from one queue. They wait in a line (line.lua). One task looks for
+-- items and starts a worker task for each, so many claims are in flight at once. No claim runs in a coroutine of the user, which may end at
+-- any moment.
 --
--- 1. While somebody waits: the next place of the last listing goes to a worker; when there is none, a new listing.
--- 2. Nothing there: the desk queues up for the seat, a fair lock of all processes that are idle. Whoever has it watches what
---    comes in; the others wait and are not woken. So a put wakes one process. It keeps the seat while somebody waits there.
--- 3. The dead: their claims go with their sessions, and so does `consumers/<session>`, which whoever has the seat watches.
+-- 1. While a coroutine waits: give the next place of the last listing to a worker. If there is none, list again.
+-- 2. If the queue is empty, the desk queues up for the seat: a fair lock of all idle processes. The holder of the seat watches what comes
+--    in; the other processes sleep, and a put wakes only one process. The desk keeps the seat while a coroutine waits.
+-- 3. If a consumer dies, its claims are deleted with its session, and so is its `consumers/<session>`, which the holder of the seat
+--    watches.
 --
--- What can go wrong: a waiter leaves while his worker claims (the item goes to the next, or back); the session is lost (the seat,
--- too: the desk queues up again); an item that was listed is gone (the worker takes the next place).
+-- What can go wrong: a waiter leaves while its worker claims (the item goes to the next waiter, or back to the queue). The session is lost,
+-- and the seat with it (the desk queues up again). A listed item is gone (the worker takes the next place).
 
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
@@ -30,9 +31,9 @@ local wait = require "zkrecipes.host.wait"
 local M = {}
 M.__index = M
 
-local CLAIMS = 5000 -- of one process: the end of a session is one transaction, which must not be too large
-local FRESH = 2    -- seconds for which a listing is trusted
-local AGAIN = 0.1  -- seconds until what failed for want of a connection is tried again
+local CLAIMS = 5000 -- of one process. The end of a session is one transaction, which must not become too large
+local FRESH = 2    -- seconds for which a listing is used
+local AGAIN = 0.1  -- seconds to wait after a failure without a connection
 
 function M.new(store, seat, max_attempts)
   local presence = presences.new(store)
@@ -51,7 +52,7 @@ local function stir(desk)
   if desk.parked then wait.wake(desk.host, desk.parked) end
 end
 
--- Something has happened: look again.
+-- Something has changed: makes the task look again.
 function M:happened()
   self.events = self.events + 1
   stir(self)
@@ -81,7 +82,7 @@ local function fail_all(desk, message, code)
   end
 end
 
--- Those who only try do not wait for an item, nor for a connection.
+-- Callers that only try (timeout 0) wait neither for an item nor for a connection.
 local function fail_tries(desk, message, code)
   local tries = desk.line:pop_tries()
   for i = 1, #tries do tell(desk, tries[i], nil, message, code) end
@@ -96,7 +97,7 @@ local function next_place(desk)
   return place
 end
 
--- An item for which nobody waits any more.
+-- Puts back an item for which no caller waits any more.
 local function unwanted(desk, item)
   if item.state.claim then
     items.give_back(item.state, true)
@@ -123,8 +124,8 @@ local function deliver(desk, waiter, item)
   unwanted(desk, item)
 end
 
--- What to do when the answer of a claim is lost and there is no connection: the worker sees to the claim, which may be ours,
--- but who only tries does not wait for that.
+-- Returns what to call when the answer to a claim is lost and there is no connection. The worker keeps looking for the outcome, because the
+-- claim may be ours, but a caller that only tries does not wait for that.
 local function unsure_of(desk, waiter)
   return waiter.try and function(message, code)
     if waiter.gone then return end
@@ -133,7 +134,7 @@ local function unsure_of(desk, waiter)
   end
 end
 
--- Claims for this waiter, the place or one behind it.
+-- Claims an item for this waiter: the one at this place, or a later one.
 local function work(desk, waiter, place)
   local unsure = unsure_of(desk, waiter)
   local item, message, code, done
@@ -156,7 +157,7 @@ local function work(desk, waiter, place)
       place = next_place(desk)
     end
   end
-  desk.working = desk.working - 1 -- from here on the item is counted, or the waiter in the line
+  desk.working = desk.working - 1 -- from here on `claims` counts the item, or the line counts the waiter
   if item then
     deliver(desk, waiter, item)
   elseif code and (code ~= "connection_loss" or waiter.try or done) then
@@ -170,7 +171,7 @@ end
 
 -- ---- The task ----------------------------------------------------------------------------------
 
--- Nothing is there: waits for what comes.
+-- The queue is empty: waits until something comes in.
 local function idle(desk)
   idle_lock.sit_down(desk)
   local due = desk.next_due
@@ -186,7 +187,7 @@ local function look_at_servers(desk)
   if ok then ok, message, code = later.look(desk) end
   if ok then list, message, code = fetch.look(desk) end
   if list then ids.tidy(desk.store) end
-  if list and list[1] then -- here, before many workers do it at once
+  if list and list[1] then -- once here, not in each of many workers
     ok, message, code = desk.presence:ensure()
     if not ok then list = nil end
   end
@@ -214,7 +215,7 @@ local function run(desk)
       daemon(desk, work, desk, desk.line:pop(), place)
     elseif desk.looked ~= desk.events then
       look(desk)
-    elseif #desk.batch > 0 then -- it is used up, and there may be more
+    elseif #desk.batch > 0 then -- all places were given out, and there may be more
       desk.events = desk.events + 1
     else
       fail_tries(desk, "there is no item", "timeout")
@@ -229,7 +230,7 @@ local function finish(desk)
   idle_lock.stand_up(desk)
 end
 
--- Sees to it that those who wait are served.
+-- Makes sure that the task runs while coroutines wait.
 function M:serve()
   if self.running then return stir(self) end
   self.running = true
@@ -240,13 +241,13 @@ function M:serve()
   end }, run, self)
 end
 
--- Ours came back: it is before what we have listed.
+-- An item of this process came back to the queue. It is ahead of the places in our listing.
 function M:came_back()
   self.batch_until = 0
   self:happened()
 end
 
--- Ours is put with this priority: does it come before what we have listed?
+-- This process puts an item with this priority: lists again if the item is ahead of the places in our listing.
 function M:more_urgent(priority)
   local place = self.batch[self.at]
   if place and place.lane.name > layout.priority_name(priority) then self.batch_until = 0 end
@@ -262,7 +263,8 @@ local function leave(desk, waiter)
   if desk.line.count == 0 then stir(desk) end
 end
 
--- Made outside of the frame that waits: where that is killed (in nginx), what it closes over is lost.
+-- A separate function, so that the closure uses no variable of the frame that waits: if that coroutine is killed (in nginx), its variables
+-- are lost.
 local function new_waiter(desk, queue, method, try)
   local waiter = { method = method, try = try }
   waiter.record = wait.record(function(record)
@@ -277,8 +279,8 @@ end
 function M:wait_for(queue, method, timeout)
   wait.check()
   if self.claims + self.working + self.line.count >= CLAIMS then
-    return nil, ("queue:%s %s: this process has %d claims, waiting calls included; ack some first"):format(method, self.store.path, CLAIMS),
-      "full"
+    return nil, ("queue:%s %s: this process has %d claims, waiting calls included; ack some first"):format(method,
+      self.store.path, CLAIMS), "full"
   end
   local session, name = self.store.session, ("queue:%s %s"):format(method, self.store.path)
   if timeout == 0 and limits.away(session) then return limits.unconnected(session, name) end
@@ -289,7 +291,7 @@ function M:wait_for(queue, method, timeout)
   local limit = timeout
   if waiter.try then limit = limits.try_seconds(session) end
   local ok, done = coroutines.pcall(wait.pause, self.host, waiter.record, limit)
-  local asking = waiter.try or self.asking or not waiter.ahead -- then it is out of the line, and claimed for
+  local asking = waiter.try or self.asking or not waiter.ahead -- without `ahead` it has left the line, and a worker claims for it
   if not (ok and done) then waiter.record:give_up() end
   if not ok then error(done, 0) end
   registry.forget(self.host, waiter.record)

@@ -1,19 +1,21 @@
--- Which items come next: listings of one bucket at a time, whatever the queue's length.
+-- Finds the next items. It lists one bucket at a time, however long the queue is.
 --
--- 1. The lanes, the most urgent first. 2. In each the first bucket with an item that nobody has claimed: one listing of it, and one
--- of all claims. Buckets that are sealed and empty are deleted on the way. 3. What is found is cut into shares, one for each
--- consumer, so that they do not run for the same items; a consumer whose share is empty helps the others.
+-- 1. Go through the lanes, the most urgent first.
+-- 2. In each lane find the first bucket that has an unclaimed item: list the bucket, and list all claims. Delete sealed, empty buckets on
+--    the way.
+-- 3. Divide the items found into shares, one for each consumer, so that consumers do not compete for the same items. A consumer whose share
+--    is empty takes from the other shares.
 --
--- What can go wrong: what a listing shows may be gone when it is claimed. Then the next one is tried. A znode that is no item but
--- has the name of one is read once; then the listings of this process leave it out.
+-- What can go wrong: a listed item may be gone when it is claimed; then the next one is tried. A znode that is no item but is named like
+-- one is read once; after that, this process's listings leave it out.
 
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.recipes.queue.layout"
 
 local M = {}
 
-local BATCH = 200 -- items that are handed out by one listing
-local FEW = 10    -- ... while something more urgent may come
+local BATCH = 200 -- items that one listing gives out
+local FEW = 10    -- the same, while more urgent items may come
 local FIRST = layout.priority_name(0)
 
 -- ---- Claims ------------------------------------------------------------------------------------
@@ -50,7 +52,7 @@ local function in_order(names, delayed)
   return ours
 end
 
--- The names of the items in a bucket, in order, and whether it is sealed; an empty list when there is none.
+-- Returns the names of the items in a bucket, in order, and whether the bucket is sealed; an empty list if there is no such bucket.
 function M.list_bucket(store, lane, number)
   local names, stat, code = store.session:children(layout.bucket_path(lane, number))
   if code == "no_node" then return {}, true end
@@ -58,7 +60,7 @@ function M.list_bucket(store, lane, number)
   return in_order(names, lane == store.later), stat.version > 0
 end
 
--- It is unreadable: the listings leave it out as long as it is there.
+-- The item is unreadable: later listings leave it out as long as its znode exists.
 function M.leave_out(desk, place)
   local path = layout.bucket_path(place.lane, place.bucket)
   desk.unreadable[path] = desk.unreadable[path] or {}
@@ -81,7 +83,7 @@ local function free_of(desk, lane, bucket, names, claims)
   return places
 end
 
--- Known buckets of a lane that may hold something, beginning with the first; read again when the last one is sealed.
+-- Returns the known buckets of the lane that may hold items, the first one first. Reads them again when the last one is sealed.
 local function next_bucket(desk, lane, after)
   local known = lane.buckets or {}
   for i = 1, #known do
@@ -105,7 +107,7 @@ local function drop_bucket(desk, lane, number)
   end
 end
 
--- The first places of the lane that are free; or nil, message, code.
+-- Returns the first free places of the lane; or nil, message, code.
 local function first_free(desk, lane, found)
   local number, message, code = next_bucket(desk, lane, -1)
   while number do
@@ -130,7 +132,7 @@ end
 
 -- ---- Shares ------------------------------------------------------------------------------------
 
--- Ours of these, or all when none is, from where nobody else begins.
+-- Returns our share of these places. If it is empty, returns all of them, from a start that differs for each consumer.
 local function share(desk, places, limit)
   local count, rank = desk.presence:rank()
   local mine = {}
@@ -144,7 +146,7 @@ local function share(desk, places, limit)
   return mine
 end
 
--- A list of places to be claimed in this order; or nil, message, code.
+-- Returns a list of places, to be claimed in this order; or nil, message, code.
 function M.look(desk)
   local lanes, message, code = desk.store:list_lanes()
   if not lanes then return nil, message, code end

@@ -1,7 +1,6 @@
--- The lock of the idle (the seat): a fair lock of all processes that are idle. The desk (consumers.lua) that has it
--- watches what comes in.
+-- The idle lock ("the seat"): a fair lock of all idle processes. The desk (consumers.lua) that holds it watches what comes in.
 --
--- What can go wrong: the seat is lost with the session (the desk queues up again); a watch cannot be had (nobody sleeps then).
+-- What can go wrong: the seat is lost with the session (the desk queues up again). A watch cannot be set (then the desk does not sleep).
 
 local core = require "zkrecipes.core"
 local tasks = require "zkrecipes.host.tasks"
@@ -9,7 +8,7 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
-local AGAIN = 0.1 -- seconds until what failed is tried again
+local AGAIN = 0.1 -- seconds to wait after a failure
 
 local function close_watches(desk)
   for path, watch in pairs(desk.watches) do
@@ -38,8 +37,8 @@ local function watch_paths(desk, paths)
   return true
 end
 
--- Before the look: what comes in after it is told; the lanes are watched before they are listed. True; or nil, message, code:
--- without a watch nobody may sleep there.
+-- Sets the watches before the desk looks, so that it learns of all that comes in later. It watches the lanes before it lists them. True; or
+-- nil, message, code: then the desk must not sleep.
 function M.watch(desk)
   local store = desk.store
   local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
@@ -58,10 +57,10 @@ function M.stand_up(desk)
   if hold then hold:release() end
 end
 
--- Waits until it is this desk's turn to watch.
+-- Waits until this desk holds the seat.
 local function await_turn(desk)
   local hold, _, code = desk.seat:acquire()
-  desk.seating = nil -- also when it ends in another way, see sit_down
+  desk.seating = nil -- if this coroutine ends in another way, sit_down does it
   if not hold then
     if code ~= "closed" and code ~= "canceled" then wait.pause(desk.host, wait.record(), AGAIN) end
     return desk:happened()
@@ -75,7 +74,7 @@ end
 
 function M.seated(desk) return desk.hold and desk.hold:valid() end
 
--- Sees to it that this desk will have the seat.
+-- Makes the desk queue up for the seat, unless it does or holds it.
 function M.sit_down(desk)
   if desk.hold and not desk.hold:valid() then M.stand_up(desk) end
   if desk.hold or desk.seating then return end

@@ -1,14 +1,14 @@
--- Ids. The znode of an id says where its item is: lane, bucket and tag. When an item that has one is acked or taken, a mark
--- with the same id takes its place: an entry without data in the lane `done`. One request does both, so the znode of an id
--- always says where its item or its mark is, and the znode's time of change is the time at which the item was done.
+-- Ids. The znode of an id says where its item is: lane, bucket and tag. When an item with an id is acked or taken, a mark with the same id
+-- takes its place: an entry without data in the lane `done`. One request does both, so the znode of an id always says where its item or its
+-- mark is, and its mtime is the time at which the item was done.
 --
--- A put creates the znode. If the znode exists, the id is known, except when the znode has led to a mark for a minute: then the put
--- removes the mark and writes the znode anew. A mark's name is never used again, so the put fails if another process was faster.
+-- A put creates the znode. If the znode exists, the id is known, unless the znode has named a mark for a minute. Then the put removes the
+-- mark and writes the znode again. The name of a mark is never used again, so the put fails if another process was faster.
 --
--- Marks stand in their lane in the order in which they were made. Consumers, and producers that use ids, remove the old ones from
--- its beginning, with the znodes of their ids. Only the servers' memory depends on that.
+-- The marks are in their lane in the order in which they were made. Consumers, and producers that use ids, remove the old ones from its
+-- beginning, with the znodes of their ids. Only the servers' memory depends on that.
 --
--- The time is the server's, of the ack and of now; how well a process knows it is told in store.lua.
+-- Times are the server's, for the ack and for the present; store.lua says how exactly a process knows the server's time.
 
 local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.recipes.queue.fetch"
@@ -17,9 +17,9 @@ local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
 
-local REMEMBER = 60 -- seconds for which the id of an item that is done is known
-local TIDY = 30     -- seconds between two times at which a handle removes old marks
-local TOGETHER = 100 -- marks that are removed by one request
+local REMEMBER = 60 -- seconds for which the id of a done item is known
+local TIDY = 30     -- seconds between two removals of old marks by one handle
+local TOGETHER = 100 -- marks that one request removes
 
 -- ---- Where an item is --------------------------------------------------------------------------
 
@@ -29,7 +29,7 @@ local function lane_of(store, name)
   return priority and store:lane(priority)
 end
 
--- What the znode of an id says, and its stat; or false when there is none, or nil, message, code.
+-- Returns the data of an id's znode and its stat; false if there is none; or nil, message, code.
 function M.read(store, id)
   local said, stat, code = store.session:get((layout.id_path(store.path, id)))
   if code == "no_node" then return false end
@@ -43,7 +43,7 @@ local function parse(store, said)
   if lane then return { lane = lane, bucket = tonumber(bucket) }, tag end
 end
 
--- The place of which the znode of an id says this, of an item or of a mark; or false; or nil, message, code.
+-- Returns the place that the data of an id's znode name, of an item or of a mark; or false; or nil, message, code.
 function M.find(store, said)
   local place, tag = parse(store, said)
   if not place then return false end
@@ -60,8 +60,8 @@ end
 
 -- ---- How long an id is known -------------------------------------------------------------------
 
--- Is the id known? True or false, and, when only an old mark stands for it, what the znode of the id says, and its stat; or nil,
--- message, code.
+-- Returns whether the id is known, true or false. If it is unknown but has an old mark, also the data of the id's znode and its stat. Or
+-- nil, message, code.
 function M.known(store, id)
   local said, stat, code = M.read(store, id)
   if not said then return said, stat, code end
@@ -73,18 +73,18 @@ function M.known(store, id)
   return false, said, stat
 end
 
--- Parts of the request that puts the id anew, and so forgets its old mark; or nil, message, code.
+-- Returns the parts that remove the id's old mark in the request that puts the id again; or nil, message, code.
 function M.forget_parts(store, id, said, stat)
   local mark, message, code = M.find(store, said)
   if mark == nil then return nil, message, code end
   if mark then return { { "delete", layout.item_path(mark) } } end
-  return { { "check", (layout.id_path(store.path, id)), stat.version } } -- somebody has deleted the mark by hand
+  return { { "check", (layout.id_path(store.path, id)), stat.version } } -- the mark was deleted by hand
 end
 
 -- ---- The end of an item ------------------------------------------------------------------------
 
--- Appends to `parts`, which end the item at this place, those that leave its mark. The mark, to be passed to M.left and M.behind;
--- false when the item has no id; or nil, message, code.
+-- `parts` end the item at this place: appends the parts that leave its mark. Returns the mark, for M.left and M.behind; false if the item
+-- has no id; or nil, message, code.
 function M.leave_mark(store, parts, place, entry)
   if not entry.id then return false end
   local bucket, message, code = store:tail(store.done)
@@ -96,7 +96,8 @@ function M.leave_mark(store, parts, place, entry)
   return mark
 end
 
--- Such a request succeeded: where the mark is. The next bucket may have to be made; the item's consumer does not wait for that.
+-- Call it after such a request has succeeded. Returns the place of the mark. The next bucket may have to be made; the item's consumer does
+-- not wait for that.
 function M.left(store, mark, results)
   local name, at = results[mark.at + 1]:match("[^/]+$"), mark.at + 1
   if layout.sequence(name) < layout.BUCKET - 1 then
@@ -108,15 +109,16 @@ function M.left(store, mark, results)
   return { lane = store.done, bucket = mark.bucket, name = name }
 end
 
--- Such a request failed. Was it because the bucket takes no marks any more? Then the next request uses another one.
+-- Call it after such a request has failed. True if it failed because the bucket takes no marks any more; then the next request uses another
+-- bucket.
 function M.behind(store, mark)
   return mark and store:is_behind(store.done, mark.bucket)
 end
 
 -- ---- Tidying up --------------------------------------------------------------------------------
 
--- What removes the mark at this path, if it is older than `limit`: the parts of a request; false: the mark is too young; nothing:
--- it is no mark, or gone.
+-- Returns the parts of a request that removes the mark at this path, if it is older than `limit`; false if the mark is too young; nothing
+-- if it is gone, or is no mark.
 local function removal(store, path, limit)
   local blob, stat = store.session:get(path)
   local entry = stat and type(stat) == "table" and layout.decode(blob)
@@ -125,14 +127,14 @@ local function removal(store, path, limit)
   return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }
 end
 
--- Each alone: a mark without a znode of its id keeps no other mark.
+-- Removes each mark in a request of its own, so that a mark whose id has no znode does not keep the others from being removed.
 local function remove_each(store, all)
-  if not store.session:exists(all[1][1][2]) then return false end -- another process is removing them
+  if not store.session:exists(all[1][1][2]) then return false end -- another process is removing the same marks
   for i = 1, #all do store.session:multi(all[i]) end
   return true
 end
 
--- Removes these marks: true; or false when that is all for now.
+-- Removes these marks. True; or false if there is nothing more to do for now.
 local function remove_together(store, paths)
   local now = store:exact_now()
   if not now then return false end
@@ -152,7 +154,7 @@ local function remove_together(store, paths)
   return (store.session:multi(parts) or remove_each(store, all)) and not young
 end
 
--- The marks of one bucket: true when all of them are removed.
+-- Removes the marks of one bucket. True if it has removed all of them.
 local function empty(store, bucket, names)
   local path = layout.bucket_path(store.done, bucket) .. "/"
   for from = 1, #names, TOGETHER do
@@ -172,7 +174,7 @@ local function remove_marks(store)
   end
 end
 
--- Called by producers that use ids, and by consumers when they list what is there.
+-- Producers that use ids call it, and consumers when they list the items.
 function M.tidy(store)
   local host = core.host(store.session)
   local now = host.adapter.now()

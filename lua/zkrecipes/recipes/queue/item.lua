@@ -1,9 +1,10 @@
--- Items that were claimed, and what becomes of them. How one is claimed is in claim.lua.
+-- Items that were claimed: ack, nack, and giving back. claim.lua says how an item is claimed.
 --
--- Ack: delete both, the item in the version of our claim. A consumer whose claim was lost cannot ack for another one.
+-- Ack: delete the claim, and the item in the version that our claim has given it. So a consumer that has lost its claim cannot ack for
+-- another one.
 --
--- What can go wrong: the session is lost, and with it the claim (the item is free again, at its place); the answer is lost: after an
--- ack the item's version tells.
+-- What can go wrong: the session is lost, and the claim with it (the item is free again, at its place). The answer is lost: after an ack
+-- the item's version shows the outcome.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -23,13 +24,13 @@ local faster = places.faster
 
 -- ---- An item -----------------------------------------------------------------------------------
 
--- Its claim is over.
+-- Ends the item for its consumer.
 local function finish(state, how)
   if not state.over then state.desk.claims = state.desk.claims - 1 end
   state.over = how
 end
 
--- Lua 5.1 collects tables without asking; userdata it asks.
+-- In Lua 5.1 only userdata have finalizers.
 local function guard(state, lose)
   if not newproxy then return nil end -- luacheck: ignore 113
   local sentinel = newproxy(true)     -- luacheck: ignore 113
@@ -37,15 +38,15 @@ local function guard(state, lose)
   return sentinel
 end
 
--- Gives back what nobody has any more. In a finalizer it is called under pcall: the engine may be collected before the item,
--- and LuaJIT would raise the error wherever the program is.
+-- Gives back an item that the program has dropped. Finalizers call it under pcall: the engine may be collected before the item, and LuaJIT
+-- would raise the error wherever the program happens to be.
 local function lose(state)
   local host = state.desk.host
   if state.over or host.engine:forked() then return end
   tasks.later(host, tasks.behind, host, { quiet = true }, M.give_back, state, true)
 end
 
--- claim: its path; nil: it was taken, and mark is the place of its id's mark, if it has an id.
+-- claim: the path of the claim; nil if the item was taken. Then `mark` is the place of the mark of its id, if it has an id.
 function M.new(desk, place, entry, version, claim, mark)
   local state = { desk = desk, place = place, entry = entry, version = version, claim = claim, mark = mark }
   if claim then desk.claims = desk.claims + 1 end
@@ -53,7 +54,7 @@ function M.new(desk, place, entry, version, claim, mark)
     priority = entry.priority, path = layout.item_path(place), sentinel = claim and guard(state, lose) }, Item)
 end
 
--- What an item looks like to who only looks.
+-- Returns a plain table about the item, for listings.
 function M.view(desk, place, entry, version, claimed)
   local item = M.new(desk, place, entry, version)
   item.state, item.claimed = nil, claimed
@@ -69,7 +70,8 @@ local function lost(state, method)
   return nil, ("item:%s %s: %s"):format(method, layout.item_path(state.place), why), "lost"
 end
 
--- After a lost answer: "done" when the item is not in the version of our claim any more ..., "again", or nil, message, code.
+-- After a lost answer: returns "deleted", "changed" or "again" (the item still has the version of our claim: send the request again); or
+-- nil, message, code.
 local function look_again(state, store)
   local settled, message, code = store:settle()
   if not settled then return nil, message, code end
@@ -80,7 +82,7 @@ local function look_again(state, store)
   return stat.version == state.version and "again" or "changed"
 end
 
--- One request that deletes item and claim: its results; nil when it must be sent again; or nil, message, code.
+-- Sends the request that deletes the item and its claim. Returns its results; nil if it must be sent again; or nil, message, code.
 local function try_ack(state, store)
   local place = state.place
   local parts = { { "delete", state.claim }, { "delete", layout.item_path(place), state.version },
@@ -88,7 +90,7 @@ local function try_ack(state, store)
   local mark, problem, why = ids.leave_mark(store, parts, place, state.entry)
   if mark == nil then return nil, problem, why end
   local unsure = state.unsure
-  state.unsure = true -- also for the next call, if this one ends without an answer
+  state.unsure = true -- stays so for the next call if this one ends without an answer
   local done, message, code = store.session:multi(parts)
   if done and mark then ids.left(store, mark, done) end
   if done then return done end
@@ -113,7 +115,7 @@ local function ack(state)
   return true
 end
 
--- Back to its place. untouched: the attempt does not count, and nobody waits who could ask again.
+-- Puts the item back to its place. untouched: this attempt is not counted, and no caller waits that could try again.
 function M.give_back(state, untouched)
   local desk, path = state.desk, layout.item_path(state.place)
   local store = untouched and desk.store or desk.store:for_now()
@@ -126,7 +128,7 @@ function M.give_back(state, untouched)
   end
   while not state.over do
     local unsure = state.given_back
-    state.given_back = true -- perhaps: for the next call, if this one ends without an answer
+    state.given_back = true -- perhaps; stays so for the next call if this one ends without an answer
     local done, message, code = store.session:multi(parts)
     if not done and code ~= "connection_loss" then state.given_back = unsure end
     if done or faster(code) and unsure then
@@ -146,7 +148,7 @@ function M.give_back(state, untouched)
   return true
 end
 
--- To the dead letters, or to the delayed ones.
+-- Moves the item to the dead letters or to the delayed items.
 local function move_away(state, desk, lane)
   local claim = { { "delete", state.claim } }
   local ok, message, code = places.move(desk, state.place, state.entry, state.version, lane, claim)
@@ -179,7 +181,7 @@ local function state_of(item, method)
   return state
 end
 
--- Calls fn(state, ...) and keeps the item alive meanwhile: when it is collected it is given back.
+-- Calls fn(state, ...) and keeps the item alive meanwhile, because a collected item is given back.
 local function keeping(item, fn, ...)
   local state = item.state
   state.item = item

@@ -1,8 +1,9 @@
--- Delayed items: they wait in /jobs/later, in a bucket for each minute, under the time when they are due, and are then put
--- into their lane, behind what is there already. Whoever looks for items sees to it; several may, one succeeds.
+-- Delayed items. They wait in /jobs/later, in one bucket per minute, under the time when they are due. Then a process that looks for items
+-- moves them into their lane, behind the items that are there already. Several processes may try; one succeeds.
 --
--- The clock is the server's: the times of changes, as it writes them into stats. We know it to within a round trip, and
--- the servers' own clocks may differ when another one leads; so an item comes by so much early or late, never lost.
+-- The clock is the server's: the times of changes, as it writes them into stats. We know it with an error of up to one round trip, and the
+-- clocks of two servers may differ when another one becomes the leader. So an item may come that much too early or too late, but is never
+-- lost.
 
 local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.recipes.queue.fetch"
@@ -20,7 +21,7 @@ local function by_due(names)
   return names
 end
 
--- The delayed items of one bucket, in order.
+-- Returns the delayed items of one bucket, in order.
 function M.list(store, slot)
   local names, _, code = fetch.list_bucket(store, store.later, slot)
   if not names then return nil, _, code end
@@ -37,7 +38,7 @@ local function release(desk, slot, name)
   return nil, message, why
 end
 
--- Those of one minute that are due. When the next one is (false: no more), or nil, message, code.
+-- Moves the due items of one minute. Returns when the next one is due (false: there is none); or nil, message, code.
 local function release_slot(desk, slot, now)
   local names, message, code = M.list(desk.store, slot)
   if not names then return nil, message, code end
@@ -65,7 +66,7 @@ local function release_due(desk, now)
   return false
 end
 
--- Puts what is due into its lane; true, or nil, message, code. desk.next_due says when to look again.
+-- Moves the due items into their lanes. True; or nil, message, code. desk.next_due says when to look again.
 function M.look(desk)
   local store = desk.store
   local bell, message, code = store.session:exists(store.later.bell)

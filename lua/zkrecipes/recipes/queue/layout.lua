@@ -1,19 +1,19 @@
--- Where a queue keeps what, and how it is called.
+-- The layout of a queue on the servers, and its names.
 --
---   /jobs/lanes/<priority>             a lane: one for each priority; its data is the number of the bucket that is filled
---   /jobs/lanes/<priority>/in, out     their versions count what was ever put in and removed; `in` is the bell as well
---   /jobs/lanes/<priority>/b-<number>  a bucket of about a thousand items; version 0: it takes items, else it is sealed
---   /jobs/lanes/<priority>/b-<number>/<tag>-q-<number>   an item: a line of header, and the data
---   /jobs/dead                         a lane too: of items that nobody could do
+--   /jobs/lanes/<priority>             a lane, one for each priority; its data is the number of the bucket that takes items
+--   /jobs/lanes/<priority>/in, out     their versions count the items that were put in and removed; `in` is also what consumers watch
+--   /jobs/lanes/<priority>/b-<number>  a bucket of about a thousand items; version 0: it takes items, otherwise it is sealed
+--   /jobs/lanes/<priority>/b-<number>/<tag>-q-<number>   an item: one line of header, then the data
+--   /jobs/dead                         also a lane: the dead letters
 --   /jobs/later                        delayed items; its buckets are minutes: b-<minute>/<due>-<tag>-q-<number>
 --   /jobs/claims/<lane>.<bucket>.<item>  ephemeral: the item is claimed
---   /jobs/consumers/<session>-<n>      ephemeral: a process that claims; with it go its claims
---   /jobs/seat                         a fair lock: whose holder watches for what comes in
+--   /jobs/consumers/<session>-<n>      ephemeral: a process that claims items; its claims have the same session
+--   /jobs/seat                         a fair lock; its holder watches what comes in
 --   /jobs/ids/<two digits>/<id>        lane, bucket and tag of the item with this id, or of its mark
---   /jobs/done                         a lane too: of the marks of items that had an id and are done
+--   /jobs/done                         also a lane: the marks of done items that had an id
 --
--- An item's version changes with each claim, so a request that claims, acks or moves it names the version that its sender has seen. An
--- item keeps its tag wherever it is moved, and its mark has it too.
+-- Each claim changes the version of the item, so a request that claims, acks or moves an item names the version that its sender has read.
+-- An item keeps its tag when it is moved, and its mark has the same tag.
 
 local core = require "zkrecipes.core"
 
@@ -22,7 +22,7 @@ local M = {}
 M.BUCKET = 1000      -- items after which a bucket is sealed
 M.PRIORITIES = 65535 -- the largest
 M.ID_MAX = 200       -- bytes
-M.DATA_MAX = 980000  -- bytes: so that every request that claims, moves or buries an item has room for its paths, too
+M.DATA_MAX = 980000  -- bytes. A request that claims, moves or buries an item must also have room for the paths
 
 local SLOT_MS = 60000
 
@@ -31,19 +31,19 @@ local SLOT_MS = 60000
 function M.priority_name(priority) return ("%05d"):format(priority) end
 function M.bucket_name(number) return ("b-%010d"):format(number) end
 
--- What follows is strict: a znode that only looks a little like one of ours is somebody else's, and is left alone.
+-- These checks are strict: a znode whose name only resembles ours belongs to another program and is left alone.
 
 local TEN_DIGITS = ("%d"):rep(10)
 local ITEM = "%w+_%d+_%d+%-q%-" .. TEN_DIGITS .. "$"
 local DELAYED = "^" .. ("%d"):rep(13) .. "%-" .. ITEM
 
--- Is it the name of an item? delayed: of one in /jobs/later.
+-- True if it is the name of an item. delayed: of one in /jobs/later.
 function M.is_item(name, delayed) return name:find(delayed and DELAYED or "^" .. ITEM) ~= nil end
 
--- The number of a bucket or the priority of a lane with this name, or nil.
+-- Return the number of the bucket, or the priority of the lane, with this name; or nil.
 function M.bucket_number(name) return tonumber(name:match("^b%-(" .. TEN_DIGITS .. ")$")) end
 
--- The number of a bucket in the data of a lane, or nil.
+-- Returns the number of a bucket in the data of a lane, or nil.
 function M.tail_number(data) return data and #data <= 10 and tonumber(data:match("^%d+$")) or nil end
 
 function M.priority_number(name)
@@ -67,7 +67,7 @@ function M.claim_name(lane, bucket, name) return ("%s.%010d.%s"):format(lane.nam
 
 local function escape(char) return ("%%%02x"):format(char:byte()) end
 
--- The znode of an id: any bytes are allowed in it.
+-- The path of an id's znode. An id may consist of any bytes.
 function M.id_path(root, id)
   local sum = 0
   for i = 1, #id do sum = (sum * 31 + id:byte(i)) % 256 end
@@ -76,7 +76,7 @@ end
 
 -- ---- Lanes -------------------------------------------------------------------------------------
 
--- A lane is { path, name, tail = number of the bucket that is filled, or nil when it is not known }.
+-- A lane is { path, name, tail = number of the bucket that takes items, or nil if it is unknown }.
 function M.lane(path, name) return { path = path, name = name, bell = path .. "/in", out = path .. "/out" } end
 
 function M.bucket_path(lane, number) return lane.path .. "/" .. M.bucket_name(number) end
@@ -95,7 +95,7 @@ end
 
 local function unescape(digits) return string.char(tonumber(digits, 16)) end
 
--- The entry; or nil when it is not one of ours.
+-- Returns the entry, or nil if the data are not those of an item.
 function M.decode(blob)
   local _, last, attempts, priority, claimant, id = (blob or ""):find(HEADER)
   if not last then return nil end

@@ -1,7 +1,8 @@
--- The line: who waits for an item of one queue in this process. First come, first served; who leaves is out of it at once, and who
--- was served in vain comes back to his turn. Nothing here costs more the longer the line is.
+-- The line of waiters for items of one queue in this process. First come, first served. A waiter that leaves is removed at once. A waiter
+-- whose worker found nothing returns to its old position. The cost of an operation does not depend on the length of the line.
 --
--- A waiter is { try = he does not wait, ... }; the line adds his ticket, and while he stands in it who is ahead and who is behind.
+-- A waiter is { try = true if it does not wait, ... }. The line adds its ticket and, while it is in the line, its neighbours `ahead` and
+-- `behind`.
 
 local core = require "zkrecipes.core"
 local wait = require "zkrecipes.host.wait"
@@ -9,7 +10,7 @@ local wait = require "zkrecipes.host.wait"
 local M = {}
 M.__index = M
 
--- It is a ring, in which the line itself stands between the last and the first.
+-- The line is a ring. The line itself stands between the last and the first waiter.
 function M.new()
   local line = setmetatable({ count = 0, tickets = 0, tries = {}, try_count = 0 }, M)
   line.ahead, line.behind = line, line
@@ -30,7 +31,7 @@ function M:push(waiter)
   insert(self, waiter, self.ahead)
 end
 
--- Nothing happens when he does not stand in it.
+-- Does nothing if the waiter is not in the line.
 function M:remove(waiter)
   local ahead, behind = waiter.ahead, waiter.behind
   if not ahead then return end
@@ -40,7 +41,7 @@ function M:remove(waiter)
   if waiter.try then self.tries[waiter], self.try_count = nil, self.try_count - 1 end
 end
 
--- The first, or nil.
+-- Removes and returns the first waiter, or nil.
 function M:pop()
   local first = self.behind
   if first == self then return nil end
@@ -48,7 +49,7 @@ function M:pop()
   return first
 end
 
--- Back to his turn. That is near the beginning, and when many come back, mostly behind the one before.
+-- Returns the waiter to its old position. That is near the beginning; when many come back, it is usually just behind the one before.
 function M:put_back(waiter)
   local ahead, last = self, self.last_back
   if last and last.ahead and last.ticket < waiter.ticket then ahead = last end
@@ -57,7 +58,7 @@ function M:put_back(waiter)
   self.last_back = waiter
 end
 
--- Removes those who only try, and gives a list of them.
+-- Removes the waiters that only try, and returns a list of them.
 function M:pop_tries()
   if self.try_count == 0 then return {} end
   local tries = wait.in_order(self.tries)

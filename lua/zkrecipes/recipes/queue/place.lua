@@ -1,4 +1,4 @@
--- An item where it lies on the servers: how it is read and moved. A place is { lane, bucket, name }.
+-- An item on the servers: how it is read and moved. A place is { lane, bucket, name }.
 
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.recipes.queue.layout"
@@ -6,9 +6,9 @@ local layout = require "zkrecipes.recipes.queue.layout"
 local M = {}
 
 M.GONE = "gone"
-M.UNREADABLE = "unreadable" -- whatever it is, it is no item
+M.UNREADABLE = "unreadable" -- the znode is no item
 
--- entry, version; or nil and GONE or UNREADABLE; or nil, message, code.
+-- Returns entry, version; or nil and GONE or UNREADABLE; or nil, message, code.
 function M.read(desk, place)
   local blob, stat, code = desk.store.session:get(layout.item_path(place))
   if code == "no_node" then return nil, M.GONE end
@@ -18,16 +18,16 @@ function M.read(desk, place)
   return entry, stat.version
 end
 
--- Somebody has moved, claimed or deleted it since we read it.
+-- True if another process has moved, claimed or deleted the item since we read it.
 function M.faster(code) return code == "no_node" or code == "node_exists" or code == "bad_version" end
 
--- The desk for one step of a method, see store.lua.
+-- Returns the desk for one step of a method, see store.lua.
 function M.for_now(desk)
   return setmetatable({ store = desk.store:for_now() }, { __index = desk, __newindex = desk })
 end
 
--- Appends the entry to another lane, and deletes it here. It keeps its tag, by which a put whose answer was lost is recognized. true;
--- or nil, message, code: no_node or bad_version when another process was faster.
+-- Appends the entry to another lane, and deletes it here. It keeps its tag, which identifies it if the answer is lost. True; or nil,
+-- message, code: no_node or bad_version if another process was faster.
 function M.move(desk, place, entry, version, lane, claim_parts)
   local store, path = desk.store, layout.item_path(place)
   local extra = claim_parts or {}
@@ -48,7 +48,7 @@ function M.claim_path(desk, place)
   return desk.store.path .. "/claims/" .. layout.claim_name(place.lane, place.bucket, place.name)
 end
 
--- Parts that fail when it is claimed.
+-- Returns parts that fail if the item is claimed.
 function M.unclaimed(desk, place)
   local path = M.claim_path(desk, place)
   return { { "create", path, "", { ephemeral = true } }, { "delete", path } }

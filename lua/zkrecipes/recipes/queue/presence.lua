@@ -1,7 +1,7 @@
--- Presence: a process that claims items of a queue is known to the others by an ephemeral znode. It goes with the session, or when
--- nothing of the process needs it any more.
+-- Presence: an ephemeral znode tells the other processes that this one claims items of the queue. It is deleted with the session, or when
+-- nothing in the process needs it any more.
 --
--- What can go wrong: the answer to the create is lost. The znode may be there, so the same name is tried again.
+-- What can go wrong: the answer to the create is lost. The znode may exist then, so the create is repeated with the same name.
 
 local core = require "zkrecipes.core"
 local tasks = require "zkrecipes.host.tasks"
@@ -9,11 +9,11 @@ local tasks = require "zkrecipes.host.tasks"
 local M = {}
 M.__index = M
 
-local FRESH = 2 -- seconds for which the number of consumers is trusted
+local FRESH = 2 -- seconds for which the number of consumers is used
 
 function M.new(store) return setmetatable({ store = store, host = core.host(store.session) }, M) end
 
--- Sees to it that the consumer is known, in the present session: its znode, or nil, message, code.
+-- Creates the znode in the present session, unless it exists. Returns its path; or nil, message, code.
 function M:ensure()
   local store = self.store
   if self.made and self.id == store.session.id then return self.path end
@@ -25,19 +25,19 @@ function M:ensure()
   local path, id = self.path, self.id
   local made, message, code = store.session:create(path, "", { ephemeral = true })
   if not made and code ~= "node_exists" then return nil, message, code end
-  -- The session may be another one by now: a session that is closing is answered too, and its znode goes with it.
+  -- The session may have changed meanwhile: a closing session still gets answers, and its znode is deleted with it.
   if path == self.path and id == store.session.id then self.made = true end
   return path
 end
 
--- A claim failed, perhaps because it is gone.
+-- A claim failed, perhaps because this znode is gone: checks that.
 function M:check(path)
   if path == self.path and self.store.session:exists(path) == false then self.made = false end
 end
 
 -- ---- The end -----------------------------------------------------------------------------------
 
--- Deletes the znode, unless it went with its session.
+-- Deletes the znode, unless it was deleted with its session.
 local function leave(presence)
   local session = presence.store.session
   while session.id == presence.id do
@@ -45,14 +45,14 @@ local function leave(presence)
   end
 end
 
--- Called by the collector; the engine may have been collected before.
+-- Finalizers call it; the engine may have been collected before.
 local function abandon(presence)
   if presence.path and not presence.host.engine:forked() then
     tasks.later(presence.host, tasks.behind, presence.host, { quiet = true }, leave, presence)
   end
 end
 
--- Something for the desk to refer to: when it is collected, so is this, and the znode is deleted. (Lua 5.1 asks userdata only.)
+-- Returns an object for the desk to refer to. When both are collected, the znode is deleted. (In Lua 5.1 only userdata have finalizers.)
 function M:sentinel()
   local function collected() pcall(abandon, self) end
   if not newproxy then return setmetatable({}, { __gc = collected }) end -- luacheck: ignore 113
@@ -63,7 +63,7 @@ end
 
 -- ---- The others --------------------------------------------------------------------------------
 
--- How many consumers there are, and which one this is (from 0).
+-- Returns the number of consumers, and which of them this process is (from 0).
 function M:rank()
   local now, folder = self.host.adapter.now(), self.store.path .. "/consumers"
   if not self.ranked or now > self.ranked then
@@ -80,7 +80,7 @@ function M:rank()
   return self.count, self.number
 end
 
--- Somebody else is here: counts them the next time.
+-- There are other consumers: counts them again the next time.
 function M:count_again() self.ranked = nil end
 
 core.own(debug.getinfo(1, "S").source)

@@ -1,7 +1,7 @@
--- Putting items into a queue: one, or a list in as few requests as may be.
+-- Puts items into a queue: one item, or a list of items in as few requests as possible.
 --
--- What can go wrong: there is no room (the producer waits for it, and asks the servers now and then); the answer is lost (store.lua
--- looks what became of it; with an id, the id's znode says so); the id is known, or was known until a minute ago (ids.lua).
+-- What can go wrong: the queue is full (the producer waits, and asks the servers now and then). The answer is lost (store.lua finds out the
+-- outcome; with an id, the id's znode shows it). The id is known, or was known until a minute ago (ids.lua).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -16,13 +16,13 @@ local M = {}
 local PUT = { priority = "number", delay = "number", id = "string", timeout = "number" }
 local ENTRY = { priority = "number", delay = "number", id = "string", data = "string" }
 local CHUNK, CHUNK_BYTES = 100, 500000
-local ROUNDS = 20 -- how often a put begins anew because others put and remove the same id
-local SHORTEST = 0.02 -- seconds between two looks for room
+local ROUNDS = 20 -- how often a put begins again because other clients put and remove the same id
+local SHORTEST = 0.02 -- seconds between two checks for room
 
 -- ---- Room --------------------------------------------------------------------------------------
 
--- For how many of so many is there room? Asks the servers when what we were told last is used up: the nearer to the limit, the
--- sooner.
+-- Returns for how many of `count` items there is room. Asks the servers when the credit of the last answer is used up; the credit is
+-- smaller if the queue is nearly full.
 local function room_for(queue, store, count)
   if queue.credit >= count then
     queue.credit = queue.credit - count
@@ -36,21 +36,21 @@ local function room_for(queue, store, count)
   return room
 end
 
--- Room was looked for in vain until the limit passed.
+-- The time limit passed while the queue was full.
 local function no_room(queue, method)
   local session, what = queue.store.session, ("queue:%s %s"):format(method, queue.path)
   if session.state ~= "connected" then return limits.passed(session, what) end
   return nil, ("%s: the queue is full (%d items)"):format(what, queue.capacity), "full"
 end
 
--- Such a pause that there is time for another look.
+-- Shortens the pause so that there is time for another check.
 local function shorter(pause, left)
   if not left then return pause end
   return math.min(pause, math.max(left / 2, SHORTEST), left)
 end
 
--- Waits for room; for how many there is some, at most count; or nil, message, code. It does not wait when this id, of the one item, is
--- known: the put needs no room.
+-- Waits for room. Returns for how many items there is room, `count` at most; or nil, message, code. It does not wait if this id, of the one
+-- item, is known: then the put needs no room.
 local function find_room(queue, store, count, limit, method, id)
   local ready, problem, why = store:ready()
   if not ready then return nil, problem, why end
@@ -82,7 +82,7 @@ local function check_entry(given, method, argument)
   if given.id ~= nil then arguments.id(given.id, "option 'id': ", method, argument) end
 end
 
--- The id is known by our tag: it was us.
+-- Returns a function that tells whether the id's znode has our tag: then our put was done.
 local function put_done(store, entry)
   return function()
     local place, message, code = store.session:get((layout.id_path(store.path, entry.id)))
@@ -92,7 +92,7 @@ local function put_done(store, entry)
   end
 end
 
--- Puts an item with an id: true; or true, "known"; or nil, message, code.
+-- Puts an item with an id. Returns true; or true, "known"; or nil, message, code.
 local function put_with_id(store, lane, list)
   local entry, extra = list[1], nil
   ids.tidy(store:unlimited())
@@ -102,7 +102,7 @@ local function put_with_id(store, lane, list)
     if code ~= "node_exists" and not beaten then return ok, message, code end
     local known, said, stat = ids.known(store, entry.id)
     if known then return true, "known" end
-    if known == nil then return nil, said, stat end -- a message and a code
+    if known == nil then return nil, said, stat end -- said, stat: a message and a code
     extra, list.known = nil, nil
     if said then
       extra, message, code = ids.forget_parts(store, entry.id, said, stat)
@@ -113,7 +113,7 @@ local function put_with_id(store, lane, list)
   return nil, ("put %s: other clients keep putting and removing the id '%s'; try again"):format(store.path, entry.id), "conflict"
 end
 
--- True; or nil, message, code.
+-- Checks the size. True; or nil, message, code.
 local function fits(store, data)
   if #data <= layout.DATA_MAX then return true end
   return nil, ("put %s: an item has at most %d bytes, not %d"):format(store.path, layout.DATA_MAX, #data), "too_large"
@@ -164,10 +164,10 @@ local function check_all(list)
   return entries
 end
 
--- How many from `from` on go together into one multi: they have one lane, no delay and no id.
+-- Returns how many entries, from `from` on, fit into one multi: they have the same lane, no delay and no id.
 local function chunk(queue, entries, from)
   local priority, bytes, at = entries[from].priority or 0, 0, from
-  local overhead = 2 * #queue.store.path + 200 -- an item's part and the bell's
+  local overhead = 2 * #queue.store.path + 200 -- for the parts of the item and of the lane's counter
   while entries[at] and at - from < CHUNK do
     local each = entries[at]
     bytes = bytes + #each.data + overhead

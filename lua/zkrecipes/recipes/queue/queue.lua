@@ -1,5 +1,5 @@
--- The queue: session:queue(path, options). layout.lua tells what is where on the servers. Items are put in put.lua and store.lua,
--- found in fetch.lua, claimed in claim.lua, acked in item.lua, waited for in consumers.lua, and listed in walk.lua.
+-- The queue: session:queue(path, options). layout.lua says what is where on the servers. put.lua and store.lua put items, fetch.lua finds
+-- them, claim.lua claims them, item.lua acks them, consumers.lua has the waiting callers, and walk.lua lists the items.
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -28,8 +28,8 @@ local ATTEMPTS = 5
 
 -- ---- Making ------------------------------------------------------------------------------------
 
--- A process is one consumer of a queue, however many handles it asks for: what it has at the servers, what it knows of the queue, and
--- who waits here, belong to the session, the path and the options. So a handle is given again while anything refers to it.
+-- A process is one consumer of a queue, even if it asks for several handles: its znodes on the servers, what it knows of the queue, and its
+-- waiting callers belong to the session, the path and the options. So the same handle is returned while anything refers to it.
 local function handles(session)
   local queues = core.kept(session, "queues")
   if not queues then
@@ -46,7 +46,7 @@ local function make(session, path, options)
   local store = stores.new(session, path)
   local desk = consumers.new(store, seat, options.attempts or ATTEMPTS)
   desk.queue = setmetatable({ path = path, store = store, capacity = options.capacity, credit = 0, desk = desk }, Queue)
-  return desk.queue -- an item or a task that refers to the desk keeps it
+  return desk.queue -- items and tasks that refer to the desk keep the queue alive
 end
 
 function Session:queue(path, options)
@@ -119,7 +119,7 @@ function Queue:peek()
   end
 end
 
--- For `for`: the next item of the walk that begin() begins; raises what it cannot read.
+-- Returns an iterator for `for`: the items of the walk that begin() begins. It raises if it cannot read.
 local function each(queue, what, begin)
   local next_item, message, code
   return function()
@@ -153,7 +153,7 @@ function Queue:dead_size()
   return self.store:length(self.store.dead)
 end
 
--- Puts dead letters back, as new items, until this many (nil: all) are.
+-- Puts dead letters back as new items, `limit` at most (nil: all).
 function Queue:redrive(limit)
   check.self(self, Queue, "redrive")
   if limit ~= nil and limit ~= 0 then check.count(limit, 2 ^ 31 - 1, 1, "redrive") end
@@ -162,7 +162,7 @@ function Queue:redrive(limit)
   local count, next_item = 0, walks.new(self.desk, { self.store.dead })
   while not limit or count < limit do
     local view, place, entry, version = next_item()
-    if not view and entry then return nil, place, entry end -- a message and a code
+    if not view and entry then return nil, place, entry end -- place, entry: a message and a code
     if not view then break end
     entry.attempts = 0
     local ok, message, code = places.move(places.for_now(self.desk), place, entry, version, self.store:lane(entry.priority))
@@ -175,7 +175,7 @@ function Queue:redrive(limit)
   return count
 end
 
--- True, or nil, message, code, as of session:multi; all nil when there is nothing to remove.
+-- True; or nil, message, code, as session:multi; nil alone if there is nothing to remove.
 local function remove_from(queue, place, id)
   if not place then return nil end
   local store, parts = queue.store, places.unclaimed(queue.desk, place)
@@ -187,7 +187,7 @@ local function remove_from(queue, place, id)
   return nil, message, code
 end
 
--- An item may be moved after we have read where it is; then its id's znode says something else.
+-- The item may be moved after we have read where it is. Then its id's znode has changed.
 function Queue:remove(id)
   check.self(self, Queue, "remove")
   arguments.data(id, "remove", 1)

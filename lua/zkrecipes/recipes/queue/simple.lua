@@ -1,10 +1,10 @@
--- The layout of ZooKeeper's own queue recipe (Java's and C's) and of Curator's SimpleDistributedQueue: /path/qn-<number> with the data
--- as it is. Nothing of claims, priorities, ids or delays is known there.
+-- The layout of ZooKeeper's own queue recipe (in Java and in C) and of Curator's SimpleDistributedQueue: /path/qn-<number>, with the data
+-- as they are. It has no claims, priorities, ids or delays.
 --
--- Put: create. Take: list once, then read and delete in order; the listing serves until it is used up or a moment old.
+-- Put: create a znode. Take: list once, then read and delete items in order. A listing is used until it is used up or some seconds old.
 --
--- What can go wrong: the directory has too many names to be listed (we look first); somebody else takes what we have listed (the
--- next one comes); the answer is lost; the numbers end at 2147483647, which every further item would get (node_exists).
+-- What can go wrong: the directory has too many names for a listing (the number is checked first). Another client takes a listed item (the
+-- next one is tried). The answer is lost. The sequence numbers end at 2147483647, and every further create gets node_exists.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
@@ -17,13 +17,13 @@ local Simple = { __name = "zkrecipes.queue" }
 Simple.__index = Simple
 
 local FRESH = 2
-M.LISTED = 50000 -- names at most: some hundredths of a second for the host; a Java client's answer would be full with not many more
+M.LISTED = 50000 -- names at most: a listing takes some hundredths of a second; a Java client accepts few more
 
 function M.new(session, path)
   return setmetatable({ session = session, host = core.host(session), path = path, batch = {}, at = 1, fresh_until = 0 }, Simple)
 end
 
--- The same, whose requests share a time limit (limit.lua).
+-- Returns the queue with requests that share a time limit (limit.lua).
 local function within(queue, limit)
   if limit.session == queue.session then return queue end
   return setmetatable({ session = limit.session }, { __index = queue, __newindex = queue })
@@ -31,7 +31,7 @@ end
 
 local function sequence(name) return tonumber(name:match("^qn%-(%-?%d+)$")) end
 
--- As the servers number them, names are in order as strings; others may have been made by hand.
+-- The names that a server makes are in order as strings (`alike`); names may also have been made by hand.
 local function sort(names, alike)
   if alike then return table.sort(names) end
   local order = {}
@@ -39,7 +39,7 @@ local function sort(names, alike)
   table.sort(names, function(a, b) return order[a] < order[b] end)
 end
 
--- True when it may be listed, false when it is not there; or nil, message, code.
+-- True if the directory may be listed; false if it does not exist; or nil, message, code.
 local function look(queue)
   local stat, message, code = queue.session:exists(queue.path)
   if stat == nil then return nil, message, code end
@@ -102,7 +102,7 @@ function Simple:put_all(all, timeout)
   return #copy
 end
 
--- The next name that may still be there, or false; or nil, message, code.
+-- Returns the next name that may still exist; false if there is none; or nil, message, code.
 local function next_name(queue)
   local now = queue.host.adapter.now()
   if not queue.batch[queue.at] or now > queue.fresh_until then
@@ -115,7 +115,7 @@ local function next_name(queue)
   return name or false
 end
 
--- data; or false when nothing is there; or nil, message, code.
+-- Returns the data; false if the queue is empty; or nil, message, code.
 local function take(queue)
   local name, message, code = next_name(queue)
   while name do
@@ -131,7 +131,7 @@ local function take(queue)
   return name, message, code
 end
 
--- Takes and waits in turn; as take.
+-- Takes, and waits for a change, in turn. Returns as take().
 local function take_when_told(queue, watch, limit)
   while true do
     queue.fresh_until = 0
@@ -172,7 +172,7 @@ function Simple:size()
   return stat and stat.num_children or 0
 end
 
--- The first of these names, from `from` on, that is still there: its item and where it is in the list; nothing; or nil, message,
+-- Returns the first item that still exists among these names, from `from` on, and its index; nothing if there is none; or nil, message,
 -- code.
 local function read(queue, names, from)
   for at = from, #names do

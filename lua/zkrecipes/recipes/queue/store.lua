@@ -1,13 +1,13 @@
--- What changes a queue on the servers: the steps that put, claim, move and remove items. Each is one multi, and each
--- knows what to do when its answer is lost: wait for the link, `sync`, and look.
+-- The steps that change a queue on the servers: put, claim, move and remove items. Each step is one multi, and knows what to do if its
+-- answer is lost: wait for a connection, `sync`, and read the outcome.
 --
--- Put: 1. Check that the bucket is not sealed, create the item in it, ring `in`. 2. Whoever gets a number beyond the
--- bucket's size seals it and makes the next one; puts that come too late for a bucket go to the next.
+-- Put: 1. Check that the bucket is not sealed, create the item in it, and change `in`. 2. If the number of the new item is beyond the
+-- bucket's size, seal the bucket and make the next one. A put that comes too late for a bucket goes to the next one.
 --
--- The end of an item: its claim and its znode are deleted, and `out` counts it.
+-- The end of an item: delete its claim and its znode, and count it in `out`.
 --
--- What can go wrong: the directories are not there yet (they are made), somebody else seals the bucket, or has emptied
--- and deleted it (the lane is read again), the answer is lost.
+-- What can go wrong: the directories do not exist yet (they are made). Another client seals the bucket, or has emptied and deleted it (the
+-- lane is read again). The answer is lost.
 
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.recipes.queue.layout"
@@ -16,8 +16,8 @@ local limits = require "zkrecipes.limit"
 local M = {}
 M.__index = M
 
-local ROUNDS = 5 -- how often a write is begun anew whose answer was lost
-local EXACT = 10 -- seconds for which the time that a server told is carried on with our own clock, where it must be exact
+local ROUNDS = 5 -- how often a write whose answer was lost is repeated
+local EXACT = 10 -- seconds for which the local clock may carry on a time that a server told, where the time must be exact
 
 function M.new(session, path)
   local self = setmetatable({ session = session, path = path, lanes = {}, tags = 0 }, M)
@@ -27,16 +27,16 @@ function M.new(session, path)
   return self
 end
 
--- The same, whose requests share a time limit (limit.lua).
+-- Returns the store with requests that share a time limit (limit.lua).
 function M:within(limit)
   if limit.session == self.session then return self end
   return setmetatable({ session = limit.session, whole = self }, { __index = self, __newindex = self })
 end
 
--- The same for one step of a method: without a limit of the caller's it takes no longer than one request may.
+-- Returns the store for one step of a method: without a time limit of the caller, the step takes no longer than one request may.
 function M:for_now() return self.whole and self or self:within(limits.request(self.session)) end
 
--- The same without that limit: for what goes on behind the caller.
+-- Returns the store without that limit, for what continues in the background.
 function M:unlimited() return self.whole or self end
 
 local handles = setmetatable({}, { __mode = "k" }) -- session > how many stores it has
@@ -51,10 +51,10 @@ local function know_id(self)
   return self.id
 end
 
--- Tags begin with the id of the session, the present one's or an earlier one's: true when one is known, or nil, message, code.
+-- Tags begin with the id of a session, the present one or an earlier one. True if an id is known; or nil, message, code.
 function M:ready()
   if know_id(self) then return true end
-  for _ = 1, ROUNDS do -- it may be lost before we are awake again
+  for _ = 1, ROUNDS do -- the session may be lost before this coroutine runs again
     local stat, message, code = self.session:exists(self.path)
     if stat == nil then return nil, message, code end
     if know_id(self) then return true end
@@ -62,7 +62,7 @@ function M:ready()
   return nil, "session: it was lost several times in a row", "connection_loss"
 end
 
--- A name that nobody else has or had. The store must be ready.
+-- Returns a tag that no other client uses or has used. The store must be ready.
 function M:new_tag()
   know_id(self)
   self.tags = self.tags + 1
@@ -79,14 +79,14 @@ end
 
 local function seconds(self) return core.host(limits.real(self.session)).adapter.now() end
 
--- The server's clock, in milliseconds, as a stat of a write that was just answered tells it. The server's clock is ahead of
--- that by the time that the answer took, and never behind.
+-- Learns the server's clock, in milliseconds, from the stat of a write that was just answered. The server's clock is ahead of that by the
+-- time that the answer took, and never behind.
 function M:tell_time(stat)
   self.told = seconds(self)
   self.offset = stat.mtime - self.told * 1000
 end
 
--- Writes what is there already, which does no harm twice.
+-- Writes the data that the znode has already, so repeating it does no harm.
 local function ask_time(self)
   local stat, message, code
   for _ = 1, ROUNDS do
@@ -103,7 +103,7 @@ local function ask_time(self)
   return true
 end
 
--- The server's clock now; the first time it writes.
+-- Returns the server's clock now. The first call writes.
 function M:now()
   if not self.offset then
     local ok, message, code = ask_time(self)
@@ -112,7 +112,7 @@ function M:now()
   return self.offset + seconds(self) * 1000
 end
 
--- The same; it writes unless a server told the time just now.
+-- As now(), but writes unless a server has told the time within the last EXACT seconds.
 function M:exact_now()
   if not self.told or seconds(self) - self.told > EXACT then
     local ok, message, code = ask_time(self)
@@ -123,7 +123,7 @@ end
 
 -- ---- Directories -------------------------------------------------------------------------------
 
--- Until it is made, by us or by others.
+-- Repeats the request until the znode exists.
 local function surely(request, session, what, data, options)
   local made, message, code
   for _ = 1, ROUNDS do
@@ -138,14 +138,14 @@ local function make(self, path)
   return surely(self.session.create, self.session, path, "", { parents = true })
 end
 
--- The lane with its first bucket, all at once.
+-- Makes the lane with its first bucket, in one request.
 local function make_lane(self, lane)
   local parts = { { "create", lane.path, "0" }, { "create", lane.bell, "" }, { "create", lane.out, "" } }
   if lane ~= self.later then parts[4] = { "create", layout.bucket_path(lane, 0), "" } end
   return surely(self.session.multi, self.session, parts)
 end
 
--- Everything that is not there for the first item; what fails is tried again by who needs it.
+-- Makes all directories that the first item needs. The caller repeats what fails.
 function M:make(lane)
   for _, name in ipairs { "lanes", "claims", "consumers" } do
     local ok, message, code = make(self, self.path .. "/" .. name)
@@ -158,7 +158,7 @@ function M:make(lane)
   return true
 end
 
--- The number of the bucket that is filled; or nil, message, code.
+-- Returns the number of the bucket that takes items; or nil, message, code.
 function M:tail(lane)
   if lane.tail then return lane.tail end
   local data, message, code = self.session:get(lane.path)
@@ -173,7 +173,7 @@ function M:tail(lane)
   return nil, ("get %s: the znode holds no number of a bucket, so no queue has created it; use another path"):format(lane.path), "conflict"
 end
 
--- Seals the bucket and begins the next; whoever comes second finds it done.
+-- Seals the bucket and makes the next one. If another process was faster, its request has no effect.
 local function roll(self, lane, number)
   if lane.tail ~= number then return end
   lane.tail = nil
@@ -186,12 +186,12 @@ end
 
 -- ---- Lost answers ------------------------------------------------------------------------------
 
--- Waits until what was sent before has surely arrived, or never will: true, or nil, message, code.
+-- Waits until all earlier requests have arrived at the server, or never will. True; or nil, message, code.
 function M:settle()
   return self.session:sync(self.path)
 end
 
--- Is there an item with this tag in the bucket? Its name, false, or nil, message, code.
+-- Looks for an item with this tag in the bucket. Returns its name; false if there is none; or nil, message, code.
 local function find_tag(self, lane, bucket, tag)
   local names, message, code = self.session:children(layout.bucket_path(lane, bucket))
   if code == "no_node" then return false end
@@ -202,7 +202,7 @@ local function find_tag(self, lane, bucket, tag)
   return false
 end
 
--- After a write whose answer was lost: true when it was done, false when it was not.
+-- After a write whose answer was lost: true if it was done, false if not; or nil, message, code.
 local function was_done(self, lane, bucket, entries, done)
   local ok, message, code = self:settle()
   if not ok then return nil, message, code end
@@ -214,8 +214,8 @@ end
 
 -- ---- Putting -----------------------------------------------------------------------------------
 
--- The parts of a multi that put entries into a bucket. The first one checks that the bucket is not sealed (not in `later`); then come
--- two for each entry. entries.ids: those that have an id; entries.known: the znodes of the ids are there already.
+-- Returns the parts of a multi that puts entries into a bucket. The first part checks that the bucket is not sealed (except in `later`);
+-- then there are two parts for each entry. entries.ids: the entries that have an id; entries.known: the znodes of the ids exist already.
 function M:put_parts(lane, bucket, entries)
   local path, parts = layout.bucket_path(lane, bucket), {}
   if lane ~= self.later then parts[1] = { "check", path, 0 } end
@@ -239,7 +239,7 @@ local function bucket_for(self, lane, entries)
   return self:tail(lane)
 end
 
--- What follows a put that was done. at: which result is that of the last create.
+-- Call it after a put that was done. at: the index of the last create's result.
 function M:after_put(lane, bucket, results, at)
   self:tell_time(results[at + 1])
   if lane ~= self.later and layout.sequence(results[at]) >= layout.BUCKET - 1 then roll(self, lane, bucket) end
@@ -260,9 +260,8 @@ local function make_missing(self, lane, bucket, entries)
   return true
 end
 
--- Appends entries to a lane, all or none; with `extra` parts of the same multi. `done()`, if given, tells whether it was
--- done when the answer is lost. True; or nil, message, code: no_node when a znode of `extra` is not there, node_exists when an
--- id is known.
+-- Appends entries to a lane, all or none. `extra`: more parts for the same multi. `done()`, if given, finds out after a lost answer whether
+-- the request was done. True; or nil, message, code: no_node if a znode of `extra` does not exist, node_exists if an id is known.
 function M:append(lane, entries, extra, done)
   local lost, missing = 0, 0
   while true do
@@ -298,7 +297,8 @@ function M:append(lane, entries, extra, done)
   end
 end
 
--- Is another bucket filled now? Then the next request uses it. True also when the servers cannot be asked: the next request says why.
+-- True if another bucket takes items now; then the next request uses that one. True also if the servers cannot be asked: the next request
+-- says why.
 function M:is_behind(lane, bucket)
   local stat = self.session:exists(layout.bucket_path(lane, bucket))
   if stat and stat.version == 0 then return false end
@@ -306,7 +306,7 @@ function M:is_behind(lane, bucket)
   return self:tail(lane) ~= bucket
 end
 
--- Is there everything that these parts delete?
+-- True if every znode that these parts delete or change exists.
 function M:all_there(parts)
   local made = {}
   for i = 1, #parts do
@@ -321,7 +321,7 @@ end
 
 -- ---- Counting ----------------------------------------------------------------------------------
 
--- How many items there are in a lane, claimed ones included.
+-- Returns the number of items in a lane, claimed ones included.
 function M:length(lane)
   local out, message, code = self.session:exists(lane.out)
   if out == nil then return nil, message, code end
@@ -332,7 +332,7 @@ function M:length(lane)
   return (bell.version - out.version) % 4294967296
 end
 
--- How many items there are in all, but for dead letters.
+-- Returns the number of items in the queue, without the dead letters.
 function M:size()
   local lanes, message, code = self:list_lanes()
   if not lanes then return nil, message, code end
@@ -347,7 +347,7 @@ function M:size()
   return sum
 end
 
--- The lanes of all priorities, the first to be served first.
+-- Returns the lanes of all priorities, the most urgent first.
 function M:list_lanes()
   local names, message, code = self.session:children(self.path .. "/lanes")
   if code == "no_node" then return {} end

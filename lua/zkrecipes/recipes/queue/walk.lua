@@ -1,6 +1,6 @@
--- A walk through some lanes, item by item, bucket by bucket: one listing at a time, and one read for each item.
+-- Walks through the items of some lanes, bucket by bucket: one listing at a time, and one read per item.
 --
--- What can go wrong: what was listed is gone when it is read, or is no item (the next one comes); the servers cannot be asked.
+-- What can go wrong: a listed item is gone when it is read, or is no item (the walk goes on to the next one). The servers cannot be asked.
 
 local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.recipes.queue.fetch"
@@ -16,8 +16,8 @@ local function list(store, lane, bucket)
   return fetch.list_bucket(store, lane, bucket)
 end
 
--- The next place; nothing at the end; or nil, message, code. The walk steps when the place is known: another coroutine
--- may be here, too.
+-- Returns the next place; nothing at the end; or nil, message, code. It stores its progress only when the place is known, because another
+-- coroutine may use the same walk meanwhile.
 local function advance(walk)
   if walk.over then return nil end
   local store, lane, buckets, b, names, at = walk.store, walk.lane, walk.buckets, walk.b, walk.names, walk.at + 1
@@ -47,8 +47,7 @@ local function view(desk, place, entry, version)
   return seen
 end
 
--- A function that gives the next item: what it looks like, its place, entry and version; nothing at the end; or nil, message,
--- code.
+-- Returns a function that gives the next item: its view, place, entry and version; nothing at the end; or nil, message, code.
 function M.new(desk, lanes)
   local walk = { store = desk.store, lanes = lanes, lane = 0, buckets = {}, b = 0, names = {}, at = 0 }
   return function()
