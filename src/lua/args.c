@@ -3,16 +3,16 @@
 #include "lua/binding.h"
 
 /*
- * What a user passes, read by the letters of core/object.h. Whatever does not fit is misuse and
- * is raised at the user's line, with the place in words: "bad argument #2 to 'create' (option
+ * Reads what a user passes, by the letters of core/object.h. What does not fit is misuse. It is
+ * raised at the user's line and says which value is wrong: "bad argument #2 to 'create' (option
  * 'ttl': seconds expected, got string)".
  *
- * Strings are borrowed from Lua: they are kept alive by the arguments themselves, which are on
- * the stack until the C function returns. Options are read without metamethods, so that no code
- * of the user's runs in between.
+ * Strings are borrowed from Lua. The arguments keep them alive: they are on the stack until the C
+ * function returns. Options are read without metamethods, so that none of the user's code runs in
+ * between.
  */
 
-/* What options are when they are left out. */
+/* Sets the options that are left out. */
 static void set_defaults(const struct zr_option *options, void *into)
 {
     for (; options->name != NULL; options++)
@@ -60,7 +60,7 @@ void zr_lua_args_read(lua_State *L, struct lua_args *into, const char *method, c
                       const struct zr_option *options)
 {
     const int first = 2, anchors = first + ZR_ARGS_MAX;
-    struct reader reader; /* `where` need not be cleared, nor options that there are not */
+    struct reader reader; /* `where` and absent options need not be cleared */
     reader.L = L;
     reader.method = method;
     reader.anchors = anchors;

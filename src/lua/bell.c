@@ -14,16 +14,16 @@
 #include "lua/binding.h"
 
 /*
- * The bell: the engine's descriptor as a stream socket, for a host that can wait only for its own
- * sockets (nginx). A byte can be read from it whenever there is something to do.
+ * The bell: the engine's descriptor as a stream socket, for a host that can wait only for sockets
+ * that it has made itself (nginx). A byte can be read from it whenever there is something to do.
  *
- * 1. listen: a unix socket in a fresh folder of our own. We keep a handle of its name and remove
- *    name and folder at once, so that nothing is ever left behind, even by kill -9.
- * 2. The host connects to /proc/self/fd/<that handle>, with a socket of its own making.
- * 3. accept: only this process is accepted. From now on the engine rings.
+ * 1. listen: makes a unix socket in a fresh folder. It keeps a descriptor of the socket's name and
+ *    removes the name and the folder at once, so that nothing is left behind, even by kill -9.
+ * 2. The host connects to /proc/self/fd/<that descriptor>, with a socket that it has made.
+ * 3. accept: accepts only this process. From now on the engine rings.
  *
- * What can go wrong: no folder can be written, no descriptor is left, or another process connects:
- * the methods return nil and the reason, and the host tries again later.
+ * What can go wrong: no folder can be written, no descriptor is free, or another process connects.
+ * The methods return nil and the reason, and the host tries again later.
  */
 
 void zr_bell_fini(struct lua_engine *engine)
@@ -35,7 +35,7 @@ void zr_bell_fini(struct lua_engine *engine)
     engine->listener = engine->name = -1;
 }
 
-/* The name is gone when this returns; engine->name still leads to it. */
+/* When it returns, the name is removed; engine->name still leads to the socket. */
 static bool bind_in(struct lua_engine *engine, const char *parent)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -61,7 +61,7 @@ static int failure(lua_State *L, const char *what, const char *why)
     return 2;
 }
 
-/* listen() > an address for the host's connect */
+/* listen(): returns an address for the host's connect */
 static int engine_listen(lua_State *L)
 {
     static const char *const parents[] = {"/tmp", "/dev/shm", "/var/tmp", "/run"};
@@ -87,7 +87,7 @@ static bool from_this_process(int socket)
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid == getpid();
 }
 
-/* accept() > true: after the host has connected */
+/* accept(): returns true; call it after the host has connected */
 static int engine_accept(lua_State *L)
 {
     struct lua_engine *engine = zr_lua_engine_check(L);
@@ -106,7 +106,7 @@ static int engine_accept(lua_State *L)
     return 1;
 }
 
-/* ring(): as if there were something to do */
+/* ring(): wakes the host as if there were something to do */
 static int engine_ring(lua_State *L)
 {
     const struct lua_engine *engine = zr_lua_engine_check(L);
@@ -114,7 +114,7 @@ static int engine_ring(lua_State *L)
     return 0;
 }
 
-/* hangup(): it does not ring any more */
+/* hangup(): ends the bell */
 static int engine_hangup(lua_State *L)
 {
     struct lua_engine *engine = zr_lua_engine_check(L);

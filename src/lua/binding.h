@@ -2,15 +2,15 @@
 #define ZR_LUA_BINDING_H
 
 /*
- * binding.h: what the files of the binding share. It knows no recipe and no ZooKeeper: classes
- * are made from their descriptions (core/object.h).
+ * binding.h: what the files of the binding share. The binding knows no recipe and no ZooKeeper: it
+ * makes classes from their descriptions (core/object.h).
  *
  * Every userdata made here has an associated table { host, engine }: what the Lua layer gave for
- * its own use, and the userdata of the engine, which so lives as long as any object of it. In all
- * functions below, `owner` is the stack index of such a userdata.
+ * its own use, and the userdata of the engine. So the engine lives as long as any of its objects.
+ * In all functions below, `owner` is the stack index of such a userdata.
  *
- * Lua's errors jump out of C: nothing that C owns may be held across a call of the Lua API that
- * can fail; what must be held is put into a userdata first.
+ * Lua's errors jump out of C. So C must own nothing while it calls a function of the Lua API that
+ * can fail: put what must be freed into a userdata first.
  */
 
 #include <stddef.h>
@@ -36,40 +36,40 @@ struct lua_engine {
     int listener, name; /* until the host connects to the bell (bell.c); -1: none */
 };
 
-/* Pushes an engine over what `make(with)` makes. `host`: the stack index of a value for the Lua
-   layer's own use. Raises an error when memory is exhausted. */
+/* Pushes an engine for what `make(with)` makes. `host`: the stack index of a value for the Lua
+   layer's own use. Raises an error if memory is exhausted. */
 void zr_lua_engine_new(lua_State *L, enum zr_status (*make)(void *with, struct zr_zk **zk),
                        void *with, int host);
 
-/* The engine of the userdata at `owner`; null when it is closed. */
+/* The engine of the userdata at `owner`; null if it is closed. */
 struct lua_engine *zr_lua_engine_of(lua_State *L, int owner);
 
 /* The registry's key of the metatable, and what makes it (host.c). */
 extern const char zr_lua_engine_meta;
 void zr_lua_engine_open(lua_State *L);
 
-/* The engine at stack index 1; else misuse, also when it is closed. */
+/* The engine at stack index 1. Raises misuse if it is none, or closed. */
 struct lua_engine *zr_lua_engine_check(lua_State *L);
 
-/* Adds the methods about tasks to the table on top of the stack. */
+/* Adds the methods for tasks to the table on top of the stack. */
 void zr_lua_add_task_methods(lua_State *L);
 
 /* Adds these functions to the table on top of the stack. */
 void zr_lua_add_functions(lua_State *L, const luaL_Reg *functions);
 
-/* Adds the methods about the bell (bell.c) to the table on top of the stack. */
+/* Adds the methods for the bell (bell.c) to the table on top of the stack. */
 void zr_lua_add_bell_methods(lua_State *L);
 
-/* Ends the listening; no process can connect any more. */
+/* Stops listening: no process can connect any more. */
 void zr_bell_fini(struct lua_engine *engine);
 
-/* True when there is a free slot, perhaps after making one. */
+/* True if a slot is free. Makes one if necessary. */
 bool zr_slots_reserve(struct lua_engine *engine);
 
-/* keeps: task, until it is cleared. A slot was reserved. */
+/* keeps: task, until the slot is cleared. Call zr_slots_reserve before. */
 int zr_slots_put(struct lua_engine *engine, struct zr_task *task);
 
-/* The task, or null when there is none in that slot. */
+/* The task in the slot, or null. */
 struct zr_task *zr_slots_get(const struct lua_engine *engine, int64_t slot);
 void zr_slots_clear(struct lua_engine *engine, int slot);
 
@@ -98,21 +98,22 @@ void zr_lua_classes_open(lua_State *L);
 /* Pushes a userdata that can adopt an object. */
 struct lua_object *zr_lua_object_new(lua_State *L, int owner);
 
-/* keep(object, name, value), kept(object, name): what the Lua layer keeps with an object, as long
-   as Lua keeps the object. The object is one of ours. */
+/* keep(object, name, value), kept(object, name): values that the Lua layer stores with an
+   object, as long as Lua keeps the object. The object is one of ours. */
 int zr_lua_object_keep(lua_State *L);
 int zr_lua_object_kept(lua_State *L);
 
-/* The userdata on top of the stack becomes a handle of this object. takes: object. */
+/* Makes the userdata on top of the stack a handle of this object. takes: object. */
 void zr_lua_object_adopt(lua_State *L, struct lua_object *handle, struct zr_object *object);
 
 /* Pushes the one userdata of this object. borrows: object. */
 void zr_lua_object_push(lua_State *L, int owner, struct zr_object *object);
 
-/* Pushes the userdata of this object if there is one, else nil. Only the address is used. */
+/* Pushes the userdata of this object if there is one, otherwise nil. Uses only the address. */
 void zr_lua_object_find(lua_State *L, const void *object);
 
-/* The object at stack index 1, whose metatable is the upvalue `meta`; else misuse. */
+/* The object at stack index 1, whose metatable is the upvalue `meta`. Raises misuse if it is
+   none. */
 struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta);
 
 /* Makes the table of handles. */
@@ -122,20 +123,22 @@ void zr_lua_objects_open(lua_State *L);
 int zr_lua_object_collect(lua_State *L);
 int zr_lua_object_close(lua_State *L);
 
-/* collected(object): its finalizer has run. The object is one of ours, or of a class in Lua. */
+/* collected(object): true if its finalizer has run. The object is one of ours, or of a class in
+   Lua. */
 int zr_lua_object_collected(lua_State *L);
 
-/* Pushes a property of the object at stack index 1, or nil when its class has none of this name. */
+/* Pushes a property of the object at stack index 1, or nil if its class has no such property. */
 void zr_lua_push_property(lua_State *L, struct zr_object *object, const char *name);
 
-/* Pushes the object's path, or nil when its class has none. */
+/* Pushes the object's path, or nil if its class has none. */
 void zr_lua_object_path(lua_State *L, struct zr_object *object);
 
-/* Pushes how many objects of each class have a handle. */
+/* Pushes a table: how many objects of each class have a handle. */
 int zr_lua_objects_live(lua_State *L);
 
-/* Adds the functions of a class to three tables: inner ones to `inner`, others that start a task to
-   `start`, all others to `methods`; `meta` is the class's metatable. All four are stack indexes. */
+/* Adds the functions of a class to three tables: inner ones to `inner`, others that start a task
+   to `start`, all others to `methods`. `meta`: the class's metatable. All four are stack indexes.
+   */
 void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int methods, int start,
                     int inner);
 
@@ -152,7 +155,7 @@ struct lua_args {
     } options;
 };
 
-/* Where a value is, for the messages about it. */
+/* Where a value is, for messages about it. */
 struct reader {
     lua_State *L;
     const char *method;
@@ -162,8 +165,8 @@ struct reader {
     char where[96]; /* "option 'acl', entry 2" */
 };
 
-/* Reads what `letters` says from stack index 2 on; misuse is raised. What it points to lives
-   until the C function returns. */
+/* Reads what `letters` describes from stack index 2 on; raises misuse. The pointers in `into`
+   are valid until the C function returns. */
 void zr_lua_args_read(lua_State *L, struct lua_args *into, const char *method, const char *letters,
                       const struct zr_option *options);
 
@@ -172,7 +175,7 @@ int zr_lua_bad(struct reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 int zr_lua_bad_type(struct reader *reader, int index, const char *expected);
 
-/* Adds to `where`, and takes it back. */
+/* Append to `where`, and remove it again. */
 size_t zr_lua_enter(struct reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void zr_lua_leave(struct reader *reader, size_t length);
@@ -186,9 +189,9 @@ int32_t zr_lua_read_version(struct reader *reader, int index);
 int64_t zr_lua_read_seconds(struct reader *reader, int index);
 /* Zeroed memory that lives until the C function returns. */
 void *zr_lua_temporary(struct reader *reader, size_t count, size_t size);
-/* How long the list at this stack index is; misuse when it is none. */
+/* The length of the list at this stack index; raises misuse if it is not a list. */
 size_t zr_lua_list_length(struct reader *reader, int index, const char *expected);
-/* Raises unless it is a table that holds all that is read of it: no metatable adds to it. */
+/* Raises misuse unless the value is a table to which no metatable adds anything. */
 void zr_lua_check_plain(struct reader *reader, int index, const char *expected);
 void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,
                          void *into);
@@ -199,7 +202,7 @@ struct zr_request *zr_lua_read_parts(struct reader *reader, int index, size_t *c
 
 /* ---- Misuse (misuse.c) ----------------------------------------------------------------------- */
 
-/* Raises an error at the line of the user's code that called into this library. */
+/* Raises an error at the line of the user's code that called this library. */
 int zr_lua_misuse(lua_State *L, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* For Lua: own(chunk name) marks a source as part of this library; misuse(message) raises. */
@@ -216,8 +219,8 @@ struct lua_sink {
     int owner;
     int results; /* pushed so far */
     int depth;
-    lua_Integer count[ZR_LUA_DEPTH_MAX]; /* items of the list at each depth */
-    const char *key[ZR_LUA_DEPTH_MAX];   /* what the table at each depth becomes */
+    lua_Integer count[ZR_LUA_DEPTH_MAX]; /* items so far, for the list at each depth */
+    const char *key[ZR_LUA_DEPTH_MAX];   /* the key of the table at each depth */
 };
 
 void zr_lua_sink_init(struct lua_sink *sink, lua_State *L, int owner);

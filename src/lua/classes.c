@@ -2,8 +2,8 @@
 #include "recipes/recipes.h"
 
 /*
- * The classes: one metatable each, made from the description of the class, with its methods and
- * properties (method.c).
+ * The classes: makes one metatable for each, from the description of the class, with its methods
+ * and properties (method.c).
  */
 
 /* Methods first, then properties. Upvalues: the metatable, the methods. */

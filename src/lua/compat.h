@@ -2,8 +2,8 @@
 #define ZR_LUA_COMPAT_H
 
 /*
- * compat.h: what differs between Lua 5.1, LuaJIT, 5.3 and 5.4. Under 5.1 only what PUC Lua 5.1 has
- * is used, also when compiled against LuaJIT's headers, so that one module serves both.
+ * compat.h: the differences between Lua 5.1, LuaJIT, 5.3 and 5.4. For 5.1 it uses only what PUC Lua
+ * 5.1 has, even when compiled with LuaJIT's headers, so that one module serves both.
  */
 
 #include <math.h>
@@ -17,7 +17,7 @@
 #define lua_rawlen lua_objlen
 #endif
 
-/* A userdata with room for one associated table. */
+/* Makes a userdata that can have one associated table. */
 static inline void *compat_new_userdata(lua_State *L, size_t size)
 {
 #if LUA_VERSION_NUM >= 504
@@ -66,10 +66,10 @@ static inline bool compat_is_yieldable(lua_State *L)
     return lua_isyieldable(L);
 }
 
-/* The largest number up to which every integer is a double. */
+/* Doubles represent every integer up to this number. */
 #define COMPAT_EXACT (INT64_C(1) << 53)
 
-/* An integer where the language has them, else a number. */
+/* Pushes an integer if the language has them, otherwise a number. */
 static inline void compat_push_integer(lua_State *L, int64_t value)
 {
 #if LUA_VERSION_NUM >= 503
@@ -79,7 +79,7 @@ static inline void compat_push_integer(lua_State *L, int64_t value)
 #endif
 }
 
-/* The number at `index`, when it has an exact integer value. */
+/* Reads the number at `index`, if its value is an integer. */
 static inline bool compat_to_integer(lua_State *L, int index, int64_t *value)
 {
 #if LUA_VERSION_NUM >= 503
@@ -96,14 +96,14 @@ static inline bool compat_to_integer(lua_State *L, int index, int64_t *value)
     return true;
 }
 
-/* registry[key] on top of the stack; 5.1 has no lua_rawgetp. */
+/* Pushes registry[key]; 5.1 has no lua_rawgetp. */
 static inline void compat_registry_get(lua_State *L, const void *key)
 {
     lua_pushlightuserdata(L, (void *)key);
     lua_rawget(L, LUA_REGISTRYINDEX);
 }
 
-/* Pops a value into registry[key]. */
+/* Pops a value and stores it as registry[key]. */
 static inline void compat_registry_set(lua_State *L, const void *key)
 {
     lua_pushlightuserdata(L, (void *)key);

@@ -7,7 +7,7 @@
 
 const char zr_lua_engine_meta;
 
-/* The engine at stack index 1, whatever its state. */
+/* The engine at stack index 1, in any state. */
 static struct lua_engine *check_any(lua_State *L)
 {
     bool good = false;

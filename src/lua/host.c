@@ -7,18 +7,18 @@
 #include "recipes/recipes.h"
 
 /*
- * The methods of the engine. A host's life with it:
+ * The methods of the engine, for a host:
  *
- *   wait(seconds)    sleep until there is something to do; or watch fd() and timeout() by itself
+ *   wait(seconds)    sleep until there is something to do; or watch fd() and timeout() instead
  *   dispatch(limit)  do it
  *   next()           the slots whose tasks have finished, one by one     (task.c)
  *   take(slot)       their results                                       (task.c)
  *   pending()        how many slots are in use                           (task.c)
  *   note()           lines for the log
  *
- * When it is collected (at the latest when the Lua state is closed) its sessions are closed, and
- * for a moment it waits until the servers have been told, so that a script that simply ends
- * leaves no ephemeral node behind. In a child of the process that made it nothing is touched.
+ * When the engine is collected (at the latest when the Lua state is closed), it closes its
+ * sessions, and waits a moment until the servers have been told. So a script that simply ends
+ * leaves no ephemeral node behind. In a forked child it touches nothing.
  */
 
 #define GOODBYE_US 250000
@@ -144,8 +144,8 @@ static int engine_forked(lua_State *L)
     return 1;
 }
 
-/* Level, text, session; or nothing. The reader of the log has a handle of the session, so none is
-   made here; if the reader has dropped that handle, the session is nil. */
+/* Returns level, text and session; or nothing. The reader of the log keeps the handle of the
+   session, so no handle is made here; if the reader has dropped it, the session is nil. */
 static int engine_note(lua_State *L)
 {
     char text[512];

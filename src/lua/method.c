@@ -13,10 +13,11 @@
  *   call    returns its results
  *   make    returns an object; the recipes are methods of the session
  *
- * If one fails at once, it returns nil, message, word. The functions that start something are kept
- * apart, because the Lua layer wraps them; so are the inner ones, which only the Lua layer calls.
+ * A method that fails at once returns nil, message, word. Methods that start something are in a
+ * table of their own, because the Lua layer wraps them; so are the inner ones, which only the Lua
+ * layer calls.
  *
- * Upvalues of each: its description, the metatable of its class.
+ * Upvalues of each: its description, and the metatable of its class.
  */
 
 #define META lua_upvalueindex(2)

@@ -5,8 +5,8 @@
 
 /*
  * Misuse is raised where the user can mend it: at the innermost line that is not part of this
- * library. The modules of the Lua layer say which sources are (own), so that the position is
- * right at any depth: `lock:with(fn)` calls `lock:acquire()`, which calls C.
+ * library. The modules of the Lua layer register their sources (own), so that the position is right
+ * at any depth. For example, `lock:with(fn)` calls `lock:acquire()`, which calls C.
  */
 
 static const char own_key;
@@ -41,7 +41,7 @@ static bool is_own(lua_State *L, int own, const char *source)
     return found;
 }
 
-/* Pushes "file.lua:12: ", or "" when no user's line is on this coroutine's stack. */
+/* Pushes "file.lua:12: ", or "" if no line of the user is on this coroutine's stack. */
 static void push_position(lua_State *L)
 {
     push_own(L);

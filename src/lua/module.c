@@ -14,8 +14,7 @@
  * The module `zkrecipes.core`: engines, classes, and a few functions for the Lua layer and the
  * specs.
  *
- * It is never unloaded once it is loaded: the I/O thread outlives the Lua state, and its code
- * must not vanish under it.
+ * Once loaded it is never unloaded: the I/O thread outlives the Lua state, and still runs its code.
  */
 
 __attribute__((visibility("default"))) int luaopen_zkrecipes_core(lua_State *L);
@@ -33,7 +32,7 @@ static enum zr_status make_client(void *unused, struct zr_zk **zk)
     return zr_zk_client_new(zk);
 }
 
-/* engine(host): a new engine over the real client; `host` comes with every slot. */
+/* engine(host): makes an engine over the real client; `host` is returned with every slot. */
 static int new_engine(lua_State *L)
 {
     lua_settop(L, 1);
@@ -41,7 +40,7 @@ static int new_engine(lua_State *L)
     return 1;
 }
 
-/* host(object): what was given to the engine of this object. */
+/* host(object): returns the host that was given to the engine of this object. */
 static int host_of(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TUSERDATA);
@@ -51,7 +50,7 @@ static int host_of(lua_State *L)
     return 1;
 }
 
-/* path_problem(path): nil, or what is wrong with it. */
+/* path_problem(path): returns nil, or what is wrong with the path. */
 static int path_problem(lua_State *L)
 {
     size_t length;
@@ -60,7 +59,8 @@ static int path_problem(lua_State *L)
     return 1;
 }
 
-/* yieldable(): can the running coroutine yield here? PUC Lua 5.1 cannot tell and says yes. */
+/* yieldable(): true if the running coroutine can yield here. PUC Lua 5.1 cannot tell: always
+   true. */
 static int is_yieldable(lua_State *L)
 {
     lua_pushboolean(L, compat_is_yieldable(L));
@@ -74,7 +74,7 @@ static int is_terminal(lua_State *L)
     return 1;
 }
 
-/* alloc_fail(n): the n-th allocation from now on fails; 0: none. */
+/* alloc_fail(n): makes the n-th allocation from now on fail; 0: none. */
 static int alloc_fail(lua_State *L)
 {
     zr_alloc_fail((int64_t)luaL_checknumber(L, 1));

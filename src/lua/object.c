@@ -4,21 +4,23 @@
 #include "lua/binding.h"
 
 /*
- * Objects of the core as Lua sees them: one userdata each, a handle, with the metatable of its
- * class (classes.c).
+ * Objects of the core in Lua: one userdata each, a handle, with the metatable of its class
+ * (classes.c).
  *
- * 1. A handle is made empty, then adopts an object: what can fail comes first.
- * 2. A weak table finds the handle of an object that is shown again, so that == works.
- * 3. What the Lua layer keeps with an object lies in its associated table, not in a weak one: a
- * value there that refers to its object would keep it for ever in Lua 5.1, which has no ephemerons.
- * 4. __gc and __close: the user has let go of it. The core is told (forget), and __gc also gives
- *    the reference back. In a child of the process that made it, nothing is touched.
+ * 1. A handle is made empty and then adopts an object, so that what can fail comes first.
+ * 2. A weak table finds the handle if the same object is pushed again, so that == works.
+ * 3. Values that the Lua layer stores with an object are in the handle's associated table. In a
+ *    weak table, a value that refers to its object would keep the object for ever in Lua 5.1, which
+ *    has no ephemerons.
+ * 4. __gc and __close: the user no longer needs the object. Both tell the core (forget), and __gc
+ *    also gives the reference back. In a forked child they touch nothing.
  *
- * What can go wrong: a handle is collected while a new one of the same object exists already (it
- * was shown again between its death and its __gc): then only the reference is given back.
+ * What can go wrong: a handle is collected while a newer handle of the same object exists (the
+ * object was pushed again between the handle's death and its __gc). Then __gc only gives the
+ * reference back.
  */
 
-/* Where an object's own associated table has the shared one. */
+/* The index of the shared table in an object's own associated table. */
 #define SHARED 3
 
 static const char handles_key;
@@ -43,7 +45,7 @@ void zr_lua_object_find(lua_State *L, const void *object)
     lua_remove(L, -2);
 }
 
-/* The value at `index` becomes the handle of this object. */
+/* Makes the value at `index` the handle of this object. */
 static void set_handle(lua_State *L, const struct zr_object *object, int index)
 {
     compat_registry_get(L, &handles_key);
@@ -84,7 +86,8 @@ static void push_shared(lua_State *L, int owner)
         lua_remove(L, -2);
 }
 
-/* Gives the object at index 1 an associated table of its own: { host, engine, the shared one }. */
+/* Gives the object at index 1 an associated table of its own: { host, engine, the shared table
+   }. */
 static void disown_shared(lua_State *L)
 {
     compat_get_associated(L, 1);

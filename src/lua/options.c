@@ -4,9 +4,8 @@
 #include "lua/binding.h"
 
 /*
- * Tables of options, and the lists of tables that may be among them: ACLs and credentials, whose
- * entries are tables of options too. The arrays are temporary memory; the strings are those of the
- * user's tables.
+ * Reads tables of options, and the lists of tables in them: ACLs and credentials, whose entries are
+ * tables of options too. The arrays are temporary memory; the strings belong to the user's tables.
  */
 
 /* ---- ACLs ---------------------------------------------------------------------------------- */
@@ -56,7 +55,7 @@ static int32_t perm_of_word(struct reader *reader, int index)
                       word);
 }
 
-/* A string of letters or a list of words. */
+/* Reads a string of letters or a list of words. */
 int32_t zr_lua_read_perms(struct reader *reader, int index)
 {
     int32_t perms = 0;
@@ -196,7 +195,7 @@ static void read_option(struct reader *reader, int index, const struct zr_option
     case 'l':
         *(struct zr_auths *)field = zr_lua_read_auths(reader, index);
         break;
-    case 'r': /* only in the binding: permissions, an int32_t */
+    case 'r': /* only the binding uses it: permissions, an int32_t */
         *(int32_t *)field = zr_lua_read_perms(reader, index);
         break;
     default:

@@ -2,7 +2,7 @@
 
 #include "lua/binding.h"
 
-/* The parts of a multi: a list of lists, { "create", path, data, options } and so on. */
+/* Reads the parts of a multi: a list of lists, { "create", path, data, options } and so on. */
 
 struct create_options {
     bool ephemeral, sequential;
@@ -19,13 +19,13 @@ static const struct zr_option create_options[] = {
 static const struct {
     const char *word;
     enum zr_op op;
-    int length; /* of the part at most */
+    int length; /* at most, of the part */
 } part_words[] = {{"create", ZR_OP_CREATE, 4},
                   {"set", ZR_OP_SET, 4},
                   {"delete", ZR_OP_DELETE, 3},
                   {"check", ZR_OP_CHECK, 3}};
 
-/* Pushes item `i` of the table at `index`, and returns where it is. */
+/* Pushes item `i` of the table at `index`, and returns its stack index. */
 static int push_item(struct reader *reader, int index, int i)
 {
     lua_rawgeti(reader->L, index, i);
@@ -49,7 +49,7 @@ static void read_version(struct reader *reader, int item, struct zr_request *par
         part->version = zr_lua_read_version(reader, item);
 }
 
-/* The word at the front of the part; its index in part_words. */
+/* Reads the first word of the part; returns its index in part_words. */
 static size_t read_word(struct reader *reader, int item)
 {
     const size_t count = sizeof(part_words) / sizeof(part_words[0]);

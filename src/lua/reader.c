@@ -6,9 +6,9 @@
 #include "lua/binding.h"
 
 /*
- * Reads one value of the user's, and says where it is when it does not fit: "bad argument #2 to
- * 'create' (option 'ttl': seconds expected, got string)". What consists of several values is read
- * by options.c and parts.c.
+ * Reads one value from the user. If it does not fit, the message says where it is: "bad argument #2
+ * to 'create' (option 'ttl': seconds expected, got string)". options.c and parts.c read what
+ * consists of several values.
  */
 
 #define SECONDS_MAX 1e9
@@ -98,7 +98,9 @@ int64_t zr_lua_read_integer(struct reader *reader, int index, int64_t least, int
         zr_lua_bad_type(reader, index, "integer");
     lua_Number number = lua_tonumber(reader->L, index);
     if (number != number)
-        zr_lua_bad(reader, "integer expected, got nan"); /* its sign would depend on the machine */
+        zr_lua_bad(
+            reader,
+            "integer expected, got nan"); /* without a sign, which would depend on the machine */
     if (!compat_to_integer(reader->L, index, &value))
         zr_lua_bad(reader, "integer expected, got %.14g", number);
     if (value < least || value > most)
@@ -107,8 +109,8 @@ int64_t zr_lua_read_integer(struct reader *reader, int index, int64_t least, int
     return value;
 }
 
-/* Stat.version wraps around and then is -1, which to the server is no version but "any": a compare
-   and set would overwrite whatever is there. */
+/* Stat.version wraps around and becomes -1 again, but the server takes -1 for any version. A set
+   with it would overwrite whatever is there. */
 int32_t zr_lua_read_version(struct reader *reader, int index)
 {
     int32_t version = (int32_t)zr_lua_read_integer(reader, index, INT32_MIN, INT32_MAX);
@@ -118,7 +120,7 @@ int32_t zr_lua_read_version(struct reader *reader, int index)
     return version;
 }
 
-/* Rounded up: a very short time is not the same as none. */
+/* Rounds up: a very short time must not become 0. */
 int64_t zr_lua_read_seconds(struct reader *reader, int index)
 {
     if (lua_type(reader->L, index) != LUA_TNUMBER)

@@ -35,7 +35,7 @@ static pid_t catcher; /* 0: no run catches it */
 static void die(void)
 {
     signal(SIGTERM, SIG_DFL);
-    raise(SIGTERM); /* in the handler it is blocked, and comes when the handler returns */
+    raise(SIGTERM); /* the signal is blocked in the handler, and is delivered when it returns */
 }
 
 static void on_sigterm(int number)
@@ -51,7 +51,8 @@ static void on_sigterm(int number)
     errno = problem;
 }
 
-/* catch(fd): true when SIGTERM is caught from now on. fd: an eventfd that wakes the loop, or -1. */
+/* catch(fd): catches SIGTERM from now on; true if it succeeds. fd: an eventfd that wakes the
+   loop, or -1. */
 static int catch_it(lua_State *L)
 {
     int fd = (int)luaL_checkinteger(L, 1);
@@ -67,7 +68,7 @@ static int catch_it(lua_State *L)
     return 1;
 }
 
-/* came(): true once when it has come. */
+/* came(): true once after the signal has come. */
 static int has_come(lua_State *L)
 {
     lua_pushboolean(L, came);
@@ -75,8 +76,8 @@ static int has_come(lua_State *L)
     return 1;
 }
 
-/* forget(): no longer caught; the program may have set a handler of its own meanwhile. True when it
-   has come and the loop has not asked. */
+/* forget(): it is no longer caught. Leaves a handler alone that the program has set meanwhile. True
+   when it has come and the loop has not asked. */
 static int forget(lua_State *L)
 {
     struct sigaction now;
@@ -87,8 +88,8 @@ static int forget(lua_State *L)
     return has_come(L);
 }
 
-/* die(): ends the process by SIGTERM. What is buffered is written before. The first process of a
-   container is not ended by a signal's default action; it exits with the status that a shell would
+/* die(): ends the process by SIGTERM. Writes buffered output before. The default action does not
+   end the first process of a container, so that process exits with the status that a shell would
    give. */
 static int end_by_it(lua_State *L)
 {

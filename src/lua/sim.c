@@ -5,12 +5,13 @@
 #include "core/alloc.h"
 
 /*
- * A world as a userdata, its time and its trace. The simulator is a part of `zkrecipes.core` and
- * not a module of its own: all of the Lua layer, and what it adds to the classes, belongs to the
- * one core that it requires. A second copy of the binding would need a second copy of the layer.
+ * A world as a userdata: its time and its trace. The simulator is a part of `zkrecipes.core`, not a
+ * module of its own, because the Lua layer and the methods that it adds to classes belong to the
+ * one core that it requires. A second copy of the binding would need a second copy of the Lua
+ * layer.
  *
- * What can go wrong: the world is collected while processes of it live: they keep it, and it tells
- * nothing any more.
+ * What can go wrong: the world is collected while its processes live. They keep it, but nothing
+ * reads its trace any more.
  */
 
 /* ---- Beginning and end ---------------------------------------------------------------------- */
@@ -91,7 +92,7 @@ static int world_now(lua_State *L)
     return 1;
 }
 
-/* world:run(seconds): things happen until a process has something to take, or the time is over. */
+/* world:run(seconds): advances until a process has something to take, or the time is over. */
 static int world_run(lua_State *L)
 {
     struct zr_sim_world *world = zr_lua_world_check(L)->world;
@@ -99,7 +100,7 @@ static int world_run(lua_State *L)
     return 0;
 }
 
-/* world:advance(seconds): all within this time happens */
+/* world:advance(seconds): advances by this time */
 static int world_advance(lua_State *L)
 {
     zr_sim_advance(zr_lua_world_check(L)->world, zr_lua_world_us(L, 2));

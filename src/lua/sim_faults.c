@@ -1,8 +1,8 @@
 #include "lua/sim_world.h"
 
 /*
- * Faults, as the Lua layer asks for them. Arguments that it always passes are not checked here but
- * for their type; users speak to lua/zkrecipes/sim.
+ * Faults, for the Lua layer. Arguments that it always passes are checked only for their type;
+ * lua/zkrecipes/sim checks what users pass.
  */
 
 /* world:cut(process, session or nil, arrives) */
@@ -48,7 +48,7 @@ static int world_paused(lua_State *L)
     return 1;
 }
 
-/* Until the process has something to do; -1: nothing that it knows of. */
+/* The time until the process has something to do; -1: it knows of nothing. */
 static int64_t due_us(struct zr_engine *engine)
 {
     int64_t paused_us = zr_sim_paused_us(engine->zk);
@@ -57,8 +57,8 @@ static int64_t due_us(struct zr_engine *engine)
     return zr_sim_ready(engine->zk) ? 0 : zr_engine_timeout_us(engine);
 }
 
-/* world:due(process): seconds until it has something to do, or nil; and whether it is paused. Each
-   turn of the loop asks this for each process, hence one call for all. */
+/* world:due(process): returns the seconds until it has something to do, or nil; and whether it
+   is paused. One call, because each turn of the loop asks it for each process. */
 static int world_due(lua_State *L)
 {
     struct lua_engine *engine = zr_lua_engine_of(L, 2);
@@ -80,8 +80,8 @@ static int world_prefer(lua_State *L)
     return 0;
 }
 
-/* world:plan(process, session or nil, kind, fault, nth, seconds, down); a late request without
-   `down` keeps the client away until it has come */
+/* world:plan(process, session or nil, kind, fault, nth, seconds, down). A late request without
+   `down` keeps the client away until the request has arrived. */
 static int world_plan(lua_State *L)
 {
     struct zr_zk *zk = zr_lua_world_process(L, 2);
@@ -100,7 +100,7 @@ static int world_plan(lua_State *L)
     return 0;
 }
 
-/* world:plans(process): how many have not come to pass */
+/* world:plans(process): how many planned faults have not happened yet */
 static int world_plans(lua_State *L)
 {
     lua_pushinteger(L, (lua_Integer)zr_sim_plans_left(zr_lua_world_process(L, 2)));
@@ -109,7 +109,7 @@ static int world_plans(lua_State *L)
 
 /* ---- Servers -------------------------------------------------------------------------------- */
 
-/* world:expire(session): false when there is none */
+/* world:expire(session): false if there is no such session */
 static int world_expire(lua_State *L)
 {
     struct lua_world *world = zr_lua_world_check(L);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 /*
- * What the Lua layer inspects in a world: the leader's znodes, counts of requests, watches and
+ * What the Lua layer inspects in a world: the leader's znodes, and counts of requests, watches and
  * sessions. Visitors push Lua values, whose errors jump out of the walk, so the walk owns nothing.
  */
 
@@ -75,7 +75,7 @@ static int world_get(lua_State *L)
     return 3;
 }
 
-/* The name of the znode when it is a child of this path, else null. */
+/* The name of the znode if it is a child of this path, otherwise null. */
 static const char *child_name(const char *parent, const char *path)
 {
     size_t length = strcmp(parent, "/") == 0 ? 0 : strlen(parent);
@@ -108,7 +108,7 @@ static int world_children(lua_State *L)
     return 1;
 }
 
-/* world:dump(path): a line for each znode, or nil. What the trace has told was taken before. */
+/* world:dump(path): one line per znode, or nil. The caller has taken the trace before. */
 static int world_dump(lua_State *L)
 {
     struct lua_world *world = zr_lua_world_check(L);

@@ -5,11 +5,11 @@
 #include "lua/sim_world.h"
 
 /*
- * What the files of the simulator's binding share: a world's text, and what is passed.
+ * What the files of the simulator's binding share: a world's text, and arguments.
  *
- * The trace is written into a buffer, which the Lua layer empties: no Lua runs inside of the world.
+ * The trace is written into a buffer, which the Lua layer empties: no Lua runs inside the world.
  *
- * What can go wrong: memory is exhausted; the line is lost then.
+ * What can go wrong: memory is exhausted; then the line is lost.
  */
 
 const char zr_lua_world_meta;
@@ -86,7 +86,7 @@ struct zr_zk *zr_lua_world_process(lua_State *L, int index)
     return engine->core->zk;
 }
 
-/* A difference of two clock readings is a little off, but never nothing. */
+/* A difference of two clock readings may be slightly wrong, but a wait must not become 0. */
 int64_t zr_lua_world_us(lua_State *L, int index)
 {
     double us = luaL_optnumber(L, index, 0) * 1e6;

@@ -4,8 +4,8 @@
 #include "lua/binding.h"
 
 /*
- * Results become Lua values: on the stack, or fields and items of the tables that begin and end
- * make. Any of these functions may raise Lua's memory error.
+ * Turns results into Lua values: on the stack, or as fields and items of the tables that begin and
+ * end make. Any of these functions may raise a memory error of Lua.
  */
 
 static struct lua_sink *of(struct zr_sink *sink)
@@ -18,7 +18,7 @@ static void make_room(struct lua_sink *sink)
     luaL_checkstack(sink->L, 6, "too many results");
 }
 
-/* The value on top of the stack goes where it belongs. */
+/* Puts the value on top of the stack where it belongs. */
 static void place(struct lua_sink *sink, const char *key)
 {
     lua_State *L = sink->L;

@@ -2,8 +2,8 @@
 #include "lua/binding.h"
 
 /*
- * Tasks with a waiter, by small numbers that are used again. The Lua layer keeps its waiters in the
- * array part of a table, which thus never grows beyond the most that waited at the same time.
+ * Tasks with a waiter, under small numbers that are reused. The Lua layer keeps its waiters in the
+ * array part of a table, which so never grows beyond the largest number of waiters at one time.
  */
 
 #define FIRST_SIZE 16

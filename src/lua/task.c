@@ -3,8 +3,8 @@
 #include "lua/binding.h"
 
 /*
- * The tasks with a waiter, from Lua's side. The method that starts the task takes a slot
- * (method.c). The waiter frees it with `take` or `drop`.
+ * The tasks with a waiter, for Lua. The method that starts the task takes a slot (method.c). The
+ * waiter frees the slot with `take` or `drop`.
  *
  * What can go wrong: Lua's memory is exhausted while the results become values. Then the task
  * counts as one whose results were not taken, so that a lock that was just granted is released.
@@ -18,7 +18,7 @@ static struct zr_task *check_task(lua_State *L, const struct lua_engine *engine)
     return task;
 }
 
-/* The slot of a task that has something to report; or nothing. */
+/* Returns the slot of a task that has something to report; or nothing. */
 static int engine_next(lua_State *L)
 {
     struct zr_task *task = zr_engine_next_reported(zr_lua_engine_check(L)->core);
@@ -87,7 +87,7 @@ static int engine_cancel(lua_State *L)
     return 0;
 }
 
-/* The task has no waiter any more: ends the task, or undoes its success. */
+/* No coroutine waits for the task any more: ends the task, or undoes its success. */
 static int engine_drop(lua_State *L)
 {
     struct lua_engine *engine = zr_lua_engine_check(L);
@@ -98,7 +98,7 @@ static int engine_drop(lua_State *L)
     return 0;
 }
 
-/* How many slots are in use. */
+/* Returns how many slots are in use. */
 static int engine_pending(lua_State *L)
 {
     lua_pushinteger(L, zr_lua_engine_check(L)->in_use);
