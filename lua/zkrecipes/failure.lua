@@ -13,11 +13,18 @@ function M.say(what, path, message)
   return what .. " " .. path .. ": " .. why
 end
 
+local function failed(ok, _, code) return ok == nil and type(code) == "string" end
+
 -- told("queue:put", path, ...): the results of the method, with the message rewritten if they are a failure.
 function M.told(what, path, ...)
-  local ok, message, code = ...
-  if ok ~= nil or type(code) ~= "string" then return ... end
+  if not failed(...) then return ... end
+  local _, message, code = ...
   return nil, M.say(what, path, message), code, select(4, ...)
+end
+
+local function told_of(what, object, ...)
+  if not failed(...) then return ... end -- `object` may be anything: the method itself checks it
+  return M.told(what, object.path, ...)
 end
 
 -- Makes all methods of a class do so. kind: what it is called.
@@ -25,7 +32,7 @@ function M.name(methods, kind)
   for name, method in pairs(methods) do
     if type(method) == "function" and not name:find("^__") then
       local what = kind .. ":" .. name
-      methods[name] = function(self, ...) return M.told(what, self.path, method(self, ...)) end
+      methods[name] = function(self, ...) return told_of(what, self, method(self, ...)) end
     end
   end
 end

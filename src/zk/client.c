@@ -44,12 +44,13 @@
 #define MOST_JAMMED 100   /* turns without a byte read from a readable socket */
 #define TURN_US 100000    /* what to wait when the library does not say how long */
 
-/* Never created: to delete it is an error, and the quorum agrees on errors too. Its parent does not
-   exist either: otherwise a server that checks permissions by itself (enableEagerACLCheck) would
-   answer without its leader. */
+/* This znode never exists: deleting it is an error, and the quorum agrees on errors too. Its
+   parent does not exist either: otherwise a server that checks permissions itself
+   (enableEagerACLCheck) would answer without its leader. */
 #define HEARTBEAT_PATH "/zkrecipes-heartbeat/none"
 
-/* The library calls back only inside a call of ours, and does not say for which handle. */
+/* The library calls back only inside a call of ours, and does not say for which handle: stores
+   it. */
 static zhandle_t *enter(struct zr_handle *handle)
 {
     zr_completion_handle = handle;
@@ -163,7 +164,7 @@ void zr_client_beat(struct zr_handle *handle, int64_t now_us)
     else
         zr_lease_unsent(&handle->lease);
     if (rc != ZOK && first)
-        client->unfit = true; /* no memory, so it can never be proved */
+        client->unfit = true; /* no memory, so the connection can never be proved */
     look_for_silent_loss(handle);
 }
 
@@ -188,7 +189,7 @@ bool zr_client_open(struct zr_handle *handle)
 {
     struct zr_client *client = &handle->client;
     if (client->session_id == 0)
-        zr_lease_init(&handle->lease, handle->lease.tick_us); /* what a replaced one was granted */
+        zr_lease_init(&handle->lease, handle->lease.tick_us); /* the timeout of a replaced handle */
     enter(handle);
     zoo_set_debug_level(ZOO_LOG_LEVEL_WARN);
     zoo_deterministic_conn_order(1);
@@ -221,8 +222,8 @@ static int process(struct zr_client *client, int events)
 
 /*
  * If a frame states a length for which there is no memory, the library stops reading and does not
- * report it: the socket stays readable for ever. A fast server leaves bytes now and then, too, but
- * not the same or more in every turn.
+ * report it. Then the socket stays readable for ever. A fast server also leaves bytes now and then,
+ * but not as many or more in every turn.
  */
 static void look_for_jam(struct zr_client *client)
 {
@@ -234,7 +235,7 @@ static void look_for_jam(struct zr_client *client)
         zr_decode_blame("a frame of an invalid length");
 }
 
-/* What is wrong with the connection, though the library does not notice it. */
+/* Detects faults of the connection that the library does not notice. */
 static void look_for_nonsense(struct zr_client *client, int rc)
 {
     if (rc == ZNOTHING && client->fd >= 0)
@@ -360,7 +361,8 @@ static void close_library(struct zr_handle *handle)
 int zr_client_part(struct zr_handle *handle)
 {
     struct zr_client *client = &handle->client;
-    if (client->sending || !ready(client->fd, POLLOUT)) { /* else the close would wait for it */
+    if (client->sending ||
+        !ready(client->fd, POLLOUT)) { /* otherwise the close would wait for it */
         zr_client_drop(handle);
         return -1;
     }
@@ -377,7 +379,7 @@ void zr_client_drop(struct zr_handle *handle)
         return;
     enter(handle);
     if (client->fd >= 0 && client->unfit)
-        shutdown(client->fd, SHUT_RDWR); /* and read no more of that nonsense */
+        shutdown(client->fd, SHUT_RDWR); /* and do not read the rest of the invalid data */
     else if (client->fd >= 0)
         cut(client);
     close_library(handle);

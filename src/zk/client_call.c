@@ -61,9 +61,10 @@ static int reconfig(zhandle_t *zh, struct zr_request *request)
 }
 
 /*
- * All watches of a path at once. The library's call for a single pair of function and context
- * leaves the watch on the server; its call without the server writes where it must not. The cast is
- * the header's mistake: it declares a pointer to the function pointer, and calls what it is given.
+ * Removes all watches of a path at once. The library's call for one pair of function and context
+ * leaves the watch on the server; its variant without the server writes to memory that it must not
+ * touch. The cast is needed because of a mistake in the header: it declares a pointer to a function
+ * pointer, and calls what it is given.
  */
 static int unwatch(zhandle_t *zh, struct zr_request *request)
 {

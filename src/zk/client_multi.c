@@ -75,8 +75,8 @@ static void fill_part(struct multi *multi, size_t i)
 }
 
 /*
- * If one part fails, none is done. But the server reports the parts before it as fine and the parts
- * behind it as inconsistent.
+ * If one part fails, no part is done. But the server reports the parts before it as done and the
+ * parts after it as inconsistent.
  */
 static enum zr_status finish_part(struct multi *multi, size_t i, enum zr_status whole)
 {
@@ -94,7 +94,7 @@ static enum zr_status finish_part(struct multi *multi, size_t i, enum zr_status 
     return named ? ZR_OK : ZR_CONNECTION_LOSS;
 }
 
-/* The server's answer about the parts makes no sense: it is unknown what was done. */
+/* The server's answer about the parts is invalid: it is unknown what was done. */
 static void doubt_parts(struct zr_request *request)
 {
     for (size_t i = 0; i < request->part_count; i++)

@@ -2,22 +2,22 @@
 #define ZR_CLIENT_PARTS_H
 
 /*
- * client_parts.h: what the files that see the client library share: client.c, which drives it, and
- * client_call.c and client_multi.c, which give it requests. Only for those. The I/O thread.
+ * client_parts.h: what the files share that see the client library: client.c drives it,
+ * client_call.c and client_multi.c give it requests. No other file includes it. The I/O thread.
  */
 
 #include <zookeeper/zookeeper.h>
 
 #include "zk/handle.h"
 
-/* Gives the request to the library, whose code it returns: ZOK, and the completion will come; or
-   why it was not sent. keeps: request, until the completion. */
+/* Gives the request to the library and returns its code: ZOK, and the completion will be called;
+   or why it was not sent. keeps: request, until the completion. */
 int zr_client_call(struct zr_handle *handle, struct zr_request *request);
 
-/* The same for a transaction. */
+/* As zr_client_call, for a transaction. */
 int zr_client_call_multi(struct zr_handle *handle, struct zr_request *request);
 
-/* How many parts the transaction has whose answer comes next; 0: none is in flight. */
+/* The number of parts of the transaction that will be answered next; 0: none is in flight. */
 size_t zr_client_multi_parts(const struct zr_handle *handle);
 
 /* The watcher of the handle `with`, for its session and for all paths. */

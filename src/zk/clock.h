@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-/* On a clock that is never set and goes on while the machine sleeps. */
+/* On a clock that is never set, and that runs on while the machine sleeps. */
 int64_t zr_now_us(void);
 
-/* What poll takes for a wait as long as this; negative: no limit. Rounded up, so that a wait for
-   less than a millisecond does not become a busy loop. */
+/* The argument of poll for this wait; negative: no limit. Rounded up, so that a wait of less
+   than a millisecond does not become a busy loop. */
 int zr_poll_ms(int64_t wait_us);
 
 static inline int64_t zr_earlier_us(int64_t one, int64_t other)

@@ -8,7 +8,7 @@
 
 #include "zk/handle.h"
 
-/* When the next step is due at the latest; INT64_MAX: it is not closing. */
+/* When the next step is due at the latest; INT64_MAX: the handle is not closing. */
 int64_t zr_closing_due_us(const struct zr_handle *handle, int64_t now_us);
 
 /* One step, if the handle is closing. True: it has ended, and ENDED is in its `out`. */

@@ -12,16 +12,16 @@ struct Stat;
 struct String_vector;
 struct ACL_vector;
 
-/* The client whose call into the library is running; completions and log lines do not say. */
+/* The handle whose call into the library is running; completions and log lines do not say which. */
 extern struct zr_handle *zr_completion_handle;
 
-/* The request that is answered now; the library no longer knows it. */
+/* The request that is answered now; the library has forgotten it. */
 struct zr_request *zr_completion_take(const void *with);
 
-/* The answer is nonsense: the connection is given up. Returns ZR_CONNECTION_LOSS. */
+/* The answer is invalid: gives the connection up. Returns ZR_CONNECTION_LOSS. */
 enum zr_status zr_completion_nonsense(void);
 
-/* It goes to the host. takes: request. */
+/* Passes the request to the host. takes: request. */
 void zr_completion_finish(struct zr_request *request, enum zr_status status);
 
 void zr_on_void(int rc, const void *with);

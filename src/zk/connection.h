@@ -11,13 +11,14 @@
 
 #include "zk/handle.h"
 
-/* The library says that it is connected, which any TCP server can cause. */
+/* The library says that it is connected. Any TCP server can cause that. */
 void zr_connection_up(struct zr_handle *handle, bool writable, int32_t timeout_ms);
 
-/* Keeps the address of the other side in client->peer; "": there is none yet. */
+/* Stores the address of the other side in client->peer; "" if there is none. */
 void zr_connection_learn_peer(struct zr_client *client);
 
-/* The answer (or failure) of the request that proves it; session_id: the library's, now. */
+/* The request that proves the connection was answered, or failed. session_id: the library's at
+   this time. */
 void zr_connection_answer(struct zr_handle *handle, bool answered, int64_t session_id);
 
 /* A heartbeat came back; `proof`: from the leader. */
@@ -29,7 +30,7 @@ void zr_connection_lost(struct zr_handle *handle);
 /* The session is over or the credentials were refused. */
 void zr_connection_over(struct zr_handle *handle, enum zr_message_kind kind);
 
-/* When the next heartbeat, or the first request, is to be sent; INT64_MAX: none. */
+/* When the next heartbeat, or the first request, is due; INT64_MAX: none. */
 int64_t zr_connection_due_us(const struct zr_handle *handle);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * 1. zookeeper_process has received a frame and makes an archive to read its header from. We look
- * at the header here: is it an answer that is due, an event, or nonsense? 2. It makes another
- * archive when it decodes the answer for a completion. Our readers stop at the end of the frame:
- * from then on everything is zero, and the completion learns that by zr_decode_failed.
+ * 1. zookeeper_process has received a frame and makes an archive to read its header from. Here we
+ *    check the header: is it an expected answer, an event, or invalid?
+ * 2. It makes another archive when it decodes the answer for a completion. Our readers stop at the
+ *    end of the frame. From there on they return zeros, and zr_decode_failed tells the completion.
  *
- * The library also makes archives over frames of its own making: session events, and the failures
- * of all that was in flight. These are well-formed.
+ * The library also makes archives over frames of its own: session events, and the failures of all
+ * requests in flight. These are well-formed.
  *
- * Two oddities of the library. The length that it states for a frame that it has just received is
- * four too long. And it reads the results of a transaction until one says that it was the last,
- * and aborts when there are more than parts: so that flag is ours, not the server's.
+ * Two oddities of the library. The length that it states for a frame just received is four too
+ * large. And it reads the results of a transaction until one says that it is the last, and aborts
+ * the process if there are more than parts; so we set that flag, not the server.
  */
 #include "zk/decode.h"
 
@@ -33,13 +33,13 @@ struct iarchive *__wrap_create_buffer_iarchive(char *buffer, int length);
 
 /* The frame that is being read; there is one at a time. */
 static struct {
-    struct iarchive decoder; /* its own readers */
+    struct iarchive decoder; /* the library's own readers */
     const char *at, *end;
-    size_t headers; /* of the results of a transaction that were read */
+    size_t headers; /* how many results of a transaction were read */
     bool failed;
 } frame;
 
-static bool fresh; /* the next archive may be over a frame that was just received */
+static bool fresh; /* true if the next archive may be over a frame that was just received */
 
 void zr_decode_begin(void)
 {
@@ -82,7 +82,7 @@ static int32_t number_at(const char *at)
                      (uint32_t)byte[3]);
 }
 
-/* Moves on by `size` bytes, if there are so many. */
+/* Moves on by `size` bytes, if the frame has so many. */
 static bool pass(size_t size)
 {
     frame.failed = frame.failed || rest() < size;
@@ -103,7 +103,7 @@ static int read_long(struct iarchive *in, const char *name, int64_t *to)
     return pass(8) ? frame.decoder.deserialize_Long(in, name, to) : 0;
 }
 
-/* The only flag in an answer says whether the result before it was the last of a transaction. */
+/* The only flag in an answer says whether a result was the last one of a transaction. */
 static int read_last(struct iarchive *in, const char *name, int32_t *to)
 {
     bool last = frame.headers++ >= zr_client_multi_parts(zr_completion_handle);
@@ -114,7 +114,7 @@ static int read_last(struct iarchive *in, const char *name, int32_t *to)
     return 0;
 }
 
-/* What a vector's elements take at least. */
+/* The least size of a vector's elements. */
 static int read_count(struct iarchive *in, const char *name, int32_t *to)
 {
     read_int(in, name, to);
@@ -124,7 +124,7 @@ static int read_count(struct iarchive *in, const char *name, int32_t *to)
     return 0;
 }
 
-/* Moves on behind a length and so many bytes; -1 is none. */
+/* Reads a length and moves on by so many bytes; a length of -1 means null. */
 static bool pass_bytes(void)
 {
     int32_t length = rest() >= 4 ? number_at(frame.at) : 0;
@@ -142,7 +142,7 @@ static int read_buffer(struct iarchive *in, const char *name, struct buffer *to)
     return 0;
 }
 
-/* A string with a NUL in it would be another one than the server meant. */
+/* Refuses a string with a NUL: the C string would differ from what the server sent. */
 static int read_string(struct iarchive *in, const char *name, char **to)
 {
     const char *from = frame.at;
@@ -190,7 +190,7 @@ static const char *problem(const char *at, size_t length)
     }
 }
 
-/* The library tells its own failure before a frame was received. */
+/* The library reports its own failure before it has received a frame. */
 static bool is_session_event(const char *at, size_t length)
 {
     return length == SESSION_EVENT && number_at(at) == EVENT_XID &&

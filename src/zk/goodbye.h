@@ -27,8 +27,7 @@ void zr_goodbye_begin(struct zr_goodbye *goodbye);
 
 /*
  * Reads what there is, and never waits. The answers to all other requests must have been read
- * before, and a frame must begin where the reading begins. The socket may be shut for reading.
- * borrows: fd.
+ * before, so that a frame begins at the next byte. The socket may be shut for reading. borrows: fd.
  */
 enum zr_goodbye_state zr_goodbye_read(struct zr_goodbye *goodbye, int fd);
 

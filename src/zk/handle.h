@@ -2,9 +2,9 @@
 #define ZR_HANDLE_H
 
 /*
- * handle.h: all that is known of one ZooKeeper handle, and which thread may use which part of it.
- * The host's thread makes it. It belongs to the I/O thread from open until ENDED is in the inbox,
- * and the host's thread frees it. Only the parts marked as shared are used by both threads.
+ * handle.h: everything about one ZooKeeper handle, and which thread may use which part. The host's
+ * thread makes it. It belongs to the I/O thread from open until ENDED is in the inbox; then the
+ * host's thread frees it. Both threads use only the parts marked as shared.
  */
 
 #include <stdatomic.h>
@@ -25,7 +25,7 @@
 
 struct zr_io;
 
-/* What the session proves itself with; a new client gets them all again. One block. */
+/* The credentials of the session; a new client gets all of them again. One block. */
 struct zr_credential {
     struct zr_credential *next;
     const char *scheme;
@@ -111,10 +111,10 @@ void zr_credential_add(struct zr_handle *handle, struct zr_credential *credentia
 struct zr_handle *zr_handle_new(const struct zr_zk_config *config, void *owner, struct zr_io *io,
                                 struct zr_mailbox *inbox);
 
-/* takes: handle, after ENDED or before it was ever shown to the I/O thread. */
+/* takes: handle, after ENDED or before the I/O thread has seen it. */
 void zr_handle_free(struct zr_handle *handle);
 
-/* Gives back a request that surely was not sent. The I/O thread. */
+/* Gives back a request that was certainly not sent. The I/O thread. */
 void zr_handle_refuse(struct zr_handle *handle, struct zr_request *request, enum zr_status status);
 
 #endif

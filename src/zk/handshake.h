@@ -19,7 +19,7 @@ struct zr_handshake {
 /* An attempt begins now, for a session of this timeout. */
 void zr_handshake_begin(struct zr_handshake *handshake, int64_t now_us, int32_t timeout_ms);
 
-/* It was answered, or it was not in time. */
+/* The attempt was answered, or was not answered in time. */
 void zr_handshake_answered(struct zr_handshake *handshake);
 void zr_handshake_late(struct zr_handshake *handshake);
 

@@ -1,11 +1,16 @@
 /*
- * The host's side of the table. 1. open copies the configuration and shows the handle to the I/O
- * thread. 2. submit and close post to its outbox. 3. take empties the inbox. 4. After ENDED the
- * handle is the host's again and is freed. Nothing here waits, except wait.
+ * The host's side of the table.
  *
- * What can go wrong is a fork: in the child all of this is a copy without its I/O thread, and the
- * descriptors are shared with the parent. So each entry point first looks whose process this is,
- * and in the child does nothing.
+ * 1. open copies the configuration and passes the handle to the I/O thread.
+ * 2. submit and close post to its outbox.
+ * 3. take empties the inbox.
+ * 4. After ENDED the handle belongs to the host again and is freed.
+ *
+ * Only wait() waits.
+ *
+ * What can go wrong: a fork. The child has a copy of all this without the I/O thread, and shares
+ * the descriptors with the parent. So each entry point first checks the process id, and does
+ * nothing in the child.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -66,7 +71,7 @@ static enum zr_status open_handle(struct zr_zk *zk, const struct zr_zk_config *c
     return ZR_OK;
 }
 
-/* After close no thread takes requests any more: the request comes back at once. */
+/* After close no thread takes requests any more, so the request comes back at once. */
 static void come_back(struct zr_handle *handle, struct zr_request *request)
 {
     struct zr_list one;
@@ -99,7 +104,8 @@ static void close_handle(struct zr_handle *handle, int64_t linger_us)
     zr_outlet_close(zr_io_outbox(handle->io), &handle->outlet, now + linger_us);
 }
 
-/* In the child no thread serves the handle, but a list still has it: it is forgotten. */
+/* In the child no thread serves the handle, but a list still refers to it, so the handle is not
+   freed. */
 static void free_handle(struct zr_handle *handle)
 {
     if (handle->pid == getpid())

@@ -13,15 +13,15 @@
 struct zr_io;
 
 /*
- * The I/O thread of this process, which is started if there is none (also in the child of a fork,
- * where nothing of the parent's is touched). Null: no memory, or no room for a thread. Any thread.
+ * The I/O thread of this process. Starts it if there is none (also in a forked child, which touches
+ * nothing of the parent's). Null: no memory, or no thread can be started. Any thread.
  */
 struct zr_io *zr_io_get(void);
 
-/* Where handles are shown to it and requests are posted. */
+/* The mailbox for handles and requests. */
 struct zr_mailbox *zr_io_outbox(struct zr_io *io);
 
-/* Where names that were looked up come back to. */
+/* The mailbox for the addresses that were looked up. */
 struct zr_mailbox *zr_io_answers(struct zr_io *io);
 
 #endif

@@ -30,8 +30,8 @@
 
 #define MOST_REQUESTS 1000 /* in one turn */
 #define LONGEST_BATCH_US 5000
-#define RETRY_US 100000 /* when there was no memory */
-#define SCARCE_US 10000 /* when not all handles can be polled at once */
+#define RETRY_US 100000 /* after a failure for want of memory */
+#define SCARCE_US 10000 /* if not all handles can be polled at once */
 
 static struct zr_handle *handle_at(struct zr_link *link)
 {
@@ -53,7 +53,8 @@ static bool has_more(const struct zr_handle *handle)
            zr_client_ready(handle, ZR_HOLDER(link, struct zr_request, message.link));
 }
 
-/* Nothing but answers behind which another one is on its way: one wake-up of the host is enough. */
+/* True if there are only answers, and another answer is on its way: one wake-up of the host is
+   enough. */
 static bool may_wait(const struct zr_handle *handle)
 {
     if (handle->client.pending == 0)
@@ -120,7 +121,7 @@ static nfds_t prepare_all(struct zr_io *io, int64_t now, int64_t *due)
 
 /* ---- 2. Waiting ---------------------------------------------------------------------------- */
 
-/* As zr_poll_ms wants it. */
+/* The wait, for zr_poll_ms. */
 static int64_t time_until(int64_t due)
 {
     if (due == INT64_MAX)
@@ -225,7 +226,7 @@ static void send_batch(struct zr_handle *handle, struct budget *budget)
 
 /* ---- 5. Handing over ----------------------------------------------------------------------- */
 
-/* The host owns the handle as soon as it finds ENDED in the inbox. */
+/* Once the host finds ENDED in the inbox, it owns the handle. */
 static void let_go(struct zr_io *io, struct zr_handle *handle)
 {
     zr_unlink(&handle->link);

@@ -42,7 +42,8 @@ void zr_mailbox_fini(struct zr_mailbox *box)
         close(box->bell);
 }
 
-/* Under the mutex. Each ring reaches the bell: its reader has perhaps not taken what it heard. */
+/* Call it under the mutex. Every ring writes to the bell: perhaps its reader has not read the
+   byte before. */
 static void ring(struct zr_mailbox *box)
 {
     uint64_t one = 1;
@@ -53,7 +54,7 @@ static void ring(struct zr_mailbox *box)
         send(box->bell, "!", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Under the mutex. Nothing to read is no fault: a host may have emptied the descriptor itself. */
+/* Call it under the mutex. The descriptor may be empty: a host may have read it itself. */
 static void hush(struct zr_mailbox *box)
 {
     uint64_t rings;

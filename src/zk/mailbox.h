@@ -39,8 +39,8 @@ void zr_mailbox_wake(struct zr_mailbox *box);
 /* The descriptor is no longer readable. The reader only, before it takes. */
 void zr_mailbox_silence(struct zr_mailbox *box);
 
-/* takes: bell, the write end of a stream socket, in the place of the one before; -1: none. It is
-   rung at once, since there may be something in the list already. The reader only. */
+/* takes: bell, the write end of a stream socket, which replaces the earlier one; -1: none. Rings
+   it at once, because the list may not be empty. The reader only. */
 void zr_mailbox_set_bell(struct zr_mailbox *box, int bell);
 
 /* ---- The outbox ---------------------------------------------------------------------------- */
@@ -58,7 +58,8 @@ void zr_outlet_init(struct zr_outlet *outlet);
 /* Adds a request, or with null only shows the outlet (a new handle). keeps: link. Host's thread. */
 void zr_outlet_post(struct zr_mailbox *box, struct zr_outlet *outlet, struct zr_link *link);
 
-/* Asks for the end, at the latest at by_us; a later time than asked before changes nothing. */
+/* Asks for the end, at by_us at the latest; a later time than one asked for before changes
+   nothing. */
 void zr_outlet_close(struct zr_mailbox *box, struct zr_outlet *outlet, int64_t by_us);
 
 /*
@@ -68,7 +69,7 @@ void zr_outlet_close(struct zr_mailbox *box, struct zr_outlet *outlet, int64_t b
 struct zr_outlet *zr_outlet_next(struct zr_mailbox *box, struct zr_list *requests,
                                  int64_t *close_by_us);
 
-/* Lets go: from now on the box never hands this outlet out again. The I/O thread. */
+/* From now on the box never returns this outlet again. The I/O thread. */
 void zr_outlet_end(struct zr_mailbox *box, struct zr_outlet *outlet);
 
 #endif

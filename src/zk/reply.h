@@ -16,30 +16,31 @@ struct String_vector;
 struct ACL;
 struct ACL_vector;
 
-/* What a return code of a completion means; ZR_CONNECTION_LOSS: it is unknown what happened. */
+/* The meaning of the return code of a completion; ZR_CONNECTION_LOSS: it is unknown what
+   happened. */
 enum zr_status zr_reply_status(int code);
 
-/* What it means that a submission was refused with this code: surely nothing was sent. */
+/* The meaning of the code with which a submission was refused: certainly nothing was sent. */
 enum zr_status zr_reply_refusal(int code);
 
-/* True when the code can only come from a leader that has seen the heartbeat. */
+/* True if the code can only come from a leader that has seen the heartbeat. */
 bool zr_reply_is_proof(int code);
 
-/* Copies into the request's reply. borrows: the records. Errors: ZR_NO_MEMORY, and
-   ZR_CONNECTION_LOSS: it is no answer to this request. */
+/* Copy into the request's reply. borrows: the records. Errors: ZR_NO_MEMORY, and
+   ZR_CONNECTION_LOSS if it is no answer to this request. */
 void zr_reply_stat(struct zr_request *request, const struct Stat *stat);
 enum zr_status zr_reply_created(struct zr_request *request, const char *path);
 enum zr_status zr_reply_data(struct zr_request *request, const char *at, int length);
 enum zr_status zr_reply_names(struct zr_request *request, const struct String_vector *names);
 enum zr_status zr_reply_acl(struct zr_request *request, const struct ACL_vector *acl);
 
-/* True when the path in request->created is one that this create could make. */
+/* True if this create could have made the path in request->created. */
 bool zr_reply_is_created(const struct zr_request *request);
 
 /* The length as the library wants it: -1 for null data. */
 int zr_reply_length(struct zr_bytes bytes);
 
-/* Points `entries` (room for acls.count) at the strings of acls, which must outlive them. */
+/* Sets `entries` (room for acls.count) to the strings of acls, which must outlive them. */
 struct ACL_vector zr_reply_vector(struct ACL *entries, struct zr_acls acls);
 
 #endif

@@ -109,7 +109,7 @@ void zr_report_event(struct zr_handle *handle, enum zr_event_kind kind, const ch
 
 enum news { NEW, NEW_IN_THIS_OUTAGE, KNOWN };
 
-/* How well this line is known; it is noted as told now. */
+/* Whether this line is new; records it as written now. */
 static enum news news_of(struct zr_report *report, const char *line)
 {
     uint64_t hash = zr_hash64(line, strlen(line));
@@ -139,8 +139,8 @@ void zr_report_note(struct zr_handle *handle, char level, const char *line)
     tell(handle, notice);
 }
 
-/* "time:pid:ZOO_LEVEL@function@line: text". What befalls one connection is a warning: there are
-   other servers, and other attempts. */
+/* "time:pid:ZOO_LEVEL@function@line: text". A fault of one connection is a warning, not an
+   error: there are other servers, and other attempts. */
 void zr_report_log(struct zr_handle *handle, const char *line)
 {
     char room[384];

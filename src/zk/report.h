@@ -22,12 +22,12 @@ struct zr_handle;
 struct zr_report {
     bool connected; /* CONNECTED was told, and no SUSPENDED since */
     bool owed;      /* CONNECTED is still to be reported: there was no memory */
-    bool missed;    /* an event could not be told */
+    bool missed;    /* an event could not be reported */
     struct zr_notice *suspended, *final, *ended; /* reserved */
     struct {
         uint64_t hash;
         int64_t told_us;
-        unsigned outage;      /* in which it was told last */
+        unsigned outage;      /* the outage in which it was reported last */
     } lines[ZR_REPORT_LINES]; /* of the log, so that they are not repeated all the time */
     unsigned oldest;
     unsigned outage; /* the number of the present one, or the next */
@@ -37,20 +37,21 @@ struct zr_report {
 bool zr_report_init(struct zr_handle *handle);
 void zr_report_fini(struct zr_handle *handle);
 
-/* The connection is proved; repeated calls tell it once. Session, timeout, peer: the client's. */
+/* The connection is proved. Repeated calls report it once. Session, timeout and peer are those
+   of the client. */
 void zr_report_connected(struct zr_handle *handle);
 
-/* The connection is gone: told if CONNECTED was. */
+/* The connection is gone: reported if CONNECTED was. */
 void zr_report_suspended(struct zr_handle *handle);
 
 /* ZR_MSG_EXPIRED or ZR_MSG_AUTH_FAILED, whichever is first. */
 void zr_report_final(struct zr_handle *handle, enum zr_message_kind kind);
 
-/* A watch fired. borrows: path; null: any may have. */
+/* A watch fired. borrows: path; null: any watch may have fired. */
 void zr_report_event(struct zr_handle *handle, enum zr_event_kind kind, const char *path);
 
-/* A line for the log, the same one not more often than every ten seconds; also a reason why there
-   is no connection, which each outage is told anew. borrows: line. */
+/* A line for the log. The same line is written at most every ten seconds. It is also a reason
+   for having no connection, which is reported again in each outage. borrows: line. */
 void zr_report_note(struct zr_handle *handle, char level, const char *line);
 
 /* A line of the client library, with its prefix. borrows: line. */
@@ -59,7 +60,7 @@ void zr_report_log(struct zr_handle *handle, const char *line);
 /* The last message. */
 void zr_report_ended(struct zr_handle *handle);
 
-/* Tells what there was no memory for. False: there still is none. */
+/* Reports what could not be reported for want of memory. False: there is still not enough. */
 bool zr_report_retry(struct zr_handle *handle);
 
 #endif

@@ -22,7 +22,7 @@
 #define SECOND_US INT64_C(1000000)
 #define FIRST_PAUSE_US (SECOND_US / 2)
 #define LONGEST_PAUSE_US (10 * SECOND_US)
-#define STALE_US (10 * SECOND_US) /* how long without a server until the names are doubted */
+#define STALE_US (10 * SECOND_US) /* after so long without a server, look up the names again */
 
 static void pause_longer(struct zr_handle *handle, int64_t now_us)
 {
@@ -83,7 +83,8 @@ static void rotate(char *list)
     memcpy(list + rest + 1, first, length);
 }
 
-/* The same addresses again: the one that was tried first was of no use, so it comes last now. */
+/* If the addresses are the same as before, the one that was tried first was of no use: moves it
+   to the end. */
 static void keep_addresses(struct zr_handle *handle, struct zr_resolution *resolution)
 {
     if (handle->addresses != NULL && handle->fingerprint == resolution->fingerprint) {

@@ -1,24 +1,25 @@
 /*
  * 1. When the module is loaded, its folder is looked up, and the guardian's program there is
- * opened. It is a shared object, because that is what LuaRocks builds. 2. The caller makes the pair
- * of sockets and may write into it at once. A thread does the rest, because an exec reads from a
- * disk, and a disk may hang. 3. A helper process puts four descriptors into the lowest places,
- * closes all others, starts the program in a session of its own, and ends. So the guardian belongs
- * to init. The program has an entry point, so the dynamic loader runs it; the running program names
- * the loader.
+ *    opened. It is a shared object, because that is what LuaRocks builds.
+ * 2. The caller makes the pair of sockets and may write into it at once. A thread does the rest,
+ *    because an exec reads from a disk, and a disk may hang.
+ * 3. A helper process moves four descriptors to the lowest numbers, closes all others, starts the
+ *    program in a session of its own, and ends. So init becomes the guardian's parent. The program
+ *    has an entry point, so the dynamic loader runs it; the header of the running program names the
+ *    loader.
  *
- * The helper shares our memory and the thread waits for it, as with vfork: no page of a large host
- * is copied. Its end causes no signal (exit signal 0), so a host that handles SIGCHLD or waits for
- * any child never hears of it. An exec would undo that, hence the program is started by the helper
- * and not in its place.
+ * The helper shares our memory and the thread waits for it, as with vfork, so no page of a large
+ * host is copied. Its end causes no signal (exit signal 0), so a host that handles SIGCHLD or waits
+ * for any child never hears of it. An exec would undo that. So the helper starts the program as
+ * another process, and does not become it.
  *
- * The program is opened only once, because a relative LUA_CPATH means something else after a
- * chdir: whoever may write there could have a program run with the session's password. If the host
- * has closed our descriptor, the program's absolute path is opened again, but only the same file is
+ * The program is opened only once, because after a chdir a relative LUA_CPATH names another file:
+ * whoever may write there could have a program run with the session's password. If the host has
+ * closed our descriptor, the program's absolute path is opened again, but only the same file is
  * started.
  *
- * What can go wrong: an old kernel, a sandbox, no /proc, no free descriptor, another file in the
- * program's place. Then there is no guardian.
+ * What can go wrong: an old kernel, a sandbox, no /proc, no free descriptor, another file at the
+ * program's path. Then there is no guardian.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -50,7 +51,8 @@
 #define PROGRAM "guardian.so"
 #define HELPER_STACK (64 * 1024)
 
-/* The thread sanitizer takes a clone that shares our memory for a fork, and would be blind here. */
+/* The thread sanitizer takes a clone that shares our memory for a fork, and would miss what it
+   does. */
 #ifdef __SANITIZE_THREAD__
 #define HELPER_SHARES 0
 #else
@@ -60,20 +62,20 @@
 struct start {
     const char *loader;
     int descriptors[ZR_GUARDIAN_DESCRIPTORS]; /* as order.h numbers them */
-    char process[16]; /* our id, so that people find out whose guardian it is */
+    char process[16]; /* our process id, so that an operator can tell whose guardian it is */
     int error;
     const char *missing; /* static; null: the program itself could not be started */
 };
 
 /* ---- Descriptors ---------------------------------------------------------------------------- */
 
-/* gives: a copy away from the places where the helper will put them, or -1. */
+/* gives: a copy above the numbers that the helper assigns, or -1. */
 static int high_copy(int fd)
 {
     return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, ZR_GUARDIAN_DESCRIPTORS);
 }
 
-/* The same. takes: fd. */
+/* As high_copy. takes: fd. */
 static int lift(int fd)
 {
     int copy = high_copy(fd);
@@ -86,16 +88,16 @@ static int lift(int fd)
 
 /* ---- The program ---------------------------------------------------------------------------- */
 
-/* As found when the module was loaded, and constant since then. */
+/* Set when the module is loaded, and constant since then. */
 static struct {
-    int fd;    /* the host may have closed it, and its number may be another file's now */
+    int fd;    /* the host may have closed it and reused its number */
     int error; /* why it could not be opened, or 0 */
     dev_t device;
     ino_t inode;
     char path[PATH_MAX];
 } program = {.fd = -1};
 
-/* Called for the running program first: what its header says about the loader. */
+/* Called for the running program first: reads the loader's path from its header. */
 static int find_loader(struct dl_phdr_info *info, size_t size, void *with)
 {
     (void)size;
@@ -105,7 +107,7 @@ static int find_loader(struct dl_phdr_info *info, size_t size, void *with)
     return 1;
 }
 
-/* program.path, beside the module. False: errno says why. */
+/* Sets program.path, beside the module's file. False: errno says why. */
 static bool find_path(void)
 {
     Dl_info module;
@@ -162,7 +164,7 @@ static int get_program(void)
     return -1;
 }
 
-/* False: errno says why, and start->missing what for. */
+/* False: errno says why, and start->missing what failed. */
 static bool make_descriptors(struct start *start)
 {
     int *made = start->descriptors;
@@ -184,7 +186,7 @@ static void close_all(const int descriptors[ZR_GUARDIAN_DESCRIPTORS])
 
 /* ---- The helper ----------------------------------------------------------------------------- */
 
-/* Its descriptors are copies of ours, its memory is ours. */
+/* It has copies of our descriptors, and shares our memory. */
 static int arrange(const int descriptors[ZR_GUARDIAN_DESCRIPTORS])
 {
     for (int i = 0; i < ZR_GUARDIAN_DESCRIPTORS; i++)
@@ -242,7 +244,7 @@ static void tell_problem(char problem[ZR_SPAWN_PROBLEM], const char *what, int e
              strerror(error));
 }
 
-/* The problem goes to the other end of the pair. takes: with, a struct start. */
+/* Sends the problem to the other end of the pair. takes: with, a struct start. */
 static void *run(void *with)
 {
     struct start *start = with;
@@ -257,7 +259,8 @@ static void *run(void *with)
     return NULL;
 }
 
-/* takes: orders, the guardian's end of the pair, but only if it is true; else errno says why. */
+/* takes: orders, the guardian's end of the pair, but only if it returns true; if not, errno says
+   why. */
 static bool start_thread(int orders)
 {
     struct start *start = zr_alloc(sizeof *start);

@@ -6,11 +6,13 @@
 #define ZR_SPAWN_PROBLEM 256
 
 /*
- * Starts the guardian's program, and waits for nothing: a thread of its own starts it. gives: our
- * end of a pair of sockets whose other end the guardian listens on (guardian/order.h), or -1, and
- * then `problem` is a line for the log. What is written into it is read when the guardian runs. If
- * it cannot be started, one packet comes back: the same kind of line; then the other end is closed.
- * It is no child of ours: there is nothing to wait for, and the host hears of no SIGCHLD.
+ * Starts the guardian's program. Waits for nothing: a thread does it.
+ *
+ * gives: our end of a pair of sockets, at whose other end the guardian listens (guardian/order.h);
+ * or -1, and then `problem` is a line for the log. The guardian reads what is written to the socket
+ * as soon as it runs. If it cannot be started, one packet comes back, a line like `problem`, and
+ * the other end is closed. The guardian is no child of ours: there is nothing to wait for, and the
+ * host gets no SIGCHLD.
  */
 int zr_spawn_guardian(char problem[ZR_SPAWN_PROBLEM]);
 

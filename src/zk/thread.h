@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Runs body(with) on a detached thread that takes no signal. keeps: with, which is the body's from
- * then on. False: there is no room for another thread, and nothing was started.
+ * Runs body(with) on a detached thread that takes no signal. keeps: with, for the body. False: no
+ * thread can be started, and nothing has changed.
  */
 bool zr_thread_start(void *(*body)(void *), void *with);
 

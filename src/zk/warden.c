@@ -1,14 +1,17 @@
 /*
- * 1. The first proved connection: a guardian is started (spawn.c), and told the session and the
- * servers. 2. Every later one: it is told again, because another server may be the best to ask now.
- * 3. At every heartbeat: is it still there? 4. The handle ends: it may go.
+ * 1. When the first connection is proved, start a guardian (spawn.c), and tell it the session and
+ *    the servers.
+ * 2. When a later connection is proved, tell it again: another server may be the best one to ask
+ *    now.
+ * 3. At every heartbeat, check whether it still runs.
+ * 4. When the handle ends, tell it to go.
  *
- * What can go wrong: a guardian cannot be started, or is killed. Then the session is as good as
- * without: it ends with its timeout. If the process dies before the last word is said, the guardian
- * does what it is there for.
+ * What can go wrong: a guardian cannot be started, or is killed. Then the session behaves as
+ * without one: it ends by its timeout. If the process dies before step 4, the guardian ends the
+ * session, which is its purpose.
  *
- * The guardian never writes. So what can be read at our end is either its end, or the line that
- * says why it could not be started. In the latter case the next connection tries again.
+ * The guardian never writes. So all that can be read from our end is the end of the stream, or the
+ * line that says why it could not be started. In the latter case the next connection tries again.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -59,7 +62,7 @@ static void add_numeric(struct zr_guardian_order *order, const char *text, size_
     }
 }
 
-/* First the server that we are connected to, then all. */
+/* The server that we are connected to comes first, then all of them. */
 static void list_servers(struct zr_guardian_order *order, const struct zr_handle *handle)
 {
     struct sockaddr_storage peer;
@@ -74,7 +77,7 @@ static void list_servers(struct zr_guardian_order *order, const struct zr_handle
     }
 }
 
-/* Never waits; a guardian that is stopped knows at least what it was told first. */
+/* Never waits. A guardian that is stopped knows at least the first order. */
 static void send_order(const struct zr_warden *warden, const struct zr_guardian_order *order)
 {
     send(warden->fd, order, sizeof *order, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -103,8 +106,8 @@ void zr_warden_tell(struct zr_handle *handle)
     explicit_bzero(&order, sizeof order);
 }
 
-/* As recv. If the other end was closed with orders unread in it, the first recv says only that, and
-   the next one gives what was sent before. */
+/* As recv. If the other end was closed with unread orders in it, the first recv reports only
+   that, and the next one returns what was sent before. */
 static ssize_t receive(int fd, char *buffer, size_t size)
 {
     ssize_t length = recv(fd, buffer, size, MSG_DONTWAIT);

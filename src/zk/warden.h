@@ -2,8 +2,8 @@
 #define ZR_WARDEN_H
 
 /*
- * warden.h: the process's side of a handle's guardian, the small process that ends the session
- * when this one dies (src/guardian). The I/O thread.
+ * warden.h: starts, instructs and watches a handle's guardian, the small process that ends the
+ * session when this process dies (src/guardian). The I/O thread.
  */
 
 #include <stdbool.h>
@@ -12,21 +12,21 @@ struct zr_handle;
 
 struct zr_warden {
     bool wanted;
-    bool news; /* what the guardian knows is out of date */
+    bool news; /* the guardian's knowledge is out of date */
     int fd;    /* our end of the pair of sockets, -1: there is no guardian */
 };
 
 /*
- * Tells the guardian about the session and the server that a proved connection leads to, and
- * starts one if there is none. Not from inside the library's callbacks. Waits for nothing. What
- * fails is noted for the log, now or when zr_warden_look learns it.
+ * Tells the guardian which session a proved connection has, and which server it leads to. Starts a
+ * guardian if there is none. Do not call it from the library's callbacks. Waits for nothing.
+ * Failures go to the log, now or when zr_warden_look learns of them.
  */
 void zr_warden_tell(struct zr_handle *handle);
 
-/* Looks whether the guardian is still there, and starts another one if it has ended. */
+/* Checks whether the guardian still runs, and starts another one if it has ended. */
 void zr_warden_look(struct zr_handle *handle);
 
-/* The handle ends; `over`: the session surely has too. The guardian goes. */
+/* The handle ends. `over`: the session has ended too, for certain. The guardian exits. */
 void zr_warden_dismiss(struct zr_handle *handle, bool over);
 
 #endif
