@@ -1,4 +1,5 @@
 #include "core/status.h"
+#include "core/names.h"
 #include "core/verb_parts.h"
 
 /*
@@ -38,7 +39,8 @@ static void refused(struct zr_task *task, enum zr_status status)
     if (seat->refusals == 0)
         zr_engine_note(task->session, 'W',
                        "cannot delete %s, which this session no longer needs: %s; it keeps trying",
-                       seat->path, zr_status_text(status));
+                       zr_path_inside(task->session->namespace, seat->path),
+                       zr_status_text(status));
     int64_t pause_us = (int64_t)REFUSED_PAUSE_US << seat->refusals;
     seat->refusals += seat->refusals < REFUSED_DOUBLED;
     zr_part_pause(task, pause_us, again);

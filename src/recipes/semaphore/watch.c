@@ -143,7 +143,7 @@ static void marked(struct zr_call *call)
             seat->session, 'W',
             "cannot write to %s to wake the next waiter of the semaphore, which may wait "
             "longer than it has to: %s",
-            seat->path, zr_status_text(status));
+            zr_path_inside(seat->session->namespace, seat->path), zr_status_text(status));
     attempt->mark = NULL;
     zr_call_free(call);
 }
