@@ -1,10 +1,10 @@
--- How long a coroutine of each host waits for the host: `make latency`.
+-- Measures how long a coroutine of each host waits for the host: `make latency`.
 --
 --   get       a round trip, one after the other, to a server on this machine
---   wake-up   from the end of a wait, a lock's that somebody else cancels, to the line behind it: no server has a part in it
+--   wake-up   from the end of a wait for a lock, which another coroutine cancels, to the next line: no server takes part
 --
--- Medians and 99 %, of 2,000 each, in microseconds. Alone: lua5.4 dev/latency.lua HOST, with LUA_PATH and LUA_CPATH for
--- build/, within dev/zk exec. Inside of nginx this file gives the measurement.
+-- Medians and 99 % of 2,000 each, in microseconds. To run it alone: lua5.4 dev/latency.lua HOST, with LUA_PATH and LUA_CPATH for build/,
+-- within dev/zk exec. Inside nginx this file returns the measurement.
 
 local COUNT = 2000
 
@@ -33,7 +33,7 @@ local function wake_ups(zk, session)
     end
   end)
   while #times < COUNT do
-    zk.sleep(0.002) -- until it waits; and the loop sleeps
+    zk.sleep(0.002) -- until it waits, and the loop sleeps
     asked = zk.now()
     lock:cancel()
   end

@@ -1,9 +1,9 @@
--- nginx under load, for make load-openresty and make soak-openresty; the servers are those of $ZK_HOSTS.
+-- Nginx under load, for make load-openresty and make soak-openresty. $ZK_HOSTS names the servers.
 --
 --   load           latency of plain requests in one worker, before and while 10,000 others wait for locks
---   soak SECONDS   two workers, clients that take a lock and wait, some of which go away; a reload every 5 seconds, the
---                  last fifth of the time without, since new workers forget what the old ones had. What has grown: the
---                  queues, sessions, watches, memory, descriptors
+--   soak SECONDS   two workers; clients that take a lock and wait, some of which disconnect; a reload every 5 seconds, except
+--                  in the last fifth of the time, because new workers have not what the old ones had. It checks what has
+--                  grown: the queues, sessions, watches, memory, descriptors
 
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
@@ -64,14 +64,14 @@ local function waiting(it) return tonumber((select(2, it:get("/count", 60)):matc
 
 local function load_it()
   local it = nginx.start { http = HTTP, server = SERVER, connections = math.floor(WAITERS * 1.25), -- it closes new ones
-    main = "worker_rlimit_nofile " .. math.floor(WAITERS * 1.5) .. ";" } -- when but a sixteenth is left
+    main = "worker_rlimit_nofile " .. math.floor(WAITERS * 1.5) .. ";" } -- when only a sixteenth is left
   it:get("/keep", 60)
   local pid = it:workers()[1]
   print("nobody waits:    " .. latency(wrk(it)) .. ", " .. kilobytes(pid) .. " kB")
   local open, from = {}, socket.gettime()
   for i = 1, WAITERS do
     open[i] = it:open(("/wait?limit=600&lock=%d"):format(i % LOCKS + 1))
-    if i % 100 == 0 then it:get("/plain") end -- no more than nginx's backlog takes
+    if i % 100 == 0 then it:get("/plain") end -- not more than nginx's backlog accepts
   end
   repeat socket.sleep(0.2) until waiting(it) >= WAITERS
   print(("%d wait, after %.1f s"):format(WAITERS, socket.gettime() - from))
@@ -98,7 +98,7 @@ end
 
 local function ours(name) return tonumber(ask("mntr"):match(name .. "%s+(%d+)")) end
 
--- Of both workers, after a collection: kB of Lua.
+-- Sum of both workers, after a collection: kB of Lua.
 local function lua_memory(it)
   local memory, sum = {}, 0
   process.eventually(function()
@@ -110,7 +110,7 @@ local function lua_memory(it)
   return sum
 end
 
--- Of all processes of this nginx.
+-- Sum of all processes of this nginx.
 local function sums(it)
   local memory, descriptors = 0, 0
   for _, pid in ipairs(it:workers()) do
@@ -126,7 +126,7 @@ local function show(when, found)
     found.workers, found.memory, found.lua, found.descriptors, found.connections, found.ephemerals, found.watches))
 end
 
--- One round of clients: some go away, the others are answered.
+-- One round of clients: some disconnect, the others are answered.
 local function clients(it, tally)
   local open = {}
   for i = 1, 30 do
@@ -144,7 +144,7 @@ local function clients(it, tally)
   end
 end
 
--- When the workers of before are gone, and nobody holds or waits but the candidates for the timer.
+-- Waits until the earlier workers are gone, and only the candidates for the timer hold or wait.
 local function settle(it, before, tally)
   local settled = process.eventually(function()
     for _, pid in ipairs(before) do
@@ -179,7 +179,7 @@ local function with_reloads(it, tally, seconds)
   return first, settle(it, reload(it, tally), tally)
 end
 
--- After the first rounds, and after all.
+-- Compares the figures after the first rounds with those after all rounds.
 local function without(it, tally, seconds)
   local from, first = socket.gettime(), nil
   while socket.gettime() - from < seconds do
@@ -192,7 +192,7 @@ local function without(it, tally, seconds)
   return first, settle(it, {}, tally)
 end
 
--- How much more of each may be there in the end: some, and some of what there was.
+-- How much each figure may have grown in the end: a constant and a share of its first value.
 local SLACK = { workers = { 0, 0 }, ephemerals = { 0, 0 }, watches = { 0, 0 }, connections = { 1, 0 },
   descriptors = { 2, 0 }, memory = { 1024, 0.05 }, lua = { 256, 0.05 } }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env lua5.4
--- A TCP proxy between ZooKeeper clients and servers that counts what passes and breaks it on command.
+-- A TCP proxy between ZooKeeper clients and servers. It counts what passes, and breaks it on command.
 --
 --   lua5.4 dev/proxy.lua 2181 2182 2183
 --
--- listens once per server port given, prints "CONTROL PORT PORT ..." and obeys commands on the control port (one line
--- each, answered by a line "ok ..." or "error ..."; see `commands` below, and spec/support/proxy.lua for the client's
--- side). With --control PORT first, it connects to that port instead and says "PORT PORT ..." there. All on 127.0.0.1.
--- It ends when its standard input does, or its parent: no proxy survives its test.
+-- It listens once per server port given, prints "CONTROL PORT PORT ..." and obeys commands on the control port: one line each, answered by
+-- a line "ok ..." or "error ..."; see `commands` below, and spec/support/proxy.lua for the client's side. With --control PORT first, it
+-- connects to that port instead and writes "PORT PORT ..." there. All ports are on 127.0.0.1. It ends when its standard input or its parent
+-- ends, so no proxy survives its test.
 
 local root = arg[0]:match("^(.*)/[^/]*$") or "."
 package.path = root .. "/?.lua;" .. package.path
@@ -155,7 +155,7 @@ function commands.delay(ms, member)
   for _, link in ipairs(chosen(member)) do link.delay = number(ms) end
 end
 
--- After a black hole a connection has a gap that TCP never leaves: it is cut. Frozen bytes arrive late.
+-- After a black hole, bytes are missing in the middle of the connection, which TCP never allows: it is cut. Frozen bytes arrive late.
 function commands.heal(member)
   for _, link in ipairs(chosen(member)) do
     link.blackhole, link.frozen, link.delay = {}, {}, 0
@@ -185,7 +185,7 @@ function commands.release()
   end)
 end
 
--- wait WHAT N MILLISECONDS: answers when it is so, or "error timeout ..."
+-- wait WHAT N MILLISECONDS: answers when the count is reached, or "error timeout ..."
 function commands.wait(reply, what, n, ms)
   local waiter, timer = { what = what, n = number(n) }, uv.new_timer()
   function waiter.answer(line)
@@ -233,7 +233,7 @@ local function open_control()
   return control:getsockname().port
 end
 
--- Below the range of outgoing connections: after `refuse` and `heal` the port must still be ours.
+-- Below the range of outgoing connections: after `refuse` and `heal` the port must still be free for us.
 local function open_link(member, upstream)
   local link = { member = member, upstream = upstream, blackhole = {}, frozen = {}, delay = 0 }
   repeat link.port = math.random(20000, 31999) until listen(link)

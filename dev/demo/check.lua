@@ -1,4 +1,4 @@
--- What the demo's journal says: adds up waits and holds while it grows, and checks it at the end.
+-- Reads the demo's journal: adds up waits and holds while it grows, and checks it at the end.
 
 local journal = {}
 journal.__index = journal
@@ -30,14 +30,14 @@ function effects.releases(self, event)
   self.turns[event.worker] = (self.turns[event.worker] or 0) + 1
 end
 
--- When it was lost exactly is not known; that it was, is trouble enough.
+-- The exact time of the loss is not known; that the hold was lost is trouble enough.
 function effects.lost(self, event)
   local hold = self.open[event.key]
   hold.to, hold.ended, self.open[event.key] = hold.from, event.what, nil
   self.trouble = self.trouble + 1
 end
 
--- It does not wait any more either.
+-- Its wait is over too.
 function effects.killed(self, event)
   local hold = self.open[event.key]
   hold.to, hold.ended, self.open[event.key] = event.time, event.what, nil
@@ -53,7 +53,7 @@ end
 
 local quiet = { pid = true, dawdles = true, ends = true, failed = true }
 
--- One line of the journal (worker.lua), with what follows from those before. What is no such line is trouble.
+-- Reads one line of the journal (worker.lua), in the context of the earlier ones. Any other line is trouble.
 function journal:add(line)
   local time, worker, name, what, extra = line:match("^(%S+) (%d+) (%d+) (%S+) ?(.*)$")
   local event = { time = tonumber(time), worker = worker, name = name, what = what, extra = extra or line }
@@ -70,7 +70,7 @@ end
 
 -- ---- Checks -------------------------------------------------------------------------------------
 
--- Holds in the order in which they began: none may begin before all those before it have ended.
+-- Checks the holds in the order in which they began: none may begin before all earlier ones have ended.
 function journal:overlaps()
   local count, free = 0, 0
   for _, hold in ipairs(self.holds) do
@@ -88,7 +88,7 @@ function journal:falling_tokens()
   return count
 end
 
--- How long after the kill the next one held the lock; nil when nobody did.
+-- How long after the kill the next worker held the lock; nil if none did.
 function journal:takeover()
   for i, hold in ipairs(self.holds) do
     local successor = self.holds[i + 1]
@@ -102,7 +102,7 @@ function journal:longest_wait()
   return longest
 end
 
--- How many turns the workers had that nobody killed.
+-- How many turns the surviving workers had.
 function journal:turns_of_the_living(killed)
   local count = 0
   for worker, turns in pairs(self.turns) do
@@ -111,8 +111,8 @@ function journal:turns_of_the_living(killed)
   return count
 end
 
--- All checks, in the order in which they are told: { what, whether it is so, what was seen }.
--- facts: register (its data), left (znodes in the lock), killed (the worker), turns (that the others should have).
+-- All checks, in the order in which they are printed: { what, whether it holds, what was seen }. facts: register (its data), left (znodes
+-- in the lock), killed (the worker), turns (that the others should have).
 function journal:checks(facts)
   table.sort(self.holds, function(a, b) return a.from < b.from end)
   local overlaps, falling, takeover = self:overlaps(), self:falling_tokens(), self:takeover()

@@ -1,14 +1,14 @@
--- The main job, for a person to watch: several processes with many coroutines share a fair lock
--- through a real ZooKeeper; one holder is killed, and the next one takes over.
+-- The main job of this library, for a person to watch: several processes with many coroutines share a fair lock through a real ZooKeeper;
+-- one holder is killed, and the next waiter takes over.
 --
--- 1. A server is started (or HOSTS names servers that are there).
--- 2. The workers are started; all they do goes into a journal, which is shown as it grows.
--- 3. The third worker dawdles while it holds the lock: it is killed with kill -9.
--- 4. When all others have done their rounds, the journal is checked: nobody held the lock while
---    somebody else did, tokens only grew, nothing is left on the server.
+-- 1. Start a server (or use those that HOSTS names).
+-- 2. Start the workers; all they do goes into a journal, which is shown as it grows.
+-- 3. The third worker holds the lock for a long time: it is killed with kill -9.
+-- 4. When all others have done their rounds, check the journal: no two held the lock at once, tokens only grew, nothing is left on the
+--    server.
 --
--- What can go wrong: a worker crashes, or nothing happens any more (QUIET). We are interrupted or
--- killed: every worker has a guard that kills it when our end of its standard input is closed.
+-- What can go wrong: a worker crashes, or nothing happens any more (QUIET). We are interrupted or killed: every worker has a guard that
+-- kills it when our end of its standard input is closed.
 
 local zk = require "zkrecipes"
 local core = require "zkrecipes.core"
@@ -33,7 +33,7 @@ end
 
 -- ---- Workers ------------------------------------------------------------------------------------
 
--- The guard reads a pipe that only we can write to; its end means that the worker is to end as well.
+-- The guard reads a pipe that only we can write to; when the pipe ends, the worker must end as well.
 local WORKER = [[
   exec >>"$1" 2>/dev/null 3<&0 </dev/null
   journal=$1 number=$2
@@ -129,7 +129,7 @@ local function next_line(lines)
   return line or error("the workers have said nothing for " .. QUIET .. " seconds", 0)
 end
 
--- Kills the worker that dawdles, after a moment in which a person can see that it does.
+-- Kills the worker that holds the lock for long, after a moment in which a person can see that.
 local function kill(event, pid, journal, started)
   zk.sleep(0.5)
   os.execute("kill -9 " .. pid)
@@ -137,7 +137,7 @@ local function kill(event, pid, journal, started)
   return event.worker
 end
 
--- Shows the journal until every worker but the killed one has ended; gives that one.
+-- Shows the journal until every worker but the killed one has ended; returns the killed one.
 local function follow(file, journal, started)
   local lines = lines_of(file)
   local pids, ended, killed = {}, 0, nil
@@ -173,7 +173,7 @@ local function run_workers(hosts, namespace)
   return journal, killed
 end
 
--- How many contenders' nodes there are; the directory itself may be gone.
+-- The number of contenders' znodes; the directory itself may be gone.
 local function nodes_left(session, path)
   local names, message, code = session:children(path)
   if names then return #names end
@@ -203,7 +203,7 @@ local function demonstrate(session, hosts, name)
   return report(journal, facts, session.timeout)
 end
 
--- In a namespace of its own, which is deleted in any case: after an interruption by blocking calls.
+-- Runs in a namespace of its own, which is deleted in any case: after an interruption by blocking calls.
 local function run(hosts)
   local name
   local ok, good = pcall(zk.run, function()

@@ -1,5 +1,5 @@
--- make demo-openresty: examples/openresty on a free port, with the ZooKeeper of $ZK_HOSTS. Shows the lock under requests
--- to both workers, the timer that fires on one of them only, a reload, and the status. Ends by itself, with a sum.
+-- make demo-openresty: examples/openresty on a free port, with the ZooKeeper of $ZK_HOSTS. It shows the lock under requests to both
+-- workers, the timer that fires on only one of them, a reload, and the status. It ends by itself, with a summary.
 
 local socket = require "socket"
 
@@ -64,7 +64,7 @@ local function check(text, good) checks[#checks + 1] = { text, good } end
 
 -- ---- What it shows -----------------------------------------------------------------------------
 
--- Pids of the workers whose timer has fired, one for each time.
+-- The pids of the workers whose timer has fired, one entry per firing.
 local function fired()
   local list = {}
   for pid in read(dir .. "/log"):gmatch("the timer fires in worker %d+, process (%d+)") do list[#list + 1] = pid end

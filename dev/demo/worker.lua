@@ -1,7 +1,7 @@
--- One process of the demo: several coroutines that share one fair lock with all the others.
--- Started by dev/demo/main.lua, which reads the journal: the standard output of all workers.
+-- One process of the demo: several coroutines that share one fair lock with all the other processes. dev/demo/main.lua starts it and reads
+-- the journal: the standard output of all workers.
 --
--- A line of the journal: time, worker, coroutine, what, and what belongs to it.
+-- A line of the journal: time, worker, coroutine, what, and its details.
 
 local zk = require "zkrecipes"
 
@@ -14,14 +14,14 @@ local function note(name, what, ...)
   print(table.concat({ string.format("%.6f", zk.now()), number, name, what, ... }, " "))
 end
 
--- The work that only one may do at a time: here, to write the register under the hold's protection.
+-- The work that only one may do at a time: here, writing the register under the hold's protection.
 local function work(hold, name, seconds)
   local ok, message = hold:set("/register", hold.token)
   if not ok then note(name, "refused", message) end
   zk.sleep(seconds)
 end
 
--- Waits for the lock; the place in the queue is lost with the session, so then once more.
+-- Waits for the lock. If the session is lost, the place in the queue is lost with it, so it acquires again.
 local function acquire(lock)
   local hold, message, code = lock:acquire(60)
   while code == "lost" do
@@ -36,7 +36,7 @@ local function contend(lock, name)
     local hold, message = acquire(lock)
     if not hold then return note(name, "gives_up", message) end
     note(name, "holds", hold.token)
-    -- The third worker takes very long once: that is when it is killed.
+    -- The third worker takes very long once: then it is killed.
     local long = number == "3" and name == 1 and round == 2
     if long then note(name, "dawdles") end
     work(hold, name, long and 30 or 0.04 + 0.06 * math.random())

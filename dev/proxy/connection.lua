@@ -1,8 +1,8 @@
 -- One proxied connection: a client's socket, a socket to the server, and a flow of frames each way.
 --
--- A flow passes on whole frames only, all that one read brought in one write. So a fault always falls between two
--- frames, and what a side got is exactly what the counters say. Behind the scan stands a queue, empty as long as the
--- link is healthy, where delay and freeze keep the frames; a black hole is a queue that forgets.
+-- A flow passes on whole frames only, and all frames of one read in one write. So a fault always falls between two frames, and each side
+-- has received exactly what the counters say. Behind the scan there is a queue, which is empty while the link is healthy. Delay and freeze
+-- keep frames there; a black hole is a queue that drops them.
 
 local uv = require "luv"
 local frames = require "proxy.frames"
@@ -195,7 +195,7 @@ function Connection:forget()
   self.world:remove(self)
 end
 
--- The client's end is passed on and the server may still answer; the server's end is the end.
+-- The end of the client's stream is passed on, and the server may still answer. The end of the server's stream ends the connection.
 function Connection:close_when_done()
   if not self.down.done then return end
   for _, handle in ipairs{ self.client, self.server } do
@@ -211,16 +211,16 @@ function Connection:finish()
   self:forget()
 end
 
----The end after a fault of `flow`. A request is cut off only after all before it were answered, so that what the client
----knows by then does not depend on who is faster.
+-- The end after a fault of `flow`. A request is cut off only after all requests before it were answered, so that what the client knows does
+-- not depend on which side is faster.
 function Connection:finish_after(flow)
   if flow.way == "down" or self.open == 0 then return self:finish() end
   self.client:read_stop()
   flow.buffer, self.draining = "", true
 end
 
----Ends it at once with a reset. With "client", only the client learns it: what the proxy holds still goes to the
----server; with "server" the other way round.
+-- Ends it at once with a reset. With "client", only the client learns of it: frames in the proxy still go to the server. With "server", the
+-- other way round.
 ---@param side "both"|"client"|"server"
 function Connection:reset(side)
   if side == "both" then

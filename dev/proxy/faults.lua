@@ -1,9 +1,9 @@
--- Faults that wait for their moment: "the n-th create2 from now on". A fault strikes once.
+-- Faults that wait for a certain request: "the n-th create2 from now on". A fault strikes once.
 --
---   drop_request  the connection ends before the request reaches the server (what came before it does reach it)
---   drop_reply    the server gets and applies the request; its answer is swallowed and the connection ends
+--   drop_request  the connection ends before the request reaches the server (earlier requests do reach it)
+--   drop_reply    the server gets and does the request; its answer is dropped and the connection ends
 --   hold          the request, and all behind it on its connection, waits in the proxy until released
---   hold_reply    the same for its answer
+--   hold_reply    its answer, and all behind it, waits in the proxy until released
 --   new_session   (of connect only) the server is not told which session the client has, and begins a new one
 
 local frames = require "proxy.frames"

@@ -1,5 +1,5 @@
--- ZooKeeper's wire protocol, as far as a proxy must know it: frames behind a length of four bytes; the first one each
--- way opens the session; after that a request begins with xid and opcode, an answer with xid, zxid and error.
+-- ZooKeeper's wire protocol, as far as a proxy must know it: frames after a length of four bytes. The first frame each way opens the
+-- session. After that a request begins with xid and opcode, an answer with xid, zxid and error.
 
 local M = {}
 
@@ -12,11 +12,11 @@ M.NAMES = { [-11] = "closeSession", [1] = "create", [2] = "delete", [3] = "exist
 
 M.EVENT = -1 -- the xid of a watch event
 
--- What the client sends by the clock and not because somebody asked: `*` in a fault and the sum `requests` skip it.
--- (removeWatches: a second after nothing has needed the watch any more.)
+-- What the client sends periodically, without a call of the user: `*` in a fault and the sum `requests` skip it. (removeWatches: a second
+-- after nothing has needed the watch any more.)
 M.BY_CLOCK = { ping = true, heartbeat = true, removeWatches = true }
 
--- Longer than any frame of a sane test: this is no ZooKeeper client but, say, a four-letter word.
+-- Longer than any frame of a reasonable test: this is not a ZooKeeper client, but for example a four-letter word.
 local TOO_LONG = 64 * 1024 * 1024
 
 ---Where the frame at `at` ends.
@@ -40,7 +40,7 @@ local function path_of(data, at, last)
   return data:sub(at + 4, at + 3 + length)
 end
 
----Takes a request apart. A sync of "/" is the lease's heartbeat and gets a name of its own.
+-- Parses a request. A sync of "/" is the heartbeat of the lease and gets a name of its own.
 ---@return integer xid
 ---@return string name
 ---@return string path
@@ -63,7 +63,7 @@ function M.session(data, at, last)
   return last - at + 1 < 20 and "" or ("%016x"):format((string.unpack(">i8", data, at + 12)))
 end
 
----A client's greeting as if it had no session yet: the server begins another one.
+-- Returns a client's greeting as if it had no session: the server begins a new one.
 function M.without_session(data)
   return data:sub(1, 20) .. ("\0"):rep(8) .. data:sub(29)
 end

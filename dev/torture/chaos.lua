@@ -1,6 +1,5 @@
--- The faults of the torture run. Each one begins, lasts, and is over when its function returns; several
--- are under way at once, but never two on one worker, nor on two servers, and one worker is always left
--- alone. All that is random comes from the seed.
+-- The faults of the torture run. Each one begins, lasts, and is over when its function returns. Several run at once, but never two on one
+-- worker or on two servers, and one worker always has none. The seed decides all that is random.
 
 local randoms = require "dev.torture.random"
 local zk = require "zkrecipes"
@@ -10,7 +9,7 @@ local servers = require "zkrecipes.testing.server"
 local M = {}
 
 -- ---- Faults of a worker: fn(worker, random, world) ---------------------------------------------
--- They give false when nothing was done.
+-- Each returns false if it did nothing.
 
 local of_worker = {}
 
@@ -48,7 +47,7 @@ of_worker["black hole"] = function(worker, random, world)
   worker.proxy:heal()
 end
 
--- What is kept back is delivered later, to sessions that may be over by then.
+-- The bytes kept back are delivered later, perhaps to sessions that are over by then.
 of_worker["late bytes"] = function(worker, random, world)
   worker.proxy:freeze(random:pick { true, "up", "down" })
   zk.sleep(random:between(0.5, world.timeout + 1.5))
@@ -77,7 +76,7 @@ of_worker["lost answers"] = function(worker, random)
   return disarm(worker)
 end
 
--- A write stands in the proxy until its session is over, and arrives then.
+-- The proxy keeps a write until its session is over, and delivers it then.
 of_worker["held write"] = function(worker, random, world)
   worker.proxy:hold(random:pick { "create2", "delete", "multi" }, math.floor(random:between(1, 8)))
   zk.sleep(world.timeout + random:between(0.5, 1.5))
@@ -87,7 +86,7 @@ end
 
 -- ---- Faults of a server: fn(random, world) -----------------------------------------------------
 
--- The JVM starts while others go on with their faults; only then we wait for it, which blocks us all.
+-- Other faults go on while the JVM starts. We wait for it only after that, because that wait blocks all of us.
 local function kill_server(server, random)
   server:kill()
   zk.sleep(random:between(0.2, 2))
@@ -108,7 +107,7 @@ end
 
 -- ---- The course of it --------------------------------------------------------------------------
 
----How the report calls them, in its order.
+-- The names in the report, in its order.
 M.kinds = { { "kill", "kill -9" }, { "pause", "SIGSTOP" }, { "expire", "session expired" }, { "cut", "cut" },
   { "black hole", "black hole" }, { "late bytes", "late bytes" }, { "delay", "delay" },
   { "lost answers", "lost answers" }, { "held write", "held write" }, { "leader", "leader killed" },
@@ -126,7 +125,7 @@ local function free_workers(world)
   return struck < #world.workers - 1 and list or {}
 end
 
--- Most faults are to meet a holder.
+-- Most faults must meet a holder.
 local function choose_worker(world, random)
   local free, holders = free_workers(world), {}
   for _, worker in ipairs(free) do
@@ -158,7 +157,7 @@ local function strike(world, kind, target, random)
   return true
 end
 
----Faults at random times until the deadline; returns when all are over. Every kind comes once before one comes twice.
+-- Runs faults at random times until the deadline; returns when all are over. Every kind comes once before one comes twice.
 ---@param world table { ensemble, workers, journal, timeout, busy, faults, seed, gap: seconds between two, more or less,
 ---diary: a file of what was done }
 function M.run(world, deadline)
@@ -172,7 +171,7 @@ function M.run(world, deadline)
       bag[#bag] = nil
       tasks[#tasks + 1] = zk.spawn(strike, world, kind, target, randoms.new(world.seed, 2 + #tasks))
     else
-      table.insert(bag, 1, table.remove(bag)) -- nobody is free for it: another kind first
+      table.insert(bag, 1, table.remove(bag)) -- no worker or server is free for it: tries another kind first
     end
   end
   for _, task in ipairs(tasks) do assert(task:wait()) end

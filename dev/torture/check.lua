@@ -1,8 +1,7 @@
--- The judgement on the torture run's journal: what must never be is looked for, and told with an
--- example.
+-- Judges the journal of the torture run: looks for what must never happen, and reports it with an example.
 --
--- A token is the creation zxid of a node and a write has its zxid from the server as well (mzxid), so
--- what the server did is ordered by the server; only who was valid when is told by our clock.
+-- A token is the czxid of a znode, and a write has its mzxid from the server. So the server orders what the server did; only the times at
+-- which a hold was valid come from our clock.
 
 local jobs = require "dev.torture.jobs"
 local kinds = require "dev.torture.kinds"
@@ -24,7 +23,7 @@ local function by_lock(list, wanted, before)
   return lists
 end
 
--- A check that fails keeps its first example.
+-- A failed check keeps its first example.
 local function finding()
   return { count = 0, note = function(self, ...)
     self.count = self.count + 1
@@ -52,7 +51,7 @@ local function check_holds(journal)
   return overlaps, falling
 end
 
--- Beginnings and ends of those who have permits, in order; at the same time ends come first.
+-- Beginnings and ends of holds with permits, in order; at the same time, ends come first.
 local function changes(journal)
   local list = {}
   for _, hold in ipairs(journal.holds) do
@@ -77,7 +76,7 @@ end
 
 local function acknowledged(write) return write.zxid end
 
--- By token: when a hold with a larger one was first seen valid. What a smaller one begins to write after that is stale.
+-- By token: when a hold with a larger token was first seen valid. A write that a hold with a smaller token begins after that is stale.
 local function successors(holds)
   local since, earliest = {}, math.huge
   for i = #holds, 1, -1 do
@@ -102,7 +101,7 @@ local function check_stale(journal)
   return stale
 end
 
--- Writes nobody knows the outcome of, by value.
+-- Writes of unknown outcome, by value.
 local function open_writes(journal, lock)
   local values, count = {}, 0
   for _, write in ipairs(journal.writes) do
@@ -114,8 +113,8 @@ local function open_writes(journal, lock)
   return values
 end
 
--- Every value from 1 to the register's was written once, in this order; one that nobody has acknowledged
--- must be one of unknown outcome.
+-- Every value from 1 to the one in the register must have been written once, in this order. A value that no worker has acknowledged must be
+-- one of unknown outcome.
 local function check_updates(journal, registers)
   local lost = finding()
   local lists = by_lock(journal.writes, acknowledged, function(a, b) return a.zxid < b.zxid end)
@@ -150,7 +149,7 @@ local function check_waits(journal)
   return open
 end
 
--- Counts that should be zero, and lists that should be empty.
+-- Counts that must be zero, and lists that must be empty.
 local function check_facts(facts)
   local seen = {}
   for name, what in pairs(facts) do
@@ -161,7 +160,7 @@ local function check_facts(facts)
   return seen
 end
 
----All checks, in the order in which they are told: { what, whether it is so, what was seen }.
+-- All checks, in the order in which they are printed: { what, whether it holds, what was seen }.
 ---@param journal table see journal.lua; holds of sessions that were ended from outside are cut there
 ---@param registers table<string, integer> what each lock's register has at the end
 ---@param facts table<string, string[]> what else is wrong: crashed, deserted, left, processes; each may be empty; and

@@ -1,8 +1,8 @@
--- The queue's part in the torture run: a producer and consumers in each worker, and what must be true of what they noted.
+-- The queue's part in the torture run: a producer and consumers in each worker, and what must hold for their notes.
 --
--- An item ends when its ack, its remove or the take that gave it was answered: once, whatever happened to those who had claimed
--- it before. An item whose put was answered has ended, or the outcome of its ack or remove is unknown, or it is in the queue at
--- the end. But one may be gone for each take that had no answer.
+-- An item ends when its ack, its remove or the take that gave it was answered: once, whatever happened to earlier consumers that had
+-- claimed it. An item whose put was answered has ended, or the outcome of its ack or remove is unknown, or it is in the queue at the end.
+-- But one item may be gone for each take without an answer.
 
 local zk = require "zkrecipes"
 
@@ -18,7 +18,7 @@ local function remove(queue, item, note)
   if done ~= false then note("job", item, done and "removed" or code) end
 end
 
--- Puts every item again until that is answered; its id keeps it from being there twice.
+-- Repeats each put until it is answered; the id keeps the item from being there twice.
 local function produce(queue, life, note)
   local count = 0
   while not life.over() do
@@ -36,12 +36,12 @@ local function produce(queue, life, note)
 end
 
 local function settle(item, random)
-  if random:chance(0.1) then return nil, nil, "forgotten" end -- until it is collected
+  if random:chance(0.1) then return nil, nil, "forgotten" end -- until the item is collected
   if random:chance(0.1) then return nil, nil, item:nack() and "back" or "unknown" end
   return item:ack()
 end
 
--- When the session was lost under an ack whose answer was lost, it only says that the item is gone, through whomever.
+-- If the session was lost during an ack whose answer was lost, the code only says that the item is gone, not who deleted it.
 local function claim(session, queue, life, note)
   local item = queue:claim(life.random:between(0, 2))
   if item then
@@ -53,7 +53,7 @@ local function claim(session, queue, life, note)
   end
 end
 
--- Only tries, so that the answer always says what has become of it.
+-- Only tries, so that the answer always shows what became of it.
 local function take(_, queue, life, note)
   note("job", life.tag, "taking")
   local item, _, code = queue:take(0)
@@ -82,15 +82,15 @@ end
 
 -- ---- The judgement -----------------------------------------------------------------------------
 
--- Outcomes after which an item may be done although nobody was told.
+-- Outcomes after which an item may be done although no worker was told.
 local UNSURE = { connection_loss = true, unknown = true, canceled = true, closed = true, gone = true }
 
 local ENDS = { done = true, taken = true, removed = true }
-local TAKES = { taking = 1, took = -1 } -- of takes that have no answer yet
+local TAKES = { taking = 1, took = -1 } -- of takes without an answer so far
 
 function M.new() return { puts = {}, ends = {}, unsure = {}, count = 0, takes = 0 } end
 
----Takes a line of a worker's log: "item outcome".
+-- Reads a line of a worker's log: "item outcome".
 function M.add(jobs, what, rest)
   local item, outcome = rest:match("^(%S+) (%S+)$")
   if what == "put" and outcome == "done" then
@@ -104,7 +104,7 @@ function M.add(jobs, what, rest)
   end
 end
 
----What is in the queue at the end.
+-- The items in the queue at the end.
 function M.left(session)
   local left = {}
   for item in session:queue(PATH, OPTIONS):items() do left[item.data] = true end

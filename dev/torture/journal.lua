@@ -1,7 +1,7 @@
--- What the logs of the torture run (worker.lua) say: who held which lock, from when until when at
--- least, and what was written. check.lua judges it.
+-- Reads the logs of the torture run (worker.lua): which coroutine held which lock, at least from when until when, and what it wrote.
+-- check.lua judges it.
 --
--- A hold's `first` and `last` are the times between which it was surely valid.
+-- The hold was certainly valid between the times `first` and `last`.
 
 local jobs = require "dev.torture.jobs"
 local meetings = require "dev.torture.meetings"
@@ -27,7 +27,7 @@ function effects.holds(self, turn, time, token)
   table.insert(self.holds, turn.hold)
 end
 
--- It holds so many of several, beside others.
+-- It holds so many permits of several, beside other holders.
 function effects.permits(_, turn, _, count) turn.hold.permits = tonumber(count) end
 
 function effects.downgrades(self) self.downgrades = self.downgrades + 1 end
@@ -54,7 +54,7 @@ function effects.wrote(_, turn, _, rest)
   turn.write.zxid = rest:match("^%d+ (%x+)$")
 end
 
--- The server, or the session that knows that the hold is lost, says that nothing was written; or nobody knows.
+-- Nothing was written, as the server says, or the session, which knows that the hold is lost; or the outcome is unknown.
 local certain = { lost = true, no_node = true }
 local uncertain = { connection_loss = true, closed = true }
 
@@ -122,7 +122,7 @@ function journal:turn_of(worker, name)
   return turns[name]
 end
 
----Takes a line of a worker's log. What is no such line is trouble.
+-- Reads a line of a worker's log. Any other line is trouble.
 function journal:add(worker, line)
   local time, name, what, rest = line:match("^(%S+) (%d+) (%S+) ?(.*)$")
   local effect = effects[what]
@@ -131,7 +131,7 @@ function journal:add(worker, line)
   if not ok then self:complain("worker " .. worker .. " said out of turn: " .. line) end
 end
 
----Does one of the worker's coroutines hold a lock, as far as is known?
+-- Whether one of the worker's coroutines holds a lock, as far as is known.
 function journal:holding(worker)
   for _, turn in pairs(self.turns[worker] or {}) do
     if turn.hold then return true end
@@ -139,7 +139,7 @@ function journal:holding(worker)
   return false
 end
 
----A worker was killed: what it waited for it waits for no more; what it was about to write may be written.
+-- A worker was killed: it waits for nothing any more; the write that it was about to make may have been made.
 function journal:died(worker, time)
   for _, turn in pairs(self.turns[worker] or {}) do
     if turn.hold then turn.hold.killed = time end
@@ -148,14 +148,14 @@ function journal:died(worker, time)
   table.insert(self.losses, { worker = worker, time = time })
 end
 
----A worker's session was ended from outside. That is told to nobody: until the worker hears of it, it believes its lease,
----and others may be granted what it held.
+-- A worker's session was ended from outside. The worker is not told: until it learns of it, it believes its lease, and other sessions may
+-- be granted what it held.
 ---@param limit number when the lease must have ended
 function journal:expired(worker, time, limit)
   table.insert(self.expiries, { worker = worker, time = time, limit = limit })
 end
 
--- When the worker knew that the session was over.
+-- When the worker learned that the session was over.
 local function noticed(self, expiry)
   local first = math.huge
   for _, loss in ipairs(self.losses) do
@@ -164,8 +164,8 @@ local function noticed(self, expiry)
   return first
 end
 
----Holds count only up to the time at which their session was ended from outside. → for how long the longest of them
----was believed valid beyond that
+-- Counts holds only up to the time at which their session was ended from outside. → for how long beyond that the longest of them was
+-- believed valid
 function journal:cut_expired()
   local longest = 0
   for _, expiry in ipairs(self.expiries) do
@@ -182,7 +182,7 @@ function journal:cut_expired()
   return longest
 end
 
----What readers saw change under them. Not of those whose session had been ended from outside, and did not know it yet.
+-- What readers saw change under them, except readers whose session had been ended from outside without their knowledge.
 function journal:torn_reads()
   local found = {}
   for _, torn in ipairs(self.torn) do

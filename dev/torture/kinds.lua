@@ -1,5 +1,5 @@
--- What is contended for in the torture run: every kind of lock and election, behind acquire(limit) and cancel(); and holds
--- with token, path, valid, set and release.
+-- What the workers of the torture run contend for: every kind of lock and election, behind acquire(limit) and cancel(); and holds with
+-- token, path, valid, set and release.
 
 -- The limit of the pool changes from time to time, to one of these.
 local M = { LIMITS = { 4, 5, 6 }, PERMITS = { 1, 2, 3 } }
@@ -13,10 +13,10 @@ function MAKE.unfair(session, path) return session:lock(path, { fair = false }) 
 -- The write side of a read/write lock.
 function MAKE.writer(session, path) return session:rwlock(path):writer() end
 
--- A semaphore of one.
+-- A semaphore with one permit.
 function MAKE.permit(session, path) return session:semaphore(path, 1) end
 
--- A semaphore of several, whose limit is changed while others hold and wait. The run makes it.
+-- A semaphore with several permits, whose limit changes while others hold and wait. The run makes it.
 function MAKE.pool(session, path, random)
   local semaphore = session:semaphore(path)
   return { acquire = function(_, limit)
@@ -27,7 +27,7 @@ function MAKE.pool(session, path, random)
   end, cancel = function() semaphore:cancel() end }
 end
 
--- Each turn of a cohort is a hold of its own, under the token of all; a count tells them apart, and grows as tokens do.
+-- Each turn of a cohort is a hold of its own, with the same token. A count distinguishes the turns, and grows as tokens do.
 function MAKE.cohort(session, path)
   local lock = session:lock(path, { cohort = true })
   local token, turns
@@ -70,7 +70,7 @@ Term.__index = Term
 function Term:valid() return self.term:valid() end
 function Term:set(...) return self.term:set(...) end
 
--- Now and then to one who waits, if that can be done in time.
+-- Resigns now and then to a waiting candidate, if that succeeds in time.
 function Term:release()
   local candidates = self.random:chance(0.2) and self.election:candidates() or {}
   local successor = #candidates > 1 and self.random:pick(candidates)
@@ -89,7 +89,7 @@ function MAKE.term(session, path, random)
   return { acquire = function(_, limit) return campaign(election, limit, random) end, cancel = function() election:cancel() end }
 end
 
--- By rank; that of a process changes from time to time.
+-- By rank; the rank of a process changes from time to time.
 function MAKE.ranked(session, path, random)
   local election = session:election(path, { rank = math.floor(random:between(0, 4)) })
   return { acquire = function(_, limit)
@@ -100,7 +100,7 @@ end
 
 -- ---- Two at once -------------------------------------------------------------------------------
 
--- These are also taken both at once, by a multilock: the hold of it is told as one of either.
+-- A multilock also takes these, both at once; the log has its hold as one of either.
 local PAIR = { "fair", "writer" }
 
 local Both = {}

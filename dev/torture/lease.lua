@@ -1,5 +1,4 @@
--- The torture of the lease: volleys of trials (trials.lua), and how far the ends of the holders were from the grants of
--- their rivals.
+-- The torture of the lease: volleys of trials (trials.lua), and the time from the ends of the holders to the grants of their rivals.
 --
 --   lua dev/torture/lease.lua T ROUNDS [TICK]      T in ticks; TICK: "told" (default), "untold", or seconds as `tick`
 --

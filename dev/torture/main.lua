@@ -1,15 +1,15 @@
--- The torture run: processes with many coroutines take locks on an ensemble of three real servers
--- while they are killed, paused and cut off, and the servers too. See docs/proof.md.
+-- The torture run: processes with many coroutines take locks on an ensemble of three real servers. Meanwhile the processes are killed,
+-- paused and cut off, and so are the servers. See docs/proof.md.
 --
 --   lua dev/torture/main.lua SECONDS SEED WORKERS COROUTINES
 --
--- 1. An ensemble, a proxy for every worker, the workers; each writes a log (worker.lua).
--- 2. Faults at random times (chaos.lua), while the logs are read (workers.lua, journal.lua).
--- 3. The faults are over: every worker must be granted again; then all are told to end.
--- 4. The journal is checked (check.lua); so are the servers, where nothing may be left, and the processes.
+-- 1. Start an ensemble, a proxy for every worker, and the workers; each writes a log (worker.lua).
+-- 2. Cause faults at random times (chaos.lua), while the logs are read (workers.lua, journal.lua).
+-- 3. When the faults are over, every worker must be granted something again. Then tell all to end.
+-- 4. Check the journal (check.lua), the servers, where nothing may be left, and the processes.
 --
--- What can go wrong with the run itself: we are interrupted or killed. Then the workers, proxies and
--- servers end by themselves, since each has a pipe that ends with us.
+-- What can go wrong with the run itself: we are interrupted or killed. Then the workers, proxies and servers end by themselves, because
+-- each has a pipe that ends with us.
 
 local chaos = require "dev.torture.chaos"
 local checker = require "dev.torture.check"
@@ -23,12 +23,12 @@ local proxies = require "spec.support.proxy"
 local zk = require "zkrecipes"
 
 local TIMEOUT = 3    -- seconds, of the sessions
-local PATIENCE = 90  -- seconds for everybody to come back, and again for everybody to end
+local PATIENCE = 90  -- seconds until every worker must be back, and again until every worker must have ended
 local NAMESPACE = "/torture"
-local LOCKS = { "fair", "unfair", "writer", "permit", "pool", "cohort", "reentrant", "term", "ranked" } -- what each is: kinds.lua
+local LOCKS = { "fair", "unfair", "writer", "permit", "pool", "cohort", "reentrant", "term", "ranked" } -- kinds.lua describes each
 
 local SECONDS, SEED = tonumber(arg[1]) or 600, tonumber(arg[2]) or os.time() % 1000000
-local GAP = SECONDS < 120 and 1.1 or 2.5 -- seconds between two faults, on average; a short run is to have some of each
+local GAP = SECONDS < 120 and 1.1 or 2.5 -- seconds between two faults, on average; a short run must have some of each
 local WORKERS, COROUTINES = tonumber(arg[3]) or 4, tonumber(arg[4]) or 25
 
 local function temporary_folder()
@@ -56,7 +56,7 @@ local function eventually(condition, limit)
   return condition()
 end
 
--- Which workers have had no grant since then.
+-- The workers without a grant since then.
 local function deserted(world, since)
   local seen, missing = {}, {}
   for _, hold in ipairs(world.journal.holds) do
@@ -103,7 +103,7 @@ local function finish_workers(world)
   return crashed
 end
 
--- Workers, their shells and guards, and the servers all have their folder among their arguments.
+-- Finds our processes: workers, their shells and guards, and the servers have their folder among their arguments.
 local function processes_left(world)
   local left = {}
   local folders = { world.folder }
@@ -136,7 +136,7 @@ local function left_on_servers(world)
   return found
 end
 
--- What is left when those who were killed must have expired, and the registers.
+-- What is left when the sessions of killed workers must have expired; and the registers.
 local function inspect(world)
   local session = zk.session { hosts = world.ensemble.hosts, namespace = NAMESPACE, timeout = TIMEOUT, tick = 0.5 }
   local registers, left = {}, {}

@@ -1,8 +1,8 @@
--- The barriers' part in the torture run: members in each worker, and what must be true of what they noted.
+-- The barriers' part in the torture run: members in each worker, and what must hold for their notes.
 --
--- Whoever went on did so with others: at some instant while he waited as many waited as make a round, and none of
--- these gave up. Whoever left a double barrier did so after others that had waited with him: as many as make a round had
--- begun to leave, or had lost their session. Who was killed, or lost its session, may have been in a round.
+-- If a member went on, it did so with others: at some instant while it waited, as many waited as make a round, and none of these gave up.
+-- If a member left a double barrier, it did so after others that had waited with it: as many as make a round had begun to leave, or had
+-- lost their session. A member that was killed, or lost its session, may have been in a round.
 
 local zk = require "zkrecipes"
 
@@ -12,7 +12,7 @@ local SIZE = 3
 local MEMBERS = { cyclic = 2, double = 1 }
 local PATHS = { cyclic = "/meeting", double = "/phase" }
 local GAVE_UP = { timeout = true, connection_loss = true } -- its limit passed
-local NOTICED = 20 -- seconds in which a worker surely hears that its session is lost, stopped or not
+local NOTICED = 20 -- seconds within which a worker certainly learns that its session is lost, even if it was stopped
 
 -- ---- In a worker -------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ end
 
 local function before(a, b) return a.time < b.time or a.time == b.time and a.change > b.change end
 
--- Beginnings and ends, in order, and how many waited after each; each meeting learns its own two.
+-- Beginnings and ends, in order, and how many waited after each. Each meeting learns the positions of its own two.
 local function steps_of(all)
   local steps, count = {}, 0
   for _, one in ipairs(all) do
@@ -103,7 +103,7 @@ local function most_at_once(steps, one)
   return most
 end
 
--- Who had begun to leave by then, or may have been dead.
+-- The members that had begun to leave by then, or may have been dead.
 local function is_out(one, time, losses)
   if one.outcome == "lost" or one.outcome == "connection_loss" or one.leaves and one.leaves <= time then return true end
   for _, loss in ipairs(losses) do
@@ -112,7 +112,7 @@ local function is_out(one, time, losses)
   return false
 end
 
--- Those who waited when this one did, and are out by the time at which it is gone.
+-- The members that waited when this one did, and were out when it was gone.
 local function count_out(all, one, losses)
   local count = 0
   for _, other in ipairs(all) do
@@ -139,7 +139,7 @@ function M.judge(meetings, losses)
   return alone, early
 end
 
----What is left of it on the servers; a round whose members have all died stays until the next one ends.
+-- What is left on the servers. A round whose members have all died stays until the next round ends.
 function M.left(session)
   local left = {}
   for _, path in pairs(PATHS) do

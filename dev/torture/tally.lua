@@ -1,4 +1,4 @@
--- Figures from the journal of the torture run: waits, hand-offs, and how long a fault is felt.
+-- Figures from the journal of the torture run: waits, hand-offs, and how long a fault has effects.
 
 local M = {}
 
@@ -33,7 +33,7 @@ function M.waits(holds)
   return waits
 end
 
----From a release to the next grant, when that one had waited already.
+-- From a release to the next grant, if the next holder was waiting already.
 function M.handoffs(holds)
   local times = {}
   for _, list in pairs(by_lock(holds)) do
@@ -47,7 +47,7 @@ function M.handoffs(holds)
   return times
 end
 
--- The longest time without a grant of one of the locks, from the beginning of the fault on, until it is felt no more.
+-- The longest time without a grant of one of the locks, from the beginning of the fault until it has no effect any more.
 local function stall(lists, from, to)
   local longest = 0
   for _, list in pairs(lists) do
@@ -75,7 +75,7 @@ function M.nothing()
   return { times = 0, holders = 0, stalls = {}, backs = {} }
 end
 
----How long the faults of each kind were felt.
+-- How long the faults of each kind had effects.
 ---@param faults table[] { kind, worker (none: a server), holder: whether it held a lock, from, to }
 ---@param after number seconds for which a fault may be felt after its end
 ---@return table<string, {times: integer, holders: integer, stalls: number[], backs: number[]}> by kind

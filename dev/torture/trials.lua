@@ -1,18 +1,18 @@
--- Trials of the lease on real servers: does a holder ever believe in its lock after another session was granted it?
+-- Trials of the lease on real servers: does a holder ever believe that it holds its lock after another session was granted it?
 --
--- An ensemble of three. Holders connect to one follower, each with a session of its own, through a proxy; each holds a
--- lock for which a rival waits that is connected to the leader. A volley is one attack on all holders at once, whose
--- heartbeats go a little apart, so each is struck at another point of its rule:
+-- An ensemble of three. Holders connect to one follower through a proxy, each with a session of its own. Each holds a lock for which a
+-- rival waits that is connected to the leader. A volley is one attack on all holders at once. Their heartbeats are a little apart, so each
+-- holder is struck at another point of the rule:
 --
--- 1. A pause of the leader (SIGSTOP) puts its pings where we want them: one comes as it wakes up, the next half a tick
---    later. They come so that rounding up to a tick gives the sessions next to nothing.
--- 2. The proxy keeps back what the holders send, from right after one ping until right after the next, or for a time at
---    random. So that ping finds nothing in the follower's table.
--- 3. The leader is paused again, if the volley says so: no ping falls where one was due.
--- 4. The follower is stopped (SIGSTOP) right before the ping after that, or at random. For some holders that is right after
---    an answer. It tells the leader nothing more, so the sessions expire.
--- 5. Of each holder: the last moment at which `valid()` was true, and the moment at which its rival was granted. Both are
---    of one process and one clock. The margin is what lies between; below zero two held at once.
+-- 1. A pause of the leader (SIGSTOP) shifts its pings to the times that we want: one comes as it wakes up, the next half a tick later. They
+--    come so that rounding up to a tick gives the sessions next to nothing.
+-- 2. The proxy keeps back what the holders send, from right after one ping until right after the next, or for a random time. So that ping
+--    finds nothing in the follower's table.
+-- 3. The leader is paused again, if the volley says so: no ping is sent where one was due.
+-- 4. The follower is stopped (SIGSTOP) right before the following ping, or at random. For some holders that is right after an answer. The
+--    follower tells the leader nothing more, so the sessions expire.
+-- 5. For each holder, two moments are compared: the last one at which `valid()` was true, and the one at which its rival was granted the
+--    lock. Both come from one process and one clock. The margin is the time between; below zero, two sessions held the lock at once.
 
 local proxies = require "spec.support.proxy"
 local testing = require "zkrecipes.testing"
@@ -31,7 +31,7 @@ local function eventually(what, condition, limit)
   end
 end
 
----Starts servers and the proxy.
+-- Starts the servers and the proxy.
 ---@param options {tick: number, minimum?: number} seconds: tickTime, minSessionTimeout
 function M.open(options)
   local config = options.minimum and { minSessionTimeout = ("%d"):format(options.minimum * 1000) }
@@ -107,7 +107,7 @@ local function keep_back(field, seconds)
   field.proxy:heal()
 end
 
--- After some pings in peace, in which the leases are renewed. A pause would end those that are shorter than two ticks.
+-- Waits for some pings without faults, so that the leases are renewed. A pause would end leases that are shorter than two ticks.
 local function strike(field, volley)
   local ping = field.tick / 2
   local from = volley.timeout < 2 * field.tick and zk.now() or move_pings(field, volley.timeout)
@@ -126,7 +126,7 @@ local function strike(field, volley)
   field.follower:pause()
 end
 
--- A time before each look: what is noted was surely so.
+-- Takes the time before each check: what it notes was certainly true then.
 local function watch(holders, done)
   while not done() do
     for _, holder in ipairs(holders) do

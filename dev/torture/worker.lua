@@ -1,9 +1,9 @@
--- One process of the torture run: many coroutines that take locks and add one to a register which
--- each lock guards. Started by dev/torture/workers.lua, which reads the log: our standard output.
+-- One process of the torture run: many coroutines that take locks and add one to a register which each lock guards. dev/torture/workers.lua
+-- starts it and reads the log: our standard output.
 --
--- A line of the log: time, coroutine, what, and what belongs to it. The clock is the same for all
--- processes of the machine. It is written before what it tells is done (waits, writes, releases), or
--- after (holds, wrote, refused, gives_up), so that the log claims less than was so, never more.
+-- A line of the log: time, coroutine, what, and its details. The clock is the same for all processes of the machine. A line is written
+-- before an action that it announces (waits, writes, releases), or after one that it reports (holds, wrote, refused, gives_up). So the log
+-- claims less than was true, never more.
 
 local zk = require "zkrecipes"
 local jobs = require "dev.torture.jobs"
@@ -16,9 +16,9 @@ timeout, coroutines = tonumber(timeout), tonumber(coroutines)
 
 local LOCKS = {}
 for name in names:gmatch("%S+") do LOCKS[#LOCKS + 1] = name end
-local PATIENCE = 60 -- seconds that those wait who want the lock in any case
+local PATIENCE = 60 -- seconds that a coroutine waits if it wants the lock in any case
 
-io.stdout:setvbuf("line") -- one write per line: what was told before a kill -9 is in the file
+io.stdout:setvbuf("line") -- one write per line: the file has all that was logged before a kill -9
 local over = false
 
 local function note_at(time, name, ...)
@@ -31,8 +31,8 @@ end
 
 -- ---- A hold ------------------------------------------------------------------------------------
 
--- The first look tells the time after it, every later one the time before it: from the first to the
--- last time told the hold was surely valid, since what has ended does not begin again.
+-- The first check notes the time after it, every later one the time before it. From the first to the last noted time the hold was certainly
+-- valid, because a hold that has ended never becomes valid again.
 local function begins(turn)
   local valid = turn.hold:valid()
   note(turn.name, valid and "valid" or "invalid")
@@ -60,7 +60,7 @@ local function write(turn, send)
   end
 end
 
--- Reads the register and writes one more: right only as long as nobody else writes in between.
+-- Reads the register and writes one more. Correct only as long as no other process writes in between.
 local function add_one(turn)
   local data, _, code = turn.session:get(turn.register)
   if code then return note(turn.name, "unread", code) end
@@ -69,10 +69,10 @@ local function add_one(turn)
   write(turn, function(...) return turn.hold:set(...) end)
 end
 
--- The hold is not ours any more, and we write nevertheless. hold:set knows it and asks no server; so
--- half of us send the check of the node themselves, through the new session: the server must refuse, unless
--- the node is still there. (Our lease ends before the server's; then nobody else can have been granted.)
--- The node of the unfair lock has a name that everybody uses: there such a check says nothing.
+-- The hold is not ours any more, and we write nevertheless. hold:set knows that and asks no server. So half of the coroutines send the
+-- check of the znode themselves, through the new session: the server must refuse, unless the znode still exists. (Our lease ends before the
+-- server's session; then no other contender can have been granted.) The znode of the unfair lock has the same name for all, so such a check
+-- proves nothing there.
 local function write_stale(turn)
   if not turn.known then return end
   if turn.which == "unfair" or turn.random:chance(0.5) then
@@ -84,7 +84,7 @@ local function write_stale(turn)
   end)
 end
 
--- Reads twice what nobody may write meanwhile; `expected`: what it must be, nil: anything.
+-- Reads twice what must not change meanwhile; `expected`: what it must be, nil: anything.
 local function read_same(hold, session, name, random, expected)
   local before = session:get("/register-writer")
   zk.sleep(random:between(0, 0.05))
@@ -102,7 +102,7 @@ local function downgrade(turn)
   read_same(hold, turn.session, turn.name, turn.random, turn.written)
 end
 
--- Some hold it for long, so that faults meet a holder. A pool is held by several, who only hold it, for long, so that it is full.
+-- Some coroutines hold it for long, so that faults meet a holder. Several hold the pool for long, and do nothing else, so that it is full.
 local function work(turn)
   local random = turn.random
   local long = random:chance(0.015)
@@ -120,14 +120,14 @@ end
 
 -- ---- A turn ------------------------------------------------------------------------------------
 
--- Most wait as long as it takes, some only try, some are impatient.
+-- Most wait as long as it takes, some only try, some have a short limit.
 local function limit_of(random)
   local dice = random:next()
   if dice < 0.1 then return 0 end
   return dice < 0.25 and random:between(0.05, 2) or PATIENCE
 end
 
--- Shares the read/write lock: while it is held nobody writes.
+-- Shares the read/write lock: while it is held, no process writes.
 local function read_twice(session, name, random)
   local hold = session:rwlock("/locks/writer"):read(limit_of(random))
   if not hold then return end
@@ -168,7 +168,7 @@ local function tell_states(session)
   end
 end
 
--- Sometimes all who wait for a lock are told to give up at once.
+-- Sometimes all waiters of a lock are told to give up at once.
 local function cancel_now_and_then(locks)
   local random = randoms.new(seed, stream * 1000)
   while not over do

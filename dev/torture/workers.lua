@@ -1,10 +1,10 @@
--- The worker processes of the torture run: they are started, killed, paused; their logs are followed.
+-- The worker processes of the torture run: starts, kills and pauses them, and follows their logs.
 
 local zk = require "zkrecipes"
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)[^/]*$") or "./"
 
--- The guard reads a pipe that only we can write to; its end means that we are gone, however it came.
+-- The guard reads a pipe that only we can write to; when the pipe ends, we are gone, for whatever reason.
 local RUN = [[
   log=$1 folder=$2
   shift 2
@@ -65,7 +65,7 @@ end
 
 function told.status(self, status) self.ended = tonumber(status) end
 
----Reads what was added to the log.
+-- Reads what has been added to the log.
 function Worker:follow()
   if not self.log then return end -- between two lives
   local text = self.rest .. (self.log:read("*a") or "")
@@ -83,7 +83,7 @@ function Worker:signal(name)
   os.execute("kill -" .. name .. " " .. self.pid .. " 2>/dev/null")
 end
 
--- Ends the process if it has not ended, and only then the pipe, whose end would wake the guard.
+-- Ends the process if it still runs, and closes the pipe only then, because its end would wake the guard.
 local function reap(self)
   if not self.log then return end
   while not self.ended do
@@ -105,7 +105,7 @@ function Worker:kill()
   self.journal:died(self.number, time)
 end
 
----Waits until it has ended by itself; one that has not done so in time is killed. → its status
+-- Waits until the process has ended by itself; kills it if it does not end in time. → its status
 function Worker:finish(deadline)
   while not self.ended and zk.now() < deadline do
     zk.sleep(0.02)
@@ -116,7 +116,7 @@ function Worker:finish(deadline)
   return status
 end
 
----What it wrote to its standard error, over all its lives.
+-- All that its lives have written to standard error.
 function Worker:complaints()
   local texts = {}
   for life = 1, self.life do
@@ -127,7 +127,7 @@ function Worker:complaints()
   return table.concat(texts)
 end
 
----Is a process of it still there?
+-- Whether one of its processes still exists.
 function Worker:runs()
   local status = os.execute("kill -0 " .. self.pid .. " 2>/dev/null")
   return status == true or status == 0 -- as 5.1 says it
