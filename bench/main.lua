@@ -5,10 +5,10 @@
 --
 -- Writes build/bench/result.md and picture.svg; with DOCS=1 the page in docs/.
 --
--- 1. A server is started, or an ensemble (MEMBERS), which forces its log to the disk only with FSYNC=yes.
--- 2. Round by round, row by row, one contestant after the other: so what else the machine does hits all alike. When the
---    minutes are over no further round of any row begins, but each row has one.
--- 3. Medians, the least and the most of the rounds, and ratios are printed and written.
+-- 1. Start a server, or an ensemble (MEMBERS), which forces its log to the disk only with FSYNC=yes.
+-- 2. Run round by round, row by row, one contestant after the other, so that other load of the machine affects all alike. When the minutes
+--    are over, no further round of any row begins, but each row has one.
+-- 3. Print and write medians, the least and the most of the rounds, and ratios.
 
 package.path = "lua/?.lua;./?.lua;" .. package.path
 
@@ -89,7 +89,7 @@ end
 local function measure_round(row, done, hosts)
   for _, one in ipairs(contestants) do
     done.samples[one.id] = done.samples[one.id] or {}
-    if not done.samples[one.id].failed then keep(row, done.samples, one, hosts) end -- who failed once would hold us up again
+    if not done.samples[one.id].failed then keep(row, done.samples, one, hosts) end -- a contestant that failed once would delay us again
   end
   done.rounds = done.rounds + 1
 end
@@ -107,14 +107,14 @@ local function rows()
   return list
 end
 
--- A server that has just begun is slow, whoever asks.
+-- A server that has just started is slow, whichever contestant runs.
 local function warm_up(hosts)
   for _, one in ipairs(contestants) do
     if one.ours then measure.run(one, hosts, "loop 10 200") end
   end
 end
 
--- gives: what was measured, as the report wants it, and the loads in between.
+-- gives: what was measured, in the form for the report, and the loads in between.
 local function measure_all(hosts)
   local began, loads, list, results = os.time(), {}, rows(), {}
   for round = 1, ROUNDS do
@@ -147,12 +147,12 @@ local function read(file)
   return handle:read("a")
 end
 
--- What is measured on an ensemble has a place of its own on the page.
+-- Rows that are measured on an ensemble have a place of their own on the page.
 local function place()
   return MEMBERS == 1 and not FSYNC and "measured" or ("%d servers, %s"):format(MEMBERS, FSYNC and "forced" or "not forced")
 end
 
--- The page keeps what is around the marks.
+-- The text around the marks stays.
 local function write_docs(result)
   local page, mark, last = read("docs/benchmarks.md"), "<!-- " .. place() .. " -->\n", "<!-- end -->"
   local whole = place() == "measured"

@@ -2,8 +2,8 @@
 --
 --     lua5.4 bench/queue.lua ITEMS [CONSUMERS [SAMPLE]]        on $ZK_HOSTS, or on a server of its own
 --
--- Fills a queue with ITEMS, then measures a sample of puts, of claim + ack by so many processes (32 coroutines each), and by
--- one coroutine alone; and the longest moment for which a host did not run (a coroutine that wants to run each millisecond).
+-- Fills a queue with ITEMS. Then it measures a sample of puts, of claim + ack by so many processes (32 coroutines each), and by one
+-- coroutine alone; and the longest time for which a host did not run (by a coroutine that wants to run each millisecond).
 
 local testing = require "zkrecipes.testing"
 local zk = require "zkrecipes"
@@ -46,7 +46,7 @@ local function claim_and_ack(queue)
   end
 end
 
--- One consumer's process: says when it begins and ends, and its stall.
+-- One consumer's process: prints when it begins and ends, and its stall.
 local function consume(count, coroutines)
   zk.run(function()
     local queue = zk.session { hosts = hosts }:queue("/jobs")

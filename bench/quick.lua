@@ -1,12 +1,12 @@
 #!/usr/bin/env lua5.4
--- make bench-quick: counts that do not depend on the machine, against those in bench/expected.lua. More than a tenth
--- above is a failure. STORE=1 writes what was counted.
+-- make bench-quick: compares counts that do not depend on the machine with those in bench/expected.lua. More than a tenth above is a
+-- failure. STORE=1 stores the new counts.
 --
 --   requests, bytes    on the wire per operation, by a proxy; names grow with the session's number, hence the tenth
 --   instructions       of our own C code (src/) by callgrind; neither Lua's nor the client library's. Of the host's thread
 --                      per operation, in a simulated world, where they are always the same. Of the I/O thread on a real
---                      server: 2.6 to 4.4 turns of its loop per operation, depending on when answers come, so per turn; what
---                      an operation costs beside is about 2.4 turns (then runs differ by 1 %)
+--                      server: an operation takes 2.6 to 4.4 turns of its loop, depending on when answers come, so these
+--                      are per turn; the rest of an operation costs as much as about 2.4 turns (runs differ by 1 %)
 --   memory             bytes per waiter: C allocated through core/alloc.h, and the Lua heap
 --
 -- Every count is the difference between many and few operations, so that beginning and end cancel out.
@@ -28,7 +28,7 @@ local ON_THE_WIRE = {
   { id = "free", run = { "free %d", 100, 300 } },
   { id = "loop_10", run = { "loop 10 %d", 10, 30, 10 } },
   { id = "try", run = { "try %d", 100, 300 } },
-  { id = "read_mostly", run = { "read_mostly 1 %d", 100, 300 } }, -- alone: who waits for whom differs from run to run
+  { id = "read_mostly", run = { "read_mostly 1 %d", 100, 300 } }, -- alone: the order of waiters differs from run to run
 }
 
 local HOST, IO = { "core", "plain", "recipes", "lua" }, { "zk" }

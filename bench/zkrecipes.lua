@@ -15,7 +15,7 @@ local function report(ops, seconds, cpu, more)
   io.stdout:flush()
 end
 
--- Runs fn() and tells how long it took for so many operations.
+-- Runs fn() and prints how long it took for so many operations.
 local function measure(ops, fn)
   local from, cpu = zk.now(), clock()
   fn()
@@ -39,7 +39,7 @@ local function together(count, fn)
   end
 end
 
--- Until so many stand in the queue, and everything before has been answered.
+-- Waits until so many contenders are in the queue, and everything before has been answered.
 local function queued(dir, count)
   repeat
     zk.sleep(0.005)
@@ -63,7 +63,7 @@ local function acquire_of(lock)
   return function() return lock:acquire() end
 end
 
--- So many coroutines, each its turns, after two to warm up.
+-- So many coroutines, each with its turns, after two turns to warm up.
 local function crowd(count, turns, acquire_at)
   together(count, function(i) turns_of(acquire_at(i), 2) end)
   measure(count * turns, function()
@@ -71,7 +71,7 @@ local function crowd(count, turns, acquire_at)
   end)
 end
 
--- From the first grant to the last: what was idle has woken up by then. Who waits in a directory can be counted there.
+-- From the first grant to the last: idle threads have woken up by then. The waiters of a directory can be counted.
 local function drain(contest, waiters)
   local hold, tasks, first, last = assert(contest.acquire()), {}, nil, nil
   for i = 1, waiters do
@@ -116,7 +116,7 @@ function scenarios.loop(count, turns)
   crowd(count, turns, function() return acquire end)
 end
 
--- What is handed on.
+-- What is handed over.
 local contests = {}
 
 local function of_lock(lock, queues)
@@ -185,7 +185,7 @@ function scenarios.memory(waiters)
   report(waiters, 0, 0, (",\"rss\":%.0f,\"c\":%.0f,\"lua\":%.0f"):format(rss / waiters, (core.alloc_bytes() - bytes) / waiters,
     (collectgarbage("count") - heap) * 1024 / waiters))
   hold:release()
-  os.exit(0) -- nobody wants to see them all served
+  os.exit(0) -- we do not wait until all are served
 end
 
 function scenarios.start()
@@ -267,7 +267,7 @@ local function fill(queue, items)
   end
 end
 
--- `work` on the queue so often, by so many coroutines, with so many items there.
+-- Runs `work` on the queue so often, by so many coroutines, with so many items in it.
 local function queueing(work)
   return function(operations, items, count)
     local queue = session:queue(path)

@@ -1,10 +1,10 @@
--- The random caller of the whole Lua API: fuzz/api.lua [ROUNDS]. It needs a server in ZK_HOSTS (dev/zk exec), and writes
--- the calls of the present round to the file TRACE.
+-- The random caller of the whole Lua API: fuzz/api.lua [ROUNDS]. It needs a server in ZK_HOSTS (dev/zk exec), and writes the calls of the
+-- present round to the file TRACE.
 --
--- Each round has a seed of its own (SEED=n repeats one): it opens some sessions, on the server and on a port where no
--- server listens; a few workers make random calls, and one calls its share of all functions in turn, so that SHARES
--- rounds call every function; then everything is closed and dropped, and nothing may be left. The work is counted in
--- rounds: how far it gets does not depend on the machine. What an answer must be: fuzz/api/rules.lua.
+-- Each round has a seed of its own (SEED=n repeats one). It opens some sessions, on the server and on a port where no server listens. A few
+-- workers make random calls, and one calls its share of all functions in turn, so that SHARES rounds call every function. Then everything
+-- is closed and dropped, and nothing may be left. The work is counted in rounds, so it does not depend on the machine. fuzz/api/rules.lua
+-- says what an answer must be.
 
 local calls = require "fuzz.api.calls"
 local core = require "zkrecipes.core"
@@ -18,7 +18,7 @@ local zk = require "zkrecipes"
 local WORKERS, CALLS = 5, 60
 local SHARES = 8      -- so many rounds call everything once at least
 local LIMIT = 300     -- seconds that a request to the server may take; a quiet machine takes milliseconds
-local PATIENCE = 600  -- seconds in which everything must be given back; a quiet machine takes two
+local PATIENCE = 600  -- seconds within which everything must be released; a quiet machine takes two
 
 local server = assert(os.getenv("ZK_HOSTS"), "ZK_HOSTS is not set: dev/zk exec -- lua5.4 fuzz/api.lua")
 local trace_name = os.getenv("TRACE") or "api.trace"
@@ -92,7 +92,7 @@ local function open_all(namespace)
   return first
 end
 
--- Errors that nobody waits for.
+-- Errors for which no coroutine waits.
 local function on_error(text)
   local problem = rules.reported(text)
   if problem then calls.wrong(problem, text) end
@@ -111,8 +111,8 @@ local function in_run(dice, namespace, share)
   end, { on_error = on_error })
 end
 
--- Ends what would wait for ever, until the round is over. A daemon, so that no zk.run waits for it; one of them may
--- cancel it, then there is another.
+-- Ends, until the round is over, what would wait for ever. It is a daemon, so that no zk.run waits for it. A random call may cancel it;
+-- then another one starts.
 local function guard(host, round_now)
   tasks.spawn(host, { daemon = true, quiet = true, on_end = function(task)
     if not task.ok and not round_now.over then guard(host, round_now) end
@@ -138,7 +138,7 @@ local function on_main(dice, namespace, share)
   host.on_error = nil
 end
 
--- On the main thread: what was abandoned may still be about.
+-- On the main thread: abandoned coroutines may still exist.
 local function delete(namespace)
   local session = zk.session { hosts = server }
   local _, message, code = session:delete_tree(namespace)
@@ -146,7 +146,7 @@ local function delete(namespace)
   session:close()
 end
 
--- Everything is dropped; what is left of it then? LuaJIT's compiled code keeps the objects for which it was compiled.
+-- Drops everything, and checks what is left. LuaJIT's compiled code keeps the objects for which it was compiled.
 local function settle(blocks)
   local deadline = zk.now() + PATIENCE
   calls.clear(new_dice(1))
@@ -194,7 +194,7 @@ local function report(rounds)
   return #never == 0
 end
 
--- What stays for good, a thread and its few blocks, is made before anything is counted.
+-- Makes what stays for good, a thread and its few blocks, before anything is counted.
 local function warm_up()
   zk.run(function()
     local session = zk.session { hosts = server }

@@ -1,7 +1,7 @@
 #ifndef ZR_FUZZ_FRAMES_H
 #define ZR_FUZZ_FRAMES_H
 
-/* frames.h: the input of server.c, and the frames of a ZooKeeper server as they should be. */
+/* frames.h: the input of server.c, and well-formed frames of a ZooKeeper server. */
 
 #include <arpa/inet.h>
 

@@ -1,8 +1,8 @@
 #ifndef ZR_FUZZ_H
 #define ZR_FUZZ_H
 
-/* fuzz.h: what the libFuzzer targets share. The input is what nobody can trust; a claim that does
-   not hold for it ends the run, and libFuzzer keeps the input. */
+/* fuzz.h: what the libFuzzer targets share. The input is untrusted. If a claim does not hold for
+   it, the run ends, and libFuzzer keeps the input. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                                          \
     } while (0)
 
-/* gives (free): the bytes with a NUL behind them, in a block of just that size. */
+/* gives (free): the bytes and a NUL, in a block of exactly that size. */
 static inline char *text_of(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);

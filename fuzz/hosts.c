@@ -1,7 +1,7 @@
 /*
- * Lists of hosts: what zr_hosts_problem accepts the resolver must understand. Each entry is taken
- * apart by a parser of our own here, and the resolver must come to the same name and port; then it
- * resolves all of them. Nobody is asked over the network: names stand for what their hash says.
+ * Lists of hosts: the resolver must understand what zr_hosts_problem accepts. A second parser here
+ * splits each entry, and the resolver must find the same name and port. Then the resolver resolves
+ * all entries. No request goes over the network: the address of a name is made from its hash.
  */
 #include <netdb.h>
 
@@ -18,8 +18,8 @@ static int made_up_address(const char *name, const char *port, const struct addr
 
 static int looked_up;
 
-/* Numeric names are what they are, one in eight others does not exist, the rest has an address of
- * its own. */
+/* Numeric names are their own addresses, one in eight other names does not exist, and the rest
+   have an address each. */
 static int made_up_address(const char *name, const char *port, const struct addrinfo *hints,
                            struct addrinfo **found)
 {
@@ -73,7 +73,8 @@ static size_t count_of(const char *text, char c)
 /* ---- What is resolved
  * -------------------------------------------------------------------------------------- */
 
-/* Numeric, with a port each; an odd count, none twice but the one that was repeated. */
+/* All entries are numeric and have a port; their count is odd; only the repeated one occurs
+   twice. */
 static void check_addresses(const char *list)
 {
     size_t count = count_of(list, ',') + 1;

@@ -1,6 +1,6 @@
 /*
- * The names that others put into a lock's directory: the numbers in them, and the order they are
- * brought into. The input is a list of names, one a line.
+ * The names that other clients put into a lock's directory: their numbers, and the order that they
+ * are sorted into. The input is a list of names, one a line.
  */
 #include "core/seats.c"
 
@@ -12,7 +12,7 @@
 #define MOST_NAMES 512
 #define STEM "lock-"
 
-/* The number, read in another way: by what printf would have written. */
+/* Computes the number in another way: compares with what printf would have written. */
 static int64_t number_of(const char *name)
 {
     char written[32];
@@ -24,8 +24,7 @@ static int64_t number_of(const char *name)
     return number >= 0 && strcmp(name + length - strlen(written), written) == 0 ? number : -1;
 }
 
-/* Whatever stands before it, a sequential node's name gives its number, and no other name gives
- * one. */
+/* A name gives a number if and only if it ends like the name of a sequential node. */
 static void check_name(const char *name)
 {
     char whole[8192];
@@ -49,7 +48,7 @@ static size_t count_names(const uint8_t *data, size_t size)
     return count < MOST_NAMES ? count : MOST_NAMES;
 }
 
-/* gives: the lines, in one block as the client hands them over. */
+/* gives: the lines, in one block, as the client hands them over. */
 static struct zr_names *names_of(const uint8_t *data, size_t size)
 {
     size_t count = count_names(data, size), head = sizeof(struct zr_names) + count * sizeof(char *);

@@ -1,9 +1,9 @@
 /*
- * Paths: whatever zr_path_problem says must be what ZooKeeper's server says. The model below is the
- * server's PathUtils.validatePath, over the UTF-16 that its Java decodes the bytes to; only what is
- * no UTF-8 at all is refused by us alone, because the server would take it for another name.
+ * Paths: zr_path_problem must agree with ZooKeeper's server. The model below is the server's
+ * PathUtils.validatePath, over the UTF-16 to which Java decodes the bytes. Only text that is not
+ * valid UTF-8 is refused by us alone, because the server would take it for another name.
  *
- * The input is two paths with a newline between: they are joined, as a namespace and a path, and as
+ * The input is two paths with a newline between. They are joined, as a namespace and a path, and as
  * a directory and a name.
  */
 #include "core/names.h"
@@ -25,7 +25,7 @@ static bool between(uint8_t byte, uint8_t least, uint8_t most)
     return byte >= least && byte <= most;
 }
 
-/* The length of the well-formed sequence at `at`; 0: there is none. */
+/* The length of the well-formed sequence at `at`; 0 if there is none. */
 static size_t well_formed(const uint8_t *at, size_t left)
 {
     if (at[0] <= 0x7f)

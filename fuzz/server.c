@@ -1,15 +1,15 @@
 /*
- * A server that shakes hands as it should and then sends what nobody can trust. The client is ours,
+ * A server that answers the handshake correctly and then sends untrusted bytes. The client is ours,
  * with the real client library below it and a real socket between the two. It asks for one thing of
- * every kind; the answers are well-formed frames that the input mutates: cut off, overwritten,
- * repeated, behind events, pings, or bytes of the input's own.
+ * every kind. The answers are well-formed frames that the input mutates: truncated, overwritten,
+ * repeated, after events, pings, or bytes of the input.
  *
  * What must hold: the process lives; every request comes back once, with an answer that is whole or
  * with a status that is not ZR_OK; all memory is given back.
  *
- * Left out, because the client library gives no chance to refuse it: a length of a frame of more
- * than a megabyte (it allocates what is said), and a frame of exactly 24 bytes that says that it is
- * an event of the session (it looks like one of the library's own).
+ * Left out, because the client library gives no chance to refuse them: a length of a frame of more
+ * than a megabyte (it allocates what the frame says), and a frame of exactly 24 bytes that says
+ * that it is an event of the session (it looks like one of the library's own).
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -130,7 +130,7 @@ static void send_other(struct input *input)
     send_well(&frame);
 }
 
-/* One answer, as the input wants it. */
+/* Sends one answer, as the input says. */
 static void send_mutated(struct frame *frame, struct input *input)
 {
     uint32_t stated;
@@ -244,7 +244,7 @@ static void ask(struct asked *asked, int number)
     request->part_count = PARTS;
 }
 
-/* Reads all of an answer, so that the sanitizer sees what is not there. */
+/* Reads all of an answer, so that the sanitizer detects missing memory. */
 static void check_answer(const struct zr_request *request)
 {
     size_t sum = 0;
@@ -265,7 +265,7 @@ static void check_answer(const struct zr_request *request)
     CLAIM(sum != SIZE_MAX);
 }
 
-/* What has come back; gives: how many requests. */
+/* Takes what has come back; gives: the number of requests. */
 static int take(struct zr_handle *handle)
 {
     int count = 0;
@@ -323,8 +323,8 @@ static struct zr_handle *open_client(void)
     return handle;
 }
 
-/* Until everything was answered and nothing has come for a while; the connection may break at any
- * time. */
+/* Goes on until everything was answered and nothing has come for a while. The connection may
+   break at any time. */
 static void talk(struct zr_handle *handle, struct asked *all, struct input *input)
 {
     int answers = 0, idle = 0;

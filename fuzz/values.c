@@ -1,8 +1,8 @@
 /*
- * Values from Lua: whatever is passed to the methods of the core, the binding reads it or complains
- * in words. The input is a small program: each call is a method, its arguments are values of every
- * type, many of them words that methods know. Below is the simulated ZooKeeper, whose clock moves
- * now and then.
+ * Values from Lua: whatever is passed to the methods of the core, the binding must read it or raise
+ * an error that explains the problem. The input is a small program: each call is a method, and its
+ * arguments are values of every type, many of them words that methods know. Below is the simulated
+ * ZooKeeper, whose clock moves now and then.
  */
 #include <lauxlib.h>
 #include <lualib.h>
@@ -172,7 +172,7 @@ static void check_failure(const char *message)
     CLAIM(message != NULL && message[0] != '\0' && strlen(message) < 1200);
 }
 
-/* Misuse, and nothing of our own making. */
+/* Must be misuse, and no error of our own code. */
 static void check_misuse(const char *message)
 {
     check_failure(message);
@@ -180,7 +180,7 @@ static void check_misuse(const char *message)
           strstr(message, "calling '") != NULL);
 }
 
-/* A slot is let go, an object is collected. */
+/* A slot is dropped, an object is collected. */
 static void call(struct bytes *bytes)
 {
     lua_rawgeti(L, 1, next(bytes) % methods + 1);

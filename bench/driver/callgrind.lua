@@ -1,11 +1,11 @@
--- Instructions that our own C code executes, by valgrind's callgrind: the cost of every function whose source is in src/,
--- without what it calls elsewhere. The format is described in valgrind's manual, "Callgrind Format Specification".
+-- Counts the instructions that our own C code executes, by valgrind's callgrind: the cost of every function whose source is in src/,
+-- without the functions that it calls elsewhere. The format is described in valgrind's manual, "Callgrind Format Specification".
 
 local measure = require "bench.driver.measure"
 
 local M = {}
 
--- Names are written once, as "(7) name", and then called by their number.
+-- Names are written once, as "(7) name", and later referred to by their number.
 local function name_of(names, text)
   local number, name = text:match("^(%b())%s*(.*)$")
   if not number then return text end
@@ -28,7 +28,7 @@ local function own_cost(path)
     if file then
       folder = folder_of(name_of(names, file))
     elseif line:match("^f[ie]=") then
-      name_of(names, line:match("=(.*)$")) -- what was inlined is its user's
+      name_of(names, line:match("=(.*)$")) -- an inlined function counts for its caller
     elseif line:match("^fn=") then
       name_of(functions, line:match("=(.*)$"))
     elseif line:match("^cfn=") then
@@ -66,8 +66,7 @@ function M.per_operation(contestant, hosts, folders, run)
   return (more - less) / ((many - few) * each)
 end
 
----Instructions in these folders per call of the function `turn`; what an operation costs apart from its turns is as much as
----`own` of them.
+-- Instructions in these folders per call of the function `turn`. The rest of an operation costs as much as `own` of them.
 function M.per_turn(contestant, hosts, folders, run, turn, own)
   local form, few, many = run[1], run[2], run[3]
   local less, turns_of_few = count(contestant, hosts, form:format(few), folders, turn)

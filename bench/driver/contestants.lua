@@ -1,7 +1,7 @@
--- Who takes part, in the order of the columns, and how each is started.
+-- The contestants, in the order of the columns, and how each is started.
 --
---   rows     it takes part in these alone
---   ready    seconds until several of them are up and warm
+--   rows     it takes part in these rows only
+--   ready    seconds until several of them are running and warm
 
 local LIBRARIES = "/usr/share/java/"
 local JARS = {}
@@ -14,7 +14,7 @@ local function on(interpreter, variant)
   return ("env LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='build/%s/?.so;;' %s bench/zkrecipes.lua"):format(variant, interpreter)
 end
 
--- Where a grant crosses to the thread that decides.
+-- Where a grant is passed to the thread that decides.
 local CROSSING = {}
 for row in ("free at_once handoff_10 handoff_100 handoff_1000 loop_10 loop_100 contend_2 contend_4 contend_8"):gmatch("%S+") do
   CROSSING[row] = true

@@ -1,6 +1,6 @@
--- Runs a contestant in a scenario and brings figures: a table of name > number, or nil and why not.
+-- Runs a contestant in a scenario and returns figures: a table of name > number; or nil and the reason.
 --
--- What can go wrong: a contestant fails, or hangs; then the time limit ends it, and that row has no figure.
+-- What can go wrong: a contestant fails, or hangs. Then the time limit ends it, and that row has no figure.
 
 local socket = require "socket"
 local proxies = require "spec.support.proxy"
@@ -14,7 +14,7 @@ local runs = 0
 
 local began = os.time()
 
--- Nobody's directory yet.
+-- A directory that no contestant has used.
 local function fresh_path()
   runs = runs + 1
   return ("/bench-%d-%d"):format(began, runs)
@@ -72,7 +72,7 @@ function kinds.memory(contestant, hosts, _, scenario)
   return { value = figures.rss / 1024, c = figures.c, lua = figures.lua }
 end
 
--- Until it has said that it has the lock.
+-- Waits until it has said that it has the lock.
 function kinds.start(contestant, hosts, _, scenario)
   local from = socket.gettime()
   local pipe <close> = io.popen(command(contestant, hosts, fresh_path(), scenario))
@@ -83,7 +83,7 @@ function kinds.start(contestant, hosts, _, scenario)
   return { value = took * 1000 }
 end
 
--- One that stands for election; its process id comes first.
+-- A candidate of an election; its process id comes first.
 local function candidate(contestant, hosts, path, scenario)
   local pipe = io.popen(("echo $$; exec %s %s %s %s 2>&1"):format(contestant.command, hosts, path, scenario))
   return { pipe = pipe, pid = assert(pipe:read("l")) }
@@ -93,18 +93,18 @@ local function kill(one)
   os.execute("kill -9 " .. one.pid)
 end
 
--- What it says next must begin with this word; gives the number behind it.
+-- The next line must begin with this word; returns the number after it.
 local function expect(one, word)
   local line = one.pipe:read("l")
   if line and line:match("^" .. word) then return tonumber(line:match("%d+")) or 0 end
   return nil, line or "ended"
 end
 
--- How long after the leader's death, and after so many ms, the second one leads.
+-- How long after the leader's death, and after so many ms, the second candidate leads.
 local function succession(leader, second, after)
   local stands, why = expect(second, "stands")
   if not stands then return nil, why end
-  socket.sleep(0.5 + math.random()) -- so that the last heartbeat is of any age
+  socket.sleep(0.5 + math.random()) -- so that the last heartbeat has a random age
   local from = socket.gettime()
   kill(leader)
   local leads
@@ -128,7 +128,7 @@ function kinds.failover(contestant, hosts, _, scenario)
   return figures, why
 end
 
--- The difference between many and few operations, divided by how many more they were.
+-- The difference between many and few operations, divided by the difference of their numbers.
 function kinds.counts(contestant, hosts, row)
   local form, few, many, each = row.run[1], row.run[2], row.run[3], row.run[4] or 1
   local proxy, seen = proxies.start(hosts), {}
@@ -150,7 +150,7 @@ function kinds.counts(contestant, hosts, row)
   return figures
 end
 
----The figures of a contestant in a row of the plan; nil when it does not take part.
+-- The figures of a contestant in a row of the plan; nil if it does not take part.
 function M.measure(row, contestant, hosts)
   local scenario = row.of_contestant and row.of_contestant[contestant.id]
   if scenario == false or contestant.rows and not contestant.rows[row.id] then return nil end

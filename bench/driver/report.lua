@@ -1,4 +1,4 @@
--- What was measured, for people (Markdown, a picture) and for machines (JSON).
+-- The report: for people (Markdown, a picture) and for programs (JSON).
 
 local M = {}
 
@@ -14,7 +14,7 @@ function M.summary(samples)
   return { median = median, min = sorted[1], max = sorted[#sorted], rounds = #sorted }
 end
 
--- Three digits that mean something.
+-- Rounds to three significant digits.
 local function short(x)
   local size = math.abs(x)
   return (size >= 100 and "%.0f" or size >= 10 and "%.1f" or "%.2f"):format(x)
@@ -37,7 +37,7 @@ local function spread(figure)
   return ("%s (%s to %s)"):format(short(figure.median), short(figure.min), short(figure.max))
 end
 
--- How many times b is a.
+-- The ratio of b to a.
 local function ratio(a, b)
   return a and b and a.median > 0 and b.median > 0 and short(b.median / a.median) or "-"
 end
@@ -47,7 +47,7 @@ local function value(row, id) return row.of[id] and row.of[id].value end
 local function timing_row(row, contestants)
   local cells = { row.title .. ", " .. row.unit }
   for _, one in ipairs(contestants) do cells[#cells + 1] = spread(value(row, one.id)) end
-  if row.kind == "failover" then -- they share the timeout's grain
+  if row.kind == "failover" then -- the timeout has the same granularity for all
     return line(table.move({ "-", "-", "-", "-" }, 1, 4, #cells + 1, cells))
   end
   local ours, jit = value(row, "lua5.4"), value(row, "luajit")
@@ -93,7 +93,7 @@ local function has_cpu(row)
   end
 end
 
--- Times alone, when it is to be brief.
+-- Only times, for the short form.
 function M.markdown(result, brief)
   local lines, who = { result.text .. "\n" }, result.contestants
   section(lines, not brief and "Time and memory", header("median (least to most)", who,
@@ -110,7 +110,7 @@ end
 
 -- ---- The picture -------------------------------------------------------------------------------
 
--- Bars of what takes microseconds, one group per row.
+-- A bar chart of the rows in microseconds, one group per row.
 local PICTURE = [[
 set terminal svg size 1500,600 font 'sans-serif,12' background rgb 'white'
 set output '%s'
@@ -132,7 +132,7 @@ END
 plot %s
 ]]
 
--- Those that have a figure in one of the rows.
+-- The contestants that have a figure in one of the rows.
 local function drawn(contestants, rows)
   return having(contestants, function(one)
     return #having(rows, function(row) return value(row, one.id) end) > 0

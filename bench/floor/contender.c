@@ -1,7 +1,8 @@
 /*
- * A contender creates its seat and lists, in one flight; finds itself first, or watches the one
- * just ahead; and takes the event for the grant. It leaves by a delete that it does not wait for.
- * All of it happens inside the client's callbacks, unless there is a second thread.
+ * A contender creates its seat and lists the directory, in one flight. If it is first, it has the
+ * lock. If not, it watches the contender just ahead and takes the event for the grant. It leaves by
+ * a delete that it does not wait for. All of it happens inside the client's callbacks, unless there
+ * is a second thread.
  */
 #include "floor.h"
 

@@ -1,15 +1,15 @@
 /*
  * The floor: the same work on the same client library, by a program that does nothing else. It
- * keeps no lease, survives no lost link, cancels nothing and verifies nothing; whatever fails ends
- * it.
+ * keeps no lease, survives no broken connection, cancels nothing and verifies nothing. Any failure
+ * ends it.
  *
  * main.c       the scenarios
- * contender.c  one that queues: its requests and its turn
+ * contender.c  a contender: its requests and its turn
  * queue.c      items that are put, taken, claimed
  * client.c     sessions and the loop; clocks
  * relay.c      with --two-threads: a second thread that says when a contender's turn is over
  *
- * One thread runs all of it; the second one sees only what it is told of.
+ * One thread runs all of it; the second one learns only what it is told.
  */
 #ifndef FLOOR_H
 #define FLOOR_H
@@ -34,9 +34,10 @@ struct contender {
 /* ---- client.c -------------------------------------------------------------------------------- */
 
 extern int session_ms;
-extern int outstanding; /* requests without an answer, and who is with the second thread */
+extern int
+    outstanding; /* requests without an answer, and contenders that are with the second thread */
 
-/* Seconds: of a clock that only goes on, and of CPU time of the whole process. */
+/* Seconds: of a monotonic clock, and of CPU time of the whole process. */
 double now(void);
 double cpu(void);
 
@@ -47,13 +48,13 @@ void must(int rc);
 zhandle_t *open_session(const char *hosts);
 void close_sessions(void);
 
-/* Creates it unless it is there; returns when that is answered. */
+/* Creates the node unless it exists; returns when the server has answered. */
 void make_node(zhandle_t *zh, const char *path);
 
-/* Waits for something to happen, at most a tenth of a second, and does it. */
+/* Waits until something happens, at most a tenth of a second, and handles it. */
 void turn(void);
 
-/* Turns until there are so many, or until everything is answered. */
+/* Runs turns until the count is reached, or until everything is answered. */
 void until(const int *count, int wanted);
 void settle(void);
 
@@ -61,35 +62,36 @@ void settle(void);
 
 extern struct contender contenders[MOST];
 extern int parked;        /* watch the one ahead of them */
-extern int granted;       /* how often somebody was */
+extern int granted;       /* how many grants there were */
 extern double granted_at; /* the last one */
-extern bool keep;         /* who is granted does not leave */
+extern bool keep;         /* a contender that is granted does not leave */
 
 /* Queues for `turns` turns, one after the other. keeps one; borrows dir. */
 void enter(struct contender *one, zhandle_t *zh, const char *dir, int turns);
 void leave(struct contender *one);
 
-/* It has heard that it has the lock at heard_at: counts it, and leaves unless `keep`. */
+/* The contender has learned at heard_at that it has the lock: counts it, and leaves unless
+   `keep`. */
 void take_turn(struct contender *one);
 
 /* ---- queue.c --------------------------------------------------------------------------------- */
 
-/* Runs `put`, `take` or `claim` by `count` at once, with so many items there; gives: false when it
-   is none of these. */
+/* Runs `put`, `take` or `claim` by `count` at once, with so many items in the queue; gives:
+   false if it is none of these. */
 bool queue_run(zhandle_t *zh, const char *path, const char *scenario, int operations, int items,
                int count);
 
 /* ---- relay.c --------------------------------------------------------------------------------- */
 
-/* Readable when the second thread has decided something; -1 when there is no such thread. */
+/* Readable when the second thread has decided something; -1 if there is no such thread. */
 extern int relay_fd;
 
 void relay_start(void);
 
-/* To the second thread, which notes the time and hands it back. keeps one. */
+/* Passes it to the second thread, which notes the time and passes it back. keeps: one. */
 void relay_tell(struct contender *one);
 
-/* Takes the turns of all that came back. */
+/* Takes the turns of all contenders that came back. */
 void relay_take(void);
 
 #endif

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define WARM_UP 100 /* operations */
-#define IDLE 0.2    /* seconds before a hand-over, as with the others */
+#define IDLE 0.2    /* seconds before a hand-over, as for the other contestants */
 
 static double from, cpu_from;
 static int listed; /* answers to try */
@@ -91,7 +91,7 @@ static void run_handoff(zhandle_t *zh, const char *dir, int waiters, int rounds)
     printf("{\"ops\":%d,\"seconds\":%.6f,\"cpu\":%.6f}\n", (waiters - 1) * rounds, seconds, spent);
 }
 
-/* Counts the grants between two times of day; others do the same at the same time. */
+/* Counts the grants between two times of day, while other processes do the same. */
 static void run_contend(zhandle_t *zh, const char *dir, long first, long last)
 {
     enter(&contenders[0], zh, dir, 1 << 30);
@@ -103,7 +103,7 @@ static void run_contend(zhandle_t *zh, const char *dir, long first, long last)
         turn();
     report(granted, from + (double)(last - first));
     fflush(stdout);
-    _exit(0); /* the session's end lets the others go on */
+    _exit(0); /* the end of the session lets the other processes go on */
 }
 
 static void on_tried(int rc, const struct String_vector *names, const void *with)
@@ -162,7 +162,7 @@ static void run_handover(zhandle_t *zh, const char *hosts, const char *dir, int 
     free(took);
 }
 
-/* Stands, and says when it leads. Ends when it is killed. */
+/* Stands as a candidate, and prints when it leads. Ends when it is killed. */
 static void run_candidate(zhandle_t *zh, const char *dir)
 {
     keep = true;
@@ -190,7 +190,7 @@ static int number(char *const *arguments, int index)
     return arguments[index] != NULL ? atoi(arguments[index]) : 0;
 }
 
-/* gives: false when there is no such scenario. */
+/* gives: false if there is no such scenario. */
 static bool run(zhandle_t *zh, const char *hosts, const char *dir, const char *scenario, int a,
                 int b, int c)
 {

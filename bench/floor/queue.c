@@ -1,7 +1,8 @@
 /*
  * A queue's floor: items are children of one directory, whose names are known before the clock
- * starts. An item is put by a create; taken by a get and a delete in one flight; claimed by a get
- * and the create of a znode beside it in one flight, and acked by a multi that removes both.
+ * starts. An item is put by a create. It is taken by a get and a delete in one flight. It is
+ * claimed by a get and the create of a znode beside it in one flight, and acked by a multi that
+ * removes both.
  */
 #include "floor.h"
 

@@ -1,8 +1,9 @@
 /*
- * What a second thread costs. The module has one that talks to the server, so that sessions live
- * while the host computes, and the host's, which decides. Here the client's thread tells the second
- * one of each grant; that one notes the time and hands it back, and only then does the contender
- * leave. Both wait in poll; a list under a mutex and an eventfd lead each way, as in the module.
+ * The cost of a second thread. The module has two threads: one talks to the server, so that
+ * sessions live while the host computes; the host's thread decides. Here the client's thread tells
+ * the second thread of each grant. That thread notes the time and passes the contender back, and
+ * only then does the contender leave. Both wait in poll. In each direction there is a list under a
+ * mutex and an eventfd, as in the module.
  */
 #include "floor.h"
 
@@ -33,7 +34,7 @@ static void put(struct box *box, struct contender *one)
     pthread_mutex_unlock(&box->mutex);
 }
 
-/* Calls with(one) for everything that was there. */
+/* Calls with(one) for everything in the box. */
 static void take(struct box *box, void (*with)(struct contender *one))
 {
     struct contender *items[MOST];

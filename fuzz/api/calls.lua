@@ -1,5 +1,4 @@
--- One random call after the other: what is called, on whom, with what, and in which way; and the judgement of what comes
--- back.
+-- Makes one random call after the other: chooses the function, the object, the arguments and the way; and judges the results.
 
 local core = require "zkrecipes.core"
 local rules = require "fuzz.api.rules"
@@ -62,7 +61,7 @@ function M.keep(kind, object)
   list[#list < KEPT and #list + 1 or M.dice:below(KEPT) + 1] = object
 end
 
--- A method that was added since: its objects are found by their metatables.
+-- A method that was added later: its objects are found by their metatables.
 local function adopt(target, ...)
   for i = 1, select("#", ...) do
     local value = select(i, ...)
@@ -73,7 +72,7 @@ local function adopt(target, ...)
   if type((...)) == "function" and not target.property then M.keep(target.name, (...)) end
 end
 
--- One of a kind; nil when there is none.
+-- An object of this kind; nil if there is none.
 local function object_of(dice, kind)
   local list = pool[kind]
   return list and dice:pick(list)
@@ -122,7 +121,7 @@ local function subject(dice, target)
   return object, object ~= nil
 end
 
--- gives: the arguments, with self; nil when there is nobody to call it on.
+-- gives: the arguments, with self; nil if there is no object to call it on.
 local function arguments(dice, target)
   local list, names = { n = 0 }, target.signature.arguments
   if target.kind then
@@ -138,7 +137,7 @@ local function arguments(dice, target)
   return list
 end
 
--- A wait that nobody could end must not last.
+-- A wait that no other call could end must not last.
 local function make_short(list)
   for i = 1, list.n do
     if type(list[i]) == "number" and list[i] > 1 then list[i] = 0.05 end
@@ -154,11 +153,11 @@ local function roll(dice)
   return target, list
 end
 
--- Here and now, for callbacks: whoever runs them sees to it that they end.
+-- Called directly, for callbacks: the caller makes sure that they end.
 function M.nested(dice)
   if M.depth >= DEEPEST then return end
   local target, list = roll(dice)
-  if target.label == "zk.run" then return end -- in a coroutine that was abandoned it could go on for ever
+  if target.label == "zk.run" then return end -- in an abandoned coroutine it could go on for ever
   M.depth = M.depth + 1
   make_short(list)
   invoke(target, list)
@@ -183,7 +182,7 @@ local function once(dice)
   return function() invoke(target, list) end, list
 end
 
--- In a coroutine that nobody cares for any more.
+-- In a coroutine that nothing refers to any more.
 local function abandoned(dice)
   local fn, list = once(dice)
   make_short(list)
@@ -220,12 +219,12 @@ local WAYS = {
   end,
 }
 
--- `count` calls and what they bring along, in the coroutine of one worker.
+-- Makes `count` calls and those in their callbacks, in the coroutine of one worker.
 function M.work(dice, count)
   for _ = 1, count do dice:pick(WAYS)(dice) end
 end
 
--- The same on the main thread, without coroutines around.
+-- As that, on the main thread, outside of coroutines.
 function M.work_on_main(dice, count)
   for _ = 1, count do
     local fn, list = once(dice)
@@ -234,7 +233,7 @@ function M.work_on_main(dice, count)
   end
 end
 
--- Every target of this share, in its order: a call each if there is an object to call it on.
+-- Calls every target of this share, in order, if there is an object to call it on.
 local function each_of(dice, share, shares, call)
   for i = share + 1, #targets.list, shares do
     local target = targets.list[i]
@@ -246,7 +245,7 @@ local function each_of(dice, share, shares, call)
   end
 end
 
--- One of `shares` parts of all that can be called, so that the rounds together leave nothing out.
+-- One of `shares` parts of all targets, so that the rounds together leave nothing out.
 function M.sweep(dice, share, shares)
   each_of(dice, share, shares, function(target, list)
     in_task(dice, function() invoke(target, list) end)
@@ -259,7 +258,7 @@ end
 
 -- ---- The end -----------------------------------------------------------------------------------
 
--- What keeps others waiting is let go. A session that is being collected may still be among them.
+-- Releases what keeps others waiting. A session that is being collected may still be among them.
 function M.close_all()
   local all = {}
   for session in pairs(M.sessions) do all[#all + 1] = session end

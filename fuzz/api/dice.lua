@@ -19,7 +19,7 @@ function Dice:one_in(n) return self:below(n) == 0 end
 
 function Dice:pick(list) return list[self:below(#list) + 1] end
 
--- Another generator, so that what one coroutine rolls does not depend on the others.
+-- Another generator, so that the numbers of one coroutine do not depend on the others.
 function Dice:fork() return new(self:below(2147483646)) end
 
 return new

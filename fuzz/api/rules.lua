@@ -7,7 +7,7 @@ local M = {}
 
 -- ---- The codes ---------------------------------------------------------------------------------
 
-local codes = { error = true } -- of task:wait, which is not the core's
+local codes = { error = true } -- of task:wait, which the core does not return
 
 for line in io.lines("src/core/status.def") do
   local word = line:match('^ZR_STATUS%([%w_]+, "([%w_]+)"')
@@ -18,12 +18,12 @@ end
 
 local HERE = "^%.?/?fuzz/[%w/]+%.lua:%d+: "
 
--- Misuse that no one function is to blame for.
+-- Misuse for which no single function is responsible.
 local GENERAL = { "every coroutine waits for another one", "a task cannot wait for itself", "zk.run is running already",
   "the loop is running already", "zk.run belongs to", "cannot wait here", "do not wait in a generator",
   "would wait for itself" }
 
--- What only shows when our own code, or the binding, has gone wrong.
+-- Texts that appear only if our own code, or the binding, has a bug.
 local INTERNAL = { "attempt to", "zkrecipes/[%w_/]+%.lua", "upvalue", "the binding knows", "%(null%)", "no task waits in slot",
   "invalid order", "stack overflow", "has not finished", "userdata expected" }
 
@@ -51,7 +51,7 @@ end
 
 local function first_line(text) return text:match("^[^\n]*") end
 
--- Iterators that can say it in no other way.
+-- Iterators, which have no other way to report an error.
 local TELLS = { items = true, dead = true }
 
 function M.raised(name, problem)
@@ -74,7 +74,7 @@ local function failure(message, code)
   if code ~= "error" then return internals(message) end
 end
 
--- Whose results are those of the user's functions, or may be nothing.
+-- Methods whose results are those of the user's functions, or may be nothing.
 local FREE = { run = true, all = true, any = true, with = true, pcall = true, wait = true, sleep = true, cancel = true,
   timeout = true, states = true, property = true, observe = true, items = true, dead = true }
 
@@ -83,7 +83,7 @@ function M.returned(name, count, first, second, third)
   if type(third) == "string" and type(second) == "string" and codes[third] then return failure(second, third) end
   if FREE[name] then return end
   if name == "get" and type(second) == "table" and second.czxid then return end
-  if name == "leader" and count == 1 then return end -- nobody leads
+  if name == "leader" and count == 1 then return end -- there is no leader
   if count == 0 then return "nothing was returned" end
   return failure(second, third)
 end

@@ -1,5 +1,5 @@
--- What the functions of the API take, read from lua/zkrecipes/meta: the names of the arguments, the fields of the tables of
--- options, and whether they wait. A recipe that is new there is called with what fits it, without a line here.
+-- What the functions of the API take, read from lua/zkrecipes/meta: the names of the arguments, the fields of the tables of options, and
+-- whether they wait. A new recipe there is called with suitable values without a change here.
 
 local M = { module = {} }
 local methods, fields_of = {}, {} -- "doublebarrier" > its methods; and its fields
@@ -80,7 +80,7 @@ for i = 1, #names do read_functions(read(names[i])) end
 
 for class, found in pairs(classes) do fields_of[class:match("[%w_]+$"):lower()] = found end
 
--- The class that the reference calls so: "zkrecipes.double_barrier" is its DoubleBarrier.
+-- The class of this name in the reference: "zkrecipes.double_barrier" is its DoubleBarrier.
 local function called(name) return (name:match("[%w_]+$"):gsub("_", "")) end
 
 ---@return table methods name > signature; fields name > type

@@ -1,5 +1,5 @@
--- Everything that can be called, found where it is: the classes of the core with what the Lua layer added to them, those that
--- are written in Lua, the fields that the reference names, loops, iterators, and the module itself.
+-- Finds everything that can be called: the classes of the core with what the Lua layer has added to them, the classes that are written in
+-- Lua, the fields that the reference names, loops, iterators, and the module itself.
 --
 -- A target: label, name (as errors call it), kind (of its self; nil: none), call, signature, and `waits`, if it may wait.
 
@@ -8,7 +8,7 @@ local core = require "zkrecipes.core"
 local signatures = require "fuzz.api.signatures"
 local zk = require "zkrecipes"
 
--- iterators: the methods that give one.
+-- iterators: the methods that return one.
 local M = { list = {}, metas = {}, pure = {}, iterators = { "states", "observe", "items", "dead" } }
 
 local NOTHING = { arguments = {} }

@@ -70,7 +70,7 @@ M.seconds, M.delay = M.timeout, M.timeout
 
 -- ---- Functions ---------------------------------------------------------------------------------
 
--- `call(dice)` makes one more random call; given by whoever has one.
+-- `call(dice)` makes one more random call; its caller provides it.
 function M.fn(dice)
   local kind, inner, call = dice:below(9), dice:fork(), M.call
   if kind == 0 then return function() error(M.PURPOSE) end end
@@ -95,7 +95,7 @@ end
 
 local function raise() error(M.PURPOSE, 0) end
 
--- Tables that defend themselves.
+-- Tables with hostile metatables.
 local function evil(dice)
   local meta, cycle = {}, {}
   cycle[1], cycle.path, cycle.acl = cycle, cycle, cycle

@@ -1,4 +1,4 @@
--- Makes many bells and drops them; says how many descriptors were open before, and are afterwards. For bell_spec.lua.
+-- Makes many bells and drops them; prints how many descriptors were open before and are open afterwards. For bell_spec.lua.
 
 local core = require "zkrecipes.core"
 local lfs = require "lfs"
@@ -19,7 +19,7 @@ local function round()
   engine:listen()
 end
 
-round() -- what is made once
+round() -- allocated only once
 collectgarbage() collectgarbage()
 local before = count()
 for _ = 1, 20 do round() end

@@ -1,6 +1,6 @@
--- Budgets: requests on the wire, counted by a proxy between client and server. Heartbeats and pings are counted apart
--- and left out, and so is what takes a watch back, a second after it was needed last: spec/unit/budget_spec.lua counts that.
--- A budget is exact: one request more or less is a failure.
+-- Budgets: requests on the wire, counted by a proxy between client and server. Heartbeats and pings are counted separately and left out,
+-- and so are the requests that remove a watch a second after it was needed last: spec/unit/budget_spec.lua counts those. A budget is exact:
+-- one request more or less is a failure.
 
 local env = require "spec.support.env"
 local zk = require "zkrecipes"
@@ -8,7 +8,7 @@ local zk = require "zkrecipes"
 local Budget = {}
 Budget.__index = Budget
 
--- What is not a request of ours, and what is no request at all.
+-- What the client sends without a request of ours, and what is no request at all.
 local APART = {}
 for name in ("requests replies events connections bytes_up bytes_down ping heartbeat removeWatches connect"):gmatch("%S+") do
   APART[name] = true
@@ -26,9 +26,9 @@ function Budget.start(path, data)
   return budget
 end
 
----What went over the wire since the last call, by name.
+-- The requests since the last call, by name.
 function Budget:spent()
-  assert(self.session:sync("/elsewhere")) -- everything before it has arrived when it is answered
+  assert(self.session:sync("/elsewhere")) -- when it is answered, everything before it has arrived
   local requests = {}
   for name, count in pairs(self.proxy:counts()) do
     if not APART[name] and count > 0 then requests[name] = count end
@@ -38,8 +38,8 @@ function Budget:spent()
   return requests
 end
 
----fn() takes one round trip, and returns what is to be done after it or nothing. A delay of 50 ms each way: one is 100 ms,
----two would be 200. The machine may be busy at times.
+-- fn() takes one round trip, and returns what to do after it, or nothing. The proxy delays each way by 50 ms: one round trip is 100 ms, two
+-- would be 200. The machine may be busy at times.
 function Budget:one_round_trip(fn)
   local best = 1
   self.proxy:delay(50)

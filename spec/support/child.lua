@@ -1,4 +1,4 @@
--- Another Lua process, to be told lines and to be killed or paused (see holder.lua).
+-- Another Lua process, which gets lines and is killed or paused (see holder.lua).
 
 local env = require "spec.support.env"
 
@@ -9,7 +9,7 @@ local function shell(format, ...)
   return os.execute(string.format(format, ...))
 end
 
--- A sanitizer's library stays the first.
+-- The sanitizer's library must come first.
 local function preloading(interpreter, library)
   if not library then return interpreter end
   local both, found = interpreter:gsub("LD_PRELOAD=%S+", "%0:" .. library)
@@ -44,7 +44,7 @@ function child:tell(line)
   self.input:write(line, "\n")
 end
 
----The next answer; blocks this whole process.
+-- Returns the next answer; blocks this whole process.
 function child:answer()
   return self.output:read("*l")
 end

@@ -4,14 +4,14 @@ local zk = require "zkrecipes"
 
 local M = {}
 
----A session that never connects: nobody listens on port 1.
+-- A session that never connects: nothing listens on port 1.
 function M.deaf_session(options)
   options = options or {}
   options.hosts, options.timeout = "127.0.0.1:1", options.timeout or 60
   return zk.session(options)
 end
 
----Runs fn; gives the errors of its coroutines that were reported.
+-- Runs fn; returns the errors of its coroutines that were reported.
 function M.reported(fn, options)
   local lines = {}
   options = options or {}

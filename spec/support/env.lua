@@ -7,23 +7,23 @@ local core = require "zkrecipes.core"
 local testing = require "zkrecipes.testing"
 local proxies = require "spec.support.proxy"
 
-local env = { limit = 1800 } -- seconds that a test may take; a busy machine takes far less
+local env = { limit = 1800 } -- seconds that a test may take; it takes far less even on a busy machine
 
--- busted forgets all modules after each file; what all files of a run share is kept where it does not look. (A process that was
--- forked off has it, too: it ends without stopping anything.)
+-- busted forgets all modules after each file; what all files of a run share is stored where busted does not remove it. (A forked process
+-- has it too: that process ends without stopping anything.)
 local registry, KEY = debug.getregistry(), "zkrecipes.spec"
 registry[KEY] = registry[KEY] or { namespaces = 0 }
 local common = registry[KEY]
 
 local proxy
 
----The server that all specs share. Whoever kills or pauses servers, or counts all that is on one, starts another.
+-- The server that all specs share. A spec that kills or pauses servers, or counts everything on one, starts another one.
 function env.server()
   common.server = common.server or assert(testing.start { tick_time = 500, container_interval = 60000 })
   return common.server
 end
 
----A proxy in front of it, healed and with its counters at zero.
+-- A proxy in front of that server, healed and with its counters at zero.
 function env.proxy()
   proxy = proxy or assert(proxies.start(env.server()))
   proxy:clear()
@@ -32,7 +32,7 @@ function env.proxy()
   return proxy
 end
 
----A namespace that nobody else uses.
+-- A namespace that no other test uses.
 function env.namespace()
   common.namespaces = common.namespaces + 1
   return string.format("/spec-%d-%d", os.time(), common.namespaces)
@@ -59,7 +59,7 @@ function env.run(body)
     local function test()
       ok, problem = zk.pcall(body)
     end
-    -- A failure ends all that the test has started, or they would wait for ever.
+    -- A failure ends everything that the test has started; otherwise those coroutines would wait for ever.
     pcall(zk.run, function()
       zk.any { test, function() zk.sleep(env.limit) end }
       assert(ok, "failed")
@@ -81,7 +81,7 @@ function env.eventually(what, condition)
   end
 end
 
----As eventually, in virtual time: the world goes on until the condition holds, for 60 seconds of it.
+-- As eventually, in virtual time: the world runs until the condition holds, for 60 of its seconds at most.
 function env.eventually_in(world, what, condition)
   local deadline = world:now() + 60
   while not condition() do
@@ -90,7 +90,7 @@ function env.eventually_in(world, what, condition)
   end
 end
 
----Fails unless the call failed with this code; gives the message.
+-- Fails unless the call failed with this code; returns the message.
 function env.fails(code, ...)
   local ok, message, got = ...
   if ok then
@@ -112,7 +112,7 @@ function env.late(...)
   return message
 end
 
--- A failure inside of the task fails whoever waits for it.
+-- If the task fails, the coroutine that waits for it fails.
 local function results(...)
   local ok, message, code = ...
   if ok == nil and code == "error" then error(message, 0) end
@@ -128,7 +128,7 @@ function env.raises(pattern, fn, ...)
   end
 end
 
----Starts fn in a coroutine of its own; gives a function that waits for its results.
+-- Starts fn in a coroutine of its own; returns a function that waits for its results.
 function env.start(fn, ...)
   local task = zk.spawn(fn, ...)
   return function() return results(task:wait(env.limit)) end, task
@@ -147,7 +147,7 @@ function env.interpreter()
   return os.getenv("ZR_LUA") or arg[-1] or "lua5.4"
 end
 
----What the C side holds, after everything that can be collected was.
+-- What the C side holds, after everything collectable has been collected.
 function env.blocks()
   if jit then jit.flush() end -- compiled code keeps objects that it used
   collectgarbage()

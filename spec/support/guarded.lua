@@ -1,5 +1,5 @@
--- A process with a guarded session that ends, or does not, as it is told on standard input, a line at a time.
--- Its ephemeral znode is "/e". It answers every line with one, if it lives.
+-- A process with a guarded session. It ends, or goes on, as the lines on its standard input say. Its ephemeral znode is "/e". It answers
+-- every line with one, if it lives.
 
 local process = require "spec_fork"
 local zk = require "zkrecipes"
@@ -18,7 +18,7 @@ function commands.open(other)
   return "opened"
 end
 
--- What it does once the module is loaded: goes to a folder, closes all descriptors, opens the session only when it is told.
+-- What it does after the module is loaded: changes its folder, closes all descriptors, or opens the session only when told to.
 local folder = os.getenv("GUARDED_IN")
 if folder then process.chdir(folder) end
 if os.getenv("GUARDED_CLOSES") then process.close_from(3) end
@@ -51,7 +51,7 @@ function commands.fork()
   return tostring(pid)
 end
 
--- The same without exec: it has every descriptor that its parent has.
+-- The same without exec: the child has every descriptor of its parent.
 function commands.copy()
   local pid = process.fork()
   if pid == 0 then
@@ -61,7 +61,7 @@ function commands.copy()
   return tostring(pid)
 end
 
--- A child with a guarded session of its own, as the worker of a master has.
+-- A child with a guarded session of its own, like the worker of a master.
 function commands.worker()
   local pid = process.fork()
   if pid == 0 then

@@ -6,7 +6,7 @@ local process = require "spec.support.process"
 
 local M = {}
 
-M.TIMEOUT = 10 -- so long that what happens at once cannot be taken for the end of it
+M.TIMEOUT = 10 -- so long that the end of the session cannot be confused with what happens at once
 M.AT_ONCE = M.TIMEOUT / 2
 
 ---The pids of the guardians of a process. Those that have ended do not count.
@@ -16,7 +16,7 @@ function M.all(pid)
   return list
 end
 
----The one that there is. It has its arguments a moment after it was started.
+-- The only guardian. Its arguments are visible a moment after its start.
 function M.one(pid)
   local list
   env.eventually("one guardian", function()
@@ -28,7 +28,7 @@ end
 
 function M.none(pid) return #M.all(pid) == 0 end
 
----There is one, but not this one.
+-- There is a guardian, but not this one.
 function M.succeeded(pid, first)
   local list = M.all(pid)
   return #list == 1 and list[1] ~= first

@@ -1,5 +1,5 @@
--- A process that holds a lock and does what it is told on standard input, a line at a time:
--- "acquire", "valid", "write VALUE", "release", "end". It answers every line with one.
+-- A process that holds a lock and obeys lines on standard input: "acquire", "valid", "write VALUE", "release", "end". It answers every line
+-- with one.
 
 local zk = require "zkrecipes"
 

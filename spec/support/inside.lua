@@ -1,5 +1,5 @@
--- A process that is a member of the double barrier "/b", to be killed inside of it. It does what it is told on standard input, a line at
--- a time: "enter N", "leave", "end". It answers each line with one.
+-- A process that is a member of the double barrier "/b", to be killed inside it. It obeys lines on standard input: "enter N", "leave",
+-- "end". It answers each line with one.
 
 local zk = require "zkrecipes"
 

@@ -1,5 +1,5 @@
 -- Calls that wait, for spec/unit/kill_spec.lua: { name, prepare(state), act(state): is killed, again(state): raises unless the handle
--- works, finish(state): lets go of what `prepare` and `again` have left }. state: { world, zk, session, other, other_zk }.
+-- works, finish(state): releases what `prepare` and `again` have left }. state: { world, zk, session, other, other_zk }.
 
 local M = {}
 
@@ -14,7 +14,7 @@ local function later(state, seconds, fn)
   end)
 end
 
--- A try waits for no connection.
+-- A try does not wait for a connection.
 local function connect(state) assert(state.session:connected(200)) end
 
 -- ---- Locks -------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
--- Kills a coroutine of a simulated process at one of its waits, as nginx does: none of its code runs any more. `early`: when it
--- begins to wait; `late`: when it has been woken, and before it goes on.
+-- Kills a coroutine of a simulated process at one of its waits, as nginx does: none of its code runs any more. `early`: when it begins to
+-- wait; `late`: after it was woken, before it continues.
 
 local builtin = require "zkrecipes.adapters.builtin"
 local core = require "zkrecipes.core"
@@ -40,7 +40,7 @@ function M.world(options)
   return world
 end
 
--- Runs fn in a coroutine of the session's process that is killed at its wait number `at`. Gives { killed, ended, results }.
+-- Runs fn in a coroutine of the session's process, which is killed at its wait number `at`. Returns { killed, ended, results }.
 function M.start(session, fn, at, how)
   local adapter = core.host(session).adapter
   local victim = { waits = 0, at = at, how = how }

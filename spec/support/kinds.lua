@@ -1,4 +1,4 @@
--- Every kind of what can be held, behind the same functions: make[name](session, path).acquire(limit), and release(hold).
+-- Every kind of lock and election, behind the same functions: make[name](session, path).acquire(limit), and release(hold).
 
 local M = {}
 
@@ -20,7 +20,7 @@ function M.make.reentrant(session, path) return kind(session:lock(path, { reentr
 
 function M.make.writer(session, path) return kind(session:rwlock(path), "write") end
 
--- Every second one reads; the others keep him out.
+-- Every second contender reads; the others conflict with it.
 function M.make.reader(session, path)
   local rw, reads = session:rwlock(path), true
   return { object = rw, acquire = function(limit)

@@ -1,5 +1,5 @@
--- A process that leads "/e" of its namespace as often as it can, and says so: "leading TOKEN", then, when its function
--- is stopped, "stopped" and whether the term was still valid.
+-- A process that leads "/e" of its namespace as often as it can, and prints it: "leading TOKEN"; then, when its function is stopped,
+-- "stopped" and whether the term was still valid.
 
 local zk = require "zkrecipes"
 

@@ -1,4 +1,4 @@
--- Every method that has a time limit, for the specs that prove that it is kept.
+-- Every method that has a time limit, for the specs that prove that limits are kept.
 
 local process = require "spec.support.process"
 
@@ -40,16 +40,16 @@ function M.annotated()
   return found
 end
 
--- "Class:method", and a word when there are several ways > { call = function(session, limit, prepared), which only its limit ends },
--- and of these what it needs:
---   prepare  function(session): what has to be there before, of the same session
---   block    function(other, world): what somebody else has to do before
+-- "Class:method", and a word if there are several ways > { call = function(session, limit, prepared), which only its limit ends }, and what
+-- the call needs:
+--   prepare  function(session): what must exist before, of the same session
+--   block    function(other, world): what another client must do before
 --   closes   it succeeds within its limit
 --   at_once  it succeeds at once unless it knows of the outage
---   code     of a limit that passes while servers answer (nil: it does not wait then)
---   always   the code whatever the servers do
---   at_zero  the code when no server is known to be away and the limit is 0
---   silent   the code when they have answered before, and say nothing any more
+--   code     the code of a limit that passes while servers answer (nil: it does not wait then)
+--   always   the code, whatever the servers do
+--   at_zero  the code if no server is known to be away and the limit is 0
+--   silent   the code if the servers have answered before, and do not answer any more
 local cases = {}
 M.cases = cases
 
@@ -111,7 +111,7 @@ local plain = {
 }
 for name, call in pairs(plain) do case(name, call) end
 
--- What waits for somebody else.
+-- Calls that wait for another client.
 local function waits(name, call, more)
   more = more or {}
   more.code = more.code or "timeout"
@@ -125,7 +125,7 @@ waits("Session:await_gone", function(session, limit) return session:await_gone("
 waits("Watch:wait", function(_, limit, watch) return watch:wait(limit) end,
   { prepare = function(session) return assert(session:watch("/w")) end, silent = "timeout" })
 waits("Watch:wait of a new one", function(session, limit) return session:watch("/w"):wait(limit) end,
-  { at_zero = "timeout" }) -- which only asks whether it has heard of a change
+  { at_zero = "timeout" }) -- it only asks whether a change was reported to it
 waits("Lock:acquire", function(session, limit) return session:lock("/q"):acquire(limit) end, { block = held "/q" })
 waits("Lock:acquire of an unfair one", function(session, limit)
   return session:lock("/u", { fair = false }):acquire(limit)
@@ -185,7 +185,7 @@ waits("Queue:take of a simple one", function(session, limit)
   return session:queue("/s", { format = "simple" }):take(limit)
 end)
 
--- What is held already: the end of it is told by the clock here.
+-- What is held already: its end comes by the clock.
 local function hold(session) return assert(session:lock("/h"):acquire()) end
 local function term(session) return assert(session:election("/t"):campaign()) end
 local function several(session) return assert(session:multilock { session:lock("/h"), session:lock("/i") }:acquire()) end
@@ -202,7 +202,7 @@ for class, prepare in pairs { Hold = hold, Term = term, Multihold = several } do
     { prepare = prepare })
 end
 
--- Resigning: somebody stands between who does not step aside.
+-- Resigning: a candidate in between does not step aside.
 local function stand(options)
   return function(session)
     local election = session:election("/t", options)

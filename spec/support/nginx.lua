@@ -1,6 +1,6 @@
--- A real nginx with its Lua module, on a free port of 127.0.0.1, in a folder of its own, with one worker unless told
--- otherwise. Its Lua finds zkrecipes as built for LuaJIT. With $ZR_NGINX_ASAN, the library of the address sanitizer, that is
--- build/luajit-asan, and what it complains about is an error when nginx is stopped.
+-- A real nginx with its Lua module, on a free port of 127.0.0.1, in a folder of its own, with one worker unless told otherwise. Its Lua
+-- finds zkrecipes as built for LuaJIT. With $ZR_NGINX_ASAN, which names the library of the address sanitizer, that is build/luajit-asan,
+-- and a report of the sanitizer is an error when nginx is stopped.
 
 local socket = require "socket"
 local process = require "spec.support.process"
@@ -48,7 +48,7 @@ local function free_port()
   return tonumber(port)
 end
 
--- What stands before the command. The paths of the interpreter that runs the spec are not those of nginx.
+-- What precedes the command. nginx must not use the paths of the interpreter that runs the spec.
 local CLEAN = "env -u LUA_PATH -u LUA_CPATH "
 
 local function sanitized(dir)
@@ -58,7 +58,7 @@ local function sanitized(dir)
   return CLEAN .. ("LD_PRELOAD=%s ASAN_OPTIONS=detect_leaks=0:%s UBSAN_OPTIONS=%s "):format(ASAN, reports, reports)
 end
 
--- Root's workers run as nobody, who cannot read a clone in root's home.
+-- Workers that root starts run as nobody, who cannot read a clone in root's home.
 local function user(root)
   local reads = "setpriv --reuid=65534 --regid=65534 --clear-groups test -r " .. root .. "/lua/zkrecipes/init.lua"
   return process.holds("test $(id -u) = 0 && ! " .. reads) and "user root;\n" or ""
@@ -74,7 +74,7 @@ function nginx.start(options)
     options.connections or 1024, dir, dir, dir, dir, dir, root, root, root, root, BUILD, options.http or "", port,
     options.server or ""))
   local problem = process.output(("%snginx -p %s -c nginx.conf -e %s/error.log 2>&1"):format(sanitized(dir), dir, dir))
-  -- The master writes its pid before it makes its workers.
+  -- The master writes its pid before it starts its workers.
   if not process.eventually(function() return self:master() and #self:workers() == (options.workers or 1) end) then
     error("nginx does not start: " .. problem .. "\n" .. self:log())
   end
@@ -101,13 +101,13 @@ function nginx:workers()
   return pids
 end
 
----To the master.
+-- Sends a signal to the master.
 function nginx:signal(name)
   self.pid = self:master() or self.pid
   process.output(("kill -%s %s 2>&1"):format(name, self.pid))
 end
 
----A connection that has sent its request.
+-- Returns a connection that has sent its request.
 function nginx:open(path)
   local connection = assert(socket.connect("127.0.0.1", self.port))
   connection:send(("GET %s HTTP/1.0\r\nHost: x\r\n\r\n"):format(path))
@@ -128,7 +128,7 @@ nginx.answer = answer
 ---Blocks until it is answered: status and body.
 function nginx:get(path, limit) return answer(self:open(path), limit) end
 
----Ends it, whatever it is at, and forgets its folder.
+-- Ends it, whatever it does, and deletes its folder.
 function nginx:stop()
   self.pid = self:master() or self.pid
   local workers = self.pid and self:workers() or {}

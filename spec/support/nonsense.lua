@@ -1,5 +1,5 @@
--- A server that speaks the protocol as a script says: it shakes hands, answers `sync`, pings and the end of the session as it
--- should, and everything else by a function of the spec. It runs in a coroutine of the built-in host. Needs lua-socket.
+-- A server that speaks the protocol as a script says: it answers the handshake, `sync`, pings and the end of the session correctly, and
+-- everything else by a function of the spec. It runs in a coroutine of the built-in host. Needs lua-socket.
 
 local socket = require "socket"
 local zk = require "zkrecipes"
@@ -50,7 +50,7 @@ local function answer(server, body)
   return M.answer(xid, text(path))
 end
 
--- One request after the other; `nil` when the connection has ended.
+-- Handles one request after the other; `nil` when the connection has ended.
 local function serve(server, sock)
   local input, greeted = "", false
   while not server.stopped do
@@ -69,7 +69,7 @@ local function serve(server, sock)
   sock:close()
 end
 
----Starts one. `script(op, xid, path, server)` gives what to send for a request; nil: the usual answer.
+-- Starts a server. `script(op, xid, path, server)` returns what to send for a request; nil: the usual answer.
 function M.start(script)
   local listener = assert(socket.bind("127.0.0.1", 0))
   listener:settimeout(0)

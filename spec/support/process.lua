@@ -13,7 +13,7 @@ function M.output(command)
   return (text:gsub("\n$", ""))
 end
 
----Does the shell think so?
+-- True if the shell command succeeds.
 function M.holds(condition)
   return M.output("if " .. condition .. "; then echo yes; fi 2>/dev/null") == "yes"
 end
@@ -27,7 +27,7 @@ function M.exists(path)
   return M.holds(("[ -e '%s' ]"):format(path))
 end
 
----Waits until `condition` is true, looking again and again, for so many seconds, or a time that no busy machine takes.
+-- Waits until `condition` is true. Checks it repeatedly, for so many seconds, or for a time that is enough even on a busy machine.
 function M.eventually(condition, seconds)
   local deadline = os.time() + (seconds or 300)
   repeat

@@ -2,14 +2,14 @@
 --
 --   local proxy = require "spec.support.proxy".start(server)
 --   local session = zk.session{ hosts = proxy.hosts }
---   proxy:drop_reply("create2")            -- the server applies the next create2, the client never hears of it
+--   proxy:drop_reply("create2")            -- the server does the next create2, the client gets no answer
 --   ...
 --   proxy:wait_for("fired", 1)
 --   assert.equal(2, proxy:counts().create2)
 --
--- Counters: every request by name (create2, getChildren2, delete, multi, ping, ...); `heartbeat` is the sync of "/";
--- `requests` is their sum without pings, heartbeats and connects; `replies`, `events`, `connections`, `bytes_up`,
--- `bytes_down`. They count what the client sent and what the server answered, also when a fault then swallowed it.
+-- Counters: every request by name (create2, getChildren2, delete, multi, ping, ...); `heartbeat` is the sync of "/"; `requests` is their
+-- sum without pings, heartbeats and connects; `replies`, `events`, `connections`, `bytes_up`, `bytes_down`. They count what the client sent
+-- and what the server answered, even if a fault then dropped it.
 
 local socket = require "socket"
 
@@ -29,7 +29,7 @@ local function ports_of(upstream)
   return ports
 end
 
--- The proxy calls us back, so there is nothing to poll for and no file to leave behind.
+-- The proxy connects to us, so we need not poll for it, and no file is left behind.
 local function launch(ports)
   local listener = assert(socket.bind("127.0.0.1", 0))
   local _, port = listener:getsockname()
@@ -79,10 +79,10 @@ local function parts(text)
   return list
 end
 
----Counters since the start or the last reset; what never occurred reads as 0.
+-- Counters since the start or the last reset; a counter that never changed reads as 0.
 function Proxy:counts() return parse(must(self, "counts")) end
 
----Sets the counters and the trace to nothing. Armed faults stay.
+-- Sets the counters to zero and empties the trace. Armed faults stay.
 function Proxy:reset() must(self, "reset") end
 
 ---The last requests, oldest first: "connection name path".
@@ -99,8 +99,8 @@ function Proxy:connections()
   return list
 end
 
----Ends all connections now, by a reset (or options.fin). With options.side = "client" the server is not told, and
----what the proxy holds back goes on to it.
+-- Ends all connections now, by a reset (or options.fin). With options.side = "client" the server is not told, and what the proxy holds back
+-- still reaches it.
 ---@param options? {fin: boolean, side: "both"|"client"|"server", member: integer}
 function Proxy:cut(options)
   options = options or {}
@@ -111,17 +111,17 @@ end
 ---@param member? integer only this one
 function Proxy:refuse(member) must(self, "refuse", member or "") end
 
----Swallows everything (or one direction), connections stay open, until `heal`.
+-- Drops all bytes (or those of one direction) while connections stay open, until `heal`.
 ---@param way? true|"up"|"down" up is client to server
 ---@param member? integer only this one
 function Proxy:blackhole(way, member) must(self, "blackhole", type(way) == "string" and way or "both", member or "") end
 
----Keeps everything (or one direction) back; `heal` delivers it late.
+-- Keeps back all bytes (or those of one direction); `heal` delivers them late.
 ---@param way? true|"up"|"down"
 ---@param member? integer only this one
 function Proxy:freeze(way, member) must(self, "freeze", type(way) == "string" and way or "both", member or "") end
 
----Delays everything by so much each way, until `heal`.
+-- Delays all bytes by so much each way, until `heal`.
 ---@param ms integer milliseconds
 ---@param member? integer only this one
 function Proxy:delay(ms, member) must(self, "delay", ms, member or "") end
@@ -136,7 +136,7 @@ for _, kind in ipairs{ "drop_request", "drop_reply", "hold", "hold_reply", "new_
   Proxy[kind] = function(self, op, n) must(self, "fault", kind, op, n or 1) end
 end
 
----Lets everything go that `hold` and `hold_reply` keep.
+-- Releases everything that `hold` and `hold_reply` keep.
 function Proxy:release() must(self, "release") end
 
 ---Disarms all faults and forgets how many struck.

@@ -1,14 +1,13 @@
--- A server whose tree has a history that nobody wants to live through: the count of children that a
--- znode has ever had, from which ZooKeeper takes the numbers of sequential znodes, or the count of
--- writes to it, which is its version, is set in the snapshot that the server starts from.
+-- A server whose tree has a long history without a test having to produce it: the number of children that a znode has ever had, from which
+-- ZooKeeper takes the numbers of sequential znodes, or the number of writes to it, which is its version. The number is set in the snapshot
+-- from which the server starts.
 --
 --   snapshot.set_counter(server, "/dir", 2147483600)             -- the next sequential child gets this number
 --   snapshot.set(server, { ["/a"] = { version = 2147483647 } })  -- it has been written so often
 --
--- 1. The server is killed and started, which makes it write a snapshot of all there is.
--- 2. It is killed again; in the newest snapshot the znode's number is replaced and the checksum
---    made anew. (The transactions after the snapshot are replayed at the start; there are none below
---    that znode.)
+-- 1. The server is killed and started, which makes it write a snapshot of its whole tree.
+-- 2. It is killed again. In the newest snapshot the znode's number is replaced and the checksum is computed again. (The transactions after
+--    the snapshot are replayed at the start; there are none below that znode.)
 -- 3. The server is started from it.
 --
 -- The format is ZooKeeper's (FileSnap, SerializeUtils, DataTree), written by jute, all big-endian:
@@ -43,7 +42,7 @@ local function skip_string(text, at)
   return at + 4 + math.max(0, int(text, at))
 end
 
--- Where the znodes begin.
+-- The position of the first znode.
 local function skip_head(text)
   assert(text:sub(1, 4) == "ZKSN", "this is no snapshot")
   local at = 17
@@ -60,7 +59,7 @@ local function skip_head(text)
   return at
 end
 
--- Where the znode's stat is, and where all znodes end.
+-- The position of the znode's stat, and of the end of all znodes.
 local function find(text, path)
   local at, found = skip_head(text), nil
   while true do
@@ -86,7 +85,7 @@ local function seal(text)
   return text .. bytes_of(0) .. bytes_of(adler32(text)) .. bytes_of(1) .. "/"
 end
 
--- The digest is left out: the server takes a snapshot without one, and this one's would be wrong.
+-- The digest is left out: the server accepts a snapshot without one, and this digest would be wrong.
 local function with_number(text, path, offset, number)
   local stat, done = find(text, path)
   assert(stat, "the snapshot has no znode " .. path)
@@ -110,7 +109,7 @@ local function rewrite(path, change)
   file:close()
 end
 
----Sets numbers of znodes. Sessions and their ephemeral znodes live on, as over any restart.
+-- Sets numbers of znodes. Sessions and their ephemeral znodes survive, as in any restart.
 ---@param server zkrecipes.testing.Server a standalone one
 ---@param znodes table<string, { counter: integer?, version: integer? }> by path; they are there
 function M.set(server, znodes)

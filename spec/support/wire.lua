@@ -1,5 +1,5 @@
--- A ZooKeeper client in its smallest form, for specs that must see single frames: blocking, one request at a time
--- unless `send` and `receive` are used by themselves, no heartbeats, no reconnect. Needs lua-socket.
+-- A minimal ZooKeeper client, for specs that must see single frames: blocking, one request at a time unless `send` and `receive` are called
+-- separately, no heartbeats, no reconnect. Needs lua-socket.
 
 local socket = require "socket"
 
@@ -131,7 +131,7 @@ function Client:close()
   return err
 end
 
----Drops the connection; the session goes on.
+-- Drops the connection; the session lives on.
 function Client:abandon()
   self.sock:close()
 end

@@ -1,9 +1,9 @@
--- A process that uses a queue and says every step on standard output, so that whoever kills it knows how far it came:
+-- A process that uses a queue and prints every step on standard output, so that a spec that kills it knows how far it came:
 --
 --     worker.lua HOSTS NAMESPACE PATH ROLE NAME
 --
--- Roles: put and claim go on until they are killed. The lives of a producer and a consumer are short and always the same,
--- have a guardian, and end with "done". The consumer finds four items, and waits for a fifth.
+-- Roles: put and claim run until they are killed. producer and consumer run for a short time, always do the same, have a guardian, and end
+-- with "done". The consumer finds four items, and waits for a fifth.
 
 local zk = require "zkrecipes"
 local layout = require "zkrecipes.recipes.queue.layout"
@@ -43,7 +43,7 @@ local function serve()
   while true do
     local item = claim(5)
     if item then
-      if item.data:find("[05]0i?$") then zk.sleep(0.1) end -- so that some die between claim and ack
+      if item.data:find("[05]0i?$") then zk.sleep(0.1) end -- so that some are killed between claim and ack
       ack(item)
     end
   end

@@ -1,9 +1,9 @@
--- A session that is closed under a hundred waiters on a real server, however its link is: all waits end, and no memory is left.
+-- A session is closed under a hundred waiters on a real server, in each state of its connection: all waits end, and no memory is left.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 
--- As many of each kind, all behind somebody else's holds.
+-- As many of each kind, all behind holds of another session.
 local KINDS = {
   function(session) return session:lock("/l"):acquire() end,
   function(session) return session:lock("/u", { fair = false }):acquire() end,
@@ -18,7 +18,7 @@ local function occupy(holder)
     assert(holder:semaphore("/s", 1):acquire()) }
 end
 
--- The link is there, broken, or has not carried all requests yet.
+-- The connection is there, is broken, or has not carried all requests yet.
 local WAYS = {
   function(holder) env.queue_of(holder, "/l", 21) end,
   function(holder, session, proxy)

@@ -1,4 +1,4 @@
--- The links of many real sessions break a few times: each waiter keeps one watch, one znode and the memory that it had.
+-- The connections of many real sessions break a few times: each waiter keeps one watch, one znode and the memory that it had.
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"

@@ -1,4 +1,4 @@
--- A session passes thousands of strangers that come and go, and keeps nothing of them.
+-- A session meets thousands of foreign znodes that come and go, and keeps nothing of them.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"

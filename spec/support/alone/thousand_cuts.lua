@@ -1,4 +1,4 @@
--- A simulated link that breaks a thousand times: its waiter keeps one watch, one znode and the memory that it had.
+-- A simulated connection breaks a thousand times: its waiter keeps one watch, one znode and the memory that it had.
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"

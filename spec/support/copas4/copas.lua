@@ -16,8 +16,8 @@ local due = {}                                    -- paused thread > when it goe
 local forever = setmetatable({}, { __mode = "k" }) -- thread that pauses until it is woken > true
 local readers = {}                                -- object > the thread that receives from it
 
--- A thread yields the name of the list that takes it, and what belongs to it there. (A coroutine of a pcall for Lua 5.1
--- may lie between: so a thread does not ask who is running.)
+-- A thread yields the name of the list that takes it, and its data for that list. (A coroutine of a pcall for Lua 5.1 may be in between, so
+-- a thread does not ask which coroutine is running.)
 local take = {
   due = function(co, at) due[co] = at end,
   forever = function(co) forever[co] = true end,

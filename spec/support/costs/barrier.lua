@@ -2,8 +2,8 @@
 
 local assert = require "luassert"
 
-local ROUND = { multi = 1, children = 1, get = 1, exists = 1, delete = 1 } -- of one who comes first
-local BEGIN = { multi = 2, children = 2, get = 1, exists = 1, delete = 1 } -- of one who completes it
+local ROUND = { multi = 1, children = 1, get = 1, exists = 1, delete = 1 } -- of a member that comes first
+local BEGIN = { multi = 2, children = 2, get = 1, exists = 1, delete = 1 } -- of a member that completes it
 local ENTER = { multi = 1, children = 1, get = 1, exists = 1 }
 local ENTER_LAST = { multi = 2, children = 2, get = 1, exists = 1 }
 
@@ -95,7 +95,7 @@ return {
       of:theirs(other, "enter")
       assert(mine:enter())
       of:theirs(other, "leave")
-      assert(of.other:create("/d/round-0", "n2-dead-1\nn2-dead-2")) -- is listed first, and read on the way to the own one
+      assert(of.other:create("/d/round-0", "n2-dead-1\nn2-dead-2")) -- is listed first, and read before its own znode
       of:costs({ multi = 1, delete = 3, children = 1, get = 3 }, function() assert(mine:leave()) end)
     end },
 }

@@ -5,7 +5,7 @@ local assert = require "luassert"
 local FREE = { create = 1, children = 1 }
 local WAIT = { create = 1, children = 1, get = 1 }
 
--- A leader and two who wait, in this order: the sessions' own.
+-- A leader and two candidates that wait, in the order of the sessions.
 local function line_up(of, sessions)
   local terms = {}
   for i, session in ipairs(sessions) do

@@ -7,7 +7,7 @@ local function filled(of, items)
   local other = of.other:queue("/q")
   assert(other:put("0"))
   assert(assert(other:claim(5)):ack())
-  of.kept[#of.kept + 1] = other -- when it is collected, whoever is idle looks again
+  of.kept[#of.kept + 1] = other -- when it is collected, an idle process lists again
   for i = 1, #items do assert(other:put_all { items[i] }) end
   local queue = of.session:queue("/q")
   return queue, other

@@ -54,7 +54,7 @@ return {
   { "within one session", "no watch and no mark", function(of)
     local slots = of.session:semaphore("/s", 3)
     local hold = assert(slots:acquire(5, 3))
-    of:wait({ create = 1, children = 1, get = 2 }, slots, "acquire", 1000, 3) -- the limit, with the claim and by the first who waits
+    of:wait({ create = 1, children = 1, get = 2 }, slots, "acquire", 1000, 3) -- the limit, with the claim and by the first waiter
     of:wait({ create = 1, children = 1, get = 1 }, slots, "acquire", 1000, 3)
     of:costs({ delete = 1, children = 2, get = 1 }, function() hold:release() end)
   end },

@@ -15,7 +15,7 @@ local function new_session(zk)
   return session
 end
 
--- of.session's requests are counted; of.other is of another process.
+-- Counts the requests of of.session; of.other belongs to another process.
 function World.run(fn)
   local world = sim.new { seed = 1, latency = HALF, jitter = 0, container_interval = 1e9 }
   world:run(function()
@@ -30,7 +30,7 @@ end
 -- A session of one more process.
 function World:another() return new_session(self.world:process()) end
 
--- Lets pass what is under way.
+-- Advances until nothing is in flight.
 function World:settle() self.world:advance(1.5) end
 
 -- Runs fn in a coroutine of its own, until the end of the case at most.
@@ -44,7 +44,7 @@ local function requests(of)
   return counts
 end
 
--- What fn and all that follows it asks of the servers is exactly this.
+-- Asserts that fn, and all that follows from it, send exactly these requests.
 function World:costs(expected, fn)
   self:settle()
   local before = requests(self)

@@ -7,7 +7,7 @@ local M = { ends = copas.finished ~= nil, sleep = copas.pause }
 
 local sleepers = {}
 
--- copas 1 has no sleep. A coroutine waits there for a socket, so this is one that becomes "dirty" in time.
+-- copas 1 has no sleep. A coroutine waits for a socket there, so this is a socket that becomes "dirty" in time.
 local function sleep_on_socket(seconds)
   local udp, at = socket.udp4(), socket.gettime() + seconds
   local sleeper = { at = at, close = function() end }

@@ -47,7 +47,7 @@ local function resume_sleepers()
   end
 end
 
--- One session, which is never connected, lends its loop to all.
+-- One session, which never connects, provides the loop for all.
 local loop
 
 function M.run(limit, over)
