@@ -62,7 +62,7 @@ function kinds.contend(contestant, hosts, row)
     problem = problem or not figures and why
     for name in pairs(sum) do sum[name] = sum[name] + (figures and figures[name] or 0) end
   end
-  if problem or sum.ops == 0 then return nil, problem or "nobody got it" end
+  if problem or sum.ops == 0 then return nil, problem or "no contestant got it" end
   return per_operation(sum, sum.ops, WINDOW)
 end
 

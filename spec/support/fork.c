@@ -34,7 +34,7 @@ static int fork_wait(lua_State *L)
     return 1;
 }
 
-/* childless(): nobody whom wait() would find */
+/* childless(): true if wait() would find no process */
 static int fork_childless(lua_State *L)
 {
     lua_pushboolean(L, waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
@@ -49,7 +49,7 @@ static int fork_exec(lua_State *L)
     return 0;
 }
 
-/* close_from(fd): every descriptor from there on, whoever it belongs to */
+/* close_from(fd): closes every descriptor from there on, of any owner */
 static int fork_close_from(lua_State *L)
 {
     closefrom((int)luaL_checkinteger(L, 1));

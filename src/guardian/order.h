@@ -3,7 +3,7 @@
 
 /*
  * order.h: what a process tells its guardian, one order per packet, over a pair of sockets whose
- * other end nobody but the process holds. Both come from the same build; the mark shows when they
+ * other end only the process holds. Both come from the same build; the mark shows when they
  * do not.
  *
  * The guardian finds what it needs in the lowest descriptors, so that whatever else it was started

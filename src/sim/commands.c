@@ -243,7 +243,7 @@ bool zr_sim_touch(struct zr_sim_world *world, const char *path)
     change->data = node->data;
     if (node->data.at != NULL)
         change->data.at = zr_sim_copy(node->data.at, node->data.length);
-    zr_sim_trace(world, "leader: somebody touches %s", path);
+    zr_sim_trace(world, "leader: another client writes to %s", path);
     zr_sim_leader_commit(world, txn, true);
     return true;
 }
@@ -255,7 +255,7 @@ bool zr_sim_remove(struct zr_sim_world *world, const char *path)
         return false;
     struct zr_sim_txn *txn = zr_sim_txn_new(NULL);
     zr_sim_txn_add(txn, ZR_SIM_DELETE, path, strlen(path));
-    zr_sim_trace(world, "leader: somebody deletes %s", path);
+    zr_sim_trace(world, "leader: another client deletes %s", path);
     zr_sim_leader_commit(world, txn, true);
     return true;
 }

@@ -54,7 +54,7 @@ function Election:attempts() end
 ---Returns the leader; costs one read while the leader stays the same. nil without a message: there is no leader.
 ---```lua
 ---local leader, message, code = election:leader()
----if leader then print(leader.value, leader.ready) elseif not code then print("nobody") end
+---if leader then print(leader.value, leader.ready) elseif not code then print("no leader") end
 ---```
 ---@async
 ---@param timeout? number seconds to wait for the answer; 0: do not wait for a connection; default: the session's request_timeout
@@ -65,7 +65,7 @@ function Election:leader(timeout) end
 ---while there is no leader. It continues after reconnects and expiry and ends when the session is closed. The iterator waits, so on
 ---plain Lua 5.1 use next_leader in a loop.
 ---```lua
----for leader in election:observe() do print(leader and leader.value or "nobody") end
+---for leader in election:observe() do print(leader and leader.value or "no leader") end
 ---```
 ---@async
 ---@return fun(): zkrecipes.Leader|false|nil
@@ -75,7 +75,7 @@ function Election:observe() end
 ---```lua
 ---local leader, seen = election:next_leader(0)
 ---while leader ~= nil do
----  print(leader and leader.value or "nobody")
+---  print(leader and leader.value or "no leader")
 ---  leader, seen = election:next_leader(seen)
 ---end
 ---```

@@ -165,7 +165,7 @@ local Item = {}
 ---Says that the work is done, and removes the item.
 ---```lua
 ---local done, message, code = item:ack()
----if code == "lost" then print("somebody does it again") end
+---if code == "lost" then print("another consumer does it again") end
 ---```
 ---@async
 ---@return true? done, string? message, zkrecipes.Code? code "lost": the item had already returned to the queue;

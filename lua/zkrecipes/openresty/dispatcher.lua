@@ -25,7 +25,7 @@ local BATCH = 512 -- steps of the core in one dispatch
 
 local alarm = semaphore.new(0)
 local running, permanent, deaf = false, false, false
-local asked, used, due = -DAY, 0, 0 -- when: a timer was asked for; somebody waited; the clock looks next
+local asked, used, due = -DAY, 0, 0 -- times: when a timer was asked for, when a coroutine waited last, when the clock checks next
 local ends_at                       -- the worker is about to end: until this time it waits for the requests' locks
 
 function M.report(text) ngx.log(ngx.ERR, "zkrecipes: ", text) end

@@ -33,7 +33,7 @@ end
 
 local function check_limit(world)
   if world.core:now() < world.deadline then return end
-  core.misuse(("not over after %g s of virtual time: nobody ends what is waited for, or the world needs " ..
+  core.misuse(("not over after %g s of virtual time: no coroutine ends the wait, or the world needs " ..
     "a larger 'limit'"):format(world.limit))
 end
 

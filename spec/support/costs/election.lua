@@ -16,7 +16,7 @@ local function line_up(of, sessions)
 end
 
 return {
-  { "campaign, nobody leads", "2 in one flight: one round trip, one write", function(of)
+  { "campaign, no leader", "2 in one flight: one round trip, one write", function(of)
     of.session:create("/e", "")
     local election = of.session:election("/e")
     of:costs(FREE, function() return election:campaign() end):resign()

@@ -20,7 +20,7 @@ return {
     local hold = assert(of.session:semaphore("/s", 3):acquire())
     of:costs({ delete = 1 }, function() hold:release() end)
   end },
-  { "wait, somebody waits already", "the same flight, and one read that leaves a watch", function(of)
+  { "wait, another contender waits already", "the same flight, and one read that leaves a watch", function(of)
     assert(of.other:semaphore("/s", 3):acquire(5, 3))
     of:theirs(of:another():semaphore("/s", 3), "acquire", 1000, 3)
     of:wait({ create = 1, children = 1, get = 2 }, of.session:semaphore("/s", 3), "acquire", 1000, 3)
