@@ -30,7 +30,7 @@ return {
     for _ = 1, 3 do assert(slots:acquire()) end
     of:wait({ create = 1, children = 1, get = 1 + 3 + 1 }, of.session:semaphore("/s", 3), "acquire")
   end },
-  { "a holder leaves", "1 read by the first who waits; it is in, or goes on watching", function(of)
+  { "a holder leaves", "1 read by the first waiter; it is granted, or keeps watching", function(of)
     local slots = of.other:semaphore("/s", 3)
     local one, two = assert(slots:acquire()), assert(slots:acquire(5, 2))
     local got = of:wait({ create = 1, children = 1, get = 4 }, of.session:semaphore("/s", 3), "acquire", 1000, 3)
@@ -39,13 +39,13 @@ return {
     of:costs({ children = 1 }, function() one:release() end)
     assert(got.hold)
   end },
-  { "let in after waiting, and another session waits behind", "1 write (the mark)", function(of)
+  { "granted after waiting, while another session waits behind", "1 write (the mark)", function(of)
     local hold = assert(of.other:semaphore("/s", 3):acquire(5, 3))
     of:wait({ create = 1, children = 1, get = 3 }, of.session:semaphore("/s", 3), "acquire", 1000, 3)
     of:theirs(of:another():semaphore("/s", 3), "acquire", 1000, 3)
     of:costs({ children = 1, set = 1 }, function() hold:release() end)
   end },
-  { "the one behind moves up", "1 read to look, then its watches as the first", function(of)
+  { "the next waiter becomes the first", "1 read to look, then its watches as the first", function(of)
     local hold = assert(of.other:semaphore("/s", 3):acquire(5, 3))
     of:theirs(of:another():semaphore("/s", 3), "acquire", 1000, 3)
     of:wait({ create = 1, children = 1, get = 2 }, of.session:semaphore("/s", 3), "acquire", 1000, 3)
