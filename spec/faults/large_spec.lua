@@ -24,4 +24,14 @@ describe("a server with a small jute.maxbuffer", function()
       session:close()
     end))
   end
+
+  it("tells a leader whose value is larger, and leaves it its term", run(function()
+    local session = env.session { hosts = server.hosts }
+    local term = assert(session:election("/e", { value = "small" }):campaign(200))
+    assert.matches("jute.maxbuffer", fails("too_large", term:proclaim(("x"):rep(300000))))
+    assert.is_true(term:valid())
+    assert.is_true(term:proclaim("small again"))
+    term:resign()
+    session:close()
+  end))
 end)

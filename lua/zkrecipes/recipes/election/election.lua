@@ -66,9 +66,23 @@ local function begin(election, term, value, rank)
   return term
 end
 
-local function write(term, say, limit)
-  if limit then return limit:write(term, "set", term.path, values.encode(say)) end
-  return term:set(term.path, values.encode(say))
+-- A server whose limit is lower than ours ends the connection at a request that is larger, each time.
+local LOSSES_MAX, LARGE = 3, 64 * 1024
+
+-- `losses`: { how many answers were lost }.
+local function write(term, say, limit, losses)
+  local data = values.encode(say)
+  local done, message, code
+  if limit then
+    done, message, code = limit:write(term, "set", term.path, data)
+  else
+    done, message, code = term:set(term.path, data)
+  end
+  if code ~= "connection_loss" then return done, message, code end
+  losses[1] = losses[1] + 1
+  if #data <= LARGE or losses[1] < LOSSES_MAX then return nil, message, code end
+  return nil, ("the link broke %d times at a request with %d bytes of data; the servers may accept less (jute.maxbuffer)"):format(
+    losses[1], #data), "too_large"
 end
 
 -- Writes the term's data; repeats the write if the answer was lost. Writing twice does no harm, and each write has the latest data.
@@ -76,7 +90,7 @@ end
 local function tell(term, name, limit)
   local say = says[term]
   if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
-  local stat, message, code = requests.sure_while(term, write, term, say, limit)
+  local stat, message, code = requests.sure_while(term, write, term, say, limit, { 0 })
   if stat then return true end
   return failure.told("term:" .. name, term.path, nil, message, code)
 end
