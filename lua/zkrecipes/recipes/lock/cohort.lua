@@ -13,6 +13,7 @@
 -- without releasing it (the turn ends when it is collected).
 
 local check = require "zkrecipes.check"
+local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local waiters = require "zkrecipes.host.waiters"
@@ -69,7 +70,7 @@ end
 
 registry.follow { methods = Turn, meta = Turn, inner = { over = is_over } }
 
-Turn.__close, Turn.__gc = Turn.release, Turn.release
+Turn.__close = Turn.release
 
 -- Does not refer to the turn itself, so that the turn can be collected while a coroutine waits for its end.
 local function await_end(state, timeout)
@@ -101,13 +102,7 @@ function Turn:on_lost(fn)
   return true
 end
 
--- In Lua 5.1 only userdata have finalizers.
-local function guard(state)
-  if not newproxy then return nil end -- luacheck: ignore 113
-  local sentinel = newproxy(true)     -- luacheck: ignore 113
-  getmetatable(sentinel).__gc = function() pcall(tasks.later, state.cohort.host, finish, state, "released") end
-  return sentinel
-end
+local function dropped(state) tasks.later(state.cohort.host, finish, state, "released") end
 
 -- ---- The cohort --------------------------------------------------------------------------------
 
@@ -126,7 +121,7 @@ local function new_turn(cohort)
   cohort.current, cohort.turns = state, cohort.turns + 1
   if cohort.count > 0 then cohort:watch() end
   return setmetatable({ state = state, token = main.token, path = main.path, since = cohort.host.adapter.now(),
-    sentinel = guard(state) }, Turn)
+    guard = collected.guard(dropped, state) }, Turn)
 end
 
 local function next_waiter(cohort)

@@ -8,6 +8,7 @@
 -- lost in between, and with it the first locks (the multilock releases the rest too).
 
 local check = require "zkrecipes.check"
+local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local limits = require "zkrecipes.limit"
@@ -49,13 +50,9 @@ local function forgotten(parts)
   if not parts.host.engine:forked() then tasks.later(parts.host, release_parts, parts) end
 end
 
--- In Lua 5.1 only userdata have finalizers. This userdata does not refer to the multihold.
+-- Does not refer to the multihold.
 local function guard(hold)
-  if not newproxy then return nil end -- luacheck: ignore 113
-  local parts = { host = hold.host, holds = hold.holds, let_go = hold.let_go, count = hold.count }
-  local sentinel = newproxy(true) -- luacheck: ignore 113
-  getmetatable(sentinel).__gc = function() pcall(forgotten, parts) end
-  return sentinel
+  return collected.guard(forgotten, { host = hold.host, holds = hold.holds, let_go = hold.let_go, count = hold.count })
 end
 
 function Multihold:valid()
@@ -189,7 +186,7 @@ function Multihold:delete(path, version, options)
 end
 
 check.selves("multihold", Multihold, Multihold)
-Multihold.__close, Multihold.__gc = Multihold.release, function(hold) pcall(forgotten, hold) end
+Multihold.__close = Multihold.release
 
 local function field(value, name)
   local ok, found = pcall(function() return value[name] end)
@@ -244,7 +241,7 @@ function Multilock:acquire(timeout)
   local host = core.host(self.session)
   local hold = setmetatable({ session = self.session, host = host, holds = {}, let_go = {}, count = #self.order,
     complete = false }, Multihold)
-  hold.sentinel = guard(hold)
+  hold.guard = guard(hold)
   local attempt = { hold = hold, all = self.attempts }
   self.came = self.came + 1
   self.attempts[attempt] = self.came

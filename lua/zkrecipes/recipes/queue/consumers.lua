@@ -38,7 +38,7 @@ local AGAIN = 0.1  -- seconds to wait after a failure without a connection
 function M.new(store, seat, max_attempts)
   local presence = presences.new(store)
   return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
-    presence = presence, sentinel = presence:sentinel(), line = lines.new(), claims = 0, working = 0,
+    presence = presence, guard = presence:guard(), line = lines.new(), claims = 0, working = 0,
     batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
     working_on = {}, unreadable = {}, watches = {} }, M)
 end

@@ -7,6 +7,7 @@
 -- the item's version shows the outcome.
 
 local check = require "zkrecipes.check"
+local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local ids = require "zkrecipes.recipes.queue.ids"
@@ -30,16 +31,7 @@ local function finish(state, how)
   state.over = how
 end
 
--- In Lua 5.1 only userdata have finalizers.
-local function guard(state, lose)
-  if not newproxy then return nil end -- luacheck: ignore 113
-  local sentinel = newproxy(true)     -- luacheck: ignore 113
-  getmetatable(sentinel).__gc = function() pcall(lose, state) end
-  return sentinel
-end
-
--- Gives back an item that the program has dropped. Finalizers call it under pcall: the engine may be collected before the item, and LuaJIT
--- would raise the error wherever the program happens to be.
+-- Gives back an item that the program has dropped.
 local function lose(state)
   local host = state.desk.host
   if state.over or host.engine:forked() then return end
@@ -51,7 +43,7 @@ function M.new(desk, place, entry, version, claim, mark)
   local state = { desk = desk, place = place, entry = entry, version = version, claim = claim, mark = mark }
   if claim then desk.claims = desk.claims + 1 end
   return setmetatable({ state = state, data = entry.data, id = entry.id, attempts = entry.attempts,
-    priority = entry.priority, path = layout.item_path(place), sentinel = claim and guard(state, lose) }, Item)
+    priority = entry.priority, path = layout.item_path(place), guard = claim and collected.guard(lose, state) }, Item)
 end
 
 -- Returns a plain table about the item, for listings.
@@ -216,7 +208,7 @@ function M.given(item)
   return item
 end
 
-Item.__close, Item.__gc = abandon, abandon
+Item.__close = abandon
 check.class("item", Item, Item)
 failure.name(Item, "item")
 

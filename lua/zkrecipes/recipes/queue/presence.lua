@@ -3,6 +3,7 @@
 --
 -- What can go wrong: the answer to the create is lost. The znode may exist then, so the create is repeated with the same name.
 
+local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local tasks = require "zkrecipes.host.tasks"
 
@@ -45,21 +46,14 @@ local function leave(presence)
   end
 end
 
--- Finalizers call it; the engine may have been collected before.
 local function abandon(presence)
   if presence.path and not presence.host.engine:forked() then
     tasks.later(presence.host, tasks.behind, presence.host, { quiet = true }, leave, presence)
   end
 end
 
--- Returns an object for the desk to refer to. When both are collected, the znode is deleted. (In Lua 5.1 only userdata have finalizers.)
-function M:sentinel()
-  local function collected() pcall(abandon, self) end
-  if not newproxy then return setmetatable({}, { __gc = collected }) end -- luacheck: ignore 113
-  local sentinel = newproxy(true)                                      -- luacheck: ignore 113
-  getmetatable(sentinel).__gc = collected
-  return sentinel
-end
+-- For the desk to refer to: when the desk is collected, the znode is deleted.
+function M:guard() return collected.guard(abandon, self) end
 
 -- ---- The others --------------------------------------------------------------------------------
 
