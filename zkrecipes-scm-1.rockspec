@@ -55,6 +55,7 @@ build = {
     ["zkrecipes.openresty.dispatcher"] = "lua/zkrecipes/openresty/dispatcher.lua",
     ["zkrecipes.openresty.timers"] = "lua/zkrecipes/openresty/timers.lua",
     ["zkrecipes.openresty.workers"] = "lua/zkrecipes/openresty/workers.lua",
+    ["zkrecipes.path"] = "lua/zkrecipes/path.lua",
     ["zkrecipes.recipes.barrier.barrier"] = "lua/zkrecipes/recipes/barrier/barrier.lua",
     ["zkrecipes.recipes.barrier.double_cyclic"] = "lua/zkrecipes/recipes/barrier/double_cyclic.lua",
     ["zkrecipes.recipes.barrier.join"] = "lua/zkrecipes/recipes/barrier/join.lua",

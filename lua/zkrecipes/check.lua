@@ -25,6 +25,14 @@ function M.self(object, meta, method)
   if core.collected(object) then core.misuse(("calling '%s' on an object that was collected already"):format(method)) end
 end
 
+-- Returns the method, made to check its self.
+function M.checked(meta, name, method)
+  return function(self, ...)
+    M.self(self, meta, name)
+    return method(self, ...)
+  end
+end
+
 -- Name > { methods =, meta = }: the classes that are written in Lua, as core.classes has those of the core. The reference
 -- calls them as their metatables do.
 M.classes = {}
@@ -36,12 +44,7 @@ function M.class(name, methods, meta) M.classes[name] = { methods = methods, met
 function M.selves(class, methods, meta)
   M.class(class, methods, meta)
   for name, method in pairs(methods) do
-    if type(method) == "function" then
-      methods[name] = function(self, ...)
-        M.self(self, meta, name)
-        return method(self, ...)
-      end
-    end
+    if type(method) == "function" then methods[name] = M.checked(meta, name, method) end
   end
 end
 

@@ -95,12 +95,7 @@ end
 
 -- Adds methods that are written in Lua, some in the place of the core's. `self` of each is checked here.
 local function extend(class, methods)
-  for name, method in pairs(methods) do
-    class.methods[name] = function(self, ...)
-      check.self(self, class.meta, name)
-      return method(self, ...)
-    end
-  end
+  for name, method in pairs(methods) do class.methods[name] = check.checked(class.meta, name, method) end
 end
 
 M.extend = extend

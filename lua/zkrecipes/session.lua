@@ -8,6 +8,7 @@ local failure = require "zkrecipes.failure"
 local hosts = require "zkrecipes.host.host"
 local limits = require "zkrecipes.limit"
 local wait = require "zkrecipes.host.wait"
+local znode_path = require "zkrecipes.path"
 
 local M = {}
 
@@ -114,8 +115,6 @@ function Session:dispatch() return hosts.dispatch(core.host(self)) end
 local BATCH_PARTS, BATCH_BYTES = 200, 200000
 local ROUNDS = 10
 
-local function child_of(path, name) return path .. "/" .. name end
-
 -- All paths of the tree, each before what is below it; or nil, message, code.
 local function list_tree(session, root)
   local paths = { root }
@@ -123,7 +122,7 @@ local function list_tree(session, root)
   while at <= #paths do
     local names, message, code = session:children(paths[at])
     if names then
-      for i = 1, #names do paths[#paths + 1] = child_of(paths[at], names[i]) end
+      for i = 1, #names do paths[#paths + 1] = znode_path.child(paths[at], names[i]) end
     elseif code ~= "no_node" or at == 1 then
       return nil, message, code
     end

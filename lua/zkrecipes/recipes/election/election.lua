@@ -14,6 +14,7 @@ local requests = require "zkrecipes.lost_answers"
 local successors = require "zkrecipes.recipes.election.successor"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
+local paths = require "zkrecipes.path"
 
 local session_class, election_class, term_class = core.classes.session, core.classes.election, core.classes.term
 local Session, Election, Term = {}, {}, {}
@@ -274,7 +275,7 @@ end
 -- Waits until no candidate is between the term and its successor.
 local function make_room(term, election, successor, limit)
   return successors.make_room { election = election, session = limit.session, term = term,
-    leader = term.path:match "[^/]*$", heir = successor.path:match "[^/]*$", left = limit.left,
+    leader = paths.name(term.path), heir = paths.name(successor.path), left = limit.left,
     name = function(number)
       name_successor(term, number)
       return tell(term, "resign", limit)

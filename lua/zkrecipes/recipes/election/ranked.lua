@@ -28,6 +28,7 @@ local registry = require "zkrecipes.status.activity"
 local values = require "zkrecipes.recipes.election.value"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
+local paths = require "zkrecipes.path"
 
 local M = {}
 
@@ -41,9 +42,9 @@ local watch_directory, watch_seat = core.classes.session.core.watch, core.classe
 
 -- ---- Who leads ---------------------------------------------------------------------------------
 
-local function name_of(path) return path:match("[^/]*$") end
+local name_of = paths.name
 
-local function child(election, name) return (election.path == "/" and "" or election.path) .. "/" .. name end
+local function child(election, name) return paths.child(election.path, name) end
 
 local SEAT, NOBODY = "(%x+%-%d+%-rank%-%d+)", "-"
 

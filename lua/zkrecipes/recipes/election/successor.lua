@@ -16,6 +16,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local wait = require "zkrecipes.host.wait"
+local paths = require "zkrecipes.path"
 
 local M = {}
 
@@ -66,8 +67,7 @@ local function await(race, name)
     local told, message, code = race.name(number_of(race.heir))
     if not told then return nil, message, code end
   end
-  local path = race.election.path
-  local gone, message, code = race.session:await_gone((path == "/" and "" or path) .. "/" .. name, race.left())
+  local gone, message, code = race.session:await_gone(paths.child(race.election.path, name), race.left())
   if code == "timeout" then message = "the time limit passed before the candidates in between had stepped aside" end
   return gone, message, code
 end
