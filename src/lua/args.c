@@ -20,30 +20,20 @@ static void set_defaults(const struct zr_option *options, void *into)
             *(int64_t *)((char *)into + options->offset) = -1;
 }
 
+static void *field_of(struct zr_arg *arg, char letter)
+{
+    return letter == 't' ? (void *)&arg->integer : letter == 'a' ? (void *)&arg->acl : &arg->bytes;
+}
+
 static void read_argument(struct reader *reader, int index, char letter, struct zr_arg *arg,
                           const struct zr_option *options, void *options_at)
 {
     switch (letter) {
-    case 'p':
-        arg->bytes = zr_lua_read_path(reader, index);
-        break;
-    case 's':
-        arg->bytes = zr_lua_read_string(reader, index);
-        break;
-    case 'd':
-        arg->bytes = zr_lua_read_data(reader, index);
-        break;
     case 'i':
         arg->integer = zr_lua_read_integer(reader, index, INT32_MIN, INT32_MAX);
         break;
     case 'v':
         arg->integer = zr_lua_read_version(reader, index);
-        break;
-    case 't':
-        arg->integer = zr_lua_read_seconds(reader, index);
-        break;
-    case 'a':
-        arg->acl = zr_lua_read_acl(reader, index);
         break;
     case 'm':
         arg->parts = zr_lua_read_parts(reader, index, &arg->part_count);
@@ -52,7 +42,7 @@ static void read_argument(struct reader *reader, int index, char letter, struct 
         zr_lua_read_options(reader, index, options, options_at);
         break;
     default:
-        luaL_error(reader->L, "the binding knows no arguments of type '%c'", letter);
+        zr_lua_read_letter(reader, index, letter, field_of(arg, letter));
     }
 }
 

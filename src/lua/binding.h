@@ -195,6 +195,10 @@ size_t zr_lua_list_length(struct reader *reader, int index, const char *expected
 void zr_lua_check_plain(struct reader *reader, int index, const char *expected);
 void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,
                          void *into);
+/* What arguments and options have in common: reads a value of this letter (core/object.h) into the
+   int64_t, struct zr_bytes or struct zr_acls that the letter stands for. */
+void zr_lua_read_letter(struct reader *reader, int index, char letter, void *into);
+
 struct zr_acls zr_lua_read_acl(struct reader *reader, int index);
 int32_t zr_lua_read_perms(struct reader *reader, int index);
 struct zr_auths zr_lua_read_auths(struct reader *reader, int index);

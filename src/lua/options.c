@@ -160,6 +160,29 @@ struct zr_auths zr_lua_read_auths(struct reader *reader, int index)
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
+void zr_lua_read_letter(struct reader *reader, int index, char letter, void *into)
+{
+    switch (letter) {
+    case 't':
+        *(int64_t *)into = zr_lua_read_seconds(reader, index);
+        break;
+    case 'p':
+        *(struct zr_bytes *)into = zr_lua_read_path(reader, index);
+        break;
+    case 's':
+        *(struct zr_bytes *)into = zr_lua_read_string(reader, index);
+        break;
+    case 'd':
+        *(struct zr_bytes *)into = zr_lua_read_data(reader, index);
+        break;
+    case 'a':
+        *(struct zr_acls *)into = zr_lua_read_acl(reader, index);
+        break;
+    default:
+        luaL_error(reader->L, "the binding knows no values of type '%c'", letter);
+    }
+}
+
 static void read_option(struct reader *reader, int index, const struct zr_option *option,
                         void *field)
 {
@@ -177,21 +200,6 @@ static void read_option(struct reader *reader, int index, const struct zr_option
     case 'i':
         *(int64_t *)field = zr_lua_read_integer(reader, index, -COMPAT_EXACT, COMPAT_EXACT);
         break;
-    case 't':
-        *(int64_t *)field = zr_lua_read_seconds(reader, index);
-        break;
-    case 'p':
-        *(struct zr_bytes *)field = zr_lua_read_path(reader, index);
-        break;
-    case 's':
-        *(struct zr_bytes *)field = zr_lua_read_string(reader, index);
-        break;
-    case 'd':
-        *(struct zr_bytes *)field = zr_lua_read_data(reader, index);
-        break;
-    case 'a':
-        *(struct zr_acls *)field = zr_lua_read_acl(reader, index);
-        break;
     case 'l':
         *(struct zr_auths *)field = zr_lua_read_auths(reader, index);
         break;
@@ -199,7 +207,7 @@ static void read_option(struct reader *reader, int index, const struct zr_option
         *(int32_t *)field = zr_lua_read_perms(reader, index);
         break;
     default:
-        luaL_error(reader->L, "the binding knows no options of type '%c'", option->type);
+        zr_lua_read_letter(reader, index, option->type, field);
     }
 }
 
