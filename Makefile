@@ -153,72 +153,64 @@ asan-apicheck: ## both at once, as CI does it
 # ---- The simulated ZooKeeper -------------------------------------------------------------------------------
 
 SIM = build/sim$(if $(SAN),-$(SAN))
-SIM_FLAGS = $(CPPFLAGS) $(CFLAGS) -Ispec
-SIM_SOURCES = $(wildcard src/sim/*.c src/sim/*.h src/core/*.h spec/sim/*.h) $(addprefix src/core/,alloc.c lease.c status.c)
+SIM_FLAGS = $(CPPFLAGS) $(CFLAGS)
 SEED ?= 1
 STEPS ?= 4000
-
-$(SIM)/world_test $(SIM)/fault_test: $(SIM)/%: spec/sim/%.c $(SIM_SOURCES)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) -o $@ $< src/sim/*.c src/core/alloc.c src/core/lease.c src/core/status.c
-
-$(SIM)/model_test: spec/sim/model_test.c $(SIM_SOURCES) $(wildcard src/zk/*)
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(WRAP) -o $@ $< src/sim/*.c src/zk/*.c src/core/alloc.c src/core/lease.c src/core/names.c src/core/status.c $(LDLIBS)
-
-ENGINE_OBJECTS = $(patsubst src/%.c,$(SIM)/%.o,$(ON_HOST) $(wildcard src/sim/*.c))
 
 $(SIM)/%.o: src/%.c
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(SIM_OBJECT) -MMD -MP -c -o $@ $<
 
-$(SIM)/spec/%.o: spec/sim/%.c
+$(SIM)/spec/%.o: spec/%.c
 	@mkdir -p $(@D)
 	$(CC) $(SIM_FLAGS) $(SIM_OBJECT) -MMD -MP -c -o $@ $<
 
+-include $(wildcard $(SIM)/*/*.d $(SIM)/*/*/*.d $(SIM)/*/*/*/*.d)
+
+in_sim = $(patsubst src/%.c,$(SIM)/%.o,$(filter src/%,$(1))) $(patsubst spec/%.c,$(SIM)/spec/%.o,$(filter spec/%,$(1)))
+ENGINE_OBJECTS = $(call in_sim,$(ON_HOST) $(wildcard src/sim/*.c))
+HISTORIES_OBJECTS = $(call in_sim,spec/histories/no_fork.c $(wildcard spec/histories/engine/*.c)) $(ENGINE_OBJECTS)
+LEASE_OBJECTS = $(call in_sim,spec/histories/no_fork.c $(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
+TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c src/core/alloc.c src/core/lease.c src/core/status.c $(wildcard src/sim/*.c))
+MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(wildcard src/sim/*.c src/zk/*.c) \
+  $(addprefix src/core/,alloc.c lease.c names.c status.c))
+
 # The program that runs longest is optimized as a whole, and so is a quarter faster. What links the same objects for less (here, and
-# spec/sim/plant.lua) does without, since that takes longer.
+# spec/histories/planted/plant.lua) does without, since that takes longer.
 SIM_OBJECT = $(if $(SAN),,-flto -ffat-lto-objects)
 SIM_LINK = -fno-lto
 
 $(SIM)/histories: SIM_LINK = $(if $(SAN),,-flto=auto)
-$(SIM)/counter_test $(SIM)/histories $(SIM)/lease_histories: $(SIM)/%: $(SIM)/spec/%.o $(ENGINE_OBJECTS)
-	$(CC) $(SIM_FLAGS) $(SIM_LINK) -o $@ $^
+$(SIM)/histories: $(HISTORIES_OBJECTS)
+$(SIM)/lease_histories: $(LEASE_OBJECTS)
+$(SIM)/counter_test: $(SIM)/spec/sim/counter_test.o $(ENGINE_OBJECTS)
+$(SIM)/world_test $(SIM)/fault_test: $(SIM)/%: $(SIM)/spec/sim/%.o $(TEST_OBJECTS)
+$(SIM)/model_test: $(SIM)/spec/sim/model_test.o $(MODEL_OBJECTS)
+$(SIM)/model_test: SIM_LIBS = $(WRAP) $(LDLIBS)
 
--include $(ENGINE_OBJECTS:.o=.d) $(wildcard $(SIM)/spec/*.d)
+SIM_PROGRAMS = $(addprefix $(SIM)/,histories lease_histories counter_test world_test fault_test model_test)
 
-OF_RECIPE = $(if $(RECIPE),--recipe $(RECIPE))
+$(SIM_PROGRAMS):
+	$(CC) $(SIM_FLAGS) $(SIM_LINK) -o $@ $^ $(SIM_LIBS)
+
+sim-programs: $(SIM_PROGRAMS)
+
 ONE_SEED = $(filter command line,$(origin SEED))
+CHOICE = $(if $(HARNESS),--harness '$(HARNESS)') $(if $(RECIPE),--recipe '$(RECIPE)')
 
-sim: $(SIM)/histories ## histories of every recipe, or RECIPE=...: at random (SEEDS=..., or the one of SEED=...), and all small ones
-	@$(SIM)/histories $(OF_RECIPE) $(if $(SHAPE),--shape '$(SHAPE)' --trace,$(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS))))
-	@$(if $(ONE_SEED)$(SHAPE),,$(SIM)/histories $(OF_RECIPE) --small)
+histories: ## of every recipe, or RECIPE=...: SEEDS=... from FROM=1 on, or the one of SEED=... with its trace
+	@$(ENVIRONMENT) MAKE='$(MAKE)' $(INTERPRETER) spec/histories/main.lua $(SIM) $(CHOICE) $(if $(SEEDS),--seeds $(SEEDS)) \
+	  $(if $(FROM),--from $(FROM)) $(if $(ONE_SEED),--seed $(SEED)) $(if $(SHAPE),--shape '$(SHAPE)')
 
-lease-histories: $(SIM)/lease_histories ## one holder, one waiter, and what may leave both valid: SEEDS=..., or the one of SEED=... with its trace
-	@$(SIM)/lease_histories $(if $(ONE_SEED),--seed $(SEED) --trace,$(if $(SEEDS),--seeds $(SEEDS)))
+planted: $(CORE) ## plant each bug of spec/histories/planted, of RECIPE=..., or BUG='its name', and see that histories catch it
+	@$(ENVIRONMENT) MAKE='$(MAKE)' $(INTERPRETER) spec/histories/planted/plant.lua $(CHOICE) $(if $(BUG),--bug '$(BUG)')
 
-worlds: $(CORE) ## histories of the recipes written in Lua, or RECIPE=...: SEEDS=..., or the one of SEED=... with its trace
-	@$(ENVIRONMENT) $(INTERPRETER) spec/worlds/main.lua $(OF_RECIPE) $(if $(ONE_SEED),--seed $(SEED),$(if $(SEEDS),--seeds $(SEEDS)))
+# What plant.lua must know of a build.
+planted-parts: $(SIM)/histories $(SIM)/lease_histories
+	@printf '%s\n' '$(SIM)' '$(CC) $(SIM_FLAGS)' '$(HISTORIES_OBJECTS)' '$(LEASE_OBJECTS)'
 
 soak: $(CORE) ## each recipe, or RECIPE=..., for ROUNDS=2000 rounds in virtual time: nothing may have grown
 	@$(ENVIRONMENT) $(INTERPRETER) spec/soak/main.lua --rounds $(or $(ROUNDS),2000) $(if $(RECIPE),--recipe '$(RECIPE)')
-
-planted: ## plant each bug of spec/*/planted_*.lua (or BUG='its name') and see that histories catch it
-	@$(MAKE) --no-print-directory planted-here
-	@$(MAKE) --no-print-directory SAN=asan planted-here
-
-planted-here: $(SIM)/histories $(SIM)/lease_histories $(if $(SAN),,$(CORE))
-	@$(ENVIRONMENT) CC='$(CC)' CFLAGS='$(SIM_FLAGS)' $(INTERPRETER) spec/sim/plant.lua $(SIM) $(if $(BUG),'$(BUG)')
-
-SEEDS_QUEUE = $(or $(SEEDS),5000)
-
-sim-queue: $(CORE) ## histories of the queue, which is written in Lua: SEEDS=... from FIRST=1 on, or the one of SEED=...
-	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_histories.lua $(if $(ONE_SEED),1 $(SEED),$(SEEDS_QUEUE) $(FIRST))
-
-planted-queue: $(CORE) ## plant the bugs of spec/sim/queue_planted.lua (or BUG='its name') and see that the queue's histories catch them
-	@$(ENVIRONMENT) $(INTERPRETER) spec/sim/queue_planted.lua build/planted-queue $(if $(BUG),'$(BUG)')
-
-sim-programs: $(SIM)/histories $(SIM)/lease_histories $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
@@ -232,7 +224,7 @@ model: ## the rule of the lease in a model of leader and follower, checked exhau
 # ---- Fuzzing -----------------------------------------------------------------------------------------------
 
 RUNS ?= 40000
-ROUNDS ?= 64
+FUZZ_ROUNDS = $(or $(ROUNDS),64)
 FUZZ_CC = clang
 FUZZ_FLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
   -std=c11 -D_GNU_SOURCE -Isrc -Wall -Wextra -Wshadow $(if $(CI),-Werror)
@@ -260,13 +252,13 @@ build/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) $$(FUZZ_SOURCES_$$*) $(wildcard src/
 fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## RUNS=... foreign inputs and ROUNDS=... of random API calls under sanitizers (SEED=... repeats calls)
 	@$(MAKE) --no-print-directory all SAN=asan LUA=5.4
 	@$(MAKE) --no-print-directory all SAN= LUA=luajit
-	@dev/fuzz $(RUNS) $(ROUNDS) '$(if $(filter command line,$(origin SEED)),$(SEED))' $(foreach target,$(FUZZ_TARGETS),$(target):$(or $(FUZZ_TIMES_$(target)),1))
+	@dev/fuzz $(RUNS) $(FUZZ_ROUNDS) '$(if $(filter command line,$(origin SEED)),$(SEED))' $(foreach target,$(FUZZ_TARGETS),$(target):$(or $(FUZZ_TIMES_$(target)),1))
 
 # The random caller alone, with LUA and SAN as built.
 fuzz-api: $(CORE)
 	@mkdir -p build/fuzz
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) TRACE=build/fuzz/api-$(variant).trace SEED=$(if $(filter command line,$(origin SEED)),$(SEED)) \
-	  dev/zk exec -- $(strip $(PRELOAD) $(INTERPRETER)) fuzz/api.lua $(ROUNDS)
+	  dev/zk exec -- $(strip $(PRELOAD) $(INTERPRETER)) fuzz/api.lua $(FUZZ_ROUNDS)
 
 # ---- Benchmarks --------------------------------------------------------------------------------------------
 
@@ -307,9 +299,9 @@ latency-here: $(CORE)
 
 # ---- Checks ----------------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] spec/support/*.c fuzz/*.c fuzz/*.h bench/*/*.[ch])
+C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] spec/support/*.c spec/sim/*.[ch] spec/histories/*.[ch] spec/histories/*/*.[ch] fuzz/*.c fuzz/*.h bench/*/*.[ch])
 LUA_MODULES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua lua/zkrecipes/*/*/*.lua)
-LUA_FILES = $(LUA_MODULES) $(wildcard spec/*/*.lua spec/support/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
+LUA_FILES = $(LUA_MODULES) $(wildcard spec/*/*.lua spec/*/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
 	@dev/check-borders
@@ -336,10 +328,9 @@ torture: deps all ## processes, locks and an ensemble under random faults, for S
 	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/main.lua $(SECONDS) $(if $(filter file,$(origin SEED)),random,$(SEED)) $(WORKERS) $(COROUTINES)
 
 T ?= 2
-ROUNDS ?= 200
 
 torture-lease: deps all ## two holders at once? T=2 in ticks of 0.5 s, ROUNDS=200 holders, TICK=told or untold, LEASE_PAUSE=1
-	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/lease.lua $(T) $(ROUNDS) $(TICK)
+	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/lease.lua $(T) $(or $(ROUNDS),200) $(TICK)
 
 demo-openresty: deps ## the same inside of nginx: a lock, a timer that only the leader runs, a reload, the status page
 	@$(MAKE) --no-print-directory -s LUA=luajit
@@ -392,4 +383,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here sim lease-histories worlds soak planted planted-here sim-queue planted-queue spec-parts sim-programs sim-test fuzz fuzz-api
+.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here histories planted planted-parts soak spec-parts sim-programs sim-test fuzz fuzz-api

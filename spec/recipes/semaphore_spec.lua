@@ -1,4 +1,4 @@
--- The semaphore on a real server. Its scheme is tried out in spec/sim; here is what users see.
+-- The semaphore on a real server. Its scheme is tried out in spec/histories; here is what users see.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

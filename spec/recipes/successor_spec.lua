@@ -1,5 +1,5 @@
 -- Resigning to a named successor in an election with a queue, on a real server. By rank: ranked_spec.lua; with faults:
--- spec/worlds/election.lua.
+-- spec/histories/worlds/election.lua.
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"

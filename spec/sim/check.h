@@ -1,33 +1,26 @@
 #ifndef ZR_SPEC_CHECK_H
 #define ZR_SPEC_CHECK_H
 
-/* check.h: what the specs of the simulated world share: counting, and a world with two clients. */
+/* check.h: what the tests of the simulated world share: counting, and a world with two clients. */
 
 #include "probe.h"
 #include "sim/sim.h"
 
-static int passed, failed;
-static const char *test_name;
+#define SECOND INT64_C(1000000)
+#define TIMEOUT_MS 10000
 
 #define CHECK(condition) check((condition), #condition, __LINE__)
 
-static inline void check(bool condition, const char *text, int line)
-{
-    if (condition) {
-        passed++;
-        return;
-    }
-    failed++;
-    printf("%s, line %d: %s\n", test_name, line, text);
-}
+/* Counts, and prints what does not hold. */
+void check(bool condition, const char *text, int line);
 
 struct test {
     const char *name;
     void (*run)(void);
 };
 
-#define SECOND INT64_C(1000000)
-#define TIMEOUT_MS 10000
+/* Runs all tests, or the one that is named. Gives the status of the program. */
+int run_tests(const struct test *tests, size_t count, const char *only);
 
 /* A world with two clients, as most tests want it. */
 struct pair {
@@ -35,52 +28,16 @@ struct pair {
     struct probe a, b;
 };
 
-static inline void setup(struct pair *pair, int servers)
-{
-    struct zr_sim_options options = {
-        .seed = 7, .servers = servers, .trace = getenv("TRACE") != NULL ? stderr : NULL};
-    pair->world = zr_sim_world_new(&options);
-    CHECK(probe_open(&pair->a, zr_sim_zk(pair->world), "sim:1", TIMEOUT_MS));
-    CHECK(probe_open(&pair->b, zr_sim_zk(pair->world), "sim:1", TIMEOUT_MS));
-}
+/* Both are connected. With TRACE in the environment the world writes its trace to stderr. */
+void setup(struct pair *pair, int servers);
 
-static inline void drop(struct probe *probe)
-{
-    probe_take(probe);
-    if (!probe->ended)
-        CHECK(probe_close(probe));
-    else
-        probe->zk->free_handle(probe->handle);
-    probe->zk->free(probe->zk);
-}
+/* Frees all, and checks that no memory is left. */
+void teardown(struct pair *pair);
 
-static inline void teardown(struct pair *pair)
-{
-    drop(&pair->a);
-    drop(&pair->b);
-    zr_sim_world_free(pair->world);
-    CHECK(zr_alloc_blocks() == 0);
-}
+/* Closes the client if its session has not ended, and frees it. */
+void drop(struct probe *probe);
 
-static inline bool told(struct probe *probe, const char *event)
-{
-    probe_take(probe);
-    for (int i = 0; i < probe->events; i++)
-        if (strcmp(probe->event[i], event) == 0)
-            return true;
-    return false;
-}
-
-/* Runs all tests, or the one that is named. */
-static inline int run_tests(const struct test *tests, size_t count, const char *only)
-{
-    for (size_t i = 0; i < count; i++) {
-        test_name = tests[i].name;
-        if (only == NULL || strcmp(only, test_name) == 0)
-            tests[i].run();
-    }
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed > 0;
-}
+/* True if the client was told this event: "kind path". */
+bool told(struct probe *probe, const char *event);
 
 #endif

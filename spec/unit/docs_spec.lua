@@ -3,6 +3,7 @@
 require "zkrecipes.sim"
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local harnesses = require "spec.histories.harnesses"
 local process = require "spec.support.process"
 local zk = require "zkrecipes"
 
@@ -54,7 +55,7 @@ local FOLDERS = { bench = true, dev = true, docs = true, examples = true, fuzz =
   core = true, guardian = true, recipes = true, sim = true, zk = true, adapters = true, host = true, meta = true, status = true,
   testing = true }
 
--- `spec/sim/<recipe>.h` and `fuzz/*.c` are there when one such file is.
+-- `spec/histories/engine/<recipe>.c` and `fuzz/*.c` are there when one such file is.
 local function there(name) return process.holds("ls -d " .. name:gsub("<[^>]*>", "*") .. " >/dev/null") end
 
 -- How a class is called in the pages, and in the definitions. A hold is a hold, of one or of several.
@@ -247,8 +248,14 @@ describe("the documents", function()
     end
   end)
 
+  local function recipes_of(name)
+    for _, harness in ipairs(harnesses) do
+      if harness.name == name then return harness.recipes end
+    end
+  end
+
   it("tell how many histories there are, and not more planted bugs than there are", function()
-    local page, worlds = read("docs/proof.md"), read("spec/worlds/main.lua")
+    local page, worlds = read("docs/proof.md"), read("spec/histories/worlds/main.lua")
     local function tells(recipe, count) -- the row of the table: | lock, ... | 100,000 each | ...
       local with_comma = tostring(count):reverse():gsub("(%d%d%d)(%d)", "%1,%2"):reverse()
       for row in page:gmatch("\n(|[^\n]+)") do
@@ -257,16 +264,18 @@ describe("the documents", function()
       end
       error(("docs/proof.md does not say that there are %s histories of %s"):format(with_comma, recipe))
     end
-    for path in process.output("ls spec/sim/*.h"):gmatch("[^\n]+") do
-      local count = read(path):match("%.histories = (%d+),")
-      if count then tells(path:match("(%l+)%.h$"), count) end
+    for _, name in ipairs(recipes_of("engine")) do
+      tells(name, read("spec/histories/engine/" .. name .. ".c"):match("%.histories = (%d+),"))
     end
     local seeds, fewer = worlds:match("local SEEDS = (%d+)"), worlds:match("local FEWER = (%b{})")
-    for name in worlds:match("local RECIPES = (%b{})"):gmatch('"(%l+)"') do tells(name, fewer:match(name .. " = (%d+)") or seeds) end
-    tells("queue", read("Makefile"):match("SEEDS_QUEUE = %$%(or %$%(SEEDS%),(%d+)%)"))
+    for _, name in ipairs(recipes_of("worlds")) do tells(name, fewer:match(name .. " = (%d+)") or seeds) end
+    tells("queue", read("spec/histories/queue/histories.lua"):match("local SEEDS = (%d+)"))
+    tells("lease", read("spec/histories/lease/lease_histories.c"):match("seeds = (%d+)"))
 
-    local _, planted = read("spec/sim/queue_planted.lua"):match("local BUGS = {(.-\n)}\n"):gsub("\n  { ", "")
-    for path in process.output("ls spec/*/planted_*.lua"):gmatch("[^\n]+") do planted = planted + #dofile(path) end
+    local planted = 0
+    for path in process.output("ls spec/histories/planted/*.lua | grep -v plant.lua"):gmatch("[^\n]+") do
+      planted = planted + #dofile(path)
+    end
     local least = tonumber(page:match("more than (%d+) planted bugs"))
     assert(planted > least, ("%d planted bugs"):format(planted))
   end)

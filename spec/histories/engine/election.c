@@ -1,0 +1,144 @@
+/*
+ * election.c: elections in histories. At any instant one leads; tokens grow; who stood first leads
+ * first, but who stands before a named successor stands behind it then; and to try fails only if
+ * somebody else stood there. (That the leader waits for them is in
+ * spec/histories/worlds/election.lua.)
+ */
+#include "lock.h"
+
+#include "core/names.h"
+#include "recipes/election/election.h"
+#include "recipes/election/successor.h"
+
+static enum zr_status make_election(struct process *process)
+{
+    const struct zr_election_options options = {.value = {"value", 5}};
+    return make_object(process, "election", "/e", &options);
+}
+
+static enum zr_status start_election(struct contender *contender, struct zr_args *args)
+{
+    return start(contender->process->object, "campaign", args, &contender->task);
+}
+
+/* ---- Successors ---------------------------------------------------------------------------- */
+
+/* The last node but so many. */
+struct heir {
+    int left;
+    int64_t number;
+};
+
+static void choose_heir(void *with, const struct zr_sim_view *view)
+{
+    struct heir *heir = with;
+    int64_t number = zr_sequence(view->path, "latch-");
+    if (number >= 0 && heir->left-- >= 0)
+        heir->number = number;
+}
+
+/* Names it in the data of the leader's node, or nobody any more: -1. */
+static enum zr_status start_naming(struct zr_object *term, int64_t number, struct zr_task **task)
+{
+    const struct zr_hold *hold = (const struct zr_hold *)term;
+    struct zr_args who = {0}, args = {0};
+    char data[5 + 6 + 10 + 1] = "value";
+    if (number >= 0)
+        snprintf(data + 6, sizeof(data) - 6, "next-%010u", (unsigned)number);
+    who.at[0].given = args.at[0].given = args.at[1].given = true;
+    who.at[0].integer = number;
+    const char *path = hold->seat.path + strlen("/n");
+    args.at[0].bytes = (struct zr_bytes){path, strlen(path)};
+    args.at[1].bytes = (struct zr_bytes){data, number >= 0 ? sizeof(data) - 1 : 5};
+    method(term, "named")->call(term, &who, &sink);
+    return start(term, "set", &args, task);
+}
+
+static enum zr_status name_somebody(struct contender *contender)
+{
+    struct heir heir = {(int)roll(4), -1};
+    if (roll(4) > 0)
+        zr_sim_walk(now.world, now.recipe->dir, choose_heir, &heir);
+    now.asked += 3 * others(NULL, ""); /* a campaign and a release for each */
+    return start_naming(contender->hold, heir.number, &contender->question);
+}
+
+static void named(const struct contender *contender, enum zr_status status)
+{
+    bool usual = status == ZR_OK || status == ZR_LOST || status == ZR_CLOSED ||
+                 status == ZR_CONNECTION_LOSS ||
+                 (status == ZR_NO_MEMORY && ran_out(contender->failures));
+    if (!usual)
+        wrong("to name a successor ends with %s", zr_status_word(status));
+}
+
+static void name_calmly(struct zr_object *term, struct zr_task *heir)
+{
+    struct zr_task *naming;
+    start_naming(term, zr_hold_of(heir)->seat.sequence, &naming);
+    calm_for(10 * MS);
+    zr_engine_next_reported(naming->session->engine);
+    zr_task_drop(naming, true);
+}
+
+/* Who stands between and waits for the leader reads the name, leaves and stands again; the next one
+   lists, sees the same and does the same; the successor lists and stays. */
+static void spend_on_successor(void)
+{
+    struct zr_object *term = acquire_calmly(0, SECOND);
+    struct zr_task *first = begin_calmly(1, 0, -1), *second = begin_calmly(2, 0, -1);
+    struct zr_task *heir = begin_calmly(0, 0, -1), *last = begin_calmly(1, 0, -1);
+    count_from_here();
+    name_calmly(term, heir);
+    spent("to name a successor behind two",
+          (struct requests){.multis = 1, .gets = 3, .deletes = 2, .creates = 2, .lists = 4});
+    release_calmly(term);
+    spent("to resign to it", (struct requests){.deletes = 1});
+    release_calmly(end_calmly(heir));
+    release_calmly(end_calmly(last));
+    release_calmly(end_calmly(first));
+    release_calmly(end_calmly(second));
+}
+
+/* Who stands between in the leader's own session reads nothing of it. */
+static void spend_within_a_session(void)
+{
+    struct zr_object *term = acquire_calmly(0, SECOND);
+    struct zr_task *between = begin_calmly(0, 0, -1), *heir = begin_calmly(1, 0, -1);
+    count_from_here();
+    name_calmly(term, heir);
+    spent("to name a successor behind one of the same session",
+          (struct requests){.multis = 1, .gets = 2, .deletes = 1, .creates = 1, .lists = 2});
+    release_calmly(term);
+    release_calmly(end_calmly(heir));
+    release_calmly(end_calmly(between));
+}
+
+static void spend_election(void)
+{
+    spend_lock();
+    spend_on_successor();
+    spend_within_a_session();
+}
+
+const struct recipe election_recipe = {
+    .name = "election",
+    .histories = 30000,
+    .dir = "/n/e",
+    .make = make_election,
+    .modes = 1,
+    .start = start_election,
+    .other = name_somebody,
+    .other_ended = named,
+    .cancel = "cancel",
+    .release = "resign",
+    .excludes = {true},
+    .scripts = lock_scripts,
+    .script_count = LOCK_SCRIPTS,
+    .granted = lock_granted,
+    .held = one_at_a_time,
+    .may_fail = lock_may_fail,
+    .may_end_with = usual_end,
+    .requests = 8,
+    .spend = spend_election,
+};

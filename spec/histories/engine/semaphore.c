@@ -1,0 +1,306 @@
+/*
+ * semaphore.c: the semaphore in histories, with permits and limits at random. What all hold at one
+ * instant is within a limit that was in force when the youngest of them was granted; nobody is
+ * granted before those who came first have room; and nobody who has room waits for long.
+ */
+#include "budget.h"
+
+#include "core/names.h"
+#include "recipes/semaphore/semaphore.h"
+
+#define FIRST_LIMIT 3
+#define MOST_LIMITS 1000
+
+/* Every limit that was ever stored, by the transaction that stored it. */
+static struct {
+    int64_t mzxid[MOST_LIMITS], limit[MOST_LIMITS];
+    int count;
+    bool stranger[MOST_PROCESSES][MOST_CONTENDERS]; /* began before its semaphore was agreed on */
+    int stills;
+    /* Token of the hold that may be made to last; an address is given again, as malloc likes. */
+    int64_t seen[MOST_PROCESSES][MOST_CONTENDERS];
+    int64_t quiet_us, still_us; /* when faults ended; until when nobody moves, or a while longer */
+    int64_t room_us[MOST_PROCESSES][MOST_CONTENDERS]; /* since when it waits in spite of room */
+} stored;
+
+static void begin_semaphore(void)
+{
+    memset(&stored, 0, sizeof(stored));
+}
+
+static int64_t limit_now(void)
+{
+    return stored.count > 0 ? stored.limit[stored.count - 1] : FIRST_LIMIT;
+}
+
+/* The highest, or lowest, limit in force since this transaction. */
+static int64_t extreme_limit(int64_t zxid, int64_t sign)
+{
+    int64_t extreme = limit_now();
+    for (int i = stored.count - 1; i >= 0; i--) {
+        if (sign * stored.limit[i] > sign * extreme)
+            extreme = stored.limit[i];
+        if (stored.mzxid[i] <= zxid)
+            break;
+    }
+    return extreme;
+}
+
+/* ---- How it is used ------------------------------------------------------------------------ */
+
+static enum zr_status make_semaphore(struct process *process)
+{
+    struct zr_bytes none = {NULL, 0};
+    struct zr_args args = {.options = &none};
+    int i = 0;
+    while (strcmp(zr_recipes[i]->name, "semaphore") != 0)
+        i++;
+    args.at[0].bytes = (struct zr_bytes){"/p", 2};
+    args.at[1].given = stored.count <= 1;
+    args.at[1].integer = FIRST_LIMIT;
+    return zr_recipes[i]->make(process->session, &args, &process->object);
+}
+
+static void resize_semaphore(struct process *process)
+{
+    struct zr_args args = {0};
+    struct zr_task *task;
+    args.at[0].given = true;
+    args.at[0].integer = 1 + roll(5);
+    say("%d resizes to %lld", process->number, (long long)args.at[0].integer);
+    if (start(process->object, "resize", &args, &task) == ZR_OK)
+        zr_task_detach(task);
+}
+
+/* Whoever has not seen the limit before it is changed has opened it with a wrong one. */
+static bool all_agree(void)
+{
+    EACH_PROCESS(p)
+    if (p->object != NULL && !((struct zr_semaphore *)p->object)->agreed)
+        return false;
+    return true;
+}
+
+static bool may_resize(void)
+{
+    return now.shape.contenders > 0 && !now.shape.scripted && now.shape.seed % 2 == 0 &&
+           (all_agree() || roll(10) == 0) && roll(4) == 0;
+}
+
+static enum zr_status start_semaphore(struct contender *contender, struct zr_args *args)
+{
+    args->at[1].given = contender->mode > 0 || roll(2) == 0;
+    args->at[1].integer = contender->mode + 1;
+    stored.stranger[contender->process->number][contender->number] =
+        !((struct zr_semaphore *)contender->process->object)->agreed;
+    if (may_resize())
+        resize_semaphore(contender->process);
+    return start(contender->process->object, "acquire", args, &contender->task);
+}
+
+static const struct script semaphore_scripts[] = {
+    {.mode = 1, .limit_us = -1},     /* acquires two of three */
+    {.mode = 0, .limit_us = 0},      /* tries one */
+    {.mode = 2, .limit_us = 3 * MS}, /* all three, with a time limit */
+    {.mode = 1, .limit_us = -1, .gives_up = true},
+};
+
+/* ---- What is there ------------------------------------------------------------------------- */
+
+struct permits {
+    const struct zr_seat *but;
+    int64_t until; /* czxid */
+    int64_t sum;
+};
+
+static void add_permits(void *with, const struct zr_sim_view *view)
+{
+    struct permits *permits = with;
+    const struct zr_seat *but = permits->but;
+    struct zr_seat_name read;
+    bool excepted =
+        but != NULL && but->path != NULL && strncmp(view->path, but->path, but->prefix) == 0;
+    if (!excepted && view->stat.czxid <= permits->until)
+        permits->sum += zr_stem_read(zr_recipes, view->path, &read) ? zr_permits(&read) : 0;
+}
+
+static int64_t permits_there(const struct zr_seat *but, int64_t until)
+{
+    struct permits permits = {but, until, 0};
+    zr_sim_walk(now.world, now.recipe->dir, add_permits, &permits);
+    return permits.sum;
+}
+
+static void note_limit(void *with, const struct zr_sim_view *view)
+{
+    (void)with;
+    struct zr_capacity capacity;
+    if (strcmp(view->path, now.recipe->dir) != 0 || stored.count >= MOST_LIMITS ||
+        (stored.count > 0 && stored.mzxid[stored.count - 1] == view->stat.mzxid))
+        return;
+    if (!zr_capacity_read(view->data, &capacity))
+        wrong("the directory holds no limit");
+    stored.mzxid[stored.count] = view->stat.mzxid;
+    stored.limit[stored.count++] = capacity.limit;
+    say("the limit is %lld", (long long)capacity.limit);
+}
+
+/* ---- Nobody waits in vain ---------------------------------------------------------------------
+ */
+
+/* After the last fault it takes so long until everybody has a connection again. */
+#define SETTLED_US (7 * SECOND)
+
+/* A look, or a chain of marks, is much faster; a link that broke may not have been noticed yet. */
+static int64_t slow_us(void)
+{
+    return now.calm ? 100 * MS : 3 * SECOND;
+}
+
+static bool nothing_disturbs(void)
+{
+    /* A holder whose node somebody has deleted is waited for by his own session all the same. */
+    return now.removed_count == 0 && now.quiet_us == NEVER &&
+           (now.calm || clock_us() > stored.quiet_us + SETTLED_US);
+}
+
+/* All but those who wait do nothing for a while: who releases soon would wake again whom a mark
+   that was lost has not woken. */
+static void hold_still(int64_t us)
+{
+    say("everybody holds still");
+    EACH_PROCESS(p)
+    EACH_CONTENDER(c, p)
+    if (c->due_us != NEVER)
+        c->due_us = (c->due_us > clock_us() ? c->due_us : clock_us()) + us;
+    stored.still_us = clock_us() + us + roll(100 * MS);
+}
+
+/* Some hold for longer than the faults last, for the same reason. */
+static void hold_long(struct contender *contender)
+{
+    int64_t *seen = &stored.seen[contender->process->number][contender->number];
+    if (contender->part != HOLDING || contender->hold == NULL) /* it releases just now */
+        return;
+    int64_t token = ((const struct zr_hold *)contender->hold)->seat.czxid;
+    if (*seen == token)
+        return;
+    *seen = token;
+    if (!now.calm && !now.shape.scripted && roll(3) == 0)
+        contender->due_us += roll(now.shape.faults_us + SECOND);
+}
+
+static void hold_still_at_times(void)
+{
+    if (now.quiet_us != NEVER)
+        return;
+    if (stored.quiet_us == 0) {
+        stored.quiet_us = clock_us();
+        hold_still(now.calm ? roll(20 * MS) : SETTLED_US + 2 * slow_us());
+    } else if (clock_us() > stored.still_us && (now.calm || ++stored.stills < 5)) {
+        hold_still(2 * slow_us());
+    }
+}
+
+static void check_waiter(const struct contender *contender)
+{
+    int64_t *since_us = &stored.room_us[contender->process->number][contender->number];
+    const struct zr_hold *hold = contender->task != NULL ? zr_hold_of(contender->task) : NULL;
+    struct zr_stat stat;
+    if (hold == NULL || contender->task->phase != ZR_RUNNING || hold->state != ZR_ACQUIRING ||
+        hold->seat.state != ZR_SEAT_TAKEN || !nothing_disturbs() ||
+        !zr_sim_stat(now.world, hold->seat.path, &stat) || hold->session->state != ZR_CONNECTED ||
+        zr_sim_paused(contender->process->zk) ||
+        permits_there(NULL, hold->seat.czxid) > limit_now())
+        *since_us = 0;
+    else if (*since_us == 0)
+        *since_us = clock_us();
+    else if (clock_us() - *since_us > slow_us())
+        wrong("%d.%d waits though there is room", contender->process->number, contender->number);
+}
+
+/* ---- What must hold ------------------------------------------------------------------------ */
+
+/* All ahead count, those who wait too. */
+static void semaphore_granted(const struct contender *contender, const struct zr_hold *hold)
+{
+    int64_t sum = permits_there(NULL, hold->seat.czxid);
+    zr_sim_walk(now.world, now.recipe->dir, note_limit, NULL);
+    if (sum > extreme_limit(hold->seat.czxid, 1))
+        wrong("%d.%d was granted when up to it %lld permits were asked for",
+              contender->process->number, contender->number, (long long)sum);
+}
+
+static void semaphore_held(struct contender *const *holders, int count)
+{
+    int64_t sum = 0, youngest = 0;
+    zr_sim_walk(now.world, now.recipe->dir, note_limit, NULL);
+    for (int i = 0; i < count; i++) {
+        const struct zr_hold *hold = hold_of(holders[i]);
+        sum += zr_permits_of(hold);
+        youngest = hold->seat.czxid > youngest ? hold->seat.czxid : youngest;
+    }
+    if (sum > extreme_limit(youngest, 1))
+        wrong("%lld permits are held at once", (long long)sum);
+    hold_still_at_times();
+    EACH_PROCESS(p)
+    EACH_CONTENDER(c, p)
+    {
+        hold_long(c);
+        check_waiter(c);
+    }
+}
+
+static bool semaphore_may_fail(int mode, const struct zr_seat *own)
+{
+    return permits_there(own, INT64_MAX) + mode + 1 > limit_now();
+}
+
+static bool semaphore_end(const struct contender *contender, enum zr_status status)
+{
+    if (status == ZR_CONFLICT)
+        return contender->mode + 1 > extreme_limit(0, -1) ||
+               stored.stranger[contender->process->number][contender->number];
+    if (status == ZR_NO_NODE)
+        return !now.calm;
+    return usual_end(contender, status);
+}
+
+/* As a lock, but for the limit, which is read with each claim. */
+static void spend_semaphore(void)
+{
+    release_calmly(acquire_calmly(0, SECOND)); /* it also makes the directory */
+    release_calmly(acquire_calmly(0, SECOND)); /* the limit is known */
+    count_from_here();
+    struct zr_object *hold = acquire_calmly(2, SECOND);
+    spent("acquire", (struct requests){.creates = 1, .lists = 1, .gets = 1});
+    if (acquire_calmly(0, 0) != NULL)
+        wrong("a try took what is not there");
+    spent("a try in vain", (struct requests){.lists = 1});
+    release_calmly(hold);
+    spent("release", (struct requests){.deletes = 1});
+    hold = acquire_calmly(0, 0);
+    spent("try", (struct requests){.creates = 1, .lists = 2, .gets = 1});
+    release_calmly(hold);
+}
+
+const struct recipe semaphore_recipe = {
+    .name = "semaphore",
+    .histories = 30000,
+    .dir = "/n/p",
+    .begin = begin_semaphore,
+    .make = make_semaphore,
+    .modes = 3,
+    .start = start_semaphore,
+    .cancel = "cancel",
+    .release = "release",
+    .scripts = semaphore_scripts,
+    .script_count = 4,
+    .three = 4,
+    .granted = semaphore_granted,
+    .held = semaphore_held,
+    .may_fail = semaphore_may_fail,
+    .may_end_with = semaphore_end,
+    .requests = 20, /* and resize */
+    .spend = spend_semaphore,
+};

@@ -1,0 +1,32 @@
+-- Which harness has the histories of which recipe, and how it is run.
+--
+--     engine    the recipes in C, right over the simulated ZooKeeper: the fastest, and every allocation may fail
+--     worlds    the recipes in Lua: coroutines in a simulated world
+--     queue     the queue, in the same worlds
+--     lease     one holder and one waiter: no two valid holders
+--
+-- All of them take --seeds, --from, --seed and --first, and --recipe if they have several. Without --seeds, each recipe has its
+-- own number of histories.
+
+local M = {
+  { name = "engine", recipes = { "lock", "unfair", "rwlock", "semaphore", "election" }, program = "histories", small = true },
+  { name = "worlds", recipes = { "barrier", "latch", "cyclic", "double", "reentrant", "revocable", "requested", "cohort",
+    "multilock", "election", "ranked", "foreign" }, script = "spec/histories/worlds/main.lua" },
+  { name = "queue", recipes = { "queue" }, script = "spec/histories/queue/histories.lua" },
+  { name = "lease", recipes = { "lease" }, program = "lease_histories" },
+}
+
+local function holds(list, wanted)
+  for _, name in ipairs(list) do
+    if name == wanted then return true end
+  end
+  return false
+end
+
+-- True if the words (nil: all) name this harness.
+function M.is_chosen(harness, words) return not words or (" " .. words .. " "):find(" " .. harness.name .. " ", 1, true) ~= nil end
+
+-- True if it has histories of this recipe (nil: any).
+function M.has(harness, recipe) return not recipe or holds(harness.recipes, recipe) end
+
+return M

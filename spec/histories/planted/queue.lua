@@ -1,0 +1,84 @@
+-- Bugs of the queue. See plant.lua.
+
+local function bug(name, file, old, new)
+  return { name = "queue: " .. name, file = ("lua/zkrecipes/recipes/queue/%s.lua"):format(file), harness = "queue", old = old,
+    new = new }
+end
+
+return {
+  bug("ack without the version of its claim", "item", '{ "delete", layout.item_path(place), state.version }',
+    '{ "delete", layout.item_path(place) }'),
+  bug("claims outlive their session", "claim", '{ "create", claim, entry.claimant, { ephemeral = true } },',
+    '{ "create", claim, entry.claimant },'),
+  bug("a claim whose answer is lost is left behind", "claim", "return look_for_claim(desk, place, entry, claim, unsure)",
+    "return nil, places.GONE"),
+  bug("a claim of a session that is over is given", "claim", "if done and id and store.session.id == id then", "if done then"),
+  bug("a lost answer of an ack counts as done", "item",
+    'if code ~= "connection_loss" then state.unsure = unsure end', 'if code == "connection_loss" then return true end'),
+  bug("a lost answer of a put counts as done", "store", "if found then return true end", "do return true end"),
+  bug("buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else"),
+  bug("the dead are not noticed", "idle_lock", ', store.path .. "/consumers" })', " })"),
+  bug("lanes are listed before they are watched", "idle_lock", [[
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  if not ok then return nil, problem, why end
+  local lanes, message, code = store:list_lanes()
+]], [[
+  local lanes, message, code = store:list_lanes()
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  if not ok then return nil, problem, why end
+]]),
+  bug("no look after the watches are set", "idle_lock", "  desk.watching = true\n  desk:happened()", "  desk.watching = true"),
+  bug("what is poison goes round for ever", "claim", [[
+  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
+  local store, claim]], "  local store, claim"),
+  bug("items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b"),
+  bug("a move forgets to delete", "place", '  extra[#extra + 1] = { "delete", path, version }\n', ""),
+  bug("take and bury do not look for claims", "place",
+    'return { { "create", path, "", { ephemeral = true } }, { "delete", path } }', "return {}"),
+  bug("what cannot be read is looked at again and again", "consumers", "        fetch.leave_out(desk, place)\n", ""),
+  bug("an ack does not remember that its answer may be lost", "item",
+    "local unsure = state.unsure\n  state.unsure = true", "local unsure = nil\n  state.unsure = true"),
+  bug("two processes use the same tags", "store", '("%s_%d_%d"):format(self.id, self.number, self.tags)',
+    '("%s_%d_%d"):format("x", self.number, self.tags)'),
+  bug("a take whose answer is lost counts as done", "claim",
+    "if store:settle() and store.session:exists(path) and store.session.id == id then return nil, places.GONE end",
+    "if store:settle() then return items.new(desk, place, entry, version) end"),
+  bug("after a take whose answer is lost another session tells", "claim",
+    "store.session:exists(path) and store.session.id == id then", "store.session:exists(path) then"),
+  bug("a take gives what has had all its attempts", "claim", [[
+  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
+  local store, path]], "  local store, path"),
+  bug("remove does not look for claims", "queue", "parts = queue.store, places.unclaimed(queue.desk, place)",
+    "parts = queue.store, {}"),
+  bug("remove looks only once where it is", "queue", "if stat.mzxid == before then return false end",
+    "if before then return false end"),
+  bug("remove does not count what it removes", "queue",
+    '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', ""),
+  bug("redrive does not count attempts anew", "queue", "entry.attempts = 0\n", "\n"),
+  bug("what is moved is not counted", "place", '  extra[#extra + 1] = { "set", place.lane.out, "" }\n', ""),
+  bug("a producer thinks that all the room is his", "put", "math.min(math.floor(left / 10), 100) - room", "left - room"),
+  bug("put_all does not look how much room there is", "put", "local room = math.min(left, count)",
+    "local room = left > 0 and count or 0"),
+  bug("a simple take does not care who deletes", "simple", [[
+      local done
+      done, problem, why = queue.session:delete(child(queue, name))
+      if done then return data or "" end]], [[
+      queue.session:delete(child(queue, name))
+      return data or ""]]),
+  bug("a simple put is done again when its answer is lost", "simple", "  if path then return true end\n", [[
+  if code == "connection_loss" then return put(queue, data) end
+  if path then return true end
+]]),
+  bug("an id is forgotten too early", "ids", "now - stat.mtime < REMEMBER * 1000", "now - stat.mtime < REMEMBER * 500"),
+  bug("an id is never forgotten", "ids", "  return false, said, stat\n", "  return true\n"),
+  bug("an old id is put anew by all who come at once", "ids",
+    'if mark then return { { "delete", layout.item_path(mark) } } end', "if mark then return {} end"),
+  bug("marks are removed too early", "ids", "  if stat.ctime > limit then return false end\n", ""),
+  bug("marks are never removed", "ids", "tasks.spawn(host, { daemon = true, quiet = true }, remove_marks, store)", ""),
+  bug("marks are removed without their ids", "ids",
+    'return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }', 'return { { "delete", path } }'),
+  bug("an item with an id is done without a mark", "ids", "if not entry.id then return false end", "do return false end"),
+  bug("an id does not follow its item when that is moved", "place", "if entry.id then list.ids, list.known = { moved }, true end", ""),
+  bug("a mark in a bucket that is sealed is no reason to ask again", "ids",
+    "  return mark and store:is_behind(store.done, mark.bucket)", "  return mark and false"),
+}

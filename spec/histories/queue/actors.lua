@@ -1,0 +1,282 @@
+-- Who takes part in a history of the queue (histories.lua): producers, consumers, and what each of them must see.
+
+local claims = require "zkrecipes.recipes.queue.claim"
+local layout = require "zkrecipes.recipes.queue.layout"
+local stores = require "zkrecipes.recipes.queue.store"
+local ids = require "spec.histories.queue.ids"
+
+local M = {}
+
+M.DRAIN = 900      -- virtual seconds for what is left when the faults have stopped
+local TRY = 60     -- ... for claim(0): some requests, the last of which waits for a connection; and a pause
+local AT_ONCE = 3  -- items that are put together where the capacity is checked
+
+function M.violation(history, what, text)
+  error(("%s: %s (%s)"):format(what, text, history.mode), 0)
+end
+local violation = M.violation
+
+function M.queue_of(history, zk, capacity)
+  local session = zk.session { timeout = 4 + history.roll(6) }
+  local options = { attempts = history.attempts, capacity = capacity }
+  if history.simple then options = { format = "simple" } end
+  return session:queue("/jobs", options), session
+end
+
+-- ---- Producers ---------------------------------------------------------------------------------
+
+local function options_of(history, name)
+  if history.simple then return nil end
+  local options, roll = {}, history.roll
+  if history.mode == "producers" or roll(history.removes and 2 or 4) == 0 then options.id = name end
+  if history.mixed and roll(3) == 0 then options.priority = roll(history.priorities) end
+  if history.mixed and roll(4) == 0 and not history.capacity then options.delay = roll(5) end
+  if history.capacity and roll(3) == 0 then options.timeout = roll(3) end
+  return options
+end
+
+-- How many items there are on the servers.
+local function count_items(world, path, delayed)
+  local sum = 0
+  for _, bucket in ipairs(world:children(path) or {}) do
+    for _, name in ipairs(layout.bucket_number(bucket) and world:children(path .. "/" .. bucket) or {}) do
+      if layout.is_item(name, delayed) then sum = sum + 1 end
+    end
+  end
+  return sum
+end
+
+-- Each of the other producers may have seen the same room, and use a tenth of it.
+local function check_room(history)
+  local capacity, sum = history.capacity, 0
+  if not capacity or history.mode == "faults" then return end -- a request that comes late may put an item twice
+  for _, lane in ipairs(history.world:children("/jobs/lanes") or {}) do
+    sum = sum + count_items(history.world, "/jobs/lanes/" .. lane)
+  end
+  local slack = (#history.producers - 1) * (AT_ONCE + math.floor(capacity / 10))
+  if sum > capacity + slack then violation(history, "capacity", sum .. " items") end
+end
+
+local function note_put(history, name, ok, code)
+  if ok then
+    history.put[name] = true
+  elseif code == "connection_loss" then
+    history.maybe[name] = true
+  elseif code == "full" and history.capacity then
+    if not history.maybe[name] and not history.put[name] then history.refused[name] = true end
+  elseif code ~= "timeout" then -- it passed between two requests: nothing was put
+    violation(history, "put", tostring(code))
+  end
+end
+
+-- What was answered cannot be put once more by a request that comes late.
+local function remove(history, queue, name)
+  if not history.put[name] or history.maybe[name] then return end
+  local done, _, code = queue:remove(name)
+  if done then
+    history.removed[name] = true
+  elseif code == "connection_loss" then
+    history.maybe_removed[name] = true
+  elseif done == false then
+    history.absent[name] = true
+  elseif code ~= "conflict" then
+    violation(history, "remove", tostring(code))
+  end
+end
+
+local function put(history, queue, zk, name)
+  local options = options_of(history, name)
+  local id = options and options.id
+  for _ = 1, 1 + history.roll(2) * (id and 1 or 0) do
+    history.refused[name] = nil
+    local ok, _, code = queue:put(name, options)
+    note_put(history, name, ok, code)
+    check_room(history)
+  end
+  if history.roll(3) == 0 then zk.sleep(history.roll(1000) / 500) end
+  if history.removes and id and history.roll(2) == 0 then remove(history, queue, name) end
+end
+
+-- All of them, or the first ones.
+local function put_all(history, queue, list)
+  local timeout = history.capacity and history.roll(2) == 0 and history.roll(3) or nil
+  local ok, _, code, count = queue:put_all(list, timeout)
+  for j = 1, #list do
+    local done = ok or j <= count
+    note_put(history, list[j], done, code)
+  end
+  check_room(history)
+end
+
+function M.produce(history, zk, number)
+  local queue = M.queue_of(history, zk, history.capacity)
+  if history.nightly then
+    ids.produce(history, zk, queue, number, note_put)
+    history.producing = history.producing - 1
+    return
+  end
+  for i = 1, 3 + history.roll(8) do
+    if history.roll(5) == 0 and (history.mode ~= "producers" or history.simple) then
+      local list = {}
+      for j = 1, 1 + history.roll(history.capacity and AT_ONCE or 6) do list[j] = ("%d:%03d.%d"):format(number, i, j) end
+      put_all(history, queue, list)
+    else
+      put(history, queue, zk, ("%d:%03d"):format(number, i))
+    end
+  end
+  history.producing = history.producing - 1
+end
+
+-- ---- Consumers ---------------------------------------------------------------------------------
+
+-- It must be there to be given.
+local function check_item(history, name, path)
+  if not name:find "^%d+:%d+" or history.refused[name] then violation(history, "foreign", name) end
+  if history.removed[name] or history.absent[name] then violation(history, "removed", name .. " is given all the same") end
+  if history.taken[path] then violation(history, "taken", name .. " is given once more") end
+end
+
+local function check_given(history, item, session)
+  local name, held = item.data, history.held[item.data]
+  check_item(history, name, item.path)
+  if held and held.path == item.path and held.id ~= session.id and history.world:alive(held.id) then
+    violation(history, "exclusive", name .. " is given to two")
+  end
+  if item.attempts > history.attempts then violation(history, "attempts", name .. ": " .. item.attempts) end
+  history.given = (history.given or 0) + 1
+end
+
+local function check_claimed(history, item, session)
+  check_given(history, item, session)
+  history.held[item.data] = { id = session.id, path = item.path }
+  local _, stat = history.world:get(item.state.claim)
+  item.owner = stat and stat.ephemeral_owner
+end
+
+local function note_done(history, name, once)
+  history.held[name] = nil
+  history.done[name] = (history.done[name] or 0) + 1
+  table.insert(history.order, name)
+  if history.done[name] > 1 and once then violation(history, "twice", name) end
+end
+
+local function nack(history, consumer, item)
+  history.held[item.data] = nil
+  history.nacked = true
+  local delay = not history.capacity and history.roll(3) == 0 and history.roll(4) or nil
+  local code
+  repeat code = select(3, item:nack(delay)) until code ~= "connection_loss" or consumer.dead
+end
+
+local function once(history, id) return history.mode == "calm" or history.mode == "producers" and id ~= nil end
+
+local function ack(history, consumer, item)
+  local ok, code, _
+  repeat ok, _, code = item:ack() until code ~= "connection_loss" or consumer.dead
+  if ok then
+    if history.removed[item.data] and once(history, item.id) then violation(history, "removed", item.data .. " is acked all the same") end
+    note_done(history, item.data, once(history, item.id))
+  elseif code == "lost" and item.owner and history.world:alive(item.owner) then
+    violation(history, "stale", "the claim of " .. item.data .. " was lost, but its session lives")
+  else
+    history.held[item.data] = nil
+    if code ~= "lost" then history.unsure = true end
+  end
+end
+
+-- method: "claim" or "take".
+local function ask(history, consumer, task, method)
+  local limit = history.patient and 10 * M.DRAIN or history.roll(4)
+  local from = history.world:now()
+  task.waiting = method
+  local first, second, code = consumer.queue[method](consumer.queue, limit)
+  task.waiting = nil
+  if limit == 0 and history.world:now() - from > TRY then violation(history, "late", method .. "(0)") end
+  return first, second, code
+end
+
+-- Did it give anything?
+local function claim(history, zk, consumer, task)
+  local item = ask(history, consumer, task, "claim")
+  if not item or consumer.dead then return false end
+  check_claimed(history, item, consumer.session)
+  if history.roll(4) == 0 then zk.sleep(history.roll(100) / 50) end
+  if consumer.dead then return true end
+  if history.nacks and history.roll(6) == 0 and not history.stop then
+    nack(history, consumer, item)
+  else
+    ack(history, consumer, item)
+  end
+  return true
+end
+
+-- A take whose answer is lost may have taken an item, and then whoever asked may not wait any more.
+local current, take_item = nil, claims.take
+function claims.take(...)
+  local item, message, code, perhaps = take_item(...)
+  if perhaps then current.gone = current.gone + 1 end
+  if item then current.back[item.data] = true end
+  return item, message, code, perhaps
+end
+
+-- What was taken when its caller's limit had passed is put back. That caller was told connection_loss, so the item may be gone if
+-- the put is never answered, or fails: one item for each such put. What was given to a caller is not put again.
+local append = stores.append
+function stores.append(store, lane, entries, ...)
+  local back = current.back[entries[1].data] and 1 or 0
+  current.gone = current.gone + back
+  local ok, message, code = append(store, lane, entries, ...)
+  if ok then current.gone = current.gone - back end
+  if back == 1 then current.back[entries[1].data] = nil end
+  return ok, message, code
+end
+
+function M.begin(history) current, history.back = history, {} end
+
+local function take(history, _, consumer, task)
+  local data, item, code = ask(history, consumer, task, "take")
+  if consumer.dead then return false end
+  if data and history.simple then
+    check_item(history, data, data)
+    note_done(history, data, true)
+    history.given = (history.given or 0) + 1
+  elseif data then
+    check_given(history, item, consumer.session)
+    history.taken[item.path] = true
+    note_done(history, data, once(history, item.id))
+  elseif code == "connection_loss" and history.simple then
+    history.gone = history.gone + 1
+  end
+  return data ~= nil
+end
+
+local function consume(history, zk, consumer, task)
+  local get = history.simple and take or history.takes and history.roll(2) == 0 and take or claim
+  if history.capacity then zk.sleep(history.roll(5)) end
+  while not history.stop and not consumer.dead do
+    if not get(history, zk, consumer, task) then zk.sleep(0.01) end
+  end
+end
+
+function M.start_consumer(history)
+  local zk = history.world:process()
+  local consumer = { zk = zk, tasks = {} }
+  consumer.queue, consumer.session = M.queue_of(history, zk)
+  table.insert(history.consumers, consumer)
+  for _ = 1, 1 + history.roll(3) * (history.exact and 0 or 1) do
+    local task = {}
+    task.task = zk.spawn(consume, history, zk, consumer, task)
+    table.insert(consumer.tasks, task)
+  end
+end
+
+-- kill -9: nothing of it is heard any more.
+function M.kill(history, consumer)
+  history.world:disconnect(consumer.zk)
+  consumer.dead = true
+  for i = 1, #consumer.tasks do
+    if consumer.tasks[i].waiting == "take" then history.gone = history.gone + 1 end
+  end
+end
+
+return M

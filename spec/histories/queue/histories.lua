@@ -1,0 +1,306 @@
+-- Histories of the queue in simulated worlds: producers, consumers, faults at random, killed consumers.
+--
+--     histories.lua [--seeds N] [--from S]      seeds S (1) to S + N - 1; the first violation ends it, and is printed with its seed
+--     histories.lua --seed S                    one seed, with the trace of its world
+--
+-- Seeds take turns: without faults (exact order with one consumer, every item once), with all faults at random, with
+-- consumers that are killed, and with producers alone in trouble whose items carry ids (every item once all the same).
+-- In some of them consumers take, producers remove what they put, dead letters are put back, there is a capacity, or the queue is
+-- of the simple format; or items are put under the same few ids for minutes (ids.lua). Buckets are tiny, so that all of
+-- their life is in each history. What must hold:
+--   lost        an item whose put succeeded is acked, taken, removed, or a dead letter; one may be gone for each take that ended
+--               without an answer, or by a kill, or came too late and could not be put back
+--   foreign     nothing comes out that nobody put in, or that was refused
+--   taken       what was taken is not given again
+--   removed     nor what was removed, or was not there to be removed
+--   redriven    dead letters: as many are put back as there were, and each may be tried as often as at first
+--   capacity    there are no more items than that, and what the other producers may have put at the same moment
+--   stale       nobody loses a claim while his session lives
+--   attempts    nobody is given an item more often than allowed
+--   exclusive   nobody is given an item while the session of another one who has it lives
+--   twice       no item is done twice where nothing can excuse it
+--   order       of one producer's items, where nothing disturbs it
+--   left        in the end there is no claim, no seat, no item, and the count says so
+--   late        when the faults stop, all is done in time; and who only tries never waits for longer than a request may
+--   spin        the servers are not asked without end, although foreign znodes lie among the items
+
+local actors = require "spec.histories.queue.actors"
+local ids = require "spec.histories.queue.ids"
+local layout = require "zkrecipes.recipes.queue.layout"
+local parse = require "spec.histories.options"
+local sim = require "zkrecipes.sim"
+
+local violation = actors.violation
+
+local SEEDS = 5000
+local options = parse(arg, { seeds = true, from = true, seed = true }, { first = true })
+
+local MODES = { "calm", "faults", "kills", "producers" }
+local PAUSE = 12
+local ASKED, ASKED_PER_SECOND = 5000, 20 -- requests of all together where nobody is impatient; 860 were seen beside 20 a second
+
+local function dice(seed)
+  local state = seed * 2654435 % 2147483647 + 1
+  return function(n)
+    state = state * 16807 % 2147483647
+    return state % n
+  end
+end
+
+-- ---- A history ---------------------------------------------------------------------------------
+
+local function new_history(seed)
+  local roll = dice(seed)
+  for _ = 1, 5 do roll(2) end
+  local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1],
+    world = sim.new { seed = seed, trace = options.seed and print },
+    put = {}, maybe = {}, refused = {}, removed = {}, maybe_removed = {}, absent = {}, taken = {}, gone = 0, done = {}, held = {},
+    order = {}, producing = 0, consumers = {}, stop = false }
+  history.simple = roll(8) == 0
+  history.patient = roll(2) == 0
+  history.attempts = not history.simple and roll(3) == 0 and 2 or 1000
+  history.count = roll(4) == 0 and 1 or 2 + roll(2)
+  if history.mode == "calm" then history.count = 1 + roll(3) end
+  return history
+end
+
+-- ---- Trouble -----------------------------------------------------------------------------------
+
+local function trouble(history)
+  local world, roll = history.world, history.roll
+  if history.mode == "faults" then
+    local faults = { lose_request = 0.02, lose_reply = 0.04, late_request = 0.01, delay = 0.02, cut = 0.02, expire = 0.01,
+      pause = 0.005, new_session = 0.005, max_down = 2, max_pause = PAUSE, max_delay = 1 }
+    if history.takes then -- some are on their way still when another session looks what became of them
+      faults.delay, faults.max_delay, faults.new_session, faults.max_down = 0.2, 2, 0.04, 0.3
+    end
+    if history.slow then -- Answers come when their session is over. It is at the server, too, so that no write comes later still.
+      faults.delay, faults.max_delay, faults.new_session = 0.2, 6, 0
+    end
+    if history.remote then faults.max_down = 300 end
+    world:faults(faults)
+  elseif history.mode == "producers" then
+    for i = 1, #history.producers do
+      for _ = 1, 4 do
+        world:plan(history.producers[i], roll(2) == 0 and "lose_reply" or "lose_request", { nth = 1 + roll(20) })
+      end
+    end
+  elseif history.mode == "kills" then
+    world.zk.spawn(function()
+      for _ = 1, 2 + roll(3) do
+        world.zk.sleep(roll(300) / 100)
+        local victim = history.consumers[1 + roll(#history.consumers)]
+        if not victim.dead then
+          if roll(3) == 0 then world:expire(victim.zk) else
+            actors.kill(history, victim)
+            actors.start_consumer(history)
+          end
+        end
+      end
+      history.killed = true
+    end)
+  end
+end
+
+-- Somebody leaves znodes in the buckets that are no items, some of them under the names of items.
+local function litter(history)
+  local world, roll = history.world, history.roll
+  local session = world:session()
+  for i = 1, 2 + roll(6) do
+    world.zk.sleep(roll(100) / 50)
+    for _, lane in ipairs { "lanes/00000", "later", "dead" } do
+      local path = "/jobs/" .. lane
+      local names = world:children(path) or {}
+      local bucket = #names > 0 and path .. "/" .. names[1 + roll(#names)]
+      local name = ("%s0_0_%d-q-%010d"):format(lane == "later" and "0000000000001-" or "", i, roll(20))
+      if bucket and bucket:find "/b%-" then session:create(bucket .. "/" .. (roll(3) == 0 and "foreign" or name), "litter") end
+    end
+  end
+end
+
+-- Puts dead letters back while others work.
+local function redrive(history)
+  local roll = history.roll
+  local zk = history.world:process()
+  local queue = actors.queue_of(history, zk)
+  for _ = 1, 1 + roll(3) do
+    zk.sleep(roll(500) / 100)
+    queue:redrive(roll(2) == 0 and 1 + roll(3) or nil)
+  end
+end
+
+-- ---- The end -----------------------------------------------------------------------------------
+
+local function is_ready(history)
+  return history.producing == 0 and (history.mode ~= "kills" or history.killed)
+end
+
+-- Until it is empty: twice, because an item that moves to another lane meanwhile may be missed by the count; for longer than a pause
+-- where who was paused may have taken one.
+local function wait_until_empty(history, zk, queue)
+  local world, empty = history.world, 0
+  local enough = (history.takes or history.simple) and history.mode == "faults" and 3 * PAUSE or 2
+  local deadline = world:now() + actors.DRAIN
+  while empty < enough do
+    empty = is_ready(history) and queue:size() == 0 and empty + 1 or 0
+    if history.producing == 0 and history.mode == "faults" and not history.healed then
+      history.healed = true
+      world:heal()
+      deadline = world:now() + actors.DRAIN
+    end
+    if history.patient and world:requests() > ASKED + ASKED_PER_SECOND * world:now() then
+      violation(history, "spin", world:requests() .. " requests")
+    end
+    if world:now() > deadline then violation(history, "late", world:dump("/jobs")) end
+    zk.sleep(0.5)
+  end
+end
+
+local function insist(zk, fn, ...)
+  local value = fn(...)
+  while value == nil do
+    zk.sleep(0.1)
+    value = fn(...)
+  end
+  return value
+end
+
+local function list_dead(queue, zk)
+  local dead, count
+  while not pcall(function()
+    dead, count = {}, 0
+    for letter in queue:dead() do dead[letter.data], count = true, count + 1 end
+  end) do zk.sleep(0.1) end
+  return dead, count
+end
+
+-- Nothing moves now: as many come back as there were, and with no more trouble all of them are done.
+local function redrive_all(history, zk, queue)
+  history.nacks = false
+  local _, listed = list_dead(queue, zk)
+  local counted, back = insist(zk, queue.dead_size, queue), queue:redrive()
+  if counted ~= listed or back and back ~= listed then
+    violation(history, "redriven", ("%d listed, %d counted, %s put back"):format(listed, counted, tostring(back)))
+  end
+  insist(zk, queue.redrive, queue)
+  wait_until_empty(history, zk, queue)
+end
+
+local function drain(history)
+  local zk = history.world:process()
+  local queue = actors.queue_of(history, zk)
+  wait_until_empty(history, zk, queue)
+  if history.redrives then redrive_all(history, zk, queue) end
+  history.stop = true
+  for _, consumer in ipairs(history.consumers) do
+    for i = 1, #consumer.tasks do
+      if consumer.tasks[i].waiting then consumer.tasks[i].task:cancel() end
+    end
+  end
+  return history.simple and {} or list_dead(queue, zk), queue, zk
+end
+
+local function check_left(history, queue, zk)
+  local world = history.world
+  local size = insist(zk, queue.size, queue)
+  if size ~= 0 then violation(history, "left", size .. " items by count") end
+  local listed, first
+  repeat listed, first = pcall(queue:items()) until listed -- it raises when the connection is lost
+  if first then violation(history, "left", first.data) end
+  for _, folder in ipairs { "claims", "seat" } do
+    local names = world:children("/jobs/" .. folder) or {}
+    if #names > 0 then violation(history, "left", folder .. ": " .. table.concat(names, " ")) end
+  end
+end
+
+local function check_order(history)
+  local last = {}
+  for _, name in ipairs(history.order) do
+    local producer = name:match "^%d+"
+    if last[producer] and last[producer] > name then
+      violation(history, "order", name .. " after " .. last[producer])
+    end
+    last[producer] = name
+  end
+end
+
+-- Not done, nor excused.
+local function missing(history, dead)
+  local names = {}
+  for name in pairs(history.put) do
+    local excused = history.removed[name] or history.maybe_removed[name] or dead[name] and history.attempts < 1000
+    if not history.done[name] and not excused then names[#names + 1] = name end
+  end
+  return names
+end
+
+local function check_end(history, dead)
+  local names = missing(history, dead)
+  if #names > history.gone and not (history.unsure or history.unlisted) then violation(history, "lost", table.concat(names, " ")) end
+  if history.redrives and next(dead) then violation(history, "redriven", next(dead) .. " is dead again") end
+  if history.exact then check_order(history) end
+end
+
+local function roll_shape(history)
+  local roll = history.roll
+  history.mixed, history.nacks = roll(2) == 0, roll(3) == 0
+  history.priorities = roll(3) == 0 and 12 or 3
+  history.remote, history.littered = roll(3) == 0, roll(2) == 0 and history.patient and not history.simple
+  history.takes, history.removes = roll(3) == 0, roll(3) == 0
+  history.redrives = history.attempts < 1000 and roll(2) == 0
+  if roll(4) == 0 and not (history.simple or history.littered or history.takes or history.redrives) then
+    history.capacity = 3 + roll(roll(2) == 0 and 2 or 20)
+  end
+  history.nightly = math.floor(history.seed / #MODES) % 4 == 3 and not (history.simple or history.littered or history.capacity)
+  if history.nightly then history.patient = true end
+  history.slow = math.floor(history.seed / #MODES) % 4 == 1
+  history.exact = history.mode == "calm" and history.count == 1 and not (history.mixed or history.nacks or history.nightly)
+end
+
+local function run(seed)
+  local history = new_history(seed)
+  local roll, world = history.roll, history.world
+  roll_shape(history)
+  actors.begin(history)
+  history.producers = {}
+  world:run(function()
+    if history.nightly then ids.begin(history, violation) end
+    for i = 1, 1 + roll(3) do
+      history.producing = history.producing + 1
+      local zk = world:process()
+      history.producers[i] = zk
+      zk.spawn(actors.produce, history, zk, i)
+    end
+    trouble(history)
+    if history.littered then world.zk.spawn(litter, history) end
+    if history.redrives then world.zk.spawn(redrive, history) end
+    for _ = 1, history.count do actors.start_consumer(history) end
+    local dead, queue, zk = drain(history)
+    zk.sleep(15) -- the waiting claims end
+    check_left(history, queue, zk)
+    check_end(history, dead)
+    if history.nightly then ids.check_end(history, zk, queue, dead) end
+  end)
+  return history
+end
+
+-- ---- All ---------------------------------------------------------------------------------------
+
+layout.BUCKET = 5
+local from = tonumber(options.seed or options.from) or 1
+local seeds = options.seed and 1 or tonumber(options.seeds) or SEEDS
+local sum = { histories = 0, put = 0, given = 0 }
+for seed = from, from + seeds - 1 do
+  local ok, history = pcall(run, seed)
+  if not ok then
+    print(("after %d histories: --recipe queue --seed %d: %s"):format(sum.histories + 1, seed, tostring(history)))
+    print(("%d passed, 1 failed"):format(sum.histories))
+    os.exit(1)
+  end
+  sum.histories = sum.histories + 1
+  for _ in pairs(history.put) do sum.put = sum.put + 1 end
+  sum.given = sum.given + (history.given or 0)
+  if seed % 50 == 0 then collectgarbage() end
+end
+print(("%d histories of the queue: %d items put, given to consumers %d times, none lost"):format(sum.histories, sum.put, sum.given))
+print(("%d passed, 0 failed"):format(sum.histories))

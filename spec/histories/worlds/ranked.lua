@@ -1,0 +1,47 @@
+-- The election by rank: see leaders.lua; and when faults are over for long, the one of the highest rank leads, by a
+-- quorum of those who stood a moment ago; or the one that was named.
+
+local leaders = require "spec.histories.worlds.leaders"
+
+local PATH = "/e/ranked"
+local MOMENT = 3 -- seconds from a look at the candidates until the winner was told
+
+local function is_seat(path) return path:find(PATH .. "/", 1, true) == 1 end
+
+-- Those who stood in the last moment.
+local function stood(h)
+  local since, all = h.world:now() - MOMENT, {}
+  for path, lives in pairs(h.lives) do
+    local last = lives[#lives]
+    local ended = last and h.ends[last.session]
+    local here = last and (last.kind == "create" or last.at > since) and not (ended and ended < since)
+    if is_seat(path) and here then all[#all + 1] = path end
+  end
+  return all
+end
+
+local function rank_of(h, path)
+  return tonumber((h.world:get(path) or ""):match "^(%-?%d+)\n")
+end
+
+local function check_winner(h, one, was_named)
+  if not h.calm_at or h.world:now() < h.calm_at or was_named or h.named[one.term.path] then return end
+  local all, mine = stood(h), rank_of(h, one.term.path)
+  h:expect(#all >= h.quorum, "%s was elected by %d, not by %d", one.name, #all, h.quorum)
+  for _, path in ipairs(mine and h.fixed and all or {}) do
+    local rank = rank_of(h, path)
+    local before = h.lives[path][1].at < h.world:now() - MOMENT
+    h:expect(not rank or not before or rank <= mine, "%s with rank %d leads, and not %s with %d", one.name, mine, path, rank or 0)
+  end
+end
+
+return function(h)
+  h.quorum, h.fixed = h:below(3), h:chance(0.7)
+  h.elected = function(one, was_named) check_winner(h, one, was_named) end
+  leaders.start(h, PATH, function() return { value = "v", rank = h:below(9), quorum = h.quorum } end, function(zk, election)
+    while not h.fixed and not h.over do
+      h:attempt(zk, function() return election:update_rank(h:below(9)) end)
+      zk.sleep(h:within(6))
+    end
+  end)
+end
