@@ -117,11 +117,8 @@ test: deps ## install what is needed, build, run every spec against real servers
 # themselves (what is left) and by valgrind. A server may make the library ask for more memory than there is.
 SAN_ENV_asan = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1:allocator_may_return_null=1
-SANITIZED = $(addprefix spec/unit/,escape_spec.lua sim_spec.lua sim_worlds_spec.lua sim_faults_spec.lua host_spec.lua together_spec.lua wait_spec.lua args_spec.lua) \
-  $(addprefix spec/recipes/,lock_spec.lua session_spec.lua budget_spec.lua unfair_spec.lua ways_spec.lua barrier_spec.lua double_barrier_spec.lua \
-    rwlock_spec.lua downgrade_spec.lua multilock_spec.lua election_spec.lua lead_spec.lua ranked_spec.lua \
-    semaphore_spec.lua strangers_spec.lua refused_spec.lua forged_spec.lua ephemerals_spec.lua successor_spec.lua contenders_spec.lua) \
-  $(addprefix spec/faults/,session_spec.lua wire_spec.lua nonsense_spec.lua watches_spec.lua late_spec.lua closing_spec.lua memory_spec.lua guardian_spec.lua counter_spec.lua rwlock_spec.lua election_spec.lua)
+# Specs in whose opening comment this line stands.
+SANITIZED = $(sort $(shell grep -rlx --include='*_spec.lua' -e '-- Tags: sanitize' spec))
 
 asan: ## the specs under the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory spec SAN=asan SPECS="$(SANITIZED)"
@@ -136,7 +133,7 @@ asan-nginx: ## the specs of nginx, with the module in it under the address and u
 
 VALGRIND = valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \
   --suppressions=dev/valgrind.supp --trace-children=no
-SLOW = spec/unit/args_spec.lua spec/recipes/lock_spec.lua spec/recipes/session_spec.lua
+SLOW = spec/unit/args_spec.lua spec/recipes/lock/lock_spec.lua spec/recipes/session/session_spec.lua
 
 valgrind: $(CORE) $(BUILD)/spec_fork.so ## some of the specs under memcheck
 	@$(ENVIRONMENT) $(VALGRIND) $(INTERPRETER) "$$(command -v busted)" -o dev/busted-lines.lua $(SLOW)

@@ -1,4 +1,5 @@
 -- Every wait ends when its session is closed, whatever it waits for and however the link is.
+-- Tags: sanitize
 
 local env = require "spec.support.env"
 

@@ -1,6 +1,7 @@
 -- ZooKeeper's counter at its end, on a real server whose tree was prepared (spec/support/snapshot.lua):
 -- the numbers of sequential znodes stop at 2147483647, from where everybody gets the same one. The
 -- lock treats the last million numbers as used up, empties its directory and makes it anew.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"

@@ -1,4 +1,5 @@
 -- Elections when sessions expire, links break, processes die or are stopped, and answers get lost.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"

@@ -1,5 +1,6 @@
 -- Processes that die, in every way there is, and the guardians that end their sessions; and processes that live,
 -- whose guardians must not.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"

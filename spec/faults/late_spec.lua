@@ -1,5 +1,6 @@
 -- A create that arrives late: when nobody wants it any more, or when its session is over for the client. Nothing is left, and
 -- nobody is granted what another one holds.
+-- Tags: sanitize
 
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails

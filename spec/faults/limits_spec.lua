@@ -1,5 +1,5 @@
 -- A time limit is kept on real servers too, far below the session's timeout: when they refuse, and when they accept and are silent.
--- spec/recipes/limits_spec.lua says the same of virtual time, to the microsecond, and of more outages.
+-- spec/recipes/all/limits_spec.lua says the same of virtual time, to the microsecond, and of more outages.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

@@ -1,6 +1,7 @@
 -- Memory that is exhausted, at every single allocation of whole operations: the n-th fails, for
 -- n = 1, 2, ... until the operation no longer reaches it. It may fail with a code; it may not
 -- crash, hang, leak, or leave a node.
+-- Tags: sanitize
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"

@@ -1,5 +1,6 @@
 -- A server that shakes hands as it should and then sends nonsense: the connection is given up, the log says why, and the process
 -- goes on. What was only asked is asked again; of what may have been done nobody knows.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

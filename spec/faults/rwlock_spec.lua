@@ -1,5 +1,6 @@
 -- The read/write lock when answers get lost. What is lost of a claim, a release or a watch is the lock's own
 -- business (wire_spec.lua); here is what the read/write lock adds: the downgrade, and who waits for it.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

@@ -1,4 +1,5 @@
 -- Sessions that end, servers that are not there, processes that are killed or stopped.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"

@@ -1,4 +1,5 @@
 -- What a session watches is registered again in one request after a reconnect: it must never be more than a server takes.
+-- Tags: sanitize
 
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"

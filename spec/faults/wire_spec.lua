@@ -1,5 +1,6 @@
 -- The fair lock when answers get lost: a proxy between client and server drops a chosen request
 -- or reply and cuts the connection. Whatever is lost: one node, one holder, nothing left.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

@@ -1,4 +1,5 @@
 -- Misuse is raised at the user's line, in words. Needs no server: the session never connects.
+-- Tags: sanitize
 
 require "zkrecipes.sim"
 local check = require "zkrecipes.check"

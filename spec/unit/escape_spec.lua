@@ -1,4 +1,5 @@
 -- zk.escape: whatever a user types becomes one path component, another one for every name, that is never one of a recipe's.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local core = require "zkrecipes.core"

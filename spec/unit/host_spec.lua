@@ -1,4 +1,5 @@
 -- The built-in host: run, spawn, sleep, now. Needs no server.
+-- Tags: sanitize
 
 local builtin = require "zkrecipes.adapters.builtin"
 local coroutines = require "zkrecipes.host.coroutines"

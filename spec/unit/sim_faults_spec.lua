@@ -1,4 +1,5 @@
 -- What may befall a simulated world, and what it does to a lock. Needs no server.
+-- Tags: sanitize
 
 local deaf = require "spec.support.deaf"
 local sim = require "zkrecipes.sim"

@@ -1,5 +1,6 @@
 -- A simulated world from Lua: virtual time, programs, looking. Faults are in sim_faults_spec.lua, worlds as such in
 -- sim_worlds_spec.lua. Needs no server.
+-- Tags: sanitize
 
 local deaf = require "spec.support.deaf"
 local sim = require "zkrecipes.sim"

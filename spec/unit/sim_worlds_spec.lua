@@ -1,4 +1,5 @@
 -- Simulated worlds as such: the same history for the same seed, several at once, their end, misuse. Needs no server.
+-- Tags: sanitize
 
 local fork = require "spec_fork"
 local deaf = require "spec.support.deaf"

@@ -1,4 +1,5 @@
 -- The built-in host: cancellation, all, any. Needs no server.
+-- Tags: sanitize
 
 local coroutines = require "zkrecipes.host.coroutines"
 local deaf = require "spec.support.deaf"

@@ -1,4 +1,5 @@
 -- How coroutines wait: records, slots, foreign coroutines, closed ones. Needs no server.
+-- Tags: sanitize
 
 local core = require "zkrecipes.core"
 local deaf = require "spec.support.deaf"

@@ -1,4 +1,4 @@
--- What the rows of docs/recipes/barrier.md under "Costs" mean, see spec/recipes/costs_spec.lua.
+-- What the rows of docs/recipes/barrier.md under "Costs" mean, see spec/recipes/all/costs_spec.lua.
 
 local assert = require "luassert"
 

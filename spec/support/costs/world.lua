@@ -1,4 +1,4 @@
--- The simulated world in which costs are counted (spec/recipes/costs_spec.lua).
+-- The simulated world in which costs are counted (spec/recipes/all/costs_spec.lua).
 
 local assert = require "luassert"
 local sim = require "zkrecipes.sim"

@@ -1,4 +1,4 @@
--- A queue of the simple format, in simulated worlds. What it looks like on the servers is in queue_budget_spec.lua.
+-- A queue of the simple format, in simulated worlds. What it looks like on the servers is in budget_spec.lua.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"

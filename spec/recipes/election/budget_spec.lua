@@ -1,4 +1,4 @@
--- What elections cost: requests on the wire, counted by a proxy; exact, as in budget_spec.lua.
+-- What elections cost: requests on the wire, counted by a proxy; exact, as in lock/budget_spec.lua.
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"

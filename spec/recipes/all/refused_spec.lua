@@ -1,4 +1,5 @@
 -- Clean-ups that the server refuses are tried on, and said in the log: nothing is left behind for the life of a session.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

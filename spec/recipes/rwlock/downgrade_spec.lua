@@ -1,4 +1,5 @@
 -- hold:downgrade on a real server: the writer becomes a reader, and no writer comes between.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

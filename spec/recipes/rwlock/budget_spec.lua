@@ -1,4 +1,4 @@
--- The read/write lock's budgets: requests on the wire, counted by a proxy, exactly. See budget_spec.lua.
+-- The read/write lock's budgets: requests on the wire, counted by a proxy, exactly. See lock/budget_spec.lua.
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"

@@ -1,4 +1,5 @@
 -- What a lock can do beyond waiting its turn: be reentrant, be asked for, be shared by a cohort.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

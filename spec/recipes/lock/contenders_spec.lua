@@ -1,4 +1,5 @@
 -- What a lock tells of its queue.
+-- Tags: sanitize
 
 local env = require "spec.support.env"
 local kinds = require "spec.support.kinds"

@@ -1,5 +1,5 @@
 -- No method of a queue that has no time limit of its own parks its caller in an outage for longer than one request may take:
--- `request_timeout`, or the session's timeout. Those that have one are in limits_spec.lua.
+-- `request_timeout`, or the session's timeout. Those that have one are in all/limits_spec.lua.
 
 local sim = require "zkrecipes.sim"
 

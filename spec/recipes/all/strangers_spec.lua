@@ -1,5 +1,6 @@
 -- Znodes in a recipe's directory that are named like contenders, and are none: they are not ephemeral. Those whose name no recipe
 -- would give are ignored, however they came there; the others stand in the way, and the error says which and what to do.
+-- Tags: sanitize
 
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails

@@ -1,4 +1,5 @@
 -- Whoever may create in a lock's directory can make names that carry our tag. They are never taken for ours, and never deleted.
+-- Tags: sanitize
 
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails

@@ -1,4 +1,5 @@
 -- Several locks as one: an order that is the same for everybody, all or none.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

@@ -1,4 +1,5 @@
 -- Plain ZooKeeper from Lua, on a real server.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"

@@ -1,4 +1,5 @@
 -- Barriers and the latch, on a real server.
+-- Tags: sanitize
 
 local sim = require "zkrecipes.sim"
 local zk = require "zkrecipes"

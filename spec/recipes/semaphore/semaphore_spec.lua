@@ -1,4 +1,5 @@
 -- The semaphore on a real server. Its scheme is tried out in spec/histories; here is what users see.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

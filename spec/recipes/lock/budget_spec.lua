@@ -1,5 +1,6 @@
 -- The budgets: requests on the wire, counted by a proxy between client and server. Heartbeats and
 -- pings are counted apart and left out. A budget is exact: one request more or less is a failure.
+-- Tags: sanitize
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"

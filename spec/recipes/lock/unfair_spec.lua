@@ -1,4 +1,5 @@
 -- The unfair lock on a real server: one node, whoever makes it holds it.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

@@ -1,5 +1,6 @@
 -- A server that ends a session writes the paths of all its ephemeral znodes into one transaction, and dies when that is
 -- too long: a session has room for 1,200,000 bytes of them.
+-- Tags: sanitize
 
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"

@@ -1,5 +1,6 @@
 -- Resigning to a named successor in an election with a queue, on a real server. By rank: ranked_spec.lua; with faults:
 -- spec/histories/worlds/election.lua.
+-- Tags: sanitize
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"

@@ -1,4 +1,5 @@
 -- The read/write lock on a real server, with nothing going wrong on the wire: spec/faults has the rest.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

@@ -1,4 +1,5 @@
 -- The double barrier, on a real server.
+-- Tags: sanitize
 
 local child = require "spec.support.child"
 local env = require "spec.support.env"

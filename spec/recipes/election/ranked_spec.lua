@@ -1,4 +1,5 @@
 -- Elections by rank on a real server.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"

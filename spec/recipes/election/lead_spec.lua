@@ -1,4 +1,5 @@
 -- Running a function while one leads: lead, every, stop.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

@@ -1,5 +1,6 @@
 -- Elections on a real server: the order of candidates, what terms can do, who leads. What it costs is in
--- election_budget_spec.lua, what runs while one leads in lead_spec.lua, what goes wrong in spec/faults.
+-- budget_spec.lua, what runs while one leads in lead_spec.lua, what goes wrong in spec/faults.
+-- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

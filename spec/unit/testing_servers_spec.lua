@@ -158,7 +158,7 @@ describe("a test server", function()
     assert.is_true(gone(own))
     own:stop()
     local _, message = pcall(function() own:kill() end)
-    assert.matches("testing_spec.lua:%d+: this test server was stopped", message)
+    assert.matches("testing_servers_spec.lua:%d+: this test server was stopped", message)
   end)
 end)
 
