@@ -91,6 +91,7 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
         status = zr_seat_create(seat, task);
 ]] },
   { name = "watch with exists",
+    run = "--recipe lock --seeds 1", -- the exact counts, which follow, tell
     file = "src/core/watch_gone.c",
     old = "zr_call_new_full(watch->session, ZR_OP_GET, watch->path",
     new = "zr_call_new_full(watch->session, ZR_OP_EXISTS, watch->path" },

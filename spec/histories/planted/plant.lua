@@ -4,11 +4,12 @@
 --
 -- A bug is { name, file, old, new }, where `old` must occur exactly once in the file: a list that no longer fits the code
 -- fails. Further fields: also ({ file, old, new }, a second place), harness (see harnesses.lua; if not "engine"), run (arguments
--- of its program, if not those below), asan (only the address sanitizer sees it).
+-- of its program, if not those below), asan (only the address sanitizer sees it). The seed of near.lua is tried first.
 --
 -- A bug in C: only its file is compiled again, and linked to what make has built. A bug in Lua: the copy is found first.
 
 local harnesses = require "spec.histories.harnesses"
+local near = require "spec.histories.near"
 local parse = require "spec.histories.options"
 
 local FOLDER = "build/planted"
@@ -142,8 +143,10 @@ local function prepare(bug)
   local commands, program = (harness_of(bug).program and in_c or in_lua)(bug, place, texts)
   local run = bug.run or RUN[bug.harness or "engine"]
   if #harness_of(bug).recipes == 1 then run = run:gsub("%-%-recipe %S+ ?", "") end
-  write(place .. "/try", ("%s\nexport ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1\n" ..
-    "exec timeout %d %s --first %s\n"):format(commands, LIMIT, program, run))
+  local try = ("timeout %d %s --first %s"):format(LIMIT, program, run)
+  local first = near[bug.name] and ("%s --seeds 1 --from %d || exit\n"):format(try, near[bug.name]) or ""
+  write(place .. "/try", ("%s\nexport ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1\n%sexec %s\n")
+    :format(commands, first, try))
   return place
 end
 
