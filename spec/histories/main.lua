@@ -45,4 +45,4 @@ for _, harness in ipairs(harnesses) do
   end
 end
 if not found then io.stderr:write("there are no such histories\n") end
-os.exit(found and well)
+os.exit(found and well and 0 or 1)

@@ -105,4 +105,4 @@ for _, recipe in ipairs(recipes) do
   end
 end
 print(("%d passed, %d failed"):format(passed, failed))
-os.exit(failed == 0)
+os.exit(failed == 0 and 0 or 1)
