@@ -184,6 +184,7 @@ build = {
         "src/recipes/semaphore/semaphore.c",
         "src/recipes/semaphore/watch.c",
         "src/recipes/semaphore/watch_set.c",
+        "src/recipes/suspect.c",
         "src/recipes/unfair.c",
         "src/sim/acl.c",
         "src/sim/agenda.c",

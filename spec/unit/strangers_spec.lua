@@ -97,3 +97,25 @@ describe("a try that finds an ephemeral znode with an unusual name", function()
     pass(lock)
   end))
 end)
+
+-- What shows who holds, and what writes to holders: a znode that is not ephemeral is none.
+describe("a znode that is not ephemeral", function()
+  it("is no contender of kazoo's", within(function(_, session, other)
+    local tag = ("0123456789abcdef"):rep(2)
+    assert(other:create("/l/" .. tag .. "__lock__0000000007", "", { parents = true }))
+    assert(other:create("/l/" .. tag .. "__rlock__0000000007", ""))
+    for limit = 0, 10, 10 do
+      assert(session:lock("/l"):acquire(limit)):release()
+      assert(session:rwlock("/l"):read(limit)):release()
+      assert(session:rwlock("/l"):write(limit)):release()
+      assert(session:election("/l"):campaign(limit)):resign()
+    end
+    local theirs = "/l/" .. tag:reverse() .. "__lock__0000000008"
+    assert(other:create(theirs, "", { ephemeral = true }))
+    for limit = 0, 10, 10 do
+      assert.matches(theirs .. " is a contender of kazoo", fails("conflict", session:lock("/l"):acquire(limit)), 1, true)
+    end
+    assert(other:delete(theirs))
+    pass(session:lock "/l")
+  end))
+end)

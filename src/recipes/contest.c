@@ -1,12 +1,10 @@
 #include "recipes/contest.h"
 
-#include <string.h>
-
 #include "core/alloc.h"
 #include "core/names.h"
-#include "core/strangers.h"
 #include "core/verbs.h"
 #include "recipes/contenders.h"
+#include "recipes/suspect.h"
 
 /*
  * The algorithm is "Locks" of ZooKeeper's page of recipes, without its herd. Where a stem is
@@ -30,8 +28,9 @@
  * recipes could have given it its name (strangers.h). A try reads such a znode if its name is
  * unusual.
  *
- * Contenders of kazoo's and ours do not see each other. If a listing shows one of kazoo's, the
- * attempt fails: to grant beside it would be wrong, and to wait for it would help one side only.
+ * Contenders of kazoo's and ours do not see each other. If a listing shows one that is named like
+ * kazoo's, and it is ephemeral, the attempt fails: to grant beside it would be wrong, and to wait
+ * for it would help one side only.
  *
  * A try (timeout 0) looks first, and writes nothing if there is a conflicting contender. If only
  * the head of the queue conflicts, an attempt that shares also reads what that contender says.
@@ -95,25 +94,13 @@ static void look_past(struct zr_task *task)
         look_first(task);
 }
 
-/* A znode with an unusual name was read; with a watch, if it can be ignored. */
 static void read_stranger(struct zr_task *task)
 {
-    const struct zr_request *read = &task->call->request;
-    bool stays = read->status == ZR_OK && read->stat.ephemeral_owner == 0;
-    if (stays && read->watch)
-        zr_stranger_ignored(task->session, read->path);
-    else if (read->watch)
-        zr_strangers_doubt(task->session, read->path);
-    if (read->status == ZR_OK && !stays) {
-        zr_contest_held_by_another(task);
-    } else if (read->status != ZR_OK && read->status != ZR_NO_NODE) {
-        zr_verb_fail(task, read->status);
-    } else if (stays && !read->watch) {
-        zr_stranger_blamed(task, read->path);
-        zr_verb_fail(task, ZR_CONFLICT);
-    } else {
+    enum zr_suspect_verdict verdict = zr_suspect_answered(task);
+    if (verdict == ZR_SUSPECT_PASSED)
         look_past(task);
-    }
+    else if (verdict == ZR_SUSPECT_CONTENDS)
+        zr_contest_held_by_another(task);
 }
 
 static void read_head(struct zr_task *task)
@@ -137,28 +124,41 @@ static void try_past(struct zr_task *task, int64_t ahead)
         zr_contest_held_by_another(task);
         return;
     }
-    char *path = zr_path_child(seat->dir, task->seats->at[ahead].name);
-    /* With a watch, because it may be ignored only until it changes. */
-    bool watch = path != NULL && !usual && zr_stranger_suspected(task->session, path);
+    const char *name = task->seats->at[ahead].name;
+    if (!usual) {
+        zr_suspect_ask(task, seat->dir, name, ZR_STEP(read_stranger));
+        return;
+    }
+    char *path = zr_path_child(seat->dir, name);
     if (path == NULL)
         zr_verb_fail(task, ZR_NO_MEMORY);
     else
-        zr_verb_read(task, ZR_OP_GET, path, watch,
-                     usual ? ZR_STEP(read_head) : ZR_STEP(read_stranger));
+        zr_verb_read(task, ZR_OP_GET, path, false, ZR_STEP(read_head));
     zr_free(path);
 }
 
-/* A contender of kazoo's does not see ours, and is granted beside them. */
+static void read_kazoos(struct zr_task *task)
+{
+    enum zr_suspect_verdict verdict = zr_suspect_answered(task);
+    if (verdict == ZR_SUSPECT_PASSED)
+        look_past(task);
+    if (verdict != ZR_SUSPECT_CONTENDS)
+        return;
+    zr_task_explain(task,
+                    "the znode %s belongs to kazoo, which ignores our znodes; use different paths "
+                    "for kazoo and zkrecipes",
+                    zr_path_inside(task->session->namespace, task->call->request.path));
+    zr_verb_fail(task, ZR_CONFLICT);
+}
+
+/* A contender of kazoo's does not see ours, and is granted beside them. True: one that is named so
+   is read. */
 static bool meets_kazoos(struct zr_task *task)
 {
     const struct zr_seats *seats = task->seats;
     if (seats == NULL || seats->kazoos == NULL)
         return false;
-    zr_task_explain(task,
-                    "the znode %s%s%s belongs to kazoo, which ignores our znodes; use different "
-                    "paths for kazoo and zkrecipes",
-                    task->subject, strcmp(task->subject, "/") == 0 ? "" : "/", seats->kazoos);
-    zr_verb_fail(task, ZR_CONFLICT);
+    zr_suspect_ask(task, zr_hold_of(task)->seat.dir, seats->kazoos, ZR_STEP(read_kazoos));
     return true;
 }
 
