@@ -100,6 +100,55 @@ end)
 
 -- What shows who holds, and what writes to holders: a znode that is not ephemeral is none.
 describe("a znode that is not ephemeral", function()
+  local function values(list)
+    local all = {}
+    for i, one in ipairs(list) do all[i] = one.value or one.data end
+    return all
+  end
+
+  it("is not asked to release, and keeps its data: the holder is asked", within(function(world, session, other)
+    for i, name in ipairs { STRANGER, "lock-0000000000" } do
+      local path, asked = "/l" .. i, false
+      local hold = assert(session:lock(path, { on_request = function(hold)
+        asked = true
+        hold:release()
+      end }):acquire(5))
+      assert(other:create(path .. "/" .. name, "precious", { parents = true }))
+      assert.are.equal(1, other:lock(path):request(5))
+      world:advance(2)
+      assert.is_true(asked)
+      assert.are.equal("precious", (other:get(path .. "/" .. name)))
+      assert.is_false(hold:valid())
+    end
+  end))
+
+  it("is no contender", within(function(_, session, other)
+    local hold = assert(session:lock("/l", { data = "ours" }):acquire(5))
+    for _, name in ipairs { STRANGER, "lock-0000000000", "x__WRIT__0000000000" } do assert(other:create("/l/" .. name, "evil")) end
+    local all = assert(other:lock("/l"):contenders(5))
+    assert.are.same({ "ours" }, values(all))
+    assert.is_true(all[1].holding)
+    hold:release()
+    local semaphore = session:semaphore("/s", 2)
+    hold = assert(session:semaphore("/s", 2, { data = "ours" }):acquire(5))
+    assert(other:create("/s/a-5-lease-0000000000", "evil"))
+    all = assert(semaphore:contenders(5))
+    assert.are.same({ "ours" }, values(all))
+    assert.is_true(all[1].holding)
+    hold:release()
+  end))
+
+  it("neither leads by its rank nor counts for the quorum", within(function(_, session, other)
+    assert(other:create("/e/x-rank-0000000000", "99\nevil", { parents = true }))
+    assert(other:create("/e/x-rank-0000000001", "evil"))
+    local two = session:election("/e", { value = "ours", rank = 5, quorum = 2 })
+    fails("timeout", two:campaign(20))
+    local term = assert(session:election("/e", { value = "ours", rank = 5 }):campaign(20))
+    assert.are.equal("ours", two:leader(5).value)
+    assert.are.same({ "ours" }, values(assert(two:candidates(5))))
+    term:resign()
+  end))
+
   it("is no contender of kazoo's", within(function(_, session, other)
     local tag = ("0123456789abcdef"):rep(2)
     assert(other:create("/l/" .. tag .. "__lock__0000000007", "", { parents = true }))

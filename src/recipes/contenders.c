@@ -10,7 +10,8 @@
  * 1. List the directory.
  * 2. Read every contender's node, all at once. If there are leases, also read the directory: its
  *    data tell how many of them hold.
- * 3. When the last answer has come: done. Contenders that have left meanwhile are left out.
+ * 3. When the last answer has come: done. Contenders that have left meanwhile are left out, and so
+ *    are znodes that are not ephemeral: nobody holds anything by them, whatever their names are.
  */
 
 struct contenders {
@@ -117,26 +118,41 @@ static void emit_one(struct zr_sink *sink, const char *namespace, const struct z
     sink->end(sink);
 }
 
+/* What is ahead of a contender. */
+struct ahead {
+    bool some, only_shared;
+    int64_t permits; /* its own are among them */
+};
+
+static void emit_next(struct zr_sink *sink, const struct contenders *all,
+                      const struct zr_capacity *capacity, size_t index, struct ahead *ahead)
+{
+    const struct zr_seat_name *seat = &all->seats->at[index];
+    const struct zr_request *read = &all->reads[index]->request;
+    int64_t permits = zr_permits(seat);
+    if (read->status == ZR_OK && read->stat.ephemeral_owner == 0)
+        return;
+    ahead->permits += permits;
+    if (read->status != ZR_OK)
+        return;
+    bool shared = seat->stem == &zr_reader_stem || zr_marked(read->data_reply, read->stat.czxid);
+    ahead->only_shared = ahead->only_shared && shared;
+    bool holding = permits > 0 ? zr_permits_fit(capacity, seat->sequence, ahead->permits)
+                               : !ahead->some || ahead->only_shared;
+    ahead->some = true;
+    emit_one(sink, all->task.session->namespace, read, holding, shared, permits);
+}
+
 static void results(struct zr_task *task, struct zr_sink *sink)
 {
     const struct contenders *all = of(task);
-    bool first = true, all_share = true;
+    struct ahead ahead = {false, true, 0};
     struct zr_capacity capacity = {0, 0, ZR_CAPACITY_ALL};
     if (all->limit != NULL)
         zr_capacity_read(all->limit->request.data_reply, &capacity);
     sink->begin(sink, NULL);
     for (size_t i = 0; i < all->count; i++)
-        if (all->reads[i]->request.status == ZR_OK) {
-            const struct zr_request *read = &all->reads[i]->request;
-            bool shared = all->seats->at[i].stem == &zr_reader_stem ||
-                          zr_marked(read->data_reply, read->stat.czxid);
-            all_share = all_share && shared;
-            int64_t permits = zr_permits(&all->seats->at[i]);
-            bool holding =
-                permits > 0 ? zr_permits_may_hold(&capacity, all->seats, i) : first || all_share;
-            emit_one(sink, task->session->namespace, read, holding, shared, permits);
-            first = false;
-        }
+        emit_next(sink, all, &capacity, i, &ahead);
     sink->end(sink);
 }
 

@@ -109,13 +109,18 @@ int64_t zr_permits_taken(const struct zr_seats *seats, size_t index)
     return taken;
 }
 
+bool zr_permits_fit(const struct zr_capacity *capacity, int64_t sequence, int64_t taken)
+{
+    int64_t limit = capacity->limit;
+    if (capacity->earlier > limit && sequence <= capacity->until)
+        limit = capacity->earlier;
+    return taken <= limit;
+}
+
 bool zr_permits_may_hold(const struct zr_capacity *capacity, const struct zr_seats *seats,
                          size_t index)
 {
-    int64_t limit = capacity->limit;
-    if (capacity->earlier > limit && seats->at[index].sequence <= capacity->until)
-        limit = capacity->earlier;
-    return zr_permits_taken(seats, index + 1) <= limit;
+    return zr_permits_fit(capacity, seats->at[index].sequence, zr_permits_taken(seats, index + 1));
 }
 
 int64_t zr_lease_behind(const struct zr_seats *seats, int64_t index)

@@ -42,6 +42,9 @@ int64_t zr_permits(const struct zr_seat_name *seat);
 /* The permits of the seats before `index`. */
 int64_t zr_permits_taken(const struct zr_seats *seats, size_t index);
 
+/* False if a seat with this number does not fit. taken: the permits of all seats up to it. */
+bool zr_permits_fit(const struct zr_capacity *capacity, int64_t sequence, int64_t taken);
+
 /* False if the seat waits, or has not looked yet. If it is granted later, then by a listing and a
    limit younger than these. */
 bool zr_permits_may_hold(const struct zr_capacity *capacity, const struct zr_seats *seats,
