@@ -138,6 +138,37 @@ describe("a znode that is not ephemeral", function()
     hold:release()
   end))
 
+  it("does not lead, and is no candidate", within(function(world, session, other)
+    local election = other:election "/e"
+    for i = 1, 3 do assert(other:create(("/e/x%d-latch-0000000000"):format(i), "evil", { parents = true })) end
+    assert.is_nil(election:leader(5))
+    local seen = {}
+    local observer = world.zk.spawn(function()
+      for leader in election:observe() do seen[#seen + 1] = leader and leader.value or "nobody" end
+    end)
+    world:advance(5)
+    assert.are.same({ "nobody" }, seen)
+    local before = world:requests(other)
+    world:advance(60)
+    assert.is_true(world:requests(other) - before < 60) -- it watches, and does not look again and again
+    local term = assert(session:election("/e", { value = "ours" }):campaign(20))
+    world:advance(1)
+    assert.are.same({ "nobody", "ours" }, seen)
+    assert(other:create("/e/latch-0000000000", "evil")) -- of a name that is usual, so that nobody else is elected
+    for _ = 1, 2 do
+      assert.are.equal("ours", election:leader(5).value)
+      assert.are.equal("ours", session:election("/e"):leader(5).value)
+    end
+    local all = assert(election:candidates(5))
+    assert.are.same({ "ours" }, values(all))
+    assert.is_true(all[1].leading)
+    term:resign()
+    world:advance(1)
+    assert.are.same({ "nobody", "ours", "nobody" }, seen)
+    assert.is_nil(election:leader(5))
+    observer:cancel()
+  end))
+
   it("neither leads by its rank nor counts for the quorum", within(function(_, session, other)
     assert(other:create("/e/x-rank-0000000000", "99\nevil", { parents = true }))
     assert(other:create("/e/x-rank-0000000001", "evil"))

@@ -23,8 +23,10 @@ struct zr_look {
     struct zr_election *election; /* counted */
     bool follows;                 /* its reads leave watches */
     zr_step *found;               /* the read of the leader's node is in task->call */
-    zr_step *nobody;              /* the queue was empty when it was listed: there is no leader */
+    zr_step *nobody;              /* no node of the listing is a candidate: there is no leader */
     struct zr_call *read;         /* of who looks once: what was found */
+    struct zr_seats *seats;       /* counted: the listing, or null */
+    size_t at;                    /* in the listing: the node that is read */
 };
 
 struct zr_election {
@@ -55,6 +57,9 @@ void zr_look(struct zr_task *task);
 
 /* Steps: sends a read; a read of the follower leaves a watch. */
 void zr_look_ask(struct zr_task *task, enum zr_op op, const char *path, struct zr_next next);
+
+/* The look has no listing any more. */
+void zr_look_forget(struct zr_look *look);
 
 /* The look that this task is. */
 struct zr_look *zr_look_of(struct zr_task *task);

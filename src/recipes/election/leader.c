@@ -9,8 +9,9 @@
  * Which candidate leads, for any caller. The head of the queue stays the head until its node is
  * gone. So a successful read of that node proves that it led at that moment:
  * 1. Read the node that led at the last look: one request. If it exists, it is the leader.
- * 2. Otherwise list the queue, and read the first node. If it has gone meanwhile, list again.
- * 3. If the queue is empty, there was no leader when the list was made.
+ * 2. Otherwise list the queue, and read the first node. If it has gone meanwhile, list again. If it
+ *    is not ephemeral, it is no candidate, whatever its name is: read the next node.
+ * 3. If there is no candidate, there was no leader when the list was made.
  *
  * An unfair election has only one node to read.
  *
@@ -31,6 +32,13 @@ void zr_look_ask(struct zr_task *task, enum zr_op op, const char *path, struct z
     zr_verb_read(task, op, path, watch, next);
 }
 
+void zr_look_forget(struct zr_look *look)
+{
+    zr_seats_unref(look->seats);
+    look->seats = NULL;
+    look->at = 0;
+}
+
 /* The node of this path is gone; another task may have found another head meanwhile. */
 static void forget_head(struct zr_election *election, const char *path)
 {
@@ -40,10 +48,16 @@ static void forget_head(struct zr_election *election, const char *path)
     }
 }
 
+static void pass(struct zr_task *task);
+
 static void was_read(struct zr_task *task)
 {
     struct zr_look *look = zr_look_of(task);
-    if (task->outcome == ZR_OK) {
+    if (task->outcome == ZR_OK && task->call->request.stat.ephemeral_owner == 0) {
+        forget_head(look->election, task->call->request.path);
+        pass(task);
+    } else if (task->outcome == ZR_OK) {
+        zr_look_forget(look);
         look->found(task);
     } else if (task->outcome == ZR_NO_NODE) {
         forget_head(look->election, task->call->request.path);
@@ -64,21 +78,46 @@ static void read_head(struct zr_task *task)
         zr_verb_fail(task, status);
 }
 
-static void listed(struct zr_task *task)
+static void read_listed(struct zr_task *task)
 {
     struct zr_look *look = zr_look_of(task);
     struct zr_election *election = look->election;
-    const struct zr_seats *seats = task->seats;
-    if (seats == NULL || seats->count == 0) {
+    const struct zr_seats *seats = look->seats;
+    if (seats == NULL || look->at >= seats->count) {
         look->nobody(task);
         return;
     }
     zr_free(election->head);
-    election->head = zr_path_child(election->contest.dir, seats->at[0].name);
+    election->head = zr_path_child(election->contest.dir, seats->at[look->at].name);
     if (election->head != NULL)
         read_head(task);
     else
         zr_verb_fail(task, ZR_NO_MEMORY);
+}
+
+static void listed(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    zr_look_forget(look);
+    look->seats = task->seats;
+    task->seats = NULL;
+    read_listed(task);
+}
+
+static void list(struct zr_task *task)
+{
+    zr_verb_list(task, zr_look_of(task)->election->contest.dir, ZR_STEP(listed));
+}
+
+/* The node that was read is no candidate. */
+static void pass(struct zr_task *task)
+{
+    struct zr_look *look = zr_look_of(task);
+    look->at++;
+    if (look->seats != NULL)
+        read_listed(task);
+    else
+        list(task);
 }
 
 /* ---- Without a queue ----------------------------------------------------------------------- */
@@ -109,12 +148,13 @@ static void read_only_place(struct zr_task *task)
 void zr_look(struct zr_task *task)
 {
     const struct zr_election *election = zr_look_of(task)->election;
+    zr_look_forget(zr_look_of(task));
     if (election->unfair)
         read_only_place(task);
     else if (election->head != NULL)
         read_head(task);
     else
-        zr_verb_list(task, election->contest.dir, ZR_STEP(listed));
+        list(task);
 }
 
 /* ---- leader -------------------------------------------------------------------------------- */
@@ -156,6 +196,7 @@ static void free_look(struct zr_task *task)
     struct zr_look *look = zr_look_of(task);
     struct zr_object *election = &look->election->contest.object;
     zr_call_free(look->read);
+    zr_look_forget(look);
     zr_free(look);
     zr_object_unref(election);
 }

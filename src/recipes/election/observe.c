@@ -62,6 +62,7 @@ static void settle(struct zr_task *task, struct zr_call *read)
 {
     struct zr_election *election = of(task);
     int generation = task->session->generation;
+    zr_look_forget(&election->follower);
     if (election->changes > 0 && election->generation != generation) {
         zr_call_free(read);
         election->asked_generation = generation;
@@ -117,10 +118,15 @@ static void saw_place(struct zr_task *task)
         zr_verb_fail(task, task->outcome);
 }
 
-static bool has_candidates(const struct zr_task *task)
+/* True if there may be candidates. If nothing has come or gone since the listing, none of what it
+   shows is a candidate: the look has read it all. */
+static bool has_candidates(struct zr_task *task)
 {
+    const struct zr_seats *seats = zr_look_of(task)->seats;
     const struct zr_names *names = task->call->request.names;
     struct zr_seat_name read;
+    if (seats != NULL && seats->stat.pzxid == task->call->request.stat.pzxid)
+        return false;
     for (size_t i = 0; i < names->count; i++)
         if (zr_stem_read(task->session->engine->recipes, names->at[i], &read) &&
             read.sequence < ZR_SEQUENCE_LIMIT)
@@ -169,6 +175,7 @@ static void stopped(struct zr_task *task)
     election->following = election->current = false;
     election->ended = task->status;
     zr_watch_unfollow(election->watch);
+    zr_look_forget(&election->follower);
     election->watch = NULL;
     zr_signal_fire(&election->news, ZR_OK);
     zr_object_unref(&election->contest.object);
