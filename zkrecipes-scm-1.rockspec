@@ -182,6 +182,7 @@ build = {
         "src/recipes/semaphore/limit.c",
         "src/recipes/semaphore/resize.c",
         "src/recipes/semaphore/semaphore.c",
+        "src/recipes/semaphore/sift.c",
         "src/recipes/semaphore/watch.c",
         "src/recipes/semaphore/watch_set.c",
         "src/recipes/suspect.c",

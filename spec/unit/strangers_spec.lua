@@ -199,3 +199,69 @@ describe("a znode that is not ephemeral", function()
     pass(session:lock "/l")
   end))
 end)
+
+describe("a semaphore", function()
+  local FULL = "a-5-lease-0000000000" -- more than the limit
+  local OURS = "0123456789abcdef-1-5-lease-0000000000"
+
+  local function limited(other, names, mode)
+    assert(other:semaphore("/s", 2):acquire(5)):release()
+    for _, name in ipairs(names) do assert(other:create("/s/" .. name, "", mode)) end
+  end
+
+  local MIXED = { FULL, "b-2-lease-0000000000", "c-1-lease-0000000001" }
+
+  for _, names in ipairs { { FULL }, { "a-1-lease-0000000000", "b-1-lease-0000000000" }, MIXED } do
+    it("has all its permits beside strangers, " .. table.concat(names, " "), within(function(world, session, other)
+      limited(other, names)
+      assert.are.equal(2, session:semaphore("/s", 2):available(5))
+      local third = world:session()
+      assert(third:connected(5))
+      local first = assert(third:semaphore("/s", 2):acquire(0))
+      local second = assert(session:semaphore("/s"):acquire(10))
+      assert.are.equal(0, other:semaphore("/s"):available(5))
+      fails("timeout", other:semaphore("/s"):acquire(0))
+      fails("timeout", other:semaphore("/s"):acquire(5))
+      first:release()
+      second:release()
+      assert(session:semaphore("/s"):acquire(10, 2)):release()
+    end))
+  end
+
+  it("gives each of two that come together its permit beside a stranger", within(function(world, session, other)
+    limited(other, { FULL })
+    local waits = {}
+    for i, its in ipairs { session, other } do
+      waits[i] = world.zk.spawn(function() return its:semaphore("/s"):acquire(20) end)
+    end
+    for i = 1, 2 do assert(waits[i]:wait(20)) end
+    for i = 1, 2 do assert(waits[i]:wait(0)):release() end
+  end))
+
+  it("counts an ephemeral znode with an unusual name", within(function(world, session, other)
+    for _, name in ipairs { FULL, "a-2-lease-0000000000" } do
+      limited(other, { name }, { ephemeral = true })
+      local semaphore = session:semaphore "/s"
+      assert.are.equal(name == FULL and 2 or 0, semaphore:available(5)) -- it waits
+      fails("timeout", semaphore:acquire(0))
+      fails("timeout", semaphore:acquire(5))
+      local wait = world.zk.spawn(function() return semaphore:acquire(60) end)
+      world:advance(30)
+      assert(other:delete("/s/" .. name))
+      assert(wait:wait(5)):release()
+    end
+    assert.are.equal(world:watches(), session:usage().watches)
+  end))
+
+  it("says what is in its way when a recipe would give it that name", within(function(_, session, other)
+    for _, name in ipairs { OURS, (OURS:gsub("%-5%-lease", "-2-lease")) } do
+      limited(other, { name })
+      for _ = 1, 2 do
+        assert.matches("/s/" .. name .. " in its way is not ephemeral", fails("conflict", session:semaphore("/s"):acquire(30)), 1, true)
+      end
+      fails("timeout", session:semaphore("/s"):acquire(0))
+      assert(other:delete("/s/" .. name))
+      assert(session:semaphore("/s"):acquire(10)):release()
+    end
+  end))
+end)

@@ -30,6 +30,14 @@ struct zr_seats *zr_seats_new(const struct zr_recipe *const *recipes, struct zr_
     return seats;
 }
 
+size_t zr_seats_unusual(const struct zr_recipe *const *recipes, struct zr_seats *seats)
+{
+    for (size_t i = 0; i < seats->count && !seats->counted; i++)
+        seats->unusual += !zr_is_usual(recipes, seats->at[i].name);
+    seats->counted = true;
+    return seats->unusual;
+}
+
 void zr_seats_unref(struct zr_seats *seats)
 {
     if (seats == NULL || --seats->refs > 0)

@@ -15,12 +15,17 @@ struct zr_seats {
     struct zr_names *names; /* all children; those of `at` point into it */
     const char *kazoos;     /* one of them that is a contender of kazoo's (zr_is_kazoos), or null */
     size_t count;
+    bool counted;   /* `unusual` is known */
+    size_t unusual; /* see zr_seats_unusual */
     struct zr_seat_name at[];
 };
 
 /* takes: names, when it succeeds. gives: seats, with one reference; null: no memory. recipes: as of
    zr_stem_read. */
 struct zr_seats *zr_seats_new(const struct zr_recipe *const *recipes, struct zr_names *names);
+
+/* How many of `at` have a name that is not usual (zr_is_usual). It is counted once. */
+size_t zr_seats_unusual(const struct zr_recipe *const *recipes, struct zr_seats *seats);
 
 /* Harmless for null. */
 void zr_seats_unref(struct zr_seats *seats);

@@ -6,12 +6,14 @@
  * semaphore:available(): the limit, less the permits of all seats that may hold: those before the
  * first waiter that does not fit. It sends one listing, and, if the limit is not known, a read of
  * it in the same flight. If there is no directory, the whole limit that it was opened with is free.
+ * Seats with unusual names are read: strangers do not count.
  */
 
 struct count {
     struct zr_task task;
     struct zr_limit_read read; /* its semaphore is counted */
     int64_t available;
+    struct zr_sift sift;
 };
 
 static struct count *of(struct zr_task *task)
@@ -35,6 +37,25 @@ static void found(struct zr_task *task, int64_t permits)
     zr_task_finish(task, ZR_OK);
 }
 
+static void sift(struct zr_task *task);
+
+static void sifted(struct zr_task *task)
+{
+    enum zr_suspect_verdict verdict = zr_sift_answered(task, &of(task)->sift);
+    if (verdict == ZR_SUSPECT_PASSED)
+        look(task);
+    else if (verdict == ZR_SUSPECT_CONTENDS)
+        sift(task);
+}
+
+static void sift(struct zr_task *task)
+{
+    struct zr_semaphore *semaphore = of(task)->read.semaphore;
+    if (!zr_sift_next(task, &of(task)->sift, task->seats->count, semaphore->contest.dir,
+                      ZR_STEP(sifted)))
+        found(task, available(&semaphore->capacity, task->seats));
+}
+
 static void looked(struct zr_task *task)
 {
     struct zr_limit_read *read = &of(task)->read;
@@ -44,12 +65,13 @@ static void looked(struct zr_task *task)
     else if (task->seats == NULL)
         found(task, semaphore->given);
     else if (zr_limit_stands(task, read, look))
-        found(task, available(&semaphore->capacity, task->seats));
+        sift(task);
 }
 
 static void look(struct zr_task *task)
 {
     struct zr_limit_read *read = &of(task)->read;
+    zr_sift_forget(&of(task)->sift);
     enum zr_status status = read->semaphore->known ? ZR_OK : zr_limit_ask(read);
     if (status == ZR_OK)
         zr_verb_list(task, read->semaphore->contest.dir, ZR_STEP(looked));
@@ -67,6 +89,7 @@ static void free_count(struct zr_task *task)
     struct count *count = of(task);
     struct zr_object *semaphore = &count->read.semaphore->contest.object;
     zr_limit_fini(&count->read);
+    zr_sift_forget(&count->sift);
     zr_free(count);
     zr_object_unref(semaphore);
 }

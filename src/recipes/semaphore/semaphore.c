@@ -16,6 +16,9 @@
  *    it.
  * 4. Otherwise we are the first waiter: watch all holders and the limit. On any event: look again.
  *
+ * Before it waits or gives up, an attempt reads the seats ahead that have unusual names. Those that
+ * are not ephemeral are ignored from then on (core/strangers.h), and it looks again.
+ *
  * No mark is needed if our first look granted the seat and no node has left the directory since
  * before we came: then the waiter behind has seen that we hold. A waiter of our own session is
  * woken without a request.
@@ -70,14 +73,13 @@ static void grant(struct zr_task *task, int64_t index)
     zr_hold_grant(&attempt->hold);
 }
 
-static void wait_or_take(struct zr_task *task, int64_t index)
+static void wait_in_line(struct zr_task *task)
 {
     const struct zr_permit_attempt *attempt = of(task);
     const struct zr_capacity *capacity = &semaphore_of(task)->capacity;
+    int64_t index = zr_seat_index(&attempt->hold.seat, task->seats);
     int64_t ahead = zr_lease_ahead(task->seats, index);
-    if (zr_permits_taken(task->seats, (size_t)index) + attempt->permits <= capacity->limit)
-        grant(task, index);
-    else if (attempt->hold.only_try)
+    if (attempt->hold.only_try)
         no_room(task);
     else if (attempt->permits > capacity->limit)
         conflict(task, attempt->permits);
@@ -85,6 +87,44 @@ static void wait_or_take(struct zr_task *task, int64_t index)
         zr_permit_watch_holders(task, index, ZR_STEP(look));
     else
         zr_permit_watch_ahead(task, ahead, ZR_STEP(look));
+}
+
+static void sift(struct zr_task *task, size_t end);
+
+static void sifted(struct zr_task *task)
+{
+    const struct zr_hold *hold = zr_hold_of(task);
+    enum zr_suspect_verdict verdict = zr_sift_answered(task, &of(task)->sift);
+    if (verdict == ZR_SUSPECT_PASSED)
+        look(task);
+    else if (verdict == ZR_SUSPECT_CONTENDS)
+        sift(task, hold->seat.state == ZR_SEAT_TAKEN
+                       ? (size_t)zr_seat_index(&hold->seat, task->seats)
+                       : task->seats->count);
+}
+
+/* There seems to be no room behind the seats before `end`. */
+static void sift(struct zr_task *task, size_t end)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    const struct zr_seat *seat = &attempt->hold.seat;
+    if (zr_sift_next(task, &attempt->sift, end, seat->dir, ZR_STEP(sifted)))
+        return;
+    if (seat->state == ZR_SEAT_TAKEN)
+        wait_in_line(task);
+    else
+        no_room(task);
+}
+
+static void take_or_sift(struct zr_task *task, int64_t index)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    int64_t taken = zr_permits_taken(task->seats, (size_t)index);
+    zr_sift_forget(&attempt->sift);
+    if (taken + attempt->permits <= semaphore_of(task)->capacity.limit)
+        grant(task, index);
+    else
+        sift(task, (size_t)index);
 }
 
 static void check(struct zr_task *task)
@@ -97,7 +137,7 @@ static void check(struct zr_task *task)
         claim(task);
     } else if (zr_limit_stands(task, &attempt->read, look)) {
         hold->position = (int32_t)index;
-        wait_or_take(task, index);
+        take_or_sift(task, index);
     }
 }
 
@@ -130,6 +170,7 @@ static void list(struct zr_task *task, struct zr_next next)
 static void look(struct zr_task *task)
 {
     of(task)->first_sight = false;
+    zr_sift_forget(&of(task)->sift);
     if (zr_hold_of(task)->seat.state == ZR_SEAT_TAKEN)
         list(task, ZR_STEP(check));
     else
@@ -153,7 +194,7 @@ static void look_before(struct zr_task *task)
         conflict(task, permits);
     else if (hold->only_try && zr_permits_taken(task->seats, task->seats->count) + permits >
                                    semaphore->capacity.limit)
-        no_room(task);
+        sift(task, task->seats->count);
     else
         claim(task);
 }
@@ -172,6 +213,7 @@ static void fini(struct zr_hold *hold)
     struct zr_permit_attempt *attempt = (struct zr_permit_attempt *)hold;
     zr_call_free(attempt->mark);
     zr_limit_fini(&attempt->read);
+    zr_sift_forget(&attempt->sift);
 }
 
 static const struct zr_task_kind kind = ZR_HOLD_KIND("semaphore:acquire", clean);

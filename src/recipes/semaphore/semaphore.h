@@ -5,6 +5,7 @@
    host's. */
 
 #include "recipes/contest.h"
+#include "recipes/suspect.h"
 #include "recipes/semaphore/watch_set.h"
 #include "recipes/semaphore/capacity.h"
 
@@ -59,6 +60,24 @@ void zr_limit_missing(struct zr_task *task);
    they are more than the limit. */
 void zr_limit_conflict(struct zr_task *task, struct zr_limit_read *read, int64_t permits);
 
+/* ---- Strangers (sift.c): they hold no permits, but seem to until they are ignored ----------- */
+
+struct zr_sift {
+    size_t at;              /* the seats before this index have been read */
+    struct zr_seats *seats; /* the listing, while a read is out */
+};
+
+/* For a step that has listed. Reads the next seat with an unusual name before `end`; `next` calls
+   zr_sift_answered. False: there is none. */
+bool zr_sift_next(struct zr_task *task, struct zr_sift *sift, size_t end, const char *dir,
+                  struct zr_next next);
+
+/* task->seats is the listing again. */
+enum zr_suspect_verdict zr_sift_answered(struct zr_task *task, struct zr_sift *sift);
+
+/* Another listing will be sifted from its beginning. */
+void zr_sift_forget(struct zr_sift *sift);
+
 /* Methods (available.c, resize.c). */
 enum zr_status zr_semaphore_available(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task);
@@ -77,6 +96,7 @@ struct zr_permit_attempt {
     struct zr_watch_set watches; /* of the first waiter */
     struct zr_watch *watch;      /* followed: on the seat just ahead, whose number is: */
     int64_t ahead;
+    struct zr_sift sift;
     int32_t marked;       /* the last version of that node's data that we have acted upon */
     int64_t events;       /* at the watch, before the read of that node */
     struct zr_call *mark; /* of our own node, until it is certain */

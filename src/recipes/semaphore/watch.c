@@ -4,6 +4,7 @@
 
 #include "core/alloc.h"
 #include "core/names.h"
+#include "core/strangers.h"
 #include "core/verbs.h"
 #include "recipes/semaphore/semaphore.h"
 
@@ -45,9 +46,20 @@ void zr_permit_look_away(struct zr_permit_attempt *attempt)
     stop_following(attempt);
 }
 
+static void blame(struct zr_task *task)
+{
+    const struct zr_permit_attempt *attempt = of(task);
+    char *path = zr_path_child(attempt->hold.seat.dir, attempt->watches.in_the_way);
+    if (path != NULL)
+        zr_stranger_blamed(task, path);
+    zr_free(path);
+}
+
 static void moved(struct zr_task *task)
 {
     enum zr_status status = task->outcome;
+    if (status == ZR_CONFLICT)
+        blame(task);
     zr_watch_set_remove_gone(&of(task)->watches);
     if (status == ZR_OK)
         of(task)->look.step(task);
@@ -72,6 +84,18 @@ void zr_permit_watch_holders(struct zr_task *task, int64_t index, struct zr_next
         zr_verb_fail(task, status);
 }
 
+/* What is ahead is not ephemeral. If it could be a stranger, it has just come: look at it again. */
+static void stays(struct zr_task *task)
+{
+    const char *path = task->call->request.path;
+    if (zr_is_usual(task->session->engine->recipes, strrchr(path, '/') + 1)) {
+        zr_stranger_blamed(task, path);
+        zr_verb_fail(task, ZR_CONFLICT);
+    } else {
+        of(task)->look.step(task);
+    }
+}
+
 static void read_ahead(struct zr_task *task)
 {
     struct zr_permit_attempt *attempt = of(task);
@@ -80,6 +104,8 @@ static void read_ahead(struct zr_task *task)
         attempt->look.step(task);
     } else if (task->outcome != ZR_OK) {
         zr_verb_fail(task, task->outcome);
+    } else if (stat->ephemeral_owner == 0) {
+        stays(task);
     } else if (stat->version > attempt->marked) {
         attempt->marked = stat->version;
         attempt->look.step(task);

@@ -70,6 +70,11 @@ static void ended(struct zr_task *task)
     struct zr_watch_set *set = member->set;
     enum zr_status status = task->status;
     zr_unlink(&member->in_set);
+    if (set != NULL && status == ZR_CONFLICT) {
+        zr_free(set->in_the_way);
+        set->in_the_way = member->path;
+        member->path = NULL;
+    }
     free_member(member);
     if (set != NULL)
         zr_signal_fire(&set->moved, status);
@@ -152,4 +157,6 @@ void zr_watch_set_remove_gone(struct zr_watch_set *set)
 void zr_watch_set_clear(struct zr_watch_set *set)
 {
     remove_members(set, true);
+    zr_free(set->in_the_way);
+    set->in_the_way = NULL;
 }

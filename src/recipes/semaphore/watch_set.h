@@ -15,6 +15,7 @@ struct zr_watch_set {
     const char *subject;        /* for messages; borrowed */
     struct zr_list members;
     struct zr_signal moved;
+    char *in_the_way; /* with ZR_CONFLICT: the name of the node that is not ephemeral; owned */
 };
 
 /* keeps: session, subject, until the set is cleared. */
