@@ -2,6 +2,7 @@
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
+local sim = require "zkrecipes.sim"
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
@@ -24,6 +25,28 @@ local function candidate(namespace, value, rank, quorum)
   end)
   return one
 end
+
+describe("a campaign by rank that may not read the leader's znode", function()
+  it("ends at once and says so", function()
+    local world = sim.new { seed = 1, servers = 1, jitter = 0 }
+    world:run(function()
+      local mine = { auth = { { scheme = "digest", credential = "a:b" } }, acl = "creator" }
+      local leader, other = world:session(mine), world:session()
+      assert(other:create("/r", ""))
+      local term = assert(leader:election("/r", { rank = 9 }):campaign(20))
+      local election, from, before = other:election("/r", { rank = 1 }), world.zk.now(), world:requests(other)
+      fails("no_auth", election:campaign(10))
+      assert.is_true(world.zk.now() - from < 1)
+      assert.is_true(world:requests(other) - before < 20)
+      assert.is_true(term:valid())
+      term:resign() -- nor may it read a candidate that waits
+      local wait = world.zk.spawn(function() return leader:election("/r", { rank = 9, quorum = 2 }):campaign(20) end)
+      world:advance(1)
+      fails("no_auth", election:campaign(10))
+      fails("timeout", wait:wait(30))
+    end)
+  end)
+end)
 
 describe("an election by rank", function()
   it("waits for its quorum; then the highest rank leads, of equal ones the first", run(function()

@@ -125,12 +125,14 @@ end
 
 -- ---- A campaign --------------------------------------------------------------------------------
 
--- Waits for an event of the watch; returns false if none came. A campaign that is canceled closes the watch.
+-- Waits for an event of the watch: true, or false if none came; or nil, message, "no_auth". A campaign that is canceled closes the
+-- watch.
 local function wait_for(attempt, watch, seconds)
-  if attempt.canceled then return end
+  if attempt.canceled then return true end
   attempt.watch = watch
-  local _, _, code = watch:wait(seconds)
+  local _, message, code = watch:wait(seconds)
   attempt.watch = nil
+  if code == "no_auth" then return nil, message, code end
   return code ~= "timeout"
 end
 
@@ -169,7 +171,8 @@ local function wait_while_there(watch, race, path)
   if not there then return there ~= false end
   repeat
     local limit = race.left()
-    local over = wait_for(race.attempt, watch, math.min(limit or LOOK_AGAIN, LOOK_AGAIN))
+    local over, message, code = wait_for(race.attempt, watch, math.min(limit or LOOK_AGAIN, LOOK_AGAIN))
+    if code then return nil, message, code end
   until over or limit == 0 or race.attempt.canceled or not race.term:valid()
   return true
 end
@@ -181,12 +184,14 @@ local function await_end(race, name)
 end
 
 local function lead_or_wait(watch, race, stat, heir)
-  local candidates, written, message, code = list(race.election, race.limit:rest()), nil, nil, nil
+  local candidates, message, code = list(race.election, race.limit:rest())
+  if code == "no_auth" then return nil, message, code end
   race.attempt.ahead = candidates and count_ahead(candidates, race.attempt.seat, heir)
+  local written
   if candidates and best(candidates, race.quorum, heir) == race.attempt.seat then
     written, message, code = race.limit:write(race.term, "multi", { { "set", race.election.path, race.name, stat.version } })
   else
-    wait_for(race.attempt, watch, math.min(race.left() or LOOK_AGAIN, LOOK_AGAIN))
+    message, code = select(2, wait_for(race.attempt, watch, math.min(race.left() or LOOK_AGAIN, LOOK_AGAIN)))
   end
   if written then return written[1].mzxid end
   if code and code ~= "bad_version" and code ~= "connection_loss" then return nil, message, code end
