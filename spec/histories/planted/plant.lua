@@ -6,7 +6,8 @@
 -- fails. Further fields: also ({ file, old, new }, a second place), harness (see harnesses.lua; if not "engine"), run (arguments
 -- of its program, if not those below), asan (only the address sanitizer sees it). The seed of near.lua is tried first.
 --
--- A bug in C: only its file is compiled again, and linked to what make has built. A bug in Lua: the copy is found first.
+-- A bug in C: only its file is compiled again, and linked to what make has built. For a harness in Lua, make builds the module with it,
+-- in a copy of what is built. A bug in Lua: the copy is found first.
 
 local harnesses = require "spec.histories.harnesses"
 local near = require "spec.histories.near"
@@ -134,13 +135,33 @@ local function in_lua(bug, place, texts)
   return ("export LUA_PATH='%s'"):format(path), arg[-1] .. " " .. harness_of(bug).script
 end
 
+local function in_module(bug, place, texts)
+  local built = os.getenv("LUA_CPATH"):match "^(build/[^/]*)/"
+  local commands = { ("cp -a Makefile src lua spec %s && mkdir %s/build && cp -a build/engine %s %s/build || exit %d"):format(place,
+    place, built, place, NOT_BUILT) }
+  for file, text in pairs(texts) do
+    local copy = place .. "/" .. #commands
+    write(copy, text)
+    commands[#commands + 1] = ("cp %s %s/%s"):format(copy, place, file)
+  end
+  commands[#commands + 1] = ("%s -s -C %s %s/zkrecipes/core.so LUA=%s || exit %d"):format(os.getenv "MAKE", place, built,
+    built:match "[^/]*$", NOT_BUILT)
+  commands[#commands + 1] = "cd " .. place
+  return table.concat(commands, "\n"), arg[-1] .. " " .. harness_of(bug).script
+end
+
+local function way_of(bug)
+  if bug.file:find "%.lua$" then return in_lua end
+  return harness_of(bug).program and in_c or in_module
+end
+
 -- Writes all that runs it. Gives its folder; or nil and why not.
 local function prepare(bug)
   local place = FOLDER .. "/" .. bug.name:gsub("%W+", "-")
   local texts, problem = edited(bug)
   if not texts then return nil, problem end
   output(("rm -rf %s && mkdir -p %s"):format(place, place))
-  local commands, program = (harness_of(bug).program and in_c or in_lua)(bug, place, texts)
+  local commands, program = way_of(bug)(bug, place, texts)
   local run = bug.run or RUN[bug.harness or "engine"]
   if #harness_of(bug).recipes == 1 then run = run:gsub("%-%-recipe %S+ ?", "") end
   local try = ("timeout %d %s --first %s"):format(LIMIT, program, run)

@@ -1,8 +1,12 @@
--- Bugs of the recipes that are written in Lua. See plant.lua.
+-- Bugs of the recipes that are written in Lua, and those in C that only worlds catch. See plant.lua.
 
 local function bug(recipe, name, file, old, new)
   return { name = recipe .. ": " .. name, file = "lua/zkrecipes/" .. file, harness = "worlds",
     run = "--recipe " .. recipe, old = old, new = new }
+end
+
+local function core_bug(recipe, name, file, old, new)
+  return { name = recipe .. ": " .. name, file = "src/" .. file, harness = "worlds", run = "--recipe " .. recipe, old = old, new = new }
 end
 
 return {
@@ -57,6 +61,14 @@ return {
     "cohort.acquire_main(lock, 0)"),
   bug("cohort", "a turn is valid with the next one", "recipes/lock/cohort.lua",
     "return not self.state.over and self.state.main:valid()", "return self.state.main:valid()"),
+  core_bug("foreign", "what is not ephemeral counts as a contender", "recipes/contenders.c",
+    "    if (read->status == ZR_OK && read->stat.ephemeral_owner == 0)\n        return;\n", ""),
+  core_bug("foreign", "what is not ephemeral leads", "recipes/election/leader.c",
+    "if (task->outcome == ZR_OK && task->call->request.stat.ephemeral_owner == 0) {", "if (false) {"),
+  core_bug("foreign", "strangers take permits", "recipes/semaphore/sift.c",
+    "if (zr_seats_unusual(recipes, task->seats) == 0)", "if (true)"),
+  core_bug("foreign", "a stranger is taken for a contender of kazoo", "core/strangers.c",
+    "if (zr_is_kazoos(names->at[i]) && !is_ignored(session, dir, names->at[i]))", "if (zr_is_kazoos(names->at[i]))"),
   bug("multilock", "everybody takes them in an order of his own", "recipes/multilock/multilock.lua",
     "table.sort(order, comes_before)\n", ""),
   bug("multilock", "only the first is let go", "recipes/multilock/multilock.lua",

@@ -1,8 +1,23 @@
 -- A lock among znodes of another program: some are its contenders (ephemeral, with a name that no recipe gives), and are kept out
--- by ours and keep ours out; others only look like contenders and are not ephemeral: they keep nobody out.
+-- by ours and keep ours out; others only look like contenders and are not ephemeral: they keep nobody out. Such znodes lie in the
+-- directories of the other recipes too: they hold nothing, lead nothing and are not written.
 
-local PATH = "/f/lock"
-local LITTER = { "s-lock-0000000000", "s-lock-0000000001", "s__WRIT__0000000003", "s-lock-0000000009" }
+local PATH, SLOTS, ELECTION, RANKED = "/f/lock", "/f/slots", "/f/election", "/f/ranked"
+local KAZOOS = ("0123456789abcdef"):rep(2)
+local LITTER = {
+  [PATH] = { "s-lock-0000000000", "s-lock-0000000001", "s__WRIT__0000000003", "s-lock-0000000009", KAZOOS .. "__lock__0000000002" },
+  [SLOTS] = { "s-9-lease-0000000000", "s-1-lease-0000000001", "s-2-lease-0000000004" },
+  [ELECTION] = { "s-latch-0000000000", "t-latch-0000000000", "latch-s-latch-0000000003", KAZOOS .. "__lock__0000000002" },
+  [RANKED] = { "s-rank-0000000000", "s-rank-0000000002" },
+}
+local DIRS = { PATH, SLOTS, ELECTION, RANKED }
+local DATA = "99\ns" -- by rank: the best of all
+local NOBODY = "0000000000000000"
+
+local is_litter = {}
+for _, names in pairs(LITTER) do
+  for _, name in ipairs(names) do is_litter[name] = true end
+end
 
 local function number(name) return tonumber(name:match "%d%d%d%d%d%d%d%d%d%d$") end
 
@@ -36,6 +51,15 @@ local function one_turn(h, zk, session, lock)
     "acquire: %s", message)
 end
 
+local function slots_turn(h, zk, slots)
+  local limit, permits, hold = h:pick { 0, h:within(6) }, h:below(2), nil
+  h:attempt(zk, function()
+    hold = slots:acquire(limit, permits)
+    if hold then zk.sleep(h:within(0.5)) end
+  end)
+  if hold then hold:release() end
+end
+
 -- As a program does that knows nothing of ours but the order: the lowest number of those that are ephemeral holds.
 local function foreign_turn(h, zk, session)
   local id = session.id
@@ -46,7 +70,7 @@ local function foreign_turn(h, zk, session)
     local first = true
     for _, name in ipairs(h.world:children(PATH) or {}) do
       local other = number(name)
-      if name:sub(1, 1) ~= "s" and other and other < mine then first = false end
+      if not is_litter[name] and other and other < mine then first = false end
     end
     if not h.world:alive(id) then return end
     if first then
@@ -61,8 +85,39 @@ local function foreign_turn(h, zk, session)
 end
 
 local function litter_turn(h, session)
-  local path = PATH .. "/" .. h:pick(LITTER)
-  if h:chance(0.6) then session:create(path, "", { parents = true }) else session:delete(path) end
+  local dir = h:pick(DIRS)
+  local path = dir .. "/" .. h:pick(LITTER[dir])
+  if h:chance(0.6) then session:create(path, DATA, { parents = dir ~= SLOTS }) else session:delete(path) end
+end
+
+local function is_of_no_session(h, what, one)
+  if one then h:expect(one.session ~= NOBODY, "%s: a znode that is not ephemeral, of %s", what, one.path or "the leader") end
+end
+
+-- Shows who holds, and asks for it.
+local function look_turn(h, session)
+  local election = session:election(ELECTION)
+  for what, list in pairs { lock = session:lock(PATH):contenders(5) or {}, slots = session:semaphore(SLOTS):contenders(5) or {},
+    election = election:candidates(5) or {} } do
+    for _, one in ipairs(list) do is_of_no_session(h, what, one) end
+  end
+  is_of_no_session(h, "leader", election:leader(5) or nil)
+  session:lock(PATH):request(5)
+end
+
+-- Everything is to be had in the end, whatever lies there.
+local function take_all(h, session)
+  local slots, election, ranked = session:semaphore(SLOTS, 2), session:election(ELECTION), session:election(RANKED, { rank = 1 })
+  for _ = 1, 2 do
+    local hold = slots:acquire(60, 2) or slots:acquire(60, 2)
+    h:expect(hold, "the slots are not granted: %s", h.world:dump(SLOTS))
+    hold:release()
+  end
+  for _, one in ipairs { election, ranked } do
+    local term = one:campaign(60) or one:campaign(60)
+    h:expect(term, "nobody leads: %s", h.world:dump(one.path))
+    term:resign()
+  end
 end
 
 return function(h)
@@ -70,15 +125,17 @@ return function(h)
   for index = 1, ours do
     local zk = h:process()
     local session = h:session(zk)
-    local lock = session:lock(PATH)
+    local lock, slots = session:lock(PATH), session:semaphore(SLOTS, 2)
     h:user("ours " .. index, zk, function()
       while not h.healed do
         one_turn(h, zk, session, lock)
+        slots_turn(h, zk, slots)
         zk.sleep(h:within(1))
       end
       local hold = lock:acquire() or lock:acquire() -- nothing that lies there keeps us out
       h:expect(hold, "not granted")
       hold:release()
+      take_all(h, session)
       h.served = (h.served or 0) + 1
     end)
   end
@@ -88,18 +145,25 @@ return function(h)
     while not h.healed do
       if h:chance(0.5) then foreign_turn(h, zk, session) end
       litter_turn(h, session)
+      if h:chance(0.3) then look_turn(h, session) end
       zk.sleep(h:within(1))
     end
     session:close() -- a contender whose create had a lost answer may be left
     while (h.served or 0) < ours do zk.sleep(1) end
     local cleaner = h:session(zk) -- ours watch what they ignore, as long as it is there
-    for _, name in ipairs(LITTER) do cleaner:delete(PATH .. "/" .. name) end
+    for _, dir in ipairs(DIRS) do
+      for _, name in ipairs(LITTER[dir]) do
+        local data = cleaner:get(dir .. "/" .. name)
+        h:expect(not data or data == DATA, "%s was written: %s", name, data)
+        cleaner:delete(dir .. "/" .. name)
+      end
+    end
     cleaner:close()
   end)
   function h.check()
     h.world:advance(20)
-    for _, name in ipairs(h.world:children(PATH) or {}) do
-      h:expect(name:sub(1, 1) == "s", "left: %s", h.world:dump(PATH))
+    for _, dir in ipairs(DIRS) do
+      for _, name in ipairs(h.world:children(dir) or {}) do h:expect(is_litter[name], "left: %s", h.world:dump(dir)) end
     end
   end
 end
