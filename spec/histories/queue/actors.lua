@@ -184,6 +184,19 @@ local function ack(history, consumer, item)
   end
 end
 
+-- Without ack or nack, as `local item <close>` does. Most such items are collected soon, whether they were given back by then or not.
+local function drop(history, zk, item)
+  history.held[item.data] = nil
+  if history.mode == "faults" and not history.healed and history.roll(2) == 0 then
+    history.world:plan(zk, history.roll(3) == 0 and "lose_reply" or "lose_request", { kind = "multi", down = 1 + history.roll(2) })
+  end
+  debug.getmetatable(item).__close(item)
+  item = nil -- luacheck: ignore 311
+  zk.sleep(history.roll(100) / 100)
+  if history.roll(3) > 0 then collectgarbage() end
+  return true
+end
+
 -- method: "claim" or "take".
 local function ask(history, consumer, task, method)
   local limit = history.patient and 10 * M.DRAIN or history.roll(4)
@@ -202,6 +215,9 @@ local function claim(history, zk, consumer, task)
   check_claimed(history, item, consumer.session)
   if history.roll(4) == 0 then zk.sleep(history.roll(100) / 50) end
   if consumer.dead then return true end
+  if history.drops and history.roll(6) == 0 and not history.stop then
+    return drop(history, zk, item) -- a tail call: this frame does not keep the item
+  end
   if history.nacks and history.roll(6) == 0 and not history.stop then
     nack(history, consumer, item)
   else

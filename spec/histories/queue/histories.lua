@@ -5,9 +5,9 @@
 --
 -- Seeds take turns: without faults (exact order with one consumer, every item once), with all faults at random, with
 -- consumers that are killed, and with producers alone in trouble whose items carry ids (every item once all the same).
--- In some of them consumers take, producers remove what they put, dead letters are put back, there is a capacity, or the queue is
--- of the simple format; or items are put under the same few ids for minutes (ids.lua). Buckets are tiny, so that all of
--- their life is in each history. What must hold:
+-- In some of them consumers take, or drop what they have claimed, producers remove what they put, dead letters are put back, there is a
+-- capacity, or the queue is of the simple format; or items are put under the same few ids for minutes (ids.lua). Buckets are tiny,
+-- so that all of their life is in each history. What must hold:
 --   lost        an item whose put succeeded is acked, taken, removed, or a dead letter; one may be gone for each take that ended
 --               without an answer, or by a kill, or came too late and could not be put back
 --   foreign     nothing comes out that nobody put in, or that was refused
@@ -255,6 +255,7 @@ local function roll_shape(history)
   if history.nightly then history.patient = true end
   history.slow = math.floor(history.seed / #MODES) % 4 == 1
   history.exact = history.mode == "calm" and history.count == 1 and not (history.mixed or history.nacks or history.nightly)
+  history.drops = roll(3) == 0 and not history.exact
 end
 
 local function run(seed)

@@ -4,7 +4,8 @@
 -- write the item with one attempt more and the tag of this claim. This changes the item's version, so a later claim has another version.
 -- Take: in one multi, create and delete the claim, and delete the item.
 --
--- What can go wrong: another process was faster (the item is gone). The answer is lost: after a claim the item's tag shows the outcome.
+-- What can go wrong: another process was faster (the item is gone). The answer is lost, or there is no memory for it: after a claim the
+-- item's tag shows the outcome.
 -- After a take nothing shows it if the item is gone, or if the session is another one by now, because the old request may still arrive.
 -- Then the item may be lost: that is what "at most once" means.
 -- A session that was given up still gets answers until it is closed. A claim made in it ends with it. Such an item is not delivered: the
@@ -15,6 +16,7 @@ local ids = require "zkrecipes.recipes.queue.ids"
 local items = require "zkrecipes.recipes.queue.item"
 local layout = require "zkrecipes.recipes.queue.layout"
 local places = require "zkrecipes.recipes.queue.place"
+local requests = require "zkrecipes.lost_answers"
 
 local M = {}
 
@@ -33,14 +35,14 @@ local function look_once(desk, place, entry, claim)
   return items.new(desk, place, entry, version, claim)
 end
 
--- The answer to a claim was lost, or the session may have changed: finds out whether the claim is ours.
+-- The answer to a claim was lost, or the session may have changed: finds out whether the claim is ours. It asks until it knows: a claim
+-- that nobody knows of would keep its item as long as the session lives.
 local function look_for_claim(desk, place, entry, claim, unsure)
-  local item, message, code
-  repeat
-    item, message, code = look_once(desk, place, entry, claim)
-    if code == "connection_loss" and unsure then unsure(message, code) end
-  until code ~= "connection_loss"
-  return item, message, code
+  return desk.store:insist(function()
+    local item, message, code = look_once(desk, place, entry, claim)
+    if requests.PASSES[code] and unsure then unsure(message, code) end
+    return item, message, code
+  end)
 end
 
 local function bury(desk, place, entry, version)
@@ -68,7 +70,7 @@ function M.claim(desk, place, unsure)
   }
   if done and id and store.session.id == id then
     return items.new(desk, place, entry, done[2].version, claim)
-  elseif done or code == "connection_loss" then
+  elseif done or places.uncertain(code) then
     return look_for_claim(desk, place, entry, claim, unsure)
   elseif places.faster(code) then
     if code == "no_node" then desk.presence:check(presence) end
@@ -100,12 +102,13 @@ function M.take(desk, place)
   elseif places.faster(code) then
     if ids.behind(store, mark) then return M.take(desk, place) end
     return nil, places.GONE
-  elseif code ~= "connection_loss" then
+  elseif not places.uncertain(code) then
     return nil, message, code
   end
   if store:settle() and store.session:exists(path) and store.session.id == id then return nil, places.GONE end
-  return nil, ("queue:take %s: the connection was lost; the item %s may have been removed without being delivered"):format(store.path,
-    path), code, true
+  local trouble = code == "no_memory" and "memory is exhausted" or "the connection was lost"
+  return nil, ("queue:take %s: %s; the item %s may have been removed without being delivered"):format(store.path, trouble, path), code,
+    true
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -99,10 +99,7 @@ end
 
 -- Puts back an item for which no caller waits any more.
 local function unwanted(desk, item)
-  if item.state.claim then
-    items.give_back(item.state, true)
-    return
-  end
+  if item.state.claim then return items.let_go(item.state) end
   local state, store = item.state, desk.store
   local entry, lane = state.entry, state.place.lane
   entry.attempts = entry.attempts - 1

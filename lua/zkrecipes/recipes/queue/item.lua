@@ -9,6 +9,7 @@
 local check = require "zkrecipes.check"
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
+local coroutines = require "zkrecipes.host.coroutines"
 local failure = require "zkrecipes.failure"
 local ids = require "zkrecipes.recipes.queue.ids"
 local layout = require "zkrecipes.recipes.queue.layout"
@@ -21,7 +22,7 @@ local M = {}
 local Item = { __name = "zkrecipes.item" }
 Item.__index = Item
 
-local faster = places.faster
+local faster, uncertain = places.faster, places.uncertain
 
 -- ---- An item -----------------------------------------------------------------------------------
 
@@ -31,11 +32,11 @@ local function finish(state, how)
   state.over = how
 end
 
--- Gives back an item that the program has dropped.
+-- Gives back an item that the program has dropped. An item that is closed is also collected, so this may be called several times.
 local function lose(state)
   local host = state.desk.host
   if state.over or host.engine:forked() then return end
-  tasks.later(host, tasks.behind, host, { quiet = true }, M.give_back, state, true)
+  tasks.later(host, tasks.behind, host, { quiet = true }, M.let_go, state)
 end
 
 -- claim: the path of the claim; nil if the item was taken. Then `mark` is the place of the mark of its id, if it has an id.
@@ -87,7 +88,7 @@ local function try_ack(state, store)
   if done and mark then ids.left(store, mark, done) end
   if done then return done end
   local gone = faster(code)
-  if code ~= "connection_loss" then state.unsure = unsure end
+  if not uncertain(code) then state.unsure = unsure end
   if gone and ids.behind(store, mark) then return nil end
   if gone and not unsure then return lost(state, "ack") end
   if not gone and code ~= "connection_loss" then return nil, message, code end
@@ -107,37 +108,59 @@ local function ack(state)
   return true
 end
 
--- Puts the item back to its place. untouched: this attempt is not counted, and no caller waits that could try again.
-function M.give_back(state, untouched)
-  local desk, path = state.desk, layout.item_path(state.place)
-  local store = untouched and desk.store or desk.store:for_now()
+-- One request that gives the item back: true; or nil, message, code.
+local function try_give_back(state, store, parts)
+  local unsure = state.given_back
+  state.given_back = true -- perhaps: for the next request, if this one ends without an answer
+  local done, message, code = store.session:multi(parts)
+  if done or faster(code) and unsure then
+    finish(state, "nacked")
+    state.desk:came_back()
+    return true
+  end
+  if faster(code) then return lost(state, "nack") end
+  if not uncertain(code) then state.given_back = unsure end
+  return nil, message, code
+end
+
+-- on_item: the part of the request that finds the item in the version of our claim.
+local function parts_of(state, on_item)
   local lane = state.place.lane
-  local parts = { { "delete", state.claim }, { "check", path, state.version }, { "set", lane.bell, "" },
-    { "set", lane.out, "" } }
-  if untouched then
-    state.entry.attempts = state.entry.attempts - 1
-    parts[2] = { "set", path, layout.encode(state.entry), state.version }
+  return { { "delete", state.claim }, on_item, { "set", lane.bell, "" }, { "set", lane.out, "" } }
+end
+
+-- Back to its place.
+local function give_back(state)
+  local store = state.desk.store:for_now()
+  local parts = parts_of(state, { "check", layout.item_path(state.place), state.version })
+  while true do
+    local done, message, code = try_give_back(state, store, parts)
+    if done or code ~= "connection_loss" then return done, message, code end
+    done, message, code = store:settle()
+    if not done then return nil, message, code end
   end
-  while not state.over do
-    local unsure = state.given_back
-    state.given_back = true -- perhaps; stays so for the next call if this one ends without an answer
-    local done, message, code = store.session:multi(parts)
-    if not done and code ~= "connection_loss" then state.given_back = unsure end
-    if done or faster(code) and unsure then
-      finish(state, "nacked")
-    elseif faster(code) then
-      return lost(state, "nack")
-    elseif code ~= "connection_loss" then
-      return nil, message, code
-    else
-      local settled
-      settled, message, code = store:settle()
-      if not settled and not (untouched and code == "connection_loss") then return nil, message, code end
-      if settled and store.session:exists(state.claim) == false then finish(state, "nacked") end
-    end
-  end
-  desk:came_back()
-  return true
+end
+
+-- The same entry before our claim. It is a copy, so the attempt is taken off once, however many requests are sent.
+local function before_claim(entry)
+  return { attempts = entry.attempts - 1, priority = entry.priority, claimant = entry.claimant, id = entry.id, data = entry.data }
+end
+
+local function try_let_go(state, store, parts)
+  local _, message, code = try_give_back(state, store, parts)
+  return state.over, message, code
+end
+
+-- Back to its place, as nobody has it any more: the attempt does not count. Waits until that is done, or the claim is gone with its
+-- session, because nobody else would repeat it.
+function M.let_go(state)
+  if state.over or state.letting_go then return end
+  state.letting_go = true
+  local store, path = state.desk.store, layout.item_path(state.place)
+  local parts = parts_of(state, { "set", path, layout.encode(before_claim(state.entry)), state.version })
+  local ok, problem = coroutines.pcall(store.insist, store, try_let_go, state, store, parts)
+  state.letting_go = false
+  if not ok then error(problem, 0) end
 end
 
 -- Moves the item to the dead letters or to the delayed items.
@@ -154,7 +177,7 @@ end
 
 local function nack(state, delay)
   local desk, entry = state.desk, state.entry
-  if entry.attempts < desk.max_attempts and delay == 0 then return M.give_back(state) end
+  if entry.attempts < desk.max_attempts and delay == 0 then return give_back(state) end
   desk = places.for_now(desk)
   if entry.attempts >= desk.max_attempts then return move_away(state, desk, desk.store.dead) end
   local now, message, code = desk.store:now()

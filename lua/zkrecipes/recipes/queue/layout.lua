@@ -87,8 +87,9 @@ function M.item_path(place) return M.bucket_path(place.lane, place.bucket) .. "/
 
 local HEADER = "^zq1 (%d%d?%d?%d?%d?%d?%d?%d?%d?) (%d%d?%d?%d?%d?) ([%w_%-]+) (%S+)\n"
 
--- entry: { attempts, priority, claimant = tag of the last claim, id, data }.
+-- entry: { attempts, priority, claimant = tag of the last claim, id, data }. It raises instead of writing an item that nobody could read.
 function M.encode(entry)
+  assert(entry.attempts >= 0, "queue: an item with less than no attempts")
   local id = entry.id and entry.id:gsub("[^%w_-]", escape) or "."
   return ("zq1 %d %d %s %s\n%s"):format(entry.attempts, entry.priority, entry.claimant or "-", id, entry.data)
 end

@@ -21,6 +21,9 @@ end
 -- True if another process has moved, claimed or deleted the item since we read it.
 function M.faster(code) return code == "no_node" or code == "node_exists" or code == "bad_version" end
 
+-- True if the request may have been done: its answer was lost, or there was no memory for it.
+function M.uncertain(code) return code == "connection_loss" or code == "no_memory" end
+
 -- Returns the desk for one step of a method, see store.lua.
 function M.for_now(desk)
   return setmetatable({ store = desk.store:for_now() }, { __index = desk, __newindex = desk })

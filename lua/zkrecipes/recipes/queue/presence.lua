@@ -41,9 +41,10 @@ end
 -- Deletes the znode, unless it was deleted with its session.
 local function leave(presence)
   local session = presence.store.session
-  while session.id == presence.id do
-    if select(3, session:delete(presence.path)) ~= "connection_loss" then return end
-  end
+  presence.store:insist(function()
+    if session.id ~= presence.id then return true end
+    return session:delete(presence.path)
+  end)
 end
 
 local function abandon(presence)
