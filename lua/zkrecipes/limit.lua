@@ -5,6 +5,7 @@
 --   limit:write(hold, name, ...)  a guarded write of a hold, with the time that is left as its limit
 --   limit.left()                  the seconds that are left, 0 at least; nil: no limit
 --   return limit:told(...)        the results of the method, with the right code
+--   limits.for_method(session, timeout)   as `new`; without a timeout as `request`
 --   limits.request(session)       begins now, and lasts as long as one request may take: for a method without a time limit that checks
 --                                 whether a request was done whose answer was lost. Its requests fail with `connection_loss`
 --
@@ -159,6 +160,11 @@ function M.request(session)
   local limit = M.new(session, session.request_timeout or session.timeout)
   limit.late = "connection_loss"
   return limit
+end
+
+function M.for_method(session, timeout)
+  if timeout then return M.new(session, timeout) end
+  return M.request(session)
 end
 
 core.own(debug.getinfo(1, "S").source)

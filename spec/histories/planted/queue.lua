@@ -48,8 +48,8 @@ return {
   bug("a take gives what has had all its attempts", "claim", [[
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, path]], "  local store, path"),
-  bug("remove does not look for claims", "queue", "parts = queue.store, places.unclaimed(queue.desk, place)",
-    "parts = queue.store, {}"),
+  bug("remove does not look for claims", "queue", "parts = desk.store, places.unclaimed(desk, place)",
+    "parts = desk.store, {}"),
   bug("remove looks only once where it is", "queue", "if stat.mzxid == before then return false end",
     "if before then return false end"),
   bug("remove does not count what it removes", "queue",

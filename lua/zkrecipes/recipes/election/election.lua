@@ -201,7 +201,7 @@ function Election:leader(timeout)
   local node, message, code
   if rules_of[self] then
     check.seconds(timeout, 1, "leader", true)
-    local limit = limits.new(self.session, timeout)
+    local limit = limits.for_method(self.session, timeout)
     node, message, code = limit:told(ranked.leader(self, limit))
   else
     node, message, code = election_class.core.leader(self, timeout)

@@ -134,7 +134,7 @@ end
 
 -- Returns our share of these places. If it is empty, returns all of them, from a start that differs for each consumer.
 local function share(desk, places, limit)
-  local count, rank = desk.presence:rank()
+  local count, rank = desk.presence:rank(desk.store)
   local mine = {}
   for i = 1, #places do
     if count == 1 or layout.sequence(places[i].name) % count == rank then mine[#mine + 1] = places[i] end

@@ -58,11 +58,11 @@ function M:guard() return collected.guard(abandon, self) end
 
 -- ---- The others --------------------------------------------------------------------------------
 
--- Returns the number of consumers, and which of them this process is (from 0).
-function M:rank()
+-- Returns the number of consumers, and which of them this process is (from 0). store: see store.lua; it may have a time limit.
+function M:rank(store)
   local now, folder = self.host.adapter.now(), self.store.path .. "/consumers"
   if not self.ranked or now > self.ranked then
-    local names = self.made and self.store.session:children(folder)
+    local names = self.made and store.session:children(folder)
     self.count, self.number = 1, 0
     if names then
       table.sort(names)

@@ -100,32 +100,31 @@ end
 function Queue:size(timeout)
   check.self(self, Queue, "size")
   check.seconds(timeout, 1, "size", true)
-  local limit = limits.new(self.store.session, timeout)
+  local limit = limits.for_method(self.store.session, timeout)
   return limit:told(self.store:within(limit):size())
 end
 
 function Queue:peek()
   check.self(self, Queue, "peek")
+  local desk = places.for_now(self.desk)
   while true do
-    local list, message, code = fetch.look(self.desk)
+    local list, message, code = fetch.look(desk)
     if not list then return nil, message, code end
     if #list == 0 then return false end
     for i = 1, #list do
-      local entry, version, why = places.read(self.desk, list[i])
-      if entry then return items.view(self.desk, list[i], entry, version, false) end
+      local entry, version, why = places.read(desk, list[i])
+      if entry then return items.view(desk, list[i], entry, version, false) end
       if why then return nil, version, why end
-      if version == places.UNREADABLE then fetch.leave_out(self.desk, list[i]) end
+      if version == places.UNREADABLE then fetch.leave_out(desk, list[i]) end
     end
   end
 end
 
--- Returns an iterator for `for`: the items of the walk that begin() begins. It raises if it cannot read.
-local function each(queue, what, begin)
-  local next_item, message, code
+-- Returns an iterator for `for`: the items of a walk through these lanes. It raises if it cannot read.
+local function each(queue, what, list_lanes)
+  local next_item = walks.new(queue.desk, list_lanes)
   return function()
-    local view
-    if not next_item then next_item, message, code = begin() end
-    if next_item then view, message, code = next_item() end
+    local view, message, code = next_item()
     if view == nil and code then error(failure.say(what, queue.path, message), 0) end
     return view
   end
@@ -133,52 +132,56 @@ end
 
 function Queue:items()
   check.self(self, Queue, "items")
-  return each(self, "queue:items", function()
-    local lanes, message, code = self.store:list_lanes()
+  return each(self, "queue:items", function(store)
+    local lanes, message, code = store:list_lanes()
     if not lanes then return nil, message, code end
-    lanes[#lanes + 1] = self.store.later
-    return walks.new(self.desk, lanes)
+    lanes[#lanes + 1] = store.later
+    return lanes
   end)
 end
 
 -- ---- Dead letters, ids -------------------------------------------------------------------------
 
+local function dead_only(store) return { store.dead } end
+
 function Queue:dead()
   check.self(self, Queue, "dead")
-  return each(self, "queue:dead", function() return walks.new(self.desk, { self.store.dead }) end)
+  return each(self, "queue:dead", dead_only)
 end
 
 function Queue:dead_size()
   check.self(self, Queue, "dead_size")
-  return self.store:length(self.store.dead)
+  return self.store:for_now():length(self.store.dead)
 end
 
--- Puts dead letters back as new items, `limit` at most (nil: all).
+-- Puts dead letters back as new items, `limit` at most (nil: all). Each takes no longer than one request may; there may be many.
 function Queue:redrive(limit)
   check.self(self, Queue, "redrive")
   if limit ~= nil and limit ~= 0 then check.count(limit, 2 ^ 31 - 1, 1, "redrive") end
-  local ready, problem, why = self.store:ready()
+  local desk = places.for_now(self.desk)
+  local ready, problem, why = desk.store:ready()
   if not ready then return nil, problem, why end
-  local count, next_item = 0, walks.new(self.desk, { self.store.dead })
+  local count, next_item = 0, walks.new(self.desk, dead_only)
   while not limit or count < limit do
-    local view, place, entry, version = next_item()
+    local view, place, entry, version = next_item(desk)
     if not view and entry then return nil, place, entry end -- place, entry: a message and a code
     if not view then break end
     entry.attempts = 0
-    local ok, message, code = places.move(places.for_now(self.desk), place, entry, version, self.store:lane(entry.priority))
+    local ok, message, code = places.move(desk, place, entry, version, self.store:lane(entry.priority))
     if ok then
       count = count + 1
     elseif code ~= "no_node" and code ~= "bad_version" then
       return nil, message, code
     end
+    desk = places.for_now(self.desk)
   end
   return count
 end
 
 -- True; or nil, message, code, as session:multi; nil alone if there is nothing to remove.
-local function remove_from(queue, place, id)
+local function remove_from(desk, place, id)
   if not place then return nil end
-  local store, parts = queue.store, places.unclaimed(queue.desk, place)
+  local store, parts = desk.store, places.unclaimed(desk, place)
   parts[#parts + 1] = { "delete", layout.item_path(place) }
   parts[#parts + 1] = { "set", place.lane.out, "" }
   parts[#parts + 1] = { "delete", (layout.id_path(store.path, id)) }
@@ -192,17 +195,17 @@ function Queue:remove(id)
   check.self(self, Queue, "remove")
   arguments.data(id, "remove", 1)
   arguments.id(id, "", "remove", 1)
-  local before
+  local desk, before = places.for_now(self.desk), nil
   while true do
-    local said, stat, why = ids.read(self.store, id)
+    local said, stat, why = ids.read(desk.store, id)
     if not said then return said, stat, why end
     if stat.mzxid == before then return false end
     before = stat.mzxid
-    local place, message, code = ids.find(self.store, said)
+    local place, message, code = ids.find(desk.store, said)
     if place == nil then return nil, message, code end
     if place and place.lane == self.store.done then return false end
     local done
-    done, message, code = remove_from(self, place, id)
+    done, message, code = remove_from(desk, place, id)
     if done then return true end
     if code == "node_exists" then
       return nil, ("queue:remove %s: the item '%s' is claimed"):format(self.path, id), "conflict"

@@ -188,8 +188,9 @@ function Simple:items()
   local names, at = nil, 0
   return function()
     local item, message, code
-    if not names then names, message, code = list(self) end
-    if names then item, message, code = read(self, names, at + 1) end
+    local queue = within(self, limits.request(self.session))
+    if not names then names, message, code = list(queue) end
+    if names then item, message, code = read(queue, names, at + 1) end
     if code then error(failure.say("queue:items", self.path, message), 0) end
     at = message or #names
     return item
@@ -198,10 +199,11 @@ end
 
 function Simple:peek()
   check.self(self, Simple, "peek")
-  local names, message, code = list(self)
+  local queue = within(self, limits.request(self.session))
+  local names, message, code = list(queue)
   if not names then return nil, message, code end
   local item
-  item, message, code = read(self, names, 1)
+  item, message, code = read(queue, names, 1)
   if code then return nil, message, code end
   return item or false
 end

@@ -16,27 +16,35 @@ local function list(store, lane, bucket)
   return fetch.list_bucket(store, lane, bucket)
 end
 
+local function lanes_of(walk, store)
+  if walk.lanes then return walk.lanes end
+  local lanes, message, code = walk.list_lanes(store)
+  walk.lanes = lanes
+  return lanes, message, code
+end
+
 -- Returns the next place; nothing at the end; or nil, message, code. It stores its progress only when the place is known, because another
 -- coroutine may use the same walk meanwhile.
-local function advance(walk)
+local function advance(walk, store)
   if walk.over then return nil end
-  local store, lane, buckets, b, names, at = walk.store, walk.lane, walk.buckets, walk.b, walk.names, walk.at + 1
-  local message, code
+  local lanes, message, code = lanes_of(walk, store)
+  if not lanes then return nil, message, code end
+  local lane, buckets, b, names, at = walk.lane, walk.buckets, walk.b, walk.names, walk.at + 1
   while not names[at] do
     b = b + 1
     while not buckets[b] do
       lane, b = lane + 1, 1
-      walk.over = not walk.lanes[lane]
+      walk.over = not lanes[lane]
       if walk.over then return nil end
-      buckets, message, code = fetch.list_buckets(store, walk.lanes[lane])
+      buckets, message, code = fetch.list_buckets(store, lanes[lane])
       if not buckets then return nil, message, code end
     end
-    names, message, code = list(store, walk.lanes[lane], buckets[b])
+    names, message, code = list(store, lanes[lane], buckets[b])
     if not names then return nil, message, code end
     at = 1
   end
   walk.lane, walk.buckets, walk.b, walk.names, walk.at = lane, buckets, b, names, at
-  return { lane = walk.lanes[lane], bucket = buckets[b], name = names[at] }
+  return { lane = lanes[lane], bucket = buckets[b], name = names[at] }
 end
 
 local function view(desk, place, entry, version)
@@ -47,15 +55,17 @@ local function view(desk, place, entry, version)
   return seen
 end
 
--- Returns a function that gives the next item: its view, place, entry and version; nothing at the end; or nil, message, code.
-function M.new(desk, lanes)
-  local walk = { store = desk.store, lanes = lanes, lane = 0, buckets = {}, b = 0, names = {}, at = 0 }
-  return function()
+-- Returns a function that gives the next item: its view, place, entry and version; nothing at the end; or nil, message, code. Each call
+-- takes no longer than one request may, or as long as the desk that it is given allows. list_lanes(store): the lanes; or nil, message, code
+function M.new(desk, list_lanes)
+  local walk = { list_lanes = list_lanes, lane = 0, buckets = {}, b = 0, names = {}, at = 0 }
+  return function(now)
+    now = now or places.for_now(desk)
     while true do
-      local place, message, code = advance(walk)
+      local place, message, code = advance(walk, now.store)
       if not place then return nil, message, code end
-      local entry, version, why = places.read(desk, place)
-      if entry then return view(desk, place, entry, version), place, entry, version end
+      local entry, version, why = places.read(now, place)
+      if entry then return view(now, place, entry, version), place, entry, version end
       if why then return nil, version, why end
     end
   end
