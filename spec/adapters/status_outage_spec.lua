@@ -2,6 +2,7 @@
 
 require "spec_fork"
 local dkjson = require "dkjson"
+local host_tasks = require "zkrecipes.host.tasks"
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
 local sim = require "zkrecipes.sim"
@@ -43,6 +44,30 @@ describe("the places in the queues", function()
       for _, queue in ipairs(found.queues) do
         assert.same({ 21, 20, 2, 21 }, { queue.length, #queue.places, queue.places[1], queue.places[20] })
       end
+    end)
+  end)
+
+  it("are found without an error, in directories and where an unfair lock has only its own znode", function()
+    local behind, failed = host_tasks.behind, {}
+    finally(function() host_tasks.behind = behind end)
+    crowded(3, 2, function(world, zk, session)
+      local unfair = { fair = false }
+      local hold = assert(world:session():lock("/u", unfair):acquire(10))
+      local waiter = zk.spawn(function() session:lock("/u", unfair):acquire() end)
+      world:advance(2)
+      host_tasks.behind = function(host, how, fn, ...)
+        local on_end = how.on_end
+        function how.on_end(task)
+          if not task.ok then failed[#failed + 1] = tostring(task.results[1]) end
+          if on_end then on_end(task) end
+        end
+        return behind(host, how, fn, ...)
+      end
+      local lengths = {}
+      for _, queue in ipairs(zk.status { queues = true }.queues) do lengths[queue.path] = queue.length end
+      assert.same({ {}, { ["/q1"] = 3, ["/q2"] = 3, ["/q3"] = 3, ["/u"] = 1 } }, { failed, lengths })
+      waiter:cancel()
+      hold:release()
     end)
   end)
 

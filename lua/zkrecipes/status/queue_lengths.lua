@@ -75,7 +75,7 @@ local function ask(queue)
   end
   table.sort(found, function(a, b) return a.number < b.number end)
   queue.found, queue.length = found, #found
-  if stat.ephemeral_owner:find("[^0]") then queue.length = 1 end -- without a queue the znode is the holder's
+  if stat.ephemeral_owner then queue.length = 1 end -- an unfair lock has no directory: the znode is the holder's
 end
 
 local function shown(queue, ids, held)
