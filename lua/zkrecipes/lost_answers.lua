@@ -2,6 +2,7 @@
 -- a process identifies its own nodes.
 
 local core = require "zkrecipes.core"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
@@ -19,6 +20,20 @@ end
 function M.sure_while(hold, call, ...)
   local value, message, code
   repeat value, message, code = call(...) until code ~= "connection_loss" or not hold:valid()
+  return value, message, code
+end
+
+local PAUSE = 0.1 -- seconds
+
+-- insist(call, session, ...): for clean-ups in the background. Calls call(session, ...), with pauses, until it succeeds or fails for a
+-- reason that does not pass (`closed`: the session is over).
+function M.insist(call, session, ...)
+  local host = core.host(session)
+  local value, message, code
+  repeat
+    if code then wait.pause(host, wait.record(), PAUSE) end
+    value, message, code = call(session, ...)
+  until not M.PASSES[code]
   return value, message, code
 end
 

@@ -19,7 +19,7 @@ local M = {}
 
 local GRACE = 0.05 -- seconds for giving up, when the limit has passed
 
-local sure, surely = requests.sure, requests.sure_while
+local insist, surely = requests.insist, requests.sure_while
 
 -- If false, a member that enters gives up: the servers have deleted its znodes, or will.
 local function same_id(member) return member.session.id == member.id end
@@ -147,10 +147,10 @@ end
 -- The caller is gone: deletes the member's znodes, which a new session may have created.
 local function abandon(member)
   local session = member.session
-  local _, _, code = sure(session.multi, session, leaving(member))
+  local _, _, code = insist(session.multi, session, leaving(member))
   if code ~= "no_node" then return end
-  sure(session.delete, session, member.waits)
-  sure(session.delete, session, member.takes_part)
+  insist(session.delete, session, member.waits)
+  insist(session.delete, session, member.takes_part)
 end
 
 function M.behind(session, fn, ...)
@@ -205,9 +205,9 @@ local function give_up(member, message, code)
   end
   if began then return true end
   if began == false then return gave_up(member, nil, message, code) end
-  if why == "lost" or limit.deadline then M.behind(member.session, abandon, member) end
-  if why == "lost" or not limit.deadline then return nil, problem, why end
-  return nil, message .. "; the round may have begun", "connection_loss"
+  M.behind(member.session, abandon, member)
+  if why == "lost" or why == "closed" then return nil, problem, why end
+  return nil, message .. "; the round may have begun", limit.deadline and "connection_loss" or why
 end
 
 local function enter(member)

@@ -23,7 +23,7 @@ local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
 
-local sure, surely = requests.sure, requests.sure_while
+local insist, surely = requests.insist, requests.sure_while
 
 -- ---- The round ---------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ end
 local function sweep_one(member, path, names)
   local round = read_round(member, path)
   if round and #round.tags > 0 and round.children == 0 and #stragglers(member, round.tags, names) == 0 then
-    sure(member.session.delete, member.session, path)
+    insist(member.session.delete, member.session, path)
   end
 end
 
@@ -127,13 +127,13 @@ end
 
 local function delete_mark(member)
   member.requests = member.session
-  if member.mark then sure(member.session.delete, member.session, member.mark) end
+  if member.mark then insist(member.session.delete, member.session, member.mark) end
 end
 
 -- The member's round is over: deletes it, and other rounds in the listing that no member is left to delete.
 local function forget(member, names)
   delete_mark(member)
-  if member.round then sure(member.session.delete, member.session, member.round) end
+  if member.round then insist(member.session.delete, member.session, member.round) end
   local others = {}
   for i = 1, #names do
     if member.path .. "/" .. names[i] ~= member.round then others[#others + 1] = names[i] end
@@ -144,7 +144,7 @@ end
 -- The program has dropped the barrier after a `leave` that did not end. Other members may still be inside.
 local function forget_early(member)
   delete_mark(member)
-  local names = sure(member.session.children, member.session, member.path)
+  local names = insist(member.session.children, member.session, member.path)
   if names then sweep(member, names) end
 end
 

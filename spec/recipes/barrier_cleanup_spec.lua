@@ -1,0 +1,114 @@
+-- What members of a round leave behind when memory is exhausted for a moment; in simulated worlds.
+
+local core = require "zkrecipes.core"
+local sim = require "zkrecipes.sim"
+
+-- Calls fn(world, one, other) with two sessions of two processes.
+local function with_two(fn)
+  local world = sim.new()
+  world:run(function()
+    local one, other = world.zk.session { timeout = 30 }, world:process().session { timeout = 30 }
+    assert(one:connected(5) and other:connected(5))
+    fn(world, one, other)
+  end)
+end
+
+describe("a member of a round, when an allocation fails", function()
+  -- Calls fn(world, one, other, starve) with n = 1, 2 ... until starve(), which makes the n-th allocation from then on fail, makes none
+  -- fail; returns how often one failed.
+  local function sweep(fn)
+    local failures = 0
+    for n = 1, 60 do
+      local failed
+      with_two(function(world, one, other)
+        fn(world, one, other, function() core.alloc_fail(n) end)
+        world:advance(20)
+        failed = core.alloc_failed()
+        core.alloc_fail(0)
+        for _, name in ipairs(world:children("/b") or {}) do
+          error(("%s is left after the failure of allocation %d"):format(name, n))
+        end
+      end)
+      if not failed then break end
+      failures = failures + 1
+    end
+    core.alloc_fail(0)
+    return failures
+  end
+
+  local function join_cyclic(session, timeout) return session:cyclic_barrier("/b", 2):wait(timeout) end
+
+  local function leave(barrier)
+    local ok, _, code
+    repeat ok, _, code = barrier:leave(20) until code ~= "no_memory"
+    return assert(ok)
+  end
+
+  for _, kind in ipairs { "cyclic_barrier", "double_barrier" } do
+    local function join(session, timeout)
+      if kind == "cyclic_barrier" then return join_cyclic(session, timeout) end
+      local barrier = session:double_barrier("/b", 2)
+      local ok, message, code = barrier:enter(timeout)
+      if ok then leave(barrier) end
+      return ok, message, code
+    end
+
+    it("leaves nothing when it is canceled: " .. kind, function()
+      assert.is_true(sweep(function(world, one, _, starve)
+        local task = world.zk.spawn(join, one)
+        world:advance(5)
+        task:cancel()
+        starve()
+      end) > 2)
+    end)
+
+    it("leaves nothing when its limit passes: " .. kind, function()
+      assert.is_true(sweep(function(world, one, _, starve)
+        local task = world.zk.spawn(join, one, 5)
+        world:advance(4.9999)
+        starve()
+        local passed = task:wait()
+        assert.is_nil(passed)
+      end) > 2)
+    end)
+
+    it("leaves nothing when it fails without a limit: " .. kind, function()
+      local failed = 0
+      assert.is_true(sweep(function(world, one, other, starve)
+        starve()
+        local tasks = { world.zk.spawn(join, one), world.zk.spawn(join, other) }
+        world:advance(5)
+        for i = 1, 2 do tasks[i]:cancel() end
+        world:advance(5)
+        for i = 1, 2 do
+          if select(3, tasks[i]:wait()) == "no_memory" then failed = failed + 1 end
+        end
+      end) > 10)
+      assert.is_true(failed > 0)
+    end)
+  end
+
+  it("leaves nothing when it gives up without a limit, because others wait for another n", function()
+    assert.is_true(sweep(function(world, one, other, starve)
+      local first = world.zk.spawn(function() return other:cyclic_barrier("/b", 3):wait() end)
+      world:advance(1)
+      starve()
+      local second = world.zk.spawn(join_cyclic, one)
+      world:advance(5)
+      assert.is_true(second.done)
+      assert.is_nil((second:wait()))
+      first:cancel()
+    end) > 10)
+  end)
+
+  it("leaves nothing when it leaves the round of a double barrier", function()
+    assert.is_true(sweep(function(world, one, other, starve)
+      local barriers, tasks = { one:double_barrier("/b", 2), other:double_barrier("/b", 2) }, {}
+      for i = 1, 2 do tasks[i] = world.zk.spawn(barriers[i].enter, barriers[i], 20) end
+      for i = 1, 2 do assert(tasks[i]:wait()) end
+      starve()
+      for i = 1, 2 do tasks[i] = world.zk.spawn(leave, barriers[i]) end
+      for i = 1, 2 do assert(tasks[i]:wait()) end
+    end) > 10)
+  end)
+end)
