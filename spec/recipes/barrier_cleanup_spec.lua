@@ -1,4 +1,4 @@
--- What members of a round leave behind when memory is exhausted for a moment; in simulated worlds.
+-- What members of a round leave behind when the program drops them, or memory is exhausted for a moment; in simulated worlds.
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
@@ -12,6 +12,73 @@ local function with_two(fn)
     fn(world, one, other)
   end)
 end
+
+local function collect(world)
+  for _ = 1, 4 do
+    collectgarbage()
+    world:advance(1)
+  end
+end
+
+describe("a double barrier that the program drops", function()
+  local function enter_both(world, one, other)
+    local mine, theirs = one:double_barrier("/d", 2), other:double_barrier("/d", 2)
+    local task = world.zk.spawn(mine.enter, mine, 10)
+    assert(theirs:enter(10))
+    assert(task:wait())
+    return mine, theirs
+  end
+
+  -- fn(mine, world, session): what the program does with its barrier before it drops it. Returns what the other member's leave does.
+  local function drop_after(fn)
+    local results, names, usage
+    with_two(function(world, one, other)
+      local function enter_and_drop()
+        local mine, theirs = enter_both(world, one, other)
+        fn(mine, world, one)
+        return theirs
+      end
+      local theirs = world.test.spawn(enter_and_drop):wait()
+      collect(world)
+      results = { theirs:leave(20) }
+      world:advance(1)
+      names, usage = world:children("/d"), one:usage().ephemeral_bytes
+    end)
+    assert.are.same({}, names)
+    assert.are.equal(0, usage)
+    return results
+  end
+
+  it("is left, and its member is counted among the dead", function()
+    assert.are.same({ true, 1 }, drop_after(function() end))
+  end)
+
+  it("is left if the request that leaves was never sent", function()
+    assert.are.same({ true, 1 }, drop_after(function(mine, world, session)
+      world:partition(session)
+      assert.are.equal("connection_loss", (select(3, mine:leave(1))))
+      world:heal(session)
+      assert(session:connected(20))
+    end))
+  end)
+
+  it("is left once if the answer to the request that leaves was lost", function()
+    assert.are.same({ true, 0 }, drop_after(function(mine, world, session)
+      world:plan(session, "lose_reply", { kind = "multi", down = 2 })
+      assert.are.equal("connection_loss", (select(3, mine:leave(1))))
+      assert(session:connected(20))
+    end))
+  end)
+
+  it("is left when both are dropped", function()
+    with_two(function(world, one, other)
+      local function enter_and_drop() enter_both(world, one, other) end
+      world.test.spawn(enter_and_drop):wait()
+      collect(world)
+      assert.are.same({}, world:children("/d"))
+    end)
+  end)
+end)
 
 describe("a member of a round, when an allocation fails", function()
   -- Calls fn(world, one, other, starve) with n = 1, 2 ... until starve(), which makes the n-th allocation from then on fail, makes none

@@ -1,5 +1,6 @@
 -- The double barrier: n begin together, nobody leaves while another living member of the round is inside, and each member that
--- leaves is told how many of its round died or gave up.
+-- leaves is told how many of its round died or gave up. Some members are dropped by the program while they are inside, or after a leave
+-- that has failed.
 
 local PATH = "/d/phase"
 
@@ -15,12 +16,14 @@ local function round_of(h, tag)
   end
 end
 
--- How many of these tags did not leave: none of them called leave and had its m- znode deleted by a request. The trace does not show the
--- znodes that end with a session.
+-- How many of these tags did not leave: none of them called leave and had its m- znode deleted by a request. Of a dropped member also the
+-- clean-up deletes it: only its mark shows that it has left. The trace does not show the znodes that end with a session.
 local function count_dead(h, tags)
   local deleted, dead = {}, 0
   for _, change in ipairs(h.changes) do
     local tag = change.kind == "delete" and change.path:match "/m%-(.+)$"
+    if tag and not h.dropped[tag] then deleted[tag] = true end
+    tag = change.kind == "create" and change.path:match "/round%-[^/]+/(.+)$"
     if tag then deleted[tag] = true end
   end
   for _, tag in ipairs(tags) do dead = dead + (h.leaving[tag] and deleted[tag] and 0 or 1) end
@@ -36,6 +39,15 @@ local function check_dead(h, session, id, tags, dead)
     h:expect(session.id ~= id or h.ends[id], "leave does not tell how many died")
   end
   h.told = (h.told or 0) + (dead and 1 or 0)
+end
+
+-- Tries once to leave, perhaps, and forgets the member.
+local function drop(h, zk, barrier)
+  local tag = barrier.member.tag
+  h.dropped[tag] = true
+  if not h:chance(0.5) then return end
+  h.leaving[tag] = true
+  h:attempt(zk, function() return barrier:leave(h:within(2)) end)
 end
 
 -- Leaves, again and again until it has.
@@ -76,19 +88,22 @@ local function round(h, zk, session, size, timeout)
   if not barrier.member then return end
   zk.sleep(h:within(3))
   if tag then h.inside[tag] = nil end
-  leave(h, zk, session, barrier, tags)
+  if h.healed or not h:chance(0.2) then return leave(h, zk, session, barrier, tags) end
+  drop(h, zk, barrier)
+  return true
 end
 
 local function worker(h, zk, session, size)
   while not h.healed do
-    round(h, zk, session, size, h:pick { 0, h:within(0.02), h:within(6), h:within(6), false } or nil)
+    local dropped = round(h, zk, session, size, h:pick { 0, h:within(0.02), h:within(6), h:within(6), false } or nil)
+    if dropped then collectgarbage() end -- here, because the time at which the collector comes by itself differs
     zk.sleep(h:within(1.5))
   end
 end
 
 return function(h)
   local size, zk, session = h:below(4), nil, nil
-  h.inside, h.leaving, h.starves = {}, {}, h:chance(0.3)
+  h.inside, h.leaving, h.dropped, h.starves = {}, {}, {}, h:chance(0.3)
   for number = 1, 1 + h:below(3) do
     zk = h:process()
     local mine, its = zk, h:session(zk)

@@ -182,4 +182,18 @@ describe("a double barrier", function()
     assert.are.same({ { true, 0 }, { true, 0 } }, leaving(barriers, 2)())
     assert.are.same({}, all[2]:children("/b"))
   end))
+
+  it("ends with its session when both are dropped", run(function()
+    local namespace = env.namespace()
+    local function enter_and_drop() assert(env.session({ namespace = namespace }):double_barrier("/b", 1):enter(200)) end
+    enter_and_drop()
+    local session = env.session { namespace = namespace }
+    env.eventually("its member is gone", function()
+      collectgarbage()
+      for _, name in ipairs(session:children("/b")) do
+        if name:find("^m%-") then return false end
+      end
+      return true
+    end)
+  end))
 end)

@@ -55,7 +55,7 @@ function Double:enter(timeout)
     "double_barrier:enter", true)
   entered(self)
   if not member then return nil, message, code, came end
-  self.member = member
+  self.member = leaves.guarded(member)
   return true
 end
 

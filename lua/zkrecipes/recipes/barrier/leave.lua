@@ -12,7 +12,9 @@
 -- What can go wrong: a member dies after it has left: its mark goes with its session, and the count stays; the next member that leaves a
 -- round deletes this one. The answer to step 2 is lost: the request is repeated, and finds that the m- znode is gone. The member's own
 -- session is lost before step 2: it counts among the dead, nothing keeps the round for it, and if the round is gone, the number is not
--- known. The program drops a barrier after `leave` has timed out: then the barrier's finalizer starts step 5.
+-- known. The program drops a barrier in which it is still inside, or after a `leave` that has failed: the finalizer deletes the m- znode,
+-- so that the other members do not wait for it, then the mark, and the round if it was the last member. Without a mark it counts among
+-- the dead.
 
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
@@ -141,22 +143,33 @@ local function forget(member, names)
   sweep(member, others)
 end
 
--- The program has dropped the barrier after a `leave` that did not end. Other members may still be inside.
+-- The program has dropped the barrier, perhaps after a `leave` that did not end. Other members may still be inside. The m- znode goes
+-- first: without it, no late request that leaves can make the mark.
 local function forget_early(member)
+  local session = member.session
+  insist(session.delete, session, member.takes_part)
   delete_mark(member)
-  local names = insist(member.session.children, member.session, member.path)
+  local names = insist(session.children, session, member.path)
   if names then sweep(member, names) end
 end
 
+-- Quiet, because the session may be collected with the barrier, perhaps while forget_early runs: then its methods raise, and the znodes
+-- end with the session.
 local function dropped(member)
   local host = core.host(member.session)
-  if not host.engine:forked() then tasks.later(host, joins.behind, member.session, forget_early, member) end
+  if not host.engine:forked() then tasks.later(host, tasks.behind, host, { quiet = true }, forget_early, member) end
+end
+
+-- The member, which has entered. If the program drops it before it has left, its znodes are deleted.
+function M.guarded(member)
+  member.guard = collected.guard(dropped, member)
+  return member
 end
 
 -- Notes first that the member has left: if the coroutine is closed while it waits here, a later call returns the number.
 local function finish(member, dead, names)
   member.over, member.dead = true, dead
-  if member.guard then member.guard:disarm() end
+  member.guard:disarm()
   local task, limit = joins.behind(member.session, forget, member, names), member.limit
   coroutines.pcall(task.wait, task, limit.left()) -- a member that is canceled here has left nevertheless
 end
@@ -170,7 +183,7 @@ local function depart(member)
   local done, message, code = surely(member, session.multi, session,
     { { "delete", member.takes_part }, { "create", member.mark, "", { ephemeral = true } } })
   if not done and code ~= "no_node" then return nil, message, code end
-  member.guard = collected.guard(dropped, member)
+  member.departed = true
   return done and true or false
 end
 
@@ -186,7 +199,7 @@ end
 -- The round, if the member has left it; false: it is gone; or nil, message, code.
 local function leave_round(member)
   local round, message, code = look(member)
-  if not round or member.guard then return round, message, code end
+  if not round or member.departed then return round, message, code end
   local done
   done, message, code = depart(member)
   if done == nil then return nil, message, code end
