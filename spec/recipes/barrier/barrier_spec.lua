@@ -281,6 +281,44 @@ describe("a cyclic barrier", function()
   end))
 end)
 
+describe("a path that is so long that few members fit into a request", function()
+  local most = 99 -- members
+  local path = "/" .. ("p"):rep(math.floor(1000000 / (most + 1)) - 91)
+
+  for _, kind in ipairs { "cyclic_barrier", "double_barrier" } do
+    it("allows no more members than can begin a round: " .. kind, function()
+      local world, passed = sim.new(), 0
+      world:run(function()
+        local several, tasks = {}, {}
+        for i = 1, 10 do several[i] = world:session() end -- the ephemeral znodes of all would be too many for one
+        raises("a path of 9910 bytes allows at most 99 members, got 100", function() several[1][kind](several[1], path, most + 1) end)
+        for i = 1, most do
+          local session = several[i % 10 + 1]
+          local barrier = session[kind](session, path, most)
+          tasks[i] = world.zk.spawn(barrier.wait or barrier.enter, barrier, 20)
+        end
+        for i = 1, most do passed = passed + (tasks[i]:wait() and 1 or 0) end
+      end)
+      assert.are.equal(most, passed)
+    end)
+
+    it("counts the namespace when the round begins: " .. kind, function()
+      local world, codes = sim.new(), {}
+      world:run(function()
+        local tasks = {}
+        for i = 1, 6 do
+          local session = world.zk.session { namespace = "/" .. ("n"):rep(200000) }
+          local barrier = session[kind](session, "/b", 6)
+          tasks[i] = world.zk.spawn(barrier.wait or barrier.enter, barrier, 10)
+          world:advance(1)
+        end
+        for i = 1, 6 do codes[i] = select(3, tasks[i]:wait()) end
+      end)
+      assert.are.same({ "timeout", "timeout", "timeout", "timeout", "timeout", "too_large" }, codes)
+    end)
+  end
+end)
+
 describe("a member of a round", function()
   it("is none any more when its task is canceled", run(function()
     local session = env.session()

@@ -29,7 +29,20 @@ local M = {}
 
 local Session = {}
 
-local SIZE_MAX = 5000 -- of a round: its request must fit
+local SIZE_MAX = 5000
+local REQUEST_MAX = 1000000 -- bytes
+local NAME_ROOM = 90        -- bytes that a member needs in the request that begins a round, beside the barrier's path
+
+-- Raises unless a round of this size can begin: one request names all its members. A chroot and a namespace, which also count, are not
+-- known here.
+local function check_size(path, size, name)
+  check.below_root(path, 1, name)
+  check.count(size, SIZE_MAX, 2, name)
+  local most = math.floor(REQUEST_MAX / (#path + NAME_ROOM)) - 1 -- less the round itself
+  if size > most then
+    check.bad(2, name, ("a path of %d bytes allows at most %d members, got %d"):format(#path, most, size))
+  end
+end
 
 -- ---- The double barrier ------------------------------------------------------------------------
 
@@ -39,8 +52,7 @@ Double.__name = "zkrecipes.double_barrier"
 
 -- session:double_barrier(path, n)
 function Session:double_barrier(path, size)
-  check.below_root(path, 1, "double_barrier")
-  check.count(size, SIZE_MAX, 2, "double_barrier")
+  check_size(path, size, "double_barrier")
   return setmetatable({ session = self, path = path, size = size }, Double)
 end
 
@@ -78,8 +90,7 @@ Cyclic.__name = "zkrecipes.cyclic_barrier"
 
 -- session:cyclic_barrier(path, n)
 function Session:cyclic_barrier(path, size)
-  check.below_root(path, 1, "cyclic_barrier")
-  check.count(size, SIZE_MAX, 2, "cyclic_barrier")
+  check_size(path, size, "cyclic_barrier")
   return setmetatable({ session = self, path = path, size = size }, Cyclic)
 end
 
