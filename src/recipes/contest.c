@@ -118,18 +118,17 @@ static void read_head(struct zr_task *task)
 /* For a try: does the contender at `ahead` really conflict? */
 static void try_past(struct zr_task *task, int64_t ahead)
 {
-    const struct zr_seat *seat = &zr_hold_of(task)->seat;
-    bool usual = zr_is_usual(task->session->engine->recipes, task->seats->at[ahead].name);
+    const char *dir = zr_hold_of(task)->seat.dir, *other = task->seats->at[ahead].name;
+    bool usual = zr_is_usual(task->session->engine->recipes, other);
     if (usual && (!role_of(task)->shares || ahead > 0)) {
         zr_contest_held_by_another(task);
         return;
     }
-    const char *name = task->seats->at[ahead].name;
     if (!usual) {
-        zr_suspect_ask(task, seat->dir, name, ZR_STEP(read_stranger));
+        zr_suspect_ask(task, dir, other, ZR_STEP(read_stranger));
         return;
     }
-    char *path = zr_path_child(seat->dir, name);
+    char *path = zr_path_child(dir, other);
     if (path == NULL)
         zr_verb_fail(task, ZR_NO_MEMORY);
     else

@@ -119,9 +119,9 @@ static void sift(struct zr_task *task, size_t end)
 static void take_or_sift(struct zr_task *task, int64_t index)
 {
     struct zr_permit_attempt *attempt = of(task);
-    int64_t taken = zr_permits_taken(task->seats, (size_t)index);
+    const struct zr_capacity *capacity = &semaphore_of(task)->capacity;
     zr_sift_forget(&attempt->sift);
-    if (taken + attempt->permits <= semaphore_of(task)->capacity.limit)
+    if (zr_permits_taken(task->seats, (size_t)index) + attempt->permits <= capacity->limit)
         grant(task, index);
     else
         sift(task, (size_t)index);
