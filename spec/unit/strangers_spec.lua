@@ -193,7 +193,7 @@ describe("a znode that is not ephemeral", function()
     local theirs = "/l/" .. tag:reverse() .. "__lock__0000000008"
     assert(other:create(theirs, "", { ephemeral = true }))
     for limit = 0, 10, 10 do
-      assert.matches(theirs .. " is a contender of kazoo", fails("conflict", session:lock("/l"):acquire(limit)), 1, true)
+      assert.matches(theirs .. " belongs to kazoo", fails("conflict", session:lock("/l"):acquire(limit)), 1, true)
     end
     assert(other:delete(theirs))
     pass(session:lock "/l")
@@ -257,7 +257,7 @@ describe("a semaphore", function()
     for _, name in ipairs { OURS, (OURS:gsub("%-5%-lease", "-2-lease")) } do
       limited(other, { name })
       for _ = 1, 2 do
-        assert.matches("/s/" .. name .. " in its way is not ephemeral", fails("conflict", session:semaphore("/s"):acquire(30)), 1, true)
+        assert.matches("/s/" .. name .. " is ahead and is not ephemeral", fails("conflict", session:semaphore("/s"):acquire(30)), 1, true)
       end
       fails("timeout", session:semaphore("/s"):acquire(0))
       assert(other:delete("/s/" .. name))
