@@ -144,7 +144,7 @@ local function in_module(bug, place, texts)
     write(copy, text)
     commands[#commands + 1] = ("cp %s %s/%s"):format(copy, place, file)
   end
-  commands[#commands + 1] = ("%s -s -C %s %s/zkrecipes/core.so LUA=%s || exit %d"):format(os.getenv "MAKE", place, built,
+  commands[#commands + 1] = ("%s -s -C %s CI= %s/zkrecipes/core.so LUA=%s || exit %d"):format(os.getenv "MAKE", place, built,
     built:match "[^/]*$", NOT_BUILT)
   commands[#commands + 1] = "cd " .. place
   return table.concat(commands, "\n"), arg[-1] .. " " .. harness_of(bug).script

@@ -20,7 +20,7 @@ return {
     old = "!role_of(task)->enough(task, word)", new = "word < 0" },
   { name = "a try does not look at the mark", run = RUN,
     file = "src/recipes/contest.c",
-    old = "if (usual && (!role_of(task)->shares || ahead > 0)) {", new = "if (usual && (seat != NULL || ahead > 0)) {" },
+    old = "if (usual && (!role_of(task)->shares || ahead > 0)) {", new = "if (usual && (dir != NULL || ahead > 0)) {" },
   { name = "the seat of a reader counts as the head", run = RUN,
     file = "src/recipes/contest.c",
     old = "if (!role_of(task)->shares)\n", new = "if (true)\n" },
