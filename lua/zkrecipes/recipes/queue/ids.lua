@@ -73,12 +73,13 @@ function M.known(store, id)
   return false, said, stat
 end
 
--- Returns the parts that remove the id's old mark in the request that puts the id again; or nil, message, code.
-function M.forget_parts(store, id, said, stat)
+-- Returns the parts that remove the id's old mark in the request that puts the id again; false if the mark is gone: another process puts
+-- or removes the id now; or nil, message, code. (A version of the id's znode would prove nothing: a new one has the same versions.)
+function M.forget_parts(store, said)
   local mark, message, code = M.find(store, said)
   if mark == nil then return nil, message, code end
   if mark then return { { "delete", layout.item_path(mark) } } end
-  return { { "check", (layout.id_path(store.path, id)), stat.version } } -- the mark was deleted by hand
+  return false
 end
 
 -- ---- The end of an item ------------------------------------------------------------------------

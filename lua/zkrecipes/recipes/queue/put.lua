@@ -105,9 +105,9 @@ local function put_with_id(store, lane, list)
     if known == nil then return nil, said, stat end -- said, stat: a message and a code
     extra, list.known = nil, nil
     if said then
-      extra, message, code = ids.forget_parts(store, entry.id, said, stat)
-      if not extra then return nil, message, code end
-      list.known = true
+      extra, message, code = ids.forget_parts(store, said)
+      if extra == nil then return nil, message, code end
+      extra, list.known = extra or nil, extra and true
     end
   end
   return nil, ("put %s: other clients keep putting and removing the id '%s'; try again"):format(store.path, entry.id), "conflict"
