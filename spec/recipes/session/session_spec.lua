@@ -352,7 +352,7 @@ describe("session:watch", function()
 
   it("leaves no more than one watch per holder on the server, however often one waits", run(function()
     local server = assert(testing.start()) -- its own, for the count is of all sessions
-    local function open() return zk.session { hosts = server.hosts, timeout = 10 } end
+    local function open() return zk.session { hosts = server.hosts, timeout = 60 } end
     local session, holder = open(), open()
     local locks, holds, waits = {}, {}, {}
 
