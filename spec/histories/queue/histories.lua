@@ -255,7 +255,7 @@ local function roll_shape(history)
   if history.nightly then history.patient = true end
   history.slow = math.floor(history.seed / #MODES) % 4 == 1
   history.exact = history.mode == "calm" and history.count == 1 and not (history.mixed or history.nacks or history.nightly)
-  history.drops = math.floor(history.seed / #MODES) % 4 == 2 and not history.exact
+  history.drops = math.floor(history.seed / #MODES) % 16 == 2 and not history.exact
 end
 
 local function run(seed)
