@@ -38,6 +38,23 @@ describe("a handshake that is not answered", function()
     session:close()
   end))
 
+  -- As of a session that is ended while it is attached again: the server drops all that it asks.
+  it("is given up soon, if only the request that proves the connection is not answered", run(function()
+    local proxy = env.proxy()
+    local session = zk.session { hosts = proxy.hosts, timeout = TIMEOUT }
+    local hold = assert(session:lock("/handshake"):acquire(300))
+    proxy:refuse()
+    proxy:cut()
+    env.eventually("the end of the link", function() return session.state ~= "connected" end)
+    proxy:hold_reply("heartbeat")
+    proxy:heal()
+    assert(proxy:wait_for("fired"))
+    assert.is_true(timed(session) < LONG)
+    assert.is_true(hold:valid())
+    hold:release()
+    session:close()
+  end))
+
   it("says so, with the server's address", run(function()
     local proxy, lines = env.proxy(), {}
     proxy:freeze("down")

@@ -12,8 +12,9 @@
  * user data for requests. So we check the state after each submission, and purge the connection:
  * the next attempt to connect is cut, which makes the library fail everything and clear its queues.
  *
- * A server that is just starting may never answer the handshake: such an attempt is cut after a
- * while (handshake.h).
+ * A server that is just starting may never answer the handshake, and a server never answers the
+ * requests of a session that ended while it was attached again: it drops them. Such an attempt is
+ * cut after a while (handshake.h).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -67,15 +68,15 @@ static void on_proof(int rc, const char *path, const void *with)
     const clientid_t *id = zoo_client_id(client->zh);
     client->pending--;
     bool answered = rc == ZOK && !zr_decode_failed();
-    if (answered)
+    if (answered) {
         memcpy(client->password, id->passwd, sizeof client->password);
+        zr_handshake_answered(&client->handshake);
+    }
     zr_connection_answer(zr_completion_handle, answered, id->client_id);
 }
 
 static void on_session(struct zr_handle *handle, int state)
 {
-    if (state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE)
-        zr_handshake_answered(&handle->client.handshake);
     if (state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE)
         zr_connection_up(handle, state == ZOO_CONNECTED_STATE, zoo_recv_timeout(handle->client.zh));
     else if (state == ZOO_EXPIRED_SESSION_STATE)
@@ -274,12 +275,18 @@ static bool ready(int fd, short events)
     return fd >= 0 && poll(&one, 1, 0) == 1 && one.revents == events;
 }
 
-/* Ends an attempt to connect whose handshake is not answered in time; the next one comes at once.
-   (When this thread was held up the answer may be here already.) */
+/* Is the answer to the handshake, or to the request that proves the connection, not here yet? */
+static bool is_awaited(const struct zr_client *client)
+{
+    return client->fd >= 0 && (!client->up || (client->asked && !client->proved));
+}
+
+/* Ends an attempt to connect that is not answered in time; the next one comes at once. (When this
+   thread was held up the answer may be here already.) */
 static void look_for_silence(struct zr_handle *handle, int64_t now_us)
 {
     struct zr_client *client = &handle->client;
-    if (client->fd < 0 || client->up || ready(client->fd, POLLIN))
+    if (!is_awaited(client) || ready(client->fd, POLLIN))
         return;
     if (now_us < client->handshake.due_us) {
         client->wait_us = zr_earlier_us(client->wait_us, client->handshake.due_us - now_us);

@@ -2,11 +2,13 @@
 #define ZR_HANDSHAKE_H
 
 /*
- * handshake.h: how long an attempt to connect may take. A server that is just starting accepts a
- * connection and never answers the handshake. The client library waits for it for two thirds of the
- * session's timeout, even when the server has long been ready. The limit here is shorter. It
- * doubles with each attempt that is not answered, so that a slow network, or a busy leader, does
- * not keep a client out. Microseconds. The I/O thread.
+ * handshake.h: how long an attempt to connect may take, until the request that proves the
+ * connection is answered. A server that is just starting accepts a connection and never answers the
+ * handshake. If a session ends while it is attached again, the server answers the handshake and
+ * drops all requests. The client library waits for two thirds of the session's timeout, even when
+ * the server has long been ready. The limit here is shorter. It doubles with each attempt that is
+ * not answered, so that a slow network, or a busy leader, does not keep a client out. Microseconds.
+ * The I/O thread.
  */
 
 #include <stdint.h>
