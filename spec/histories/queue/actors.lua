@@ -69,9 +69,10 @@ local function note_put(history, name, ok, code)
   end
 end
 
--- What was answered cannot be put once more by a request that comes late.
+-- What was answered cannot be put once more by a request that comes late: a put that was surely done, in one session. A server may still
+-- know a session that the client has given up, and a request in it may come after the remove; no client can prevent that.
 local function remove(history, queue, name)
-  if not history.put[name] or history.maybe[name] then return end
+  if not history.put[name] or history.maybe[name] or history.moved[name] then return end
   local done, _, code = queue:remove(name)
   if done then
     history.removed[name] = true
@@ -89,7 +90,9 @@ local function put(history, queue, zk, name)
   local id = options and options.id
   for _ = 1, 1 + history.roll(2) * (id and 1 or 0) do
     history.refused[name] = nil
+    local before = id and queue.store.session.id
     local ok, _, code = queue:put(name, options)
+    if id and not (before and queue.store.session.id == before) then history.moved[name] = true end
     note_put(history, name, ok, code)
     check_room(history)
   end

@@ -54,8 +54,8 @@ local function new_history(seed)
   for _ = 1, 5 do roll(2) end
   local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1],
     world = sim.new { seed = seed, trace = options.seed and print },
-    put = {}, maybe = {}, refused = {}, removed = {}, maybe_removed = {}, absent = {}, taken = {}, gone = 0, done = {}, held = {},
-    order = {}, producing = 0, consumers = {}, stop = false }
+    put = {}, maybe = {}, moved = {}, refused = {}, removed = {}, maybe_removed = {}, absent = {}, taken = {}, gone = 0, done = {},
+    held = {}, order = {}, producing = 0, consumers = {}, stop = false }
   history.simple = roll(8) == 0
   history.patient = roll(2) == 0
   history.attempts = not history.simple and roll(3) == 0 and 2 or 1000
@@ -75,8 +75,6 @@ local function trouble(history)
       faults.delay, faults.max_delay, faults.new_session, faults.max_down = 0.2, 2, 0.04, 0.3
     end
     if history.slow then faults.delay, faults.max_delay = 0.2, 6 end -- answers come when their session is over
-    -- A put in a session that the client has given up, but not the server, may come after the item was removed: no client can prevent that.
-    if history.slow or history.removes then faults.new_session = 0 end
     if history.remote then faults.max_down = 300 end
     world:faults(faults)
   elseif history.mode == "producers" then
