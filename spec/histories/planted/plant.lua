@@ -200,15 +200,20 @@ local function run(by_place)
   local places = {}
   for place in pairs(by_place) do places[#places + 1] = place end
   table.sort(places)
-  write(FOLDER .. "/list", table.concat(places, "\n") .. "\n")
-  local pipe = io.popen(("xargs -a %s/list -n 1 -P $(nproc) bash -c 'bash $0/try >$0/said 2>&1; echo $0 $? $SECONDS'")
-    :format(FOLDER))
-  local passed = 0
+  local list = os.tmpname() -- a name of its own: another run may go on in the same folder
+  write(list, table.concat(places, "\n") .. "\n")
+  local pipe = io.popen(("xargs -a %s -n 1 -P $(nproc) bash -c 'bash $0/try >$0/said 2>&1; echo $0 $? $SECONDS'"):format(list))
+  local passed, told = 0, {}
   for line in pipe:lines() do
     local place, status, seconds = line:match "^(%S+) (%d+) (%d+)$"
+    told[place] = true
     if tell(by_place[place], place, tonumber(status), tonumber(seconds)) then passed = passed + 1 end
   end
   pipe:close()
+  os.remove(list)
+  for _, place in ipairs(places) do
+    if not told[place] then show(by_place[place].name, "NOT RUN", "-", 0, "") end
+  end
   return passed
 end
 

@@ -1,6 +1,7 @@
 -- For how long the queue knows an id, in virtual time: while its item is in the queue, and for a minute after that was done, whoever
 -- works, by whatever way the item went.
 
+local ids = require "zkrecipes.recipes.queue.ids"
 local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
 local fails = env.fails
@@ -272,5 +273,24 @@ describe("put_all", function()
     local ok, _, code, count = theirs:put_all({ { data = "2", id = "x" }, "6", { data = "5", id = "y" }, "7" }, 0)
     assert.same({ nil, "full", 3 }, { ok, code, count })
     assert.equal(6, queue:size())
+  end))
+
+  -- The other put has made the id's znode anew, with the versions that the old one had.
+  it("is put once, if another process puts it between a look at its old mark and the put", in_world(function(world, queue)
+    assert(queue:put("first", { id = "x" }))
+    assert(assert(queue:claim(200)):ack())
+    world:advance(MINUTE + 1)
+    local other, _, zk = another(world)
+    local forget_parts = ids.forget_parts
+    function ids.forget_parts(...)
+      ids.forget_parts = forget_parts
+      assert(zk.spawn(other.put, other, "theirs", { id = "x" }):wait(60))
+      return forget_parts(...)
+    end
+    local ok, word = queue:put("mine", { id = "x" })
+    ids.forget_parts = forget_parts
+    assert.same({ true, "known" }, { ok, word })
+    assert.equal(1, queue:size())
+    assert.equal("theirs", queue:peek().data)
   end))
 end)
