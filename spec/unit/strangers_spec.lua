@@ -253,6 +253,23 @@ describe("a semaphore", function()
     assert.are.equal(world:watches(), session:usage().watches)
   end))
 
+  it("takes a permit that a resize gives while it looks at strangers", within(function(world, session, other)
+    local holds = {}
+    for delay = 0, 40 do
+      local path = "/s" .. delay
+      holds[delay] = assert(other:semaphore(path, 11):acquire(5))
+      for i = 1, 10 do assert(other:create(("%s/x-1-lease-%010d"):format(path, i), "", { ephemeral = true })) end
+      local semaphore = session:semaphore(path)
+      local waits = { world.zk.spawn(function() return semaphore:acquire(20) end) }
+      world:advance(delay / 1000)
+      assert(other:semaphore(path):resize(12))
+      waits[2] = world.zk.spawn(function() return semaphore:acquire(20) end) -- this one reads the new limit
+      local first = assert(waits[1]:wait(1))
+      fails("timeout", waits[2]:wait(30))
+      assert.is_true(first:valid() and holds[delay]:valid())
+    end
+  end))
+
   it("says what is in its way when a recipe would give it that name", within(function(_, session, other)
     for _, name in ipairs { OURS, (OURS:gsub("%-5%-lease", "-2-lease")) } do
       limited(other, { name })

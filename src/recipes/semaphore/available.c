@@ -52,7 +52,8 @@ static void sift(struct zr_task *task)
 {
     struct zr_semaphore *semaphore = of(task)->read.semaphore;
     if (!zr_sift_next(task, &of(task)->sift, task->seats->count, semaphore->contest.dir,
-                      ZR_STEP(sifted)))
+                      ZR_STEP(sifted)) &&
+        zr_limit_stands(task, &of(task)->read, look))
         found(task, available(&semaphore->capacity, task->seats));
 }
 
@@ -64,7 +65,7 @@ static void looked(struct zr_task *task)
         zr_limit_missing(task);
     else if (task->seats == NULL)
         found(task, semaphore->given);
-    else if (zr_limit_stands(task, read, look))
+    else
         sift(task);
 }
 

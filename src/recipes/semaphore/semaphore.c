@@ -110,6 +110,9 @@ static void sift(struct zr_task *task, size_t end)
     const struct zr_seat *seat = &attempt->hold.seat;
     if (zr_sift_next(task, &attempt->sift, end, seat->dir, ZR_STEP(sifted)))
         return;
+    /* Another attempt may have read a newer limit meanwhile: then this listing is too old. */
+    if (!zr_limit_stands(task, &attempt->read, look))
+        return;
     if (seat->state == ZR_SEAT_TAKEN)
         wait_in_line(task);
     else
