@@ -23,17 +23,18 @@ function M.sure_while(hold, call, ...)
   return value, message, code
 end
 
-local PAUSE = 0.1 -- seconds
+local SHORTEST, LONGEST = 0.05, 3 -- seconds
 
--- insist(call, session, ...): for clean-ups in the background. Calls call(session, ...), with pauses, until it succeeds or fails for a
--- reason that does not pass (`closed`: the session is over).
-function M.insist(call, session, ...)
-  local host = core.host(session)
-  local value, message, code
-  repeat
-    if code then wait.pause(host, wait.record(), PAUSE) end
-    value, message, code = call(session, ...)
-  until not M.PASSES[code]
+-- insist(session, call, ...): for clean-ups in the background, which no other process would do. Calls call(...), with growing pauses,
+-- until it gives something, or fails for a reason that does not pass (`closed`: the session is over).
+function M.insist(session, call, ...)
+  local host, pause = core.host(session), SHORTEST
+  local value, message, code = call(...)
+  while not value and M.PASSES[code] do
+    wait.pause(host, wait.record(), pause)
+    pause = math.min(2 * pause, LONGEST)
+    value, message, code = call(...)
+  end
   return value, message, code
 end
 

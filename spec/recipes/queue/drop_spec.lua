@@ -4,6 +4,7 @@
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local layout = require "zkrecipes.recipes.queue.layout"
+local requests = require "zkrecipes.lost_answers"
 local sim = require "zkrecipes.sim"
 
 local function collect()
@@ -198,7 +199,7 @@ end)
 describe("what must be done in the end", function()
   it("is tried again, with longer and longer pauses, after each code that passes", in_world(function(world, _, queue)
     local codes, times = { "server_error", "no_memory", "connection_loss", "full", "lost", "server_error", "server_error" }, {}
-    local value = queue.desk.store:insist(function(given)
+    local value = requests.insist(queue.desk.store.session, function(given)
       times[#times + 1] = world:now()
       if codes[#times] then return nil, "message", codes[#times] end
       return given
@@ -215,9 +216,9 @@ describe("what must be done in the end", function()
       return ...
     end
     for _, code in ipairs { "closed", "no_auth", "no_node", "bad_version" } do
-      env.fails(code, store:insist(step, nil, "message", code))
+      env.fails(code, requests.insist(store.session, step, nil, "message", code))
     end
-    assert.is_nil((store:insist(step, nil, "gone")))
+    assert.is_nil((requests.insist(store.session, step, nil, "gone")))
     assert.equal(5, asked)
     assert(queue:claim(60)):ack()
   end))

@@ -98,7 +98,7 @@ end
 function Cyclic:wait(timeout)
   local member, message, code, came = joins.join(self, timeout, "cyclic_barrier:wait", false)
   if not member then return nil, message, code, came end
-  local task = joins.behind(self.session, requests.insist, self.session.delete, self.session, member.takes_part)
+  local task = joins.behind(self.session, requests.insist, self.session, self.session.delete, self.session, member.takes_part)
   coroutines.pcall(task.wait, task, member.limit.left()) -- a member that is canceled here is through nevertheless
   return true
 end

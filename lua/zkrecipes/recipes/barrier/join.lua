@@ -147,10 +147,10 @@ end
 -- The caller is gone: deletes the member's znodes, which a new session may have created.
 local function abandon(member)
   local session = member.session
-  local _, _, code = insist(session.multi, session, leaving(member))
+  local _, _, code = insist(session, session.multi, session, leaving(member))
   if code ~= "no_node" then return end
-  insist(session.delete, session, member.waits)
-  insist(session.delete, session, member.takes_part)
+  insist(session, session.delete, session, member.waits)
+  insist(session, session.delete, session, member.takes_part)
 end
 
 function M.behind(session, fn, ...)

@@ -117,7 +117,7 @@ end
 local function sweep_one(member, path, names)
   local round = read_round(member, path)
   if round and #round.tags > 0 and round.children == 0 and #stragglers(member, round.tags, names) == 0 then
-    insist(member.session.delete, member.session, path)
+    insist(member.session, member.session.delete, member.session, path)
   end
 end
 
@@ -129,13 +129,13 @@ end
 
 local function delete_mark(member)
   member.requests = member.session
-  if member.mark then insist(member.session.delete, member.session, member.mark) end
+  if member.mark then insist(member.session, member.session.delete, member.session, member.mark) end
 end
 
 -- The member's round is over: deletes it, and other rounds in the listing that no member is left to delete.
 local function forget(member, names)
   delete_mark(member)
-  if member.round then insist(member.session.delete, member.session, member.round) end
+  if member.round then insist(member.session, member.session.delete, member.session, member.round) end
   local others = {}
   for i = 1, #names do
     if member.path .. "/" .. names[i] ~= member.round then others[#others + 1] = names[i] end
@@ -147,9 +147,9 @@ end
 -- first: without it, no late request that leaves can make the mark.
 local function forget_early(member)
   local session = member.session
-  insist(session.delete, session, member.takes_part)
+  insist(session, session.delete, session, member.takes_part)
   delete_mark(member)
-  local names = insist(session.children, session, member.path)
+  local names = insist(session, session.children, session, member.path)
   if names then sweep(member, names) end
 end
 

@@ -16,6 +16,7 @@ local ids = require "zkrecipes.recipes.queue.ids"
 local items = require "zkrecipes.recipes.queue.item"
 local layout = require "zkrecipes.recipes.queue.layout"
 local places = require "zkrecipes.recipes.queue.place"
+local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.lost_answers"
 
 local M = {}
@@ -38,7 +39,7 @@ end
 -- The answer to a claim was lost, or the session may have changed: finds out whether the claim is ours. It asks until it knows: a claim
 -- that nobody knows of would keep its item as long as the session lives.
 local function look_for_claim(desk, place, entry, claim, unsure)
-  return desk.store:insist(function()
+  return requests.insist(limits.real(desk.store.session), function()
     local item, message, code = look_once(desk, place, entry, claim)
     if requests.PASSES[code] and unsure then unsure(message, code) end
     return item, message, code

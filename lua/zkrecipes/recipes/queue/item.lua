@@ -14,6 +14,7 @@ local failure = require "zkrecipes.failure"
 local ids = require "zkrecipes.recipes.queue.ids"
 local layout = require "zkrecipes.recipes.queue.layout"
 local places = require "zkrecipes.recipes.queue.place"
+local requests = require "zkrecipes.lost_answers"
 local registry = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 
@@ -28,7 +29,8 @@ local faster, uncertain = places.faster, places.uncertain
 
 -- Ends the item for its consumer.
 local function finish(state, how)
-  if not state.over then state.desk.claims = state.desk.claims - 1 end
+  if state.over then return end -- what ended it first counts
+  state.desk.claims = state.desk.claims - 1
   state.over = how
 end
 
@@ -158,7 +160,7 @@ function M.let_go(state)
   state.letting_go = true
   local store, path = state.desk.store, layout.item_path(state.place)
   local parts = parts_of(state, { "set", path, layout.encode(before_claim(state.entry)), state.version })
-  local ok, problem = coroutines.pcall(store.insist, store, try_let_go, state, store, parts)
+  local ok, problem = coroutines.pcall(requests.insist, store.session, try_let_go, state, store, parts)
   state.letting_go = false
   if not ok then error(problem, 0) end
 end

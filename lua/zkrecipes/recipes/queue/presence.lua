@@ -5,6 +5,7 @@
 
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
+local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
@@ -41,7 +42,7 @@ end
 -- Deletes the znode, unless it was deleted with its session.
 local function leave(presence)
   local session = presence.store.session
-  presence.store:insist(function()
+  requests.insist(session, function()
     if session.id ~= presence.id then return true end
     return session:delete(presence.path)
   end)

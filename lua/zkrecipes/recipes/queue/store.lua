@@ -12,14 +12,11 @@
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.recipes.queue.layout"
 local limits = require "zkrecipes.limit"
-local requests = require "zkrecipes.lost_answers"
-local wait = require "zkrecipes.host.wait"
 
 local M = {}
 M.__index = M
 
 local ROUNDS = 5 -- how often a write whose answer was lost is repeated
-local SHORTEST, LONGEST = 0.05, 3 -- seconds until what must be done is tried again
 local EXACT = 10 -- seconds for which the local clock may carry on a time that a server told, where the time must be exact
 
 function M.new(session, path)
@@ -192,18 +189,6 @@ end
 -- Waits until all earlier requests have arrived at the server, or never will. True; or nil, message, code.
 function M:settle()
   return self.session:sync(self.path)
-end
-
--- Calls step(...) until it gives something, or fails with a code that does not pass; gives its results. For what goes on behind the
--- caller: no other process would do it.
-function M:insist(step, ...)
-  local host, pause = core.host(limits.real(self.session)), SHORTEST
-  while true do
-    local value, message, code = step(...)
-    if value or not requests.PASSES[code] then return value, message, code end
-    wait.pause(host, wait.record(), pause)
-    pause = math.min(2 * pause, LONGEST)
-  end
 end
 
 -- Looks for an item with this tag in the bucket. Returns its name; false if there is none; or nil, message, code.
