@@ -74,7 +74,7 @@ return {
   bug("an old id is put anew by all who come at once", "ids",
     'if mark then return { { "delete", layout.item_path(mark) } } end', "if mark then return {} end"),
   bug("marks are removed too early", "ids", "  if stat.ctime > limit then return false end\n", ""),
-  bug("marks are never removed", "ids", "tasks.spawn(host, { daemon = true, quiet = true }, remove_marks, store)", ""),
+  bug("marks are never removed", "ids", "tasks.behind(host, { quiet = true }, remove_marks, store)", ""),
   bug("marks are removed without their ids", "ids",
     'return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }', 'return { { "delete", path } }'),
   bug("an item with an id is done without a mark", "ids", "if not entry.id then return false end", "do return false end"),

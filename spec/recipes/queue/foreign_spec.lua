@@ -123,7 +123,7 @@ describe("a queue", function()
       assert(session:set("/jobs/lanes/00000", data))
       queue = session:queue("/jobs")
       local message = fails("conflict", queue:put("x"))
-      assert.equal("queue:put /jobs: the znode holds no number of a bucket, so no queue has created it; use another path", message)
+      assert.matches("^queue:put /jobs: the znode /jobs/lanes/00000 holds no number of a bucket.*; use another path$", message)
     end
     local message = fails("conflict", queue:put_all { "x", "y" })
     assert.matches("^queue:put_all /jobs: ", message)
@@ -157,6 +157,37 @@ describe("a queue", function()
     assert.is_true(count < 100, count)
     assert.equal(0, queue:redrive())
     assert(first:ack())
+  end))
+
+  it("says what to delete when the mark of an id was deleted by hand", in_world(function(world, _, session, queue)
+    assert(queue:put("a", { id = "x" }))
+    assert(assert(queue:claim(5)):ack())
+    world:advance(70) -- until then the id is known
+    for _, bucket in ipairs(assert(session:children "/jobs/done")) do
+      local path = "/jobs/done/" .. bucket
+      for _, name in ipairs(assert(session:children(path))) do assert(session:delete(path .. "/" .. name)) end
+    end
+    local id = layout.id_path("/jobs", "x")
+    for _ = 1, 2 do
+      assert.matches("delete " .. id .. " too", env.fails("conflict", queue:put("b", { id = "x" })), 1, true)
+    end
+    assert(session:delete(id))
+    assert.is_true(queue:put("b", { id = "x" }))
+    assert.equal("b", assert(queue:claim(5)).data)
+  end))
+
+  it("buries an item though the znode of its id was deleted by hand", in_world(function(world, _, session, queue)
+    assert(queue:put("a", { id = "x" }))
+    local id = layout.id_path("/jobs", "x")
+    for i = 1, 2 do
+      local item = assert(queue:claim(5))
+      if i == 2 then assert(session:delete(id)) end
+      assert(item:nack())
+    end
+    assert.equal(1, queue:dead_size())
+    local before = world:requests(session)
+    env.fails("timeout", queue:claim(10))
+    assert.is_true(world:requests(session) - before < 50)
   end))
 
   it("does not mind what it cannot read where an id is", in_world(function(_, _, session, queue)

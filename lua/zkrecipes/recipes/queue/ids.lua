@@ -82,6 +82,12 @@ function M.forget_parts(store, said)
   return false
 end
 
+-- The failure of a put whose id names a mark that was deleted by hand.
+function M.no_mark(store, id)
+  return nil, ("the mark of the id '%s' was deleted, but not the znode of the id; delete %s too, then put again"):format(id,
+    (layout.id_path(store.path, id))), "conflict"
+end
+
 -- ---- The end of an item ------------------------------------------------------------------------
 
 -- `parts` end the item at this place: appends the parts that leave its mark. Returns the mark, for M.left and M.behind; false if the item
@@ -105,7 +111,7 @@ function M.left(store, mark, results)
     store:after_put(store.done, mark.bucket, results, at)
   else
     store = store:unlimited()
-    tasks.spawn(core.host(store.session), { daemon = true, quiet = true }, store.after_put, store, store.done, mark.bucket, results, at)
+    tasks.behind(core.host(store.session), { quiet = true }, store.after_put, store, store.done, mark.bucket, results, at)
   end
   return { lane = store.done, bucket = mark.bucket, name = name }
 end
@@ -181,7 +187,7 @@ function M.tidy(store)
   local now = host.adapter.now()
   if store.tidied and now - store.tidied < TIDY then return end
   store.tidied = now
-  tasks.spawn(host, { daemon = true, quiet = true }, remove_marks, store)
+  tasks.behind(host, { quiet = true }, remove_marks, store)
 end
 
 core.own(debug.getinfo(1, "S").source)

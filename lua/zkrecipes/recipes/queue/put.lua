@@ -94,7 +94,7 @@ end
 
 -- Puts an item with an id. Returns true; or true, "known"; or nil, message, code.
 local function put_with_id(store, lane, list)
-  local entry, extra = list[1], nil
+  local entry, extra, alone = list[1], nil, nil
   ids.tidy(store:unlimited())
   for _ = 1, ROUNDS do
     local ok, message, code = store:append(lane, list, extra, put_done(store, entry))
@@ -107,6 +107,10 @@ local function put_with_id(store, lane, list)
     if said then
       extra, message, code = ids.forget_parts(store, said)
       if extra == nil then return nil, message, code end
+      -- A mark and the id's znode change together: twice the same znode without its mark, and somebody has deleted the mark.
+      if not extra and stat.mzxid == alone then return ids.no_mark(store, entry.id) end
+      alone = not extra and stat.mzxid
+      if alone and not store:settle() then return nil, ("put %s: the connection was lost"):format(store.path), "connection_loss" end
       extra, list.known = extra or nil, extra and true
     end
   end

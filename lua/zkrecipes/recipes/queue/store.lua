@@ -170,7 +170,7 @@ function M:tail(lane)
   if code then return nil, message, code end
   lane.tail = lane.tail or layout.tail_number(data)
   if lane.tail then return lane.tail end
-  return nil, ("get %s: the znode holds no number of a bucket, so no queue has created it; use another path"):format(lane.path), "conflict"
+  return nil, ("the znode %s holds no number of a bucket, so no queue has created it; use another path"):format(lane.path), "conflict"
 end
 
 -- Seals the bucket and makes the next one. If another process was faster, its request has no effect.
@@ -253,8 +253,8 @@ local function make_missing(self, lane, bucket, entries)
     if not ok then return nil, message, code end
   end
   for i = 1, #(entries.ids or {}) do
-    local _, folder = layout.id_path(self.path, entries.ids[i].id)
-    local ok, message, code = make(self, folder)
+    local at, folder = layout.id_path(self.path, entries.ids[i].id)
+    local ok, message, code = make(self, entries.known and at or folder) -- `at`: somebody has deleted it
     if not ok then return nil, message, code end
   end
   return true
