@@ -82,8 +82,8 @@ local function write(term, say, limit, losses)
   if code ~= "connection_loss" then return done, message, code end
   losses[1] = losses[1] + 1
   if #data <= LARGE or losses[1] < LOSSES_MAX then return nil, message, code end
-  return nil, ("the link broke %d times at a request with %d bytes of data; the servers may accept less (jute.maxbuffer)"):format(
-    losses[1], #data), "too_large"
+  return nil, ("the link broke %d times at a request with %d bytes of data; use a smaller value, or raise the servers' jute.maxbuffer")
+    :format(losses[1], #data), "too_large"
 end
 
 -- Writes the term's data; repeats the write if the answer was lost. Writing twice does no harm, and each write has the latest data.
@@ -239,11 +239,12 @@ end
 
 -- election:candidates([timeout]): in queue order, the leader first.
 function Election:candidates(timeout)
+  local rules, leading = rules_of[self], nil
+  if rules then check.seconds(timeout, 1, "candidates", true) end
+  local limit = rules and limits.for_method(self.session, timeout)
   local list, message, code = election_class.core.candidates(self, timeout)
   if not list then return nil, message, code end
-  local rules, leading = rules_of[self], nil
   if rules then
-    local limit = limits.new(self.session, timeout)
     leading, message, code = ranked.leading(self, limit)
     if leading == nil then return failure.told("election:candidates", self.path, limit:told(nil, message, code)) end
   end
