@@ -43,8 +43,11 @@ static void on_sigterm(int number)
     (void)number;
     int problem = errno;
     const uint64_t one = 1;
-    if (getpid() != catcher)
+    if (getpid() != catcher) {
         die();
+        errno = problem;
+        return;
+    }
     came = 1;
     if (wakes >= 0 && write(wakes, &one, sizeof(one)) < 0)
         came = 1; /* the counter is full: the loop is awake */
@@ -64,15 +67,20 @@ static int catch_it(lua_State *L)
     catcher = getpid();
     wakes = fd;
     came = 0;
-    lua_pushboolean(L, sigaction(SIGTERM, &ours, NULL) == 0);
+    bool caught = sigaction(SIGTERM, &ours, NULL) == 0;
+    if (!caught)
+        catcher = 0;
+    lua_pushboolean(L, caught);
     return 1;
 }
 
 /* came(): true once after the signal has come. */
 static int has_come(lua_State *L)
 {
-    lua_pushboolean(L, came);
-    came = 0;
+    bool has = came; /* it may come now: then the next call says so */
+    if (has)
+        came = 0;
+    lua_pushboolean(L, has);
     return 1;
 }
 
