@@ -1,4 +1,5 @@
 -- What a session keeps of strangers (core/strangers.c): only as long as it needs it.
+-- Tags: sanitize
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"

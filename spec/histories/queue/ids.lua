@@ -1,4 +1,4 @@
--- What a history of the queue must show of ids (queue_histories.lua): producers put items under few ids, again and again, some within
+-- What a history of the queue must show of ids (histories.lua): producers put items under few ids, again and again, some within
 -- a minute, some later. An eye that sees the servers' znodes, and asks nobody, looks twice a second which items are there. An item that
 -- comes and goes between two looks, before its put is answered, shows in the znode of its id.
 --

@@ -1,4 +1,5 @@
 -- What members of a round leave behind when the program drops them, or memory is exhausted for a moment; in simulated worlds.
+-- Tags: sanitize
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"

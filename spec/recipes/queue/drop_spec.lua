@@ -1,5 +1,6 @@
 -- Items that a program drops without ack or nack, by `local item <close>` or by collection, in simulated worlds: each goes back to its
 -- place, once, and the attempt does not count.
+-- Tags: sanitize
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"

@@ -1,6 +1,6 @@
 -- Servers that answer each request, but late: no method of a queue that has no time limit of its own keeps its caller for longer than
 -- `request_timeout`, or the session's timeout, however many requests it sends. In simulated worlds. Servers that do not answer: see
--- queue_outage_spec.lua.
+-- outage_spec.lua.
 
 local sim = require "zkrecipes.sim"
 

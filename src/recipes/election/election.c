@@ -71,7 +71,7 @@ static const struct zr_role role = {.kind = ZR_CONTEST_KIND("election:campaign")
                                     .enough = zr_named_behind,
                                     .told = step_aside};
 
-/* For members that are elected by rank (lua/zkrecipes/ranked.lua). Curator has no such recipe. */
+/* For elections by rank (recipes/election/ranked.lua). Curator has no such recipe. */
 static const struct zr_stem rank_stem = {.text = "rank-"};
 
 static enum zr_status start_campaign(struct zr_object *self, struct zr_args *args,
