@@ -9,6 +9,8 @@ local function core_bug(recipe, name, file, old, new)
   return { name = recipe .. ": " .. name, file = "src/" .. file, harness = "worlds", run = "--recipe " .. recipe, old = old, new = new }
 end
 
+local NEAREST = "while (index >= 0 && shares && seats->at[index].stem == hold->seat.stem);"
+
 return {
   bug("barrier", "an older answer lets pass", "host/waiters.lua",
     "if not came or self.numbers[records[i]] <= came then", "if true then"),
@@ -69,6 +71,11 @@ return {
     "cohort.acquire_main(lock, 0)"),
   bug("cohort", "a turn is valid with the next one", "recipes/lock/cohort.lua",
     "return not self.state.over and self.state.main:valid()", "return self.state.main:valid()"),
+  core_bug("mixed", "a reader ignores plain locks", "recipes/contest.c", NEAREST,
+    "while (index >= 0 && shares && (seats->at[index].stem == hold->seat.stem || seats->at[index].stem->text[0] == 'l'));"),
+  core_bug("mixed", "a plain lock ignores readers", "recipes/contest.c", NEAREST,
+    "while (index >= 0 && (shares ? seats->at[index].stem == hold->seat.stem : hold->seat.stem->text[0] == 'l' && "
+      .. "seats->at[index].stem->text[2] == 'R'));"),
   core_bug("foreign", "what is not ephemeral counts as a contender", "recipes/contenders.c",
     "    if (read->status == ZR_OK && read->stat.ephemeral_owner == 0)\n        return;\n", ""),
   core_bug("foreign", "what is not ephemeral leads", "recipes/election/leader.c",

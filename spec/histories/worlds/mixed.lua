@@ -1,0 +1,98 @@
+-- Locks of every kind and read/write locks on one path: a plain lock is a writer. At any instant one holds alone, or any number
+-- read; everybody gets an answer; nothing is left.
+
+local PATH, OTHER = "/x/shared", "/x/other"
+
+-- Ways to hold. A way is a function(session) that gives what can acquire, with timeout.
+local WAYS = {
+  lock = function(session) return session:lock(PATH) end,
+  reentrant = function(session) return session:lock(PATH, { reentrant = true }) end,
+  cohort = function(session) return session:lock(PATH, { cohort = true }) end,
+  revocable = function(session) return session:lock(PATH, { on_request = function(hold) hold:release() end }) end,
+  multilock = function(session) return session:multilock { session:lock(OTHER), session:lock(PATH) } end,
+  writer = function(session) return session:rwlock(PATH):writer() end,
+  reader = function(session) return session:rwlock(PATH):reader() end,
+}
+local NAMES = { "lock", "reentrant", "cohort", "revocable", "multilock", "writer", "writer", "reader", "reader", "reader" }
+
+-- A session that the servers have ended may believe in its hold for a moment longer.
+local function valid(h, turn) return turn.hold:valid() and h.world:alive(turn.id) end
+
+local function check_alone(h, turn)
+  for other in pairs(h.turns) do
+    h:expect(other == turn or turn.shares and other.shares or not (valid(h, turn) and valid(h, other)), "%s and %s are there",
+      turn.name, other.name)
+  end
+end
+
+local function tolerable(h, message, code)
+  h:expect(not message or code == "timeout" or code == "canceled" or code == "lost" or code == "connection_loss", "%s", message)
+end
+
+-- A writer shares from the call on, whatever its answer is.
+local function downgrade(h, turn)
+  turn.shares = true
+  local _, message, code = turn.hold:downgrade()
+  tolerable(h, message, code)
+end
+
+local function enjoy(h, zk, turn)
+  check_alone(h, turn)
+  zk.sleep(h:chance(0.5) and 0 or h:within(3))
+  check_alone(h, turn)
+  if turn.way ~= "writer" or h:chance(0.5) then return end
+  downgrade(h, turn)
+  zk.sleep(h:within(2))
+  check_alone(h, turn)
+end
+
+local function one_turn(h, zk, session, lock, name, way)
+  local note, turn = {}, nil
+  local _, message, code = h:attempt(zk, function()
+    local id = session.id
+    local hold, message, code = lock:acquire(h:pick { 0, h:within(0.02), h:within(8), false, false } or nil)
+    if not hold then return nil, message, code end
+    turn = { hold = hold, id = session.id == id and id or "0000000000000000", way = way, shares = way == "reader" }
+    turn.name = name .. "." .. way
+    h.turns[turn] = true
+    enjoy(h, zk, turn)
+    hold:release()
+    return true
+  end, note)
+  if note.struck then collectgarbage() end -- a hold that nobody got is released now, not at some time
+  if turn and code then turn.hold:release() end -- its coroutine is gone
+  if turn then h.turns[turn] = nil end
+  tolerable(h, message, code)
+end
+
+local function worker(h, zk, session, locks, name)
+  while not h.healed do
+    local way = h:pick(NAMES)
+    one_turn(h, zk, session, locks[way], name, way)
+    if h:chance(0.1) then tolerable(h, select(2, h:attempt(zk, function() return locks.lock:request(h:within(2)) end))) end
+    zk.sleep(h:chance(0.5) and 0 or h:within(1))
+  end
+end
+
+return function(h)
+  h.turns = {}
+  for number = 1, 1 + h:below(3) do
+    local zk, locks = h:process(), {}
+    local session = h:session(zk)
+    for _, way in ipairs(NAMES) do locks[way] = locks[way] or WAYS[way](session) end
+    for place = 1, h:below(4) do
+      local name = ("%d.%d"):format(number, place)
+      h:user(name, zk, function() worker(h, zk, session, locks, name) end)
+    end
+  end
+  function h.settle()
+    h.world:advance(60)
+    collectgarbage()
+    h.world:advance(20)
+  end
+  function h.check()
+    for _, path in ipairs { PATH, OTHER } do
+      h:expect(#(h.world:children(path) or {}) == 0, "left: %s", h.world:dump(path))
+    end
+  end
+end
