@@ -1,7 +1,7 @@
-#include <string.h>
-
 #include "core/names.h"
 #include "core/verb_parts.h"
+
+#include <string.h>
 
 /*
  * What claim.c and occupy.c share: when a create can be sent, and what its failure means. For a

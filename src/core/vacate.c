@@ -1,5 +1,5 @@
-#include "core/status.h"
 #include "core/names.h"
+#include "core/status.h"
 #include "core/verb_parts.h"
 
 /*
