@@ -1,8 +1,7 @@
 #ifndef ZR_SEMAPHORE_H
 #define ZR_SEMAPHORE_H
 
-/* semaphore.h: what the files of this folder share. Thread: the
-   host's. */
+/* semaphore.h: what the files of this folder share. Thread: the host's. */
 
 #include "recipes/contest.h"
 #include "recipes/suspect.h"
@@ -32,7 +31,7 @@ struct zr_limit_read {
     int32_t cversion, child_count;
 };
 
-/* ---- The limit (limit.c) --------------------------------------------------------- */
+/* ---- The limit (limit.c) ------------------------------------------------------------------- */
 
 /* The user opens it with this limit, or has changed the limit to this one by this object. */
 void zr_limit_give(struct zr_semaphore *semaphore, int64_t limit);
