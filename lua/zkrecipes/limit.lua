@@ -59,12 +59,18 @@ function M.try_seconds(session) return session.request_timeout or math.min(TRY, 
 local Limit = {}
 Limit.__index = Limit
 
--- Fails when nothing may be sent any more.
-local function check(limit, what)
-  local session, message = limit.real, nil
+-- True if nothing may be sent any more.
+local function refuses(limit)
+  local session = limit.real
+  return limit.try and M.away(session) or limit.now() >= limit.deadline and session.state ~= "closed"
+end
+
+-- The message of a request that is refused; sets limit.code.
+local function refusal(limit, what)
+  local session, message = limit.real
   if limit.try and M.away(session) then
     message, limit.code = select(2, M.unconnected(session, what))
-  elseif limit.now() >= limit.deadline and session.state ~= "closed" then
+  else
     message, limit.code = select(2, M.passed(session, what, limit.late ~= LATE))
   end
   return message
@@ -84,8 +90,7 @@ end
 
 local function request(limit, kind, object, name, ...)
   local at, list = REQUESTS[name], { ... }
-  local message = check(limit, described(kind, name, list[1]))
-  if message then return nil, message, limit.late end
+  if refuses(limit) then return nil, refusal(limit, described(kind, name, list[1])), limit.late end
   list[at] = with_timeout(list[at], limit:rest())
   local one, two, code = object[name](object, list[1], list[2], list[3], list[4])
   if one == nil and code == "connection_loss" and (limit.try or limit.now() >= limit.deadline) then
