@@ -57,7 +57,7 @@ local function kill(way, at, how)
       rest(world, state.session, 5)
       local tasks = count(host.tasks) - 1 -- the driver's
       assert(tasks == 0, tasks .. " tasks are left")
-      assert(host.client.pending() == 0, host.client.pending() .. " slots are in use")
+      assert(host.client.outstanding() == 0, host.client.outstanding() .. " slots are in use")
     end
     state.session:close()
     state.other:close()

@@ -72,7 +72,7 @@ local function client_of(host)
   function client.interrupt()
     if host.catching and core.sigterm.came() then error(M.terminated, 0) end
   end
-  function client.pending() return host.engine:pending() end
+  function client.outstanding() return host.engine:pending() end
   function client.idle() return host.engine:ended() and not host.engine:timeout() end
   function client.report(text) report(host, text) end
   function client.sweep()

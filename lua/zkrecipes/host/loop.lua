@@ -89,7 +89,7 @@ end
 local function idle_time(self, record)
   if record.queued then return 0 end
   local left = self:timeout()
-  if not left and self.client.pending() == 0 then
+  if not left and self.client.outstanding() == 0 then
     core.misuse("every coroutine waits for another one, so nothing can wake them")
   end
   return left

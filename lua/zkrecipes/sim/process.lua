@@ -93,7 +93,7 @@ local function client_of(world)
   local client = {}
   function client.now() return world.core:now() end
   function client.dispatch(steps) dispatch_all(world, steps) end
-  function client.pending() return pending(world) end
+  function client.outstanding() return pending(world) end
   function client.report(text) world.driver:report(text) end
   function client.holds(record) return holds(world, record) end
   function client.wait(left)
