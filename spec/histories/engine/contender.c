@@ -75,7 +75,7 @@ static void attempt(struct contender *contender)
 static void begin(struct contender *contender)
 {
     if (contender->process->object == NULL)
-        contender->due_us = clock_us() + MS; /* there was no memory for one */
+        contender->due_us = clock_us() + MS; /* no memory for the object: try again later */
     else {
         contender->attempts--;
         attempt(contender);
@@ -188,7 +188,7 @@ static enum zr_status write_token(struct contender *contender)
                  &contender->question);
 }
 
-/* Writes under the hold, or asks to be told when it is over. */
+/* Writes under the hold, waits for its loss, or does what the recipe has for `other`. */
 static void ask(struct contender *contender)
 {
     struct zr_args args = {0};

@@ -1,8 +1,8 @@
 /*
- * election.c: elections in histories. At any instant one leads; tokens grow; who stood first leads
- * first, but who stands before a named successor stands behind it then; and to try fails only if
- * somebody else stood there. (That the leader waits for them is in
- * spec/histories/worlds/election.lua.)
+ * election.c: elections in histories. There is at most one leader at any instant. Tokens grow. The
+ * first candidate in the queue leads first; candidates ahead of a named successor move behind it. A
+ * try fails only if there was another candidate. (spec/histories/worlds/election.lua checks that
+ * the leader waits for candidates to move.)
  */
 #include "lock.h"
 
@@ -23,7 +23,7 @@ static enum zr_status start_election(struct contender *contender, struct zr_args
 
 /* ---- Successors ---------------------------------------------------------------------------- */
 
-/* The last node but so many. */
+/* Finds the candidate after `left` others in the walk, or the last one. */
 struct heir {
     int left;
     int64_t number;
@@ -37,7 +37,7 @@ static void choose_heir(void *with, const struct zr_sim_view *view)
         heir->number = number;
 }
 
-/* Names it in the data of the leader's node, or nobody any more: -1. */
+/* Writes the name of the successor into the data of the leader's znode; -1: removes the name. */
 static enum zr_status start_naming(struct zr_object *term, int64_t number, struct zr_task **task)
 {
     const struct zr_hold *hold = (const struct zr_hold *)term;
@@ -59,7 +59,7 @@ static enum zr_status name_somebody(struct contender *contender)
     struct heir heir = {(int)roll(4), -1};
     if (roll(4) > 0)
         zr_sim_walk(now.world, now.recipe->dir, choose_heir, &heir);
-    now.asked += 3 * others(NULL, ""); /* a campaign and a release for each */
+    now.asked += 3 * others(NULL, ""); /* each may withdraw, campaign again and list */
     return start_naming(contender->hold, heir.number, &contender->question);
 }
 
@@ -81,8 +81,9 @@ static void name_calmly(struct zr_object *term, struct zr_task *heir)
     zr_task_drop(naming, true);
 }
 
-/* Who stands between and waits for the leader reads the name, leaves and stands again; the next one
-   lists, sees the same and does the same; the successor lists and stays. */
+/* The candidate that watches the leader reads the name, deletes its znode and creates a new one.
+   The next candidate lists, sees that it is ahead of the successor too, and does the same. The
+   successor lists and stays. */
 static void spend_on_successor(void)
 {
     struct zr_object *term = acquire_calmly(0, SECOND);
@@ -100,7 +101,7 @@ static void spend_on_successor(void)
     release_calmly(end_calmly(second));
 }
 
-/* Who stands between in the leader's own session reads nothing of it. */
+/* A candidate in the leader's own session does not read the leader's znode. */
 static void spend_within_a_session(void)
 {
     struct zr_object *term = acquire_calmly(0, SECOND);

@@ -1,15 +1,16 @@
 /*
- * histories.c: the recipes' own code over the simulated ZooKeeper, in many histories with faults.
+ * histories.c: runs the real code of the recipes over the simulated ZooKeeper, in many histories
+ * with faults.
  *
  *     histories [--recipe NAME] [--seeds N] [--from S]    seeds S (1) to S + N - 1, at random
- *     histories [--recipe NAME] --small                   all small ones, see small.h
+ *     histories [--recipe NAME] --small                   all small histories, see small.h
  *     histories [--recipe NAME] --seed S                  one, with its trace
  *     histories --recipe NAME --shape TEXT                one, with its trace, see shape_text.h
- *     histories --first ...                               end with the first violation
+ *     histories --first ...                               exit at the first violation
  *
- * A seed decides everything: how many servers and processes there are, what their users do, which
- * faults there are and when. After a while the faults end; then everything must come to an end.
- * What must hold meanwhile is in oracle.h and in the file of each recipe.
+ * The seed decides everything: the number of servers and processes, what the users do, and which
+ * faults happen when. After some time the faults stop; then all attempts must end. The rules are in
+ * oracle.h and in the file of each recipe.
  */
 #include "budget.h"
 #include "shape.h"
@@ -29,10 +30,10 @@ static void try_seed(const struct recipe *recipe, uint64_t seed)
 }
 
 struct wish {
-    const char *recipe;   /* or null: all */
-    uint64_t seed, seeds; /* seeds 0: as many as the recipe says */
+    const char *recipe;   /* null: all */
+    uint64_t seed, seeds; /* seeds 0: recipe->histories */
     bool small;
-    struct shape shape; /* with processes: this one */
+    struct shape shape; /* the shape to run, if it has processes */
 };
 
 static void try_recipe(const struct recipe *recipe, const struct wish *wish)

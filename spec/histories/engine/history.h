@@ -3,8 +3,8 @@
 
 /*
  * history.h: the state of one history: a world, its processes, and in each process some contenders
- * for one thing, a lock for example. Also what all parts of the harness share: dice, the trace,
- * violations, and calls of methods by their description, as a binding makes them.
+ * for one lock, election or semaphore. Also what all parts of the harness share: dice, the trace,
+ * violations, and calls of methods by their descriptors, as a binding makes them.
  *
  * One history runs at a time, in one thread; its state is `now`.
  */
@@ -30,18 +30,18 @@
 #define SECOND INT64_C(1000000)
 #define NEVER INT64_MAX
 #define REGISTER "/n/r"
-#define NO_REQUEST 1000000 /* a plan for the request of this number never strikes */
+#define NO_REQUEST 1000000 /* a plan for this request number never applies */
 #define MOST_PLANS 8
 #define MOST_PROCESSES 4
 #define MOST_REMOVED 16
 #define MOST_CONTENDERS 3
 
 enum part {
-    IDLE,     /* between two attempts */
-    WAITING,  /* an attempt is under way, or was reported and not taken yet */
-    REPORTED, /* ... and the host comes to take it later */
+    IDLE,     /* no attempt is under way */
+    WAITING,  /* an attempt is under way */
+    REPORTED, /* its end was reported; the host takes it at due_us */
     HOLDING,
-    ASKING, /* holds, and waits for something it asked of the hold */
+    ASKING, /* it holds, and waits for an answer to `question` */
     DONE,
 };
 
@@ -49,18 +49,18 @@ struct contender {
     struct process *process;
     int number;
     enum part part;
-    int attempts;             /* that are left */
-    int mode;                 /* of the attempt; the recipe's */
+    int attempts;             /* still to make */
+    int mode;                 /* of the attempt; its meaning is the recipe's */
     int64_t due_us;           /* when it acts next */
-    struct zr_session *its;   /* the session of the attempt, borrowed */
-    struct zr_task *task;     /* the attempt */
-    struct zr_task *question; /* of the hold */
+    struct zr_session *its;   /* the session of the attempt; borrowed */
+    struct zr_task *task;     /* of the attempt */
+    struct zr_task *question; /* of an operation on the hold */
     struct zr_object *hold;   /* counted */
-    int64_t limit_us;         /* of the attempt; 0 is a try */
-    int64_t began_us;         /* the attempt */
-    int generation, failures; /* of the session, of the memory, when it began */
+    int64_t limit_us;         /* of the attempt; 0: a try */
+    int64_t began_us;         /* when the attempt began */
+    int generation, failures; /* the session's generation and now.failures when the attempt began */
     bool canceled, occupied, granted;
-    bool other; /* the question is the recipe's own */
+    bool other; /* the question is recipe->other */
 };
 
 struct process {
@@ -68,11 +68,11 @@ struct process {
     struct zr_zk *zk;
     struct zr_engine *engine;
     struct zr_session *session;
-    struct zr_object *object; /* the lock */
-    struct zr_task *closing;  /* the close method is under way */
-    int64_t close_us;         /* when its session is closed and another one opened */
+    struct zr_object *object; /* the lock, election or semaphore */
+    struct zr_task *closing;  /* of the call of `close` */
+    int64_t close_us;         /* when to close the session and open another one */
     bool over;                /* closed for good */
-    int steps;                /* that its first contender has waited */
+    int steps;                /* for which its first contender has waited */
     struct contender contenders[MOST_CONTENDERS];
     int count;
 };
@@ -80,25 +80,25 @@ struct process {
 /* How an attempt is stopped. */
 enum stop { CANCEL_ALL, INTERRUPT, DROP, TIME_OUT, STOPS };
 
-/* What a history is made from. */
+/* The parameters of a history. */
 struct shape {
     uint64_t seed;
     int servers, processes, contenders, attempts;
     int32_t tick_ms, timeout_ms;
-    int64_t faults_us; /* for so long there are faults */
-    int64_t apart_us;  /* the processes begin in their order, so far apart; 0: as it comes */
-    int64_t lag_us;    /* of all servers but the leader, until something changes it */
-    struct zr_sim_faults faults;          /* at random */
-    struct zr_sim_plan plans[MOST_PLANS]; /* for the process of the same number, round */
+    int64_t faults_us; /* how long there are faults */
+    int64_t apart_us;  /* between the starts of two processes; 0: they start at random times */
+    int64_t lag_us;    /* of all servers but the leader, until a fault changes it */
+    struct zr_sim_faults faults;          /* random faults */
+    struct zr_sim_plan plans[MOST_PLANS]; /* plan i is for process i % processes */
     int plan_count;
-    int alloc_failures; /* in a thousand steps */
-    int alloc_at;       /* this allocation fails, and no other */
-    int stop_at;        /* at this step of a process its contender is stopped ... */
+    int alloc_failures; /* steps in a thousand in which an allocation fails */
+    int alloc_at;       /* only this allocation fails; 0: see alloc_failures */
+    int stop_at;        /* a contender is stopped at this step ... */
     enum stop stop_how;
-    int stops; /* ... of this process */
+    int stops; /* ... the first one of this process */
     bool chaos, kills, closes, patient, slow_hosts;
-    bool scripted;              /* each process does the same thing each time: */
-    int script[MOST_PROCESSES]; /* this one of the recipe's */
+    bool scripted;              /* each attempt of a process follows the same script: */
+    int script[MOST_PROCESSES]; /* index in recipe->scripts */
 };
 
 struct history {
@@ -108,21 +108,21 @@ struct history {
     struct zr_sim_random dice;
     struct process processes[MOST_PROCESSES];
     int64_t begin_us, quiet_us, chaos_us;
-    int64_t token, written;        /* the last one granted, the last one in the register */
-    int64_t alone;                 /* the last one granted in a mode that excludes */
-    int64_t free_us[MOST_MODES];   /* since when a try may not fail; NEVER: it may */
-    bool used_up;                  /* the numbers were brought to their end */
-    int64_t removed[MOST_REMOVED]; /* the tokens of seats that somebody else deleted */
+    int64_t token, written;        /* the last token granted, the last token in the register */
+    int64_t alone;                 /* the last token granted in a mode that excludes others */
+    int64_t free_us[MOST_MODES];   /* since when a try must succeed; NEVER: it may fail */
+    bool used_up;                  /* the sequence numbers were set near their end */
+    int64_t removed[MOST_REMOVED]; /* tokens of the znodes that another client deleted */
     int removed_count;
-    int failures; /* of memory */
+    int failures; /* failed allocations */
     int attempts, asked, grants, lost, timeouts, cancels, meddled, overtaken, steps;
     int64_t requests, breaks, faults[ZR_SIM_FAULTS];
     size_t plans_left;
-    int64_t blocks; /* of memory, before */
+    int64_t blocks; /* of memory, when the history began */
     bool calm, stopped;
     FILE *trace;
-    char wrong[240];  /* what was violated first ... */
-    const char *kind; /* ... and its format */
+    char wrong[240];  /* the first violation ... */
+    const char *kind; /* ... and its format string, which tells its kind */
 };
 
 extern struct history now;
@@ -147,7 +147,7 @@ static inline int64_t clock_us(void)
 /* Writes a line to the trace, if there is one. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Something must hold and does not. The first violation ends the history. */
+/* Notes that a rule is violated. The first violation ends the history. */
 void wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* True if memory has failed since `failures` was read from now.failures. */
@@ -155,7 +155,7 @@ bool ran_out(int failures);
 
 /* ---- Methods, by their description --------------------------------------------------------- */
 
-/* What the last call or getter gave to `sink`. */
+/* The last value that a method or getter passed to `sink`. */
 struct result {
     bool boolean;
     int64_t id;
@@ -168,21 +168,21 @@ extern struct zr_sink sink;
 /* The method must exist. */
 const struct zr_method *method(const struct zr_object *object, const char *name);
 
-/* Does what `session:lock(path, options)` does: gives process->object. Borrows all strings. */
+/* Does what `session:lock(path, options)` does: sets process->object. borrows: all strings. */
 enum zr_status make_object(struct process *process, const char *name, const char *path,
                            const void *options);
 
-/* Starts a method that waits: gives *task, which is null if it could not start. */
+/* Starts a method that waits. gives: *task, or null if the method could not start. */
 enum zr_status start(struct zr_object *object, const char *name, struct zr_args *args,
                      struct zr_task **task);
 
-/* Calls a method without arguments that does not wait; gives its boolean. */
+/* Calls a method that takes no arguments and does not wait; returns its boolean. */
 bool call(struct zr_object *object, const char *name);
 
 /* The property `token`. */
 int64_t token_of(const struct zr_hold *hold);
 
-/* Takes the reference, as a binding does when its last variable is gone. */
+/* takes: the reference. A binding does this when it collects the object. */
 void let_go(struct zr_object *object);
 
 #endif

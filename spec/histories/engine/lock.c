@@ -1,6 +1,6 @@
 /*
- * lock.c: the fair lock in histories. At any instant one holds it; tokens grow; who came first has
- * it first; and to try fails only if somebody else was there.
+ * lock.c: the fair lock in histories. There is at most one holder at any instant. Tokens grow. The
+ * oldest contender is granted first. A try fails only if there was another contender.
  */
 #include "lock.h"
 
@@ -41,9 +41,9 @@ bool lock_may_fail(int mode, const struct zr_seat *own)
     return others(own, "") > 0;
 }
 
-/* To wait costs a create, a list and a read that watches. Whoever was next when he looked gets it
-   for nothing, others look once more; nobody else is woken. When one ahead gives up, the one behind
-   it looks again. */
+/* A waiter sends a create, a list and a read with a watch. If the contender just ahead held the
+   lock when the waiter listed, the hand-over costs the waiter nothing more; otherwise it lists
+   again. No other waiter is woken. When a waiter gives up, the one just behind it lists again. */
 static void spend_waiting(void)
 {
     struct zr_object *hold = acquire_calmly(0, SECOND);
@@ -62,7 +62,7 @@ static void spend_waiting(void)
 
 void spend_lock(void)
 {
-    release_calmly(acquire_calmly(0, SECOND)); /* it also makes the directory */
+    release_calmly(acquire_calmly(0, SECOND)); /* this also creates the directory */
     count_from_here();
     struct zr_object *hold = acquire_calmly(0, SECOND);
     spent("acquire", (struct requests){.creates = 1, .lists = 1});

@@ -1,7 +1,8 @@
 #ifndef ZR_SPEC_LOCK_H
 #define ZR_SPEC_LOCK_H
 
-/* lock.h: what the unfair lock and the election have in common with the lock; see struct recipe. */
+/* lock.h: what the histories of the unfair lock and of the election share with those of the lock;
+   see struct recipe. */
 
 #include "budget.h"
 
@@ -13,7 +14,7 @@ enum zr_status start_lock(struct contender *contender, struct zr_args *args);
 void lock_granted(const struct contender *contender, const struct zr_hold *hold);
 bool lock_may_fail(int mode, const struct zr_seat *own);
 
-/* The lock's budget, for a recipe that has the same. */
+/* The budget of the lock. The election has the same. */
 void spend_lock(void);
 
 #endif

@@ -91,7 +91,7 @@ void youngest_grant(const struct zr_hold *hold)
     now.token = token;
 }
 
-/* Those that asked earlier, in other processes, but whose requests came later. */
+/* Counts contenders of other processes that asked earlier, but whose create came later. */
 static void count_overtaken(const struct contender *contender, const struct zr_hold *hold)
 {
     EACH_PROCESS(p)
@@ -131,8 +131,9 @@ void check_grants(void)
 
 /* ---- To try -------------------------------------------------------------------------------- */
 
-/* A failing try is one read, so it tells what its server knew: with one server that is the truth, a
-   follower may be behind by its lag, or by five ticks when it is isolated. */
+/* How old the answer to a failing try may be. The try is one read, so it sees what its server
+   knows. One server alone is always up to date. A follower is behind by its lag, or by up to five
+   ticks while it is isolated. */
 static int64_t behind_us(void)
 {
     return now.shape.servers == 1 ? 0 : 5 * now.shape.tick_ms * MS + SECOND;
@@ -152,8 +153,8 @@ bool was_occupied(int mode)
     return now.free_us[mode] == NEVER || clock_us() - now.free_us[mode] < behind_us();
 }
 
-/* Somebody else stands there while it tries; or the numbers are used up, and nobody gets in before
-   the last one has left. */
+/* True if another contender is there during the try; or if the sequence numbers are used up, so
+   that the directory must be empty before anyone is granted. */
 static bool may_fail_now(const struct contender *c)
 {
     const struct zr_seat *own = &zr_hold_of(c->task)->seat;
@@ -170,7 +171,7 @@ void watch_tries(void)
 
 /* ---- Both ---------------------------------------------------------------------------------- */
 
-/* What is written under the lock must never go back. */
+/* The token in the register must never decrease. */
 static void check_register(void *with, const struct zr_sim_view *view)
 {
     (void)with;
@@ -227,8 +228,7 @@ bool usual_end(const struct contender *contender, enum zr_status status)
         return was_lost(contender);
     case ZR_CLOSED:
         return contender->its->state == ZR_STATE_CLOSED;
-    case ZR_CONNECTION_LOSS: /* no server answered within the limit; in calm they do, once connected
-                              */
+    case ZR_CONNECTION_LOSS: /* no server answered within the limit */
         return contender->limit_us >= 0;
     case ZR_NO_MEMORY:
         return ran_out(contender->failures);

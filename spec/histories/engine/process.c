@@ -97,7 +97,8 @@ bool all_done(const struct process *process)
     return true;
 }
 
-/* What its users do now. Each may end somebody's wait. */
+/* Lets the users of the process act. Each action may end a wait of another contender, so the rules
+   are checked each time. */
 static void act_all(struct process *process)
 {
     EACH_CONTENDER(c, process)
@@ -113,7 +114,8 @@ static void act_all(struct process *process)
         open_session(process);
 }
 
-/* Its first contender waits, one step longer now. */
+/* Counts the steps for which the first contender waits; stops it at the step that the shape names.
+ */
 static void stop_in_time(struct process *process)
 {
     struct contender *first = &process->contenders[0];
@@ -179,7 +181,7 @@ static void trouble_process(struct process *process)
     }
 }
 
-/* Near the end of the numbers. */
+/* Sets the sequence number of the directory near its end. */
 static void use_up(void)
 {
     if (!now.used_up)
@@ -187,7 +189,7 @@ static void use_up(void)
                                          (int32_t)(INT64_C(2147483647) - (1 << 20) - roll(5)));
 }
 
-/* A znode of the recipe, and how many are older. */
+/* A random znode of the recipe. */
 struct choice {
     int left;
     char path[200];
@@ -203,7 +205,8 @@ static void choose(void *with, const struct zr_sim_view *view)
     choice->czxid = view->stat.czxid;
 }
 
-/* Somebody writes to a contender's znode, or deletes it, unless it may be the holder's. */
+/* Another client writes to a contender's znode, or deletes it unless it is the oldest: that may be
+   the holder's. */
 static void meddle(void)
 {
     size_t count = zr_sim_count(now.world, now.recipe->dir);
@@ -222,7 +225,8 @@ static void meddle(void)
     }
 }
 
-/* Nobody reaches anybody, and one server stops before it has told the leader whom it heard. */
+/* No client reaches a server, and one server stops before it has told the leader which sessions it
+   has heard from. */
 static void black_out(int server)
 {
     zr_sim_stop(now.world, server, true);

@@ -2,32 +2,32 @@
 #define ZR_SPEC_PROCESS_H
 
 /*
- * process.h: a process with its engine, its session and its contenders, and the faults that are not
- * part of the world's own: its session is closed and opened again, its connections break, it is
- * paused, a server stops.
+ * process.h: a process with its engine, its session and its contenders. Also the faults that the
+ * harness adds to those of the world: a session is closed and opened again, connections break, a
+ * process is paused, a server stops.
  */
 
 #include "contender.h"
 
-/* Fills in the process, which begins to connect. It lives as long as the history. */
+/* Fills in the process and begins to connect. The process lives as long as the history. */
 void open_process(struct process *process, int number);
 
-/* Begins to close its session; process->closing is the task. */
+/* Begins to close the session; the task is process->closing. */
 void close_session(struct process *process);
 
-/* Handles all that has come in, then lets its contenders act. */
+/* Dispatches what has come in, then lets the contenders act. */
 void attend(struct process *process);
 
-/* When it must be attended next if nothing comes in. */
+/* When to call attend() next if nothing comes in. */
 int64_t next_due(struct process *process);
 
-/* True if its contenders have no attempt left. */
+/* True if no contender has an attempt left. */
 bool all_done(const struct process *process);
 
-/* One random fault of a process, a server or a znode; sets when the next one comes. */
+/* Causes one random fault of a process, a server or a znode, and sets the time of the next one. */
 void trouble(void);
 
-/* All faults end. */
+/* Ends all faults. */
 void heal(void);
 
 #endif

@@ -2,9 +2,9 @@
 #define ZR_SPEC_RECIPE_H
 
 /*
- * recipe.h: what the histories must know of a recipe: how it is used, and what must hold. Each
- * recipe fills one in, in a file of its own (lock.c is the model); histories.c lists them. Most of
- * it can be composed of what oracle.h offers.
+ * recipe.h: what the histories must know of a recipe: how to use it, and which rules it keeps. Each
+ * recipe has a file of its own that fills in one struct recipe (lock.c is the model); histories.c
+ * lists them. oracle.h has most of the rules ready.
  */
 
 #include <stdbool.h>
@@ -23,50 +23,51 @@ struct zr_seat;
 /* What a contender of the small histories does. */
 struct script {
     int mode;
-    int64_t limit_us; /* negative: none */
+    int64_t limit_us; /* negative: no limit */
     bool gives_up;
 };
 
 struct recipe {
     const char *name;
-    uint64_t histories; /* at random, unless somebody says how many */
-    const char *dir;    /* the znode under which it lives; empty in the end */
+    uint64_t histories; /* default number of random histories */
+    const char *dir;    /* the recipe's directory; it must be empty in the end */
 
     /* ---- How it is used. Dice: roll(). */
 
-    /* A history begins; or null. */
+    /* Called when a history begins; or null. */
     void (*begin)(void);
-    /* Makes process->object. */
+    /* Creates process->object. */
     enum zr_status (*make)(struct process *process);
-    /* It can be acquired in so many ways, for a reader and for a writer for example;
-       contender->mode says which it is. */
+    /* The number of ways to acquire it, for example as a reader and as a writer. contender->mode is
+       one of them. */
     int modes;
-    /* Starts an attempt in contender->mode: contender->task. Its time limit is args->at[0]. */
+    /* Starts an attempt in contender->mode; sets contender->task. args->at[0] is the time limit. */
     enum zr_status (*start)(struct contender *contender, struct zr_args *args);
-    /* What else a holder asks of its hold: starts contender->question. Null: nothing. */
+    /* Starts another operation on the hold: sets contender->question. Null: there is none. */
     enum zr_status (*other)(struct contender *contender);
     void (*other_ended)(const struct contender *contender, enum zr_status status);
-    const char *cancel;           /* the method of the object that ends all attempts; or null */
-    const char *release;          /* the method of the hold */
-    bool excludes[MOST_MODES];    /* whoever holds it in this mode is alone, and may write */
+    const char *cancel;           /* name of the object's method that ends all attempts; or null */
+    const char *release;          /* name of the hold's method */
+    bool excludes[MOST_MODES];    /* a holder in this mode is alone, and may write */
     const struct script *scripts; /* of the small histories */
     int script_count;
-    int three; /* so many of them, the first ones, are done by three processes too */
+    int three; /* the first so many scripts also run in three processes */
 
-    /* ---- What must hold; if not: wrong(). */
+    /* ---- The rules; a violation calls wrong(). */
 
-    /* A grant is seen for the first time. */
+    /* Called once for each grant. */
     void (*granted)(const struct contender *contender, const struct zr_hold *hold);
-    /* These are valid at one instant: asked after each transaction and each dispatch. */
+    /* Called after each transaction and each dispatch with all contenders whose hold is valid. */
     void (*held)(struct contender *const *holders, int count);
-    /* A try in this mode that began now could fail; `own` (null: none yet) is not in its way. */
+    /* True if a try in this mode may fail now. `own`, the seat of the try (null: none yet), is not
+       counted. */
     bool (*may_fail)(int mode, const struct zr_seat *own);
-    /* An attempt may end like this. */
+    /* True if the attempt may end with this status. */
     bool (*may_end_with)(const struct contender *contender, enum zr_status status);
-    /* So many requests are enough for an attempt, its end and the directory it needs, beside two
-       for each contender. */
+    /* The most requests for an attempt, its end and the creation of its directory; two more for
+       each contender are allowed. */
     int requests;
-    /* What it sends when nothing disturbs it; see budget.h. */
+    /* Checks the exact number of requests without faults; see budget.h. */
     void (*spend)(void);
 };
 

@@ -41,7 +41,7 @@ void begin_history(const struct recipe *recipe, const struct shape *shape, FILE 
     zr_alloc_fail(shape->alloc_at);
 }
 
-/* Until when nothing happens by itself. */
+/* The time of the next event that the harness causes. */
 static int64_t next_us(void)
 {
     int64_t next = now.chaos_us;
@@ -90,7 +90,7 @@ static bool users_are_done(void)
     return true;
 }
 
-/* The session is there, and nobody wants anything of it any more. */
+/* True if no task and no part of the engine uses the session any more. */
 static bool is_idle(const struct zr_session *session)
 {
     return zr_list_empty(&session->tasks) && zr_list_empty(&session->ties) &&
@@ -99,7 +99,7 @@ static bool is_idle(const struct zr_session *session)
            session->watched.used == 0 && session->ephemeral.used == 0 && session->in_flight == 0;
 }
 
-/* Everything that was let go of has been cleaned up behind it. */
+/* True if no znode, no watch and no clean-up is left. */
 static bool is_clean(void)
 {
     EACH_PROCESS(p)
@@ -138,8 +138,8 @@ static void leave(void)
     }
 }
 
-/* What is enough, whatever happens: an attempt looks again when one ahead leaves; a connection that
-   breaks or memory that is short makes each contender repeat what it has under way. */
+/* The most requests that a history may send. An attempt lists again when a contender ahead leaves.
+   After a broken connection or a failed allocation each contender repeats what it has under way. */
 static int64_t most_requests(void)
 {
     int64_t contenders = now.shape.processes * now.shape.contenders;
@@ -167,7 +167,7 @@ static void end_history(void)
               (long long)most_requests());
     zr_sim_observe(now.world, NULL, NULL);
     zr_sim_world_free(now.world);
-    now.trace = NULL; /* it needs the world's clock */
+    now.trace = NULL; /* say() needs the world's clock, and the world is freed */
 }
 
 bool finish_history(void)

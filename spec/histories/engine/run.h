@@ -2,20 +2,19 @@
 #define ZR_SPEC_RUN_H
 
 /*
- * run.h: one history, from its shape. It begins, has its faults, is healed, and must then come to
- * an end by itself: first every attempt, then every clean-up, then every session; and nothing is
- * left.
+ * run.h: runs one history from its shape. After the faults end, every attempt must end, then every
+ * clean-up, then every session, and nothing may be left.
  */
 
 #include "process.h"
 
-/* Sets up `now`. Keeps the recipe and the trace (null: none) until the history has ended. */
+/* Sets up `now`. keeps: recipe and trace (null: none) until the history has ended. */
 void begin_history(const struct recipe *recipe, const struct shape *shape, FILE *trace);
 
-/* Runs it to its end. True if nothing was wrong; otherwise its memory is left as it is. */
+/* Runs the history to its end. True: no rule was violated. False: its memory is not freed. */
 bool finish_history(void);
 
-/* Both. What was wrong is in now.wrong. */
+/* begin_history and finish_history. now.wrong has the violation. */
 bool run_history(const struct recipe *recipe, const struct shape *shape, FILE *trace);
 
 #endif

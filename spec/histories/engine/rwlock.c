@@ -1,7 +1,7 @@
 /*
- * rwlock.c: the read/write lock in histories. At any instant one writes and nobody else is there,
- * or any number read; nobody is granted before somebody who came first and keeps him out; a writer
- * that begins to share is a reader from the call on, whatever becomes of it.
+ * rwlock.c: the read/write lock in histories. At any instant there is either one writer alone or
+ * any number of readers. No contender is granted before an older one that conflicts with it. A
+ * writer that downgrades counts as a reader from the call on, also if the call fails.
  */
 #include "budget.h"
 
@@ -37,7 +37,7 @@ static bool shares(const char *path)
     return found;
 }
 
-/* Sometimes it is not waited for. */
+/* In one of four cases the task is dropped. */
 static enum zr_status downgrade(struct contender *contender)
 {
     struct zr_args none = {0};
@@ -51,7 +51,7 @@ static enum zr_status downgrade(struct contender *contender)
     return ZR_CANCELED;
 }
 
-/* It ends when it is certain; only the end of the session, or of memory, is another one. */
+/* A downgrade ends with success, or because the session is over or memory is exhausted. */
 static void downgraded(const struct contender *contender, enum zr_status status)
 {
     const struct zr_hold *hold = hold_of(contender);
@@ -74,7 +74,7 @@ static const struct script rwlock_scripts[] = {
 
 /* ---- What must hold ------------------------------------------------------------------------ */
 
-/* The census of writers that do not share. */
+/* Counts writers that have not downgraded. */
 static void count_unshared(void *with, const struct zr_sim_view *view)
 {
     if (strstr(view->path, "__WRIT__") != NULL && !zr_marked(view->data, view->stat.czxid))
@@ -147,10 +147,10 @@ static void spend_on_writing(void)
     spent("two releases", (struct requests){.deletes = 2});
 }
 
-/* As the lock; and whoever tries to read looks whether the writer shares. */
+/* The costs of the lock; and a try to read also reads whether the writer has downgraded. */
 static void spend_rwlock(void)
 {
-    release_calmly(acquire_calmly(READ, SECOND)); /* it also makes the directory */
+    release_calmly(acquire_calmly(READ, SECOND)); /* this also creates the directory */
     count_from_here();
     struct zr_object *one = acquire_calmly(READ, SECOND), *other = acquire_calmly(READ, SECOND);
     spent("two readers", (struct requests){.creates = 2, .lists = 2});
@@ -167,7 +167,7 @@ const struct recipe rwlock_recipe = {
     .name = "rwlock",
     .histories = 50000,
     .dir = "/n/rw",
-    .requests = 10, /* the lock's, and to read what the one ahead says of itself, twice */
+    .requests = 10, /* those of the lock, and two reads of the data of the contender ahead */
     .make = make_rwlock,
     .modes = 2,
     .start = start_rwlock,

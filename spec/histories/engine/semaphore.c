@@ -1,7 +1,8 @@
 /*
- * semaphore.c: the semaphore in histories, with permits and limits at random. What all hold at one
- * instant is within a limit that was in force when the youngest of them was granted; nobody is
- * granted before those who came first have room; and nobody who has room waits for long.
+ * semaphore.c: the semaphore in histories, with random permits and limits. The permits held at one
+ * instant do not exceed a limit that was in force since the youngest holder's znode was created. A
+ * contender is granted only if the permits of all older contenders and its own fit the limit. A
+ * waiter for which there is room does not wait for long.
  */
 #include "budget.h"
 
@@ -11,16 +12,16 @@
 #define FIRST_LIMIT 3
 #define MOST_LIMITS 1000
 
-/* Every limit that was ever stored, by the transaction that stored it. */
+/* Every limit that was stored, with the transaction that stored it. */
 static struct {
     int64_t mzxid[MOST_LIMITS], limit[MOST_LIMITS];
     int count;
-    bool stranger[MOST_PROCESSES][MOST_CONTENDERS]; /* began before its semaphore was agreed on */
+    bool stranger[MOST_PROCESSES][MOST_CONTENDERS]; /* the attempt began before `agreed` */
     int stills;
-    /* Token of the hold that may be made to last; an address is given again, as malloc likes. */
+    /* Token of the last hold seen by hold_long: a new hold may have the address of an old one. */
     int64_t seen[MOST_PROCESSES][MOST_CONTENDERS];
-    int64_t quiet_us, still_us; /* when faults ended; until when nobody moves, or a while longer */
-    int64_t room_us[MOST_PROCESSES][MOST_CONTENDERS]; /* since when it waits in spite of room */
+    int64_t quiet_us, still_us; /* when faults ended; when hold_still may run again */
+    int64_t room_us[MOST_PROCESSES][MOST_CONTENDERS]; /* since when there is room for a waiter */
 } stored;
 
 static void begin_semaphore(void)
@@ -33,7 +34,7 @@ static int64_t limit_now(void)
     return stored.count > 0 ? stored.limit[stored.count - 1] : FIRST_LIMIT;
 }
 
-/* The highest, or lowest, limit in force since this transaction. */
+/* The highest (sign 1) or lowest (sign -1) limit in force since this transaction. */
 static int64_t extreme_limit(int64_t zxid, int64_t sign)
 {
     int64_t extreme = limit_now();
@@ -72,7 +73,8 @@ static void resize_semaphore(struct process *process)
         zr_task_detach(task);
 }
 
-/* Whoever has not seen the limit before it is changed has opened it with a wrong one. */
+/* True if each object's given limit was the stored one when the object first read it. An object
+   that first reads after a resize was opened with a wrong limit. */
 static bool all_agree(void)
 {
     EACH_PROCESS(p)
@@ -99,7 +101,7 @@ static enum zr_status start_semaphore(struct contender *contender, struct zr_arg
 }
 
 static const struct script semaphore_scripts[] = {
-    {.mode = 1, .limit_us = -1},     /* acquires two of three */
+    {.mode = 1, .limit_us = -1},     /* acquires two of three permits */
     {.mode = 0, .limit_us = 0},      /* tries one */
     {.mode = 2, .limit_us = 3 * MS}, /* all three, with a time limit */
     {.mode = 1, .limit_us = -1, .gives_up = true},
@@ -148,10 +150,11 @@ static void note_limit(void *with, const struct zr_sim_view *view)
 /* ---- Nobody waits in vain ---------------------------------------------------------------------
  */
 
-/* After the last fault it takes so long until everybody has a connection again. */
+/* So long after the last fault every process has a connection again. */
 #define SETTLED_US (7 * SECOND)
 
-/* A look, or a chain of marks, is much faster; a link that broke may not have been noticed yet. */
+/* How long a waiter may wait although there is room. A listing, or a chain of marks, is much
+   faster, but after faults a broken link may not have been noticed yet. */
 static int64_t slow_us(void)
 {
     return now.calm ? 100 * MS : 3 * SECOND;
@@ -159,13 +162,14 @@ static int64_t slow_us(void)
 
 static bool nothing_disturbs(void)
 {
-    /* A holder whose node somebody has deleted is waited for by his own session all the same. */
+    /* If another client has deleted a holder's znode, waiters of the holder's session still wait
+       for it. */
     return now.removed_count == 0 && now.quiet_us == NEVER &&
            (now.calm || clock_us() > stored.quiet_us + SETTLED_US);
 }
 
-/* All but those who wait do nothing for a while: who releases soon would wake again whom a mark
-   that was lost has not woken. */
+/* Delays the actions of all contenders. Otherwise a release would soon wake a waiter that a lost
+   mark has not woken, and the loss would stay hidden. */
 static void hold_still(int64_t us)
 {
     say("everybody holds still");
@@ -176,11 +180,11 @@ static void hold_still(int64_t us)
     stored.still_us = clock_us() + us + roll(100 * MS);
 }
 
-/* Some hold for longer than the faults last, for the same reason. */
+/* Makes some contenders hold for longer than the faults last, for the same reason. */
 static void hold_long(struct contender *contender)
 {
     int64_t *seen = &stored.seen[contender->process->number][contender->number];
-    if (contender->part != HOLDING || contender->hold == NULL) /* it releases just now */
+    if (contender->part != HOLDING || contender->hold == NULL) /* it is just being released */
         return;
     int64_t token = ((const struct zr_hold *)contender->hold)->seat.czxid;
     if (*seen == token)
@@ -221,7 +225,7 @@ static void check_waiter(const struct contender *contender)
 
 /* ---- What must hold ------------------------------------------------------------------------ */
 
-/* All ahead count, those who wait too. */
+/* The permits of all contenders ahead count, also those of waiters. */
 static void semaphore_granted(const struct contender *contender, const struct zr_hold *hold)
 {
     int64_t sum = permits_there(NULL, hold->seat.czxid);
@@ -266,11 +270,11 @@ static bool semaphore_end(const struct contender *contender, enum zr_status stat
     return usual_end(contender, status);
 }
 
-/* As a lock, but for the limit, which is read with each claim. */
+/* The costs of a lock; and the limit is read with each claim. */
 static void spend_semaphore(void)
 {
-    release_calmly(acquire_calmly(0, SECOND)); /* it also makes the directory */
-    release_calmly(acquire_calmly(0, SECOND)); /* the limit is known */
+    release_calmly(acquire_calmly(0, SECOND)); /* this also creates the directory */
+    release_calmly(acquire_calmly(0, SECOND)); /* from now on the limit is known */
     count_from_here();
     struct zr_object *hold = acquire_calmly(2, SECOND);
     spent("acquire", (struct requests){.creates = 1, .lists = 1, .gets = 1});
@@ -301,6 +305,6 @@ const struct recipe semaphore_recipe = {
     .held = semaphore_held,
     .may_fail = semaphore_may_fail,
     .may_end_with = semaphore_end,
-    .requests = 20, /* and resize */
+    .requests = 20, /* includes a resize */
     .spend = spend_semaphore,
 };

@@ -2,7 +2,7 @@
 #define ZR_SPEC_SHAPE_TEXT_H
 
 /*
- * shape_text.h: a shape as a line of text, which `histories --shape` reads again, and in words. The
+ * shape_text.h: writes a shape as a line of text that `histories --shape` reads, or in words. The
  * line is name=value,... without the fields that are 0; a plan is op/nth/fault/us/down_us.
  */
 
@@ -14,7 +14,7 @@ struct field {
     size_t at, size;
 };
 
-/* All of them; the last one has no name. */
+/* All fields; the entry behind the last one has no name. */
 extern const struct field fields[];
 
 int64_t get_field(const struct shape *shape, const struct field *field);
@@ -26,10 +26,10 @@ const char *shape_text(const struct shape *shape);
 /* False if the text is not a shape. */
 bool read_shape(const char *text, struct shape *shape);
 
-/* In words. */
+/* Prints the shape in words. */
 void tell_shape(const struct shape *shape, FILE *to);
 
-/* By number of enum zr_sim_fault. */
+/* Indexed by enum zr_sim_fault. */
 extern const char *const fault_names[];
 
 #endif

@@ -11,10 +11,10 @@
 
 static struct {
     const struct recipe *recipe;
-    const char *kind; /* of violation */
+    const char *kind; /* the violation that is searched for */
     struct shape best;
-    size_t lines;   /* of its trace */
-    uint64_t seeds; /* that are tried for each shape, beside its own */
+    size_t lines;   /* of the best shape's trace */
+    uint64_t seeds; /* further seeds to try for each shape */
     int runs;
     time_t until;
 } search;
@@ -27,7 +27,7 @@ static size_t count_lines(const char *text)
     return lines;
 }
 
-/* 0: it violates nothing, or something else. */
+/* The lines of the trace; 0: the history violates no rule, or another one. */
 static size_t traced_lines(const struct shape *shape)
 {
     char *text = NULL;
@@ -47,7 +47,7 @@ static bool may_go_on(void)
     return search.runs < MOST_RUNS && time(NULL) < search.until;
 }
 
-/* True: its trace has no more than so many lines, and it is the best one now. */
+/* If the trace has at most so many lines, makes the shape the best one and returns true. */
 static bool consider(const struct shape *shape, size_t most)
 {
     size_t lines = may_go_on() ? traced_lines(shape) : 0;
@@ -58,7 +58,7 @@ static bool consider(const struct shape *shape, size_t most)
     return true;
 }
 
-/* It has less of something; if it violates nothing, perhaps it does with another seed. */
+/* Tries a smaller shape with its own seed, then with other seeds. */
 static bool consider_less(const struct shape *shape)
 {
     struct shape other = *shape;
@@ -68,7 +68,7 @@ static bool consider_less(const struct shape *shape)
     return helped;
 }
 
-/* Less of one field: nothing, half, one less. */
+/* Tries smaller values of one field: the least, half, one less. */
 static bool shrink_field(const struct field *field)
 {
     int64_t value = get_field(&search.best, field);

@@ -9,7 +9,7 @@ static void alone(const struct recipe *recipe, struct shape *shape)
     try_shape(recipe, shape);
 }
 
-/* Each allocation fails. */
+/* Makes each allocation fail in turn. */
 static void with_memory(const struct recipe *recipe, struct shape *shape)
 {
     for (shape->alloc_at = 1; shape->alloc_at == 1 || now.failures > 0; shape->alloc_at++)
@@ -17,7 +17,7 @@ static void with_memory(const struct recipe *recipe, struct shape *shape)
     shape->alloc_at = 0;
 }
 
-/* The one that had the fault is stopped after each step, in each way. */
+/* Stops the contender of the process that has the fault, after each step and in each way. */
 static void with_stops(const struct recipe *recipe, struct shape *shape)
 {
     shape->stops = shape->plan_count - 1;
@@ -32,7 +32,8 @@ static void with_stops(const struct recipe *recipe, struct shape *shape)
 
 /* ---- Faults -------------------------------------------------------------------------------- */
 
-/* One fault of one process at each of its requests. The last one has none. */
+/* Applies one fault of one process to each of its requests. In the last history the process sends
+   fewer requests, so the fault does not happen. */
 static void try_positions(const struct recipe *recipe, struct shape *shape, int process,
                           struct zr_sim_plan plan, family *each)
 {
@@ -99,7 +100,7 @@ static void try_all_small(const struct recipe *recipe, int servers)
             try_scripts(recipe, &shape);
 }
 
-/* With one server: the others only make answers late, and that is what a fault does as well. */
+/* Uses one server: more servers only delay answers, and a fault does that too. */
 static void try_three(const struct recipe *recipe)
 {
     const int64_t apart_us[] = {100, 3 * MS};

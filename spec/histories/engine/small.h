@@ -2,18 +2,19 @@
 #define ZR_SPEC_SMALL_H
 
 /*
- * small.h: all small histories. Two processes, each with one contender that does one or two things,
- * and one fault, of each kind, at each request of either; with each of them, also one allocation
- * that fails, each in turn, or one contender that is stopped, after each of its steps.
+ * small.h: all small histories. There are two processes. Each has one contender that makes one or
+ * two attempts. One fault of each kind happens at each request of either process. In some of them
+ * one allocation fails too, each in turn; or one contender is stopped, after each of its steps.
  *
- * And three processes that do two things each, and begin in turn: so close that their requests are
- * in flight together, or each when the one before has its answers. They differ only in what they
- * do, so all combinations of what they do are all orders in which they could begin.
+ * There are also histories of three processes that make two attempts each and begin one after the
+ * other: either so close together that their requests are in flight at the same time, or each after
+ * the one before has its answers. Processes differ only in their scripts, so all combinations of
+ * scripts cover all orders of beginning.
  */
 
 #include "tally.h"
 
-/* Tries all of them, and counts them in the tally. */
+/* Runs all of them and counts them in the tally. */
 void try_small(const struct recipe *recipe);
 
 #endif

@@ -18,7 +18,7 @@ static struct {
 
 /* ---- What never comes back ----------------------------------------------------------------- */
 
-#define LIMIT_S 5 /* of the processor's time, for one history */
+#define LIMIT_S 5 /* CPU time for one history */
 
 static const char *running; /* the name of the history */
 
@@ -30,7 +30,7 @@ static void tell_first(const char *name, const char *what)
     _exit(write(STDOUT_FILENO, line, (size_t)length) == length ? 1 : 2);
 }
 
-/* From now on; 0: no limit. */
+/* Limits the CPU time from now on; 0: no limit. */
 static void limit_time(int seconds)
 {
     setitimer(ITIMER_VIRTUAL, &(struct itimerval){.it_value.tv_sec = seconds}, NULL);
@@ -87,7 +87,7 @@ void tell_tally(const struct recipe *recipe)
 
 /* ---- One history --------------------------------------------------------------------------- */
 
-/* A history has failed: what is the shortest like it, and how to see it again. */
+/* After a failed history: finds a shorter one, and prints how to repeat it and its trace. */
 static void tell_short(const struct recipe *recipe, const struct shape *shape)
 {
     limit_time(0);

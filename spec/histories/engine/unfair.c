@@ -1,6 +1,6 @@
 /*
- * unfair.c: the unfair lock in histories. At any instant one holds it; tokens grow; and to try
- * fails only if somebody else was there. Order is not promised.
+ * unfair.c: the unfair lock in histories. There is at most one holder at any instant. Tokens grow.
+ * A try fails only if there was another contender. There is no order of contenders.
  */
 #include "lock.h"
 
@@ -24,7 +24,7 @@ static void unfair_granted(const struct contender *contender, const struct zr_ho
     youngest_grant(hold);
 }
 
-/* Somebody else's node is there, or another seat of the same session, which at least tries. */
+/* True if another session's znode exists, or another contender of the same session has a seat. */
 static bool unfair_may_fail(int mode, const struct zr_seat *own)
 {
     struct zr_stat stat;
@@ -36,10 +36,11 @@ static bool unfair_may_fail(int mode, const struct zr_seat *own)
            (own == NULL || stat.ephemeral_owner != own->session->id);
 }
 
-/* A free lock costs a create; its release, a look and a delete; and a try in vain, one read. */
+/* A free lock costs a create. Its release costs a read, a sync and a delete. A try that fails costs
+   one read. */
 static void spend_unfair(void)
 {
-    release_calmly(acquire_calmly(0, SECOND)); /* it also makes the directory */
+    release_calmly(acquire_calmly(0, SECOND)); /* this also creates the directory */
     count_from_here();
     struct zr_object *hold = acquire_calmly(0, SECOND);
     spent("acquire", (struct requests){.creates = 1});
