@@ -1,12 +1,12 @@
--- Which harness has the histories of which recipe, and how it is run.
+-- The harnesses: which recipes each one runs, and its command.
 --
 --     engine    the recipes in C, right over the simulated ZooKeeper: the fastest, and every allocation may fail
 --     worlds    the recipes in Lua: coroutines in a simulated world
 --     queue     the queue, in the same worlds
 --     lease     one holder and one waiter: no two valid holders
 --
--- All of them take --seeds, --from, --seed and --first, and --recipe if they have several. Without --seeds, each recipe has its
--- own number of histories.
+-- All of them take --seeds, --from, --seed and --first. A harness with several recipes also takes --recipe. Without --seeds, each recipe
+-- runs its own number of histories.
 
 local M = {
   { name = "engine", recipes = { "lock", "unfair", "rwlock", "semaphore", "election" }, program = "histories", small = true },
@@ -26,7 +26,7 @@ end
 -- True if the words (nil: all) name this harness.
 function M.is_chosen(harness, words) return not words or (" " .. words .. " "):find(" " .. harness.name .. " ", 1, true) ~= nil end
 
--- True if it has histories of this recipe (nil: any).
+-- True if the harness has histories of this recipe (nil: any recipe).
 function M.has(harness, recipe) return not recipe or holds(harness.recipes, recipe) end
 
 return M

@@ -4,7 +4,7 @@
 --     main.lua FOLDER [--harness NAMES] --recipe NAME --seed S       one, with its trace
 --     main.lua FOLDER --recipe NAME --shape TEXT                     one, with its trace
 --
--- FOLDER is where make builds the programs in C. What a harness needs is built first.
+-- FOLDER is where make builds the C programs. main.lua first builds what a harness needs.
 
 local harnesses = require "spec.histories.harnesses"
 local parse = require "spec.histories.options"
@@ -12,7 +12,7 @@ local parse = require "spec.histories.options"
 local folder = table.remove(arg, 1)
 local options = parse(arg, { harness = true, recipe = true, seeds = true, from = true, seed = true, shape = true })
 
--- Gives true if it ended well, in each Lua.
+-- True if the command succeeded; works with every version of Lua.
 local function run(command)
   local status = os.execute(command)
   return status == true or status == 0

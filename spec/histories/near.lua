@@ -1,5 +1,5 @@
--- Seeds that have caught planted bugs which are rare. `make planted` tries them before all others, since a rare bug takes minutes. When
--- a change has moved the seeds, one of these may catch nothing: that costs time, but no bug is missed.
+-- Seeds that have caught rare planted bugs. `make planted` tries them first, because a search for a rare bug takes minutes. After a change
+-- to the code a seed may give another history and catch nothing. That costs time, but no bug is missed.
 
 return {
   ["a seat that somebody removed is waited with"] = 7865,

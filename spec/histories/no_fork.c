@@ -1,7 +1,7 @@
 /*
- * no_fork.c: at each step the engine asks for the id of its process, to see whether it was forked.
- * A program of histories never forks. Without that system call the histories of recipes are a sixth
- * faster, and those of the lease a third.
+ * no_fork.c: a getpid() without a system call. The engine calls getpid() at each step to detect a
+ * fork, but a program of histories never forks. This makes the histories of recipes a sixth faster,
+ * and those of the lease a third.
  */
 #include <unistd.h>
 

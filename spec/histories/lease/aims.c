@@ -6,12 +6,12 @@
     }
 
 static const struct aim aims[] = {
-    /* Half a tick. Nothing is held up. */
+    /* Half a tick. No message is delayed. */
     {.count = 1, .steps = {{.on = COUNTED, .most = 16, .act = ISOLATE}}},
     /*
-     * h. Heartbeats are held from one reply to the next, which does not name the session. Then they
-     * are answered before the leader has noted the time of its ping; and it sleeps: its next ping
-     * is half a tick after it wakes up.
+     * h. Heartbeats are held from one reply to the next, so that this reply does not name the
+     * session. They are answered before the leader has noted the time of its next ping. Then the
+     * leader sleeps, and pings half a tick after it wakes up.
      */
     {.count = 5,
      .steps = {{.on = PONG, .act = HOLD_REQUESTS, .us = FOR_LONG},
@@ -24,14 +24,15 @@ static const struct aim aims[] = {
      .steps = {{.on = PONG, .delay = {0, 30, 200}, .act = PAUSE_LEADER, .us = {1, 0, 250}, true},
                {.on = WOKEN, .act = WAIT},
                {.on = COUNTED, .most = 2, .act = ISOLATE}}},
-    /* j. It sleeps while a ping is due. F gets that ping together with later answers, and F's reply
-       is lost. */
+    /* j. The leader sleeps while a ping is due. F gets that ping together with later answers, and
+       F's reply is lost. */
     {.count = 4,
      .steps = {{.on = PONG, .delay = {0, 30, 200}, .act = PAUSE_LEADER, .us = {1, 0, 250}},
                {.on = PING, .act = HOLD_TO_F, .us = {0, 15, 90}},
                {.on = PONG, .act = HOLD_FROM_F, .us = FOR_LONG},
                {.on = COUNTED, .act = ISOLATE}}},
-    /* An over lease. As before, but F's reply and j come when the leader is ending the session. */
+    /* A lease that is over. F's reply to the ping of j arrives while the leader is ending the
+       session. */
     {.early = true,
      .lazy = true,
      .count = 4,

@@ -7,7 +7,7 @@ const struct zr_handle *handle_of_a(void)
     return now.a.session->now != NULL ? now.a.session->now->handle : NULL;
 }
 
-/* Counts what has happened in the last step of the world. */
+/* Counts the events of the last step of the world. */
 static void look(void)
 {
     const struct zr_handle *handle = handle_of_a();
@@ -64,7 +64,7 @@ static void cut_a(void)
     zr_sim_prefer(now.a.zk, (now.follower + 1) % 3);
     zr_sim_cut(now.a.zk, 0, below(2) == 0);
     if ((now.follower + 1) % 3 != 0 && below(4) > 0)
-        now.follower = (now.follower + 1) % 3; /* what follows strikes where A is now */
+        now.follower = (now.follower + 1) % 3; /* later faults strike the server that A uses now */
 }
 
 static int64_t aligned(int64_t us)
@@ -138,7 +138,7 @@ static void act_when_due(void)
     if (clock_us() < now.due_us)
         return;
     if (step->act == PAUSE_LEADER && clock_us() < now.free_us) {
-        now.due_us = now.free_us; /* it must run for a while first */
+        now.due_us = now.free_us; /* the leader must run for a while first */
         return;
     }
     act(step);

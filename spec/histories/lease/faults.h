@@ -2,7 +2,7 @@
 #define ZR_SPEC_LEASE_FAULTS_H
 
 /*
- * faults.h: counts what happens in a history of the lease, and lets the next fault strike right
+ * faults.h: counts the events in a history of the lease, and makes the next fault happen right
  * after the nth event of its kind.
  */
 
@@ -11,11 +11,10 @@
 /* The connection of A as its I/O thread sees it; borrowed; or null. */
 const struct zr_handle *handle_of_a(void);
 
-/* The events of now.steps[now.step] are counted from now on. */
+/* Starts to count the events of now.steps[now.step]. */
 void expect_next(void);
 
-/* One thing happens in the world, or the time of a fault comes; then both parties are dispatched.
- */
+/* Runs the next event of the world or the next fault; then dispatches both parties. */
 void go_on(void);
 
 #endif

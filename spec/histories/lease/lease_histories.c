@@ -1,18 +1,20 @@
 /*
- * lease_histories.c: no two valid holders, in many histories of one holder, one waiter, and what
- * may befall the leader, the follower, the links and the clients between two heartbeats.
+ * lease_histories.c: checks that there are never two valid holders. Each history has one holder,
+ * one waiter, and faults of the leader, the follower, the links and the clients between two
+ * heartbeats.
  *
  *     lease_histories [--seeds N] [--from S]    seeds S (1) to S + N - 1
  *     lease_histories --seed S                  one, with its trace
- *     lease_histories --first ...               end with the first violation
+ *     lease_histories --first ...               exit at the first violation
  *
- * A holds a lock through server F; B waits elsewhere, and its session is left alone. Up to four
- * faults follow one after the other, each right after the nth of some kind of event; the last one
- * mostly cuts F off from the leader. When B is granted, A must not be valid, nor become so again.
+ * A holds a lock through server F. B waits for it through another server, and no fault touches B's
+ * session. Up to four faults follow one after the other, each right after the nth event of some
+ * kind. The last fault mostly cuts F off from the leader. When B is granted, A must not be valid,
+ * and must never become valid again.
  *
- * The seed decides the ticks (T from half a tick to 20), whether A says `tick`, the latency, and
- * how late the servers' threads are. What lease.c supposes is kept: threads of the leader are less
- * than T/40 late while it runs, and it runs for T/40 at least between two pauses.
+ * The seed decides the ticks (T from half a tick to 20), whether A gives the option `tick`, the
+ * latency, and how late the servers' threads are. The assumptions of lease.c hold: the leader's
+ * threads are less than T/40 late while it runs, and it runs for at least T/40 between two pauses.
  */
 #include "faults.h"
 #include "plans.h"
@@ -31,7 +33,7 @@ static bool a_holds(void)
     return now.a.hold != NULL;
 }
 
-/* How much A is granted at first. Later it may be more, or less. */
+/* The timeout that A is granted first. Later it may be longer or shorter. */
 static int32_t choose_grants(bool told)
 {
     bool shrinks = now.aim != NULL && now.aim->shrinks;
@@ -56,12 +58,12 @@ static void begin(uint64_t seed)
     now.follower = now.aim == NULL && below(20) == 0 ? 0 : 1;
     if (first_ms < now.timeout_ms && tick_us > 0)
         zr_sim_grant(now.world, first_ms);
-    zr_sim_advance(now.world, below(now.tick_ms * MS)); /* it comes at any moment of a tick */
+    zr_sim_advance(now.world, below(now.tick_ms * MS)); /* A may connect at any moment of a tick */
     open_party(&now.a, now.follower, now.timeout_ms, tick_us);
     acquire(&now.a);
 }
 
-/* What befalls A. Returns false when B was granted too early. */
+/* Runs the faults. False: B was granted too early. */
 static bool judge(void)
 {
     int64_t end_us = clock_us() + 8 * now.t_us;
@@ -83,7 +85,7 @@ static bool judge(void)
     return good;
 }
 
-/* B comes, and what is to befall A begins. */
+/* B starts to wait, and the faults begin. */
 static void set_out(void)
 {
     bool at_leader = now.aim != NULL || below(5) < 3;

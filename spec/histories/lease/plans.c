@@ -9,7 +9,7 @@ static int64_t some_delay(void)
     return below(most_us[below(7)] + 1);
 }
 
-/* Rather what fits between heartbeats, and what is about as long as half a tick. */
+/* A random time; mostly one that fits between heartbeats, or about half a tick. */
 static int64_t some_time(enum act act)
 {
     int64_t sixteenth_us = now.t_us / 16;
@@ -45,7 +45,7 @@ static struct step some_step(bool last)
     return step;
 }
 
-/* Faults that aim at one step of the rule; times and the rest are left to chance. */
+/* Faults that aim at one step of the rule; times and all else are random. */
 static const struct plan {
     int count;
     struct {
@@ -106,7 +106,7 @@ void choose_steps(void)
         now.steps[i] = some_step(cuts && i + 1 == now.step_count);
 }
 
-/* T in tenths of a tick. What aims is likeliest to hit when T is short. */
+/* T in tenths of a tick. Aimed faults hit most often when T is short. */
 static int choose_tenth(void)
 {
     static const int tenths[] = {5, 10, 15, 20, 20, 20, 25, 30, 40, 50, 70, 100, 150, 200};
@@ -137,7 +137,7 @@ void choose_world(uint64_t seed, int32_t least_ms)
         .latency_us = latency_us,
         .jitter_us = below(2) == 0 ? latency_us : 3 * latency_us,
         .late_us = now.t_us * 3 / 160 /
-                   lates[below(aimed ? 1 : 3)], /* two steps of a thread: below T/40 */
+                   lates[below(aimed ? 1 : 3)], /* two steps of a thread stay below T/40 */
         .trace = tracing ? stdout : NULL,
     };
     now.world = zr_sim_world_new(&options);

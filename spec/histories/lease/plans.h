@@ -1,14 +1,15 @@
 #ifndef ZR_SPEC_LEASE_PLANS_H
 #define ZR_SPEC_LEASE_PLANS_H
 
-/* plans.h: which faults a history of the lease has, and in which world. now.aim is set before. */
+/* plans.h: chooses the faults and the world of a history of the lease. Set now.aim before. */
 
 #include "aims.h"
 
-/* Sets the ticks of the servers and the timeout of A. Gives what A says as `tick`; -1: nothing. */
+/* Sets the servers' tick and A's timeout. Returns the `tick` that A gives as an option; -1: none.
+ */
 int64_t choose_timeout(void);
 
-/* Makes the world; least_ms is the shortest timeout that its servers grant; 0: two ticks. */
+/* Creates the world. least_ms: the shortest timeout that its servers grant; 0: two ticks. */
 void choose_world(uint64_t seed, int32_t least_ms);
 
 /* Fills in the steps of the history. */

@@ -2,8 +2,8 @@
 #define ZR_SPEC_LEASE_STATE_H
 
 /*
- * state.h: the state of one history of the lease: A, B, the faults to come, and the world. One
- * history runs at a time, in one thread.
+ * state.h: the state of one history of the lease: A, B, the next faults, and the world. One history
+ * runs at a time, in one thread.
  */
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ enum event {
     PING,
     PONG,
     ROUND,
-    WOKEN, /* the leader, after a pause */
+    WOKEN, /* the leader runs again after a pause */
     DOOM,
     EVENTS
 };
@@ -41,16 +41,16 @@ enum act {
     PAUSE_FOLLOWER,
     PAUSE_A,
     PAUSE_B,
-    HOLD_REQUESTS, /* of A, on their way to F */
+    HOLD_REQUESTS, /* from A to F */
     HOLD_ANSWERS,
     HOLD_BOTH,
-    HOLD_FROM_F, /* between F and the leader */
+    HOLD_FROM_F, /* from F to the leader */
     HOLD_TO_F,
-    CUT_A,   /* and A reconnects elsewhere, which may grant more */
+    CUT_A,   /* A reconnects to another server, which may grant more */
     SEVER,   /* F is cut off from the leader; what is on its way arrives */
-    ISOLATE, /* ... or not */
-    LET_GO,  /* of all that is held */
-    WAIT     /* for the event, no more */
+    ISOLATE, /* F is cut off; what is on its way is lost */
+    LET_GO,  /* everything that is held continues */
+    WAIT     /* only waits for the event */
 };
 
 struct step {
@@ -68,7 +68,7 @@ struct party {
     struct zr_object *lock;
     struct zr_task *task;
     struct zr_hold *hold;
-    bool lazy; /* its host does nothing more: only its I/O thread runs */
+    bool lazy; /* its host does nothing more; only its I/O thread runs */
 };
 
 struct aim;
@@ -80,15 +80,15 @@ struct lease_history {
     int follower;
     int32_t tick_ms, timeout_ms;
     int64_t t_us;          /* the smallest timeout that A is granted */
-    int32_t less_ms;       /* from the first CUT_A on servers grant A only this; 0: more */
-    const struct aim *aim; /* null: what happens is left to chance */
+    int32_t less_ms;       /* from the first CUT_A on servers grant A only this; 0: no limit */
+    const struct aim *aim; /* null: the faults are random */
     struct step steps[STEPS_MAX];
-    int step_count, step; /* the one that waits for its event */
-    int left;             /* ... this many of them */
+    int step_count, step; /* the step that waits for its event */
+    int left;             /* events that this step still waits for */
     int64_t due_us;       /* when it acts; NEVER: its event has not come */
     int64_t free_us;      /* when the leader may be paused again */
     int64_t release_us;   /* when A's messages are let through */
-    int64_t granted_us;   /* B was */
+    int64_t granted_us;   /* when B was granted */
     int64_t seen[EVENTS], sent_us, deadline_us;
     unsigned flying;
     size_t ping_next;
@@ -99,7 +99,7 @@ extern struct lease_history now;
 extern bool tracing;
 extern uint64_t step_total; /* steps of all histories */
 
-/* A random number from 0 to bound - 1; the seed decides which. */
+/* A random number from 0 to bound - 1, from the seed. */
 static inline int64_t below(int64_t bound)
 {
     return zr_sim_random_below(&now.dice, bound);
@@ -113,22 +113,22 @@ static inline int64_t clock_us(void)
 
 /* ---- The parties --------------------------------------------------------------------------- */
 
-/* Begins to connect to this server. The party lives until free_party. */
+/* Begins to connect the party to this server. The party lives until free_party. */
 void open_party(struct party *party, int server, int32_t timeout_ms, int64_t tick_us);
 
 /* Begins to acquire the lock; party->hold is set once it is granted. */
 void acquire(struct party *party);
 
-/* The host comes back: handles all that has come in. */
+/* Dispatches what has come in. */
 void dispatch(struct party *party);
 
-/* True if its hold says that it is valid. */
+/* True if the party's hold says that it is valid. */
 bool is_valid(const struct party *party);
 
-/* Begins to close its session, and forgets the lock. */
+/* Begins to close the session, and forgets the lock. */
 void close_party(struct party *party);
 
-/* Runs the world until what it had in flight has ended, and frees it. */
+/* Runs the world until the party has nothing in flight, then frees it. */
 void free_party(struct party *party);
 
 #endif

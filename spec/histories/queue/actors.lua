@@ -1,4 +1,4 @@
--- Who takes part in a history of the queue (histories.lua): producers, consumers, and what each of them must see.
+-- The actors of a history of the queue (histories.lua): producers and consumers, and what each of them checks.
 
 local claims = require "zkrecipes.recipes.queue.claim"
 local layout = require "zkrecipes.recipes.queue.layout"
@@ -7,9 +7,9 @@ local ids = require "spec.histories.queue.ids"
 
 local M = {}
 
-M.DRAIN = 900      -- virtual seconds for what is left when the faults have stopped
-local TRY = 60     -- ... for claim(0): some requests, the last of which waits for a connection; and a pause
-local AT_ONCE = 3  -- items that are put together where the capacity is checked
+M.DRAIN = 900      -- virtual seconds in which the queue must become empty after the faults
+local TRY = 60     -- ... in which claim(0) must end: some requests, the last of which waits for a connection; and a pause
+local AT_ONCE = 3  -- items of one put_all if there is a capacity
 
 function M.violation(history, what, text)
   error(("%s: %s (%s)"):format(what, text, history.mode), 0)
@@ -35,7 +35,7 @@ local function options_of(history, name)
   return options
 end
 
--- How many items there are on the servers.
+-- Counts the items on the servers.
 local function count_items(world, path, delayed)
   local sum = 0
   for _, bucket in ipairs(world:children(path) or {}) do
@@ -46,7 +46,8 @@ local function count_items(world, path, delayed)
   return sum
 end
 
--- Each of the other producers may have seen the same room, and use a tenth of it.
+-- The capacity may be exceeded: each of the other producers may have seen the same room, and uses up to a tenth of it before it counts
+-- again.
 local function check_room(history)
   local capacity, sum = history.capacity, 0
   if not capacity or history.mode == "faults" then return end -- a request that comes late may put an item twice
@@ -69,8 +70,8 @@ local function note_put(history, name, ok, code)
   end
 end
 
--- What was answered cannot be put once more by a request that comes late: a put that was surely done, in one session. A server may still
--- know a session that the client has given up, and a request in it may come after the remove; no client can prevent that.
+-- Removes only an item whose put was done for certain, in one session: then no late request can put the item again. Otherwise a server may
+-- still know a session that the client has given up, and a put in that session may come after the remove. No client can prevent that.
 local function remove(history, queue, name)
   if not history.put[name] or history.maybe[name] or history.moved[name] then return end
   local done, _, code = queue:remove(name)
@@ -100,7 +101,7 @@ local function put(history, queue, zk, name)
   if history.removes and id and history.roll(2) == 0 then remove(history, queue, name) end
 end
 
--- All of them, or the first ones.
+-- put_all may put all items, or only the first ones.
 local function put_all(history, queue, list)
   local timeout = history.capacity and history.roll(2) == 0 and history.roll(3) or nil
   local ok, _, code, count = queue:put_all(list, timeout)
@@ -132,7 +133,7 @@ end
 
 -- ---- Consumers ---------------------------------------------------------------------------------
 
--- It must be there to be given.
+-- An item that is given to a consumer must exist.
 local function check_item(history, name, path)
   if not name:find "^%d+:%d+" or history.refused[name] then violation(history, "foreign", name) end
   if history.removed[name] or history.absent[name] then violation(history, "removed", name .. " is given all the same") end
@@ -187,7 +188,8 @@ local function ack(history, consumer, item)
   end
 end
 
--- Without ack or nack, as `local item <close>` does. Most such items are collected soon, whether they were given back by then or not.
+-- Drops the item without ack or nack, as `local item <close>` does. Most dropped items are collected soon, before or after they are given
+-- back.
 local function drop(history, zk, item)
   history.held[item.data] = nil
   if history.mode == "faults" and not history.healed and history.roll(2) == 0 then
@@ -211,7 +213,7 @@ local function ask(history, consumer, task, method)
   return first, second, code
 end
 
--- Did it give anything?
+-- True if a claim gave an item.
 local function claim(history, zk, consumer, task)
   local item = ask(history, consumer, task, "claim")
   if not item or consumer.dead then return false end
@@ -229,7 +231,7 @@ local function claim(history, zk, consumer, task)
   return true
 end
 
--- A take whose answer is lost may have taken an item, and then whoever asked may not wait any more.
+-- A take whose answer is lost may have taken an item. Its caller may no longer wait for it, so one item may be gone.
 local current, take_item = nil, claims.take
 function claims.take(...)
   local item, message, code, perhaps = take_item(...)
@@ -238,8 +240,8 @@ function claims.take(...)
   return item, message, code, perhaps
 end
 
--- What was taken when its caller's limit had passed is put back. That caller was told connection_loss, so the item may be gone if
--- the put is never answered, or fails: one item for each such put. What was given to a caller is not put again.
+-- If an item is taken after the caller's limit has passed, it is put back. The caller was told connection_loss. If this put fails or is
+-- never answered, the item may be gone: one item for each such put. An item that was given to a caller is not put back.
 local append = stores.append
 function stores.append(store, lane, entries, ...)
   local back = current.back[entries[1].data] and 1 or 0
@@ -289,7 +291,7 @@ function M.start_consumer(history)
   end
 end
 
--- kill -9: nothing of it is heard any more.
+-- kill -9: the consumer sends nothing more.
 function M.kill(history, consumer)
   history.world:disconnect(consumer.zk)
   consumer.dead = true

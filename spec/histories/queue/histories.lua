@@ -1,28 +1,27 @@
--- Histories of the queue in simulated worlds: producers, consumers, faults at random, killed consumers.
+-- Histories of the queue in simulated worlds: producers, consumers, random faults, killed consumers.
 --
---     histories.lua [--seeds N] [--from S]      seeds S (1) to S + N - 1; the first violation ends it, and is printed with its seed
+--     histories.lua [--seeds N] [--from S]      seeds S (1) to S + N - 1; ends at the first violation and prints it with its seed
 --     histories.lua --seed S                    one seed, with the trace of its world
 --
--- Seeds take turns: without faults (exact order with one consumer, every item once), with all faults at random, with
--- consumers that are killed, and with producers alone in trouble whose items carry ids (every item once all the same).
--- In some of them consumers take, or drop what they have claimed, producers remove what they put, dead letters are put back, there is a
--- capacity, or the queue is of the simple format; or items are put under the same few ids for minutes (ids.lua). Buckets are tiny,
--- so that all of their life is in each history. What must hold:
---   lost        an item whose put succeeded is acked, taken, removed, or a dead letter; one may be gone for each take that ended
---               without an answer, or by a kill, or came too late and could not be put back
---   foreign     nothing comes out that nobody put in, or that was refused
---   taken       what was taken is not given again
---   removed     nor what was removed, or was not there to be removed
---   redriven    dead letters: as many are put back as there were, and each may be tried as often as at first
---   capacity    there are no more items than that, and what the other producers may have put at the same moment
---   stale       nobody loses a claim while his session lives
---   attempts    nobody is given an item more often than allowed
---   exclusive   nobody is given an item while the session of another one who has it lives
---   twice       no item is done twice where nothing can excuse it
---   order       of one producer's items, where nothing disturbs it
---   left        in the end there is no claim, no seat, no item, and the count says so
---   late        when the faults stop, all is done in time; and who only tries never waits for longer than a request may
---   spin        the servers are not asked without end, although foreign znodes lie among the items
+-- There are four kinds of histories, by the seed: without faults (exact order with one consumer, every item once); with all faults at
+-- random; with killed consumers; and with faults of producers only, whose items have ids (every item once). In some of them consumers take,
+-- or drop claimed items; producers remove their items; dead letters are put back; the queue has a capacity or the simple format; or items
+-- are put under the same few ids for minutes (ids.lua). Buckets are tiny, so each history contains their whole life. The rules:
+--   lost        an item whose put succeeded is acked, taken, removed, or a dead letter. One item may be gone for each take that ended
+--               without an answer or by a kill, or that came too late and could not be put back
+--   foreign     no consumer gets an item that was never put, or whose put was refused
+--   taken       an item that was taken is not given again
+--   removed     nor is an item that was removed, or that a remove did not find
+--   redriven    all dead letters are put back, and each may be tried as often as a new item
+--   capacity    there are no more items than the capacity and what the other producers may put at the same moment
+--   stale       no consumer loses a claim while its session lives
+--   attempts    no item is given more often than `attempts` allows
+--   exclusive   no item is given while the session of a consumer that holds it lives
+--   twice       no item is done twice, unless a fault excuses it
+--   order       the items of one producer come in their order, if there are no faults
+--   left        in the end there is no claim, no seat and no item, and the count is 0
+--   late        after the faults all items are done in time; and a try never waits for longer than a request may
+--   spin        the number of requests is bounded, also with foreign znodes among the items
 
 local actors = require "spec.histories.queue.actors"
 local ids = require "spec.histories.queue.ids"
@@ -37,7 +36,7 @@ local options = parse(arg, { seeds = true, from = true, seed = true }, { first =
 
 local MODES = { "calm", "faults", "kills", "producers" }
 local PAUSE = 12
-local ASKED, ASKED_PER_SECOND = 5000, 20 -- requests of all together where nobody is impatient; 860 were seen beside 20 a second
+local ASKED, ASKED_PER_SECOND = 5000, 20 -- most requests of all clients if all wait without a limit; 860 were seen beside 20 a second
 
 local function dice(seed)
   local state = seed * 2654435 % 2147483647 + 1
@@ -71,10 +70,10 @@ local function trouble(history)
   if history.mode == "faults" then
     local faults = { lose_request = 0.02, lose_reply = 0.04, late_request = 0.01, delay = 0.02, cut = 0.02, expire = 0.01,
       pause = 0.005, new_session = 0.005, max_down = 2, max_pause = PAUSE, max_delay = 1 }
-    if history.takes then -- some are on their way still when another session looks what became of them
+    if history.takes then -- some requests are still on their way when another session checks their outcome
       faults.delay, faults.max_delay, faults.new_session, faults.max_down = 0.2, 2, 0.04, 0.3
     end
-    if history.slow then faults.delay, faults.max_delay = 0.2, 6 end -- answers come when their session is over
+    if history.slow then faults.delay, faults.max_delay = 0.2, 6 end -- answers come after the end of their session
     if history.remote then faults.max_down = 300 end
     world:faults(faults)
   elseif history.mode == "producers" then
@@ -100,7 +99,7 @@ local function trouble(history)
   end
 end
 
--- Somebody leaves znodes in the buckets that are no items, some of them under the names of items.
+-- Creates znodes in the buckets that are no items, some of them with names of items.
 local function litter(history)
   local world, roll = history.world, history.roll
   local session = world:session()
@@ -133,8 +132,8 @@ local function is_ready(history)
   return history.producing == 0 and (history.mode ~= "kills" or history.killed)
 end
 
--- Until it is empty: twice, because an item that moves to another lane meanwhile may be missed by the count; for longer than a pause
--- where who was paused may have taken one.
+-- Waits until the queue is empty. It checks twice, because the count may miss an item that moves to another lane. If a paused consumer may
+-- have taken an item, it checks for longer than a pause.
 local function wait_until_empty(history, zk, queue)
   local world, empty = history.world, 0
   local enough = (history.takes or history.simple) and history.mode == "faults" and 3 * PAUSE or 2
@@ -172,7 +171,7 @@ local function list_dead(queue, zk)
   return dead, count
 end
 
--- Nothing moves now: as many come back as there were, and with no more trouble all of them are done.
+-- Call it when the queue is empty and all faults are over: every dead letter must come back, and all of them must be done.
 local function redrive_all(history, zk, queue)
   history.nacks = false
   local _, listed = list_dead(queue, zk)
@@ -203,7 +202,7 @@ local function check_left(history, queue, zk)
   local size = insist(zk, queue.size, queue)
   if size ~= 0 then violation(history, "left", size .. " items by count") end
   local listed, first
-  repeat listed, first = pcall(queue:items()) until listed -- it raises when the connection is lost
+  repeat listed, first = pcall(queue:items()) until listed -- raises if the connection is lost
   if first then violation(history, "left", first.data) end
   for _, folder in ipairs { "claims", "seat" } do
     local names = world:children("/jobs/" .. folder) or {}
@@ -222,7 +221,7 @@ local function check_order(history)
   end
 end
 
--- Not done, nor excused.
+-- The items that are not done, without an excuse.
 local function missing(history, dead)
   local names = {}
   for name in pairs(history.put) do
@@ -275,7 +274,7 @@ local function run(seed)
     if history.redrives then world.zk.spawn(redrive, history) end
     for _ = 1, history.count do actors.start_consumer(history) end
     local dead, queue, zk = drain(history)
-    zk.sleep(15) -- the waiting claims end
+    zk.sleep(15) -- until the waiting claims have ended
     check_left(history, queue, zk)
     check_end(history, dead)
     if history.nightly then ids.check_end(history, zk, queue, dead) end

@@ -1,10 +1,10 @@
--- What a history of the queue must show of ids (histories.lua): producers put items under few ids, again and again, some within
--- a minute, some later. An eye that sees the servers' znodes, and asks nobody, looks twice a second which items are there. An item that
--- comes and goes between two looks, before its put is answered, shows in the znode of its id.
+-- Checks ids in a history of the queue (histories.lua). Producers put items under a few ids again and again, some within a minute, some
+-- later. An observer reads the servers' znodes directly, twice a second, and notes which items exist. An item that comes and goes between
+-- two of its looks, before its put is answered, is seen in the znode of its id.
 --
---   early       an item with an id comes while another one with it is there, or less than a minute after that was done
---   forgotten   a put is told that the id is known, though no item with it is there, nor was for longer than a minute: its item is lost
---   kept        in the end something is kept of ids that are not known any more
+--   early       an item comes while another item with the same id exists, or less than a minute after that was done
+--   forgotten   a put is told that the id is known, but no item with this id has existed for more than a minute: the item is lost
+--   kept        in the end the queue still stores ids that have expired
 
 local layout = require "zkrecipes.recipes.queue.layout"
 
@@ -12,7 +12,7 @@ local M = {}
 
 local LOOK = 0.5    -- seconds between two looks
 local MINUTE = 60
-local SLACK = 30    -- seconds by which what a process knows of the server's time may lag: an answer came late, or the process paused
+local SLACK = 30    -- seconds by which a process's view of the server's time may lag: after a late answer or a pause
 
 local violation
 
@@ -27,7 +27,7 @@ local function each_item(world, path, delayed, fn)
   end
 end
 
--- id > the tags of the items with it that are there.
+-- id > the tags of its existing items.
 local function look(world)
   local there = {}
   local function note(id, tag)
@@ -40,8 +40,8 @@ local function look(world)
   return there
 end
 
--- One id: { seen = tag > when it was there last; last = when any was; written = when its znode was written last, as a zxid;
--- removing = how many remove it now }. A remove clears `seen`: the id may be new from then on.
+-- The state of one id: { seen = tag > when the item was seen last; last = when any item was; written = zxid of the last write to the id's
+-- znode; removing = removes under way }. A remove clears `seen`: the id may be new from then on.
 local function of(history, id)
   history.ids[id] = history.ids[id] or { seen = {}, last = -math.huge, removing = 0 }
   return history.ids[id]
@@ -57,7 +57,7 @@ local function check_new(history, id, tag, count)
   end
 end
 
--- The znode of an id is written when an item with it comes, and when that is done.
+-- The queue writes the znode of an id when an item with the id is put, and when that item is done.
 local function watch_written(history)
   for id, one in pairs(history.ids) do
     local _, stat = history.world:get((layout.id_path("/jobs", id)))
@@ -91,7 +91,7 @@ end
 
 -- ---- Producers ---------------------------------------------------------------------------------
 
--- A put that began at `from` was told that the id is known.
+-- Checks a put that began at `from` and was told that the id is known.
 local function check_known(history, id, from)
   local one = of(history, id)
   local slack = history.mode == "calm" and 1 or SLACK
@@ -107,7 +107,7 @@ local function remove(history, queue, id)
   local done, _, code = queue:remove(id)
   one.removing, one.seen = one.removing - 1, {}
   if done then
-    history.unlisted = true -- which of the items was removed is not known
+    history.unlisted = true -- it is unknown which of the items was removed
   elseif code == "connection_loss" then
     history.unlisted = true
   elseif code and code ~= "conflict" then
@@ -115,7 +115,7 @@ local function remove(history, queue, id)
   end
 end
 
--- Puts so many items under few ids. note(history, name, ok, code)
+-- Puts some items under few ids. Calls note(history, name, ok, code) for each.
 function M.produce(history, zk, queue, number, note)
   local roll = history.roll
   for i = 1, 4 + roll(5) do
@@ -135,7 +135,7 @@ end
 
 -- ---- The end -----------------------------------------------------------------------------------
 
--- What is kept of ids, in znodes.
+-- The znodes that store ids.
 local function kept(world)
   local ids, marks = 0, 0
   for _, folder in ipairs(world:children "/jobs/ids" or {}) do ids = ids + #world:children("/jobs/ids/" .. folder) end
@@ -145,7 +145,7 @@ local function kept(world)
   return ids, marks
 end
 
--- No item is there; the dead letters have ids that are known. The queue is one that works without faults.
+-- Call it when no item is left. Ids of dead letters stay known. `queue` belongs to a process without faults.
 function M.check_end(history, zk, queue, dead)
   local world = history.world
   for _ = 1, 3 do

@@ -1,4 +1,4 @@
--- The single barrier: nobody passes while it is closed; once it is open for good everybody passes.
+-- The single barrier: no waiter passes while it is closed. When it stays open, all waiters pass.
 
 local PATH, SHUT = "/b/gate", "/b/shut"
 
@@ -25,7 +25,7 @@ local function waiter(h, zk, session)
   end
 end
 
--- At one that nobody opens, so that nobody but who gives up can clean up.
+-- Waits at a barrier that is never opened: only the waiters that give up can clean up.
 local function wait_in_vain(h, zk, session)
   local barrier = session:barrier(SHUT)
   while not h.healed do
@@ -47,7 +47,7 @@ return function(h)
     end
   end
   function h.settle()
-    h.world:advance(60) -- operators end
+    h.world:advance(60) -- until the operators have ended
     h:expect(opener:barrier(PATH):open(), "cannot open")
   end
 end

@@ -1,8 +1,9 @@
--- The cohort: at most one valid turn over all processes; in order within one; everybody gets his turn; nothing is left.
+-- The cohort lock. At most one turn is valid over all processes. Within a process turns are in order. Every waiter gets its turn. Nothing
+-- is left in the end.
 
 local PATH = "/k/lock"
 
--- A session that the servers have ended may believe in its lock for a moment longer.
+-- A session that the servers have ended may take its lock for valid a moment longer, so it does not count.
 local function valid(h, turn) return turn.hold and turn.hold:valid() and h.world:alive(turn.id) end
 
 local function check_alone(h, turn)
@@ -13,7 +14,7 @@ local function check_alone(h, turn)
   end
 end
 
--- Nobody who came earlier with this handle waits still.
+-- Checks that no earlier caller of this handle still waits.
 local function check_order(h, queue, ticket)
   for other in pairs(queue.waiting) do
     h:expect(other.number > ticket.number or other.struck or other.late <= h.world:now(), "%d before %d", ticket.number, other.number)
@@ -50,13 +51,13 @@ local function one_turn(h, zk, session, queue, name)
     if h:chance(0.97) then hold:release() else turn.hold, turn.dropped = nil, true end
     return true
   end, ticket)
-  if turn and code then turn.hold, turn.dropped = nil, true end -- its coroutine is gone
+  if turn and code then turn.hold, turn.dropped = nil, true end -- the coroutine ended before the release
   queue.waiting[ticket] = nil
   h:expect(not message or code == "timeout" or code == "canceled" or code == "lost" or code == "connection_loss",
     "acquire: %s", message)
 end
 
--- A turn that is over stays over; so the list need not grow.
+-- Removes dropped turns from the list. True if there were any.
 local function sweep(h)
   local dropped = false
   for i = #h.turns, 1, -1 do
@@ -70,7 +71,7 @@ end
 local function worker(h, zk, session, queue, name)
   while not h.healed do
     one_turn(h, zk, session, queue, name)
-    if sweep(h) then collectgarbage() end -- forgotten turns end
+    if sweep(h) then collectgarbage() end -- ends the dropped turns
     zk.sleep(h:chance(0.5) and 0 or h:within(1))
     if h:chance(0.05) then queue.lock:cancel() end
   end

@@ -1,4 +1,5 @@
--- The cyclic barrier: every round has n members, and these know it; who gave up is in none; nothing is left.
+-- The cyclic barrier. Every round has n members, and each of them is told. A member that gave up is in no round. Nothing is left in the
+-- end.
 
 local coroutines = require "zkrecipes.host.coroutines"
 local answers = require "zkrecipes.lost_answers"
@@ -13,7 +14,7 @@ local function count(h, pattern)
   return number
 end
 
--- Request > the tags of the w- and m- znodes that it deletes, as the leader has it. alien = true: it is not the session that made a w-.
+-- Request > the tags of the w- and m- znodes that it deletes, by the leader's log. alien = true: it deletes a w- of another session.
 local function deletions(h)
   local requests, makers = {}, {}
   for _, change in ipairs(h.changes) do
@@ -29,7 +30,7 @@ local function deletions(h)
   return requests
 end
 
--- Tag > the requests that delete its w- without its m-: those that begin a round, and perhaps one of a member that gives up.
+-- Tag > the requests that delete its w- but not its m-: those that begin a round, and perhaps one of a member that gives up.
 local function in_rounds(h)
   local rounds = {}
   for _, request in pairs(deletions(h)) do
@@ -41,7 +42,7 @@ local function in_rounds(h)
   return rounds
 end
 
--- Tells h.joined[coroutine] the tags that the library gives.
+-- Notes in h.joined[coroutine] the tags that the library chooses.
 local give = answers.tag
 local joined = setmetatable({}, { __mode = "k" })
 
@@ -76,13 +77,13 @@ local function waiting(h)
   return number
 end
 
--- The outcomes of which the caller knows that the round may have begun.
+-- After these outcomes the round may have begun or not.
 local UNKNOWN = { lost = true, canceled = true, connection_loss = true }
 
--- When a reconnect is answered with another session, the first one lasts for a while, and a late request may make the znodes of a
--- member that has given up. Then that member was in no round, or it is in one like a member that has died, perhaps even twice. What
--- it finds when it gives up it deletes in its new session, one znode after the other: its w- alone is not a round. Within one session
--- all this cannot be: the server drops what comes late once the session has connected again.
+-- If a reconnect is answered with another session, the first session lives on for a while, and a late request may create the znodes of a
+-- member that has given up. That member is in no round, or it is in one like a member that has died, perhaps even in two. When it gives up,
+-- it deletes the znodes that it finds, one after the other, in its new session: a delete of its w- alone is not a round. Within one session
+-- this cannot happen: the server drops late requests once the session has connected again.
 local function check_rounds(h, attempt, rounds)
   local late = h.renames and UNKNOWN[attempt.code]
   h:expect(attempt.code ~= "through" or #rounds > 0, "%s is through, and was in no round", attempt.tag)

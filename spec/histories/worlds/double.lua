@@ -1,10 +1,9 @@
--- The double barrier: n begin together, nobody leaves while another living member of the round is inside, and each member that
--- leaves is told how many of its round died or gave up. Some members are dropped by the program while they are inside, or after a leave
--- that has failed.
+-- The double barrier. n members begin together. No member leaves while another living member of its round is inside. Each member that
+-- leaves is told how many of its round died or gave up. The program drops some members while they are inside, or after a leave that failed.
 
 local PATH = "/d/phase"
 
--- The tags of the round that a tag is in, or nil.
+-- The tags of the round of this tag, or nil.
 local function round_of(h, tag)
   for _, name in ipairs(h.world:children(PATH) or {}) do
     local data = name:find "^round%-" and h.world:get(PATH .. "/" .. name)
@@ -16,8 +15,9 @@ local function round_of(h, tag)
   end
 end
 
--- How many of these tags did not leave: none of them called leave and had its m- znode deleted by a request. Of a dropped member also the
--- clean-up deletes it: only its mark shows that it has left. The trace does not show the znodes that end with a session.
+-- The number of these tags that did not leave. A member has left if it called leave and a request deleted its m- znode. The clean-up of a
+-- dropped member deletes that znode too, so there only the member's mark shows that it has left. (The trace does not show znodes that end
+-- with their session.)
 local function count_dead(h, tags)
   local deleted, dead = {}, 0
   for _, change in ipairs(h.changes) do
@@ -30,7 +30,7 @@ local function count_dead(h, tags)
   return dead
 end
 
--- The number is exact; it is missing only if the session of the member was lost.
+-- The number that the member is told is exact. It is missing only if the member's session was lost.
 local function check_dead(h, session, id, tags, dead)
   if dead then
     local truth = count_dead(h, tags)
@@ -41,7 +41,7 @@ local function check_dead(h, session, id, tags, dead)
   h.told = (h.told or 0) + (dead and 1 or 0)
 end
 
--- Tries once to leave, perhaps, and forgets the member.
+-- Perhaps tries once to leave; then drops the member.
 local function drop(h, zk, barrier)
   local tag = barrier.member.tag
   h.dropped[tag] = true
@@ -50,7 +50,7 @@ local function drop(h, zk, barrier)
   h:attempt(zk, function() return barrier:leave(h:within(2)) end)
 end
 
--- Leaves, again and again until it has.
+-- Repeats leave until it succeeds.
 local function leave(h, zk, session, barrier, tags)
   local mine, id = barrier.member.tag, barrier.member.id
   tags = tags or round_of(h, mine) or {}
@@ -96,7 +96,7 @@ end
 local function worker(h, zk, session, size)
   while not h.healed do
     local dropped = round(h, zk, session, size, h:pick { 0, h:within(0.02), h:within(6), h:within(6), false } or nil)
-    if dropped then collectgarbage() end -- here, because the time at which the collector comes by itself differs
+    if dropped then collectgarbage() end -- collect here: the collector's own time differs from run to run
     zk.sleep(h:within(1.5))
   end
 end
@@ -121,7 +121,7 @@ return function(h)
     local members = 0
     for _, name in ipairs(names) do members = members + (name:find "^[wm]%-" and 1 or 0) end
     h:expect(members == 2 * left, "%d wait, but this is there: %s", left, table.concat(names, " "))
-    for place = 1, size - left do -- also with none: a round that begins and ends sweeps those whose members have died
+    for place = 1, size - left do -- also if none are left: a full round sweeps the znodes of rounds whose members have died
       h:user("last " .. place, zk, function() round(h, zk, session, size) end)
     end
   end

@@ -1,6 +1,6 @@
--- A lock among znodes of another program: some are its contenders (ephemeral, with a name that no recipe gives), and are kept out
--- by ours and keep ours out; others only look like contenders and are not ephemeral: they keep nobody out. Such znodes lie in the
--- directories of the other recipes too: they hold nothing, lead nothing and are not written.
+-- A lock in a directory with znodes of another program. Some are real contenders: ephemeral, with names that no recipe of ours gives. They
+-- exclude our contenders, and ours exclude them. Others only look like contenders, but are not ephemeral: they exclude none. Such znodes
+-- are also in the directories of other recipes: they never hold, never lead, and are not written.
 
 local PATH, SLOTS, ELECTION, RANKED = "/f/lock", "/f/slots", "/f/election", "/f/ranked"
 local KAZOOS = ("0123456789abcdef"):rep(2)
@@ -11,7 +11,7 @@ local LITTER = {
   [RANKED] = { "s-rank-0000000000", "s-rank-0000000002" },
 }
 local DIRS = { PATH, SLOTS, ELECTION, RANKED }
-local DATA = "99\ns" -- by rank: the best of all
+local DATA = "99\ns" -- as a rank: the highest of all
 local NOBODY = "0000000000000000"
 
 local is_litter = {}
@@ -46,7 +46,7 @@ local function one_turn(h, zk, session, lock)
     hold:release()
     return true
   end)
-  if mine then mine:release() end -- canceled from outside while it held
+  if mine then mine:release() end -- it was canceled from outside while it held
   h:expect(not message or code == "timeout" or code == "canceled" or code == "lost" or code == "connection_loss",
     "acquire: %s", message)
 end
@@ -60,7 +60,7 @@ local function slots_turn(h, zk, slots)
   if hold then hold:release() end
 end
 
--- As a program does that knows nothing of ours but the order: the lowest number of those that are ephemeral holds.
+-- A contender of another program, which knows only the order: the ephemeral znode with the lowest number holds.
 local function foreign_turn(h, zk, session)
   local id = session.id
   local path = session:create(PATH .. "/x-lock-", "", { ephemeral = true, sequential = true, parents = true })
@@ -94,7 +94,7 @@ local function is_of_no_session(h, what, one)
   if one then h:expect(one.session ~= NOBODY, "%s: a znode that is not ephemeral, of %s", what, one.path or "the leader") end
 end
 
--- Shows who holds, and asks for it.
+-- Lists the contenders and the leader, and requests the lock.
 local function look_turn(h, session)
   local election = session:election(ELECTION)
   for what, list in pairs { lock = session:lock(PATH):contenders(5) or {}, slots = session:semaphore(SLOTS):contenders(5) or {},
@@ -105,7 +105,7 @@ local function look_turn(h, session)
   session:lock(PATH):request(5)
 end
 
--- Everything is to be had in the end, whatever lies there.
+-- In the end everything can be acquired, whatever znodes are there.
 local function take_all(h, session)
   local slots, election, ranked = session:semaphore(SLOTS, 2), session:election(ELECTION), session:election(RANKED, { rank = 1 })
   for _ = 1, 2 do
@@ -132,7 +132,7 @@ return function(h)
         slots_turn(h, zk, slots)
         zk.sleep(h:within(1))
       end
-      local hold = lock:acquire() or lock:acquire() -- nothing that lies there keeps us out
+      local hold = lock:acquire() or lock:acquire() -- no foreign znode keeps us out
       h:expect(hold, "not granted")
       hold:release()
       take_all(h, session)
@@ -148,9 +148,9 @@ return function(h)
       if h:chance(0.3) then look_turn(h, session) end
       zk.sleep(h:within(1))
     end
-    session:close() -- a contender whose create had a lost answer may be left
+    session:close() -- a contender whose create lost its answer may be left
     while (h.served or 0) < ours do zk.sleep(1) end
-    local cleaner = h:session(zk) -- ours watch what they ignore, as long as it is there
+    local cleaner = h:session(zk) -- our sessions watch the foreign znodes that they ignore
     for _, dir in ipairs(DIRS) do
       for _, name in ipairs(LITTER[dir]) do
         local data = cleaner:get(dir .. "/" .. name)

@@ -1,23 +1,23 @@
--- One history: a simulated world with processes, faults at random for a while, then healing; then everything must end.
+-- One history: a simulated world with processes. For a while there are random faults; then they are healed, and everything must end.
 --
 --     history.play(recipe, seed [, tell])      true; or nil and what is wrong. tell(line): the trace of the world
 --
--- All chance comes from the seed. A recipe (spec/histories/worlds/NAME.lua) is a function(h) that starts its users and gives
--- h the rest: h.settle() at healing, h.check() when all users have ended. What users have of h:
+-- The seed decides all that is random. A recipe (spec/histories/worlds/NAME.lua) is a function(h) that starts its users and sets h.settle,
+-- called at healing, and h.check, called when all users have ended. What users can use:
 --
 --     h:below(n), h:chance(share), h:within(seconds), h:pick(list)    dice
 --     h:process()                     a client process
 --     h:session(zk)                   a session of it
 --     h:user(name, zk, fn)            a coroutine that must end
---     h:attempt(zk, fn [, note])      what fn gives, in a coroutine of its own that is perhaps canceled or closed:
---                                     then note.struck is true
---     h:expect(truth, text, ...)      a violation unless it is so
+--     h:attempt(zk, fn [, note])      the results of fn, run in a coroutine of its own that is perhaps canceled or closed; then note.struck
+--                                     is true
+--     h:expect(truth, text, ...)      a violation unless truth is true
 --     h.starves = true                now and then an allocation fails: calls may fail with no_memory
 --     h.healed                        no faults from here on
---     h:was(path, there, from, to)    was the znode there (or gone) at some moment of that time, on the leader?
---     h.ends                          session > when the servers have ended it
---     h.renames                       may a reconnect be answered with another session, while the old one lasts?
---     h.changes                       what the leader has done: { at, zxid, kind, path, session }
+--     h:was(path, there, from, to)    true if the znode existed (or not) at some moment of that time, on the leader
+--     h.ends                          session > when the servers ended it
+--     h.renames                       true if a reconnect may be answered with another session while the old one lives on
+--     h.changes                       the leader's changes: { at, zxid, kind, path, session }
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
@@ -25,7 +25,7 @@ local sim = require "zkrecipes.sim"
 local M = {}
 
 local ENDS = 400 -- seconds after the healing in which all users must have ended
-local STALE = 0.1 -- seconds that a server may be behind the leader by itself
+local STALE = 0.1 -- seconds that a server may be behind the leader without a fault
 
 local History = {}
 History.__index = History
@@ -46,7 +46,7 @@ function History:pick(list) return list[self:below(#list)] end
 
 local function listen(h, line)
   if h.tell then h.tell(line) end
-  if not line:find("leader: ", 1, true) then return end -- most are of clients
+  if not line:find("leader: ", 1, true) then return end -- most changes are made by clients
   local at, zxid, kind, path, session = line:match "^ *([%d.]+)  leader: (%x+) (%l+) (/%S*) by (%x+)"
   if at then
     local change = { at = tonumber(at), zxid = zxid, kind = kind, path = path, session = session }
@@ -59,7 +59,7 @@ local function listen(h, line)
   if when then h.ends[session_id] = tonumber(when) end
 end
 
--- For znodes that are not ephemeral.
+-- Only for znodes that are not ephemeral.
 function History:was(path, there, from, to)
   local state, since = false, -1
   for _, change in ipairs(self.lives[path] or {}) do

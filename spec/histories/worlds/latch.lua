@@ -51,7 +51,7 @@ return function(h)
     end
   end
   function h.settle()
-    h.world:advance(60) -- counters end
+    h.world:advance(60) -- until the counters have ended
     h:expect(version(h) <= tally.done + tally.unknown, "%d counted, of %d done and %d unknown", version(h), tally.done,
       tally.unknown)
     while h:expect(first:count(), "cannot count") > 0 do

@@ -1,17 +1,17 @@
--- What the histories of elections have in common (election.lua: in a queue; ranked.lua: by rank). At any instant at
--- most one term is valid; tokens grow; who is named as the successor leads next, unless it has gone; who cannot be
--- handed over to does not stand; what a term says of itself is there once it is said, and not before; a function that
--- is led is alone, and stays away for its cool-down; nothing is left.
+-- What the histories of both kinds of election share (election.lua: in a queue; ranked.lua: by rank). The rules: At any instant at most one
+-- term is valid. Tokens grow. A named successor leads next, unless it has gone. A term can only be handed over to a candidate that stands.
+-- The value and the readiness of a term are visible after the call that sets them, and not before. A function run by `lead` runs alone, and
+-- not again before its cool-down is over. Nothing is left in the end.
 
 local M = {}
 
 local READY, NEXT = "\0ready", "\0next-"
 
-local SOON = 5 -- seconds in which those between have stepped aside when nothing disturbs them
+local SOON = 5 -- seconds in which the candidates ahead of a successor step aside if there are no faults
 
 local GIVES_UP = { timeout = true, canceled = true, lost = true, connection_loss = true }
 
--- A session that the servers have ended may believe in its term for a moment longer.
+-- A session that the servers have ended may take its term for valid a moment longer, so it does not count.
 local function valid(h, one) return one.term:valid() and h.world:alive(one.id) end
 
 local function check_alone(h, one)
@@ -39,7 +39,7 @@ local function forget(h, one)
   end
 end
 
--- Faults are over, and so is what they have done.
+-- True if the faults and their effects are over.
 local function calm(h) return h.calm_at ~= nil and h.world:now() > h.calm_at end
 
 -- ---- What leaders do -----------------------------------------------------------------------------
@@ -87,14 +87,14 @@ local function some_heir(h, one, election)
   return #list > 0 and h:pick(list) or nil
 end
 
--- It failed, and so the term goes on as if nobody had been named.
+-- A hand-over has failed: the term must go on without a named successor.
 local function check_not_named(h, zk, one)
   if not calm(h) or not valid(h, one) then return end
   zk.sleep(2)
   if valid(h, one) then h:expect(not says(h, one, NEXT), "%s: the name is not taken back", one.name) end
 end
 
--- Resigns to somebody. True: it did.
+-- Resigns to a random candidate. True if that succeeded.
 local function hand_over(h, zk, one, election)
   local heir = some_heir(h, one, election)
   if not heir then return end
@@ -122,7 +122,7 @@ end
 
 local function one_campaign(h, zk, session, election, name)
   local timeout = h:pick { 0, h:within(0.02), h:within(8), h:within(20), false } or nil
-  if timeout == nil and h.quorum > 1 then timeout = 30 end -- it may never come together
+  if timeout == nil and h.quorum > 1 then timeout = 30 end -- the quorum may never be reached
   local one
   local _, message, code = h:attempt(zk, function()
     local term, message, code = election:campaign(timeout)
@@ -151,7 +151,7 @@ local function worker(h, zk, session, election, name)
   end
 end
 
--- Leads with a cool-down.
+-- A user that calls `lead` with a cool-down.
 local function led(h, zk, session, election, name)
   local cooldown, ended = h:within(3), nil
   local function serve(term)
@@ -169,7 +169,7 @@ local function led(h, zk, session, election, name)
     forget(h, one)
     ended = h.world:now()
   end
-  -- After the loss of its term nobody else reports its errors.
+  -- After the loss of a term nothing else reports the errors of its function.
   local function watched(term)
     local ok, problem = zk.pcall(serve, term)
     if not ok and tostring(problem):find "violation" then h.problem = problem end
@@ -194,7 +194,7 @@ local function reader(h, zk, election)
   end
 end
 
--- options(): of a candidate's election. also(zk, election): what else goes on beside it, if anything.
+-- options(): the options of a candidate's election. also(zk, election): optional; runs beside each candidate.
 function M.start(h, path, options, also)
   h.terms, h.named, h.readied, h.token, h.said, h.quorum = {}, {}, {}, "", 0, h.quorum or 1
   for number = 1, 2 + h:below(3) do

@@ -1,17 +1,17 @@
--- Histories of the recipes that are written in Lua, in simulated worlds.
+-- Runs histories of the recipes written in Lua, in simulated worlds.
 --
 --     main.lua [--recipe NAME] [--seeds N] [--from S]      seeds S (1) to S + N - 1, over all processors
 --     main.lua [--recipe NAME] --seed S                    one seed, with the trace of its world
---     main.lua --first ...                                 ends with the first violation
+--     main.lua --first ...                                 exits at the first violation
 --
--- Every hundredth history is lived again: it must be the same, line by line. A failure prints recipe, seed and what
--- is wrong. The last line is the sum.
+-- Every hundredth history is run again and must be the same, line by line. A failure prints recipe, seed and what is wrong. The last line
+-- is the sum.
 
 local harnesses = require "spec.histories.harnesses"
 local history = require "spec.histories.worlds.history"
 local parse = require "spec.histories.options"
 
-local SEEDS = 1200 -- each, so that all take about two minutes on two processors
+local SEEDS = 1200 -- seeds of each recipe, so that all take about two minutes on two processors
 local FEWER = { ranked = 300, requested = 300, mixed = 600 }
 local AGAIN = 100
 
@@ -34,7 +34,7 @@ local function lines(name, seed)
   return ok, problem, list
 end
 
--- True; or nil and what differs.
+-- Returns true; or nil and what differs.
 local function same(name, seed)
   local ok, problem, first = lines(name, seed)
   if not ok then return nil, problem end
@@ -56,7 +56,7 @@ end
 
 local function brief(problem) return (problem:match "[^\n]*") end
 
--- Every `parts`th seed, from the `part`th on: a line for every failure, and one for the sum.
+-- Runs every `parts`th seed, starting with the `part`th. Prints a line for every failure, and one for the sum.
 local function work(name, part, parts)
   local began, passed, failed = os.clock(), 0, 0
   for seed = from + part - 1, from + (tonumber(options.seeds) or FEWER[name] or SEEDS) - 1, parts do

@@ -1,5 +1,5 @@
--- The multilock: all of its locks or none, each of them held by one at a time; whoever waits without a limit gets his
--- turn, in whatever order he has named the locks; nothing is left.
+-- The multilock: it holds all of its locks or none, and each lock has one holder at a time. A waiter without a limit
+-- gets its turn, in whatever order it names the locks. Nothing is left in the end.
 
 local PATHS = { "/m/a", "/m/b", "/m/c" }
 
@@ -14,7 +14,7 @@ local function some(h, session)
   return session:multilock(locks), paths
 end
 
--- A session that the servers have ended may believe in its locks for a moment longer.
+-- A session that the servers have ended may take its locks for valid a moment longer, so it does not count.
 local function valid(h, turn) return turn.hold:valid() and h.world:alive(turn.id) end
 
 local function check_alone(h, turn)
@@ -42,7 +42,7 @@ local function one_turn(h, zk, session, name)
     h:expect(not hold:valid(), "released, and valid")
     return true
   end)
-  if turn and code then turn.hold:release() end -- its coroutine is gone
+  if turn and code then turn.hold:release() end -- the coroutine ended before the release
   for i = #h.turns, 1, -1 do
     if h.turns[i] == turn then table.remove(h.turns, i) end
   end

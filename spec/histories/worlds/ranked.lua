@@ -1,14 +1,14 @@
--- The election by rank: see leaders.lua; and when faults are over for long, the one of the highest rank leads, by a
--- quorum of those who stood a moment ago; or the one that was named.
+-- The election by rank; see leaders.lua. When the faults are long over, the leader is the candidate with the highest rank, elected by a
+-- quorum of the candidates of a moment ago; or the named successor.
 
 local leaders = require "spec.histories.worlds.leaders"
 
 local PATH = "/e/ranked"
-local MOMENT = 3 -- seconds from a look at the candidates until the winner was told
+local MOMENT = 3 -- seconds from the listing of the candidates until the winner is told
 
 local function is_seat(path) return path:find(PATH .. "/", 1, true) == 1 end
 
--- Those who stood in the last moment.
+-- The znodes of the candidates of the last MOMENT.
 local function stood(h)
   local since, all = h.world:now() - MOMENT, {}
   for path, lives in pairs(h.lives) do

@@ -1,13 +1,13 @@
--- The reentrant lock: it is held until it was released as often as acquired, and by one coroutine at a time.
+-- The reentrant lock: one coroutine at a time holds it, until it has released it as often as acquired.
 
 local PATH = "/r/lock"
 
--- Held, or its session has ended.
+-- True if it is held, or its session has ended.
 local function check_held(h, hold, id, depth)
   h:expect(select(2, h.world:get(hold.path)) or not h.world:alive(id), "released at depth %d", depth)
 end
 
--- Deeper and back, by `acquire` or `with`; every level gives the same hold.
+-- Acquires some levels deep, by `acquire` or `with`, and releases them. Every level gives the same hold.
 local function descend(h, zk, lock, hold, id, depth)
   if depth == 0 then return end
   local function inside(inner)
@@ -46,7 +46,7 @@ local function one_turn(h, zk, session, lock)
     h:expect(not hold:valid(), "valid after its last release")
     return true
   end)
-  while mine and code == "canceled" and mine:valid() do mine:release() end -- from outside
+  while mine and code == "canceled" and mine:valid() do mine:release() end -- canceled from outside while it held
   h:expect(not message or code == "timeout" or code == "canceled" or code == "lost" or code == "connection_loss",
     "acquire: %s", message)
 end

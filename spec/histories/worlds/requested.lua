@@ -1,4 +1,5 @@
--- lock:request() beside downgrades: a writer that has become a reader stays one, whoever asks it to let go.
+-- lock:request() beside downgrades: a writer that has become a reader stays a reader when other clients request the
+-- lock.
 
 local PATH = "/v/rw"
 
@@ -12,7 +13,7 @@ local function tolerable(h, message, code)
     code == "conflict", "%s", message)
 end
 
--- Writes, reads on for a while, and sees its mark all the time.
+-- Acquires as a writer, downgrades, and checks that its mark stays while it reads.
 local function one_hold(h, zk, rw)
   local mine
   local _, message, code = h:attempt(zk, function()

@@ -1,9 +1,9 @@
--- The revocable lock: a request that found a holder is told to it, and its data are put back.
+-- The revocable lock: a holder is told each request that has reached it, and the data of its znode are put back.
 
 local PATH = "/v/lock"
 local REQUEST = "__REVOKE__"
 
--- Holds for a while; those who are still asked at the healing hold on until everything is quiet.
+-- Holds for a while, or until everything is quiet; then a holder that was requested must have been told.
 local function one_hold(h, zk, session, lock)
   local stay = h:chance(0.5)
   local mine
