@@ -11,7 +11,7 @@
 
 #define CHECK(condition) check((condition), #condition, __LINE__)
 
-/* Counts, and prints what does not hold. */
+/* Counts the check, and prints it if it fails. */
 void check(bool condition, const char *text, int line);
 
 struct test {
@@ -19,19 +19,20 @@ struct test {
     void (*run)(void);
 };
 
-/* Runs all tests, or the one that is named. Gives the status of the program. */
+/* Runs all tests, or the one with this name. Returns the exit status of the program. */
 int run_tests(const struct test *tests, size_t count, const char *only);
 
-/* A world with two clients, as most tests want it. */
+/* A world with two clients, for most tests. */
 struct pair {
     struct zr_sim_world *world;
     struct probe a, b;
 };
 
-/* Both are connected. With TRACE in the environment the world writes its trace to stderr. */
+/* Makes the world and connects both clients. If TRACE is in the environment, the world writes its
+   trace to stderr. */
 void setup(struct pair *pair, int servers);
 
-/* Frees all, and checks that no memory is left. */
+/* Frees everything, and checks that no memory is left. */
 void teardown(struct pair *pair);
 
 /* Closes the client if its session has not ended, and frees it. */

@@ -1,10 +1,10 @@
 /*
- * The counter of a lock's directory at its end: ZooKeeper's sequence numbers stop at 2147483647,
- * and from then on every contender gets the same one. The lock must see that long before, drain its
- * directory, make it anew, and never have two holders on the way.
+ * Tests the end of the counter of a lock's directory. ZooKeeper's sequence numbers stop at
+ * 2147483647; after that every contender gets the same number. The lock must notice this long
+ * before, wait until its directory is empty, create it again, and never have two holders meanwhile.
  *
- * Four processes share the lock over the simulated ZooKeeper, whose counter is set just before our
- * own limit, just before ZooKeeper's, and at its end.
+ * Four processes share the lock over the simulated ZooKeeper. The counter is set just below our own
+ * limit, just below ZooKeeper's limit, and at its end.
  */
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static void release(struct process *process)
     process->rounds++;
 }
 
-/* What the process does next; when it wants to be called again at the latest. */
+/* Lets the process do what it can now. Returns when to call it again at the latest. */
 static int64_t go_on(struct process *process, int64_t now_us)
 {
     while (zr_engine_dispatch(process->engine, 64) > 0)
@@ -131,7 +131,7 @@ static bool all_done(void)
     return done;
 }
 
-/* Runs everybody until all are done, or the time is over. */
+/* Runs all processes until done() is true or the time is over. */
 static void run(bool (*done)(void), int64_t limit_us)
 {
     int64_t end_us = zr_sim_now_us(world) + limit_us;
@@ -170,7 +170,7 @@ static void test(int32_t counter)
     world = zr_sim_world_new(&options);
     for (int i = 0; i < PROCESSES; i++)
         open_process(&processes[i]);
-    processes[0].rounds = ROUNDS - 1; /* the first makes the directory */
+    processes[0].rounds = ROUNDS - 1; /* the first attempt creates the directory */
     for (int i = 1; i < PROCESSES; i++)
         processes[i].rounds = ROUNDS;
     run(all_done, 60000000);

@@ -1,7 +1,7 @@
 /*
- * The faults of the simulated world, and what cannot easily be had on a real server: requests lost
- * and late, processes that stop, counters at their end, hours of virtual time, memory that fails;
- * and that the same seed always gives the same history.
+ * Tests the faults of the simulated world, and cases that are hard to produce on a real server:
+ * lost and late requests, stopped processes, counters at their end, hours of virtual time,
+ * exhausted memory. Also tests that the same seed always gives the same history.
  */
 #include "check.h"
 
@@ -110,7 +110,7 @@ static enum zr_status sequential(struct probe *probe, const char *path, char nam
     return status;
 }
 
-/* The counter stops at its end, and two creates at once get over it for a moment. */
+/* The counter stops at its end, but two creates at once exceed it for a moment. */
 static void test_counter(void)
 {
     struct pair pair;
@@ -188,7 +188,7 @@ static void test_credentials(void)
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-/* A sum over everything that can be seen of a history with all faults. */
+/* A checksum of everything visible in a history with all faults. */
 static uint64_t history(uint64_t seed)
 {
     struct zr_sim_options options = {.seed = seed};
@@ -236,7 +236,7 @@ static void test_repetition(void)
     CHECK(differing == 50);
 }
 
-/* Memory fails at every point: nothing is lost that must be told. */
+/* Fails every allocation in turn: no message that must be reported is lost. */
 static void test_no_memory(void)
 {
     for (int64_t n = 1; n < 60; n++) {

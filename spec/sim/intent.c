@@ -105,7 +105,7 @@ struct ask *ask_for(const struct intent *intent)
     return ask;
 }
 
-/* A part's memory hangs on its path, the first text of its ask. */
+/* Also frees the asks of the parts: the path of a part is the first text in its ask. */
 void forget(struct ask *ask)
 {
     for (size_t i = 0; i < ask->request.part_count; i++)

@@ -2,8 +2,8 @@
 #define ZR_SPEC_INTENT_H
 
 /*
- * intent.h: random requests for model_test.c. An intent is a request as numbers, from which each
- * side, the simulated server and the real one, makes its own.
+ * intent.h: random requests for model_test.c. An intent describes a request by numbers. From it
+ * model_test.c makes one request for the simulated server and one for the real server.
  */
 
 #include <stddef.h>
@@ -14,9 +14,9 @@
 #define MOST_PARTS 4
 #define LINE 400
 
-/* Set by the test before all else. */
+/* The test sets these first. */
 extern struct zr_sim_random dice;
-extern char top[40]; /* the znode under which everything happens */
+extern char top[40]; /* the znode below which all requests act */
 
 struct intent {
     enum zr_op op;
@@ -32,21 +32,21 @@ struct intent {
 /* A random number from 0 to below - 1. */
 int roll(int below);
 
-/* At random: an operation, a request of this operation, a multi with its parts in `parts`. */
+/* Random: an operation; a request of this operation; a multi, with its parts in `parts`. */
 enum zr_op any_op(void);
 struct intent any_intent(enum zr_op op);
 struct intent any_multi(struct intent parts[MOST_PARTS]);
 
-/* Gives the request of one side, with all of its parts. */
+/* gives: the request for one side, with all of its parts. */
 struct ask *ask_for(const struct intent *intent);
 
-/* Frees it. */
+/* takes: ask, with all of its parts. */
 void forget(struct ask *ask);
 
-/* Appends to a line of LINE bytes. */
+/* Appends to `line`, which has LINE bytes. */
 void add(char *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Writes the intent into the line, and gives it. */
+/* Writes the intent into the line, and returns the line. */
 const char *name_of(const struct intent *intent, char *line);
 
 #endif

@@ -2,10 +2,10 @@
  * The simulated ZooKeeper against a real one: the same random requests go to both, and every
  * answer, stat, name and event must be the same. Both implement zk.h, so one driver serves both.
  *
- * What differs by nature is put into a common form: zxids count from a first znode, which both
- * sides create, and must then be equal; session ids become the number of the client; lists are
- * sorted. One of the clients goes through a relay that breaks its connection now and then, so that
- * what a reconnect tells of missed events is compared as well.
+ * Values that always differ are normalized: zxids are counted from a first znode that both sides
+ * create, and must then be equal; session ids become the number of the client; lists are sorted.
+ * One of the clients connects through a relay that sometimes breaks the connection, so the events
+ * that a reconnect reports are compared too.
  *
  * usage: model_test HOST:PORT [SEED [STEPS]]; the server must know TTLs (extendedTypesEnabled) and
  * must not reap containers meanwhile.
@@ -174,7 +174,8 @@ static void compare(const char *what, const char *a, const char *b)
 
 static bool is_down;
 
-/* What a client was told meanwhile; a read that is answered comes after all events before it. */
+/* Compares the events that a client was told. The answer to a read comes after all earlier events.
+ */
 static void compare_events(int i, bool sorted)
 {
     struct side *sides[] = {&real, &sim};
@@ -232,8 +233,8 @@ static int any_client(void)
     return roll(is_down ? RELAYED : CLIENTS);
 }
 
-/* While a new ACL is not committed the real leader still judges by the old one, for as long as that
-   takes; so nothing follows it at once. */
+/* The real leader checks requests by the old ACL until the new one is committed, however long that
+   takes; so no request follows a set_acl at once. */
 static void ask_some(void)
 {
     struct intent intents[MOST_ASKS], parts[MOST_ASKS][MOST_PARTS];

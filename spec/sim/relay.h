@@ -10,7 +10,7 @@
 
 struct relay {
     pid_t pid;
-    int control; /* a byte each: 'd' down, 'u' up; answered when it is done */
+    int control; /* commands of one byte: 'd' down, 'u' up; the process answers when it is done */
     char hosts[32];
 };
 

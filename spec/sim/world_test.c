@@ -1,7 +1,7 @@
 /*
- * The simulated world, looked at from outside: through zk.h like any client, and through sim.h.
- * What it owes the real server in detail is the business of model_test.c, and its faults that of
- * fault_test.c; here it is the virtual clock, the sessions with their lease, and the watches.
+ * Tests the simulated world from outside: through zk.h like any client, and through sim.h. This
+ * file tests the virtual clock, the sessions with their lease, and the watches. model_test.c
+ * compares the world with a real server; fault_test.c tests the faults.
  */
 #include "check.h"
 #include "sim/process.h"
@@ -38,7 +38,8 @@ static void test_clamped_timeout(void)
     zr_sim_world_free(world);
 }
 
-/* Left alone, a session lives; cut off, it is over after its timeout, rounded up to a tick. */
+/* A session without faults lives on. A session that is cut off ends after its timeout, rounded up
+   to a tick. */
 static void test_expiry(void)
 {
     struct pair pair;
@@ -84,7 +85,7 @@ static void test_renamed_session(void)
     teardown(&pair);
 }
 
-/* The old one keeps what it has until it expires. */
+/* The old session keeps its ephemerals until it expires. */
 static void test_planned_rename(void)
 {
     struct pair pair;
@@ -106,7 +107,7 @@ static void test_planned_rename(void)
 
 /* ---- The lease ----------------------------------------------------------------------------- */
 
-/* Sixteen of them in a timeout. */
+/* The client sends sixteen heartbeats in a timeout. */
 static void test_heartbeats(void)
 {
     struct pair pair;
@@ -124,7 +125,7 @@ static void test_heartbeats(void)
     teardown(&pair);
 }
 
-/* Whatever is cut and when: the session never ends before the lease. */
+/* The session never ends before the lease, whatever connection is cut and when. */
 static void test_lease_is_short(void)
 {
     int ended = 0;
@@ -153,7 +154,8 @@ static void test_lease_is_short(void)
     CHECK(ended > 500);
 }
 
-/* A reconnect is granted less than the session had: the lease moves back with it. */
+/* A reconnect may be granted a shorter timeout than the session had. Then the lease ends earlier
+   too. */
 static void test_lease_moves_back(void)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
@@ -204,7 +206,7 @@ static void test_watches(void)
     teardown(&pair);
 }
 
-/* What happens while the connection is down is told as the real server does. */
+/* Changes made while the connection is down are reported as the real server reports them. */
 static void test_missed_events(void)
 {
     struct pair pair;
@@ -235,7 +237,8 @@ static void test_missed_events(void)
     teardown(&pair);
 }
 
-/* On a lagging server the event still comes before what it is about, and before a later sync. */
+/* On a lagging server an event still comes before the change that it reports can be read, and
+   before the answer to a later sync. */
 static void test_lagging_server(void)
 {
     struct pair pair;

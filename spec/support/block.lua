@@ -1,6 +1,6 @@
--- Runs a program that is printed in the documents as a reader would: block.lua FILE LINE HOSTS NAMESPACE, where LINE is the line of the
--- program's beginning. Its sessions connect to these hosts, below the namespace, which must exist. Failures are printed on standard error,
--- even if the program does not check for them.
+-- Runs a program from the documents, as a reader would: block.lua FILE LINE HOSTS NAMESPACE. The program begins at LINE. Its sessions
+-- connect to these hosts, below the namespace, which must exist. Failures are printed on standard error, even if the program does not check
+-- for them.
 --
 -- A program that says "until Ctrl-C" would run for ever. It is canceled when it has been connected for SECONDS.
 
@@ -12,7 +12,7 @@ local SECONDS = 1.5
 
 local path, line, hosts, namespace = arg[1], tonumber(arg[2]), arg[3], arg[4]
 
--- Its text, after as many empty lines as make messages name the lines of the document.
+-- The text of the program, after so many empty lines that messages have the line numbers of the document.
 local function read()
   local rows, number = {}, 0
   for row in io.lines(path) do

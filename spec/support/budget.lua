@@ -1,6 +1,6 @@
--- Budgets: requests on the wire, counted by a proxy between client and server. Heartbeats and pings are counted separately and left out,
--- and so are the requests that remove a watch a second after it was needed last: spec/unit/budget_spec.lua counts those. A budget is exact:
--- one request more or less is a failure.
+-- Budgets: requests on the wire, counted by a proxy between client and server. They do not include heartbeats, pings, and the requests that
+-- remove a watch a second after its last use (spec/unit/budget_spec.lua counts those). A budget is exact: one request more or less is a
+-- failure.
 
 local env = require "spec.support.env"
 local zk = require "zkrecipes"
@@ -8,7 +8,7 @@ local zk = require "zkrecipes"
 local Budget = {}
 Budget.__index = Budget
 
--- What the client sends without a request of ours, and what is no request at all.
+-- Names that are not counted: what the client sends by itself, and counters that are not requests.
 local APART = {}
 for name in ("requests replies events connections bytes_up bytes_down ping heartbeat removeWatches connect"):gmatch("%S+") do
   APART[name] = true
@@ -38,8 +38,8 @@ function Budget:spent()
   return requests
 end
 
--- fn() takes one round trip, and returns what to do after it, or nothing. The proxy delays each way by 50 ms: one round trip is 100 ms, two
--- would be 200. The machine may be busy at times.
+-- Checks that fn() takes one round trip. fn returns a function to run afterwards, or nothing. The proxy delays each way by 50 ms, so one
+-- round trip takes 100 ms and two take 200 ms. The machine may be busy at times.
 function Budget:one_round_trip(fn)
   local best = 1
   self.proxy:delay(50)

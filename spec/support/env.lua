@@ -9,8 +9,8 @@ local proxies = require "spec.support.proxy"
 
 local env = { limit = 1800 } -- seconds that a test may take; it takes far less even on a busy machine
 
--- busted forgets all modules after each file; what all files of a run share is stored where busted does not remove it. (A forked process
--- has it too: that process ends without stopping anything.)
+-- busted unloads all modules after each file, so values that all files of a run share are stored where busted does not remove them. (A
+-- forked process has them too; it ends without stopping anything.)
 local registry, KEY = debug.getregistry(), "zkrecipes.spec"
 registry[KEY] = registry[KEY] or { namespaces = 0 }
 local common = registry[KEY]
@@ -48,7 +48,7 @@ function env.session(options)
     all[name] = value
   end
   local session, message, code = zk.session(all)
-  if session and shared then session:connected(200) end -- its failures show later
+  if session and shared then session:connected(200) end -- its failures are seen later
   return session, message, code
 end
 
@@ -81,7 +81,7 @@ function env.eventually(what, condition)
   end
 end
 
--- As eventually, in virtual time: the world runs until the condition holds, for 60 of its seconds at most.
+-- Like eventually, but in virtual time: runs the world until the condition holds, for at most 60 virtual seconds.
 function env.eventually_in(world, what, condition)
   local deadline = world:now() + 60
   while not condition() do
@@ -102,8 +102,8 @@ function env.fails(code, ...)
   return message
 end
 
----Fails unless the call failed because a limit passed that is short: whether the servers had answered by then depends on the
----machine.
+---Fails unless the call failed because a short limit passed. It depends on the machine whether the servers have answered by then, so two
+---codes are accepted.
 function env.late(...)
   local ok, message, got = ...
   if ok or got ~= "timeout" and got ~= "connection_loss" then
@@ -147,7 +147,7 @@ function env.interpreter()
   return os.getenv("ZR_LUA") or arg[-1] or "lua5.4"
 end
 
--- What the C side holds, after everything collectable has been collected.
+-- The memory that the C code holds after a full collection.
 function env.blocks()
   if jit then jit.flush() end -- compiled code keeps objects that it used
   collectgarbage()
@@ -155,8 +155,8 @@ function env.blocks()
   return core.alloc_blocks()
 end
 
----Runs spec/support/alone/NAME.lua in a process of its own, and fails with what it says unless it ends well. What counts C memory
----counts that of the whole process: a session that another spec has left open would change it.
+---Runs spec/support/alone/NAME.lua in a process of its own, and fails with its output unless it succeeds. C memory is counted for the whole
+---process, so a session that another spec has left open would change the count.
 function env.alone(name)
   local pipe = io.popen(("%s spec/support/alone/%s.lua 2>&1 && echo well"):format(env.interpreter(), name))
   local said = pipe:read("*a")

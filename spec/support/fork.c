@@ -1,6 +1,6 @@
 /*
- * What specs need of processes and Lua does not offer: fork without exec. A Lua module of its own,
- * built with the specs and never installed.
+ * Process functions that specs need and Lua does not have, like fork without exec. A separate Lua
+ * module, built with the specs and never installed.
  */
 #include <errno.h>
 #include <lauxlib.h>

@@ -18,7 +18,7 @@ function commands.open(other)
   return "opened"
 end
 
--- What it does after the module is loaded: changes its folder, closes all descriptors, or opens the session only when told to.
+-- Actions after the module is loaded: change the folder, close all descriptors, or open the session only when told to.
 local folder = os.getenv("GUARDED_IN")
 if folder then process.chdir(folder) end
 if os.getenv("GUARDED_CLOSES") then process.close_from(3) end

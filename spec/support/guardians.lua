@@ -28,7 +28,7 @@ end
 
 function M.none(pid) return #M.all(pid) == 0 end
 
--- There is a guardian, but not this one.
+-- True if there is a guardian with another pid.
 function M.succeeded(pid, first)
   local list = M.all(pid)
   return #list == 1 and list[1] ~= first

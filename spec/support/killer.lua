@@ -1,4 +1,4 @@
--- Kills a coroutine of a simulated process at one of its waits, as nginx does: none of its code runs any more. `early`: when it begins to
+-- Kills a coroutine of a simulated process at one of its waits, as nginx does: the coroutine runs no more code. `early`: when it begins to
 -- wait; `late`: after it was woken, before it continues.
 
 local builtin = require "zkrecipes.adapters.builtin"

@@ -48,7 +48,7 @@ end
 --   at_once  it succeeds at once unless it knows of the outage
 --   code     the code of a limit that passes while servers answer (nil: it does not wait then)
 --   always   the code, whatever the servers do
---   at_zero  the code if no server is known to be away and the limit is 0
+--   at_zero  the code if the limit is 0 and the session seems to be connected
 --   silent   the code if the servers have answered before, and do not answer any more
 local cases = {}
 M.cases = cases

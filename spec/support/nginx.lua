@@ -58,7 +58,7 @@ local function sanitized(dir)
   return CLEAN .. ("LD_PRELOAD=%s ASAN_OPTIONS=detect_leaks=0:%s UBSAN_OPTIONS=%s "):format(ASAN, reports, reports)
 end
 
--- Workers that root starts run as nobody, who cannot read a clone in root's home.
+-- If root starts nginx, its workers run as the user nobody, which cannot read a clone in root's home.
 local function user(root)
   local reads = "setpriv --reuid=65534 --regid=65534 --clear-groups test -r " .. root .. "/lua/zkrecipes/init.lua"
   return process.holds("test $(id -u) = 0 && ! " .. reads) and "user root;\n" or ""

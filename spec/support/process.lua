@@ -1,4 +1,4 @@
--- What specs need to know about other processes and files.
+-- Helpers for specs: other processes and files.
 
 local M = {}
 

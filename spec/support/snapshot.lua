@@ -1,6 +1,6 @@
--- A server whose tree has a long history without a test having to produce it: the number of children that a znode has ever had, from which
--- ZooKeeper takes the numbers of sequential znodes, or the number of writes to it, which is its version. The number is set in the snapshot
--- from which the server starts.
+-- Makes a server whose tree seems to have a long history. It sets the number of children that a znode has ever had, which becomes the
+-- number of the next sequential znode; or the number of writes to it, which is its version. The numbers are set in the snapshot from which
+-- the server starts.
 --
 --   snapshot.set_counter(server, "/dir", 2147483600)             -- the next sequential child gets this number
 --   snapshot.set(server, { ["/a"] = { version = 2147483647 } })  -- it has been written so often

@@ -18,7 +18,7 @@ local function occupy(holder)
     assert(holder:semaphore("/s", 1):acquire()) }
 end
 
--- The connection is there, is broken, or has not carried all requests yet.
+-- The connection is up, is broken, or some requests are still on their way.
 local WAYS = {
   function(holder) env.queue_of(holder, "/l", 21) end,
   function(holder, session, proxy)

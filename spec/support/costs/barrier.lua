@@ -1,9 +1,9 @@
--- What the rows of docs/recipes/barrier.md under "Costs" mean, see spec/recipes/all/costs_spec.lua.
+-- The cases of the table "Costs" in docs/recipes/barrier.md; see spec/recipes/all/costs_spec.lua.
 
 local assert = require "luassert"
 
-local ROUND = { multi = 1, children = 1, get = 1, exists = 1, delete = 1 } -- of a member that comes first
-local BEGIN = { multi = 2, children = 2, get = 1, exists = 1, delete = 1 } -- of a member that completes it
+local ROUND = { multi = 1, children = 1, get = 1, exists = 1, delete = 1 } -- requests of a member that comes first
+local BEGIN = { multi = 2, children = 2, get = 1, exists = 1, delete = 1 } -- requests of a member that completes the round
 local ENTER = { multi = 1, children = 1, get = 1, exists = 1 }
 local ENTER_LAST = { multi = 2, children = 2, get = 1, exists = 1 }
 

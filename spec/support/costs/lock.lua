@@ -1,4 +1,4 @@
--- What the rows of docs/recipes/lock.md under "Costs" mean, see spec/recipes/all/costs_spec.lua.
+-- The cases of the table "Costs" in docs/recipes/lock.md; see spec/recipes/all/costs_spec.lua.
 
 local assert = require "luassert"
 

@@ -1,8 +1,8 @@
--- What the rows of docs/recipes/queue.md under "Costs" mean, see spec/recipes/all/costs_spec.lua.
+-- The cases of the table "Costs" in docs/recipes/queue.md; see spec/recipes/all/costs_spec.lua.
 
 local assert = require "luassert"
 
--- A queue in which everything is made, with these items, and its session.
+-- A queue whose znodes all exist, with these items; and its session.
 local function filled(of, items)
   local other = of.other:queue("/q")
   assert(other:put("0"))

@@ -1,4 +1,4 @@
--- What the rows of docs/recipes/rwlock.md under "Costs" mean, see spec/recipes/all/costs_spec.lua.
+-- The cases of the table "Costs" in docs/recipes/rwlock.md; see spec/recipes/all/costs_spec.lua.
 
 local assert = require "luassert"
 

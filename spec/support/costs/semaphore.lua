@@ -1,4 +1,4 @@
--- What the rows of docs/recipes/semaphore.md under "Costs" mean, see spec/recipes/all/costs_spec.lua.
+-- The cases of the table "Costs" in docs/recipes/semaphore.md; see spec/recipes/all/costs_spec.lua.
 
 local assert = require "luassert"
 

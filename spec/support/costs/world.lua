@@ -44,7 +44,7 @@ local function requests(of)
   return counts
 end
 
--- Asserts that fn, and all that follows from it, send exactly these requests.
+-- Asserts that fn and all its consequences send exactly these requests.
 function World:costs(expected, fn)
   self:settle()
   local before = requests(self)
@@ -56,7 +56,7 @@ function World:costs(expected, fn)
   return result
 end
 
--- fn takes so many round trips.
+-- Asserts that fn takes so many round trips.
 function World:takes(trips, fn)
   self:settle()
   local from = self.world:now()
@@ -75,7 +75,7 @@ function World:wait(expected, lock, method, ...)
   return got
 end
 
--- What another process does, or begins to do.
+-- Calls a method of another process's lock; the call may still be waiting afterwards.
 function World:theirs(lock, method, ...) return self:wait({}, lock, method, ...) end
 
 return World
