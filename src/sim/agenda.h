@@ -2,15 +2,16 @@
 #define ZR_SIM_AGENDA_H
 
 /*
- * agenda.h: the coming events of a world: a heap of events by time. Events of the same time happen
- * in the order in which they were scheduled, so that a seed repeats a history exactly.
+ * agenda.h: the future events of a world, in a heap by time. Events of the same time happen in the
+ * order in which they were scheduled, so that a seed repeats a history exactly.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* A member of the struct that it happens to; zeroed until it is scheduled for the first time. */
+/* A member of the struct that the event belongs to; zeroed until it is scheduled for the first
+   time. */
 struct zr_sim_event {
     int64_t at_us;
     uint64_t order;
@@ -24,11 +25,11 @@ struct zr_sim_agenda {
     uint64_t order;
 };
 
-/* Schedules it, or moves it. keeps: event, until it happens or is canceled. */
+/* Schedules the event, or moves it. keeps: event, until it happens or is canceled. */
 void zr_sim_schedule(struct zr_sim_agenda *agenda, struct zr_sim_event *event, int64_t at_us,
                      void (*happen)(struct zr_sim_event *event));
 
-/* Harmless when it is not scheduled. */
+/* May be called when the event is not scheduled. */
 void zr_sim_cancel(struct zr_sim_agenda *agenda, struct zr_sim_event *event);
 
 static inline bool zr_sim_scheduled(const struct zr_sim_event *event)

@@ -20,7 +20,7 @@ static enum zr_status exists(struct zr_sim_server *server, struct zr_sim_conn *c
     return ZR_OK;
 }
 
-/* The znode of a read that needs one of these permissions. */
+/* Finds the znode of a read that needs one of these permissions. */
 static enum zr_status look(struct zr_sim_server *server, struct zr_sim_conn *conn,
                            struct zr_request *copy, int32_t perms, struct zr_sim_node **node)
 {
@@ -148,7 +148,7 @@ static void rewatch_children(struct zr_sim_server *server, struct zr_sim_packet 
         zr_sim_watch_add(&server->watches, path, ZR_SIM_CHILD_WATCH, packet->conn);
 }
 
-/* All of a kind, before the next kind. */
+/* Handles all watches of one kind before the next kind. */
 static void rewatch(struct zr_sim_server *server, struct zr_sim_packet *packet, unsigned kind,
                     void (*one)(struct zr_sim_server *server, struct zr_sim_packet *packet,
                                 const char *path, const struct zr_sim_node *node))

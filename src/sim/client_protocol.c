@@ -21,7 +21,8 @@ static void schedule_beat(struct zr_handle *handle)
                     beat);
 }
 
-/* A sync, which the leader orders; or a write: the deletion of a node that never exists. */
+/* The first request is a sync, which the leader orders; or a write: the deletion of a node that
+   never exists. */
 static void send_beat(struct zr_handle *handle, bool write)
 {
     bool goes = zr_lease_sent(&handle->lease, handle->process->world->now_us);

@@ -1,6 +1,6 @@
 /*
  * The driver's commands: faults of whole processes and servers, and changes to znodes. When a fault
- * ends, what it has held continues: wires by zr_sim_wire_resume, events by zr_sim_put_off.
+ * ends, wires that it held continue by zr_sim_wire_resume, and events by zr_sim_put_off.
  */
 #include <string.h>
 
@@ -45,7 +45,7 @@ void zr_sim_link(struct zr_zk *zk, bool up)
         zr_sim_cut(zk, 0, false);
 }
 
-/* Includes the wires that the client has let go of but the server has not. */
+/* Includes the wires that the client has given up but the server has not. */
 static void resume_wires(struct zr_sim_process *process)
 {
     struct zr_sim_world *world = process->world;
@@ -61,7 +61,7 @@ static void resume_wires(struct zr_sim_process *process)
     }
 }
 
-/* Includes those that the server has let go of but the client has not. */
+/* Includes connections that the server has given up but the client has not. */
 static void resume_wire(struct zr_handle *handle, int64_t unused)
 {
     (void)unused;
@@ -224,7 +224,7 @@ void zr_sim_set_faults(struct zr_sim_world *world, const struct zr_sim_faults *f
 
 /* ---- Changes, as if an administrator made them without any of the clients -------------------- */
 
-/* Null too while the leader is down. */
+/* Also null while the leader is down. */
 static struct zr_sim_node *find_served(const struct zr_sim_world *world, const char *path)
 {
     if (!zr_sim_server_serves(&world->servers[0]))

@@ -5,7 +5,7 @@
  *    own writes, and it gets the event of a change before it can read the change, because both are
  *    sent on the same wire.
  *
- * What can go wrong: either end lets go of the connection, a fault holds or breaks a wire, or the
+ * What can go wrong: either end gives the connection up, a fault holds or breaks a wire, or the
  * client's process is stopped.
  */
 #include "sim/leader.h"
@@ -125,7 +125,7 @@ static void greet(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
     queue(conn, packet);
 }
 
-/* Answered at once, before the packets that wait in line. */
+/* Answers at once, before the packets that wait in line. */
 static void authenticate(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
 {
     bool known = zr_sim_identity_add(&conn->who, packet->copy.path, packet->copy.data);
@@ -219,8 +219,8 @@ void zr_sim_conn_unref(struct zr_sim_conn *conn)
     zr_sim_release(conn);
 }
 
-/* Packets that the client's kernel has not sent yet are still sent, unless they shall be lost or
-   the server no longer has the connection. */
+/* Packets in the client's kernel are still sent, unless they are to be lost or the server no longer
+   has the connection. */
 void zr_sim_conn_let_go(struct zr_sim_conn *conn, bool arrives)
 {
     conn->handle = NULL;

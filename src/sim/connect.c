@@ -1,8 +1,8 @@
 /*
  * How a handle gets a connection and loses it. It tries one server after the other. It leaves a
- * server that is down, that has not seen what the client has seen, or that is silent for two thirds
- * of the timeout. What happens on a connection is in client_protocol.c. When the connection is
- * lost: SUSPENDED, requests in flight fail, and the search begins again.
+ * server that is down, that is behind what the client has seen, or that is silent for two thirds of
+ * the timeout. What happens on a connection is in client_protocol.c. When the connection is lost:
+ * SUSPENDED, requests in flight fail, and the search begins again.
  */
 #include "sim/process.h"
 #include "sim/world.h"

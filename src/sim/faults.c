@@ -1,7 +1,7 @@
 /*
  * Faults of client processes and of single requests. A request meets at most one fault: from a plan
- * that names it, or else from the dice. What must be known before it is sent is stored in the
- * packet; the rest happens right after it was sent.
+ * that names it; without one, from the dice. A fault that must be known before the request is sent
+ * is stored in the packet; other faults happen right after sending.
  */
 #include "sim/leader.h"
 #include "sim/process.h"

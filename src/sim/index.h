@@ -39,7 +39,7 @@ void zr_sim_index_remove(struct zr_sim_index *index, struct zr_sim_entry *entry)
 struct zr_sim_entry *zr_sim_index_next(const struct zr_sim_index *index,
                                        const struct zr_sim_entry *entry);
 
-/* Calls `drop` for each entry, which may free it, and empties the index. */
+/* Calls `drop`, which may free the entry, for each entry; then the index is empty. */
 void zr_sim_index_fini(struct zr_sim_index *index, void (*drop)(struct zr_sim_entry *entry));
 
 #endif

@@ -33,11 +33,12 @@ void zr_sim_outstanding_init(struct zr_sim_outstanding *outstanding, struct zr_s
                              struct zr_sim_txn *txn, size_t parts);
 void zr_sim_outstanding_fini(struct zr_sim_outstanding *outstanding);
 
-/* The znode as it will be then; false: it will not exist. keeps: path, in *found. */
+/* Finds the znode as it will be after these parts. keeps: path, in *found. False: it will not
+   exist. */
 bool zr_sim_outstanding_find(const struct zr_sim_outstanding *outstanding, const char *path,
                              size_t length, struct zr_sim_record *found);
 
-/* From now on the znode is like this. */
+/* Records that the znode will be like this. */
 void zr_sim_outstanding_note(struct zr_sim_outstanding *outstanding,
                              const struct zr_sim_record *record);
 

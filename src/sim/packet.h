@@ -14,7 +14,7 @@
 struct zr_sim_conn;
 
 enum zr_sim_kind {
-    ZR_SIM_CONNECT, /* begin a session, or go on with one */
+    ZR_SIM_CONNECT, /* begin a session, or continue one */
     ZR_SIM_ASK,     /* a request */
     ZR_SIM_BEAT,    /* a heartbeat: a request of the client's own */
     ZR_SIM_WATCHES, /* the client's watches, for a new connection */
@@ -24,7 +24,7 @@ enum zr_sim_kind {
     ZR_SIM_PONG,    /* from server to leader: the reply to a ping */
 };
 
-/* What the faults have in store for it. */
+/* What a fault does to the packet. */
 enum zr_sim_fate { ZR_SIM_FINE, ZR_SIM_LOST, ZR_SIM_MUTE };
 
 /* Which watches the client has on a path. */

@@ -20,7 +20,7 @@ struct zr_sim_server {
     int64_t zxid;            /* the last one applied */
     struct zr_sim_txn *next; /* the next one to apply, or null */
     struct zr_sim_event apply;
-    int64_t hop_us, lag_us; /* how long the leader's word takes, and what a fault adds */
+    int64_t hop_us, lag_us; /* latency from the leader; a delay that a fault adds */
     struct zr_list conns;   /* struct zr_sim_conn, in the order in which they came */
     struct zr_sim_wire to_leader;
     bool stopped, isolated;
@@ -28,7 +28,7 @@ struct zr_sim_server {
     int64_t isolated_us; /* since */
     int64_t paused_until_us;
     int64_t up_held_us, down_held_us; /* until then nothing arrives at the leader, or from it */
-    int64_t late_us;                  /* how long after a pause it goes on with the leader's word */
+    int64_t late_us;                  /* how long after a pause it reads from the leader again */
     struct zr_sim_event resume;
     size_t heard_count;   /* sessions that the leader has not been told of */
     int64_t pings, pongs; /* that the leader sent it, and that it replied */
@@ -102,7 +102,7 @@ bool zr_sim_server_put_off(struct zr_sim_server *server, struct zr_sim_event *ev
 void zr_sim_server_stop(struct zr_sim_server *server, bool on);
 void zr_sim_server_isolate(struct zr_sim_server *server, bool on, bool delivers);
 
-/* It does nothing for this long; then its threads run again, in any order. */
+/* The server does nothing for this long; then its threads run again, in any order. */
 void zr_sim_server_pause(struct zr_sim_server *server, int64_t us);
 
 /* ---- answer.c ------------------------------------------------------------------------------ */

@@ -9,10 +9,10 @@ struct zr_sim_session {
     struct zr_link link; /* in the world's sessions */
     int64_t id;
     int32_t timeout_ms;
-    int64_t expire_us;  /* when it is over if nothing is heard */
+    int64_t expire_us;  /* when it ends if no message comes */
     uint64_t conn;      /* number of the connection that may write */
     bool renamed;       /* a fault: the next reconnect gets another session */
-    bool doomed;        /* found silent; no touch can save it now */
+    bool doomed;        /* was silent for too long; a message can no longer save it */
     int32_t heard_ms[]; /* per server that has heard of it and has not told the leader:
                            what that server granted; else 0 */
 };

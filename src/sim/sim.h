@@ -21,13 +21,13 @@ struct zr_sim_world;
 
 /* ---- The world ----------------------------------------------------------------------------- */
 
-/* What is 0 has a default. */
+/* A field that is 0 has its default. */
 struct zr_sim_options {
     uint64_t seed;
     int servers;        /* the first is the leader (3) */
     int32_t tick_ms;    /* sessions last from 2 to 20 ticks (2000) ... */
     int32_t least_ms;   /* ... or from this on (two ticks) */
-    int32_t reap_ms;    /* how often empty containers and old TTL znodes are looked for (60000) */
+    int32_t reap_ms;    /* how often empty containers and old TTL znodes are reaped (60000) */
     int64_t latency_us; /* of a message, at least ... (200) */
     int64_t jitter_us;  /* ... and up to this much more; negative: none (400) */
     int64_t late_us;    /* a server's thread gets its turn up to this late (as jitter_us) */
@@ -129,7 +129,7 @@ bool zr_sim_expire(struct zr_sim_world *world, int64_t session);
 bool zr_sim_rename(struct zr_sim_world *world, int64_t session);
 
 /* From now on every handshake is granted at most this timeout, also for a session that has a longer
-   one; 0: as the tick says. */
+   one; 0: no limit but that of the tick. */
 void zr_sim_grant(struct zr_sim_world *world, int32_t timeout_ms);
 
 /* From now on the server applies transactions this much later than the leader. Not for the leader,
@@ -218,10 +218,10 @@ struct zr_sim_view {
 void zr_sim_walk(const struct zr_sim_world *world, const char *path,
                  void (*visit)(void *with, const struct zr_sim_view *view), void *with);
 
-/* A line for each of them. */
+/* Prints a line for each znode that zr_sim_walk visits. */
 void zr_sim_dump(const struct zr_sim_world *world, const char *path, FILE *to);
 
-/* Called after each transaction of the leader, with the world as it is then; null: no more. */
+/* Calls `saw` after each transaction of the leader; null: no longer. */
 void zr_sim_observe(struct zr_sim_world *world, void (*saw)(void *with, int64_t zxid), void *with);
 
 #endif

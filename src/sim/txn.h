@@ -2,9 +2,9 @@
 #define ZR_SIM_TXN_H
 
 /*
- * txn.h: what the leader has decided, in its order. Every server does exactly this to its tree,
- * sooner or later. A transaction without changes only takes a place in the order: an error, a sync,
- * the begin of a session.
+ * txn.h: the leader's decisions, in order. Every server applies each of them to its tree, sooner or
+ * later. A transaction without changes only takes a place in the order: an error, a sync, the begin
+ * of a session.
  */
 
 #include "sim/tree.h"
@@ -28,7 +28,7 @@ struct zr_sim_txn {
     struct zr_link link; /* in the world's log */
     size_t waiting;      /* servers that have not applied it */
     int64_t zxid, time_ms, at_us;
-    int64_t ended;                /* the session that is over with it, or 0 */
+    int64_t ended;                /* the session that it ends, or 0 */
     int ping;                     /* the server that the leader pings with it, or 0 */
     struct zr_sim_packet *packet; /* what asked for it, counted; or null */
     size_t count, room;
@@ -46,7 +46,7 @@ struct zr_sim_change *zr_sim_txn_add(struct zr_sim_txn *txn, enum zr_sim_act act
 /* Forgets all changes: a part of a multi was refused. */
 void zr_sim_txn_clear(struct zr_sim_txn *txn);
 
-/* Does it to a tree; the watches fire. */
+/* Applies the transaction to a server's tree; the watches fire. */
 void zr_sim_txn_apply(struct zr_sim_txn *txn, struct zr_sim_tree *tree,
                       struct zr_sim_watches *watches);
 

@@ -37,7 +37,7 @@ bool zr_sim_watch_remove(struct zr_sim_watches *watches, const char *path,
 void zr_sim_watch_fire(struct zr_sim_watches *watches, const char *path, size_t length,
                        enum zr_event_kind event, const struct zr_sim_acl *acl);
 
-/* Those of a connection that has ended. */
+/* Removes the watches of a connection that has ended. */
 void zr_sim_watch_drop(struct zr_sim_watches *watches, struct zr_sim_conn *conn);
 
 #endif

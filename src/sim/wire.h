@@ -30,10 +30,10 @@ void zr_sim_wire_send(struct zr_sim_wire *wire, struct zr_sim_packet *packet, in
 /* The first packet in flight; there must be one. */
 struct zr_sim_packet *zr_sim_wire_first(const struct zr_sim_wire *wire);
 
-/* What held the wire may be over. */
+/* Call it when a fault that held the wire may be over. */
 void zr_sim_wire_resume(struct zr_sim_wire *wire);
 
-/* All that is under way is lost. */
+/* Loses all packets in flight. */
 void zr_sim_wire_clear(struct zr_sim_wire *wire);
 
 #endif

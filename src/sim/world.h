@@ -17,7 +17,7 @@
 struct zr_sim_world {
     int refs; /* the driver, and every process */
     struct zr_sim_options options;
-    struct zr_sim_random random, dice; /* for what is usual, for faults */
+    struct zr_sim_random random, dice; /* for normal events, for faults */
     struct zr_sim_agenda agenda;
     int64_t now_us;
     int64_t zxid;
@@ -39,7 +39,7 @@ struct zr_sim_world {
     void *with;
 };
 
-/* How long a message takes now. */
+/* The latency of the next message. */
 int64_t zr_sim_latency_us(struct zr_sim_world *world);
 
 /* The servers' clock. */
