@@ -25,7 +25,7 @@ import org.apache.zookeeper.CreateMode;
 public final class Curator {
     interface Work { void run(int i) throws Exception; }
 
-    static final int WARM_UP = 3000; // operations until the compiler has seen them
+    static final int WARM_UP = 3000; // operations to warm the compiler up
     static String hosts, path;
     static CuratorFramework client;
 
@@ -116,7 +116,7 @@ public final class Curator {
     }
 
     static void handoff(int waiters, int rounds) throws Exception {
-        for (int i = 0; i < 5; i++) drain(200); // for the compiler
+        for (int i = 0; i < 5; i++) drain(200); // warms the compiler up
         double seconds = 0, spent = 0;
         for (int i = 0; i < rounds; i++) {
             double[] both = drain(waiters);
@@ -280,7 +280,7 @@ public final class Curator {
         queue.flushPuts(30, TimeUnit.SECONDS);
     }
 
-    // It calls its consumers: from the warm-up's last call to the last one of all.
+    // The queue calls its consumers. The time runs from the last call of the warm-up to the last call of all.
     static void claim(int operations, int items, int count) throws Exception {
         int warm = Math.min(operations, WARM_UP / 10);
         AtomicLong calls = new AtomicLong(), from = new AtomicLong(), spent = new AtomicLong();

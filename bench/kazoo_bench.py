@@ -213,7 +213,7 @@ def fill(queue, entries, prefix, items):
 
 
 def share(queues, total, work):
-    left = iter(range(total))  # next() of it is atomic
+    left = iter(range(total))  # next() on it is atomic
     together(len(queues), lambda i: [work(queues[i]) for _ in left])
 
 

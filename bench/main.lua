@@ -107,7 +107,7 @@ local function rows()
   return list
 end
 
--- A server that has just started is slow, whichever contestant runs.
+-- A new server is slow, so warm it up before the first contestant runs.
 local function warm_up(hosts)
   for _, one in ipairs(contestants) do
     if one.ours then measure.run(one, hosts, "loop 10 200") end

@@ -2,8 +2,8 @@
 --
 --     lua5.4 bench/queue.lua ITEMS [CONSUMERS [SAMPLE]]        on $ZK_HOSTS, or on a server of its own
 --
--- Fills a queue with ITEMS. Then it measures a sample of puts, of claim + ack by so many processes (32 coroutines each), and by one
--- coroutine alone; and the longest time for which a host did not run (by a coroutine that wants to run each millisecond).
+-- Fills a queue with ITEMS. Then it measures a sample of puts; of claim + ack by CONSUMERS processes with 32 coroutines each, and by one
+-- coroutine alone; and the longest stall of a host, seen by a coroutine that wants to run each millisecond.
 
 local testing = require "zkrecipes.testing"
 local zk = require "zkrecipes"

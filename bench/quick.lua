@@ -28,7 +28,7 @@ local ON_THE_WIRE = {
   { id = "free", run = { "free %d", 100, 300 } },
   { id = "loop_10", run = { "loop 10 %d", 10, 30, 10 } },
   { id = "try", run = { "try %d", 100, 300 } },
-  { id = "read_mostly", run = { "read_mostly 1 %d", 100, 300 } }, -- alone: the order of waiters differs from run to run
+  { id = "read_mostly", run = { "read_mostly 1 %d", 100, 300 } }, -- measured alone: the order of waiters differs from run to run
 }
 
 local HOST, IO = { "core", "plain", "recipes", "lua" }, { "zk" }

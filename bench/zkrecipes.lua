@@ -54,7 +54,7 @@ local function turns_of(acquire, turns)
   end
 end
 
--- One after another, with what `acquire` is.
+-- Runs turns one after another; `acquire` is the function that gives a hold.
 local function in_turn(acquire, turns)
   turns_of(acquire, WARM_UP)
   measure(turns, function() turns_of(acquire, turns) end)
@@ -187,7 +187,7 @@ function scenarios.memory(waiters)
   report(waiters, 0, 0, (",\"rss\":%.0f,\"c\":%.0f,\"lua\":%.0f"):format(rss / waiters, (core.alloc_bytes() - bytes) / waiters,
     (collectgarbage("count") - heap) * 1024 / waiters))
   hold:release()
-  os.exit(0) -- we do not wait until all are served
+  os.exit(0) -- do not wait until all are served
 end
 
 function scenarios.start()

@@ -47,7 +47,7 @@ local function value(row, id) return row.of[id] and row.of[id].value end
 local function timing_row(row, contestants)
   local cells = { row.title .. ", " .. row.unit }
   for _, one in ipairs(contestants) do cells[#cells + 1] = spread(value(row, one.id)) end
-  if row.kind == "failover" then -- the timeout has the same granularity for all
+  if row.kind == "failover" then -- the session timeout has the same granularity for all
     return line(table.move({ "-", "-", "-", "-" }, 1, 4, #cells + 1, cells))
   end
   local ours, jit = value(row, "lua5.4"), value(row, "luajit")

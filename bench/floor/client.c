@@ -103,7 +103,7 @@ zhandle_t *open_session(const char *hosts)
 {
     zhandle_t *zh = zookeeper_init(hosts, quiet, session_ms, NULL, NULL, 0);
     must(zh == NULL ? ZSYSTEMERROR : ZOK);
-    zoo_set_servers_resolution_delay(zh, -1); /* else it looks names up in every turn */
+    zoo_set_servers_resolution_delay(zh, -1); /* never look names up again */
     handles[handle_count++] = zh;
     while (zoo_state(zh) != ZOO_CONNECTED_STATE)
         turn();

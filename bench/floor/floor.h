@@ -1,7 +1,6 @@
 /*
- * The floor: the same work on the same client library, by a program that does nothing else. It
- * keeps no lease, survives no broken connection, cancels nothing and verifies nothing. Any failure
- * ends it.
+ * The floor: a minimal program that does the same work with the same client library. It keeps no
+ * lease, survives no broken connection, cancels nothing and verifies nothing. Any failure ends it.
  *
  * main.c       the scenarios
  * contender.c  a contender: its requests and its turn
@@ -9,7 +8,7 @@
  * client.c     sessions and the loop; clocks
  * relay.c      with --two-threads: a second thread that says when a contender's turn is over
  *
- * One thread runs all of it; the second one learns only what it is told.
+ * One thread runs everything; the second thread only gets messages from it.
  */
 #ifndef FLOOR_H
 #define FLOOR_H

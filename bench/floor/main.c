@@ -81,7 +81,7 @@ static void run_handoff(zhandle_t *zh, const char *dir, int waiters, int rounds)
         settle();
         keep = false;
         leave(&contenders[0]);
-        until(&granted, 2); /* what was idle has woken up by then */
+        until(&granted, 2); /* idle threads have woken up by then */
         start_clock();
         until(&granted, waiters + 1);
         if (round > 0) /* the first is for warming up */
@@ -103,7 +103,7 @@ static void run_contend(zhandle_t *zh, const char *dir, long first, long last)
         turn();
     report(granted, from + (double)(last - first));
     fflush(stdout);
-    _exit(0); /* the end of the session lets the other processes go on */
+    _exit(0); /* the end of the session lets the other processes continue */
 }
 
 static void on_tried(int rc, const struct String_vector *names, const void *with)
