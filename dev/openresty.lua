@@ -1,9 +1,9 @@
 -- Nginx under load, for make load-openresty and make soak-openresty. $ZK_HOSTS names the servers.
 --
 --   load           latency of plain requests in one worker, before and while 10,000 others wait for locks
---   soak SECONDS   two workers; clients that take a lock and wait, some of which disconnect; a reload every 5 seconds, except
---                  in the last fifth of the time, because new workers have not what the old ones had. It checks what has
---                  grown: the queues, sessions, watches, memory, descriptors
+--   soak SECONDS   two workers; clients that take a lock and wait, some of which disconnect; a reload every 5 seconds, except in the last
+--                  fifth of the time, because new workers start from zero. It checks what has grown: the queues, sessions, watches, memory,
+--                  descriptors
 
 local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
@@ -58,7 +58,7 @@ end
 
 local function kilobytes(pid) return process.output("awk '/VmRSS/ {print $2}' /proc/" .. pid .. "/status") end
 
--- ---- Many who wait -----------------------------------------------------------------------------
+-- ---- Many waiters ------------------------------------------------------------------------------
 
 local function waiting(it) return tonumber((select(2, it:get("/count", 60)):match("^%d+"))) end
 

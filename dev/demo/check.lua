@@ -70,7 +70,7 @@ end
 
 -- ---- Checks -------------------------------------------------------------------------------------
 
--- Checks the holds in the order in which they began: none may begin before all earlier ones have ended.
+-- Checks the holds in the order in which they began: a hold may begin only after all earlier ones have ended.
 function journal:overlaps()
   local count, free = 0, 0
   for _, hold in ipairs(self.holds) do

@@ -67,7 +67,7 @@ function Flow:emit(item)
   end
 end
 
--- Each returns nil to pass the frame on, or "cut", "hold" or "forget".
+-- Each function returns nil to pass the frame on, or "cut", "hold" or "forget".
 local inspect = {}
 
 local function verdict(world, kind)

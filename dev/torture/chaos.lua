@@ -86,7 +86,7 @@ end
 
 -- ---- Faults of a server: fn(random, world) -----------------------------------------------------
 
--- Other faults go on while the JVM starts. We wait for it only after that, because that wait blocks all of us.
+-- Other faults continue while the JVM starts. We wait for the server only afterwards, because that wait blocks this process.
 local function kill_server(server, random)
   server:kill()
   zk.sleep(random:between(0.2, 2))
@@ -105,7 +105,7 @@ function of_server.follower(random, world)
   kill_server(random:pick(world.ensemble:followers()), random)
 end
 
--- ---- The course of it --------------------------------------------------------------------------
+-- ---- The course of the run --------------------------------------------------------------------
 
 -- The names in the report, in its order.
 M.kinds = { { "kill", "kill -9" }, { "pause", "SIGSTOP" }, { "expire", "session expired" }, { "cut", "cut" },
@@ -171,7 +171,7 @@ function M.run(world, deadline)
       bag[#bag] = nil
       tasks[#tasks + 1] = zk.spawn(strike, world, kind, target, randoms.new(world.seed, 2 + #tasks))
     else
-      table.insert(bag, 1, table.remove(bag)) -- no worker or server is free for it: tries another kind first
+      table.insert(bag, 1, table.remove(bag)) -- if no worker or server is free, tries another kind first
     end
   end
   for _, task in ipairs(tasks) do assert(task:wait()) end

@@ -1,4 +1,4 @@
--- Judges the journal of the torture run: looks for what must never happen, and reports it with an example.
+-- Judges the journal of the torture run: checks that each rule holds, and gives an example of each violation.
 --
 -- A token is the czxid of a znode, and a write has its mzxid from the server. So the server orders what the server did; only the times at
 -- which a hold was valid come from our clock.

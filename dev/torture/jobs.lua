@@ -53,7 +53,7 @@ local function claim(session, queue, life, note)
   end
 end
 
--- Only tries, so that the answer always shows what became of it.
+-- Only tries, so that each result shows whether an item was taken.
 local function take(_, queue, life, note)
   note("job", life.tag, "taking")
   local item, _, code = queue:take(0)

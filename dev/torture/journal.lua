@@ -27,7 +27,7 @@ function effects.holds(self, turn, time, token)
   table.insert(self.holds, turn.hold)
 end
 
--- It holds so many permits of several, beside other holders.
+-- The hold has so many permits of a semaphore with several, beside other holders.
 function effects.permits(_, turn, _, count) turn.hold.permits = tonumber(count) end
 
 function effects.downgrades(self) self.downgrades = self.downgrades + 1 end
@@ -54,7 +54,7 @@ function effects.wrote(_, turn, _, rest)
   turn.write.zxid = rest:match("^%d+ (%x+)$")
 end
 
--- Nothing was written, as the server says, or the session, which knows that the hold is lost; or the outcome is unknown.
+-- The write did not happen, by the server's answer or because the session knows that the hold is lost; or its outcome is unknown.
 local certain = { lost = true, no_node = true }
 local uncertain = { connection_loss = true, closed = true }
 

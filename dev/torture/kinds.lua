@@ -100,7 +100,7 @@ end
 
 -- ---- Two at once -------------------------------------------------------------------------------
 
--- A multilock also takes these, both at once; the log has its hold as one of either.
+-- A multilock sometimes acquires these two at once; the log has its hold as a hold of one of them.
 local PAIR = { "fair", "writer" }
 
 local Both = {}

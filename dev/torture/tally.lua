@@ -33,7 +33,7 @@ function M.waits(holds)
   return waits
 end
 
--- From a release to the next grant, if the next holder was waiting already.
+-- The time from a release to the next grant, if the next holder was already waiting.
 function M.handoffs(holds)
   local times = {}
   for _, list in pairs(by_lock(holds)) do

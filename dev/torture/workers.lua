@@ -4,7 +4,8 @@ local zk = require "zkrecipes"
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)[^/]*$") or "./"
 
--- The guard reads a pipe that only we can write to; when the pipe ends, we are gone, for whatever reason.
+-- The guard reads a pipe that only this process can write to. When the pipe ends, this process has ended, for whatever
+-- reason.
 local RUN = [[
   log=$1 folder=$2
   shift 2
@@ -130,7 +131,7 @@ end
 -- Whether one of its processes still exists.
 function Worker:runs()
   local status = os.execute("kill -0 " .. self.pid .. " 2>/dev/null")
-  return status == true or status == 0 -- as 5.1 says it
+  return status == true or status == 0 -- the result in Lua 5.1
 end
 
 return { new = new }
