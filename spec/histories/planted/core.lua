@@ -30,7 +30,7 @@ return {
     file = "src/core/seat.c",
     old = "return stat->ephemeral_owner == seat->session->id &&",
     new = "return" },
-  -- The proof of a connection is a sync as well, so the bug alone is none: here the proof is a plain read.
+  -- The proof of a connection is a sync too, so this bug alone changes nothing. Here the proof is also made a plain read.
   { name = "believe the listing without a sync",
     file = "src/core/vacate.c",
     old = "zr_call_new_full(seat->session, ZR_OP_SYNC, seat->dir",
@@ -91,7 +91,7 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
         status = zr_seat_create(seat, task);
 ]] },
   { name = "watch with exists",
-    run = "--recipe lock --seeds 1", -- the exact counts, which follow, tell
+    run = "--recipe lock --seeds 1", -- the exact counts of requests, which follow, catch it
     file = "src/core/watch_gone.c",
     old = "zr_call_new_full(watch->session, ZR_OP_GET, watch->path",
     new = "zr_call_new_full(watch->session, ZR_OP_EXISTS, watch->path" },

@@ -1,4 +1,4 @@
--- Bugs of the elections: how candidates step aside for a named successor, which is in C; and what is in Lua. See plant.lua.
+-- Bugs of the elections: in C, how candidates step aside for a named successor; and bugs of the Lua half. See plant.lua.
 
 local RUN, COUNTED = "--recipe election --seeds 5000", "--recipe election --seeds 1"
 

@@ -1,12 +1,12 @@
--- Weaker rules of the lease, which leave two valid holders. See plant.lua; spec/histories/lease/aims.c aims at most of them. Not
--- here, since it takes two pauses of the leader at the right moments: the rule without the time by which pings may be late.
+-- Weaker rules of the lease, which allow two valid holders. See plant.lua; spec/histories/lease/aims.c aims at most of them. One rule is
+-- not here, because it fails only with two pauses of the leader at the right moments: the rule without the time by which pings may be late.
 
 local function bug(name, old, new, also)
   return { name = name, file = "src/core/lease.c", old = old, new = new, also = also, harness = "lease" }
 end
 
 return {
-  -- The rule of the first version: a heartbeat every T/4, and one that was sent T/8 after an answer proves it.
+  -- The rule of the first version: a heartbeat every T/4; a heartbeat counts once another one, sent T/8 after its answer, was answered.
   bug("one later heartbeat proves one",
     "#define BEATS 16 /* in a timeout */\n" ..
       "#define LATE 40  /* the part of a timeout by which the leader's pings may be late */\n#define STAGES 4",

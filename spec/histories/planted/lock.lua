@@ -45,7 +45,7 @@ return {
     file = "src/recipes/hold.c",
     old = "sink->id(sink, NULL, ((struct zr_hold *)self)->seat.czxid);",
     new = "sink->id(sink, NULL, ((struct zr_hold *)self)->seat.sequence);" },
-  -- Two in line cannot see it: it takes one who holds, one who gives up, and one behind.
+  -- Two contenders do not show this bug: it needs a holder, a waiter that gives up, and a waiter behind.
   { name = "whoever is behind one that leaves is the next",
     run = "--recipe lock --small",
     file = "src/recipes/contest.c",

@@ -1,13 +1,13 @@
--- `make planted`: plants each bug of the lists in this folder into a copy of its file, and sees that the histories catch it.
+-- `make planted`: plants each bug of the lists in this folder into a copy of its file, and checks that the histories catch it.
 --
 --     plant.lua [--harness NAMES] [--recipe NAME] [--bug NAME]
 --
--- A bug is { name, file, old, new }, where `old` must occur exactly once in the file: a list that no longer fits the code
--- fails. Further fields: also ({ file, old, new }, a second place), harness (see harnesses.lua; if not "engine"), run (arguments
--- of its program, if not those below), asan (only the address sanitizer sees it). The seed of near.lua is tried first.
+-- A bug is { name, file, old, new }, where `old` must occur exactly once in the file: a list that no longer fits the code fails. Optional
+-- fields: also ({ file, old, new }, a second place), harness (see harnesses.lua; default "engine"), run (arguments of the program; default
+-- below), asan (only the address sanitizer catches it). The seed of near.lua is tried first.
 --
--- A bug in C: only its file is compiled again, and linked to what make has built. For a harness in Lua, make builds the module with it,
--- in a copy of what is built. A bug in Lua: the copy is found first.
+-- For a bug in C, only its file is compiled again and linked with the objects that make has built; for a harness in Lua, make builds the
+-- module with the bug in a copy of the build folder. For a bug in Lua, the search path finds the copy first.
 
 local harnesses = require "spec.histories.harnesses"
 local near = require "spec.histories.near"
@@ -75,7 +75,7 @@ end
 
 -- ---- How a bug is built and run ---------------------------------------------------------------
 
--- Makes what bugs of this build need, once. Gives the command that compiles, and the objects of each program.
+-- Builds once what all bugs of this build need. Returns the command that compiles, and the objects of each program.
 local parts = {}
 local function parts_of(san)
   if parts[san] then return parts[san] end
@@ -92,7 +92,7 @@ local function replaced(text, edit)
   return text:sub(1, from - 1) .. edit.new .. text:sub(to + 1)
 end
 
--- The files with the bug in them: text by path. Or nil and why not.
+-- Returns the files with the bug: path > text. Or nil and the reason.
 local function edited(bug)
   local texts = {}
   for _, edit in ipairs { bug, bug.also } do
@@ -104,7 +104,7 @@ local function edited(bug)
   return texts
 end
 
--- The commands that build the program with the bug in it, and the program.
+-- Returns the commands that build the program with the bug, and the program.
 local function in_c(bug, place, texts)
   local part = parts_of(bug.asan and "asan" or "")
   local program = place .. "/" .. harness_of(bug).program
@@ -155,7 +155,7 @@ local function way_of(bug)
   return harness_of(bug).program and in_c or in_module
 end
 
--- Writes all that runs it. Gives its folder; or nil and why not.
+-- Writes the files to build and run the bug. Returns their folder; or nil and the reason.
 local function prepare(bug)
   local place = FOLDER .. "/" .. bug.name:gsub("%W+", "-")
   local texts, problem = edited(bug)
@@ -171,9 +171,9 @@ local function prepare(bug)
   return place
 end
 
--- ---- What came of it --------------------------------------------------------------------------
+-- ---- The results ------------------------------------------------------------------------------
 
--- What the program has to say against the bug, and after how many histories; or nil and what it said.
+-- Returns the violation that the program found, after how many histories, and in which one; or nil and the first line of the output.
 local function verdict(said, status)
   local crash = said:match "AddressSanitizer: ([%w-]+)" or said:match "runtime error: ([^\n]+)"
   local after, name, what = said:match "after (%d+) histories: ([^:]*): ([^\n]*)"
@@ -188,19 +188,19 @@ local function show(name, what, after, seconds, where)
   io.stdout:flush()
 end
 
--- Tells of one that has ended. True: it was caught.
+-- Prints the result of a bug whose run has ended. True: the bug was caught.
 local function tell(bug, place, status, seconds)
   local what, after, name = verdict(read(place .. "/said"), status)
   show(bug.name, what or after, what and after or "-", seconds, what and name or "")
   return what ~= nil
 end
 
--- Runs those that are prepared, as many at once as there are processors; each is told of when it ends.
+-- Runs the prepared bugs, as many at once as there are processors, and prints each result when the run ends.
 local function run(by_place)
   local places = {}
   for place in pairs(by_place) do places[#places + 1] = place end
   table.sort(places)
-  local list = os.tmpname() -- a name of its own: another run may go on in the same folder
+  local list = os.tmpname() -- a unique name: another run may use the same folder at the same time
   write(list, table.concat(places, "\n") .. "\n")
   local pipe = io.popen(("xargs -a %s -n 1 -P $(nproc) bash -c 'bash $0/try >$0/said 2>&1; echo $0 $? $SECONDS'"):format(list))
   local passed, told = 0, {}
@@ -217,7 +217,7 @@ local function run(by_place)
   return passed
 end
 
--- ---- All of them ------------------------------------------------------------------------------
+-- ---- The whole ---------------------------------------------------------------------------------
 
 output("mkdir -p " .. FOLDER)
 local bugs, by_place = chosen(), {}
