@@ -46,9 +46,17 @@ local function enjoy(h, zk, turn)
   check_alone(h, turn)
 end
 
+-- What nobody has is released now, not when Lua happens to collect.
+local function attempt(h, zk, fn)
+  local note = {}
+  local value, message, code = h:attempt(zk, fn, note)
+  if note.struck then collectgarbage() end
+  return value, message, code
+end
+
 local function one_turn(h, zk, session, lock, name, way)
-  local note, turn = {}, nil
-  local _, message, code = h:attempt(zk, function()
+  local turn
+  local _, message, code = attempt(h, zk, function()
     local id = session.id
     local hold, message, code = lock:acquire(h:pick { 0, h:within(0.02), h:within(8), false, false } or nil)
     if not hold then return nil, message, code end
@@ -58,8 +66,7 @@ local function one_turn(h, zk, session, lock, name, way)
     enjoy(h, zk, turn)
     hold:release()
     return true
-  end, note)
-  if note.struck then collectgarbage() end -- a hold that nobody got is released now, not at some time
+  end)
   if turn and code then turn.hold:release() end -- its coroutine is gone
   if turn then h.turns[turn] = nil end
   tolerable(h, message, code)
@@ -69,7 +76,7 @@ local function worker(h, zk, session, locks, name)
   while not h.healed do
     local way = h:pick(NAMES)
     one_turn(h, zk, session, locks[way], name, way)
-    if h:chance(0.1) then tolerable(h, select(2, h:attempt(zk, function() return locks.lock:request(h:within(2)) end))) end
+    if h:chance(0.1) then tolerable(h, select(2, attempt(h, zk, function() return locks.lock:request(h:within(2)) end))) end
     zk.sleep(h:chance(0.5) and 0 or h:within(1))
   end
 end
