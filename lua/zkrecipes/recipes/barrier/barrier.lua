@@ -23,7 +23,7 @@ local requests = require "zkrecipes.lost_answers"
 local M = {}
 
 local Session = {}
-local sure = requests.sure
+local sure, transact = requests.sure, requests.transact
 
 -- ---- Barrier -----------------------------------------------------------------------------------
 
@@ -97,14 +97,22 @@ local function look(latch, session)
   return stat.version
 end
 
--- One attempt, under the version that we know.
-local function count(latch, session, counted, own)
+-- The parts of a count under the version that we know.
+local function parts_of(latch, counted, own)
   local parts = {
     { "create", own, "" },
     { "set", latch.path, tostring(latch.total), counted },
   }
   if counted + 1 == latch.total then parts[3] = { "create", latch.path .. "/open", "" } end
-  return session:multi(parts)
+  return parts
+end
+
+-- After a lost answer: whether this call was counted; or nil, message, code.
+local function was_counted(session, own)
+  local there, message, code = sure(session.sync, session, own)
+  if there then there, message, code = sure(session.exists, session, own) end
+  if there == nil then return nil, message .. "; the latch may or may not have been counted down", code end
+  return there ~= false
 end
 
 local function left(latch, counted) return math.max(latch.total - counted, 0) end
@@ -122,15 +130,11 @@ local function count_down(self, limit)
   local own = self.path .. "/" .. requests.tag(self.session, id)
   while counted < self.total do
     local done
-    done, message, code = count(self, session, counted, own)
-    if done then return left(self, counted + 1) end
-    if code ~= "bad_version" and code ~= "node_exists" and code ~= "connection_loss" then return nil, message, code end
+    done, message, code = sure(transact, session, parts_of(self, counted, own), was_counted, session, own)
+    if done or code == "node_exists" then return left(self, counted + 1) end -- node_exists: counted late, in another session
+    if code ~= "bad_version" then return nil, message, code end
     counted, message, code = look(self, session)
-    if not counted then return nil, message .. "; the latch may or may not have been counted down", code end
-    local there
-    there, message, code = sure(session.exists, session, own)
-    if there then return left(self, counted) end
-    if there == nil then return nil, message .. "; the latch may or may not have been counted down", code end
+    if not counted then return nil, message, code end
   end
   return 0
 end
