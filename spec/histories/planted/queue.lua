@@ -14,8 +14,8 @@ return {
     "return nil, places.GONE"),
   bug("a claim of a session that is over is given", "claim", "if done and id and store.session.id == id then", "if done then"),
   bug("a lost answer of an ack counts as done", "item",
-    'if not uncertain(code) then state.unsure = unsure end', 'if code == "connection_loss" then return true end'),
-  bug("a lost answer of a put counts as done", "store", "if found then return true end", "do return true end"),
+    "    return was_acked(state, store)\n  end)", "    return true\n  end)"),
+  bug("a lost answer of a put counts as done", "store", "was_put, self, lane, bucket, entries, done)", "function() return true end)"),
   bug("buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else"),
   bug("the dead are not noticed", "idle_lock", ', store.path .. "/consumers" })', " })"),
   bug("lanes are listed before they are watched", "idle_lock", [[

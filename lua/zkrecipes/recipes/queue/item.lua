@@ -65,19 +65,18 @@ local function lost(state, method)
   return nil, ("item:%s %s: %s"):format(method, layout.item_path(state.place), why), "lost"
 end
 
--- After a lost answer: returns "deleted", "changed" or "again" (the item still has the version of our claim: send the request again); or
--- nil, message, code.
-local function look_again(state, store)
+-- After a lost answer: true if the item was acked; false if it still has the version of our claim; or nil, message, code.
+local function was_acked(state, store)
   local settled, message, code = store:settle()
   if not settled then return nil, message, code end
   local stat
   stat, message, code = store.session:exists(layout.item_path(state.place))
   if stat == nil then return nil, message, code end
-  if not stat then return "deleted" end
-  return stat.version == state.version and "again" or "changed"
+  if stat and stat.version ~= state.version then return lost(state, "ack") end
+  return not stat
 end
 
--- Sends the request that deletes the item and its claim. Returns its results; nil if it must be sent again; or nil, message, code.
+-- Deletes the item and its claim. True; nil if the request must be sent again with other parts; or nil, message, code.
 local function try_ack(state, store)
   local place = state.place
   local parts = { { "delete", state.claim }, { "delete", layout.item_path(place), state.version },
@@ -86,19 +85,18 @@ local function try_ack(state, store)
   if mark == nil then return nil, problem, why end
   local unsure = state.unsure
   state.unsure = true -- stays so for the next call if this one ends without an answer
-  local done, message, code = store.session:multi(parts)
-  if done and mark then ids.left(store, mark, done) end
-  if done then return done end
-  local gone = faster(code)
+  local done, message, code = requests.transact(store.session, parts, function()
+    unsure = true
+    return was_acked(state, store)
+  end)
+  if mark and done and done ~= true then ids.left(store, mark, done) end
+  if done then return true end
   if not uncertain(code) then state.unsure = unsure end
-  if gone and ids.behind(store, mark) then return nil end
-  if gone and not unsure then return lost(state, "ack") end
-  if not gone and code ~= "connection_loss" then return nil, message, code end
-  local seen
-  seen, message, code = look_again(state, store)
-  if not seen then return nil, message, code end
-  if seen == "changed" or gone and seen == "again" then return lost(state, "ack") end
-  return seen == "deleted" or nil
+  if not faster(code) then return nil, message, code end
+  if ids.behind(store, mark) then return nil end
+  if unsure then done, message, code = was_acked(state, store) end
+  if done ~= false and unsure then return done, message, code end
+  return lost(state, "ack")
 end
 
 local function ack(state)

@@ -12,6 +12,7 @@
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.recipes.queue.layout"
 local limits = require "zkrecipes.limit"
+local requests = require "zkrecipes.lost_answers"
 
 local M = {}
 M.__index = M
@@ -202,14 +203,16 @@ local function find_tag(self, lane, bucket, tag)
   return false
 end
 
--- After a write whose answer was lost: true if it was done, false if not; or nil, message, code.
-local function was_done(self, lane, bucket, entries, done)
-  local ok, message, code = self:settle()
-  if not ok then return nil, message, code end
-  if done then return done() end
-  local name, problem, why = find_tag(self, lane, bucket, entries[1].tag)
-  if name == nil then return nil, problem, why end
-  return name ~= false
+-- After a lost answer: true or the item's name if the put was done, false if not; or nil, message, code.
+local function was_put(self, lane, bucket, entries, done)
+  local found, message, code = self:settle()
+  if found and done then
+    found, message, code = done()
+  elseif found then
+    found, message, code = find_tag(self, lane, bucket, entries[1].tag)
+  end
+  if found == nil then message = message .. "; the item may or may not have been put" end
+  return found, message, code
 end
 
 -- ---- Putting -----------------------------------------------------------------------------------
@@ -263,28 +266,19 @@ end
 -- Appends entries to a lane, all or none. `extra`: more parts for the same multi. `done()`, if given, finds out after a lost answer whether
 -- the request was done. True; or nil, message, code: no_node if a znode of `extra` does not exist, node_exists if an id is known.
 function M:append(lane, entries, extra, done)
-  local lost, missing = 0, 0
+  local missing = 0
   while true do
     local bucket, message, code = bucket_for(self, lane, entries)
     if not bucket then return nil, message, code end
     local results
     local parts = self:put_parts(lane, bucket, entries)
     for i = 1, #(extra or {}) do parts[#parts + 1] = extra[i] end
-    results, message, code = self.session:multi(parts)
+    results, message, code = requests.transact(self.session, parts, was_put, self, lane, bucket, entries, done)
     if results then
-      self:after_put(lane, bucket, results, 2 * #entries - (lane == self.later and 1 or 0))
+      if results ~= true then self:after_put(lane, bucket, results, 2 * #entries - (lane == self.later and 1 or 0)) end
       return true
     end
-    if code == "connection_loss" then
-      lost = lost + 1
-      if lost > ROUNDS then return nil, message, code end
-      local found, problem, why = was_done(self, lane, bucket, entries, done)
-      if found then return true end
-      if found == nil then
-        limits.unknown(self.session)
-        return nil, problem .. "; the item may or may not have been put", why
-      end
-    elseif code == "no_node" and missing < ROUNDS then
+    if code == "no_node" and missing < ROUNDS then
       missing = missing + 1
       if extra and not self:all_there(extra) then return nil, message, code end
       local ok, problem, why = make_missing(self, lane, bucket, entries)
