@@ -17,7 +17,13 @@ return {
   bug("barrier", "the watch stays when all have given up", "recipes/barrier/shared_watch.lua",
     "if not shared.over then forget(shared) end", ""),
   bug("barrier", "a lost answer is waited with", "recipes/barrier/shared_watch.lua",
-    "if stat ~= nil and not found and not shared.over then", "if not found and not shared.over then"),
+    [[requests.sure_while(shared, shared.session.exists, shared.session, shared.path)
+    shared.asking = stat == nil
+    if stat == nil then return nil, message, code end
+    local found =]], [[shared.session:exists(shared.path)
+    shared.asking = stat == nil
+    if stat == nil and code ~= "connection_loss" then return nil, message, code end
+    local found = stat ~= nil and]]),
   bug("latch", "counted again after a lost answer", "recipes/barrier/barrier.lua",
     "was_counted, session, own)",
     'function() own = own .. "-" return nil, "", "bad_version" end)'),
@@ -33,7 +39,7 @@ return {
   bug("cyclic", "announced again in a new session", "recipes/barrier/join.lua",
     "made, message, code = same_session(member)\n", "made = true\n"),
   bug("cyclic", "nobody counts again", "recipes/barrier/join.lua",
-    'if not done and code ~= "no_node" and code ~= "connection_loss" then', "if true then"),
+    'if not done and code ~= "no_node" then', "if true then"),
   bug("cyclic", "a clean-up ends when memory is exhausted", "lost_answers.lua",
     "while not value and M.PASSES[code] do", 'while code == "connection_loss" do'),
   bug("double", "a clean-up ends when memory is exhausted", "lost_answers.lua",

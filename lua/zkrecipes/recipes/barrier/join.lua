@@ -51,8 +51,8 @@ local function announce(member)
   local made, message, code
   repeat
     if code == "no_node" then
-      local dir, problem, why = session:create(member.path, "", { parents = true })
-      if not dir and why ~= "node_exists" and why ~= "connection_loss" then return nil, problem, why end
+      local dir, problem, why = surely(member, session.create, session, member.path, "", { parents = true })
+      if not dir and why ~= "node_exists" then return nil, problem, why end
     end
     made, message, code = same_session(member)
     if not made then return nil, message, code end
@@ -122,8 +122,8 @@ local function count(member)
     member.came = #found
     if #found < member.size then return agree(member, found, message) end
     local done
-    done, message, code = begin(member, found)
-    if not done and code ~= "no_node" and code ~= "connection_loss" then return nil, message, code end
+    done, message, code = surely(member, begin, member, found)
+    if not done and code ~= "no_node" then return nil, message, code end
   end
 end
 
@@ -198,11 +198,7 @@ local function give_up(member, message, code)
     member.requests = limit.session
   end
   local began, problem, why
-  if limit.deadline and member.session.state ~= "connected" then
-    why = "connection_loss"
-  else
-    began, problem, why = withdraw(member)
-  end
+  if not limit.deadline or member.session.state == "connected" then began, problem, why = withdraw(member) end
   if began then return true end
   if began == false then return gave_up(member, nil, message, code) end
   M.behind(member.session, abandon, member)

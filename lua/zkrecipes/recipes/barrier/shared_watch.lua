@@ -10,6 +10,7 @@ local core = require "zkrecipes.core"
 local waiters = require "zkrecipes.host.waiters"
 local limits = require "zkrecipes.limit"
 local registry = require "zkrecipes.status.activity"
+local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
@@ -32,18 +33,20 @@ local function look(shared)
   while not shared.over do
     local came = shared.waiters.came
     shared.asking = true
-    local stat, message, code = shared.session:exists(shared.path)
+    local stat, message, code = requests.sure_while(shared, shared.session.exists, shared.session, shared.path)
     shared.asking = stat == nil
-    if stat == nil and code ~= "connection_loss" then return nil, message, code end
-    local found = stat ~= nil and (stat ~= false) == shared.wanted
+    if stat == nil then return nil, message, code end
+    local found = (stat ~= false) == shared.wanted
     if found and admit(shared, came) then return true end
-    if stat ~= nil and not found and not shared.over then -- else nothing is known: it may have been told already
+    if not found and not shared.over then
       local event
       event, message, code = shared.watch:wait()
       if not event then return nil, message, code end
     end
   end
 end
+
+local function awaited(shared) return not shared.over end
 
 local function forget(shared)
   shared.over = true
@@ -71,7 +74,7 @@ local function shared_of(session, path, wanted, kind, first)
   local watch, message, code = session:watch(path)
   if not watch then return nil, message, code end
   local shared = { host = core.host(session), session = session, path = path, wanted = wanted, watch = watch, all = all, key = key,
-    first = first, asking = true }
+    first = first, asking = true, valid = awaited }
   shared.waiters = waiters.new(shared.host, function() if not shared.over then forget(shared) end end)
   all[key] = shared
   tasks.behind(shared.host, { on_end = function(task) tell(shared, task) end }, look, shared)
