@@ -194,7 +194,7 @@ local function lead_or_wait(watch, race, stat, heir)
     message, code = select(2, wait_for(race.attempt, watch, math.min(race.left() or LOOK_AGAIN, LOOK_AGAIN)))
   end
   if written then return written[1].mzxid end
-  if code and code ~= "bad_version" and code ~= "connection_loss" then return nil, message, code end
+  if code ~= "bad_version" then return nil, message, code end
 end
 
 -- Tries to lead if our candidate is the best; if not, waits until that may have changed. Returns our token, nothing, or nil, message,
@@ -207,7 +207,6 @@ end
 -- Steps 2 to 4 once. Returns what decide() returns.
 local function look(race)
   local name, stat, heir, why = read_directory(race.session, race.election)
-  if why == "connection_loss" then return end
   if not stat then return nil, heir, why == "no_node" and "lost" or why end
   if name == race.name then return stat.mzxid end
   local there, message, code
@@ -223,7 +222,7 @@ local function run(race, begin)
   begin(race.term, race.limit)
   repeat
     local token, message, code = look(race)
-    if token or code then return token, message, code end
+    if token or code and code ~= "connection_loss" then return token, message, code end -- else the directory shows the outcome
     if race.attempt.canceled then return nil, "the call was canceled", "canceled" end
     if not race.term:valid() then return nil, "the session was lost", "lost" end
   until race.left() == 0
