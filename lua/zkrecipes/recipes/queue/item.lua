@@ -108,11 +108,16 @@ local function ack(state)
   return true
 end
 
--- One request that gives the item back: true; or nil, message, code.
-local function try_give_back(state, store, parts)
+-- Gives the item back: true; or nil, message, code. After a lost answer the request is sent again, and fails if it was done before.
+local function give_back_with(state, store, parts)
   local unsure = state.given_back
-  state.given_back = true -- perhaps: for the next request, if this one ends without an answer
-  local done, message, code = store.session:multi(parts)
+  state.given_back = true -- perhaps: for the next call, if this one ends without an answer
+  local done, message, code = requests.transact(store.session, parts, function()
+    unsure = true
+    local settled, problem, why = store:settle()
+    if not settled then return nil, problem, why end
+    return false
+  end)
   if done or faster(code) and unsure then
     finish(state, "nacked")
     state.desk:came_back()
@@ -132,13 +137,7 @@ end
 -- Back to its place.
 local function give_back(state)
   local store = state.desk.store:for_now()
-  local parts = parts_of(state, { "check", layout.item_path(state.place), state.version })
-  while true do
-    local done, message, code = try_give_back(state, store, parts)
-    if done or code ~= "connection_loss" then return done, message, code end
-    done, message, code = store:settle()
-    if not done then return nil, message, code end
-  end
+  return give_back_with(state, store, parts_of(state, { "check", layout.item_path(state.place), state.version }))
 end
 
 -- The same entry before our claim. It is a copy, so the attempt is taken off once, however many requests are sent.
@@ -147,7 +146,7 @@ local function before_claim(entry)
 end
 
 local function try_let_go(state, store, parts)
-  local _, message, code = try_give_back(state, store, parts)
+  local _, message, code = give_back_with(state, store, parts)
   return state.over, message, code
 end
 
