@@ -173,6 +173,7 @@ build = {
         "src/recipes/guarded.c",
         "src/recipes/hold.c",
         "src/recipes/lock.c",
+        "src/recipes/meaning.c",
         "src/recipes/recipes.c",
         "src/recipes/rwlock/downgrade.c",
         "src/recipes/rwlock/rwlock.c",

@@ -9,6 +9,8 @@
 
 #include "core/object.h"
 
+struct zr_meaning;
+
 /* Static. If Curator has the recipe, the text is Curator's, so that its contenders and ours see
    each other. */
 struct zr_stem {
@@ -23,6 +25,8 @@ struct zr_stem {
     /* Deliver the answer to the create at once, not together with the answer to the listing behind
        it. */
     bool prompt;
+    /* For the recipes, which show it to users (recipes/meaning.h); the core does not look at it. */
+    const struct zr_meaning *meaning;
 };
 
 /* A contender's name, read. */

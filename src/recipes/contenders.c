@@ -3,13 +3,12 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/semaphore/capacity.h"
-#include "recipes/rwlock/sharing.h"
+#include "recipes/meaning.h"
 
 /*
  * 1. List the directory.
- * 2. Read every contender's node, all at once. If there are leases, also read the directory: its
- *    data tell how many of them hold.
+ * 2. Read every contender's node, all at once. If some ask for permits, also read the directory:
+ *    its data tell how many of them hold.
  * 3. When the last answer has come: done. Contenders that have left meanwhile are left out, and so
  *    are znodes that are not ephemeral: nobody holds anything by them, whatever their names are.
  */
@@ -21,9 +20,9 @@ struct contenders {
     const char *dir;
     struct zr_seats *seats; /* counted: the listing */
     struct zr_signal all_read;
-    size_t count, missing;  /* reads; those that are still out */
-    struct zr_call **reads; /* null: had no memory or was refused */
-    struct zr_call *limit;  /* the read of the directory, or null */
+    size_t count, missing;    /* reads; those that are still out */
+    struct zr_call **reads;   /* null: had no memory or was refused */
+    struct zr_call *dir_data; /* the read of the directory, or null */
     enum zr_status status;
 };
 
@@ -69,9 +68,17 @@ static enum zr_status start_read(struct contenders *all, const char *name, struc
     return status;
 }
 
-static enum zr_status read_limit(struct contenders *all)
+static bool counts_permits(const struct zr_seat_name *seat)
 {
-    return zr_lease_behind(all->seats, -1) < 0 ? ZR_OK : read_path(all, all->dir, &all->limit);
+    return zr_meaning_of(seat->stem)->fits != NULL;
+}
+
+static enum zr_status read_dir_data(struct contenders *all)
+{
+    for (size_t i = 0; i < all->seats->count; i++)
+        if (counts_permits(&all->seats->at[i]))
+            return read_path(all, all->dir, &all->dir_data);
+    return ZR_OK;
 }
 
 static void read_all(struct zr_task *task)
@@ -85,7 +92,7 @@ static void read_all(struct zr_task *task)
         return;
     }
     all->reads = zr_alloc(count * sizeof(*all->reads));
-    enum zr_status status = all->reads != NULL ? read_limit(all) : ZR_NO_MEMORY;
+    enum zr_status status = all->reads != NULL ? read_dir_data(all) : ZR_NO_MEMORY;
     for (; status == ZR_OK && all->count < count; all->count++)
         status = start_read(all, all->seats->at[all->count].name, &all->reads[all->count]);
     if (status != ZR_OK) {
@@ -101,11 +108,17 @@ static void list(struct zr_task *task)
     zr_verb_list(task, of(task)->dir, ZR_STEP(read_all));
 }
 
+static struct zr_bytes user_data(const struct zr_stem *stem, const struct zr_request *read)
+{
+    const struct zr_meaning *meaning = zr_meaning_of(stem);
+    return meaning->user_data != NULL ? meaning->user_data(read) : read->data_reply;
+}
+
 static void emit_one(struct zr_sink *sink, const char *namespace, const struct zr_request *read,
-                     bool holding, bool shared, int64_t permits)
+                     struct zr_bytes data, bool holding, bool shared, int64_t permits)
 {
     sink->begin(sink, NULL);
-    sink->bytes(sink, "data", zr_unmarked(read->data_reply, read->stat.czxid));
+    sink->bytes(sink, "data", data);
     zr_emit_string(sink, "path", zr_path_inside(namespace, read->path));
     sink->id(sink, "token", read->stat.czxid);
     sink->boolean(sink, "holding", holding);
@@ -124,35 +137,41 @@ struct ahead {
     int64_t permits; /* its own are among them */
 };
 
-static void emit_next(struct zr_sink *sink, const struct contenders *all,
-                      const struct zr_capacity *capacity, size_t index, struct ahead *ahead)
+static bool holds(const struct contenders *all, const struct zr_seat_name *seat,
+                  const struct ahead *ahead)
 {
+    if (counts_permits(seat))
+        return zr_meaning_of(seat->stem)
+            ->fits(all->dir_data->request.data_reply, seat->sequence, ahead->permits);
+    return !ahead->some || ahead->only_shared;
+}
+
+static void emit_next(struct zr_sink *sink, const struct contenders *all, size_t index,
+                      struct ahead *ahead)
+{
+    const struct zr_session *session = all->task.session;
     const struct zr_seat_name *seat = &all->seats->at[index];
     const struct zr_request *read = &all->reads[index]->request;
-    int64_t permits = zr_permits(seat);
+    int64_t permits = counts_permits(seat) ? seat->note : 0;
     if (read->status == ZR_OK && read->stat.ephemeral_owner == 0)
         return;
     ahead->permits += permits;
     if (read->status != ZR_OK)
         return;
-    bool shared = seat->stem == &zr_reader_stem || zr_marked(read->data_reply, read->stat.czxid);
+    bool shared = zr_shares(seat->stem, zr_stem_word(session->engine->recipes, read));
     ahead->only_shared = ahead->only_shared && shared;
-    bool holding = permits > 0 ? zr_permits_fit(capacity, seat->sequence, ahead->permits)
-                               : !ahead->some || ahead->only_shared;
+    bool holding = holds(all, seat, ahead);
     ahead->some = true;
-    emit_one(sink, all->task.session->namespace, read, holding, shared, permits);
+    emit_one(sink, session->namespace, read, user_data(seat->stem, read), holding, shared, permits);
 }
 
 static void results(struct zr_task *task, struct zr_sink *sink)
 {
     const struct contenders *all = of(task);
     struct ahead ahead = {false, true, 0};
-    struct zr_capacity capacity = {0, 0, ZR_CAPACITY_ALL};
-    if (all->limit != NULL)
-        zr_capacity_read(all->limit->request.data_reply, &capacity);
     sink->begin(sink, NULL);
     for (size_t i = 0; i < all->count; i++)
-        emit_next(sink, all, &capacity, i, &ahead);
+        emit_next(sink, all, i, &ahead);
     sink->end(sink);
 }
 
@@ -162,7 +181,7 @@ static void free_task(struct zr_task *task)
     for (size_t i = 0; i < all->count; i++)
         zr_call_free(all->reads[i]);
     zr_free(all->reads);
-    zr_call_free(all->limit);
+    zr_call_free(all->dir_data);
     zr_seats_unref(all->seats);
     struct zr_object *self = all->self;
     zr_free(all);
@@ -191,7 +210,7 @@ static void results_one(struct zr_task *task, struct zr_sink *sink)
     const struct zr_request *read = &task->call->request;
     sink->begin(sink, NULL);
     if (read->status == ZR_OK && read->stat.ephemeral_owner != 0)
-        emit_one(sink, task->session->namespace, read, true, false, 0);
+        emit_one(sink, task->session->namespace, read, read->data_reply, true, false, 0);
     sink->end(sink);
 }
 

@@ -3,8 +3,6 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/semaphore/semaphore.h"
-#include "recipes/rwlock/sharing.h"
 
 /*
  * The life of a hold:
@@ -295,12 +293,13 @@ static void get_since(struct zr_object *self, struct zr_sink *sink)
 
 static void get_shared(struct zr_object *self, struct zr_sink *sink)
 {
-    sink->boolean(sink, NULL, zr_shares(&((struct zr_hold *)self)->seat));
+    const struct zr_seat *seat = &((struct zr_hold *)self)->seat;
+    sink->boolean(sink, NULL, zr_shares(seat->stem, seat->word));
 }
 
 static void get_permits(struct zr_object *self, struct zr_sink *sink)
 {
-    int64_t permits = zr_permits_of((struct zr_hold *)self);
+    int32_t permits = ((struct zr_hold *)self)->permits;
     if (permits > 0)
         sink->integer(sink, NULL, permits);
     else
@@ -326,10 +325,20 @@ void zr_hold_free(struct zr_object *self)
     zr_session_unuse(session);
 }
 
+static enum zr_status start_downgrade(struct zr_object *self, struct zr_args *args,
+                                      struct zr_task **task)
+{
+    const struct zr_meaning *meaning = zr_meaning_of(((struct zr_hold *)self)->seat.stem);
+    if (meaning->downgrade != NULL)
+        return meaning->downgrade(self, args, task);
+    args->misuse = "only a hold of a read/write lock can be downgraded";
+    return ZR_BAD_ARGUMENTS;
+}
+
 static const struct zr_method methods[] = {
     {.name = "release", .args = "", .call = zr_hold_release},
     ZR_HOLD_METHODS,
-    {.name = "downgrade", .args = "", .start = zr_hold_downgrade},
+    {.name = "downgrade", .args = "", .start = start_downgrade},
     {.name = NULL},
 };
 

@@ -10,6 +10,7 @@
 #include "core/seat.h"
 #include "core/task.h"
 #include "recipes/guarded.h"
+#include "recipes/meaning.h"
 
 enum zr_hold_state { ZR_ACQUIRING, ZR_HELD, ZR_LET_GO };
 
@@ -33,6 +34,7 @@ struct zr_hold {
     bool next_in_line; /* the recipe's: only the holder is ahead */
     int32_t position;  /* set by the recipe: how many contenders were ahead at the last look; -1: it
                           has not looked */
+    int32_t permits;   /* set by the recipe: how many it asks for, or holds; 0: it counts none */
     int64_t since_us;  /* when it began to wait, or, once granted, to hold */
     /* The recipe's, or null: frees what the recipe added. */
     void (*fini)(struct zr_hold *hold);
@@ -98,10 +100,6 @@ void zr_hold_clean(struct zr_task *task);
 void zr_hold_results(struct zr_task *task, struct zr_sink *sink);
 void zr_hold_discard(struct zr_task *task);
 void zr_hold_free_task(struct zr_task *task);
-
-/* For its class: `downgrade`, see downgrade.c. */
-enum zr_status zr_hold_downgrade(struct zr_object *self, struct zr_args *args,
-                                 struct zr_task **task);
 
 /* The server said that the hold's node is gone: the hold is lost. Nothing if it is not held. */
 void zr_hold_lost(struct zr_hold *hold);

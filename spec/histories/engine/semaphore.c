@@ -241,7 +241,7 @@ static void semaphore_held(struct contender *const *holders, int count)
     zr_sim_walk(now.world, now.recipe->dir, note_limit, NULL);
     for (int i = 0; i < count; i++) {
         const struct zr_hold *hold = hold_of(holders[i]);
-        sum += zr_permits_of(hold);
+        sum += hold->permits;
         youngest = hold->seat.czxid > youngest ? hold->seat.czxid : youngest;
     }
     if (sum > extreme_limit(youngest, 1))

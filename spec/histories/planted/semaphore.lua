@@ -32,7 +32,7 @@ return {
   { name = "semaphore: own permits do not count",
     file = "src/recipes/semaphore/semaphore.c",
     run = run,
-    old = "(size_t)index) + attempt->permits <= capacity->limit",
+    old = "(size_t)index) + attempt->hold.permits <= capacity->limit",
     new = "(size_t)index) < capacity->limit" },
   { name = "semaphore: those who ask for more do not count",
     file = CAPACITY,

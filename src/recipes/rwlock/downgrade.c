@@ -48,7 +48,8 @@ static void marked(struct zr_task *task)
 static void mark(struct zr_task *task)
 {
     struct zr_hold *hold = hold_of(task);
-    if (zr_shares(&hold->seat) || hold->state != ZR_HELD || zr_seat_over(&hold->seat)) {
+    if (zr_shares(hold->seat.stem, hold->seat.word) || hold->state != ZR_HELD ||
+        zr_seat_over(&hold->seat)) {
         zr_task_finish(task, ZR_OK);
         return;
     }
@@ -74,13 +75,11 @@ static const struct zr_task_kind kind = {.name = "hold:downgrade",
                                          .results = zr_emit_true,
                                          .free = free_task};
 
-enum zr_status zr_hold_downgrade(struct zr_object *self, struct zr_args *args,
-                                 struct zr_task **task)
+enum zr_status zr_downgrade_start(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task)
 {
     struct zr_hold *hold = (struct zr_hold *)self;
-    if (hold->seat.stem != &zr_writer_stem && hold->seat.stem != &zr_reader_stem)
-        args->misuse = "only a hold of a read/write lock can be downgraded";
-    else if (hold->state != ZR_HELD && hold->why == ZR_OK)
+    if (hold->state != ZR_HELD && hold->why == ZR_OK)
         args->misuse = "the hold was released";
     if (args->misuse != NULL || hold->state != ZR_HELD)
         return args->misuse != NULL ? ZR_BAD_ARGUMENTS : hold->why;

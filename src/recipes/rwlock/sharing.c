@@ -57,17 +57,36 @@ static int64_t read_word(const struct zr_request *answer)
     return zr_marked(answer->data_reply, answer->stat.czxid) ? ZR_SAYS_SHARES : 0;
 }
 
-const struct zr_stem zr_writer_stem = {.text = "__WRIT__", .read_word = read_word},
-                     zr_reader_stem = {.text = "__READ__", .prompt = true};
-
-bool zr_shares(const struct zr_seat *seat)
+static bool says_shares(int64_t word)
 {
-    return seat->stem == &zr_reader_stem ||
-           (seat->stem == &zr_writer_stem && (seat->word & ZR_SAYS_SHARES) != 0);
+    return (word & ZR_SAYS_SHARES) != 0;
+}
+
+static bool always_shares(int64_t word)
+{
+    (void)word;
+    return true;
 }
 
 bool zr_sharing_is_enough(const struct zr_task *task, int64_t word)
 {
     (void)task;
-    return (word & ZR_SAYS_SHARES) != 0;
+    return says_shares(word);
 }
+
+/* ---- The stems ----------------------------------------------------------------------------- */
+
+static struct zr_bytes user_data(const struct zr_request *answer)
+{
+    return zr_unmarked(answer->data_reply, answer->stat.czxid);
+}
+
+static const struct zr_meaning writer = {.shares = says_shares,
+                                         .user_data = user_data,
+                                         .downgrade = zr_downgrade_start},
+                               reader = {.shares = always_shares, .downgrade = zr_downgrade_start};
+
+const struct zr_stem zr_writer_stem = {.text = "__WRIT__",
+                                       .read_word = read_word,
+                                       .meaning = &writer},
+                     zr_reader_stem = {.text = "__READ__", .prompt = true, .meaning = &reader};

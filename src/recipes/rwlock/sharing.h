@@ -13,9 +13,8 @@
 
 extern const struct zr_stem zr_reader_stem, zr_writer_stem;
 
-/* The seat's holder shares: it is a reader, or its word has ZR_SAYS_SHARES. */
+/* In the word of a writer's node: the writer shares. */
 #define ZR_SAYS_SHARES ZR_SAYS_OWN(1)
-bool zr_shares(const struct zr_seat *seat);
 
 /* zr_enough of a reader: the writer ahead shares. */
 bool zr_sharing_is_enough(const struct zr_task *task, int64_t word);
@@ -29,5 +28,9 @@ bool zr_marked(struct zr_bytes data, int64_t czxid);
 
 /* The user's part of the data. Points into data. */
 struct zr_bytes zr_unmarked(struct zr_bytes data, int64_t czxid);
+
+/* Starts hold:downgrade for a hold of a read/write lock (downgrade.c). */
+enum zr_status zr_downgrade_start(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "recipes/meaning.h"
+
 /*
  * A seat is granted if the permits of all seats up to it, its own included, are at most the limit.
  * What other clients can conclude: as long as the limit only grows, a granted seat fits in every
@@ -92,7 +94,17 @@ static int read_permits(const char *name, size_t length, int64_t *permits)
     return *permits > 0 ? (int)(length - first) : -1;
 }
 
-const struct zr_stem zr_lease_stem = {.text = "lease-", .read_note = read_permits};
+static bool fits(struct zr_bytes dir_data, int64_t sequence, int64_t taken)
+{
+    struct zr_capacity capacity;
+    zr_capacity_read(dir_data, &capacity);
+    return zr_permits_fit(&capacity, sequence, taken);
+}
+
+static const struct zr_meaning permits = {.fits = fits};
+
+const struct zr_stem zr_lease_stem = {
+    .text = "lease-", .read_note = read_permits, .meaning = &permits};
 
 int64_t zr_permits(const struct zr_seat_name *seat)
 {

@@ -37,12 +37,6 @@ static struct zr_semaphore *semaphore_of(struct zr_task *task)
     return of(task)->read.semaphore;
 }
 
-int32_t zr_permits_of(const struct zr_hold *hold)
-{
-    bool own = hold->seat.stem == &zr_lease_stem;
-    return own ? ((const struct zr_permit_attempt *)hold)->permits : 0;
-}
-
 static void claim(struct zr_task *task);
 static void look(struct zr_task *task);
 static void look_before(struct zr_task *task);
@@ -81,8 +75,8 @@ static void wait_in_line(struct zr_task *task)
     int64_t ahead = zr_lease_ahead(task->seats, index);
     if (attempt->hold.only_try)
         no_room(task);
-    else if (attempt->permits > capacity->limit)
-        conflict(task, attempt->permits);
+    else if (attempt->hold.permits > capacity->limit)
+        conflict(task, attempt->hold.permits);
     else if (zr_permits_may_hold(capacity, task->seats, (size_t)ahead))
         zr_permit_watch_holders(task, index, ZR_STEP(look));
     else
@@ -124,7 +118,7 @@ static void take_or_sift(struct zr_task *task, int64_t index)
     struct zr_permit_attempt *attempt = of(task);
     const struct zr_capacity *capacity = &semaphore_of(task)->capacity;
     zr_sift_forget(&attempt->sift);
-    if (zr_permits_taken(task->seats, (size_t)index) + attempt->permits <= capacity->limit)
+    if (zr_permits_taken(task->seats, (size_t)index) + attempt->hold.permits <= capacity->limit)
         grant(task, index);
     else
         sift(task, (size_t)index);
@@ -184,7 +178,7 @@ static void look_before(struct zr_task *task)
 {
     const struct zr_hold *hold = zr_hold_of(task);
     const struct zr_semaphore *semaphore = semaphore_of(task);
-    int64_t permits = of(task)->permits;
+    int64_t permits = hold->permits;
     if (task->seats == NULL && semaphore->data.bytes.at == NULL)
         zr_limit_missing(task);
     else if (task->seats == NULL && permits > zr_limit_last(semaphore))
@@ -231,7 +225,7 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
     if (attempt == NULL)
         return NULL;
     hold->fini = fini;
-    attempt->permits = permits;
+    hold->permits = permits;
     zr_permits_write(permits, attempt->note);
     hold->seat.note = attempt->note;
     hold->seat.dir_data = &semaphore->data;
@@ -245,7 +239,7 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
 static bool looks_first(const struct zr_permit_attempt *attempt)
 {
     const struct zr_semaphore *semaphore = attempt->read.semaphore;
-    return attempt->hold.only_try || attempt->permits > zr_limit_last(semaphore);
+    return attempt->hold.only_try || attempt->hold.permits > zr_limit_last(semaphore);
 }
 
 static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args,

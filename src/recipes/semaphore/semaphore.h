@@ -87,7 +87,6 @@ enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
 
 struct zr_permit_attempt {
     struct zr_hold hold;        /* first */
-    int32_t permits;            /* that it asks for, or holds */
     char note[ZR_PERMITS_NOTE]; /* of its permits, in its seat's name */
     struct zr_limit_read read;
     bool first_sight;            /* it has not looked before */
@@ -100,9 +99,6 @@ struct zr_permit_attempt {
     int64_t events;       /* at the watch, before the read of that node */
     struct zr_call *mark; /* of our own node, until it is certain */
 };
-
-/* The permits of a hold; 0: it is not a semaphore's. */
-int32_t zr_permits_of(const struct zr_hold *hold);
 
 /* Nothing is watched any more. */
 void zr_permit_look_away(struct zr_permit_attempt *attempt);
