@@ -10,6 +10,7 @@
 #include "core/seat.h"
 #include "core/task.h"
 #include "recipes/guarded.h"
+#include "recipes/hold_lost.h"
 #include "recipes/meaning.h"
 
 enum zr_hold_state { ZR_ACQUIRING, ZR_HELD, ZR_LET_GO };
@@ -58,8 +59,6 @@ enum zr_status zr_hold_left(struct zr_object *self, struct zr_args *args, struct
 /* True if it is not held and never will be again. When its lease has ended, a hold is invalid; it
    is over as soon as the session notices. */
 enum zr_status zr_hold_over(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
-enum zr_status zr_hold_start_lost(struct zr_object *self, struct zr_args *args,
-                                  struct zr_task **task);
 #define ZR_HOLD_METHODS                                                                            \
     {.name = "valid", .args = "", .call = zr_hold_valid},                                          \
         {.name = "left", .args = "", .call = zr_hold_left},                                        \

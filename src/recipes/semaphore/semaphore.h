@@ -77,13 +77,15 @@ enum zr_suspect_verdict zr_sift_answered(struct zr_task *task, struct zr_sift *s
 /* Another listing will be sifted from its beginning. */
 void zr_sift_forget(struct zr_sift *sift);
 
-/* Methods (available.c, resize.c). */
+/* Methods (acquire.c, available.c, resize.c). */
+enum zr_status zr_semaphore_acquire(struct zr_object *self, struct zr_args *args,
+                                    struct zr_task **task);
 enum zr_status zr_semaphore_available(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task);
 enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
                                    struct zr_task **task);
 
-/* ---- An attempt (semaphore.c), and what it watches (watch.c) -------------------------------- */
+/* ---- An attempt (acquire.c), and what it watches (watch.c) -------------------------------- */
 
 struct zr_permit_attempt {
     struct zr_hold hold;        /* first */
