@@ -40,7 +40,7 @@ enum zr_status zr_contest_new(size_t size, const struct zr_class *class, struct 
     return complete ? ZR_OK : ZR_NO_MEMORY;
 }
 
-/* ---- The attempts --------------------------------------------------------------------------- */
+/* ---- The attempts -------------------------------------------------------------------------- */
 
 static bool is_of(struct zr_task *task, const struct zr_stem *stem)
 {
@@ -98,8 +98,7 @@ enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
     return ZR_OK;
 }
 
-/* ---- Contenders and properties
- * --------------------------------------------------------------------------- */
+/* ---- Contenders and properties ------------------------------------------------------------- */
 
 enum zr_status zr_contest_contenders(struct zr_object *self, const char *method,
                                      struct zr_args *args, struct zr_task **task)

@@ -13,7 +13,7 @@
  * What can go wrong: the watch is refused. `lost` reports that; on_lost waits without it.
  */
 
-/* ---- The guard ------------------------------------------------------------------------------- */
+/* ---- The guard ----------------------------------------------------------------------------- */
 
 static void guard_done(struct zr_task *task)
 {
@@ -57,7 +57,7 @@ static void watch_node(struct zr_hold *hold)
     zr_task_detach(&hold->guard);
 }
 
-/* ---- The wait -------------------------------------------------------------------------------- */
+/* ---- The wait ------------------------------------------------------------------------------ */
 
 struct wait {
     struct zr_task task;
