@@ -35,6 +35,8 @@ struct zr_call {
     char room[];                        /* path, data, created */
 };
 
+/* ---- Making (call_new.c) ------------------------------------------------------------------- */
+
 /*
  * gives: a request for `path` (with the namespace in front), with copies of path and data, and
  * the session's ACL. Errors: ZR_NO_MEMORY, ZR_TOO_LARGE.
@@ -60,6 +62,14 @@ enum zr_status zr_call_set_acl(struct zr_call *call, const struct zr_acls *acls)
 /* Checks the size again, after fields were set in the request. Errors: ZR_TOO_LARGE. */
 enum zr_status zr_call_fits(const struct zr_call *call);
 
+/* gives: a copy of the list in one block, or null when memory is exhausted. */
+struct zr_acl *zr_acls_copy(const struct zr_acls *acls);
+
+/* The call is being freed: frees its own ACL and those of its parts. */
+void zr_call_free_acls(struct zr_call *call);
+
+/* ---- Sending and taking back (call.c) ------------------------------------------------------ */
+
 /* Sends it as soon as there is a connection and a free slot. keeps: call and owner, until
    `done`. */
 void zr_call_start(struct zr_call *call, void (*done)(struct zr_call *call), void *owner);
@@ -82,8 +92,5 @@ void zr_call_flush(struct zr_session *session);
 
 /* The engine: a request came back. */
 void zr_call_reply(struct zr_request *request);
-
-/* gives: a copy of the list in one block, or null when memory is exhausted. */
-struct zr_acl *zr_acls_copy(const struct zr_acls *acls);
 
 #endif

@@ -1,8 +1,5 @@
 #include "core/task.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "core/alloc.h"
 #include "core/call.h"
 #include "core/seats.h"
@@ -48,35 +45,13 @@ static void report(struct zr_task *task, enum zr_status status)
     }
 }
 
-static void forget_detail(struct zr_task *task)
-{
-    zr_free(task->own_detail);
-    task->detail = task->own_detail = NULL;
-}
-
-void zr_task_explain(struct zr_task *task, const char *format, ...)
-{
-    va_list arguments;
-    forget_detail(task);
-    va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    task->own_detail = zr_alloc((size_t)length + 1);
-    if (task->own_detail == NULL)
-        return;
-    va_start(arguments, format);
-    vsnprintf(task->own_detail, (size_t)length + 1, format, arguments);
-    va_end(arguments);
-    task->detail = task->own_detail;
-}
-
 void zr_task_release(struct zr_task *task)
 {
     if (task->phase != ZR_ENDED || task->waited)
         return;
     struct zr_session *session = task->session;
     stop_waiting(task);
-    forget_detail(task);
+    zr_task_forget_detail(task);
     task->phase = ZR_IDLE;
     task->kind->free(task);
     zr_object_unref(&session->object);
@@ -156,36 +131,9 @@ void zr_task_detach(struct zr_task *task)
 
 /* ---- Going on ------------------------------------------------------------------------------ */
 
-/* True if a request without an answer may have changed something on the server. */
-static bool unsure(const struct zr_task *task)
-{
-    const struct zr_call *call = task->call;
-    if (!task->kind->writes || call == NULL || call->state == ZR_CALL_BACK)
-        return false;
-    return call->state == ZR_CALL_OUT || task->repeat;
-}
-
-/* The text for a limit that passed while no server answered. */
-static const char *silence(const struct zr_task *task)
-{
-    bool connected = task->session->state == ZR_CONNECTED;
-    bool never = task->cut_off && task->connections == task->session->connections;
-    if (never && task->tries)
-        return "not connected, and a time limit of 0 does not wait for a connection; nothing was "
-               "sent";
-    if (never)
-        return "there was no connection within the time limit; nothing was sent";
-    if (unsure(task))
-        return "no server answered within the time limit; the change may or may not have been "
-               "made: "
-               "check before you repeat it";
-    return connected ? "no server answered within the time limit"
-                     : "there was no connection within the time limit";
-}
-
 static void unanswered(struct zr_task *task)
 {
-    task->detail = silence(task);
+    task->detail = zr_task_silence(task);
     zr_task_interrupt(task, ZR_CONNECTION_LOSS);
 }
 
@@ -223,7 +171,7 @@ static void begin(struct zr_task *task, const struct zr_task_kind *kind, struct 
     zr_object_ref(&session->object);
     task->phase = phase;
     task->status = ZR_OK;
-    forget_detail(task);
+    zr_task_forget_detail(task);
     task->cut_off = session->state != ZR_CONNECTED;
     task->asking = task->tries = false;
     task->connections = session->connections;
@@ -273,15 +221,6 @@ void zr_task_wake(struct zr_task *task, enum zr_status outcome)
     zr_engine_poke(task->session->engine);
 }
 
-static const char *why_failed(const struct zr_task *task)
-{
-    if (task->detail != NULL)
-        return task->detail;
-    if (task->status == ZR_CONNECTION_LOSS && !task->kind->writes)
-        return "the connection was lost before the answer came";
-    return zr_status_text(task->status);
-}
-
 void zr_signal_fire(struct zr_signal *signal, enum zr_status outcome)
 {
     struct zr_link *link;
@@ -299,18 +238,4 @@ void zr_signal_tell(struct zr_signal *signal, int64_t word)
         task->word = word;
         zr_task_wake(task, ZR_OK);
     }
-}
-
-const char *zr_task_message(const struct zr_task *task, char *buffer, size_t size)
-{
-    const struct zr_session *session = task->session;
-    const char *why = why_failed(task);
-    const char *gap = task->subject[0] != '\0' ? " " : "";
-    bool waits_for_link = task->status == ZR_TIMEOUT || task->status == ZR_CONNECTION_LOSS;
-    if (waits_for_link && session->state != ZR_CONNECTED && session->trouble != NULL)
-        snprintf(buffer, size, "%s%s%s: %s (not connected: %s)", task->kind->name, gap,
-                 task->subject, why, session->trouble);
-    else
-        snprintf(buffer, size, "%s%s%s: %s", task->kind->name, gap, task->subject, why);
-    return buffer;
 }

@@ -160,10 +160,6 @@ void zr_task_drop(struct zr_task *task, bool taken);
 /* The task has no waiter; it runs on by itself. */
 void zr_task_detach(struct zr_task *task);
 
-/* Sets task->detail to a text that lives as long as the task; to null if memory is exhausted. */
-__attribute__((format(printf, 2, 3))) void zr_task_explain(struct zr_task *task, const char *format,
-                                                           ...);
-
 /* Queues the task, so that its verb continues in the dispatch; nothing if it is queued already. */
 void zr_task_wake(struct zr_task *task, enum zr_status outcome);
 
@@ -177,6 +173,18 @@ void zr_signal_tell(struct zr_signal *signal, int64_t word);
 /* Frees the task once it has ended, the binding has dropped it, and no request is in flight. Call
    it after clearing any of these three. */
 void zr_task_release(struct zr_task *task);
+
+/* ---- What a failed task says (task_message.c) ---------------------------------------------- */
+
+/* Sets task->detail to a text that lives as long as the task; to null if memory is exhausted. */
+__attribute__((format(printf, 2, 3))) void zr_task_explain(struct zr_task *task, const char *format,
+                                                           ...);
+
+/* Sets task->detail to null, and frees the text that zr_task_explain made. */
+void zr_task_forget_detail(struct zr_task *task);
+
+/* The detail for a limit that passed while no server answered. Static. */
+const char *zr_task_silence(const struct zr_task *task);
 
 /* Writes "lock:acquire /a: the time limit passed" and returns buffer. */
 const char *zr_task_message(const struct zr_task *task, char *buffer, size_t size);

@@ -26,9 +26,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "zk/client_parts.h"
@@ -42,7 +40,6 @@
 #pragma weak zoo_set_servers_resolution_delay
 
 #define MOST_MESSAGES 256 /* in one turn */
-#define MOST_JAMMED 100   /* turns without a byte read from a readable socket */
 #define TURN_US 100000    /* what to wait when the library does not say how long */
 
 /* This znode never exists: deleting it is an error, and the quorum agrees on errors too. Its
@@ -56,56 +53,6 @@ static zhandle_t *enter(struct zr_handle *handle)
 {
     zr_completion_handle = handle;
     return handle->client.zh;
-}
-
-/* ---- What else the library calls, beside the completions of requests ----------------------- */
-
-static void on_proof(int rc, const char *path, const void *with)
-{
-    (void)path;
-    (void)with;
-    struct zr_client *client = &zr_completion_handle->client;
-    const clientid_t *id = zoo_client_id(client->zh);
-    client->pending--;
-    bool answered = rc == ZOK && !zr_decode_failed();
-    if (answered) {
-        memcpy(client->password, id->passwd, sizeof client->password);
-        zr_handshake_answered(&client->handshake);
-    }
-    zr_connection_answer(zr_completion_handle, answered, id->client_id);
-}
-
-static void on_session(struct zr_handle *handle, int state)
-{
-    if (state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE)
-        zr_connection_up(handle, state == ZOO_CONNECTED_STATE, zoo_recv_timeout(handle->client.zh));
-    else if (state == ZOO_EXPIRED_SESSION_STATE)
-        zr_connection_over(handle, ZR_MSG_EXPIRED);
-    else if (state == ZOO_AUTH_FAILED_STATE)
-        zr_connection_over(handle, ZR_MSG_AUTH_FAILED);
-    else
-        zr_connection_lost(handle);
-}
-
-void zr_client_on_event(zhandle_t *zh, int type, int state, const char *path, void *with)
-{
-    (void)zh;
-    struct zr_handle *handle = with;
-    if (type == ZOO_SESSION_EVENT)
-        on_session(handle, state);
-    else if (type == ZOO_CREATED_EVENT)
-        zr_report_event(handle, ZR_CREATED, path);
-    else if (type == ZOO_DELETED_EVENT)
-        zr_report_event(handle, ZR_DELETED, path);
-    else if (type == ZOO_CHANGED_EVENT)
-        zr_report_event(handle, ZR_CHANGED, path);
-    else if (type == ZOO_CHILD_EVENT)
-        zr_report_event(handle, ZR_CHILDREN_CHANGED, path);
-}
-
-static void on_log(const char *line)
-{
-    zr_report_log(zr_completion_handle, line);
 }
 
 /* ---- Submitting ---------------------------------------------------------------------------- */
@@ -159,7 +106,7 @@ void zr_client_beat(struct zr_handle *handle, int64_t now_us)
     if (handle->write_heartbeat && !first)
         rc = zoo_adelete(zh, HEARTBEAT_PATH, 0, zr_on_deleted_beat, NULL);
     else
-        rc = zoo_async(zh, "/", first ? on_proof : zr_on_synced_beat, NULL);
+        rc = zoo_async(zh, "/", first ? zr_client_on_proof : zr_on_synced_beat, NULL);
     if (rc == ZOK)
         client->pending++;
     else
@@ -183,7 +130,8 @@ static zhandle_t *init(struct zr_handle *handle)
     clientid_t id = {.client_id = handle->client.session_id};
     memcpy(id.passwd, handle->client.password, sizeof id.passwd);
     return zookeeper_init2(handle->addresses, zr_client_on_event, handle->timeout_ms,
-                           id.client_id != 0 ? &id : NULL, handle, ZOO_NO_LOG_CLIENTENV, on_log);
+                           id.client_id != 0 ? &id : NULL, handle, ZOO_NO_LOG_CLIENTENV,
+                           zr_client_on_log);
 }
 
 bool zr_client_open(struct zr_handle *handle)
@@ -221,38 +169,7 @@ static int process(struct zr_client *client, int events)
     return rc;
 }
 
-/*
- * If a frame states a length for which there is no memory, the library stops reading and does not
- * report it. Then the socket stays readable for ever. A fast server also leaves bytes now and then,
- * but not as many or more in every turn.
- */
-static void look_for_jam(struct zr_client *client)
-{
-    int unread = 0;
-    bool more = ioctl(client->fd, FIONREAD, &unread) == 0 && unread > 0;
-    client->jammed = more && unread >= client->unread ? client->jammed + 1 : 0;
-    client->unread = unread;
-    if (client->jammed > MOST_JAMMED)
-        zr_decode_blame("a frame of an invalid length");
-}
-
-/* Detects faults of the connection that the library does not notice. */
-static void look_for_nonsense(struct zr_client *client, int rc)
-{
-    if (rc == ZNOTHING && client->fd >= 0)
-        look_for_jam(client);
-    else if (rc == ZRUNTIMEINCONSISTENCY)
-        zr_decode_blame("an answer to a different request");
-    else if (rc == ZOK && !client->up && !client->dead &&
-             zoo_state(client->zh) == ZOO_CONNECTED_STATE)
-        zr_decode_blame("an event of an unknown type");
-}
-
-/*
- * Cuts the connection, so that the library fails all requests in flight and clears its queues. Data
- * received before are still read. False: the library has not noticed the cut yet.
- */
-static bool cut(struct zr_client *client)
+bool zr_client_cut(struct zr_client *client)
 {
     shutdown(client->fd, SHUT_RDWR);
     int rc = process(client, ZOOKEEPER_READ | ZOOKEEPER_WRITE);
@@ -267,40 +184,6 @@ static void began(struct zr_handle *handle, int64_t now_us)
     zr_handshake_begin(&client->handshake, now_us,
                        client->timeout_ms > 0 ? client->timeout_ms : handle->timeout_ms);
     fcntl(client->fd, F_SETFD, FD_CLOEXEC);
-}
-
-static bool ready(int fd, short events)
-{
-    struct pollfd one = {.fd = fd, .events = events};
-    return fd >= 0 && poll(&one, 1, 0) == 1 && one.revents == events;
-}
-
-/* Is the answer to the handshake, or to the request that proves the connection, not here yet? */
-static bool is_awaited(const struct zr_client *client)
-{
-    return client->fd >= 0 && (!client->up || (client->asked && !client->proved));
-}
-
-/* Ends an attempt to connect that is not answered in time; the next one comes at once. (When this
-   thread was held up the answer may be here already.) */
-static void look_for_silence(struct zr_handle *handle, int64_t now_us)
-{
-    struct zr_client *client = &handle->client;
-    if (!is_awaited(client) || ready(client->fd, POLLIN))
-        return;
-    if (now_us < client->handshake.due_us) {
-        client->wait_us = zr_earlier_us(client->wait_us, client->handshake.due_us - now_us);
-        return;
-    }
-    char line[160];
-    zr_connection_learn_peer(client);
-    snprintf(line, sizeof line, "%s did not answer within %.1f s",
-             client->peer[0] != '\0' ? client->peer : "the server",
-             (double)(now_us - client->began_us) / 1e6);
-    zr_handshake_late(&client->handshake);
-    cut(client);
-    client->wait_us = 0;
-    zr_report_note(handle, 'W', line);
 }
 
 static short events_of(int interest)
@@ -320,7 +203,7 @@ static int64_t wait_of(int rc, const struct timeval *wait)
 /* A purge is over when the library has noticed the cut and has given everything back. */
 static void purge(struct zr_client *client)
 {
-    bool noticed = client->fd >= 0 ? cut(client) : client->wait_us == 0;
+    bool noticed = client->fd >= 0 ? zr_client_cut(client) : client->wait_us == 0;
     client->purging = !noticed || client->pending > 0;
 }
 
@@ -340,7 +223,7 @@ void zr_client_prepare(struct zr_handle *handle, int64_t now_us)
     if (client->purging)
         purge(client);
     else
-        look_for_silence(handle, now_us);
+        zr_client_look_for_silence(handle, now_us);
 }
 
 void zr_client_process(struct zr_handle *handle, short revents)
@@ -351,7 +234,7 @@ void zr_client_process(struct zr_handle *handle, short revents)
     int events = (revents & POLLIN || broken ? ZOOKEEPER_READ : 0) |
                  (revents & POLLOUT || broken ? ZOOKEEPER_WRITE : 0);
     int rc = process(client, events);
-    look_for_nonsense(client, rc);
+    zr_client_look_for_nonsense(client, rc);
     if (rc != ZOK && rc != ZNOTHING)
         client->fd = -1;
 }
@@ -369,7 +252,7 @@ int zr_client_part(struct zr_handle *handle)
 {
     struct zr_client *client = &handle->client;
     if (client->sending ||
-        !ready(client->fd, POLLOUT)) { /* otherwise the close would wait for it */
+        !zr_client_polls(client, POLLOUT)) { /* otherwise the close would wait for it */
         zr_client_drop(handle);
         return -1;
     }
@@ -388,6 +271,6 @@ void zr_client_drop(struct zr_handle *handle)
     if (client->fd >= 0 && client->unfit)
         shutdown(client->fd, SHUT_RDWR); /* and do not read the rest of the invalid data */
     else if (client->fd >= 0)
-        cut(client);
+        zr_client_cut(client);
     close_library(handle);
 }

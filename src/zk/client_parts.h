@@ -3,7 +3,8 @@
 
 /*
  * client_parts.h: what the files share that see the client library: client.c drives it,
- * client_call.c and client_multi.c give it requests. No other file includes it. The I/O thread.
+ * client_call.c and client_multi.c give it requests, client_events.c is what it calls, and
+ * client_faults.c detects what it does not notice. No other file includes it. The I/O thread.
  */
 
 #include <zookeeper/zookeeper.h>
@@ -22,5 +23,27 @@ size_t zr_client_multi_parts(const struct zr_handle *handle);
 
 /* The watcher of the handle `with`, for its session and for all paths. */
 void zr_client_on_event(zhandle_t *zh, int type, int state, const char *path, void *with);
+
+/* The completion of the request that proves a connection. */
+void zr_client_on_proof(int rc, const char *path, const void *with);
+
+/* A line for the log, from inside a call of ours. */
+void zr_client_on_log(const char *line);
+
+/*
+ * Cuts the connection, so that the library fails all requests in flight and clears its queues. Data
+ * received before are still read. False: the library has not noticed the cut yet.
+ */
+bool zr_client_cut(struct zr_client *client);
+
+/* True if the socket is ready for exactly these of poll's events. Does not wait. */
+bool zr_client_polls(const struct zr_client *client, short events);
+
+/* After zookeeper_process: detects faults that the library does not report. rc: its result. */
+void zr_client_look_for_nonsense(struct zr_client *client, int rc);
+
+/* Cuts an attempt to connect that is not answered in time; the next one comes at once. If there is
+   time left, client->wait_us is not longer. */
+void zr_client_look_for_silence(struct zr_handle *handle, int64_t now_us);
 
 #endif

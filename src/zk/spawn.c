@@ -1,6 +1,5 @@
 /*
- * 1. When the module is loaded, its folder is looked up, and the guardian's program there is
- *    opened. It is a shared object, because that is what LuaRocks builds.
+ * 1. When the module is loaded, the guardian's program is found and opened (program.c).
  * 2. The caller makes the pair of sockets and may write into it at once. A thread does the rest,
  *    because an exec reads from a disk, and a disk may hang.
  * 3. A helper process moves four descriptors to the lowest numbers, closes all others, starts the
@@ -13,11 +12,6 @@
  * for any child never hears of it. An exec would undo that. So the helper starts the program as
  * another process, and does not become it.
  *
- * The program is opened only once, because after a chdir a relative LUA_CPATH names another file:
- * whoever may write there could have a program run with the session's password. If the host has
- * closed our descriptor, the program's absolute path is opened again, but only the same file is
- * started.
- *
  * What can go wrong: an old kernel, a sandbox, no /proc, no free descriptor, another file at the
  * program's path. Then there is no guardian.
  */
@@ -27,28 +21,24 @@
 
 #include "zk/spawn.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
 #include "guardian/order.h"
+#include "zk/program.h"
 #include "zk/thread.h"
 
-#define PROGRAM "guardian.so"
 #define HELPER_STACK (64 * 1024)
 
 /* The thread sanitizer takes a clone that shares our memory for a fork, and would miss what it
@@ -67,114 +57,20 @@ struct start {
     const char *missing; /* static; null: the program itself could not be started */
 };
 
-/* ---- Descriptors ---------------------------------------------------------------------------- */
-
-/* gives: a copy above the numbers that the helper assigns, or -1. */
-static int high_copy(int fd)
-{
-    return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, ZR_GUARDIAN_DESCRIPTORS);
-}
-
-/* As high_copy. takes: fd. */
-static int lift(int fd)
-{
-    int copy = high_copy(fd);
-    int error = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = error;
-    return copy;
-}
-
-/* ---- The program ---------------------------------------------------------------------------- */
-
-/* Set when the module is loaded, and constant since then. */
-static struct {
-    int fd;    /* the host may have closed it and reused its number */
-    int error; /* why it could not be opened, or 0 */
-    dev_t device;
-    ino_t inode;
-    char path[PATH_MAX];
-} program = {.fd = -1};
-
-/* Called for the running program first: reads the loader's path from its header. */
-static int find_loader(struct dl_phdr_info *info, size_t size, void *with)
-{
-    (void)size;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_INTERP)
-            *(const char **)with = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    return 1;
-}
-
-/* Sets program.path, beside the module's file. False: errno says why. */
-static bool find_path(void)
-{
-    Dl_info module;
-    errno = ENOENT;
-    if (dladdr((void *)zr_spawn_guardian, &module) == 0 ||
-        realpath(module.dli_fname, program.path) == NULL)
-        return false;
-    char *name = strrchr(program.path, '/') + 1;
-    errno = ENAMETOOLONG;
-    if ((size_t)(program.path + sizeof program.path - name) < sizeof PROGRAM)
-        return false;
-    strcpy(name, PROGRAM);
-    return true;
-}
-
-static bool open_program(void)
-{
-    struct stat stat;
-    program.fd = lift(open(program.path, O_RDONLY | O_CLOEXEC));
-    if (program.fd < 0 || fstat(program.fd, &stat) != 0)
-        return false;
-    program.device = stat.st_dev;
-    program.inode = stat.st_ino;
-    return true;
-}
-
-/* The dynamic loader runs it before anything else of the module. */
-__attribute__((constructor)) static void find_program(void)
-{
-    int error = errno;
-    if (!find_path() || !open_program())
-        program.error = errno;
-    errno = error;
-}
-
-static bool is_program(int fd)
-{
-    struct stat stat;
-    return fd >= 0 && fstat(fd, &stat) == 0 && stat.st_dev == program.device &&
-           stat.st_ino == program.inode;
-}
-
 /* ---- What the guardian gets ----------------------------------------------------------------- */
-
-/* gives: a descriptor of the program, or -1, and then errno says why. May wait for a disk. */
-static int get_program(void)
-{
-    int fd = is_program(program.fd) ? high_copy(program.fd)
-                                    : lift(open(program.path, O_RDONLY | O_CLOEXEC));
-    if (fd < 0 || is_program(fd))
-        return fd;
-    close(fd);
-    errno = ESTALE;
-    return -1;
-}
 
 /* False: errno says why, and start->missing what failed. */
 static bool make_descriptors(struct start *start)
 {
     int *made = start->descriptors;
-    made[ZR_GUARDIAN_MEMORY] = lift(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
+    made[ZR_GUARDIAN_MEMORY] = zr_program_lift(open("/proc/self/maps", O_RDONLY | O_CLOEXEC));
     if (made[ZR_GUARDIAN_MEMORY] < 0) {
         start->missing = "it needs /proc";
         return false;
     }
-    return (made[ZR_GUARDIAN_PROCESS] = lift((int)syscall(SYS_pidfd_open, getpid(), 0))) >= 0 &&
-           (made[ZR_GUARDIAN_PROGRAM] = get_program()) >= 0;
+    return (made[ZR_GUARDIAN_PROCESS] =
+                zr_program_lift((int)syscall(SYS_pidfd_open, getpid(), 0))) >= 0 &&
+           (made[ZR_GUARDIAN_PROGRAM] = zr_program_get()) >= 0;
 }
 
 static void close_all(const int descriptors[ZR_GUARDIAN_DESCRIPTORS])
@@ -198,7 +94,7 @@ static int arrange(const int descriptors[ZR_GUARDIAN_DESCRIPTORS])
 static int run_program(struct start *start)
 {
     char from[] = "/proc/self/fd/" ZR_GUARDIAN_PROGRAM_DIGIT;
-    char *arguments[] = {"zk-guardian", from, program.path, start->process, NULL};
+    char *arguments[] = {"zk-guardian", from, (char *)zr_program_path(), start->process, NULL};
     char *no_environment[] = {NULL};
     posix_spawnattr_t attributes;
     pid_t pid;
@@ -239,7 +135,7 @@ static bool run_helper(struct start *start)
 static void tell_problem(char problem[ZR_SPAWN_PROBLEM], const char *what, int error)
 {
     if (what == NULL)
-        what = program.path[0] != '\0' ? program.path : PROGRAM;
+        what = zr_program_path();
     snprintf(problem, ZR_SPAWN_PROBLEM, "the session has no guardian: %.150s: %.60s", what,
              strerror(error));
 }
@@ -257,6 +153,16 @@ static void *run(void *with)
     close_all(start->descriptors);
     zr_free(start);
     return NULL;
+}
+
+/* Called for the running program first: reads the loader's path from its header. */
+static int find_loader(struct dl_phdr_info *info, size_t size, void *with)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_INTERP)
+            *(const char **)with = (const char *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    return 1;
 }
 
 /* takes: orders, the guardian's end of the pair, but only if it returns true; if not, errno says
@@ -285,7 +191,7 @@ static int start_it(void)
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
-    pair[1] = lift(pair[1]);
+    pair[1] = zr_program_lift(pair[1]);
     if (pair[1] >= 0 && start_thread(pair[1]))
         return pair[0];
     int error = errno;
@@ -298,8 +204,8 @@ static int start_it(void)
 
 int zr_spawn_guardian(char problem[ZR_SPAWN_PROBLEM])
 {
-    errno = program.error;
-    int fd = program.error == 0 ? start_it() : -1;
+    errno = zr_program_error();
+    int fd = errno == 0 ? start_it() : -1;
     if (fd < 0)
         tell_problem(problem, NULL, errno);
     return fd;

@@ -1,0 +1,58 @@
+/*
+ * What the client library calls, beside the completions of requests (completion.c): the watcher,
+ * the log, and the answer to the request that proves a connection.
+ */
+#include <string.h>
+
+#include "zk/client_parts.h"
+#include "zk/completion.h"
+#include "zk/connection.h"
+#include "zk/decode.h"
+
+void zr_client_on_proof(int rc, const char *path, const void *with)
+{
+    (void)path;
+    (void)with;
+    struct zr_client *client = &zr_completion_handle->client;
+    const clientid_t *id = zoo_client_id(client->zh);
+    client->pending--;
+    bool answered = rc == ZOK && !zr_decode_failed();
+    if (answered) {
+        memcpy(client->password, id->passwd, sizeof client->password);
+        zr_handshake_answered(&client->handshake);
+    }
+    zr_connection_answer(zr_completion_handle, answered, id->client_id);
+}
+
+static void on_session(struct zr_handle *handle, int state)
+{
+    if (state == ZOO_CONNECTED_STATE || state == ZOO_READONLY_STATE)
+        zr_connection_up(handle, state == ZOO_CONNECTED_STATE, zoo_recv_timeout(handle->client.zh));
+    else if (state == ZOO_EXPIRED_SESSION_STATE)
+        zr_connection_over(handle, ZR_MSG_EXPIRED);
+    else if (state == ZOO_AUTH_FAILED_STATE)
+        zr_connection_over(handle, ZR_MSG_AUTH_FAILED);
+    else
+        zr_connection_lost(handle);
+}
+
+void zr_client_on_event(zhandle_t *zh, int type, int state, const char *path, void *with)
+{
+    (void)zh;
+    struct zr_handle *handle = with;
+    if (type == ZOO_SESSION_EVENT)
+        on_session(handle, state);
+    else if (type == ZOO_CREATED_EVENT)
+        zr_report_event(handle, ZR_CREATED, path);
+    else if (type == ZOO_DELETED_EVENT)
+        zr_report_event(handle, ZR_DELETED, path);
+    else if (type == ZOO_CHANGED_EVENT)
+        zr_report_event(handle, ZR_CHANGED, path);
+    else if (type == ZOO_CHILD_EVENT)
+        zr_report_event(handle, ZR_CHILDREN_CHANGED, path);
+}
+
+void zr_client_on_log(const char *line)
+{
+    zr_report_log(zr_completion_handle, line);
+}

@@ -1,0 +1,78 @@
+/*
+ * Faults of a connection that the client library does not notice: frames that it cannot read,
+ * answers to other requests, and servers that are silent.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include <poll.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+#include "zk/client_parts.h"
+#include "zk/clock.h"
+#include "zk/connection.h"
+#include "zk/decode.h"
+#include "zk/report.h"
+
+#define MOST_JAMMED 100 /* turns without a byte read from a readable socket */
+
+/*
+ * If a frame states a length for which there is no memory, the library stops reading and does not
+ * report it. Then the socket stays readable for ever. A fast server also leaves bytes now and then,
+ * but not as many or more in every turn.
+ */
+static void look_for_jam(struct zr_client *client)
+{
+    int unread = 0;
+    bool more = ioctl(client->fd, FIONREAD, &unread) == 0 && unread > 0;
+    client->jammed = more && unread >= client->unread ? client->jammed + 1 : 0;
+    client->unread = unread;
+    if (client->jammed > MOST_JAMMED)
+        zr_decode_blame("a frame of an invalid length");
+}
+
+void zr_client_look_for_nonsense(struct zr_client *client, int rc)
+{
+    if (rc == ZNOTHING && client->fd >= 0)
+        look_for_jam(client);
+    else if (rc == ZRUNTIMEINCONSISTENCY)
+        zr_decode_blame("an answer to a different request");
+    else if (rc == ZOK && !client->up && !client->dead &&
+             zoo_state(client->zh) == ZOO_CONNECTED_STATE)
+        zr_decode_blame("an event of an unknown type");
+}
+
+bool zr_client_polls(const struct zr_client *client, short events)
+{
+    struct pollfd one = {.fd = client->fd, .events = events};
+    return client->fd >= 0 && poll(&one, 1, 0) == 1 && one.revents == events;
+}
+
+/* Is the answer to the handshake, or to the request that proves the connection, not here yet? */
+static bool is_awaited(const struct zr_client *client)
+{
+    return client->fd >= 0 && (!client->up || (client->asked && !client->proved));
+}
+
+/* If this thread was held up, the answer may be here already, unread. */
+void zr_client_look_for_silence(struct zr_handle *handle, int64_t now_us)
+{
+    struct zr_client *client = &handle->client;
+    if (!is_awaited(client) || zr_client_polls(client, POLLIN))
+        return;
+    if (now_us < client->handshake.due_us) {
+        client->wait_us = zr_earlier_us(client->wait_us, client->handshake.due_us - now_us);
+        return;
+    }
+    char line[160];
+    zr_connection_learn_peer(client);
+    snprintf(line, sizeof line, "%s did not answer within %.1f s",
+             client->peer[0] != '\0' ? client->peer : "the server",
+             (double)(now_us - client->began_us) / 1e6);
+    zr_handshake_late(&client->handshake);
+    zr_client_cut(client);
+    client->wait_us = 0;
+    zr_report_note(handle, 'W', line);
+}

@@ -1,0 +1,124 @@
+/*
+ * 1. When the module is loaded, its folder is looked up, and the guardian's program there is
+ *    opened. The program is a shared object, because that is what LuaRocks builds.
+ * 2. Each guardian is started from a copy of that descriptor.
+ *
+ * The program is opened only once, because after a chdir a relative LUA_CPATH names another file:
+ * whoever may write there could have a program run with the session's password. If the host has
+ * closed our descriptor, the program's absolute path is opened again, but only the same file is
+ * started.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "zk/program.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "guardian/order.h"
+
+#define PROGRAM "guardian.so"
+
+/* Set when the module is loaded, and constant since then. */
+static struct {
+    int fd;    /* the host may have closed it and reused its number */
+    int error; /* why it could not be opened, or 0 */
+    dev_t device;
+    ino_t inode;
+    char path[PATH_MAX];
+} program = {.fd = -1};
+
+/* ---- Descriptors ---------------------------------------------------------------------------- */
+
+/* gives: a copy above the numbers that the helper assigns, or -1. */
+static int high_copy(int fd)
+{
+    return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, ZR_GUARDIAN_DESCRIPTORS);
+}
+
+int zr_program_lift(int fd)
+{
+    int copy = high_copy(fd);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    return copy;
+}
+
+/* ---- When the module is loaded ------------------------------------------------------------- */
+
+/* Sets program.path, beside the module's file. False: errno says why. */
+static bool find_path(void)
+{
+    Dl_info module;
+    errno = ENOENT;
+    if (dladdr((void *)zr_program_get, &module) == 0 ||
+        realpath(module.dli_fname, program.path) == NULL)
+        return false;
+    char *name = strrchr(program.path, '/') + 1;
+    errno = ENAMETOOLONG;
+    if ((size_t)(program.path + sizeof program.path - name) < sizeof PROGRAM)
+        return false;
+    strcpy(name, PROGRAM);
+    return true;
+}
+
+static bool open_program(void)
+{
+    struct stat stat;
+    program.fd = zr_program_lift(open(program.path, O_RDONLY | O_CLOEXEC));
+    if (program.fd < 0 || fstat(program.fd, &stat) != 0)
+        return false;
+    program.device = stat.st_dev;
+    program.inode = stat.st_ino;
+    return true;
+}
+
+/* The dynamic loader runs it before anything else of the module. */
+__attribute__((constructor)) static void find_program(void)
+{
+    int error = errno;
+    if (!find_path() || !open_program())
+        program.error = errno;
+    errno = error;
+}
+
+/* ---- When a guardian is started ------------------------------------------------------------ */
+
+static bool is_program(int fd)
+{
+    struct stat stat;
+    return fd >= 0 && fstat(fd, &stat) == 0 && stat.st_dev == program.device &&
+           stat.st_ino == program.inode;
+}
+
+int zr_program_get(void)
+{
+    int fd = is_program(program.fd) ? high_copy(program.fd)
+                                    : zr_program_lift(open(program.path, O_RDONLY | O_CLOEXEC));
+    if (fd < 0 || is_program(fd))
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
+int zr_program_error(void)
+{
+    return program.error;
+}
+
+const char *zr_program_path(void)
+{
+    return program.path[0] != '\0' ? program.path : PROGRAM;
+}
