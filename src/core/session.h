@@ -200,9 +200,6 @@ void zr_session_forget_auth(struct zr_session *session); /* when it is freed */
 /* Overwrites a credential that is about to be freed. */
 void zr_forget_secret(struct zr_bytes secret);
 
-/* For session_open.c: opens the handle of the present generation. */
-void zr_session_open_handle(struct zr_session *session);
-
 /* A line for the log. */
 struct zr_note {
     struct zr_link link;

@@ -5,6 +5,7 @@
 #include "core/ephemerals.h"
 #include "core/names.h"
 #include "core/session_above.h"
+#include "core/session_parts.h"
 #include "core/strangers.h"
 #include "core/watch.h"
 
