@@ -1,6 +1,7 @@
 #include "core/budget.h"
 
-/* If the use goes up and down around one of these, the user is warned once. */
+/* The user is warned at the first of these, and again only after the use has been below the
+   second. */
 #define WARN_PERCENT 80
 #define CALM_PERCENT 70
 

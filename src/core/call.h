@@ -10,11 +10,11 @@
 #include "core/session.h"
 #include "core/request_size.h"
 
-/* Requests of one session that may be in flight at once; the rest waits here. */
+/* So many requests of one session may be in flight at once; the others wait in its queue. */
 #define ZR_IN_FLIGHT_MAX 2000
 
-/* While this many bytes are in flight, no more requests are sent: heartbeats queue up behind
-   them. */
+/* While this many bytes of data are in flight, no request is sent, because heartbeats would wait
+   behind it. */
 #define ZR_OUT_BYTES_MAX 4000000
 
 enum zr_call_state { ZR_CALL_NEW, ZR_CALL_QUEUED, ZR_CALL_OUT, ZR_CALL_BACK };
@@ -26,13 +26,14 @@ struct zr_call {
     struct zr_link in_queue;            /* of the session */
     void (*done)(struct zr_call *call); /* the answer is in `request` */
     void *owner;                        /* whom `done` serves */
-    struct zr_acl *acl;                 /* ours, or null: the session's */
-    bool bound;                         /* not to be sent in a later generation ... */
-    int generation;                     /* ... than this one: it comes back with ZR_LOST */
-    int sent_in;                        /* the generation in which it was sent last ... */
-    struct zr_watch *watch;             /* ... and what it will leave a watch for, see watch.h */
-    size_t reserved;                    /* see ephemerals.h */
-    char room[];                        /* path, data, created */
+    struct zr_acl *acl;                 /* of this call; null: it uses the session's */
+    bool bound;             /* true: it may be sent only in `generation`; later it comes back with
+                               ZR_LOST */
+    int generation;         /* of the session; if bound */
+    int sent_in;            /* the generation in which it was sent last */
+    struct zr_watch *watch; /* for which the request that was sent last leaves a watch; or null */
+    size_t reserved;        /* see ephemerals.h */
+    char room[];            /* path, data, created */
 };
 
 /* ---- Making (call_new.c) ------------------------------------------------------------------- */
@@ -90,7 +91,7 @@ void zr_call_give_back_stale(struct zr_session *session);
 /* The session calls this: sends the waiting calls that may go now. */
 void zr_call_flush(struct zr_session *session);
 
-/* The engine: a request came back. */
+/* The engine calls this: a request has come back. */
 void zr_call_reply(struct zr_request *request);
 
 #endif

@@ -21,8 +21,8 @@
  *
  * What can go wrong: the answer to a create is lost. The znode may be there, so it gets an entry as
  * if it certainly were. If the server appended a number to its name, the path is unknown, and the
- * bytes count until the session ends. They also do if there is no memory for an entry: it is better
- * to count too many than too few.
+ * bytes count until the session ends. If there is no memory for an entry, the bytes count until
+ * then too: it is better to count too many than too few.
  */
 
 #define LENGTH_BYTES 4 /* in front of each path */
@@ -190,7 +190,7 @@ static void settle(struct zr_call *call, const struct zr_request *part)
 void zr_ephemerals_answered(struct zr_call *call)
 {
     if (call->sent_in != call->session->generation)
-        return; /* whatever it made is gone */
+        return; /* everything that it made is gone */
     if (call->session->ephemerals.count == 0 && call->reserved == 0)
         return;
     size_t count;

@@ -17,24 +17,25 @@
    append. */
 size_t zr_ephemeral_bytes(size_t length);
 
-/* True if there was room for this many bytes more; they count from now on. */
+/* take: adds this many bytes to those in use. False: there is no room, and nothing was added. give:
+   subtracts them. */
 bool zr_ephemerals_take(struct zr_session *session, size_t bytes);
 void zr_ephemerals_give(struct zr_session *session, size_t bytes);
 
 /*
  * If this call creates an ephemeral node, reserves room for it. The bytes count as long as the node
- * may exist: until this session has deleted it or has seen that it is gone. Not for seats, which
- * count their own. Errors: ZR_FULL.
+ * may exist: until this session has deleted it or has seen that it is gone. A seat does
+ * not need it: it counts its own bytes. Errors: ZR_FULL.
  */
 enum zr_status zr_ephemerals_reserve(struct zr_call *call);
 
-/* call.c: its answer is here. */
+/* The session calls this: the call was answered. */
 void zr_ephemerals_answered(struct zr_call *call);
 
 /* The session calls this: an event says that the node at this path was deleted. */
 void zr_ephemerals_gone(struct zr_session *session, const char *path);
 
-/* The session's generation is over. */
+/* The session calls this: its generation is over, and its ephemeral nodes are gone. */
 void zr_ephemerals_drop(struct zr_session *session);
 
 #endif

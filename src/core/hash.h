@@ -14,7 +14,7 @@ static inline uint32_t zr_hash32(const char *at, size_t length)
     return hash;
 }
 
-/* So wide that two texts with the same hash are taken for equal. */
+/* It is wide enough to treat two texts with the same hash as equal. */
 static inline uint64_t zr_hash64(const char *at, size_t length)
 {
     uint64_t hash = 14695981039346656037u;

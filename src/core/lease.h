@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* There are never more unanswered: the client gives up a silent connection after 2/3 of the
-   timeout. */
+/* There are never more unanswered heartbeats than this, because the client gives up a silent
+   connection after 2/3 of the timeout. */
 #define ZR_LEASE_FLYING 16
 
-/* More are never useful: an older heartbeat was sent more than a timeout ago. */
+/* More pending heartbeats are never useful: an older one was sent more than a timeout ago. */
 #define ZR_LEASE_PENDING 20
 
 /* An answered heartbeat that does not count yet. */

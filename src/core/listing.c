@@ -30,7 +30,7 @@ static void drop_listing(struct listing *listing)
     zr_free(listing);
 }
 
-/* Wakes those that wait for this answer. */
+/* Wakes the tasks that wait for this answer. */
 static void answer(struct listing *listing, struct zr_seats *seats, enum zr_status outcome)
 {
     struct zr_link *link;

@@ -82,7 +82,7 @@ static enum zr_status make_path(struct zr_seat *seat)
     return ZR_OK;
 }
 
-/* The path is that of the node. */
+/* seat->path is the path of the node. Errors: ZR_NO_MEMORY. */
 static enum zr_status take(struct zr_seat *seat)
 {
     if (seat->stem != NULL)

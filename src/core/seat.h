@@ -13,7 +13,7 @@
 #include "core/session.h"
 
 enum zr_seat_state {
-    ZR_SEAT_NONE,     /* surely no node */
+    ZR_SEAT_NONE,     /* there is certainly no node */
     ZR_SEAT_CLAIMING, /* the create is out */
     ZR_SEAT_UNSURE,   /* its answer was lost: the node may be there */
     ZR_SEAT_TAKEN,    /* the node is there, and ours */
@@ -38,9 +38,8 @@ struct zr_seat {
     const char *note;                   /* the recipe's, in the name before the stem; borrowed while
                                            the seat lives; null: none */
     struct zr_bytes data;               /* of the node; borrowed while the seat lives */
-    const struct zr_dir_data *dir_data; /* the recipe's, borrowed: claim makes the directory, when
-                                           it must, as a plain node with these; null: as a
-                                           container */
+    const struct zr_dir_data *dir_data; /* borrowed: if claim has to make the directory, it makes a
+                                           plain node with these data; null: a container */
     char *path;                         /* the node; while claiming: all but its number */
     size_t prefix;                      /* length of the path without the number */
     int64_t czxid;                      /* of the node: the fencing token */
@@ -52,8 +51,8 @@ struct zr_seat {
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
     int64_t word;          /* set by the recipe: what the node says to waiters of this session */
-    struct zr_signal gone; /* fires when the node is certainly gone; tasks that wait there, only by
-                              await_gone or await_free, find the seat's last word in task->word */
+    struct zr_signal gone; /* fires when the node is certainly gone; only await_gone and await_free
+                              wait for it; they find the seat's last word in task->word */
 };
 
 /* Must be followed by fini. keeps: dir, stem, data. */
@@ -68,7 +67,7 @@ void zr_seat_fini(struct zr_seat *seat);
  */
 enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task);
 
-/* Settling an unsure seat, by what was read after the reconnect, behind a sync (vacate.c). */
+/* These settle an unsure seat, by what vacate.c has read after the reconnect, behind a sync. */
 
 /* Sets the seat's path to the next child, by number, whose name could be ours; it comes after the
    one that the path names now. False: there is none. */

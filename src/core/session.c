@@ -113,8 +113,8 @@ bool zr_session_valid(const struct zr_session *session, int generation)
 static void connected(struct zr_session *session, const struct zr_notice *notice)
 {
     bool fresh = session->id == 0;
-    /* It is another session, and no message said that the old one expired; or nothing extends the
-       lease. */
+    /* Either this is another session, and no message said that the old one expired. Or the lease is
+       over, and nothing extends it. */
     if ((!fresh && session->id != notice->session_id) || lease_is_over(session)) {
         lost(session);
         return;

@@ -54,19 +54,19 @@ struct zr_call;
  * instance is in session_above.c.
  */
 struct zr_above {
-    void (*changed)(struct zr_session *session);   /* its state has, or a handle has ended */
+    void (*changed)(struct zr_session *session); /* its state has changed, or a handle has ended */
     void (*connected)(struct zr_session *session); /* requests may flow */
     void (*suspended)(struct zr_session *session);
-    void (*over)(struct zr_session *session, enum zr_status why); /* its generation is */
+    void (*over)(struct zr_session *session, enum zr_status why); /* its generation is over */
     void (*event)(struct zr_session *session, const char *path, enum zr_event_kind kind);
-    /* Of its requests: one that leaves a watch is sent; its answer is here; it is freed. */
+    /* One of its requests: it leaves a watch and is being sent; it was answered; it is freed. */
     void (*sent)(struct zr_call *call);
     void (*answered)(struct zr_call *call);
     void (*freed)(struct zr_call *call);
-    void (*left)(struct zr_task *task); /* a task waits no more for the node of task->watch */
+    void (*left)(struct zr_task *task); /* a task no longer waits for the node of task->watch */
 };
 
-/* One handle's life: the connection of one generation. Owner of its messages. */
+/* The handle of one generation. It is the owner of the handle's messages (zk.h). */
 struct zr_generation {
     struct zr_link in_session;
     struct zr_session *session; /* counted */
@@ -84,7 +84,7 @@ struct zr_session {
     int generation;             /* number of `now`, grows by one per handle */
     struct zr_list generations; /* that have not ended, by in_session */
     int users;                  /* what the user holds: the session, locks, holds */
-    bool forgotten;             /* the user holds the session itself no more */
+    bool forgotten;             /* the user no longer holds the session itself */
     int64_t id;                 /* of the ZooKeeper session, 0 while there is none */
     int32_t timeout_ms;         /* asked for, then negotiated */
     int32_t asked_timeout_ms;
@@ -137,8 +137,8 @@ struct zr_tie {
 
 /*
  * Opens a session and returns at once. keeps: class, whose `free` is zr_session_free. borrows:
- * options (hosts are checked: misuse is told there). gives: session, with one reference. Errors:
- * ZR_NO_MEMORY, ZR_FORKED.
+ * options (hosts are checked; if an option is wrong, `misuse` says why). gives: session, with one
+ * reference. Errors: ZR_NO_MEMORY, ZR_FORKED.
  */
 enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_class *class,
                                const struct zr_session_options *options, const char **misuse,

@@ -72,7 +72,7 @@ static const char *behind_our_tag(const char *at)
     return at;
 }
 
-/* "_c_<UUID>-": some write the UUID without dashes. */
+/* "_c_<UUID>-". Some clients write the UUID without dashes. */
 static bool is_curators_tag(const char *at, const char *end)
 {
     if (strncmp(at, "_c_", 3) != 0)

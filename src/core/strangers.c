@@ -5,8 +5,8 @@
  * 3. It is forgotten if an event says that it has changed, if the session is a new one, or if no
  *    listing has shown it for a while. The next attempt reads it again.
  *
- * What can go wrong: there are very many at a time, or memory is exhausted: then they block the
- * attempts like contenders.
+ * What can go wrong: there are too many strangers, or memory is exhausted: then the strangers
+ * that are not ignored block the attempts as contenders do.
  */
 #include "core/strangers.h"
 
@@ -25,11 +25,11 @@
 #define BYTES_MAX 100000
 
 struct stranger {
-    struct zr_node node;    /* its key is the path */
-    struct zr_link in_use;  /* in the session's list, the one that was met last at the end ... */
-    int64_t met_us;         /* ... at this time */
+    struct zr_node node;   /* its key is the path */
+    struct zr_link in_use; /* in the session's list; the stranger that was met last is at its end */
+    int64_t met_us;        /* when a listing showed it last */
     struct zr_watch *watch; /* followed */
-    bool ignored;           /* else it is suspected: its read is out */
+    bool ignored;           /* false: it is suspected, and its read is in flight */
     char path[];
 };
 

@@ -196,7 +196,7 @@ void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
         zr_timer_start(&engine->timers, &task->deadline, zr_engine_now_us(engine) + timeout_us,
                        hopeless ? tried_in_vain : deadline_passed);
     if (hopeless)
-        zr_engine_poke(engine); /* its end is for the next dispatch */
+        zr_engine_poke(engine); /* the next dispatch ends it */
     else
         first.step(task);
 }
@@ -215,7 +215,7 @@ void zr_task_wake(struct zr_task *task, enum zr_status outcome)
     zr_unlink(&task->in_signal);
     task->watch = NULL;
     if (zr_linked(&task->in_ready))
-        return; /* what woke it first is what it will see */
+        return; /* the task sees only the outcome that woke it first */
     task->outcome = outcome;
     zr_list_append(&task->session->engine->ready, &task->in_ready);
     zr_engine_poke(task->session->engine);

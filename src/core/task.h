@@ -42,9 +42,9 @@ struct zr_task_kind {
     /* The loss of the session ends it: it owns something in the session, or waits for something
        there. */
     bool bound;
-    /* Not even the end of the session ends it; the task handles that itself. */
+    /* The end of the session does not end it; the task handles that itself. */
     bool outlives;
-    /* It only waits for news: with a limit of 0 it ends at once, without time for a round trip. */
+    /* It only waits for news. With a limit of 0 it ends at once, without time for a round trip. */
     bool local;
     /* What it waits for happens in this process: a limit that passes is ZR_TIMEOUT, even without a
        connection. */
@@ -81,15 +81,15 @@ struct zr_task {
     int slot;            /* the binding's */
     struct zr_next next; /* the step that follows the verb in flight */
     struct zr_timer deadline;
-    const char *detail; /* why, when there is more to say than the status does: static, or ... */
-    char *own_detail;   /* ... this: made by zr_task_explain */
+    const char *detail; /* says more than the status does, or null; static, or own_detail */
+    char *own_detail;   /* made by zr_task_explain, or null */
     struct zr_link in_session, in_report, in_owner;
 
     /* The verb in flight; see verbs.h. */
-    void (*resume)(struct zr_task *task); /* goes on with it */
-    void (*after)(struct zr_task *task);  /* where a part of it that others share returns to */
+    void (*resume)(struct zr_task *task); /* continues it */
+    void (*after)(struct zr_task *task);  /* a shared part (verb_parts.h) calls it at its end */
     struct zr_link in_ready, in_signal;
-    struct zr_watch *watch; /* for whose node's going it waits, or null */
+    struct zr_watch *watch; /* the task waits until the node of this watch is gone; or null */
     struct zr_timer pause;
     struct zr_call *call;   /* the request that is out for it */
     struct zr_seats *seats; /* counted: the listing a verb brought */
@@ -101,19 +101,19 @@ struct zr_task {
         };
         struct {               /* of all waits for a node: */
             int64_t awaited;   /* its creation zxid; 0: not known yet */
-            zr_enough *enough; /* null: nothing is enough but that it goes */
-            int64_t word;      /* that was enough; or, if a seat of this session has gone, its last
-                                  one; else 0 */
+            zr_enough *enough; /* null: the task waits until the node is gone */
+            int64_t word;      /* the word that was enough; or the last word of a seat of this
+                                  session that has gone; 0: neither */
         };
     };
-    bool containers : 1;    /* ... as containers */
-    bool repeat : 1;        /* of request */
-    bool contends : 1;      /* of a wait for a node: it is a contender that may be a stranger */
-    bool told : 1;          /* of a wait for a node: it is still there, but its word is enough */
-    bool cut_off : 1;       /* it began without a connection */
-    bool asking : 1;        /* the answer to a request that it waits for is not here yet */
-    bool tries : 1;         /* its limit is 0 */
-    uint8_t losses;         /* connections lost under the verb in flight, in a row; modulo 256 */
+    bool containers : 1; /* ... as containers */
+    bool repeat : 1;     /* of request */
+    bool contends : 1;   /* of a wait for a node: the node is a contender that may be a stranger */
+    bool told : 1;       /* of a wait for a node: the node is still there, but its word is enough */
+    bool cut_off : 1;    /* it began without a connection */
+    bool asking : 1;     /* the answer to a request that it waits for is not here yet */
+    bool tries : 1;      /* its limit is 0 */
+    uint8_t losses;      /* connections lost under the verb in flight, in a row; modulo 256 */
     uint16_t connections;   /* of the session when it began, for cut_off */
     enum zr_status outcome; /* of what woke it */
 };
@@ -153,7 +153,7 @@ void zr_task_session_over(struct zr_task *task, enum zr_status status);
 /* The session calls this when its connection is gone. Ends the tasks that only try. */
 void zr_task_end_tries(struct zr_session *session);
 
-/* The binding needs the task no more: interrupts it, or undoes a success whose results were not
+/* The binding no longer needs the task: interrupts it, or undoes a success whose results were not
    taken. */
 void zr_task_drop(struct zr_task *task, bool taken);
 

@@ -6,12 +6,12 @@
  * Empties a seat, whatever state it is in:
  * 1. The create is in flight: wait for its answer. (It was never sent: forget it.)
  * 2. The answer was lost: find out whether the node is there.
- * 3. The node is there: delete it, and repeat until the server has said that it is gone. If others
- *    use the same name (a seat without a stem), check before each delete, also the first, that the
- *    node is still ours: it may have been replaced by hand. A delete cannot name the node's
- *    identity, so a replacement between the check and the delete is still possible.
+ * 3. The node is there: delete it, and repeat until the server has said that it is gone. If other
+ *    contenders use the same name (a seat without a stem), check before each delete, also the
+ *    first, that the node is still ours: a user may have replaced it. A delete cannot name the
+ * node's identity, so a replacement between the check and the delete is still possible.
  *
- * What can go wrong: the session is over: then so is the node, and nothing may be sent any more (a
+ * What can go wrong: the session is over: then the node is gone too, and nothing may be sent (a
  * late delete must never run in another session). Memory is exhausted: pause, try again. The server
  * refuses (usually the ACL of the directory): write that to the log and try again, less and less
  * often; tasks that wait for the seat keep waiting, because the node is there. A vacate that is not

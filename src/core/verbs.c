@@ -146,7 +146,8 @@ static void wait_over(struct zr_task *task)
     zr_part_done(task);
 }
 
-/* The wait has been set up, or not, while what the task holds was still needed. */
+/* The caller has set up the wait already, because it needed what zr_part_begin frees. status:
+   ZR_OK, or why it could not. */
 static void wait_for(struct zr_task *task, enum zr_status status, struct zr_next next)
 {
     bool asking = task->asking;

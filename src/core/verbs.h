@@ -43,7 +43,7 @@ void zr_verb_vacate(struct zr_task *task, struct zr_seat *seat, struct zr_next n
 void zr_verb_list(struct zr_task *task, const char *dir, struct zr_next next);
 
 /* await_gone: waits until there is no such contender, or until its word is enough (task->told;
-   `enough` null: no word is). A seat of this session is waited for without a watch; when it goes,
+   `enough` null: no word is). For a seat of this session no watch is set; when the seat goes,
    task->word is its last word. */
 void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name, zr_enough *enough,
                         struct zr_next next);
@@ -52,7 +52,7 @@ void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next);
 
 /* await_deleted: as await_free, but always by a watch, so that it also sees the end of a seat of
-   ours. czxid: which node; 0: the one that is there. */
+   ours. czxid: of the node; 0: the node that is there now. */
 void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid,
                            struct zr_next next);
 

@@ -3,8 +3,8 @@
 
 /*
  * watch.h: the session's watches. One watch on the server serves any number of waiting tasks. If a
- * task gives up, the next task uses the watch that it left. An event only means "look again"; the
- * one proof is DELETED of a uniquely named node. Thread: the host's.
+ * task gives up, the next task uses the watch that it left. An event only means "look again". Only
+ * DELETED of a uniquely named node proves something. Thread: the host's.
  */
 
 #include "core/session.h"
@@ -35,7 +35,7 @@ struct zr_task;
  */
 enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most);
 
-/* The task waits no more. */
+/* The task no longer waits. */
 void zr_watch_leave(struct zr_task *task);
 
 /* True if a task of this session waits until this node is gone. */

@@ -2,9 +2,10 @@
 #define ZR_WATCH_PARTS_H
 
 /*
- * watch_parts.h: what the files of watches share, and only they. watch.c knows what the client
- * watches. On it stand watch_follow.c, where tasks follow events, and watch_gone.c, where they wait
- * until a node is gone; on these watch_event.c, which takes the events. Thread: the host's.
+ * watch_parts.h: what the files about watches share; no other file includes it. watch.c knows
+ * what the client watches. Two files build on it: with watch_follow.c tasks follow events, and with
+ * watch_gone.c they wait until a node is gone. watch_event.c handles the events for both. Thread:
+ * the host's.
  */
 
 #include "core/watch.h"
@@ -20,14 +21,14 @@ struct zr_watch {
     int kinds;               /* of watches that may be kept for it, 1 or 2 */
     int out;                 /* requests that will leave a watch */
     unsigned kept;           /* what the client watches: ZR_ON_NODE, ZR_ON_CHILDREN */
-    bool set;                /* there is a watch on the node on the server ... */
-    int64_t czxid;           /* ... which was created then ... */
-    bool stays;              /* ... is not ephemeral ... */
-    int64_t word;            /* ... and said this when it was set, see stem.h */
+    bool set;                /* the server has a watch on the node */
+    int64_t czxid;           /* if set: of that node */
+    bool stays;              /* if set: that node is not ephemeral */
+    int64_t word;            /* if set: what the node said at that time, see stem.h */
     struct zr_call *call;    /* the read that sets it for `gone` */
     struct zr_call *removal; /* the request that takes it back */
-    struct zr_link idle;     /* in the session's list when no task needs it ... */
-    int64_t idle_us;         /* ... since then */
+    struct zr_link idle;     /* in the session's list while no task needs it */
+    int64_t idle_us;         /* since when no task needs it */
     char path[];
 };
 

@@ -6,11 +6,11 @@
  * it: the real client (src/zk) and a simulated ZooKeeper (src/sim).
  *
  * Thread: every function of the table is called on the host's thread only. An implementation
- * never calls the engine; it puts messages into the inbox, and the engine takes them. Hence no
- * reply is ever delivered inside the function that asked for it.
+ * never calls the engine; it puts messages into the inbox, and the engine takes them. So no reply
+ * is delivered inside the function that asked for it.
  *
- * Time: `_us` are microseconds on the clock of now_us (monotonic, and it goes on while the
- * machine sleeps); `_ms` are milliseconds.
+ * Time: `_us` are microseconds on the clock of now_us (monotonic; it does not stop while
+ * the machine sleeps); `_ms` are milliseconds.
  */
 
 #include <stdbool.h>
@@ -107,7 +107,7 @@ struct zr_message {
     enum zr_message_kind kind;
 };
 
-/* A block of the implementation's, which the engine gives back with free_notice. */
+/* The implementation allocates it as one block. The engine returns it with free_notice. */
 struct zr_notice {
     struct zr_message message; /* first */
     void *owner;               /* as given to open */
@@ -144,7 +144,7 @@ struct zr_request {
     struct zr_request *parts;                /* multi: an array, each with its own reply */
     size_t part_count;
     char *created; /* create: room for strlen(path) + 12 bytes, made by the engine, so that the
-                      answer to a create never fails for want of memory */
+                      answer to a create needs no memory */
 
     /* the reply */
     enum zr_status status; /* ZR_CONNECTION_LOSS: it may or may not have been done ... */
@@ -188,7 +188,7 @@ struct zr_handle;
 /* ---- The table ----------------------------------------------------------------------------- */
 
 struct zr_zk {
-    /* Now, in microseconds. Any thread. */
+    /* The time now, in microseconds. Any thread. */
     int64_t (*now_us)(struct zr_zk *zk);
 
     /*
@@ -209,7 +209,7 @@ struct zr_zk {
     /*
      * Ends the session and the handle. Requests in flight are answered or fail; then ENDED comes.
      * Without a connection it tries for linger_us to reach a server, so that the session is ended
-     * there too. No submit after it. A second close only shortens linger_us.
+     * there too. Submit nothing after it. A second close only shortens linger_us.
      */
     void (*close)(struct zr_handle *handle, int64_t linger_us);
 
@@ -223,8 +223,8 @@ struct zr_zk {
      */
     int64_t (*lease_us)(struct zr_handle *handle);
 
-    /* Appends all messages that have come in (struct zr_message); the descriptor is readable no
-       more. */
+    /* Appends all messages that have come in (struct zr_message); after that the
+       descriptor is no longer readable. */
     void (*take)(struct zr_zk *zk, struct zr_list *messages);
 
     /* takes: a notice that was taken from the inbox. */

@@ -157,7 +157,7 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     file = "src/core/task.c",
     old = [[
     if (zr_linked(&task->in_ready))
-        return; /* what woke it first is what it will see */
+        return; /* the task sees only the outcome that woke it first */
     task->outcome = outcome;
 ]],
     new = [[
