@@ -24,8 +24,8 @@ void zr_ephemerals_give(struct zr_session *session, size_t bytes);
 
 /*
  * If this call creates an ephemeral node, reserves room for it. The bytes count as long as the node
- * may exist: until this session has deleted it or has seen that it is gone. A seat does
- * not need it: it counts its own bytes. Errors: ZR_FULL.
+ * may exist: until this session has deleted it or has seen that it is gone. A seat does not need
+ * this function: it counts its own bytes. Errors: ZR_FULL.
  */
 enum zr_status zr_ephemerals_reserve(struct zr_call *call);
 

@@ -27,7 +27,7 @@
 struct stranger {
     struct zr_node node;   /* its key is the path */
     struct zr_link in_use; /* in the session's list; the stranger that was met last is at its end */
-    int64_t met_us;        /* when a listing showed it last */
+    int64_t met_us;        /* when an attempt or a listing met it last */
     struct zr_watch *watch; /* followed */
     bool ignored;           /* false: it is suspected, and its read is in flight */
     char path[];

@@ -106,7 +106,7 @@ struct zr_task {
                                   session that has gone; 0: neither */
         };
     };
-    bool containers : 1; /* ... as containers */
+    bool containers : 1; /* of ensure: the directories are made as containers */
     bool repeat : 1;     /* of request */
     bool contends : 1;   /* of a wait for a node: the node is a contender that may be a stranger */
     bool told : 1;       /* of a wait for a node: the node is still there, but its word is enough */

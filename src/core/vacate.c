@@ -9,7 +9,7 @@
  * 3. The node is there: delete it, and repeat until the server has said that it is gone. If other
  *    contenders use the same name (a seat without a stem), check before each delete, also the
  *    first, that the node is still ours: a user may have replaced it. A delete cannot name the
- * node's identity, so a replacement between the check and the delete is still possible.
+ *    node's identity, so a replacement between the check and the delete is still possible.
  *
  * What can go wrong: the session is over: then the node is gone too, and nothing may be sent (a
  * late delete must never run in another session). Memory is exhausted: pause, try again. The server
