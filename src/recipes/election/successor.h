@@ -4,7 +4,7 @@
 /*
  * successor.h: how a leader names the member that shall lead next. The leader's data end with the
  * number in the name of the successor's node. Candidates ahead of that node step aside
- * (election.c). The data are written by Lua (lua/zkrecipes/recipes/election/successor.lua). Thread:
+ * (election.c). The data are written by Lua (lua/zkrecipes/recipes/election/value.lua). Thread:
  * the host's.
  */
 

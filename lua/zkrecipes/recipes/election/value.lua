@@ -2,7 +2,8 @@
 --
 --   <rank>\n        before the value, in an election by rank
 --   \0ready         after the value, once the leader has called ready(); without that call there is no mark
---   \0next-<number>  after that, while the leader resigns to a named successor: the number of the successor's seat
+--   \0next-<number>  after that, while the leader resigns to a named successor: the number of the successor's seat;
+--                    the core reads it too (src/recipes/election/successor.c)
 --   \0value         directly after a value that itself ends with one of these three marks, so that its end is not read as a mark
 --
 -- All other values are stored as they are, so that other programs can read them.
