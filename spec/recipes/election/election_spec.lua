@@ -297,6 +297,7 @@ describe("observers", function()
     one:resign()
     local two = assert(follows())
     expect(false, "one", "one!", "uno!", "two")
+    late("uno!", "two") -- a slow observer would see only what comes after
     two:resign()
     expect(false, "one", "one!", "uno!", "two", false)
     late("uno!", "two", false)
