@@ -18,6 +18,16 @@ local function end_file()
   file.took, file.clock = system.monotime() - file.began, os.clock() - file.clock
 end
 
+-- Busted keeps every spec's function, and by that the modules that its file had loaded, to the end. A spec that collects garbage
+-- would go through those of all files before it.
+local function forget(busted, element)
+  for _, child in ipairs(busted.children(element)) do
+    forget(busted, child)
+    child.run = nil
+  end
+  element.env = nil
+end
+
 local function tell_slowest()
   table.sort(files, function(a, b) return a.took > b.took end)
   io.write("\nslowest:      took  busy\n")
@@ -46,8 +56,10 @@ return function()
     return nil, true
   end
 
-  function handler.fileEnd()
+  function handler.fileEnd(file)
     end_file()
+    forget(busted, file)
+    collectgarbage()
     return nil, true
   end
 
