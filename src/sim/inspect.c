@@ -74,6 +74,24 @@ bool zr_sim_stat(const struct zr_sim_world *world, const char *path, struct zr_s
     return node != NULL;
 }
 
+int64_t zr_sim_changes(const struct zr_sim_world *world)
+{
+    return truth(world)->changes;
+}
+
+static struct zr_sim_view view_of(const struct zr_sim_node *node)
+{
+    return (struct zr_sim_view){node->path, node->data, zr_sim_node_stat(node)};
+}
+
+bool zr_sim_look(const struct zr_sim_world *world, const char *path, struct zr_sim_view *view)
+{
+    const struct zr_sim_node *node = zr_sim_tree_find(truth(world), path, strlen(path));
+    if (node != NULL)
+        *view = view_of(node);
+    return node != NULL;
+}
+
 /* ---- The tree ------------------------------------------------------------------------------ */
 
 static bool is_hidden(const struct zr_sim_node *node)
@@ -97,22 +115,18 @@ void zr_sim_walk(const struct zr_sim_world *world, const char *path,
 {
     const struct zr_sim_node *top = zr_sim_tree_find(truth(world), path, strlen(path));
     for (const struct zr_sim_node *node = top; node != NULL; node = next_node(top, node)) {
-        struct zr_sim_view view = {node->path, node->data, zr_sim_node_stat(node)};
+        struct zr_sim_view view = view_of(node);
         if (!is_hidden(node))
             visit(with, &view);
     }
 }
 
-static void count_one(void *with, const struct zr_sim_view *view)
-{
-    (void)view;
-    ++*(size_t *)with;
-}
-
 size_t zr_sim_count(const struct zr_sim_world *world, const char *path)
 {
     size_t count = 0;
-    zr_sim_walk(world, path, count_one, &count);
+    const struct zr_sim_node *top = zr_sim_tree_find(truth(world), path, strlen(path));
+    for (const struct zr_sim_node *node = top; node != NULL; node = next_node(top, node))
+        count += !is_hidden(node);
     return count > 0 ? count - 1 : 0;
 }
 

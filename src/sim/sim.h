@@ -214,6 +214,13 @@ struct zr_sim_view {
     struct zr_stat stat;
 };
 
+/* How many znodes the leader has created or deleted. While it is the same, the same ones are there,
+ * and the path of a view stays. */
+int64_t zr_sim_changes(const struct zr_sim_world *world);
+
+/* One znode, or false. */
+bool zr_sim_look(const struct zr_sim_world *world, const char *path, struct zr_sim_view *view);
+
 /* Visits a znode and all below it (without /zookeeper), parents first, as the leader sees them. */
 void zr_sim_walk(const struct zr_sim_world *world, const char *path,
                  void (*visit)(void *with, const struct zr_sim_view *view), void *with);

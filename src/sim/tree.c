@@ -89,6 +89,7 @@ struct zr_sim_node *zr_sim_tree_add(struct zr_sim_tree *tree, const char *path,
     node->parent->stat.child_count++;
     if (owner != 0)
         zr_list_append(&tree->specials, &node->special);
+    tree->changes++;
     return node;
 }
 
@@ -99,6 +100,7 @@ void zr_sim_tree_remove(struct zr_sim_tree *tree, struct zr_sim_node *node)
     zr_unlink(&node->special);
     zr_sim_index_remove(&tree->nodes, &node->entry);
     drop(&node->entry);
+    tree->changes++;
 }
 
 void zr_sim_node_set(struct zr_sim_node *node, struct zr_bytes data)

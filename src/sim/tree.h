@@ -30,6 +30,7 @@ struct zr_sim_tree {
     struct zr_sim_index nodes;
     struct zr_list specials; /* ephemeral, container and TTL znodes, oldest first */
     struct zr_sim_node *root;
+    int64_t changes; /* znodes added and removed */
 };
 
 /* A tree as a new server has it: the root, and /zookeeper with what belongs there. */

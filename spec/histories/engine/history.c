@@ -81,11 +81,18 @@ struct zr_sink sink = {
     .begin = sink_nothing,
 };
 
+/* What was found last: most calls ask the same of the same class. */
 const struct zr_method *method(const struct zr_object *object, const char *name)
 {
-    const struct zr_method *found = object->class->methods;
-    while (strcmp(found->name, name) != 0)
-        found++;
+    static const struct zr_class *class;
+    static const char *last;
+    static const struct zr_method *found;
+    if (object->class == class && name == last)
+        return found;
+    class = object->class;
+    last = name;
+    for (found = class->methods; strcmp(found->name, name) != 0; found++)
+        continue;
     return found;
 }
 

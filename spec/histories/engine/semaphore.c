@@ -11,6 +11,7 @@
 
 #define FIRST_LIMIT 3
 #define MOST_LIMITS 1000
+#define MOST_NODES 1100 /* more are wrong anyway: they pile up */
 
 /* Every limit that was stored, with the transaction that stored it. */
 static struct {
@@ -23,11 +24,6 @@ static struct {
     int64_t quiet_us, still_us; /* when faults ended; when hold_still may run again */
     int64_t room_us[MOST_PROCESSES][MOST_CONTENDERS]; /* since when there is room for a waiter */
 } stored;
-
-static void begin_semaphore(void)
-{
-    memset(&stored, 0, sizeof(stored));
-}
 
 static int64_t limit_now(void)
 {
@@ -109,40 +105,63 @@ static const struct script semaphore_scripts[] = {
 
 /* ---- What is there ------------------------------------------------------------------------- */
 
-struct permits {
-    const struct zr_seat *but;
-    int64_t until; /* czxid */
-    int64_t sum;
-};
+/* All who stand there, read again only after one has come or gone. */
+static struct {
+    int64_t changes; /* after how many this was read; 0: never */
+    int count;
+    struct {
+        const char *path;
+        int64_t czxid, permits;
+    } at[MOST_NODES];
+} standing;
 
-static void add_permits(void *with, const struct zr_sim_view *view)
+static void note_permits(void *with, const struct zr_sim_view *view)
 {
-    struct permits *permits = with;
-    const struct zr_seat *but = permits->but;
+    (void)with;
     struct zr_seat_name read;
-    bool excepted =
-        but != NULL && but->path != NULL && strncmp(view->path, but->path, but->prefix) == 0;
-    if (!excepted && view->stat.czxid <= permits->until)
-        permits->sum += zr_stem_read(zr_recipes, view->path, &read) ? zr_permits(&read) : 0;
+    int64_t permits = zr_stem_read(zr_recipes, view->path, &read) ? zr_permits(&read) : 0;
+    if (permits == 0 || standing.count == MOST_NODES)
+        return;
+    int i = standing.count++;
+    standing.at[i].path = view->path;
+    standing.at[i].czxid = view->stat.czxid;
+    standing.at[i].permits = permits;
 }
 
 static int64_t permits_there(const struct zr_seat *but, int64_t until)
 {
-    struct permits permits = {but, until, 0};
-    zr_sim_walk(now.world, now.recipe->dir, add_permits, &permits);
-    return permits.sum;
+    int64_t sum = 0;
+    if (standing.changes != zr_sim_changes(now.world)) {
+        standing.changes = zr_sim_changes(now.world);
+        standing.count = 0;
+        zr_sim_walk(now.world, now.recipe->dir, note_permits, NULL);
+    }
+    for (int i = 0; i < standing.count; i++) {
+        const char *path = standing.at[i].path;
+        bool excepted =
+            but != NULL && but->path != NULL && strncmp(path, but->path, but->prefix) == 0;
+        if (!excepted && standing.at[i].czxid <= until)
+            sum += standing.at[i].permits;
+    }
+    return sum;
 }
 
-static void note_limit(void *with, const struct zr_sim_view *view)
+static void begin_semaphore(void)
 {
-    (void)with;
+    memset(&stored, 0, sizeof(stored));
+    standing.changes = 0;
+}
+
+static void note_limit(void)
+{
+    struct zr_sim_view dir;
     struct zr_capacity capacity;
-    if (strcmp(view->path, now.recipe->dir) != 0 || stored.count >= MOST_LIMITS ||
-        (stored.count > 0 && stored.mzxid[stored.count - 1] == view->stat.mzxid))
+    if (!zr_sim_look(now.world, now.recipe->dir, &dir) || stored.count >= MOST_LIMITS ||
+        (stored.count > 0 && stored.mzxid[stored.count - 1] == dir.stat.mzxid))
         return;
-    if (!zr_capacity_read(view->data, &capacity))
+    if (!zr_capacity_read(dir.data, &capacity))
         wrong("the directory holds no limit");
-    stored.mzxid[stored.count] = view->stat.mzxid;
+    stored.mzxid[stored.count] = dir.stat.mzxid;
     stored.limit[stored.count++] = capacity.limit;
     say("the limit is %lld", (long long)capacity.limit);
 }
@@ -229,7 +248,7 @@ static void check_waiter(const struct contender *contender)
 static void semaphore_granted(const struct contender *contender, const struct zr_hold *hold)
 {
     int64_t sum = permits_there(NULL, hold->seat.czxid);
-    zr_sim_walk(now.world, now.recipe->dir, note_limit, NULL);
+    note_limit();
     if (sum > extreme_limit(hold->seat.czxid, 1))
         wrong("%d.%d was granted when up to it %lld permits were asked for",
               contender->process->number, contender->number, (long long)sum);
@@ -238,7 +257,7 @@ static void semaphore_granted(const struct contender *contender, const struct zr
 static void semaphore_held(struct contender *const *holders, int count)
 {
     int64_t sum = 0, youngest = 0;
-    zr_sim_walk(now.world, now.recipe->dir, note_limit, NULL);
+    note_limit();
     for (int i = 0; i < count; i++) {
         const struct zr_hold *hold = hold_of(holders[i]);
         sum += hold->permits;
