@@ -119,6 +119,7 @@ local function spread()
         print(line)
       end
     end
+    pipes[job]:close() -- so its time of the processor is counted as ours
     if ends < #recipes then failed = failed + 1 end -- it has crashed
   end
   for _, name in ipairs(recipes) do
