@@ -106,7 +106,7 @@ build = {
         "src/core/budget.c",
         "src/core/call.c",
         "src/core/call_new.c",
-        "src/core/claim.c",
+        "src/core/contend.c",
         "src/core/create_parts.c",
         "src/core/dispatch.c",
         "src/core/engine.c",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /*
- * What claim.c and occupy.c share: when a create can be sent, and what its failure means. For a
+ * What contend.c and occupy.c share: when a create can be sent, and what its failure means. For a
  * seat without a stem, "the directory" is the parent of its node.
  */
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Sequence numbers from here on count as used up: ZooKeeper's counter stops at 2147483647 and then
-   gives every node the same number. The gap leaves room for claims in flight. */
+   gives every node the same number. The gap leaves room for creates in flight. */
 #define ZR_SEQUENCE_LIMIT (INT64_C(2147483647) - (1 << 20))
 
 /* How many digits the number at the end of a sequential node's name has. */

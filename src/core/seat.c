@@ -10,7 +10,7 @@
 #include "core/task.h"
 
 /*
- * NONE -> CLAIMING -> TAKEN -> NONE, or over UNSURE if the answer to the create was lost.
+ * NONE -> CONTENDING -> TAKEN -> NONE, or over UNSURE if the answer to the create was lost.
  *
  * The create belongs to the seat, not to the task that asked for it. If the task is interrupted,
  * the answer still arrives here, and the clean-up knows what it has to remove.
@@ -52,7 +52,7 @@ void zr_seat_fini(struct zr_seat *seat)
     zr_free(seat->path);
 }
 
-/* ---- Claiming ------------------------------------------------------------------------------ */
+/* ---- Contending ---------------------------------------------------------------------------- */
 
 static enum zr_status make_fixed_path(struct zr_seat *seat)
 {
@@ -141,7 +141,7 @@ enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
     }
     seat->call->request.mode = seat->stem != NULL ? ZR_EPHEMERAL_SEQUENTIAL : ZR_EPHEMERAL;
     seat->call->request.answer_may_wait = seat->stem != NULL && !seat->stem->prompt;
-    seat->state = ZR_SEAT_CLAIMING;
+    seat->state = ZR_SEAT_CONTENDING;
     seat->generation = seat->session->generation;
     seat->czxid = 0;
     seat->word = 0;

@@ -13,10 +13,10 @@
 #include "core/session.h"
 
 enum zr_seat_state {
-    ZR_SEAT_NONE,     /* there is certainly no node */
-    ZR_SEAT_CLAIMING, /* the create is out */
-    ZR_SEAT_UNSURE,   /* its answer was lost: the node may be there */
-    ZR_SEAT_TAKEN,    /* the node is there, and ours */
+    ZR_SEAT_NONE,       /* there is certainly no node */
+    ZR_SEAT_CONTENDING, /* the create is out */
+    ZR_SEAT_UNSURE,     /* its answer was lost: the node may be there */
+    ZR_SEAT_TAKEN,      /* the node is there, and ours */
 };
 
 /* What a recipe keeps in its directory. */
@@ -28,7 +28,7 @@ struct zr_dir_data {
 struct zr_seat {
     struct zr_session *session;
     enum zr_seat_state state;
-    int generation;                     /* of the session, when it was claimed */
+    int generation;                     /* of the session, when the create was sent */
     enum zr_status refused;             /* why the last create was refused; ZR_OK: it was not */
     bool leaving;                       /* see `task` */
     bool counted;                       /* see ephemerals.h */
@@ -38,13 +38,13 @@ struct zr_seat {
     const char *note;                   /* the recipe's, in the name before the stem; borrowed while
                                            the seat lives; null: none */
     struct zr_bytes data;               /* of the node; borrowed while the seat lives */
-    const struct zr_dir_data *dir_data; /* borrowed: if claim has to make the directory, it makes a
-                                           plain node with these data; null: a container */
-    char *path;                         /* the node; while claiming: all but its number */
+    const struct zr_dir_data *dir_data; /* borrowed: if contend has to make the directory, it makes
+                                           a plain node with these data; null: a container */
+    char *path;                         /* the node; while contending: all but its number */
     size_t prefix;                      /* length of the path without the number */
     int64_t czxid;                      /* of the node: the fencing token */
     int64_t sequence;                   /* -1: not usable as a number */
-    struct zr_call *call;               /* while claiming: the create; while it is looked for:
+    struct zr_call *call;               /* while contending: the create; while it is looked for:
                                            the sync before that */
     struct zr_task *task;               /* woken when the create has failed or is unsure;
                                            with `leaving` also when the seat is taken */

@@ -5,7 +5,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 
-/* Equal numbers come from a counter that is used up; such seats are never granted (claim.c). */
+/* Equal numbers come from a counter that is used up; such seats are never granted (contend.c). */
 static int by_sequence(const void *a, const void *b)
 {
     const struct zr_seat_name *one = a, *other = b;

@@ -112,7 +112,7 @@ struct zr_session {
     struct zr_list queue; /* struct zr_call: wait for a connection */
     int in_flight;
     size_t out_bytes;                         /* of data, in what is in flight */
-    uint64_t tags;                            /* counter of the names of claims */
+    uint64_t tags;                            /* counter of the names of seats */
     struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
     struct zr_table strangers;                /* strangers.h ... */
     struct zr_list strangers_met;             /* ... the one that was met last at the end */

@@ -93,7 +93,7 @@ struct zr_task {
     struct zr_timer pause;
     struct zr_call *call;   /* the request that is out for it */
     struct zr_seats *seats; /* counted: the listing a verb brought */
-    struct zr_seat *seat;   /* borrowed: of claim and vacate */
+    struct zr_seat *seat;   /* borrowed: of contend and vacate */
     union {
         struct {
             const char *path;      /* borrowed: of list, and of ensure ... */

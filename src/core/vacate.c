@@ -195,10 +195,10 @@ static void delete_node(struct zr_task *task)
 static void go_on(struct zr_task *task)
 {
     struct zr_seat *seat = task->seat;
-    bool unsent = seat->state == ZR_SEAT_CLAIMING && seat->call->state == ZR_CALL_QUEUED;
+    bool unsent = seat->state == ZR_SEAT_CONTENDING && seat->call->state == ZR_CALL_QUEUED;
     if (seat->state == ZR_SEAT_NONE || unsent || zr_seat_over(seat)) {
         gone(task);
-    } else if (seat->state == ZR_SEAT_CLAIMING) {
+    } else if (seat->state == ZR_SEAT_CONTENDING) {
         seat->task = task;
         seat->leaving = true;
         zr_part_begin(task, go_on);

@@ -2,7 +2,7 @@
 #define ZR_VERB_PARTS_H
 
 /*
- * verb_parts.h: the parts of which verbs are made; only for verbs.c, claim.c, occupy.c,
+ * verb_parts.h: the parts of which verbs are made; only for verbs.c, contend.c, occupy.c,
  * create_parts.c, vacate.c and ensure.c. A part ends by calling `after`, or fails the verb. Thread:
  * the host's.
  */

@@ -6,7 +6,7 @@
 #include "core/watch.h"
 
 /*
- * The verbs that are a single wait. Like the longer ones (claim.c, ensure.c), each calls
+ * The verbs that are a single wait. Like the longer ones (contend.c, ensure.c), each calls
  * zr_part_begin to name the function that continues, and then sets one source of a wake-up: a
  * request, a signal or a pause.
  */

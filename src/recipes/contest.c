@@ -34,7 +34,7 @@
  * A try (timeout 0) looks first, and writes nothing if there is a conflicting contender. If only
  * the head of the queue conflicts, an attempt that shares also reads what that contender says.
  *
- * What can go wrong: answers are lost, the directory vanishes, the numbers run out: claim handles
+ * What can go wrong: answers are lost, the directory vanishes, the numbers run out: contend handles
  * these. The wait ends without a grant: the clean-up vacates the seat. The session is lost, and the
  * place in the queue with it: the attempt ends with ZR_LOST.
  */
@@ -78,7 +78,7 @@ static void not_kept_out(struct zr_task *task)
     if (zr_hold_of(task)->seat.state == ZR_SEAT_TAKEN)
         zr_contest_grant(task);
     else
-        zr_contest_claim(task);
+        zr_contest_contend(task);
 }
 
 static void look(struct zr_task *task);
@@ -169,7 +169,7 @@ static void look(struct zr_task *task)
     if (ahead >= 0)
         try_past(task, ahead);
     else
-        zr_contest_claim(task);
+        zr_contest_contend(task);
 }
 
 static void look_first(struct zr_task *task)
@@ -177,9 +177,9 @@ static void look_first(struct zr_task *task)
     zr_verb_list(task, zr_hold_of(task)->seat.dir, ZR_STEP(look));
 }
 
-void zr_contest_claim(struct zr_task *task)
+void zr_contest_contend(struct zr_task *task)
 {
-    zr_verb_claim(task, &zr_hold_of(task)->seat, ZR_STEP(check));
+    zr_verb_contend(task, &zr_hold_of(task)->seat, ZR_STEP(check));
 }
 
 static void moved_up(struct zr_task *task)
@@ -208,7 +208,7 @@ static void check(struct zr_task *task)
         return;
     if (index < 0) {
         zr_seat_gone(&hold->seat); /* it was deleted from outside */
-        zr_contest_claim(task);
+        zr_contest_contend(task);
         return;
     }
     hold->position = (int32_t)index;
@@ -226,7 +226,7 @@ enum zr_status zr_contest_start(struct zr_contest *contest, const struct zr_role
                                 const struct zr_arg *timeout, struct zr_task **task)
 {
     return zr_contest_begin(contest, role, role->stem, timeout, ZR_STEP(look_first),
-                            ZR_STEP(zr_contest_claim), task);
+                            ZR_STEP(zr_contest_contend), task);
 }
 
 enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role *role,

@@ -35,10 +35,10 @@ enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role
                                 struct zr_next try_first, struct zr_next wait_first,
                                 struct zr_task **task);
 
-/* Steps. held_by_another: a try found a conflicting contender. claim: the attempt has no seat, or
+/* Steps. held_by_another: a try found a conflicting contender. contend: the attempt has no seat, or
    has left it. grant: no conflicting contender is ahead. */
 void zr_contest_held_by_another(struct zr_task *task);
-void zr_contest_claim(struct zr_task *task);
+void zr_contest_contend(struct zr_task *task);
 void zr_contest_grant(struct zr_task *task);
 
 #endif

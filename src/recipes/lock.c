@@ -6,7 +6,7 @@
 /*
  * The lock.
  *
- * Fair: contenders get it in the order in which they came. contest.c has the steps: claim a seat,
+ * Fair: contenders get it in the order in which they came. contest.c has the steps: take a seat,
  * see which contenders are ahead, wait until the nearest one is gone. Every contender in the
  * directory conflicts with all contenders behind it, so at most one holds the lock. A reader or a
  * writer of a read/write lock on the same path is such a contender.

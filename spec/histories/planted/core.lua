@@ -75,11 +75,11 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     old = "    seat->czxid = stat->czxid;\n    zr_call_free(seat->call);",
     new = "    zr_call_free(seat->call);" },
   { name = "the limit of the counter is ignored",
-    file = "src/core/claim.c",
+    file = "src/core/contend.c",
     old = "if (seat->sequence < 0 || seat->sequence >= ZR_SEQUENCE_LIMIT)",
     new = "if (seat->sequence < 0)" },
   { name = "list before the create",
-    file = "src/core/claim.c",
+    file = "src/core/contend.c",
     old = [[
     enum zr_status status = zr_seat_create(seat, task);
     if (status == ZR_OK)

@@ -10,10 +10,10 @@ end
 return {
   { name = "election: who is asked to step aside leads", run = RUN,
     file = "src/recipes/election/election.c",
-    old = "zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_claim));", new = "zr_contest_grant(task);" },
+    old = "zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_contend));", new = "zr_contest_grant(task);" },
   { name = "election: who steps aside leaves its seat behind", run = RUN,
     file = "src/recipes/election/election.c",
-    old = "zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_claim));", new = "zr_contest_claim(task);" },
+    old = "zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_contend));", new = "zr_contest_contend(task);" },
   { name = "election: the successor itself steps aside", run = COUNTED,
     file = "src/recipes/election/successor.c",
     old = "place < ZR_SAID_OWN(word) - 1", new = "place <= ZR_SAID_OWN(word) - 1" },
@@ -70,5 +70,5 @@ return {
   bug("ranked", "a lost answer of the naming is a failure", "recipes/election/ranked.lua",
     'until written or code ~= "connection_loss" and code ~= "bad_version" or not term:valid()', "until true"),
   bug("ranked", "who is stopped still stands", "recipes/election/ranked.lua",
-    "registry.during(host, election, leave, contend, race, timeout, begin)", "contend(race, timeout, begin)"),
+    "activity.during(host, election, leave, contend, race, timeout, begin)", "contend(race, timeout, begin)"),
 }

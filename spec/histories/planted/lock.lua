@@ -14,7 +14,7 @@ return {
     run = "--recipe lock --seeds 1",
     file = "src/recipes/contest.c",
     old = "ZR_STEP(look_first),",
-    new = "ZR_STEP(zr_contest_claim)," },
+    new = "ZR_STEP(zr_contest_contend)," },
   { name = "a seat that somebody removed is waited with",
     file = "src/recipes/contest.c",
     old = "    if (index < 0) {",

@@ -45,7 +45,7 @@ static void seated(struct zr_task *task)
 {
     (void)marked;
     hold_of(task)->seat.stem = &zr_reader_stem;
-    zr_verb_claim(task, &hold_of(task)->seat, ZR_STEP(shown));
+    zr_verb_contend(task, &hold_of(task)->seat, ZR_STEP(shown));
 }
 
 static void mark(struct zr_task *task)]] } },

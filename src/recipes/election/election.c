@@ -63,7 +63,7 @@ static const struct zr_option options[] = {
    one at the end. */
 static void step_aside(struct zr_task *task)
 {
-    zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_claim));
+    zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_contest_contend));
 }
 
 static const struct zr_role role = {.kind = ZR_CONTEST_KIND("election:campaign"),
@@ -101,7 +101,7 @@ static void seated(struct zr_task *task)
 
 static void take_seat(struct zr_task *task)
 {
-    zr_verb_claim(task, &zr_hold_of(task)->seat, ZR_STEP(seated));
+    zr_verb_contend(task, &zr_hold_of(task)->seat, ZR_STEP(seated));
 }
 
 static enum zr_status start_stand(struct zr_object *self, struct zr_args *args,

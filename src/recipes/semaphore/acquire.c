@@ -5,7 +5,7 @@
 /*
  * semaphore:acquire():
  *
- * 1. Read the limit, claim a seat, and list the directory: one flight. A listing counts only if the
+ * 1. Read the limit, take a seat, and list the directory: one flight. A listing counts only if the
  *    limit that we know was in force when it was made; the directory's stat in the listing tells.
  * 2. If the permits of all seats up to ours, ours included, are at most the limit, ours is granted.
  *    Seats ahead can only leave, so this stays true, and it bounds the permits of all holders.
@@ -35,7 +35,7 @@ static struct zr_semaphore *semaphore_of(struct zr_task *task)
     return of(task)->read.semaphore;
 }
 
-static void claim(struct zr_task *task);
+static void contend(struct zr_task *task);
 static void look(struct zr_task *task);
 static void look_before(struct zr_task *task);
 
@@ -70,7 +70,7 @@ static void wait_in_line(struct zr_task *task)
     const struct zr_permit_attempt *attempt = of(task);
     const struct zr_capacity *capacity = &semaphore_of(task)->capacity;
     int64_t index = zr_seat_index(&attempt->hold.seat, task->seats);
-    int64_t ahead = zr_lease_ahead(task->seats, index);
+    int64_t ahead = zr_permits_ahead(task->seats, index);
     if (attempt->hold.only_try)
         no_room(task);
     else if (attempt->hold.permits > capacity->limit)
@@ -129,21 +129,21 @@ static void check(struct zr_task *task)
     int64_t index = task->seats != NULL ? zr_seat_index(&hold->seat, task->seats) : -1;
     if (index < 0) {
         zr_seat_gone(&hold->seat); /* it was deleted from outside */
-        claim(task);
+        contend(task);
     } else if (zr_limit_stands(task, &attempt->read, look)) {
         hold->position = (int32_t)index;
         take_or_sift(task, index);
     }
 }
 
-static void claim(struct zr_task *task)
+static void contend(struct zr_task *task)
 {
     struct zr_permit_attempt *attempt = of(task);
     zr_permit_look_away(attempt);
     attempt->first_sight = true;
     enum zr_status status = zr_limit_ask(&attempt->read);
     if (status == ZR_OK)
-        zr_verb_claim(task, &attempt->hold.seat, ZR_STEP(check));
+        zr_verb_contend(task, &attempt->hold.seat, ZR_STEP(check));
     else
         zr_verb_fail(task, status);
 }
@@ -182,7 +182,7 @@ static void look_before(struct zr_task *task)
     else if (task->seats == NULL && permits > zr_limit_last(semaphore))
         conflict(task, permits);
     else if (task->seats == NULL)
-        claim(task);
+        contend(task);
     else if (!zr_limit_stands(task, &of(task)->read, look))
         return;
     else if (permits > semaphore->capacity.limit)
@@ -191,7 +191,7 @@ static void look_before(struct zr_task *task)
                                    semaphore->capacity.limit)
         sift(task, task->seats->count);
     else
-        claim(task);
+        contend(task);
 }
 
 /* ---- Starting ------------------------------------------------------------------------------ */
@@ -218,7 +218,7 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
     struct zr_contest *contest = &semaphore->contest;
     struct zr_hold *hold =
         zr_hold_new_sized(sizeof(struct zr_permit_attempt), contest->session, &contest->object,
-                          contest->dir, &zr_lease_stem, contest->data);
+                          contest->dir, &zr_permits_stem, contest->data);
     struct zr_permit_attempt *attempt = (struct zr_permit_attempt *)hold;
     if (attempt == NULL)
         return NULL;
@@ -232,8 +232,8 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
     return attempt;
 }
 
-/* True if it looks before it claims: for a try; if there may never be room for it; if it could not
-   make the directory. */
+/* True if it looks before it contends: for a try; if there may never be room for it; if it could
+   not make the directory. */
 static bool looks_first(const struct zr_permit_attempt *attempt)
 {
     const struct zr_semaphore *semaphore = attempt->read.semaphore;
@@ -260,6 +260,6 @@ enum zr_status zr_semaphore_acquire(struct zr_object *self, struct zr_args *args
     hold->only_try = timeout->given && timeout->integer == 0;
     zr_list_append(&contest->attempts, &hold->task.in_owner);
     zr_task_start(*task, &kind, session, contest->path, timeout->given ? timeout->integer : -1,
-                  looks_first(attempt) ? ZR_STEP(look) : ZR_STEP(claim));
+                  looks_first(attempt) ? ZR_STEP(look) : ZR_STEP(contend));
     return ZR_OK;
 }

@@ -103,12 +103,12 @@ static bool fits(struct zr_bytes dir_data, int64_t sequence, int64_t taken)
 
 static const struct zr_meaning permits = {.fits = fits};
 
-const struct zr_stem zr_lease_stem = {
+const struct zr_stem zr_permits_stem = {
     .text = "lease-", .read_note = read_permits, .meaning = &permits};
 
 int64_t zr_permits(const struct zr_seat_name *seat)
 {
-    return seat->stem == &zr_lease_stem ? seat->note : 0;
+    return seat->stem == &zr_permits_stem ? seat->note : 0;
 }
 
 /* ---- The seats ----------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ bool zr_permits_may_hold(const struct zr_capacity *capacity, const struct zr_sea
     return zr_permits_fit(capacity, seats->at[index].sequence, zr_permits_taken(seats, index + 1));
 }
 
-int64_t zr_lease_behind(const struct zr_seats *seats, int64_t index)
+int64_t zr_permits_behind(const struct zr_seats *seats, int64_t index)
 {
     do
         index++;
@@ -143,7 +143,7 @@ int64_t zr_lease_behind(const struct zr_seats *seats, int64_t index)
     return index < (int64_t)seats->count ? index : -1;
 }
 
-int64_t zr_lease_ahead(const struct zr_seats *seats, int64_t index)
+int64_t zr_permits_ahead(const struct zr_seats *seats, int64_t index)
 {
     do
         index--;

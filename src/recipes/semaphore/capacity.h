@@ -29,14 +29,14 @@ bool zr_capacity_read(struct zr_bytes data, struct zr_capacity *capacity);
 struct zr_bytes zr_capacity_write(const struct zr_capacity *capacity, char *text);
 
 /* The stem of its seats; the note is "<permits>-". Without a number of permits, a name is no
-   lease. */
-extern const struct zr_stem zr_lease_stem;
+   seat of a semaphore. */
+extern const struct zr_stem zr_permits_stem;
 
 /* As such a note. */
 #define ZR_PERMITS_NOTE sizeof("2147483647-")
 void zr_permits_write(int32_t permits, char note[ZR_PERMITS_NOTE]);
 
-/* The permits of a seat, 1 to 2147483647; 0: it is no lease. */
+/* The permits of a seat, 1 to 2147483647; 0: it is no seat of a semaphore. */
 int64_t zr_permits(const struct zr_seat_name *seat);
 
 /* The permits of the seats before `index`. */
@@ -50,9 +50,9 @@ bool zr_permits_fit(const struct zr_capacity *capacity, int64_t sequence, int64_
 bool zr_permits_may_hold(const struct zr_capacity *capacity, const struct zr_seats *seats,
                          size_t index);
 
-/* The next lease after, or before, this index; -1: none. */
-int64_t zr_lease_behind(const struct zr_seats *seats, int64_t index);
-int64_t zr_lease_ahead(const struct zr_seats *seats, int64_t index);
+/* The next seat with permits after, or before, this index; -1: none. */
+int64_t zr_permits_behind(const struct zr_seats *seats, int64_t index);
+int64_t zr_permits_ahead(const struct zr_seats *seats, int64_t index);
 
 /* The data to write so that the limit becomes this one; see resize.c. */
 struct zr_capacity zr_capacity_resized(const struct zr_capacity *capacity, int64_t limit);

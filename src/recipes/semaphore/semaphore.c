@@ -62,5 +62,5 @@ const struct zr_recipe zr_semaphore_recipe = {
     .options = options,
     .options_size = sizeof(struct semaphore_options),
     .make = make,
-    .stems = (const struct zr_stem *const[]){&zr_lease_stem, NULL},
+    .stems = (const struct zr_stem *const[]){&zr_permits_stem, NULL},
 };

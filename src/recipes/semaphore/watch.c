@@ -22,7 +22,7 @@ static struct zr_permit_attempt *of(struct zr_task *task)
     return (struct zr_permit_attempt *)zr_hold_of(task);
 }
 
-/* The word of a lease that was granted, for waiters of its session. */
+/* The word of a seat that was granted, for waiters of its session. */
 #define SAYS_HOLDS ZR_SAYS_OWN(1)
 
 static bool says_it_holds(const struct zr_task *task, int64_t word)
@@ -174,7 +174,7 @@ static void marked(struct zr_call *call)
     zr_call_free(call);
 }
 
-/* True if no waiter can have seen us wait, between our claim and our look. */
+/* True if no waiter can have seen us wait, between our create and our look. */
 static bool seen_to_hold(const struct zr_permit_attempt *attempt, const struct zr_seats *seats)
 {
     const struct zr_limit_read *before = &attempt->read;
@@ -207,7 +207,7 @@ static enum zr_status tell_behind(struct zr_permit_attempt *attempt, const struc
                                   int64_t index)
 {
     struct zr_seat *seat = &attempt->hold.seat;
-    int64_t behind = zr_lease_behind(seats, index);
+    int64_t behind = zr_permits_behind(seats, index);
     if (behind < 0 || seen_to_hold(attempt, seats) || same_session(seat, seats->at[behind].name))
         return ZR_OK;
     enum zr_status status =

@@ -94,7 +94,7 @@ static void drain(struct zr_task *task)
     zr_part_list(task, task->seat->dir, drain_listed);
 }
 
-/* ---- Claiming ------------------------------------------------------------------------------ */
+/* ---- Contending ---------------------------------------------------------------------------- */
 
 static void begin(struct zr_task *task)
 {
@@ -144,13 +144,13 @@ static void go_on(struct zr_task *task)
     case ZR_SEAT_TAKEN:
         taken(task);
         break;
-    case ZR_SEAT_CLAIMING: /* the listing failed before it was sent */
+    case ZR_SEAT_CONTENDING: /* the listing failed before it was sent */
         zr_task_verb_done(task, task->outcome);
         break;
     }
 }
 
-void zr_verb_claim(struct zr_task *task, struct zr_seat *seat, struct zr_next next)
+void zr_verb_contend(struct zr_task *task, struct zr_seat *seat, struct zr_next next)
 {
     task->next = next;
     task->seat = seat;
