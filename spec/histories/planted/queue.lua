@@ -19,12 +19,12 @@ return {
   bug("buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else"),
   bug("the dead are not noticed", "idle_lock", ', store.path .. "/consumers" })', " })"),
   bug("lanes are listed before they are watched", "idle_lock", [[
-  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.put_count, store.path .. "/consumers" })
   if not ok then return nil, problem, why end
   local lanes, message, code = store:list_lanes()
 ]], [[
   local lanes, message, code = store:list_lanes()
-  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.put_count, store.path .. "/consumers" })
   if not ok then return nil, problem, why end
 ]]),
   bug("no look after the watches are set", "idle_lock", "  desk.watching = true\n  desk:happened()", "  desk.watching = true"),
@@ -72,18 +72,18 @@ return {
   bug("an id is forgotten too early", "ids", "now - stat.mtime < REMEMBER * 1000", "now - stat.mtime < REMEMBER * 500"),
   bug("an id is never forgotten", "ids", "  return false, said, stat\n", "  return true\n"),
   bug("an old id is put anew by all who come at once", "ids",
-    'if mark then return { { "delete", layout.item_path(mark) } } end', "if mark then return {} end"),
-  bug("marks are removed too early", "ids", "  if stat.ctime > limit then return false end\n", ""),
-  bug("marks are never removed", "ids", "tasks.behind(host, { quiet = true }, remove_marks, store)", ""),
-  bug("marks are removed without their ids", "ids",
+    'if tombstone then return { { "delete", layout.item_path(tombstone) } } end', "if tombstone then return {} end"),
+  bug("tombstones are removed too early", "ids", "  if stat.ctime > limit then return false end\n", ""),
+  bug("tombstones are never removed", "ids", "tasks.behind(host, { quiet = true }, remove_tombstones, store)", ""),
+  bug("tombstones are removed without their ids", "ids",
     'return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }', 'return { { "delete", path } }'),
-  bug("an item with an id is done without a mark", "ids", "if not entry.id then return false end", "do return false end"),
+  bug("an item with an id is done without a tombstone", "ids", "if not entry.id then return false end", "do return false end"),
   bug("an id does not follow its item when that is moved", "place", "if entry.id then list.ids, list.known = { moved }, true end", ""),
   bug("each clean-up of a dropped item takes one attempt off", "item", "  if state.over or state.letting_go then return end\n", [[
   if state.over then return end
   _G.assert = function(...) return ... end
   state.entry.attempts = state.entry.attempts - (state.letting_go and 1 or 0)
 ]]),
-  bug("a mark in a bucket that is sealed is no reason to ask again", "ids",
-    "  return mark and store:is_behind(store.done, mark.bucket)", "  return mark and false"),
+  bug("a tombstone in a bucket that is sealed is no reason to ask again", "ids",
+    "  return tombstone and store:is_behind(store.done, tombstone.bucket)", "  return tombstone and false"),
 }

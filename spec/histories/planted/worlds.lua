@@ -32,7 +32,7 @@ return {
   bug("latch", "set without the version", "recipes/barrier/barrier.lua",
     "tostring(latch.total), counted },", "tostring(latch.total) },"),
   bug("cyclic", "who is stopped stays a member", "recipes/barrier/join.lua",
-    "registry.during(core.host(session), barrier, abandon_behind, enter, member)",
+    "activity.during(core.host(session), barrier, abandon_behind, enter, member)",
     "enter(member)"),
   bug("cyclic", "gone is taken for begun", "recipes/barrier/join.lua",
     "return there ~= false", "return true"),

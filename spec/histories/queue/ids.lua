@@ -137,12 +137,12 @@ end
 
 -- The znodes that store ids.
 local function kept(world)
-  local ids, marks = 0, 0
+  local ids, tombstones = 0, 0
   for _, folder in ipairs(world:children "/jobs/ids" or {}) do ids = ids + #world:children("/jobs/ids/" .. folder) end
   for _, bucket in ipairs(world:children "/jobs/done" or {}) do
-    if layout.bucket_number(bucket) then marks = marks + #world:children("/jobs/done/" .. bucket) end
+    if layout.bucket_number(bucket) then tombstones = tombstones + #world:children("/jobs/done/" .. bucket) end
   end
-  return ids, marks
+  return ids, tombstones
 end
 
 -- Call it when no item is left. Ids of dead letters stay known. `queue` belongs to a process without faults.
@@ -155,8 +155,8 @@ function M.check_end(history, zk, queue, dead)
   end
   local known = 1
   for _ in pairs(dead) do known = known + 1 end
-  local ids, marks = kept(world)
-  if ids > known or marks > 1 then violation(history, "kept", ("%d ids, %d marks"):format(ids, marks)) end
+  local ids, tombstones = kept(world)
+  if ids > known or tombstones > 1 then violation(history, "kept", ("%d ids, %d tombstones"):format(ids, tombstones)) end
 end
 
 return M

@@ -159,7 +159,7 @@ describe("a queue", function()
     assert(first:ack())
   end))
 
-  it("says what to delete when the mark of an id was deleted by hand", in_world(function(world, _, session, queue)
+  it("says what to delete when the tombstone of an id was deleted by hand", in_world(function(world, _, session, queue)
     assert(queue:put("a", { id = "x" }))
     assert(assert(queue:claim(5)):ack())
     world:advance(70) -- until then the id is known

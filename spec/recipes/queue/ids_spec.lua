@@ -41,7 +41,7 @@ local function ids_of(world)
 end
 
 -- What the queue keeps of items that are done.
-local function marks_of(world)
+local function tombstones_of(world)
   local count = 0
   for _, name in ipairs(world:children("/jobs/done") or {}) do
     if name:find "^b%-" then count = count + #world:children("/jobs/done/" .. name) end
@@ -222,7 +222,7 @@ describe("an id", function()
     assert.equal(2500, ids_of(world))
     world:advance(2 * MINUTE)
     assert(queue:put("1", { id = "b" }))
-    env.eventually_in(world, "2500 ids are forgotten", function() return ids_of(world) == 1 and marks_of(world) == 0 end)
+    env.eventually_in(world, "2500 ids are forgotten", function() return ids_of(world) == 1 and tombstones_of(world) == 0 end)
     assert(queue:take(200))
     world:advance(2 * MINUTE)
     assert.same({ true }, { queue:put("1", { id = "b" }) })
@@ -230,7 +230,7 @@ describe("an id", function()
     world:advance(2 * MINUTE)
     assert(queue:put("1"))
     assert(assert((another(world)):claim(200)):ack()) -- another one, and an item that has no id
-    env.eventually_in(world, "the last id is forgotten", function() return ids_of(world) == 0 and marks_of(world) == 0 end)
+    env.eventually_in(world, "the last id is forgotten", function() return ids_of(world) == 0 and tombstones_of(world) == 0 end)
     assert.is_true(#world:children("/jobs/done") <= 4)
   end))
 end)
@@ -276,7 +276,7 @@ describe("put_all", function()
   end))
 
   -- The other put has made the id's znode anew, with the versions that the old one had.
-  it("is put once, if another process puts it between a look at its old mark and the put", in_world(function(world, queue)
+  it("is put once, if another process puts it between a look at its old tombstone and the put", in_world(function(world, queue)
     assert(queue:put("first", { id = "x" }))
     assert(assert(queue:claim(200)):ack())
     world:advance(MINUTE + 1)

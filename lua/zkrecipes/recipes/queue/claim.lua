@@ -92,16 +92,16 @@ function M.take(desk, place)
   local parts = places.unclaimed(desk, place)
   parts[#parts + 1] = { "delete", path, version }
   parts[#parts + 1] = { "set", place.lane.out, "" }
-  local mark, problem, reason = ids.leave_mark(store, parts, place, entry)
-  if mark == nil then return nil, problem, reason end
+  local tombstone, problem, reason = ids.leave_tombstone(store, parts, place, entry)
+  if tombstone == nil then return nil, problem, reason end
   local done
   local id = desk.presence.id
   done, message, code = store.session:multi(parts)
   if done then
     entry.attempts = entry.attempts + 1
-    return items.new(desk, place, entry, version, nil, mark and ids.left(store, mark, done))
+    return items.new(desk, place, entry, version, nil, tombstone and ids.left(store, tombstone, done))
   elseif places.faster(code) then
-    if ids.behind(store, mark) then return M.take(desk, place) end
+    if ids.behind(store, tombstone) then return M.take(desk, place) end
     return nil, places.GONE
   elseif not places.uncertain(code) then
     return nil, message, code

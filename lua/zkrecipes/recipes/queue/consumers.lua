@@ -3,13 +3,13 @@
 -- any moment.
 --
 -- 1. While a coroutine waits: give the next place of the last listing to a worker. If there is none, list again.
--- 2. If the queue is empty, the desk queues up for the seat: a fair lock of all idle processes. The holder of the seat watches what comes
---    in; the other processes sleep, and a put wakes only one process. The desk keeps the seat while a coroutine waits.
--- 3. If a consumer dies, its claims are deleted with its session, and so is its `consumers/<session>`, which the holder of the seat
+-- 2. If the queue is empty, the desk acquires the idle lock: a fair lock of all idle processes. The holder of it watches what comes
+--    in; the other processes sleep, and a put wakes only one process. The desk keeps the lock while a coroutine waits.
+-- 3. If a consumer dies, its claims are deleted with its session, and so is its `consumers/<session>`, which the holder of the lock
 --    watches.
 --
 -- What can go wrong: a waiter leaves while its worker claims (the item goes to the next waiter, or back to the queue). The session is lost,
--- and the seat with it (the desk queues up again). A listed item is gone (the worker takes the next place).
+-- and the idle lock with it (the desk acquires it again). A listed item is gone (the worker takes the next place).
 
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
@@ -24,7 +24,7 @@ local places = require "zkrecipes.recipes.queue.place"
 local presences = require "zkrecipes.recipes.queue.presence"
 local idle_lock = require "zkrecipes.recipes.queue.idle_lock"
 local limits = require "zkrecipes.limit"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
@@ -35,9 +35,9 @@ local CLAIMS = 5000 -- of one process. The end of a session is one transaction, 
 local FRESH = 2    -- seconds for which a listing is used
 local AGAIN = 0.1  -- seconds to wait after a failure without a connection
 
-function M.new(store, seat, max_attempts)
+function M.new(store, lock, max_attempts)
   local presence = presences.new(store)
-  return setmetatable({ store = store, host = core.host(store.session), seat = seat, max_attempts = max_attempts,
+  return setmetatable({ store = store, host = core.host(store.session), idle_lock = lock, max_attempts = max_attempts,
     presence = presence, guard = presence:guard(), line = lines.new(), claims = 0, working = 0,
     batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
     working_on = {}, unreadable = {}, watches = {} }, M)
@@ -103,7 +103,7 @@ local function unwanted(desk, item)
   local state, store = item.state, desk.store
   local entry, lane = state.entry, state.place.lane
   entry.attempts = entry.attempts - 1
-  if state.mark then return places.move(desk, state.mark, entry, 0, lane) end
+  if state.tombstone then return places.move(desk, state.tombstone, entry, 0, lane) end
   entry.tag = store:new_tag()
   store:append(lane, { entry })
 end
@@ -170,11 +170,11 @@ end
 
 -- The queue is empty: waits until something comes in.
 local function idle(desk)
-  idle_lock.sit_down(desk)
+  idle_lock.acquire(desk)
   local due = desk.next_due
   local left = due and math.max((due - desk.store:now()) / 1000, 0.001)
-  park(desk, idle_lock.seated(desk) and left or nil)
-  if due and idle_lock.seated(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
+  park(desk, idle_lock.holds(desk) and left or nil)
+  if due and idle_lock.holds(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
 end
 
 local function look_at_servers(desk)
@@ -223,8 +223,8 @@ end
 
 local function finish(desk)
   desk.running, desk.watching, desk.asking = false, false, false
-  if desk.seating then desk.seat:cancel() end
-  idle_lock.stand_up(desk)
+  if desk.acquiring then desk.idle_lock:cancel() end
+  idle_lock.release(desk)
 end
 
 -- Makes sure that the task runs while coroutines wait.
@@ -265,10 +265,10 @@ end
 local function new_waiter(desk, queue, method, try)
   local waiter = { method = method, try = try }
   waiter.record = wait.record(function(record)
-    registry.forget(desk.host, record)
+    activity.forget(desk.host, record)
     leave(desk, waiter)
   end)
-  if not try then registry.begin(desk.host, waiter.record, queue) end
+  if not try then activity.begin(desk.host, waiter.record, queue) end
   return waiter
 end
 
@@ -291,7 +291,7 @@ function M:wait_for(queue, method, timeout)
   local asking = waiter.try or self.asking or not waiter.ahead -- without `ahead` it has left the line, and a worker claims for it
   if not (ok and done) then waiter.record:give_up() end
   if not ok then error(done, 0) end
-  registry.forget(self.host, waiter.record)
+  activity.forget(self.host, waiter.record)
   if waiter.item then return items.given(waiter.item) end
   if waiter.code == "timeout" then return nil, name .. ": " .. waiter.message, "timeout" end
   if waiter.message then return nil, waiter.message, waiter.code end

@@ -1,6 +1,6 @@
--- The idle lock ("the seat"): a fair lock of all idle processes. The desk (consumers.lua) that holds it watches what comes in.
+-- The idle lock: a fair lock of all idle processes. The desk (consumers.lua) that holds it watches what comes in.
 --
--- What can go wrong: the seat is lost with the session (the desk queues up again). A watch cannot be set (then the desk does not sleep).
+-- What can go wrong: the lock is lost with the session (the desk acquires it again). A watch cannot be set (then the desk does not sleep).
 
 local core = require "zkrecipes.core"
 local tasks = require "zkrecipes.host.tasks"
@@ -41,26 +41,26 @@ end
 -- nil, message, code: then the desk must not sleep.
 function M.watch(desk)
   local store = desk.store
-  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.bell, store.path .. "/consumers" })
+  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.put_count, store.path .. "/consumers" })
   if not ok then return nil, problem, why end
   local lanes, message, code = store:list_lanes()
   if not lanes then return nil, message, code end
-  local bells = {}
-  for i = 1, #lanes do bells[i] = lanes[i].bell end
-  return watch_paths(desk, bells)
+  local counts = {}
+  for i = 1, #lanes do counts[i] = lanes[i].put_count end
+  return watch_paths(desk, counts)
 end
 
-function M.stand_up(desk)
+function M.release(desk)
   local hold = desk.hold
   desk.hold = nil
   close_watches(desk)
   if hold then hold:release() end
 end
 
--- Waits until this desk holds the seat.
+-- Waits until this desk holds the lock.
 local function await_turn(desk)
-  local hold, _, code = desk.seat:acquire()
-  desk.seating = nil -- if this coroutine ends in another way, sit_down does it
+  local hold, _, code = desk.idle_lock:acquire()
+  desk.acquiring = nil -- if this coroutine ends in another way, M.acquire does it
   if not hold then
     if code ~= "closed" and code ~= "canceled" then wait.pause(desk.host, wait.record(), AGAIN) end
     return desk:happened()
@@ -72,14 +72,14 @@ local function await_turn(desk)
   desk:happened()
 end
 
-function M.seated(desk) return desk.hold and desk.hold:valid() end
+function M.holds(desk) return desk.hold and desk.hold:valid() end
 
--- Makes the desk queue up for the seat, unless it does or holds it.
-function M.sit_down(desk)
-  if desk.hold and not desk.hold:valid() then M.stand_up(desk) end
-  if desk.hold or desk.seating then return end
-  desk.seating = true
-  tasks.behind(desk.host, { quiet = true, on_end = function() desk.seating = nil end }, await_turn, desk)
+-- Begins to acquire the lock, unless the desk does so already or holds it.
+function M.acquire(desk)
+  if desk.hold and not desk.hold:valid() then M.release(desk) end
+  if desk.hold or desk.acquiring then return end
+  desk.acquiring = true
+  tasks.behind(desk.host, { quiet = true, on_end = function() desk.acquiring = nil end }, await_turn, desk)
 end
 
 core.own(debug.getinfo(1, "S").source)

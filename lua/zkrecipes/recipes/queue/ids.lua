@@ -1,12 +1,12 @@
--- Ids. The znode of an id says where its item is: lane, bucket and tag. When an item with an id is acked or taken, a mark with the same id
--- takes its place: an entry without data in the lane `done`. One request does both, so the znode of an id always says where its item or its
--- mark is, and its mtime is the time at which the item was done.
+-- Ids. The znode of an id says where its item is: lane, bucket and tag. When an item with an id is acked or taken, a tombstone with the
+-- same id takes its place: an entry without data in the lane `done`. One request does both, so the znode of an id always says where its
+-- item or its tombstone is, and its mtime is the time at which the item was done.
 --
--- A put creates the znode. If the znode exists, the id is known, unless the znode has named a mark for a minute. Then the put removes the
--- mark and writes the znode again. The name of a mark is never used again, so the put fails if another process was faster.
+-- A put creates the znode. If the znode exists, the id is known, unless the znode has named a tombstone for a minute. Then the put removes
+-- the tombstone and writes the znode again. The name of a tombstone is never used again, so the put fails if another process was faster.
 --
--- The marks are in their lane in the order in which they were made. Consumers, and producers that use ids, remove the old ones from its
--- beginning, with the znodes of their ids. Only the servers' memory depends on that.
+-- The tombstones are in their lane in the order in which they were made. Consumers, and producers that use ids, remove the old ones from
+-- its beginning, with the znodes of their ids. Only the servers' memory depends on that.
 --
 -- Times are the server's, for the ack and for the present; store.lua says how exactly a process knows the server's time.
 
@@ -18,8 +18,8 @@ local tasks = require "zkrecipes.host.tasks"
 local M = {}
 
 local REMEMBER = 60 -- seconds for which the id of a done item is known
-local TIDY = 30     -- seconds between two removals of old marks by one handle
-local TOGETHER = 100 -- marks that one request removes
+local TIDY = 30     -- seconds between two removals of old tombstones by one handle
+local TOGETHER = 100 -- tombstones that one request removes
 
 -- ---- Where an item is --------------------------------------------------------------------------
 
@@ -43,7 +43,7 @@ local function parse(store, said)
   if lane then return { lane = lane, bucket = tonumber(bucket) }, tag end
 end
 
--- Returns the place that the data of an id's znode name, of an item or of a mark; or false; or nil, message, code.
+-- Returns the place that the data of an id's znode name, of an item or of a tombstone; or false; or nil, message, code.
 function M.find(store, said)
   local place, tag = parse(store, said)
   if not place then return false end
@@ -60,8 +60,8 @@ end
 
 -- ---- How long an id is known -------------------------------------------------------------------
 
--- Returns whether the id is known, true or false. If it is unknown but has an old mark, also the data of the id's znode and its stat. Or
--- nil, message, code.
+-- Returns whether the id is known, true or false. If it is unknown but has an old tombstone, also the data of the id's znode and its stat.
+-- Or nil, message, code.
 function M.known(store, id)
   local said, stat, code = M.read(store, id)
   if not said then return said, stat, code end
@@ -73,59 +73,60 @@ function M.known(store, id)
   return false, said, stat
 end
 
--- Returns the parts that remove the id's old mark in the request that puts the id again; false if the mark is gone: another process puts
--- or removes the id now; or nil, message, code. (A version of the id's znode would prove nothing: a new one has the same versions.)
+-- Returns the parts that remove the id's old tombstone in the request that puts the id again; false if the tombstone is gone: another
+-- process puts or removes the id now; or nil, message, code. (A version of the id's znode would prove nothing: a new one has the same
+-- versions.)
 function M.forget_parts(store, said)
-  local mark, message, code = M.find(store, said)
-  if mark == nil then return nil, message, code end
-  if mark then return { { "delete", layout.item_path(mark) } } end
+  local tombstone, message, code = M.find(store, said)
+  if tombstone == nil then return nil, message, code end
+  if tombstone then return { { "delete", layout.item_path(tombstone) } } end
   return false
 end
 
--- The failure of a put whose id names a mark that was deleted by hand.
-function M.no_mark(store, id)
-  return nil, ("the mark of the id '%s' was deleted, but not the znode of the id; delete %s too, then put again"):format(id,
+-- The failure of a put whose id names a tombstone that was deleted by hand.
+function M.no_tombstone(store, id)
+  return nil, ("the tombstone of the id '%s' was deleted, but not the znode of the id; delete %s too, then put again"):format(id,
     (layout.id_path(store.path, id))), "conflict"
 end
 
 -- ---- The end of an item ------------------------------------------------------------------------
 
--- `parts` end the item at this place: appends the parts that leave its mark. Returns the mark, for M.left and M.behind; false if the item
--- has no id; or nil, message, code.
-function M.leave_mark(store, parts, place, entry)
+-- `parts` end the item at this place: appends the parts that leave its tombstone. Returns the tombstone, for M.left and M.behind; false if
+-- the item has no id; or nil, message, code.
+function M.leave_tombstone(store, parts, place, entry)
   if not entry.id then return false end
   local bucket, message, code = store:tail(store.done)
   if not bucket then return nil, message, code end
-  local mark = { tag = layout.tag(place.name), attempts = 0, priority = entry.priority, id = entry.id, data = "" }
-  local more = store:put_parts(store.done, bucket, { mark, ids = { mark }, known = true })
-  mark.bucket, mark.at = bucket, #parts + 1
+  local tombstone = { tag = layout.tag(place.name), attempts = 0, priority = entry.priority, id = entry.id, data = "" }
+  local more = store:put_parts(store.done, bucket, { tombstone, ids = { tombstone }, known = true })
+  tombstone.bucket, tombstone.at = bucket, #parts + 1
   for i = 1, #more do parts[#parts + 1] = more[i] end
-  return mark
+  return tombstone
 end
 
--- Call it after such a request has succeeded. Returns the place of the mark. The next bucket may have to be made; the item's consumer does
--- not wait for that.
-function M.left(store, mark, results)
-  local name, at = results[mark.at + 1]:match("[^/]+$"), mark.at + 1
+-- Call it after such a request has succeeded. Returns the place of the tombstone. The next bucket may have to be made; the item's consumer
+-- does not wait for that.
+function M.left(store, tombstone, results)
+  local name, at = results[tombstone.at + 1]:match("[^/]+$"), tombstone.at + 1
   if layout.sequence(name) < layout.BUCKET - 1 then
-    store:after_put(store.done, mark.bucket, results, at)
+    store:after_put(store.done, tombstone.bucket, results, at)
   else
     store = store:unlimited()
-    tasks.behind(core.host(store.session), { quiet = true }, store.after_put, store, store.done, mark.bucket, results, at)
+    tasks.behind(core.host(store.session), { quiet = true }, store.after_put, store, store.done, tombstone.bucket, results, at)
   end
-  return { lane = store.done, bucket = mark.bucket, name = name }
+  return { lane = store.done, bucket = tombstone.bucket, name = name }
 end
 
--- Call it after such a request has failed. True if it failed because the bucket takes no marks any more; then the next request uses another
--- bucket.
-function M.behind(store, mark)
-  return mark and store:is_behind(store.done, mark.bucket)
+-- Call it after such a request has failed. True if it failed because the bucket takes no tombstones any more; then the next request uses
+-- another bucket.
+function M.behind(store, tombstone)
+  return tombstone and store:is_behind(store.done, tombstone.bucket)
 end
 
 -- ---- Tidying up --------------------------------------------------------------------------------
 
--- Returns the parts of a request that removes the mark at this path, if it is older than `limit`; false if the mark is too young; nothing
--- if it is gone, or is no mark.
+-- Returns the parts of a request that removes the tombstone at this path, if it is older than `limit`; false if the tombstone is too young;
+-- nothing if it is gone, or is no tombstone.
 local function removal(store, path, limit)
   local blob, stat = store.session:get(path)
   local entry = stat and type(stat) == "table" and layout.decode(blob)
@@ -134,14 +135,14 @@ local function removal(store, path, limit)
   return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }
 end
 
--- Removes each mark in a request of its own, so that a mark whose id has no znode does not keep the others from being removed.
+-- Removes each tombstone in a request of its own, so that a tombstone whose id has no znode does not keep the others from being removed.
 local function remove_each(store, all)
-  if not store.session:exists(all[1][1][2]) then return false end -- another process is removing the same marks
+  if not store.session:exists(all[1][1][2]) then return false end -- another process is removing the same tombstones
   for i = 1, #all do store.session:multi(all[i]) end
   return true
 end
 
--- Removes these marks. True; or false if there is nothing more to do for now.
+-- Removes these tombstones. True; or false if there is nothing more to do for now.
 local function remove_together(store, paths)
   local now = store:exact_now()
   if not now then return false end
@@ -161,7 +162,7 @@ local function remove_together(store, paths)
   return (store.session:multi(parts) or remove_each(store, all)) and not young
 end
 
--- Removes the marks of one bucket. True if it has removed all of them.
+-- Removes the tombstones of one bucket. True if it has removed all of them.
 local function empty(store, bucket, names)
   local path = layout.bucket_path(store.done, bucket) .. "/"
   for from = 1, #names, TOGETHER do
@@ -172,7 +173,7 @@ local function empty(store, bucket, names)
   return true
 end
 
-local function remove_marks(store)
+local function remove_tombstones(store)
   local buckets = fetch.list_buckets(store, store.done) or {}
   for i = 1, #buckets do
     local names, sealed = fetch.list_bucket(store, store.done, buckets[i])
@@ -187,7 +188,7 @@ function M.tidy(store)
   local now = host.adapter.now()
   if store.tidied and now - store.tidied < TIDY then return end
   store.tidied = now
-  tasks.behind(host, { quiet = true }, remove_marks, store)
+  tasks.behind(host, { quiet = true }, remove_tombstones, store)
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -15,7 +15,7 @@ local ids = require "zkrecipes.recipes.queue.ids"
 local layout = require "zkrecipes.recipes.queue.layout"
 local places = require "zkrecipes.recipes.queue.place"
 local requests = require "zkrecipes.lost_answers"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
@@ -41,9 +41,9 @@ local function lose(state)
   tasks.later(host, tasks.behind, host, { quiet = true }, M.let_go, state)
 end
 
--- claim: the path of the claim; nil if the item was taken. Then `mark` is the place of the mark of its id, if it has an id.
-function M.new(desk, place, entry, version, claim, mark)
-  local state = { desk = desk, place = place, entry = entry, version = version, claim = claim, mark = mark }
+-- claim: the path of the claim; nil if the item was taken. Then `tombstone` is the place of the tombstone of its id, if it has an id.
+function M.new(desk, place, entry, version, claim, tombstone)
+  local state = { desk = desk, place = place, entry = entry, version = version, claim = claim, tombstone = tombstone }
   if claim then desk.claims = desk.claims + 1 end
   return setmetatable({ state = state, data = entry.data, id = entry.id, attempts = entry.attempts,
     priority = entry.priority, path = layout.item_path(place), guard = claim and collected.guard(lose, state) }, Item)
@@ -81,19 +81,19 @@ local function try_ack(state, store)
   local place = state.place
   local parts = { { "delete", state.claim }, { "delete", layout.item_path(place), state.version },
     { "set", place.lane.out, "" } }
-  local mark, problem, why = ids.leave_mark(store, parts, place, state.entry)
-  if mark == nil then return nil, problem, why end
+  local tombstone, problem, why = ids.leave_tombstone(store, parts, place, state.entry)
+  if tombstone == nil then return nil, problem, why end
   local unsure = state.unsure
   state.unsure = true -- stays so for the next call if this one ends without an answer
   local done, message, code = requests.transact(store.session, parts, function()
     unsure = true
     return was_acked(state, store)
   end)
-  if mark and done and done ~= true then ids.left(store, mark, done) end
+  if tombstone and done and done ~= true then ids.left(store, tombstone, done) end
   if done then return true end
   if not uncertain(code) then state.unsure = unsure end
   if not faster(code) then return nil, message, code end
-  if ids.behind(store, mark) then return nil end
+  if ids.behind(store, tombstone) then return nil end
   if unsure then done, message, code = was_acked(state, store) end
   if done ~= false and unsure then return done, message, code end
   return lost(state, "ack")
@@ -131,7 +131,7 @@ end
 -- on_item: the part of the request that finds the item in the version of our claim.
 local function parts_of(state, on_item)
   local lane = state.place.lane
-  return { { "delete", state.claim }, on_item, { "set", lane.bell, "" }, { "set", lane.out, "" } }
+  return { { "delete", state.claim }, on_item, { "set", lane.put_count, "" }, { "set", lane.out, "" } }
 end
 
 -- Back to its place.
@@ -201,7 +201,7 @@ local function keeping(item, fn, ...)
   state.item = item
   local ok, message, code = fn(state, ...)
   state.item = nil
-  if state.over then registry.ended(state.desk.host, item) end
+  if state.over then activity.ended(state.desk.host, item) end
   return ok, message, code
 end
 
@@ -226,7 +226,7 @@ end
 
 -- The running coroutine has it.
 function M.given(item)
-  if item.state.claim then registry.granted(item.state.desk.host, item, abandon) end
+  if item.state.claim then activity.granted(item.state.desk.host, item, abandon) end
   return item
 end
 

@@ -69,17 +69,17 @@ end
 -- Moves the due items into their lanes. True; or nil, message, code. desk.next_due says when to look again.
 function M.look(desk)
   local store = desk.store
-  local bell, message, code = store.session:exists(store.later.bell)
-  if bell == nil then return nil, message, code end
-  if not bell then return true end
+  local puts, message, code = store.session:exists(store.later.put_count)
+  if puts == nil then return nil, message, code end
+  if not puts then return true end
   local now
   now, message, code = store:now()
   if not now then return nil, message, code end
-  if bell.version == desk.later_seen and not (desk.next_due and desk.next_due <= now) then return true end
+  if puts.version == desk.later_seen and not (desk.next_due and desk.next_due <= now) then return true end
   local due
   due, message, code = release_due(desk, now)
   if due == nil then return nil, message, code end
-  desk.later_seen, desk.next_due = bell.version, due
+  desk.later_seen, desk.next_due = puts.version, due
   return true
 end
 

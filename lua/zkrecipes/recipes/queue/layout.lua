@@ -9,11 +9,11 @@
 --   /jobs/claims/<lane>.<bucket>.<item>  ephemeral: the item is claimed
 --   /jobs/consumers/<session>-<n>      ephemeral: a process that claims items; its claims have the same session
 --   /jobs/seat                         a fair lock; its holder watches what comes in
---   /jobs/ids/<two digits>/<id>        lane, bucket and tag of the item with this id, or of its mark
---   /jobs/done                         also a lane: the marks of done items that had an id
+--   /jobs/ids/<two digits>/<id>        lane, bucket and tag of the item with this id, or of its tombstone
+--   /jobs/done                         also a lane: the tombstones of done items that had an id
 --
 -- Each claim changes the version of the item, so a request that claims, acks or moves an item names the version that its sender has read.
--- An item keeps its tag when it is moved, and its mark has the same tag.
+-- An item keeps its tag when it is moved, and its tombstone has the same tag.
 
 local core = require "zkrecipes.core"
 
@@ -77,7 +77,7 @@ end
 -- ---- Lanes -------------------------------------------------------------------------------------
 
 -- A lane is { path, name, tail = number of the bucket that takes items, or nil if it is unknown }.
-function M.lane(path, name) return { path = path, name = name, bell = path .. "/in", out = path .. "/out" } end
+function M.lane(path, name) return { path = path, name = name, put_count = path .. "/in", out = path .. "/out" } end
 
 function M.bucket_path(lane, number) return lane.path .. "/" .. M.bucket_name(number) end
 

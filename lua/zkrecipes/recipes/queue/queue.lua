@@ -40,11 +40,11 @@ local function handles(session)
 end
 
 local function make(session, path, options)
-  local seat, message, code = session:lock(options.format and path or path .. "/seat")
-  if not seat then return nil, failure.say("session:queue", path, message), code end
+  local idle_lock, message, code = session:lock(options.format and path or path .. "/seat")
+  if not idle_lock then return nil, failure.say("session:queue", path, message), code end
   if options.format then return simple.new(session, path) end
   local store = stores.new(session, path)
-  local desk = consumers.new(store, seat, options.attempts or ATTEMPTS)
+  local desk = consumers.new(store, idle_lock, options.attempts or ATTEMPTS)
   desk.queue = setmetatable({ path = path, store = store, capacity = options.capacity, credit = 0, desk = desk }, Queue)
   return desk.queue -- items and tasks that refer to the desk keep the queue alive
 end

@@ -141,7 +141,7 @@ end
 
 -- Makes the lane with its first bucket, in one request.
 local function make_lane(self, lane)
-  local parts = { { "create", lane.path, "0" }, { "create", lane.bell, "" }, { "create", lane.out, "" } }
+  local parts = { { "create", lane.path, "0" }, { "create", lane.put_count, "" }, { "create", lane.out, "" } }
   if lane ~= self.later then parts[4] = { "create", layout.bucket_path(lane, 0), "" } end
   return surely(self.session.multi, self.session, parts)
 end
@@ -226,7 +226,7 @@ function M:put_parts(lane, bucket, entries)
     local entry = entries[i]
     local name = (entry.due and ("%013d-"):format(entry.due) or "") .. entry.tag .. "-q-"
     parts[#parts + 1] = { "create", path .. "/" .. name, layout.encode(entry), { sequential = true } }
-    parts[#parts + 1] = { "set", lane.bell, "" }
+    parts[#parts + 1] = { "set", lane.put_count, "" }
   end
   local made = entries.ids or {}
   for i = 1, #made do
@@ -319,11 +319,11 @@ end
 function M:length(lane)
   local out, message, code = self.session:exists(lane.out)
   if out == nil then return nil, message, code end
-  local bell
-  bell, message, code = self.session:exists(lane.bell)
-  if bell == nil then return nil, message, code end
-  if not bell or not out then return 0 end
-  return (bell.version - out.version) % 4294967296
+  local puts
+  puts, message, code = self.session:exists(lane.put_count)
+  if puts == nil then return nil, message, code end
+  if not puts or not out then return 0 end
+  return (puts.version - out.version) % 4294967296
 end
 
 -- Returns the number of items in the queue, without the dead letters.
