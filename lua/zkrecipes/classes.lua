@@ -4,7 +4,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
@@ -16,7 +16,7 @@ local function waiting(start, gives)
     wait.check()
     local slot, host, code = start(self, a, b, c, d, e, f)
     if not slot then return nil, host, code end
-    if gives then return registry.await(host, slot, self) end
+    if gives then return activity.await(host, slot, self) end
     return wait.await(host, slot)
   end
 end
@@ -103,8 +103,8 @@ M.extend = extend
 -- What the core gives: { meta =, methods =, start =, inner = }; start: methods that start something, inner: those that users do not
 -- get. `core` is added: the methods as they are here, whatever takes their place for users.
 local function make_ready(kind, class)
-  for name, start in pairs(class.start) do class.methods[name] = waiting(start, registry.gives[name]) end
-  registry.follow(class)
+  for name, start in pairs(class.start) do class.methods[name] = waiting(start, activity.gives[name]) end
+  activity.follow(class)
   class.core = {}
   for name, method in pairs(class.methods) do class.core[name] = method end
   extend(class, { with = class.start.acquire and with(kind == "semaphore"),

@@ -115,7 +115,7 @@ local function add_session(sums, session)
   sums.ephemeral = sums.ephemeral + usage.ephemeral_bytes
   sums["in flight"] = sums["in flight"] + usage.in_flight
   sums.tasks = sums.tasks + count(host.tasks)
-  sums.waiting = sums.waiting + count(host.registry.waiting)
+  sums.waiting = sums.waiting + count(host.activity.waiting)
   sums.slots = sums.slots + #host.waiters
 end
 

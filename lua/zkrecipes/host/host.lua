@@ -40,7 +40,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local dispatch = require "zkrecipes.host.dispatch"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
@@ -83,7 +83,7 @@ local function client_of(host)
   function client.accept() return host.engine:accept() end
   function client.ring() host.engine:ring() end
   function client.hangup() host.engine:hangup() end
-  function client.holding() return registry.holding(host) end
+  function client.holding() return activity.holding(host) end
   client.parked = host.parked
   return client
 end
@@ -114,7 +114,7 @@ function M.new(adapter, make)
     opened_count = 0,
     report = report,
     look = false,                                -- the last query of queue lengths; see status/queue_lengths.lua
-    registry = registry.new(),
+    activity = activity.new(),
   }
   host.client = client_of(host)
   return host

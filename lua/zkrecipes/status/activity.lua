@@ -25,17 +25,17 @@ local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, back
 -- `holds`: number > hold. Weak values are removed before finalizers run, weak keys after: with weak keys we would meet collected holds.
 -- `waiting`: the records of waits, with their object and start time; see begin.
 function M.new()
-  local registry = { holds = setmetatable({}, { __mode = "v" }), waiting = setmetatable({}, { __mode = "k" }),
+  local record = { holds = setmetatable({}, { __mode = "v" }), waiting = setmetatable({}, { __mode = "k" }),
     granted = 0, ended = 0, lost = 0, failed = {}, waits = {}, seconds = 0 }
-  for i = 1, #M.BOUNDS + 1 do registry.waits[i] = 0 end
-  return registry
+  for i = 1, #M.BOUNDS + 1 do record.waits[i] = 0 end
+  return record
 end
 
-local function count_wait(registry, seconds)
+local function count_wait(record, seconds)
   local i = 1
   while M.BOUNDS[i] and seconds > M.BOUNDS[i] do i = i + 1 end
-  registry.waits[i] = registry.waits[i] + 1
-  registry.seconds = registry.seconds + seconds
+  record.waits[i] = record.waits[i] + 1
+  record.seconds = record.seconds + seconds
 end
 
 -- Stores that the running coroutine was granted this, or that its hold is over or belongs to it no longer. give_back(hold): releases
@@ -50,15 +50,15 @@ end
 
 -- Counts the outcome of a wait that began at `since`.
 function M.outcome(host, since, hold, message, code)
-  local registry, adapter = host.registry, host.adapter
+  local record, adapter = host.activity, host.adapter
   if not hold then
-    registry.failed[code] = (registry.failed[code] or 0) + 1
+    record.failed[code] = (record.failed[code] or 0) + 1
     return nil, message, code
   end
-  registry.granted = registry.granted + 1
-  count_wait(registry, adapter.now() - since)
-  registry.holds[registry.granted] = hold
-  of[hold] = { host = host, number = registry.granted, background = adapter.in_background and adapter.in_background() }
+  record.granted = record.granted + 1
+  count_wait(record, adapter.now() - since)
+  record.holds[record.granted] = hold
+  of[hold] = { host = host, number = record.granted, background = adapter.in_background and adapter.in_background() }
   M.granted(host, hold)
   return hold
 end
@@ -75,10 +75,10 @@ end
 -- Stores that this record, or another object that the waiting coroutine keeps alive, stands for a wait for a hold of `object`.
 function M.begin(host, record, object)
   record.object, record.since = object, host.adapter.now()
-  host.registry.waiting[record] = true
+  host.activity.waiting[record] = true
 end
 
-function M.forget(host, record) host.registry.waiting[record] = nil end
+function M.forget(host, record) host.activity.waiting[record] = nil end
 
 local function over_with(note)
   M.forget(note.host, note)
@@ -100,7 +100,7 @@ function M.each_waiting(host, found)
     if record and record.object then found(record.object, record.since) end
   end
   local gone = host.parked and host.adapter.gone
-  for note in pairs(host.registry.waiting) do
+  for note in pairs(host.activity.waiting) do
     if not (note.awake or gone and note.token and gone(note.token)) then found(note.object, note.since) end
   end
 end
@@ -113,15 +113,15 @@ M.is_over = is_over
 local function note_end(hold)
   local noted = of[hold]
   if not noted then return end
-  local registry, how = noted.host.registry, is_over(hold) and "lost" or "ended"
-  registry[how] = registry[how] + 1
-  registry.holds[noted.number], of[hold] = nil, nil
+  local record, how = noted.host.activity, is_over(hold) and "lost" or "ended"
+  record[how] = record[how] + 1
+  record.holds[noted.number], of[hold] = nil, nil
   M.ended(noted.host, hold)
 end
 
 -- Counts the holds that are lost and not released yet.
 function M.prune(host)
-  for _, hold in pairs(host.registry.holds) do
+  for _, hold in pairs(host.activity.holds) do
     if is_over(hold) then note_end(hold) end
   end
 end
@@ -143,7 +143,7 @@ end
 -- How much is held for requests.
 function M.holding(host)
   local count = 0
-  for _, hold in pairs(host.registry.holds) do
+  for _, hold in pairs(host.activity.holds) do
     if not of[hold].background and hold:valid() then count = count + 1 end
   end
   return count

@@ -9,7 +9,7 @@
 
 local core = require "zkrecipes.core"
 local waiters = require "zkrecipes.host.waiters"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
@@ -38,7 +38,7 @@ end
 -- The queues, each with an object whose session can ask for it.
 local function queues_of(host)
   local list, at = {}, {}
-  registry.each_waiting(host, function(object, since)
+  activity.each_waiting(host, function(object, since)
     if not (object.contenders or object.candidates) then return end
     local path = object.path
     local queue = at[path] or { path = path, object = object, since = since }
@@ -56,7 +56,7 @@ local function ours_of(host)
   for _, session in pairs(host.opened) do
     if core.host(session) == host then ids[session.id or ""] = true end -- simulated processes know of each other's
   end
-  for _, hold in pairs(host.registry.holds) do held[hold.path] = true end
+  for _, hold in pairs(host.activity.holds) do held[hold.path] = true end
   return ids, held
 end
 

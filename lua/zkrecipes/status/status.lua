@@ -3,7 +3,7 @@
 -- It sends no request and stores nothing: it shows what activity.lua has stored. queue_lengths.lua asks for the places in queues.
 
 local core = require "zkrecipes.core"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 
 local M = {}
 
@@ -28,7 +28,7 @@ end
 
 local function waiting_of(host, now)
   local list = {}
-  registry.each_waiting(host, function(object, since)
+  activity.each_waiting(host, function(object, since)
     list[#list + 1] = { kind = class_of(object), path = object.path, age = now - since }
   end)
   table.sort(list, oldest_first)
@@ -49,7 +49,7 @@ end
 
 local function holds_of(host, now, waiters)
   local list = {}
-  for _, hold in pairs(host.registry.holds) do
+  for _, hold in pairs(host.activity.holds) do
     if hold:valid() then list[#list + 1] = shown(hold, now, waiters) end
   end
   table.sort(list, oldest_first)
@@ -58,13 +58,13 @@ end
 
 -- of(host): see zkrecipes.Status in meta/status.lua.
 function M.of(host)
-  registry.prune(host)
-  local now, noted = host.adapter.now(), host.registry
+  activity.prune(host)
+  local now, noted = host.adapter.now(), host.activity
   local waiting = waiting_of(host, now)
   local waits, failed, count = {}, {}, 0
   for i = 1, #noted.waits do
     count = count + noted.waits[i]
-    waits[i] = { below = registry.BOUNDS[i], count = count }
+    waits[i] = { below = activity.BOUNDS[i], count = count }
   end
   for code, number in pairs(noted.failed) do failed[code] = number end
   return { host = host.adapter.name, sessions = sessions_of(host), waiting = waiting,

@@ -11,7 +11,7 @@
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local limits = require "zkrecipes.limit"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 
@@ -238,7 +238,7 @@ function M.join(barrier, timeout, what, leaves)
   if not id then return nil, message, code end
   local member = new_member(limit, id, barrier.path, barrier.size, what, leaves)
   local ok, came
-  ok, message, code, came = registry.during(core.host(session), barrier, abandon_behind, enter, member)
+  ok, message, code, came = activity.during(core.host(session), barrier, abandon_behind, enter, member)
   if not ok then return nil, message, code, came end
   return member
 end

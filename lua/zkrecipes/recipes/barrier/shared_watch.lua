@@ -9,7 +9,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local waiters = require "zkrecipes.host.waiters"
 local limits = require "zkrecipes.limit"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
@@ -107,9 +107,9 @@ function M.await(object, path, wanted, timeout, what, kind, first)
   local shared, message, code = shared_of(session, path, wanted, kind or "", first)
   if not shared then return nil, message, code end
   local record = shared.waiters:enter()
-  registry.begin(shared.host, record, object)
+  activity.begin(shared.host, record, object)
   local done = wait.pause(shared.host, record, timeout)
-  registry.forget(shared.host, record)
+  activity.forget(shared.host, record)
   if not done then
     record:give_up()
     return limits.passed(session, what .. " " .. path, shared.asking)

@@ -24,7 +24,7 @@ local coroutines = require "zkrecipes.host.coroutines"
 local failure = require "zkrecipes.failure"
 local limits = require "zkrecipes.limit"
 local classes = require "zkrecipes.classes"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 local values = require "zkrecipes.recipes.election.value"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
@@ -270,8 +270,8 @@ function M.campaign(election, rules, timeout, begin)
   local limit = limits.new(rules.session, timeout)
   local race = { election = election, rules = rules, session = limit.session, limit = limit, left = limit.left,
     quorum = rules.quorum, attempt = { since = since } }
-  return registry.outcome(host, since, failure.told("election:campaign", election.path,
-    limit:told(registry.during(host, election, leave, contend, race, timeout, begin))))
+  return activity.outcome(host, since, failure.told("election:campaign", election.path,
+    limit:told(activity.during(host, election, leave, contend, race, timeout, begin))))
 end
 
 -- Writes the name of the successor; if the directory names `named`, removes that name. Repeats until the outcome is certain: writing

@@ -19,7 +19,7 @@ local coroutines = require "zkrecipes.host.coroutines"
 local waiters = require "zkrecipes.host.waiters"
 local fifo = require "zkrecipes.host.fifo"
 local limits = require "zkrecipes.limit"
-local registry = require "zkrecipes.status.activity"
+local activity = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
@@ -65,10 +65,10 @@ end
 local function is_over(self)
   local state = self.state
   if state.over then return state.over ~= "released" end
-  return registry.is_over(state.main)
+  return activity.is_over(state.main)
 end
 
-registry.follow { methods = Turn, meta = Turn, inner = { over = is_over } }
+activity.follow { methods = Turn, meta = Turn, inner = { over = is_over } }
 
 Turn.__close = Turn.release
 
@@ -109,7 +109,7 @@ local function dropped(state) tasks.later(state.cohort.host, finish, state, "rel
 local Cohort = {}
 Cohort.__index = Cohort
 
--- acquire(lock, timeout), cancel(lock), attempts(lock): the lock's own functions. The registry gets the turns, not the lock's hold.
+-- acquire(lock, timeout), cancel(lock), attempts(lock): the lock's own functions. zk.status shows the turns, not the lock's hold.
 function M.new(host, lock, acquire, cancel, attempts)
   return setmetatable({ host = host, lock = lock, acquire_main = acquire, cancel_main = cancel, attempts_main = attempts,
     waiting = fifo.new(), count = 0 }, Cohort)
@@ -129,14 +129,14 @@ local function next_waiter(cohort)
   while record and record.gone do record = cohort.waiting:pop() end
   if not record then return nil end
   cohort.count = cohort.count - 1
-  registry.forget(cohort.host, record)
+  activity.forget(cohort.host, record)
   return record
 end
 
 local function leave(cohort, record)
   if record.gone or record.done then return end
   record.gone = true
-  registry.forget(cohort.host, record)
+  activity.forget(cohort.host, record)
   cohort.count = cohort.count - 1
   if cohort.count == 0 then
     cohort.waiting = fifo.new() -- it holds only members that have left
@@ -251,7 +251,7 @@ local function new_member(cohort)
   end)
   cohort.waiting:push(record)
   cohort.count = cohort.count + 1
-  registry.begin(cohort.host, record, cohort.lock)
+  activity.begin(cohort.host, record, cohort.lock)
   return record
 end
 
@@ -276,9 +276,9 @@ end
 function Cohort:acquire(timeout)
   wait.check()
   local host = self.host
-  if timeout == 0 then return registry.outcome(host, host.adapter.now(), try(self)) end
+  if timeout == 0 then return activity.outcome(host, host.adapter.now(), try(self)) end
   local record = new_member(self)
-  return registry.outcome(host, record.since, wait_for_turn(self, record, timeout))
+  return activity.outcome(host, record.since, wait_for_turn(self, record, timeout))
 end
 
 -- The attempts for lock:attempts. `claims`: the lock's own attempts, at most one.
