@@ -5,7 +5,7 @@
 #   CI  = 1                            warnings are errors
 #
 # The ZooKeeper client is linked from its static archive, and a version script keeps its functions to ourselves:
-# in a process that has loaded the multi-threaded client too, the one would else be bound to the other.
+# in a process that has loaded the multi-threaded client too, otherwise one client would be bound to the functions of the other.
 
 LUA ?= 5.4
 CC = gcc
@@ -138,7 +138,7 @@ SLOW = spec/unit/args_spec.lua spec/recipes/lock/lock_spec.lua spec/recipes/sess
 valgrind: $(CORE) $(BUILD)/spec_fork.so ## some of the specs under memcheck
 	@$(ENVIRONMENT) $(VALGRIND) $(INTERPRETER) "$$(command -v busted)" -o dev/busted-lines.lua $(SLOW)
 
-# A Lua whose C API checks what its callers do; the stock one accepts quite some nonsense.
+# A Lua whose C API checks what its callers do; the stock one accepts some wrong calls.
 apicheck: $(CORE) $(BUILD)/spec_fork.so ## the specs on a Lua 5.4 built with LUA_USE_APICHECK
 	@dev/build-lua-apicheck build/apicheck
 	@$(MAKE) --no-print-directory spec INTERPRETER=build/apicheck/lua SPECS="$(SANITIZED)"

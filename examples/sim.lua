@@ -58,7 +58,7 @@ for seed = 1, 20 do
   local stopped, begun = hand_over(an_hour(seed, function(world, holder) world:partition(holder) end))
   assert(stopped < begun, "two at once")
 
-  -- Ended from outside: nobody can know that before he is told; but then at once.
+  -- Ended from outside: the holder learns of it from its client, and then stops at once.
   stopped, begun = hand_over(an_hour(seed, function(world, holder) world:expire(holder) end))
   assert(math.abs(stopped - begun) < 0.1, "it was told too late")
 end

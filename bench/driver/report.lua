@@ -1,4 +1,4 @@
--- The report: for people (Markdown, a picture) and for programs (JSON).
+-- The report: Markdown and a picture.
 
 local M = {}
 

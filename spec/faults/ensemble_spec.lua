@@ -1,4 +1,4 @@
--- The lock on an ensemble of three real servers, of which the leader dies, or the one that serves us.
+-- The lock on an ensemble of three real servers, while the leader dies, or the server that the session is connected to.
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"

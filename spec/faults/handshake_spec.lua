@@ -1,4 +1,4 @@
--- A server that accepts a connection and never answers its handshake, as one does that is just starting.
+-- A server that accepts a connection and never answers its handshake, as a starting server does.
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"

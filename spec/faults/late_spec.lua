@@ -1,5 +1,5 @@
--- A create that arrives late: when nobody wants it any more, or when its session is over for the client. Nothing is left, and
--- nobody is granted what another one holds.
+-- A create that arrives late: its caller has given up, or its session is over for the client. No znode is left, and no lock has
+-- two holders.
 -- Tags: sanitize
 
 local env = require "spec.support.env"

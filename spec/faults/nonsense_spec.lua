@@ -1,5 +1,5 @@
--- A server that shakes hands as it should and then sends nonsense: the connection is given up, the log says why, and the process
--- goes on. What was only asked is asked again; of what may have been done nobody knows.
+-- A server whose handshake is right and which then sends nonsense: the session closes the connection, the log says why, and the
+-- process goes on. Reads are sent again; the outcome of writes is unknown.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"

@@ -1,5 +1,5 @@
 -- Versions at their end, on a real server whose tree was prepared (spec/support/snapshot.lua): after 2147483647 comes
--- -2147483648, and some time later -1, which to ZooKeeper is no version but "any". (Servers with ZOOKEEPER-4743 leave it out.)
+-- -2147483648, and in the end -1, which means "any version" to ZooKeeper. (Servers with ZOOKEEPER-4743 leave it out.)
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"

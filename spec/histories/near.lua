@@ -10,7 +10,7 @@ return {
   ["queue: a claim whose answer is lost is left behind"] = 45,
   ["queue: a lost answer of an ack counts as done"] = 45,
   ["queue: a move forgets to delete"] = 2,
-  ["queue: a producer thinks that all the room is his"] = 210,
+  ["queue: a producer takes all the room that is left"] = 210,
   ["queue: a take gives what has had all its attempts"] = 1762,
   ["queue: ack without the version of its claim"] = 238,
   ["queue: an ack does not remember that its answer may be lost"] = 105,

@@ -143,7 +143,7 @@ static void run(bool (*done)(void), int64_t limit_us)
         }
         zr_sim_run(world, due_us);
     }
-    check(done(), "everybody gets his turns");
+    check(done(), "every contender gets its turns");
 }
 
 static bool all_ended(void)

@@ -51,7 +51,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no two valid holds of a lock at once" }, failures(log, 2))
   end)
 
-  it("sees a reader under whom somebody wrote, unless his session had been ended from outside", function()
+  it("finds a reader during whose hold a writer wrote, unless its session had been ended from outside", function()
     log:add(1, "1 1 torn 5 6")
     assert.are.same({ "no reader saw a write" }, failures(log, 0))
     log:expired(1, 0.5, 2)
@@ -129,7 +129,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no reader saw a write" }, failures(log, 1))
   end)
 
-  it("sees who passed the barrier without two others that waited with him and did not give up", function()
+  it("finds a member that passed the barrier without two others that waited too and did not give up", function()
     for _, line in ipairs { "1 0 arrives cyclic-a", "2 0 arrives cyclic-b", "3 0 arrives cyclic-c", "4 0 parts cyclic-a passed",
       "5 0 parts cyclic-b lost", "5 0 arrives cyclic-d" } do
       log:add(1, line)
@@ -150,7 +150,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "nobody passed a barrier alone" }, failures(log, 0))
   end)
 
-  it("sees who left a double barrier before two that had waited with him, unless these may have been dead", function()
+  it("finds a member that left a double barrier before two others that had waited with it, unless these may have been dead", function()
     for worker = 1, 3 do
       log:add(worker, "1 0 arrives double-" .. worker)
       log:add(worker, "2 0 parts double-" .. worker .. " passed")

@@ -152,7 +152,7 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_class *
         .what = "the paths that it watches; at the limit watches and waits fail with 'full'"};
     session->ephemeral = (struct zr_budget){
         .limit = ZR_EPHEMERAL_BYTES_MAX,
-        .what = "the paths of its ephemeral znodes; at the limit locks fail with 'full'"};
+        .what = "the paths of its ephemeral znodes; at the limit creates of them fail with 'full'"};
     zr_list_append(&engine->sessions, &session->in_engine);
     if (set_options(session, options) != ZR_OK) {
         zr_session_free(&session->object);

@@ -2,7 +2,7 @@
 #define ZR_STRANGERS_H
 
 /*
- * strangers.h: znodes in the directories of locks that are named like contenders but are not
+ * strangers.h: znodes in the directories of contenders that are named like contenders but are not
  * ephemeral. None of our recipes and none of Curator's makes such a znode. If no such recipe would
  * give it its name (zr_is_usual), it is ignored. If the name is usual, a user may have made the
  * znode to lock the path beyond the end of a session. So it blocks the attempts, and the error

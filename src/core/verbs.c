@@ -195,7 +195,7 @@ void zr_verb_await_gone(struct zr_task *task, const char *dir, const char *name,
     wait_for(task, status, next);
 }
 
-/* The path is the lock itself: any node there blocks it, whatever its name is. */
+/* Any node at this path is in the way, whatever its name is. */
 void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next next)
 {
     await_node(task, false, 0, NULL);

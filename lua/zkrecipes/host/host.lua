@@ -33,7 +33,7 @@
 --   self()                identifies the running code, if one coroutine runs one thing after another
 --   follows(self, other)  true if `other` is over and belonged to the request that runs now as `self`
 --
--- client: fd, dispatch, wait(seconds), interrupt, timeout, now, pending (how many waits the core has), idle (no session is open and
+-- client: fd, dispatch, wait(seconds), interrupt, timeout, now, outstanding (how many waits the core has), idle (no session is open and
 -- no work is left), report(text), parked, sweep; holding: how many holds there are, without those granted in_background();
 -- listen, accept, ring, hangup: the bell (src/lua/bell.c).
 

@@ -18,7 +18,7 @@ local M = {}
 local MOST = 20 -- most paths to query: those with the longest waits
 local LIMIT = 1 -- second
 
-local STEMS = { "lock%-", "__READ__", "__WRIT__", "latch%-", "rank%-", "lease%-" } -- as core/names.c
+local STEMS = { "lock%-", "__READ__", "__WRIT__", "latch%-", "rank%-", "lease%-" } -- of the recipes in src/recipes, and of ranked.lua
 
 -- The number of a contender's znode; nil: it is not a contender's.
 local function sequence(name)

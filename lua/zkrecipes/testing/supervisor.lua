@@ -8,7 +8,7 @@
 --
 -- Descriptors leak: a process that the runner starts later may inherit our end of the pipe and keep it open. So the
 -- supervisor closes whatever it inherited itself, and looks every half second whether its parent is still the runner.
--- Should the supervisor itself be killed, the kernel takes the JVM along (setpriv --pdeathsig).
+-- If the supervisor itself is killed, the kernel kills the JVM, too (setpriv --pdeathsig).
 
 local M = {}
 

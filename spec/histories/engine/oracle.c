@@ -246,6 +246,6 @@ void check_end(const struct contender *contender, enum zr_status status)
         wrong("%d.%d ends with %s", contender->process->number, contender->number,
               zr_status_word(status));
     if (status == ZR_TIMEOUT && contender->limit_us == 0 && !contender->occupied)
-        wrong("%d.%d tried in vain, but nobody was there", contender->process->number,
+        wrong("%d.%d failed a try, but there was no other contender", contender->process->number,
               contender->number);
 }

@@ -56,7 +56,7 @@ return {
     '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', ""),
   bug("redrive does not count attempts anew", "queue", "entry.attempts = 0\n", "\n"),
   bug("what is moved is not counted", "place", '  extra[#extra + 1] = { "set", place.lane.out, "" }\n', ""),
-  bug("a producer thinks that all the room is his", "put", "math.min(math.floor(left / 10), 100) - room", "left - room"),
+  bug("a producer takes all the room that is left", "put", "math.min(math.floor(left / 10), 100) - room", "left - room"),
   bug("put_all does not look how much room there is", "put", "local room = math.min(left, count)",
     "local room = left > 0 and count or 0"),
   bug("a simple take does not care who deletes", "simple", [[

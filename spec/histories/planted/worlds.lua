@@ -90,7 +90,7 @@ return {
     "if (zr_seats_unusual(recipes, task->seats) == 0)", "if (true)"),
   core_bug("foreign", "a stranger is taken for a contender of kazoo", "core/strangers.c",
     "if (zr_is_kazoos(names->at[i]) && !is_ignored(session, dir, names->at[i]))", "if (zr_is_kazoos(names->at[i]))"),
-  bug("multilock", "everybody takes them in an order of his own", "recipes/multilock/multilock.lua",
+  bug("multilock", "each multilock has its own order", "recipes/multilock/multilock.lua",
     "table.sort(order, comes_before)\n", ""),
   bug("multilock", "only the first is let go", "recipes/multilock/multilock.lua",
     "for i = 1, parts.count do\n    local hold = parts.holds[i]\n    if hold and not",

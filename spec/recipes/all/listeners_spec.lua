@@ -1,4 +1,4 @@
--- Whoever is told of something may wait at once, also for the very thing that he was told of: what the user wrote never
+-- A listener may wait at once, also for the very thing that it was told of: what the user wrote never
 -- runs where it could stop the engine. The one exception is `log`, which says so.
 
 local zk = require "zkrecipes"

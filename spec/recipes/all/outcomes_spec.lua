@@ -1,4 +1,4 @@
--- Each method answers with the codes that its page names, and its message begins with its name and its path, whatever befalls its requests:
+-- Each method answers with the codes that its page names, and its message begins with its name and path, whatever happens to its requests:
 -- every method of the recipes that asks the servers, under each fault of a single request, in virtual time. What a method may answer is
 -- read from docs/: from the paragraph that names a call of the method, and then "Codes: `a`, `b`".
 

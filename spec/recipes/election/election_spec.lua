@@ -64,7 +64,7 @@ describe("an election", function()
     mine:resign()
   end))
 
-  it("tries, times out, is cancelled, and leaves nothing", run(function()
+  it("tries, times out, is canceled, and leaves nothing", run(function()
     local session = env.session()
     local election, other = session:election("/e"), session:election("/e")
     local term = assert(election:campaign(0))

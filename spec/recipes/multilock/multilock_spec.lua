@@ -109,7 +109,7 @@ describe("a multilock", function()
     assert(all:acquire(0)):release()
   end))
 
-  it("leaves nothing when its coroutine is cancelled or closed half-way", run(function()
+  it("leaves nothing when its coroutine is canceled or closed half-way", run(function()
     local session = env.session()
     local all = session:multilock { session:lock("/a"), session:lock("/b"), session:lock("/c") }
     local hold = assert(session:lock("/b"):acquire())

@@ -45,7 +45,7 @@ describe("who waits for a queue", function()
     assert.is_true(many < 30 * few + 0.01, ("%.4f s beside 4000, %.4f s beside 100"):format(many, few))
   end)
 
-  it("is one consumer with all others of his process, in each session", function()
+  it("counts as one consumer per process and session", function()
     in_world(function(world, zk, queue)
       for round = 1, 3 do
         local tasks = {}
@@ -61,7 +61,7 @@ describe("who waits for a queue", function()
     end)
   end)
 
-  it("is served in his turn", function()
+  it("is served in order", function()
     in_world(function(world, zk, queue)
       local seen = {}
       for i = 1, 20 do
@@ -77,7 +77,7 @@ describe("who waits for a queue", function()
     end)
   end)
 
-  it("waits on beside those who only try, who do not wait for him", function()
+  it("waits on beside callers that only try, which do not wait for it", function()
     in_world(function(world, zk, queue)
       local patient = {}
       for i = 1, 5 do patient[i] = zk.spawn(queue.claim, queue, 100) end
@@ -90,7 +90,7 @@ describe("who waits for a queue", function()
     end)
   end)
 
-  it("is forgotten when he leaves", function()
+  it("is forgotten when its caller leaves", function()
     in_world(function(world, zk, queue)
       zk.spawn(queue.claim, queue, 10000)
       world:advance(1)
@@ -143,7 +143,7 @@ describe("the line", function()
     assert.equal(0, line.count)
   end)
 
-  it("who comes back stands where he stood", function()
+  it("keeps its place when it comes back", function()
     for _, order in ipairs { { 1, 2, 3, 4 }, { 4, 3, 2, 1 }, { 2, 4, 1, 3 }, { 3, 1, 4, 2 } } do
       local line = lines.new()
       local list = waiters(line, 7)

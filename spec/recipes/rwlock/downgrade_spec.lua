@@ -113,7 +113,7 @@ describe("hold:downgrade", function()
     raises("downgrade_spec.lua:%d+: .*the hold was released", function() hold:downgrade() end)
   end))
 
-  it("goes on behind a coroutine that is cancelled", run(function()
+  it("goes on behind a coroutine that is canceled", run(function()
     local hold = assert(session:rwlock("/rw"):write())
     local theirs = other:rwlock("/rw")
     local ours = session:rwlock("/rw")

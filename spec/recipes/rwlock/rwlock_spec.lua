@@ -1,4 +1,4 @@
--- The read/write lock on a real server, with nothing going wrong on the wire: spec/faults has the rest.
+-- The read/write lock on a real server, without faults; spec/faults has those.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -138,7 +138,7 @@ describe("a read/write lock", function()
     hold:release()
   end))
 
-  it("leaves no node when a wait times out or is cancelled, and those behind go on", run(function()
+  it("leaves no node when a wait times out or is canceled, and those behind go on", run(function()
     local session = env.session()
     local rw, writer, reader = session:rwlock("/rw"), session:rwlock("/rw"), session:rwlock("/rw")
     local hold = assert(rw:read())

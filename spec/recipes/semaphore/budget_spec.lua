@@ -78,7 +78,7 @@ describe("the semaphore's requests", function()
     local wait = env.start(function() return sem:acquire(200, 3) end)
     reads(2)
     assert.are.same({ create2 = 1, getChildren2 = 1, getData = 2 }, spent())
-    -- The turn of the one ahead: his mark is the event; we look, and watch him and the limit.
+    -- The turn of the contender ahead: its mark is the event; we look, then watch it and the limit.
     hold:release()
     local second = assert(first())
     reads(2)

@@ -285,7 +285,7 @@ describe("a semaphore's limit", function()
     env.eventually("all free", function() return sem:available() == 2 end)
   end))
 
-  it("shrinks below what somebody waits for: he is told when it is his turn", run(function()
+  it("fails a waiter that asks for more than the new limit, when its turn comes", run(function()
     local session, other = sessions(2)
     local sem = session:semaphore("/p", 3)
     local hold = assert(sem:acquire(200))

@@ -311,7 +311,7 @@ function M.name_successor(election, limit, term, path)
   if done then return true end
   if limit:over(code) then take_back(naming) end
   if code == "no_node" then message = "the successor is no longer a candidate" end
-  return failure.told("term:resign", election.path, nil, message, code)
+  return failure.told("term:resign", term.path, nil, message, code)
 end
 
 -- ---- The attempts that wait --------------------------------------------------------------------

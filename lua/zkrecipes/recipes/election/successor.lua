@@ -93,7 +93,7 @@ function M.make_room(race)
   local ok, message, code = wait.within(core.host(race.election), stop, race, await_next, race)
   if ok then return true end
   stop(race)
-  return failure.told("term:resign", race.election.path, nil, message, code)
+  return failure.told("term:resign", race.term.path, nil, message, code)
 end
 
 -- ---- Arguments ---------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ local function look_once(desk, place, entry, claim)
 end
 
 -- The answer to a claim was lost, or the session may have changed: finds out whether the claim is ours. It asks until it knows: a claim
--- that nobody knows of would keep its item as long as the session lives.
+-- that no coroutine knows of would keep its item as long as the session lives.
 local function look_for_claim(desk, place, entry, claim, unsure)
   return requests.insist(limits.real(desk.store.session), function()
     local item, message, code = look_once(desk, place, entry, claim)

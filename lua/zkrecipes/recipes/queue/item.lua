@@ -150,7 +150,7 @@ local function try_let_go(state, store, parts)
   return state.over, message, code
 end
 
--- Back to its place, as nobody has it any more: the attempt does not count. Waits until that is done, or the claim is gone with its
+-- Back to its place, because no coroutine has it now: the attempt does not count. Waits until that is done, or the claim is gone with its
 -- session, because nobody else would repeat it.
 function M.let_go(state)
   if state.over or state.letting_go then return end
