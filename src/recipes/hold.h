@@ -25,9 +25,10 @@ struct zr_hold {
     struct zr_object *owner;    /* the lock; counted */
     struct zr_task task;
     struct zr_seat seat;
-    enum zr_hold_state state;
-    enum zr_status why;    /* let go: ZR_OK released, ZR_LOST, ZR_CLOSED */
-    struct zr_tie tie;     /* to the session, while held */
+    enum zr_hold_state state : 8;
+    enum zr_status why : 8; /* let go: ZR_OK released, ZR_LOST, ZR_CLOSED */
+    int32_t permits;   /* set by the recipe: how many it asks for, or holds; 0: it counts none */
+    struct zr_tie tie; /* to the session, while held */
     struct zr_signal over; /* fires when it is let go */
     struct zr_task guard;  /* watches the node for `lost` */
     bool guarded;
@@ -35,7 +36,6 @@ struct zr_hold {
     bool next_in_line; /* the recipe's: only the holder is ahead */
     int32_t position;  /* set by the recipe: how many contenders were ahead at the last look; -1: it
                           has not looked */
-    int32_t permits;   /* set by the recipe: how many it asks for, or holds; 0: it counts none */
     int64_t since_us;  /* when it began to wait, or, once granted, to hold */
     /* The recipe's, or null: frees what the recipe added. */
     void (*fini)(struct zr_hold *hold);

@@ -31,7 +31,7 @@ describe("ten thousand waiting coroutines", function()
     local tasks = {}
     for i = 1, COUNT do
       tasks[i] = zk.spawn(function()
-        local mine = assert(lock:acquire(120))
+        local mine = assert(lock:acquire(env.limit))
         served = served + 1
         mine:release()
       end)
