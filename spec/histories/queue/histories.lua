@@ -19,7 +19,7 @@
 --   exclusive   no item is given while the session of a consumer that holds it lives
 --   twice       no item is done twice, unless a fault excuses it
 --   order       the items of one producer come in their order, if there are no faults
---   left        in the end there is no claim, no seat and no item, and the count is 0
+--   left        in the end there is no claim, no idle lock and no item, and the count is 0
 --   late        after the faults all items are done in time; and a try never waits for longer than a request may
 --   spin        the number of requests is bounded, also with foreign znodes among the items
 
