@@ -17,7 +17,7 @@ return {
   ["queue: an id does not follow its item when that is moved"] = 609,
   ["queue: lanes are listed before they are watched"] = 356,
   ["queue: put_all does not look how much room there is"] = 230,
-  ["queue: remove looks only once where it is"] = 2603,
+  ["queue: remove looks only once where it is"] = 283,
   ["queue: the dead are not noticed"] = 94,
   ["queue: what is poison goes round for ever"] = 53,
   ["ranked: a lost answer of the naming is a failure"] = 74,

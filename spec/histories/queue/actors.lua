@@ -32,6 +32,7 @@ local function options_of(history, name)
   if history.mixed and roll(3) == 0 then options.priority = roll(history.priorities) end
   if history.mixed and roll(4) == 0 and not history.capacity then options.delay = roll(5) end
   if history.capacity and roll(3) == 0 then options.timeout = roll(3) end
+  if history.timely then options.id, options.delay = name, 1 + roll(3) end
   return options
 end
 
@@ -98,6 +99,7 @@ local function put(history, queue, zk, name)
     check_room(history)
   end
   if history.roll(3) == 0 then zk.sleep(history.roll(1000) / 500) end
+  if history.timely then zk.sleep(options.delay + (history.roll(40) - 10) / 1000) end
   if history.removes and id and history.roll(2) == 0 then remove(history, queue, name) end
 end
 

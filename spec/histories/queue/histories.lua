@@ -253,6 +253,9 @@ local function roll_shape(history)
   history.slow = math.floor(history.seed / #MODES) % 4 == 1
   history.exact = history.mode == "calm" and history.count == 1 and not (history.mixed or history.nacks or history.nightly)
   history.drops = math.floor(history.seed / #MODES) % 16 == 2 and not history.exact
+  -- Items are removed at the moment at which they are moved, because they are due.
+  history.timely = math.floor(history.seed / #MODES) % 16 == 6 and not (history.simple or history.capacity or history.exact)
+  if history.timely then history.removes = true end
 end
 
 local function run(seed)
