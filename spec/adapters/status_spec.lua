@@ -236,7 +236,7 @@ describe("the status of an nginx worker", function()
     namespace = env.namespace()
     it_runs = nginx.start { http = ([[ init_worker_by_lua_block {
       zk = require "zkrecipes"
-      session = zk.shared { hosts = "%s", namespace = "%s" }
+      session = zk.shared { hosts = "%s", timeout = 60, namespace = "%s" }
       zk.spawn(function() hold = session:lock("/jobs/report"):acquire() end)
       zk.spawn(function() session:lock("/jobs/report"):acquire() end)
     } ]]):format(env.server().hosts, namespace),

@@ -8,7 +8,7 @@ local process = require "spec.support.process"
 -- Each worker holds /own/<its number> and waits for /common, which one of them holds.
 local WORK = [[ init_worker_by_lua_block {
   zk = require "zkrecipes"
-  session = zk.shared { hosts = "%s", namespace = "%s" }
+  session = zk.shared { hosts = "%s", timeout = 60, namespace = "%s" }
   holds = {}
   zk.spawn(function() holds[1] = session:lock("/own/" .. ngx.worker.id()):acquire() end)
   zk.spawn(function() holds[2] = session:lock("/common"):acquire() end)
