@@ -22,7 +22,8 @@ local workers = require "dev.torture.workers"
 local proxies = require "spec.support.proxy"
 local zk = require "zkrecipes"
 
-local TIMEOUT = 3    -- seconds, of the sessions
+local TIMEOUT = 3    -- seconds, of the workers' sessions
+local CALM = 10      -- seconds, of our own sessions before and after the faults: the longest that the servers grant
 local PATIENCE = 90  -- seconds until every worker must be back, and again until every worker must have ended
 local NAMESPACE = "/torture"
 local LOCKS = { "fair", "unfair", "writer", "permit", "pool", "cohort", "reentrant", "term", "ranked" } -- kinds.lua describes each
@@ -138,9 +139,10 @@ end
 
 -- What is left when the sessions of killed workers must have expired; and the registers.
 local function inspect(world)
-  local session = zk.session { hosts = world.ensemble.hosts, namespace = NAMESPACE, timeout = TIMEOUT, tick = 0.5 }
+  local session = zk.session { hosts = world.ensemble.hosts, namespace = NAMESPACE, timeout = CALM, tick = 0.5 }
   local registers, left = {}, {}
   assert(session:connected(30))
+  assert(session:sync("/", { timeout = 60 })) -- a follower may be behind
   local items = jobs.left(session)
   eventually(function()
     left = {}
@@ -151,7 +153,6 @@ local function inspect(world)
     return #left == 0
   end, 5 * TIMEOUT)
   for _, lock in ipairs(LOCKS) do
-    session:sync("/register-" .. lock)
     registers[lock] = tonumber(assert(session:get("/register-" .. lock)):match("^%d+"))
   end
   session:close()
@@ -161,7 +162,7 @@ local function inspect(world)
 end
 
 local function make_registers(ensemble)
-  local session = zk.session { hosts = ensemble.hosts, namespace = NAMESPACE, timeout = TIMEOUT, tick = 0.5 }
+  local session = zk.session { hosts = ensemble.hosts, namespace = NAMESPACE, timeout = CALM, tick = 0.5 }
   for _, lock in ipairs(LOCKS) do
     assert(session:create("/register-" .. lock, "0 none", { parents = true }))
   end

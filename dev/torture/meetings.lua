@@ -12,7 +12,10 @@ local SIZE = 3
 local MEMBERS = { cyclic = 2, double = 1 }
 local PATHS = { cyclic = "/meeting", double = "/phase" }
 local GAVE_UP = { timeout = true, connection_loss = true } -- its limit passed
-local NOTICED = 20 -- seconds within which a worker certainly learns that its session is lost, even if it was stopped
+-- Outcomes after which the member's znode may be there until the server has ended its session.
+local LINGERS = { lost = true, connection_loss = true }
+-- Seconds within which the server has certainly ended a session, and a worker has learned that its session is lost, even if it was stopped.
+local NOTICED = 20
 
 -- ---- In a worker -------------------------------------------------------------------------------
 
@@ -66,7 +69,7 @@ function M.parts(meetings, time, rest)
   local name, outcome = rest:match("^(%S+) (%S+)$")
   local one = meetings.by_name[name]
   one.to, one.outcome = time, outcome
-  if outcome == "connection_loss" then one.to = time + NOTICED end -- until then its znodes may be there
+  if LINGERS[outcome] then one.to = time + NOTICED end
   if outcome == "passed" then meetings.passed = meetings.passed + 1 end
 end
 

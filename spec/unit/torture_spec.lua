@@ -142,6 +142,18 @@ describe("the checker of the torture run", function()
     assert.are.same({ "nobody passed a barrier alone" }, failures(log, 0))
   end)
 
+  it("counts a member whose session was lost until the server has certainly ended that session", function()
+    for _, line in ipairs { "1 0 arrives cyclic-a", "2 0 parts cyclic-a lost", "3 0 arrives cyclic-b", "3 0 arrives cyclic-c",
+      "4 0 parts cyclic-b passed", "4 0 parts cyclic-c passed" } do
+      log:add(1, line)
+    end
+    assert.are.same({}, failures(log, 0))
+    for _, line in ipairs { "30 0 arrives cyclic-d", "30 0 arrives cyclic-e", "31 0 parts cyclic-d passed", "31 0 parts cyclic-e passed" } do
+      log:add(1, line)
+    end
+    assert.are.same({ "nobody passed a barrier alone" }, failures(log, 0))
+  end)
+
   it("does not take those at another barrier for company", function()
     for _, line in ipairs { "1 0 arrives cyclic-a", "1 0 arrives cyclic-b", "1 0 arrives double-c", "2 0 parts cyclic-a passed",
       "2 0 parts cyclic-b passed", "2 0 parts double-c timeout" } do
