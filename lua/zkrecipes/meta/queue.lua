@@ -138,14 +138,14 @@ function Queue:dead_size() end
 
 ---Moves dead letters back into the queue and counts their attempts from 1 again.
 ---```lua
----print(assert(queue:redrive(100)), "tried anew")
+---print(assert(queue:redrive(100)), "tried again")
 ---```
 ---@async
 ---@param limit? integer move at most so many
 ---@return integer? count, string? message, zkrecipes.Code? code "connection_loss" ...
 function Queue:redrive(limit) end
 
----Removes the item with this id. The id is not known any more after that.
+---Removes the item with this id. After that the id counts as new, but a late request of an earlier put cannot put the item again.
 ---```lua
 ---assert(queue:remove("resize-17") ~= nil)
 ---```

@@ -33,6 +33,7 @@ local function options_of(history, name)
   if history.mixed and roll(4) == 0 and not history.capacity then options.delay = roll(5) end
   if history.capacity and roll(3) == 0 then options.timeout = roll(3) end
   if history.timely then options.id, options.delay = name, 1 + roll(3) end
+  if history.outrun then options.id = name end
   return options
 end
 
@@ -71,10 +72,9 @@ local function note_put(history, name, ok, code)
   end
 end
 
--- Removes only an item whose put was done for certain, in one session: then no late request can put the item again. Otherwise a server may
--- still know a session that the client has given up, and a put in that session may come after the remove. No client can prevent that.
+-- Removes only an item whose put was done for certain. An earlier put of it, in a session that the client has given up, may arrive later.
 local function remove(history, queue, name)
-  if not history.put[name] or history.maybe[name] or history.moved[name] then return end
+  if not history.put[name] then return end
   local done, _, code = queue:remove(name)
   if done then
     history.removed[name] = true
@@ -92,9 +92,7 @@ local function put(history, queue, zk, name)
   local id = options and options.id
   for _ = 1, 1 + history.roll(2) * (id and 1 or 0) do
     history.refused[name] = nil
-    local before = id and queue.store.session.id
     local ok, _, code = queue:put(name, options)
-    if id and not (before and queue.store.session.id == before) then history.moved[name] = true end
     note_put(history, name, ok, code)
     check_room(history)
   end

@@ -53,7 +53,7 @@ local function new_history(seed)
   for _ = 1, 5 do roll(2) end
   local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1],
     world = sim.new { seed = seed, trace = options.seed and print },
-    put = {}, maybe = {}, moved = {}, refused = {}, removed = {}, maybe_removed = {}, absent = {}, taken = {}, gone = 0, done = {},
+    put = {}, maybe = {}, refused = {}, removed = {}, maybe_removed = {}, absent = {}, taken = {}, gone = 0, done = {},
     held = {}, order = {}, producing = 0, consumers = {}, stop = false }
   history.simple = roll(8) == 0
   history.patient = roll(2) == 0
@@ -74,6 +74,9 @@ local function trouble(history)
       faults.delay, faults.max_delay, faults.new_session, faults.max_down = 0.2, 2, 0.04, 0.3
     end
     if history.slow then faults.delay, faults.max_delay = 0.2, 6 end -- answers come after the end of their session
+    if history.outrun then -- a new session puts and removes an item before the last request of the old one arrives
+      faults.delay, faults.max_delay, faults.new_session, faults.max_down = 0.2, 3, 0.1, 0.3
+    end
     if history.remote then faults.max_down = 300 end
     world:faults(faults)
   elseif history.mode == "producers" then
@@ -255,7 +258,8 @@ local function roll_shape(history)
   history.drops = math.floor(history.seed / #MODES) % 16 == 2 and not history.exact
   -- Items are removed at the moment at which they are moved, because they are due.
   history.timely = math.floor(history.seed / #MODES) % 16 == 6 and not (history.simple or history.capacity or history.exact)
-  if history.timely then history.removes = true end
+  history.outrun = math.floor(history.seed / #MODES) % 16 == 10 and not (history.simple or history.capacity or history.exact)
+  if history.timely or history.outrun then history.removes = true end
 end
 
 local function run(seed)

@@ -156,6 +156,34 @@ describe("an id", function()
     assert.same({ true }, { queue:put("3", { id = "x" }) })
   end))
 
+  it("is not put after its remove by a request of a session that the client has given up", in_world(function(world, queue, session)
+    assert(queue:put("0"))
+    local id = session.id
+    world:plan(world.zk, "delay", { kind = "multi", seconds = 3 })
+    world:plan(world.zk, "new_session", { kind = "exists", seconds = 0.1 })
+    world.zk.spawn(session.exists, session, "/")
+    assert.same({ true }, { queue:put("1", { id = "x" }) })
+    assert.equal(0, world:planned(world.zk))
+    assert.are_not.equal(id, session.id)
+    assert.is_true(world:alive(id))
+    assert.is_true(queue:remove("x"))
+    while world:alive(id) do world:advance(1) end
+    assert.equal(1, queue:size())
+    assert.same({ true }, { queue:put("2", { id = "x" }) })
+    assert.same({ "0", "2" }, { (queue:take(200)), (queue:take(200)) })
+  end))
+
+  it("leaves nothing behind after a remove, once its minute is over", in_world(function(world, queue)
+    assert(queue:put("1", { id = "x" }))
+    assert.is_true(queue:remove("x"))
+    assert.same({ 1, 1 }, { ids_of(world), tombstones_of(world) })
+    world:advance(2 * MINUTE)
+    assert(queue:put("2", { id = "y" }))
+    world:advance(MINUTE)
+    assert(queue:take(200))
+    assert.same({ 1, 1 }, { ids_of(world), tombstones_of(world) }) -- those of y
+  end))
+
   for _, method in ipairs { "claim", "take" } do
     it("that is put once a day is done once a day, for a week: " .. method, in_world(function(world, queue)
       local done, theirs = {}, another(world)

@@ -42,6 +42,17 @@ return {
     of:costs({ multi = 1, get = 1, set = 1 }, function() assert(queue:put("1", { id = "x" })) end)
     of:costs({ multi = 1, get = 1 }, function() assert(queue:put("1", { id = "x" })) end)
   end },
+  { "put, id of an item that was removed within the last minute", "2 writes and 2 reads", function(of)
+    local queue = filled(of, { { data = "1", id = "x" } })
+    assert(queue:put("0", { id = "z" }))
+    assert(queue:remove("x"))
+    of:costs({ multi = 2, get = 1, children = 1 }, function() assert(queue:put("2", { id = "x" })) end)
+  end },
+  { "remove", "2 reads, 1 write; the first one of a process 1 read more", function(of)
+    local queue = filled(of, { { data = "1", id = "x" }, { data = "2", id = "y" } })
+    of:costs({ get = 2, children = 1, multi = 1 }, function() assert(queue:remove("x")) end)
+    of:costs({ get = 1, children = 1, multi = 1 }, function() assert(queue:remove("y")) end)
+  end },
   { "put_all", "1 write for up to 100", function(of)
     local queue, list = filled(of, {}), {}
     assert(queue:put("0"))

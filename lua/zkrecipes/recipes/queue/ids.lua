@@ -1,9 +1,14 @@
--- Ids. The znode of an id says where its item is: lane, bucket and tag. When an item with an id is acked or taken, a tombstone with the
--- same id takes its place: an entry without data in the lane `done`. One request does both, so the znode of an id always says where its
--- item or its tombstone is, and its mtime is the time at which the item was done.
+-- Ids. The znode of an id says where its item is: lane, bucket and tag. When an item with an id is acked, taken or removed, a tombstone
+-- with the same id takes its place: an entry without data in the lane `done`. One request does both, so the znode of an id always says
+-- where its item or its tombstone is, and its mtime is the time at which the item was done. If the item was removed, the znode says
+-- `removed` in place of the lane.
 --
--- A put creates the znode. If the znode exists, the id is known, unless the znode has named a tombstone for a minute. Then the put removes
--- the tombstone and writes the znode again. The name of a tombstone is never used again, so the put fails if another process was faster.
+-- A put creates the znode. If the znode exists, the id is known, unless the item was removed, or the znode has named a tombstone for a
+-- minute. Then the put removes the tombstone and writes the znode again. The name of a tombstone is never used again, so the put fails if
+-- another process was faster.
+--
+-- Why a removed item leaves a tombstone, too: a client gives up its session before the servers do, and repeats a put in the next session.
+-- The first put may still arrive, after the item was put, and removed. It must find the znode.
 --
 -- The tombstones are in their lane in the order in which they were made. Consumers, and producers that use ids, remove the old ones from
 -- its beginning, with the znodes of their ids. Only the servers' memory depends on that.
@@ -23,7 +28,10 @@ local TOGETHER = 100 -- tombstones that one request removes
 
 -- ---- Where an item is --------------------------------------------------------------------------
 
+local REMOVED = "removed" -- the item was removed; its tombstone is in the lane `done`
+
 local function lane_of(store, name)
+  if name == REMOVED then return store.done end
   if name == "dead" or name == "later" or name == "done" then return store[name] end
   local priority = layout.priority_number(name)
   return priority and store:lane(priority)
@@ -58,22 +66,28 @@ function M.find(store, said)
   return false
 end
 
+-- The tag in the data of an id's znode.
+function M.tag(said) return said:match("%S+$") end
+
 -- ---- How long an id is known -------------------------------------------------------------------
 
--- Returns whether the id is known, true or false. If it is unknown but has an old tombstone, also the data of the id's znode and its stat.
+local function was_removed(said) return said:match("^%S+") == REMOVED end
+
+-- Returns whether the id is known, true or false. If it is unknown but has a tombstone, also the data of the id's znode and its stat.
 -- Or nil, message, code.
 function M.known(store, id)
   local said, stat, code = M.read(store, id)
   if not said then return said, stat, code end
   local place = parse(store, said)
   if not place or place.lane ~= store.done then return true end
+  if was_removed(said) then return false, said, stat end
   local now, message, why = store:exact_now()
   if not now then return nil, message, why end
   if now - stat.mtime < REMEMBER * 1000 then return true end
   return false, said, stat
 end
 
--- Returns the parts that remove the id's old tombstone in the request that puts the id again; false if the tombstone is gone: another
+-- Returns the parts that remove the id's tombstone in the request that puts the id again; false if the tombstone is gone: another
 -- process puts or removes the id now; or nil, message, code. (A version of the id's znode would prove nothing: a new one has the same
 -- versions.)
 function M.forget_parts(store, said)
@@ -91,13 +105,14 @@ end
 
 -- ---- The end of an item ------------------------------------------------------------------------
 
--- `parts` end the item at this place: appends the parts that leave its tombstone. Returns the tombstone, for M.left and M.behind; false if
--- the item has no id; or nil, message, code.
-function M.leave_tombstone(store, parts, place, entry)
+-- `parts` end the item at this place: appends the parts that leave its tombstone. `removed`: the item was removed. Returns the tombstone, for
+-- M.left and M.behind; false if the item has no id; or nil, message, code.
+function M.leave_tombstone(store, parts, place, entry, removed)
   if not entry.id then return false end
   local bucket, message, code = store:tail(store.done)
   if not bucket then return nil, message, code end
-  local tombstone = { tag = layout.tag(place.name), attempts = 0, priority = entry.priority, id = entry.id, data = "" }
+  local tombstone = { tag = layout.tag(place.name), attempts = 0, priority = entry.priority, id = entry.id, data = "",
+    says = removed and REMOVED }
   local more = store:put_parts(store.done, bucket, { tombstone, ids = { tombstone }, known = true })
   tombstone.bucket, tombstone.at = bucket, #parts + 1
   for i = 1, #more do parts[#parts + 1] = more[i] end

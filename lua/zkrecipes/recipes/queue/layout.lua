@@ -10,7 +10,7 @@
 --   /jobs/consumers/<session>-<n>      ephemeral: a process that claims items; its claims have the same session
 --   /jobs/seat                         a fair lock; its holder watches what comes in
 --   /jobs/ids/<two digits>/<id>        lane, bucket and tag of the item with this id, or of its tombstone
---   /jobs/done                         also a lane: the tombstones of done items that had an id
+--   /jobs/done                         also a lane: the tombstones of done or removed items that had an id
 --
 -- Each claim changes the version of the item, so a request that claims, acks or moves an item names the version that its sender has read.
 -- An item keeps its tag when it is moved, and its tombstone has the same tag.

@@ -88,7 +88,7 @@ local function put_done(store, entry)
     local place, message, code = store.session:get((layout.id_path(store.path, entry.id)))
     if code == "no_node" then return false end
     if code then return nil, message, code end
-    return place ~= nil and place:match("%S+$") == entry.tag
+    return place ~= nil and ids.tag(place) == entry.tag
   end
 end
 

@@ -184,9 +184,14 @@ local function remove_from(desk, place, id)
   local store, parts = desk.store, places.unclaimed(desk, place)
   parts[#parts + 1] = { "delete", layout.item_path(place) }
   parts[#parts + 1] = { "set", place.lane.out, "" }
-  parts[#parts + 1] = { "delete", (layout.id_path(store.path, id)) }
+  local tombstone, problem, why = ids.leave_tombstone(store, parts, place, { id = id, priority = 0 }, true)
+  if not tombstone then return nil, problem, why end
   local done, message, code = store.session:multi(parts)
-  if done then return true end
+  if done then
+    ids.left(store, tombstone, done)
+    return true
+  end
+  if code == "bad_version" and ids.behind(store, tombstone) then return remove_from(desk, place, id) end
   return nil, message, code
 end
 

@@ -218,7 +218,8 @@ end
 -- ---- Putting -----------------------------------------------------------------------------------
 
 -- Returns the parts of a multi that puts entries into a bucket. The first part checks that the bucket is not sealed (except in `later`);
--- then there are two parts for each entry. entries.ids: the entries that have an id; entries.known: the znodes of the ids exist already.
+-- then there are two parts for each entry. entries.ids: the entries that have an id (`says`: what its znode says in place of the lane);
+-- entries.known: the znodes of the ids exist already.
 function M:put_parts(lane, bucket, entries)
   local path, parts = layout.bucket_path(lane, bucket), {}
   if lane ~= self.later then parts[1] = { "check", path, 0 } end
@@ -230,7 +231,7 @@ function M:put_parts(lane, bucket, entries)
   end
   local made = entries.ids or {}
   for i = 1, #made do
-    local place = ("%s %d %s"):format(lane.name, bucket, made[i].tag)
+    local place = ("%s %d %s"):format(made[i].says or lane.name, bucket, made[i].tag)
     local at = layout.id_path(self.path, made[i].id)
     parts[#parts + 1] = entries.known and { "set", at, place } or { "create", at, place }
   end
