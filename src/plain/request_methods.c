@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -187,16 +188,36 @@ enum zr_status zr_plain_reconfig(struct zr_object *self, struct zr_args *args,
     return zr_plain_run(plain, options->timeout_us, task);
 }
 
+static enum zr_status new_multi(struct zr_object *self, const struct zr_arg *list,
+                                struct zr_args *args, struct zr_plain **plain)
+{
+    if (list->part_count > 0)
+        return zr_plain_new_multi(self, (struct zr_session *)self, ZR_OP_MULTI, NULL, list->parts,
+                                  list->part_count, plain);
+    args->misuse = "a multi needs at least one operation";
+    return ZR_BAD_ARGUMENTS;
+}
+
 /* Several writes in one request, all or none. */
 enum zr_status zr_plain_multi(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    const struct zr_arg *list = &args->at[0];
     struct zr_plain *plain;
-    if (list->part_count == 0) {
-        args->misuse = "a multi needs at least one operation";
-        return ZR_BAD_ARGUMENTS;
-    }
-    enum zr_status status = zr_plain_new_multi(self, (struct zr_session *)self, ZR_OP_MULTI, NULL,
-                                               list->parts, list->part_count, &plain);
+    enum zr_status status = new_multi(self, &args->at[0], args, &plain);
     return status == ZR_OK ? zr_plain_run(plain, zr_plain_timeout_us(args), task) : status;
+}
+
+/* multi_in(id, parts): as `multi`, but only in the session with this id; `lost` if it is over. */
+enum zr_status zr_plain_multi_in(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
+{
+    struct zr_session *session = (struct zr_session *)self;
+    struct zr_plain *plain;
+    if (session->id == 0 || strtoull(args->at[0].bytes.at, NULL, 16) != (uint64_t)session->id)
+        return ZR_LOST;
+    enum zr_status status = new_multi(self, &args->at[1], args, &plain);
+    if (status != ZR_OK)
+        return status;
+    plain->call->bound = true;
+    plain->call->generation = session->generation;
+    return zr_plain_run(plain, -1, task);
 }

@@ -12,7 +12,9 @@ return {
     '{ "create", claim, entry.claimant },'),
   bug("a claim whose answer is lost is left behind", "claim", "return look_for_claim(desk, place, entry, claim, unsure)",
     "return nil, places.GONE"),
-  bug("a claim of a session that is over is given", "claim", "if done and id and store.session.id == id then", "if done then"),
+  bug("a claim of a session that is over is given", "claim", "if done and store.session.id == id then", "if done then"),
+  bug("a claim is made in another session than its presence", "claim", "multi_in(limits.real(store.session), id, {",
+    "store.session.multi(store.session, {"),
   bug("a lost answer of an ack counts as done", "item",
     "    return was_acked(state, store)\n  end)", "    return true\n  end)"),
   bug("a lost answer of a put counts as done", "store", "was_put, self, lane, bucket, entries, done)", "function() return true end)"),
@@ -52,6 +54,18 @@ return {
     "parts = desk.store, {}"),
   bug("remove looks only once where it is", "queue", "if stat.mzxid == before then return false end",
     "if before then return false end"),
+  bug("a removed item leaves no tombstone", "queue", [[
+  local tombstone, problem, why = ids.leave_tombstone(store, parts, place, { id = id, priority = 0 }, true)
+  if not tombstone then return nil, problem, why end
+  local done, message, code = store.session:multi(parts)
+  if done then
+    ids.left(store, tombstone, done)
+]], [[
+  local tombstone
+  parts[#parts + 1] = { "delete", (layout.id_path(store.path, id)) }
+  local done, message, code = store.session:multi(parts)
+  if done then
+]]),
   bug("remove does not count what it removes", "queue",
     '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', ""),
   bug("redrive does not count attempts anew", "queue", "entry.attempts = 0\n", "\n"),

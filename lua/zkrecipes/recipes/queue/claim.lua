@@ -10,7 +10,10 @@
 -- Then the item may be lost: that is what "at most once" means.
 -- A session that was given up still gets answers until it is closed. A claim made in it ends with it. Such an item is not delivered: the
 -- consumer has another session by then, and would never be told that the claim is lost.
+-- A claim is made only in the session of our znode in `consumers`: both are deleted together, which wakes the idle processes. If the claim
+-- were of another session, no process would notice that it has ended.
 
+local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local ids = require "zkrecipes.recipes.queue.ids"
 local items = require "zkrecipes.recipes.queue.item"
@@ -20,6 +23,8 @@ local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.lost_answers"
 
 local M = {}
+
+local multi_in = classes.waiting(core.classes.session.inner.multi_in)
 
 -- Returns the item if the claim is ours; otherwise as claim().
 local function look_once(desk, place, entry, claim)
@@ -55,22 +60,22 @@ end
 -- Returns the item; or nil and GONE or UNREADABLE; or nil, message, code. unsure(message, code), if given, is called when the outcome
 -- cannot be found out soon.
 function M.claim(desk, place, unsure)
-  local presence, message, code = desk.presence:ensure()
-  if not presence then return nil, message, code end
+  local presence, id, problem = desk.presence:ensure()
+  if not presence then return nil, id, problem end
   local entry, version, why = places.read(desk, place)
   if not entry then return nil, version, why end
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, claim = desk.store, places.claim_path(desk, place)
   entry.attempts, entry.claimant = entry.attempts + 1, store:new_tag()
-  local done
-  local id = store.session.id
-  done, message, code = store.session:multi {
+  local done, message, code = multi_in(limits.real(store.session), id, {
     { "create", claim, entry.claimant, { ephemeral = true } },
     { "set", layout.item_path(place), layout.encode(entry), version },
     { "check", presence },
-  }
-  if done and id and store.session.id == id then
+  })
+  if done and store.session.id == id then
     return items.new(desk, place, entry, done[2].version, claim)
+  elseif code == "lost" then
+    return M.claim(desk, place, unsure) -- nothing was sent
   elseif done or places.uncertain(code) then
     return look_for_claim(desk, place, entry, claim, unsure)
   elseif places.faster(code) then

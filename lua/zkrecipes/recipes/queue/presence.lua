@@ -15,10 +15,10 @@ local FRESH = 2 -- seconds for which the number of consumers is used
 
 function M.new(store) return setmetatable({ store = store, host = core.host(store.session) }, M) end
 
--- Creates the znode in the present session, unless it exists. Returns its path; or nil, message, code.
+-- Creates the znode in the present session, unless it exists. Returns its path, and the id of that session; or nil, message, code.
 function M:ensure()
   local store = self.store
-  if self.made and self.id == store.session.id then return self.path end
+  if self.made and self.id == store.session.id then return self.path, self.id end
   local ready, problem, why = store:ready()
   if not ready then return nil, problem, why end
   if self.id ~= store.session.id then
@@ -29,7 +29,7 @@ function M:ensure()
   if not made and code ~= "node_exists" then return nil, message, code end
   -- The session may have changed meanwhile: a closing session still gets answers, and its znode is deleted with it.
   if path == self.path and id == store.session.id then self.made = true end
-  return path
+  return path, id
 end
 
 -- A claim failed, perhaps because this znode is gone: checks that.
