@@ -213,13 +213,24 @@ local function ask(history, consumer, task, method)
   return first, second, code
 end
 
+-- The consumer has a new session. True if it dies at its work.
+local function may_die(history, zk, consumer)
+  local before = consumer.id
+  consumer.id = consumer.session.id
+  if not before or before == consumer.id or history.roll(2) == 0 then return false end
+  zk.sleep(10 + history.roll(10)) -- the session before ends
+  M.kill(history, consumer)
+  M.start_consumer(history)
+  return true
+end
+
 -- True if a claim gave an item.
 local function claim(history, zk, consumer, task)
   local item = ask(history, consumer, task, "claim")
   if not item or consumer.dead then return false end
   check_claimed(history, item, consumer.session)
   if history.roll(4) == 0 then zk.sleep(history.roll(100) / 50) end
-  if consumer.dead then return true end
+  if consumer.dead or history.changes and may_die(history, zk, consumer) then return true end
   if history.drops and history.roll(6) == 0 and not history.stop then
     return drop(history, zk, item) -- a tail call: this frame does not keep the item
   end
@@ -284,7 +295,8 @@ function M.start_consumer(history)
   local consumer = { zk = zk, tasks = {} }
   consumer.queue, consumer.session = M.queue_of(history, zk)
   table.insert(history.consumers, consumer)
-  for _ = 1, 1 + history.roll(3) * (history.exact and 0 or 1) do
+  if history.changes then history.world:plan(zk, "new_session", { kind = "get", seconds = 0, nth = 2 + history.roll(3) }) end
+  for _ = 1, 1 + history.roll(3) * ((history.exact or history.changes) and 0 or 1) do
     local task = {}
     task.task = zk.spawn(consume, history, zk, consumer, task)
     table.insert(consumer.tasks, task)

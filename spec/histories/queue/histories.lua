@@ -5,7 +5,7 @@
 --
 -- There are four kinds of histories, by the seed: without faults (exact order with one consumer, every item once); with all faults at
 -- random; with killed consumers; and with faults of producers only, whose items have ids (every item once). In some of them consumers take,
--- or drop claimed items; producers remove their items; dead letters are put back; the queue has a capacity or the simple format; or items
+-- or drop claimed items, or die in a session that is newer than their presence; requests of an earlier session arrive late; producers remove their items; dead letters are put back; the queue has a capacity or the simple format; or items
 -- are put under the same few ids for minutes (ids.lua). Buckets are tiny, so each history contains their whole life. The rules:
 --   lost        an item whose put succeeded is acked, taken, removed, or a dead letter. One item may be gone for each take that ended
 --               without an answer or by a kill, or that came too late and could not be put back
@@ -260,6 +260,9 @@ local function roll_shape(history)
   history.timely = math.floor(history.seed / #MODES) % 16 == 6 and not (history.simple or history.capacity or history.exact)
   history.outrun = math.floor(history.seed / #MODES) % 16 == 10 and not (history.simple or history.capacity or history.exact)
   if history.timely or history.outrun then history.removes = true end
+  -- Consumers get a new session while they claim, and die long after the end of the one before, while others wait without a limit.
+  history.changes = math.floor(history.seed / #MODES) % 16 == 14 and history.mode == "kills"
+  if history.changes then history.patient = true end
 end
 
 local function run(seed)
