@@ -105,8 +105,8 @@ end
 
 -- ---- The end of an item ------------------------------------------------------------------------
 
--- `parts` end the item at this place: appends the parts that leave its tombstone. `removed`: the item was removed. Returns the tombstone, for
--- M.left and M.behind; false if the item has no id; or nil, message, code.
+-- `parts` end the item at this place: appends the parts that leave its tombstone. `removed`: the item was removed. Returns the tombstone,
+-- for M.left and M.behind; false if the item has no id; or nil, message, code.
 function M.leave_tombstone(store, parts, place, entry, removed)
   if not entry.id then return false end
   local bucket, message, code = store:tail(store.done)
