@@ -148,7 +148,8 @@ describe("the checker of the torture run", function()
       log:add(1, line)
     end
     assert.are.same({}, failures(log, 0))
-    for _, line in ipairs { "30 0 arrives cyclic-d", "30 0 arrives cyclic-e", "31 0 parts cyclic-d passed", "31 0 parts cyclic-e passed" } do
+    for _, line in ipairs { "30 0 arrives cyclic-d", "30 0 arrives cyclic-e", "31 0 parts cyclic-d passed",
+      "31 0 parts cyclic-e passed" } do
       log:add(1, line)
     end
     assert.are.same({ "nobody passed a barrier alone" }, failures(log, 0))
