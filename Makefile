@@ -232,19 +232,25 @@ FUZZ_TIMES_paths = 20
 FUZZ_TIMES_hosts = 10
 FUZZ_TIMES_values = 5
 
-# A target includes the source whose static functions it calls; these are the others.
+# A target includes the source whose static functions it calls; these are the others. Each is compiled once for all targets.
 FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
 FUZZ_SOURCES_server = $(wildcard src/zk/*.c) src/core/alloc.c src/core/lease.c src/core/names.c
-FUZZ_FLAGS_server = $(WRAP) $(LDLIBS) -pthread
-FUZZ_FLAGS_values = $(shell $(PKG_CONFIG) --cflags --libs lua5.4) -lm
+FUZZ_LIBS_server = $(WRAP) $(LDLIBS) -pthread
+FUZZ_LIBS_values = $(shell $(PKG_CONFIG) --libs lua5.4) -lm
+fuzz_objects = $(patsubst %.c,build/fuzz/obj/%.o,fuzz/$(1).c $(FUZZ_SOURCES_$(1)))
+
+build/fuzz/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) $(shell $(PKG_CONFIG) --cflags lua5.4) -MMD -MP -c -o $@ $<
+
+-include $(foreach target,$(FUZZ_TARGETS),$(patsubst %.o,%.d,$(call fuzz_objects,$(target))))
 
 .SECONDEXPANSION:
-build/fuzz/%: fuzz/%.c $(wildcard fuzz/*.h) $$(FUZZ_SOURCES_$$*) $(wildcard src/*/*.h src/*/*/*.h src/core/seats.c src/zk/resolver.c)
-	@mkdir -p $(@D)
-	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $< $(FUZZ_SOURCES_$*) $(FUZZ_FLAGS_$*)
+$(FUZZ_TARGETS:%=build/fuzz/%): build/fuzz/%: $$(call fuzz_objects,$$*)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $^ $(FUZZ_LIBS_$*)
 
 fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## RUNS=... foreign inputs and ROUNDS=... of random API calls under sanitizers (SEED=... repeats calls)
 	@$(MAKE) --no-print-directory all SAN=asan LUA=5.4

@@ -334,7 +334,7 @@ static void talk(struct zr_handle *handle, struct asked *all, struct input *inpu
         if (handle->client.authenticating)
             break;
     }
-    for (int turns = 0; turns < MOST_TURNS && idle < 150 && !at_end(handle); turns++) {
+    for (int turns = 0; turns < MOST_TURNS && idle < 20 && !at_end(handle); turns++) {
         turn(handle, input);
         int more = take(handle);
         answers += more;
