@@ -59,6 +59,7 @@ return function()
   function handler.fileEnd(file)
     end_file()
     forget(busted, file)
+    if jit then jit.flush() end -- compiled code keeps the objects that it used
     collectgarbage()
     return nil, true
   end
