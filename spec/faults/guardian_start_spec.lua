@@ -58,19 +58,17 @@ describe("a guardian", function()
   -- Nobody is kept waiting: heartbeats go on, and what was told meanwhile is known when it runs.
   it("may be started from a disk that hangs", run(function()
     local file = os.tmpname()
-    local from = zk.now()
-    local worker, session, watch = start { timeout = 2, preload = hang, through = "env HANG_WHILE=" .. file }
-    assert.is_true(zk.now() - from < 15, "the process waits for the disk")
+    local worker, session, watch = start { timeout = 6, preload = hang, through = "env HANG_WHILE=" .. file } -- it answers meanwhile
     local id = worker:ask("id")
-    env.fails("timeout", watch:wait(3))
+    env.fails("timeout", watch:wait(8))
     assert.is_true(unguarded(worker.pid))
     assert.are.equal(id, worker:ask("id"))
     os.remove(file)
     guardian(worker.pid)
     worker:signal("KILL")
-    from = zk.now()
+    local from = zk.now()
     assert.are.equal("deleted", watch:wait(TIMEOUT))
-    assert.is_true(zk.now() - from < 1)
+    assert.is_true(zk.now() - from < 4) -- without a guardian it would take five at least
     worker:stop()
     session:close()
   end))

@@ -1,6 +1,6 @@
 /*
  * A machine on which no program can be started, to be preloaded. The disk hangs: posix_spawn waits
- * while the file exists that HANG_WHILE names, but for half a minute at most. It then fails if
+ * while the file exists that HANG_WHILE names, but for three minutes at most. It then fails if
  * HANG_REFUSES is set. With HANG_NO_PROC there is no file below /proc.
  */
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TURNS 3000
+#define TURNS 18000
 #define TURN_US 10000
 
 typedef int function(pid_t *, const char *, const posix_spawn_file_actions_t *,
