@@ -121,7 +121,7 @@ end)
 describe("a leader whose link is cut", function()
   it("is stopped at the end of its lease, before another one leads", run(function()
     local namespace, proxy, log = env.namespace(), env.proxy(), {}
-    local cut_off, other = env.session { namespace = namespace, hosts = proxy.hosts, timeout = 1 },
+    local cut_off, other = env.session { namespace = namespace, hosts = proxy.hosts, timeout = 6 },
       env.session { namespace = namespace }
     local first, first_wait = logged(log, "first", cut_off)
     env.eventually("it leads", function() return #log == 1 end)

@@ -191,7 +191,7 @@ describe("a guardian", function()
   end))
 
   it("is no child of the process, sleeps, and tells nobody anything", run(function()
-    local worker, session = start { timeout = 2 }
+    local worker, session = start { timeout = 6 }
     local pid = guardian(worker.pid)
     assert.are.equal("true", worker:ask("childless"))
     assert.are_not.equal(tostring(worker.pid), read("/proc/%s/stat", pid):match("%) %a (%d+)"))
@@ -210,7 +210,7 @@ describe("a guardian", function()
     end
     env.eventually("it sleeps", function() return effort():match("S$") end)
     local before = effort()
-    zk.sleep(1.2) -- two heartbeats
+    zk.sleep(2) -- some heartbeats
     assert.are.equal(before, effort())
     worker:stop()
     session:close()
@@ -285,7 +285,7 @@ describe("a guardian whose server is gone", function()
   end))
 
   it("gives up when the session must be over", run(function()
-    local worker, session = start { hosts = server.hosts, timeout = 1 }
+    local worker, session = start { hosts = server.hosts, timeout = 4 }
     guardian(worker.pid)
     server:kill()
     worker:signal("KILL")
@@ -310,7 +310,7 @@ describe("a guardian whose server is gone", function()
   end))
 
   it("leaves that to the timeout while the process lives", run(function()
-    local worker, session = start { hosts = server.hosts, timeout = 2 }
+    local worker, session = start { hosts = server.hosts, timeout = 4 }
     server:kill()
     assert.matches("^closed", worker:ask("close 0.05"))
     guardian(worker.pid)

@@ -104,7 +104,7 @@ describe("a read/write lock whose messages get lost", function()
   end))
 
   it("loses a downgrade with its session, and nothing is left of it", run(function()
-    local lease = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 2 }
+    local lease = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 8 }
     local hold = assert(lease:rwlock("/rw"):write())
     local theirs = direct:rwlock("/rw")
     local wait = queued(2, theirs.write, theirs)

@@ -38,12 +38,12 @@ function env.namespace()
   return string.format("/spec-%d-%d", os.time(), common.namespaces)
 end
 
----A session on the shared server, where it is connected already, or as the options say. It lasts 15 s there, since a busy
----machine may stop us or the server for seconds.
+---A session on the shared server, where it is connected already, or as the options say. It lasts 15 s, since a busy machine may stop us,
+---a proxy or the server for seconds.
 function env.session(options)
-  local all = { hosts = env.server().hosts, timeout = 5, tick = 0.5, namespace = env.namespace() }
+  local all = { hosts = env.server().hosts, timeout = 15, tick = 0.5, namespace = env.namespace() }
   local shared = not (options and options.hosts)
-  if shared then all.timeout, all.request_timeout = 15, 20 end
+  if shared then all.request_timeout = 20 end
   for name, value in pairs(options or {}) do
     all[name] = value
   end

@@ -128,11 +128,11 @@ describe("a queue", function()
   end))
 
   it("a dead consumer's claim comes back by itself, before what was put later", run(function()
-    local dying = other { timeout = 2 }
+    local dying = other()
     queue:put_all { "1", "2" }
     local item = assert(dying:queue("/jobs"):claim(200))
     assert.equal("1", item.data)
-    queue:claim(5):ack()
+    queue:claim(200):ack()
     local wait = env.start(function() return queue:claim(200) end)
     env.eventually("somebody watches", function() return #(session:children("/jobs/seat") or {}) == 1 end)
     assert(testing.expire(env.server(), dying.id))
@@ -186,7 +186,7 @@ describe("a queue", function()
   it("of consumers that died too often as well", run(function()
     local once = session:queue("/jobs", { attempts = 1 })
     once:put("1")
-    local dying = other { timeout = 2 }
+    local dying = other()
     assert(dying:queue("/jobs"):claim(200))
     assert(testing.expire(env.server(), dying.id))
     env.eventually("it is a dead letter", function()

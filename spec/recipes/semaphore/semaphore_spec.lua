@@ -297,7 +297,7 @@ describe("a semaphore's limit", function()
 
   it("is not called unsent when the answer was lost, but when there was no link", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
-    local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 4 }
+    local session = env.session { hosts = proxy.hosts, namespace = namespace, request_timeout = 4 }
     local other = env.session { namespace = namespace }
     local semaphore = session:semaphore("/s", 2)
     assert(semaphore:acquire()):release()
