@@ -120,7 +120,7 @@ describe("a lock whose messages get lost", function()
         zk.sleep(round % 10 * 0.0003)
         proxy:cut()
       end)
-      local hold, message, code = lock:acquire(10)
+      local hold, message, code = lock:acquire(200)
       assert(hold or code == "lost", message)
       if hold then
         hold:release()
@@ -155,29 +155,28 @@ describe("a lock whose messages get lost", function()
     session:close()
   end))
 
-  it("of a strict session proves its lease with writes", run(function()
-    local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 2, strict = true }
-    local hold = assert(session:lock("/l"):acquire())
-    local from = zk.now()
-    env.eventually("the heartbeats of more than a lease", function()
-      assert.is_true(hold:valid())
-      return proxy:counts().delete >= 5 and zk.now() - from > 2.5
+  -- A busy machine may lose so short a session; without heartbeats it is lost each time.
+  local function outlives_its_lease()
+    env.eventually("a hold of a strict session outlives its lease", function()
+      local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 4, strict = true }
+      local hold, from = session:lock("/l"):acquire(200), zk.now()
+      while hold and hold:valid() and zk.now() - from < 4.5 do zk.sleep(0.01) end
+      local outlived = hold and hold:valid()
+      session:close()
+      return outlived
     end)
-    hold:release()
-    session:close()
+  end
+
+  it("of a strict session proves its lease with writes", run(function()
+    outlives_its_lease()
+    assert.is_true(proxy:counts().delete >= 5)
   end))
 
   it("does so whatever stands in the way of its heartbeats", run(function()
     local maker = zk.session { hosts = env.server().hosts, timeout = 5 }
     assert(maker:create("/zkrecipes-heartbeat/none/child", "", { parents = true }))
-    local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 2, strict = true }
-    local hold = assert(session:lock("/l"):acquire())
-    local from = zk.now()
-    env.eventually("more than a lease", function() return not hold:valid() or zk.now() - from > 2.5 end)
+    outlives_its_lease()
     assert(maker:delete_tree("/zkrecipes-heartbeat"))
-    assert.is_true(hold:valid())
-    hold:release()
-    session:close()
     maker:close()
   end))
 
