@@ -143,13 +143,13 @@ describe("in nginx", function()
       location = /many { content_by_lua_block {
         local done = {}
         ngx.timer.at(0, function() session:create("/timer", "x") done.timer = true end)
-        local light = ngx.thread.spawn(function() return lock:acquire(5) end)
+        local light = ngx.thread.spawn(function() return lock:acquire(200) end)
         local a, b = zk.all { function() zk.sleep(0.02) return "a" end, function() return session:get("/timer") or "none" end }
         local ok, hold = ngx.thread.wait(light)
         local task = zk.spawn(function() return lock:acquire() end)
         zk.sleep(0.02)
         task:cancel()
-        local _, _, code = task:wait(5)
+        local _, _, code = task:wait(200)
         hold:release()
         zk.sleep(0)
         ngx.say(a, " ", ok, " ", code, " ", tostring(done.timer))
@@ -162,7 +162,7 @@ describe("in nginx", function()
     local it = start { server = [[
       location = /two { content_by_lua_block {
         local other = zk.session { hosts = session_hosts or "]] .. server.hosts .. [[", namespace = "/two-nginx" }
-        local a, b = other:lock("/x"):acquire(5), other:lock("/x"):acquire(0)
+        local a, b = other:lock("/x"):acquire(200), other:lock("/x"):acquire(0)
         ngx.say(tostring(a and not b), tostring(zk.shared() == session), other.id ~= session.id)
         ngx.say(select(2, pcall(zk.shared, { timeout = 99 })))
         other:close()

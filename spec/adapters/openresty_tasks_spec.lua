@@ -55,7 +55,7 @@ local SERVER = [[
 
   location = /many { content_by_lua_block {
     for i = 1, ngx.var.arg_count do zk.spawn(exit) end
-    local limit = zk.now() + 20
+    local limit = zk.now() + 200
     while tasks() > 0 and zk.now() < limit do ngx.sleep(0.01) end
     collectgarbage() collectgarbage()
     ngx.print(tasks(), " ", collectgarbage("count"))
@@ -84,7 +84,7 @@ local SERVER = [[
       lock:acquire()
     end)
     local _, _, code = task:wait()
-    local limit = zk.now() + 10
+    local limit = zk.now() + 200
     while #session:children("/l") > 1 and zk.now() < limit do ngx.sleep(0.01) end
     ngx.print(code, " ", #session:children("/l"))
     hold:release()
@@ -92,7 +92,7 @@ local SERVER = [[
 
   location = /log { content_by_lua_block {
     local other = zk.session { hosts = "127.0.0.1:1", timeout = 4, log = function() told = told + 1 exit() end }
-    local limit = zk.now() + 10
+    local limit = zk.now() + 200
     while told == 0 and zk.now() < limit do ngx.sleep(0.01) end
     ngx.print(told > 0 and session:exists("/") ~= nil and "goes on" or "nobody was told")
     other:close()

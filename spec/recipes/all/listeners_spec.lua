@@ -108,7 +108,7 @@ describe("a listener that acquires a lock at once", function()
       end)
     end)
     env.eventually("all are acquired", function() return #got == 3 end)
-    task:wait(10)
+    task:wait(200)
     assert.are.equal(2, terms)
   end))
 

@@ -70,7 +70,7 @@ describe("a clean-up that is refused", function()
     session = open { hosts = proxy.hosts }
     assert(session:create("/l", "", { acl = only "wcda", parents = true }))
     proxy:drop_reply("create2", 1)
-    fails("no_auth", session:lock("/l"):acquire(30))
+    fails("no_auth", session:lock("/l"):acquire(200))
     assert.are.equal(1, proxy:fired())
     env.eventually("it is in the log", function() return #log > 0 end)
     assert.are.equal(1, children "/l")
