@@ -34,10 +34,10 @@ static void end_generation(struct zr_session *session, int64_t linger_us, enum z
     session->above->over(session, why);
 }
 
-static void lost(struct zr_session *session)
+static void lost(struct zr_session *session, const char *why)
 {
     int64_t linger_us = (int64_t)session->timeout_ms * 1000;
-    if (!zr_session_move_to(session, ZR_STATE_LOST))
+    if (!zr_session_move_to(session, ZR_STATE_LOST, why))
         return;
     end_generation(session, linger_us, ZR_LOST);
     zr_session_reopen(session);
@@ -45,7 +45,7 @@ static void lost(struct zr_session *session)
 
 static void close_for(struct zr_session *session, int64_t linger_us, enum zr_status reason)
 {
-    if (!zr_session_move_to(session, ZR_STATE_CLOSED))
+    if (!zr_session_move_to(session, ZR_STATE_CLOSED, NULL))
         return;
     session->reason = reason;
     zr_timer_stop(&session->engine->timers, &session->reopen);
@@ -84,13 +84,25 @@ static void watch_lease(struct zr_session *session)
     zr_timer_start(&engine->timers, &session->lease, at_us, lease_due);
 }
 
+static void lease_ran_out(struct zr_session *session)
+{
+    char why[512];
+    if (session->state == ZR_CONNECTED)
+        snprintf(why, sizeof(why), "the lease ran out; no answer came from %s in time",
+                 session->server);
+    else
+        snprintf(why, sizeof(why), "the lease ran out without a connection (%s)",
+                 session->trouble != NULL ? session->trouble : "no server answered");
+    lost(session, why);
+}
+
 static void lease_due(struct zr_timer *timer)
 {
     struct zr_session *session = ZR_HOLDER(timer, struct zr_session, lease);
     if (!lease_is_over(session))
         watch_lease(session);
     else
-        lost(session);
+        lease_ran_out(session);
 }
 
 int64_t zr_session_left_us(const struct zr_session *session, int generation)
@@ -113,10 +125,13 @@ bool zr_session_valid(const struct zr_session *session, int generation)
 static void connected(struct zr_session *session, const struct zr_notice *notice)
 {
     bool fresh = session->id == 0;
-    /* Either this is another session, and no message said that the old one expired. Or the lease is
-       over, and nothing extends it. */
-    if ((!fresh && session->id != notice->session_id) || lease_is_over(session)) {
-        lost(session);
+    if (!fresh && session->id != notice->session_id) {
+        lost(session, "the server has begun another session");
+        return;
+    }
+    /* The connection came too late: nothing extends a lease that is over. */
+    if (lease_is_over(session)) {
+        lease_ran_out(session);
         return;
     }
     session->id = notice->session_id;
@@ -125,7 +140,7 @@ static void connected(struct zr_session *session, const struct zr_notice *notice
              notice->text != NULL ? notice->text : "");
     session->backoff_us = 0;
     zr_session_set_trouble(session, NULL);
-    zr_session_move_to(session, ZR_CONNECTED);
+    zr_session_move_to(session, ZR_CONNECTED, NULL);
     if (fresh)
         zr_session_note_timeout(session);
     session->connections++;
@@ -136,7 +151,7 @@ static void connected(struct zr_session *session, const struct zr_notice *notice
 static void suspended(struct zr_session *session)
 {
     session->server[0] = '\0';
-    zr_session_move_to(session, ZR_SUSPENDED);
+    zr_session_move_to(session, ZR_SUSPENDED, NULL);
     session->above->suspended(session);
     watch_lease(session);
 }
@@ -146,7 +161,7 @@ static void noted(struct zr_session *session, const struct zr_notice *notice)
     if (!notice->repeated)
         zr_engine_note(session, notice->level, "%s", notice->text);
     bool says_why = strcmp(notice->text, ZR_NOTE_RESTING) != 0;
-    if (session->state != ZR_CONNECTED && notice->level != 'I' && says_why)
+    if (notice->level != 'I' && says_why)
         zr_session_set_trouble(session, notice->text);
 }
 
@@ -161,7 +176,7 @@ static void current_notice(struct zr_session *session, const struct zr_notice *n
         suspended(session);
         break;
     case ZR_MSG_EXPIRED:
-        lost(session);
+        lost(session, "the server has ended it");
         break;
     case ZR_MSG_AUTH_FAILED:
         close_for(session, 0, ZR_AUTH_FAILED);

@@ -97,10 +97,10 @@ struct zr_session {
     struct zr_auth *auth;       /* ours */
     size_t auth_count;
     bool strict, guardian, logging;
-    bool no_containers;       /* the server is too old for them */
-    bool namespace_made;      /* it was made, or no request has missed it */
-    char *trouble;            /* the last thing that went wrong while connecting, or null */
-    struct zr_signal changed; /* fires at every change of state */
+    bool no_containers;                   /* the server is too old for them */
+    bool namespace_made;                  /* it was made, or no request has missed it */
+    char *trouble;                        /* what went wrong with the connection last, or null */
+    struct zr_signal changed;             /* fires at every change of state */
     enum zr_state states[ZR_STATES_KEPT]; /* the last states, a ring */
     int64_t state_count;
     uint16_t connections;   /* so far */

@@ -26,7 +26,7 @@ static void reopen_due(struct zr_timer *timer)
 {
     struct zr_session *session = ZR_HOLDER(timer, struct zr_session, reopen);
     if (session->state == ZR_STATE_LOST)
-        zr_session_move_to(session, ZR_CONNECTING);
+        zr_session_move_to(session, ZR_CONNECTING, NULL);
     zr_session_open_handle(session);
 }
 

@@ -9,11 +9,12 @@
 
 #include "core/session.h"
 
-/* The only function that changes the state. False: the state may not follow the present one, and
-   nothing happened. */
-bool zr_session_move_to(struct zr_session *session, enum zr_state state);
+/* The only function that changes the state. borrows: why, for the log; null: the states say it.
+   False: the state may not follow the present one, and nothing happened. */
+bool zr_session_move_to(struct zr_session *session, enum zr_state state, const char *why);
 
-/* Remembers why there is no connection, for messages. borrows: text; null: there is one. */
+/* Remembers what went wrong with the connection last, for messages. borrows: text; null: nothing.
+ */
 void zr_session_set_trouble(struct zr_session *session, const char *text);
 
 /* Opens the handle of the present generation. If that fails, it tries again later. */

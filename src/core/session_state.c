@@ -19,15 +19,16 @@ const char *zr_state_word(enum zr_state state)
     return words[state];
 }
 
-bool zr_session_move_to(struct zr_session *session, enum zr_state state)
+bool zr_session_move_to(struct zr_session *session, enum zr_state state, const char *why)
 {
     if (!legal[session->state][state])
         return false;
     char id[20] = "(new)";
     if (session->id != 0)
         snprintf(id, sizeof(id), "%016llx", (unsigned long long)session->id);
-    zr_engine_note(session, state == ZR_STATE_LOST ? 'W' : 'I', "session %s: %s > %s", id,
-                   zr_state_word(session->state), zr_state_word(state));
+    zr_engine_note(session, state == ZR_STATE_LOST ? 'W' : 'I', "session %s: %s > %s%s%s", id,
+                   zr_state_word(session->state), zr_state_word(state), why != NULL ? ": " : "",
+                   why != NULL ? why : "");
     session->state = state;
     session->states[session->state_count++ % ZR_STATES_KEPT] = state;
     session->above->changed(session);
