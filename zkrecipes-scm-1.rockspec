@@ -88,6 +88,7 @@ build = {
     ["zkrecipes.recipes.queue.store"] = "lua/zkrecipes/recipes/queue/store.lua",
     ["zkrecipes.recipes.queue.walk"] = "lua/zkrecipes/recipes/queue/walk.lua",
     ["zkrecipes.recipes.rwlock.rwlock"] = "lua/zkrecipes/recipes/rwlock/rwlock.lua",
+    ["zkrecipes.recipes.semaphore.semaphore"] = "lua/zkrecipes/recipes/semaphore/semaphore.lua",
     ["zkrecipes.session"] = "lua/zkrecipes/session.lua",
     ["zkrecipes.sim"] = "lua/zkrecipes/sim.lua",
     ["zkrecipes.sim.faults"] = "lua/zkrecipes/sim/faults.lua",

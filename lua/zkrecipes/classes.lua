@@ -102,16 +102,16 @@ M.extend = extend
 
 -- What the core gives: { meta =, methods =, start =, inner = }; start: methods that start something, inner: those that users do not
 -- get. `core` is added: the methods as they are here, whatever takes their place for users.
-local function make_ready(kind, class)
+local function make_ready(class)
   for name, start in pairs(class.start) do class.methods[name] = waiting(start, activity.gives[name]) end
   activity.follow(class)
   class.core = {}
   for name, method in pairs(class.methods) do class.core[name] = method end
-  extend(class, { with = class.start.acquire and with(kind == "semaphore"),
+  extend(class, { with = class.start.acquire and with(),
     on_lost = class.start.lost and on_lost(class.start.lost) })
 end
 
-for kind, class in pairs(core.classes) do make_ready(kind, class) end
+for _, class in pairs(core.classes) do make_ready(class) end
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -16,11 +16,11 @@ local NUMBERED = "^(.*)([-_])(%d%d%d%d%d%d%d%d%d%d?)$"
 
 local HEX = ("%x"):rep(16)
 
--- Names that begin so: tags (session and counter), stems, parts of rounds and queues, Curator's protected names.
-local BEGINNINGS = { "^" .. HEX .. "[-_]", "^__", "^_c_", "^lock%-", "^latch%-", "^lease%-", "^rank%-", "^qn%-", "^w%-", "^m%-",
-  "^round%-", "^b%-" }
+-- Names that begin so: tags (session and counter), Curator's and kazoo's names, the znodes of barriers and queues. The lists here name
+-- what has no stem, so no description in the core says it; `core.stems` has the rest.
+local BEGINNINGS = { "^" .. HEX .. "[-_]", "^__", "^_c_", "^qn%-", "^w%-", "^m%-", "^round%-", "^b%-" }
 
--- What queues and latches keep in their directories, and the server at the root.
+-- What queues, latches and semaphores keep in their directories, and the server at the root.
 local WORDS = {}
 local NAMES = "zookeeper . .. seat lanes dead later claims consumers ids done in out open leases locks ready"
 for word in NAMES:gmatch "%S+" do WORDS[word] = true end
@@ -45,6 +45,9 @@ end
 
 local function is_reserved(name)
   if WORDS[name] then return true end
+  for i = 1, #core.stems do
+    if name:sub(1, #core.stems[i]) == core.stems[i] then return true end
+  end
   for i = 1, #BEGINNINGS do
     if name:find(BEGINNINGS[i]) then return true end
   end

@@ -22,6 +22,7 @@ require "zkrecipes.recipes.lock.lock"
 require "zkrecipes.recipes.multilock.multilock"
 require "zkrecipes.recipes.queue.queue"
 require "zkrecipes.recipes.rwlock.rwlock"
+require "zkrecipes.recipes.semaphore.semaphore"
 
 local M = { VERSION = "scm" }
 

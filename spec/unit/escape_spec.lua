@@ -86,6 +86,15 @@ describe("zk.escape", function()
     assert.are.equal("=5F_READ_=5F0000000000", zk.escape "__READ__0000000000")
   end)
 
+  it("escapes every stem that a recipe has registered", function()
+    assert.is_true(#core.stems >= 6)
+    for _, stem in ipairs(core.stems) do
+      for _, name in ipairs { stem, stem .. "a", stem .. "0000000001", "x-" .. stem .. "0000000001" } do
+        assert.are_not.equal(name, check(name))
+      end
+    end
+  end)
+
   it("takes every byte, every pair of bytes, and gives no two names the same", function()
     local seen, count = {}, 0
     local function add(name)

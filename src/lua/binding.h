@@ -95,6 +95,9 @@ struct lua_object {
 /* Makes all classes and pushes { lock = { meta =, methods =, start = }, ... }. */
 void zr_lua_classes_open(lua_State *L);
 
+/* Pushes { "lock-", ... }: the stems of all recipes. */
+void zr_lua_stems_open(lua_State *L);
+
 /* Pushes a userdata that can adopt an object. */
 struct lua_object *zr_lua_object_new(lua_State *L, int owner);
 

@@ -1,9 +1,10 @@
+#include "core/stem.h"
 #include "lua/binding.h"
 #include "recipes/recipes.h"
 
 /*
  * The classes: makes one metatable for each, from the description of the class, with its methods
- * and properties (method.c).
+ * and properties (method.c). And the stems, from the descriptions of the recipes.
  */
 
 /* Methods first, then properties. Upvalues: the metatable, the methods. */
@@ -86,4 +87,18 @@ void zr_lua_classes_open(lua_State *L)
         make_class(L, zr_classes[i]);
         lua_setfield(L, -2, zr_classes[i]->name);
     }
+}
+
+/* ---- Stems ---------------------------------------------------------------------------------- */
+
+void zr_lua_stems_open(lua_State *L)
+{
+    int count = 0;
+    lua_newtable(L);
+    for (size_t i = 0; zr_recipes[i] != NULL; i++)
+        for (const struct zr_stem *const *stem = zr_recipes[i]->stems;
+             stem != NULL && *stem != NULL; stem++) {
+            lua_pushstring(L, (*stem)->text);
+            lua_rawseti(L, -2, ++count);
+        }
 }

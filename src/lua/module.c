@@ -126,6 +126,8 @@ int luaopen_zkrecipes_core(lua_State *L)
     zr_lua_add_functions(L, functions);
     zr_lua_classes_open(L);
     lua_setfield(L, -2, "classes");
+    zr_lua_stems_open(L);
+    lua_setfield(L, -2, "stems");
     zr_lua_sigterm_open(L);
     lua_setfield(L, -2, "sigterm");
     zr_lua_sim_open(L);

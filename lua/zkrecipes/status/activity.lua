@@ -10,7 +10,8 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
--- Methods that wait for a hold, and methods that release it.
+-- Methods that wait for a hold, and methods that release it. These are words of the API, which all recipes share. A wait is noted
+-- before anything is granted, so the class of the result cannot tell.
 M.gives = { acquire = true, campaign = true, read = true, write = true }
 local ENDS = { "release", "resign" }
 

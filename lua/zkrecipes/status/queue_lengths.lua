@@ -18,13 +18,12 @@ local M = {}
 local MOST = 20 -- most paths to query: those with the longest waits
 local LIMIT = 1 -- second
 
-local STEMS = { "lock%-", "__READ__", "__WRIT__", "latch%-", "rank%-", "lease%-" } -- of the recipes in src/recipes, and of ranked.lua
-
 -- The number of a contender's znode; nil: it is not a contender's.
 local function sequence(name)
-  for i = 1, #STEMS do
-    local number = name:match(STEMS[i] .. "(%d%d%d%d%d%d%d%d%d%d)$")
-    if number then return tonumber(number) end
+  local head, number = name:match("^(.*)(%d%d%d%d%d%d%d%d%d%d)$")
+  for i = 1, head and #core.stems or 0 do
+    local stem = core.stems[i]
+    if head:sub(-#stem) == stem then return tonumber(number) end
   end
 end
 
