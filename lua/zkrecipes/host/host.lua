@@ -34,13 +34,12 @@
 --   follows(self, other)  true if `other` is over and belonged to the request that runs now as `self`
 --
 -- client: fd, dispatch, wait(seconds), interrupt, timeout, now, outstanding (how many waits the core has), idle (no session is open and
--- no work is left), report(text), parked, sweep; holding: how many holds there are, without those granted in_background();
--- listen, accept, ring, hangup: the bell (src/lua/bell.c).
+-- no work is left), report(text), parked, sweep; holding: how many holds there are, without those granted in_background() (added by
+-- status/activity.lua); listen, accept, ring, hangup: the bell (src/lua/bell.c).
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local dispatch = require "zkrecipes.host.dispatch"
-local activity = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
@@ -83,7 +82,6 @@ local function client_of(host)
   function client.accept() return host.engine:accept() end
   function client.ring() host.engine:ring() end
   function client.hangup() host.engine:hangup() end
-  function client.holding() return activity.holding(host) end
   client.parked = host.parked
   return client
 end
@@ -96,6 +94,11 @@ function M.check(adapter)
     if type(adapter[name]) ~= "function" then check.bad(1, "using", "the adapter has no function '" .. name .. "'") end
   end
 end
+
+local additions = {}
+
+-- Calls add(host) for each new host: for a module that stores something of its own in it.
+function M.extend(add) additions[#additions + 1] = add end
 
 -- new(adapter [, make]): make(host) returns the engine; default: an engine over the real client.
 function M.new(adapter, make)
@@ -113,10 +116,9 @@ function M.new(adapter, make)
     opened = setmetatable({}, { __mode = "v" }), -- number > session
     opened_count = 0,
     report = report,
-    look = false,                                -- the last query of queue lengths; see status/queue_lengths.lua
-    activity = activity.new(),
   }
   host.client = client_of(host)
+  for i = 1, #additions do additions[i](host) end
   return host
 end
 

@@ -6,6 +6,7 @@
 
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
+local hosts = require "zkrecipes.host.host"
 local wait = require "zkrecipes.host.wait"
 
 local M = {}
@@ -25,12 +26,17 @@ local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, back
 
 -- `holds`: number > hold. Weak values are removed before finalizers run, weak keys after: with weak keys we would meet collected holds.
 -- `waiting`: the records of waits, with their object and start time; see begin.
-function M.new()
+local function new()
   local record = { holds = setmetatable({}, { __mode = "v" }), waiting = setmetatable({}, { __mode = "k" }),
     granted = 0, ended = 0, lost = 0, failed = {}, waits = {}, seconds = 0 }
   for i = 1, #M.BOUNDS + 1 do record.waits[i] = 0 end
   return record
 end
+
+hosts.extend(function(host)
+  host.activity = new()
+  function host.client.holding() return M.holding(host) end
+end)
 
 local function count_wait(record, seconds)
   local i = 1

@@ -10,6 +10,7 @@
 local core = require "zkrecipes.core"
 local waiters = require "zkrecipes.host.waiters"
 local activity = require "zkrecipes.status.activity"
+local hosts = require "zkrecipes.host.host"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
@@ -116,6 +117,8 @@ local function begin(host, now)
   tasks.behind(host, { quiet = true, on_end = function() finish(look) end }, run, look)
   return look
 end
+
+hosts.extend(function(host) host.look = false end) -- the last look
 
 -- of(host [, age]): a list for zkrecipes.Status, see meta/status.lua; it may be this many seconds old. Waits, for little more than LIMIT
 -- at most.
