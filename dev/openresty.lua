@@ -67,7 +67,7 @@ local function load_it()
     main = "worker_rlimit_nofile " .. math.floor(WAITERS * 1.5) .. ";" } -- when only a sixteenth is left
   it:get("/keep", 60)
   local pid = it:workers()[1]
-  print("nobody waits:    " .. latency(wrk(it)) .. ", " .. kilobytes(pid) .. " kB")
+  print("no waiter:       " .. latency(wrk(it)) .. ", " .. kilobytes(pid) .. " kB")
   local open, from = {}, socket.gettime()
   for i = 1, WAITERS do
     open[i] = it:open(("/wait?limit=600&lock=%d"):format(i % LOCKS + 1))

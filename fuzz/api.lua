@@ -111,7 +111,7 @@ local function in_run(dice, namespace, share)
   end, { on_error = on_error })
 end
 
--- Ends, until the round is over, what would wait for ever. It is a daemon, so that no zk.run waits for it. A random call may cancel it;
+-- Ends, until the round is over, what would wait forever. It is a daemon, so that no zk.run waits for it. A random call may cancel it;
 -- then another one starts.
 local function guard(host, round_now)
   tasks.spawn(host, { daemon = true, quiet = true, on_end = function(task)

@@ -122,7 +122,7 @@ function journal:checks(facts)
     { "tokens only grew", falling == 0, falling .. " times not" },
     { "the register has the last token", facts.register ~= nil and facts.register == last.token,
       tostring(facts.register) },
-    { "the next one took over", takeover ~= nil, "nobody did" },
+    { "the next one took over", takeover ~= nil, "none did" },
     { "all others had their turns", turns == facts.turns, turns .. " of " .. facts.turns },
     { "nothing went wrong on the way", self.trouble == 0, self.trouble .. " messages" },
     { "no znode left in the lock", facts.left == 0, facts.left .. " left" },

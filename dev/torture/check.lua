@@ -123,7 +123,7 @@ local function check_updates(journal, registers)
     local open, last = open_writes(journal, lock), 0
     local function fill(upto)
       for value = last + 1, upto do
-        if not open[value] then lost:note("lock %s: nobody wrote %d", lock, value) end
+        if not open[value] then lost:note("lock %s: no holder wrote %d", lock, value) end
       end
     end
     for _, write in ipairs(lists[lock] or {}) do
@@ -183,9 +183,9 @@ function M.checks(journal, registers, facts)
     { "no reader saw a write", also.torn },
     { "no item of the queue lost", also.lost },
     { "no item done twice", also.again },
-    { "nobody passed a barrier alone", also.alone },
-    { "nobody left a barrier before the others", also.early },
-    { "everybody who waited got an answer", check_waits(journal) },
+    { "no member passed a barrier alone", also.alone },
+    { "no member left a barrier before the others", also.early },
+    { "every wait got an answer", check_waits(journal) },
     { "every worker was granted after the faults", also.deserted },
     { "every worker lived until it was ended", also.crashed },
     { "nothing unexpected was said", also.trouble },

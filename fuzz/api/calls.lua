@@ -157,7 +157,7 @@ end
 function M.nested(dice)
   if M.depth >= DEEPEST then return end
   local target, list = roll(dice)
-  if target.label == "zk.run" then return end -- in an abandoned coroutine it could go on for ever
+  if target.label == "zk.run" then return end -- in an abandoned coroutine it could go on forever
   M.depth = M.depth + 1
   make_short(list)
   invoke(target, list)

@@ -190,7 +190,7 @@ return function(name, loop)
       assert.is_true(took(function() zk.sleep(0.03) end) >= 0.03)
     end))
 
-    it("who waits for something of the host is not woken by us", within(function()
+    it("does not wake a coroutine that waits for something of the host", within(function()
       local session, token = open(), nil
       local adapter, seconds = adapter_of(session), nil
       local task = zk.spawn(function()
@@ -238,7 +238,7 @@ return function(name, loop)
       eventually("the place of the canceled one is given up", function() return #session:children("/l") == 0 end)
     end))
 
-    it("an error goes to who waits, or is reported, and the others go on", function()
+    it("an error goes to the waiting task or is reported; other tasks continue", function()
       local text = complaints(within(function()
         local session = open { log = function() error("in the log") end }
         local task = zk.spawn(function() error("for the waiter") end)
@@ -299,7 +299,7 @@ return function(name, loop)
       end
     end))
 
-    it("the garbage collector takes nobody who waits", within(function()
+    it("the garbage collector collects no waiting coroutine", within(function()
       local session, woken = open(), 0
       local lock = session:lock("/l")
       local hold = assert(lock:acquire())
@@ -354,7 +354,7 @@ return function(name, loop)
       end)
     end)
 
-    it("who cannot wait has left nothing running, and hides no error", function()
+    it("a call that cannot wait leaves nothing running and hides no error", function()
       local session = open()
       local function refused(fn) assert.error_matches(fn, "cannot ") end
       local led, went_on = false, false
@@ -368,7 +368,7 @@ return function(name, loop)
       end)
     end)
 
-    it("who cannot wait for a task hides no error of it", function()
+    it("a task:wait that cannot wait hides no error of the task", function()
       local go, task = false, nil
       local said = complaints(function()
         run(function() task = zk.spawn(function() repeat zk.sleep(0.01) until go error("seen after all") end) end)

@@ -192,7 +192,7 @@ describe("the log phase in nginx", function()
     it_runs:get("/collect")
   end)
 
-  it("of who has tried does not take the cohort's lock from who has the next turn", function()
+  it("after a try does not take the cohort's lock from the holder of the next turn", function()
     local before = tonumber((select(2, it_runs:get("/turns"))))
     local first = it_runs:open("/cohort?limit=0&keep=0.3")
     becomes(1)

@@ -121,7 +121,7 @@ describe("a task in nginx that ends its light thread", function()
     end
   end)
 
-  it("has failed for who waits for it, also in zk.all and zk.any", function()
+  it("fails its task:wait, zk.all and zk.any", function()
     start()
     local _, body = it_runs:get("/answers")
     assert.equal("false its coroutine was ended from outside (in nginx: by ngx.exit)\n" ..
@@ -129,7 +129,7 @@ describe("a task in nginx that ends its light thread", function()
       "nil task:wait: the task failed: its coroutine was ended from outside (in nginx: by ngx.exit) error\n", body)
   end)
 
-  it("and is canceled then harms nobody", function()
+  it("can be canceled then without harm", function()
     start()
     for _ = 1, 3 do
       it_runs:get("/poison")

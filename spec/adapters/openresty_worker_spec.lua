@@ -89,7 +89,7 @@ describe("the workers of nginx", function()
     assert.is_nil(log:find("%[crit%]") or log:find("%[error%]") or log:find("exited on signal [^9]"), log)
   end)
 
-  it("see the same functions and methods as everybody else", function()
+  it("have the same functions and methods as other hosts", function()
     start(1)
     local load_it = loadstring or load -- luacheck: ignore 113
     assert.equal(load_it(NAMES)(), (select(2, it_runs:get("/names"))))

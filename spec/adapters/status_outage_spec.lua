@@ -88,7 +88,7 @@ describe("the places in the queues", function()
     end)
   end)
 
-  it("are asked for once for all who look at the same time, or within the age that they accept", function()
+  it("are queried once for all callers at the same time, or within the age that they accept", function()
     crowded(5, 2, function(world, zk)
       local before, tasks, age = world:requests(zk), {}, { queues = true, max_age = 2 }
       for i = 1, 50 do tasks[i] = zk.spawn(zk.status, age) end
@@ -104,7 +104,7 @@ describe("the places in the queues", function()
     end)
   end)
 
-  it("do not depend on who began the look", function()
+  it("do not depend on the caller that began the query", function()
     crowded(5, 2, function(world, zk)
       world:partition(zk, "to_client")
       local age = { queues = true, max_age = 2 }

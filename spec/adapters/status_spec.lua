@@ -18,7 +18,7 @@ local function held(found, path)
 end
 
 describe("the status", function()
-  it("shows what is held, who waits, and where in the queue; and forgets them", env.run(function()
+  it("shows holds, waiters and their places in the queue, and forgets them", env.run(function()
     local session = env.session()
     local lock = session:lock("/shown")
     local before = zk.status()
@@ -115,7 +115,7 @@ describe("the status", function()
   }
 
   for name, make in pairs(WAITS) do
-    it("shows who waits at a " .. name .. ", and nobody who has left", env.run(function()
+    it("shows the waiters at a " .. name .. ", and none that has left", env.run(function()
       local session, path = env.session(), "/w-" .. name
       local object, method = make(session, path)
       env.late(method(object, 0.05))
@@ -139,7 +139,7 @@ describe("the status", function()
     end))
   end
 
-  it("counts no leader among those who wait for the term", env.run(function()
+  it("counts only the candidates that wait, not the leader", env.run(function()
     local session = env.session()
     local election = session:election("/led")
     local term = election:campaign(10)
@@ -193,7 +193,7 @@ describe("the status", function()
     assert.is_nil(held(zk.status(), "/forgotten"))
   end))
 
-  it("keeps nothing alive and shows nobody who was canceled", env.run(function()
+  it("keeps nothing alive and shows no canceled coroutine", env.run(function()
     local session = env.session()
     local lock = session:lock("/dropped")
     lock:acquire(10)

@@ -138,7 +138,7 @@ describe("the status of three nginx workers", function()
 end)
 
 describe("what a worker publishes", function()
-  it("has its queues, for which it asks the servers, only while somebody looks", function()
+  it("has its queues, for which it asks the servers, only while a client asks for the status", function()
     local it_runs = start(2, "lua_shared_dict zkrecipes 1m;")
     local function raw() return (select(2, it_runs:get("/raw"))) end
     local text = assert(process.eventually(function()

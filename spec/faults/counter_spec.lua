@@ -1,6 +1,6 @@
 -- ZooKeeper's counter at its end, on a real server whose tree was prepared (spec/support/snapshot.lua):
 -- the numbers of sequential znodes stop at 2147483647, from where everybody gets the same one. The
--- lock treats the last million numbers as used up, empties its directory and makes it anew.
+-- lock treats the last million numbers as used up, empties its directory and makes it again.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -23,7 +23,7 @@ describe("the counter of sequential znodes", function()
     return zk.session { hosts = server.hosts, timeout = 15, namespace = namespace }
   end
 
-  it("freezes at its end, and gives everybody the same number", env.run(function()
+  it("freezes at its end, and gives every znode the same number", env.run(function()
     local namespace = env.namespace()
     local one = session(namespace)
     assert(one:create("/d", "", { parents = true }))
@@ -97,7 +97,7 @@ describe("the counter of sequential znodes", function()
     local book = contend(namespace)
     check_exclusion(one, book)
     env.queue_of(one, "/l", 0)
-    assert.is_true(one:exists("/l").czxid > made) -- made anew
+    assert.is_true(one:exists("/l").czxid > made) -- made again
     one:close()
     return book.numbers
   end
@@ -108,7 +108,7 @@ describe("the counter of sequential znodes", function()
     end
   end
 
-  it("near its end: eight clients, and the directory is made anew", env.run(function()
+  it("near its end: eight clients, and the lock makes the directory again", env.run(function()
     all_below(CLIENTS * ROUNDS * 2, through(2147483600))
   end))
 
@@ -116,7 +116,7 @@ describe("the counter of sequential znodes", function()
     all_below(CLIENTS * ROUNDS * 2, through(LAST))
   end))
 
-  it("where the lock sees its end coming: those before it have their turn, then it starts anew", env.run(function()
+  it("where the lock sees its end coming: earlier contenders have their turn, then it starts at zero", env.run(function()
     local numbers = through(LIMIT - 20)
     all_below(LIMIT, numbers)
     assert.are.equal(LIMIT - 20, numbers[1])

@@ -68,21 +68,21 @@ describe("observers", function()
         last = leader and leader.token or last
       end
     end)
-    env.eventually("nobody", function() return #seen == 1 end)
+    env.eventually("no leader", function() return #seen == 1 end)
     local term = assert(other:election("/e", { value = "1" }):campaign())
     env.eventually("the first", function() return seen[2] == "1" end)
     expire(session)
     assert(term:proclaim("1b"))
     env.eventually("its new value", function() return seen[#seen] == "1b" end)
     term:resign()
-    env.eventually("nobody", function() return seen[#seen] == false end)
+    env.eventually("no leader", function() return seen[#seen] == false end)
     expire(session)
     local second = assert(other:election("/e", { value = "2" }):campaign())
     env.eventually("the second", function() return seen[#seen] == "2" end)
     assert.are.same({ false, "1", "1b", false, "2" }, seen)
     assert.is_true(second:valid())
     assert(other:delete_tree("/e")) -- an operator's hand
-    env.eventually("nobody", function() return seen[#seen] == false end)
+    env.eventually("no leader", function() return seen[#seen] == false end)
     session:close()
     wait()
   end))
@@ -232,7 +232,7 @@ describe("answers that get lost", function()
     end))
 
     for _, op in ipairs { "getData", "getChildren2" } do
-      it("to who asks and observes: " .. fault .. " of " .. op, run(function()
+      it("to election:leader and observers: " .. fault .. " of " .. op, run(function()
         local proxy, namespace = env.proxy(), env.namespace()
         local session = env.session { hosts = proxy.hosts, timeout = 10, namespace = namespace }
         local term = assert(env.session { namespace = namespace }:election("/e", { value = "x" }):campaign(200))

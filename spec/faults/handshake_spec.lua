@@ -71,7 +71,7 @@ describe("a handshake that is not answered", function()
     session:close()
   end))
 
-  it("is waited for longer each time, so that a slow network keeps nobody out", run(function()
+  it("is waited for longer each time, so that a slow network keeps no client out", run(function()
     local proxy = env.proxy()
     proxy:delay(700) -- each way; the first limit is a second
     local session = zk.session { hosts = proxy.hosts, timeout = 20 }

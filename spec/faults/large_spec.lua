@@ -11,7 +11,7 @@ describe("a server with a small jute.maxbuffer", function()
   teardown(function() server:stop() end)
 
   for _, fair in ipairs { true, false } do
-    it("tells who wants a lock with larger data, fair = " .. tostring(fair), run(function()
+    it("refuses a lock with larger data, fair = " .. tostring(fair), run(function()
       local session = env.session { hosts = server.hosts }
       local cuts = 0
       env.start(function()

@@ -181,7 +181,7 @@ describe("exhausted memory", function()
     session:close()
   end))
 
-  it("in an election: a term, what it says, who leads, an observer", run(function()
+  it("in an election: a term, its value, the leader, an observer", run(function()
     local session = env.session()
     assert(session:create("/e", nil, { parents = true }))
     local count = at_every_allocation(function()

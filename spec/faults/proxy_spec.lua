@@ -188,7 +188,7 @@ describe("the proxy", function()
       assert(process.eventually(function() return not is_there(path("mine")) end))
     end)
 
-    it("lets go on who lost nothing", function()
+    it("lets clients that lost nothing continue", function()
       local client = connect()
       proxy:blackhole(true)
       proxy:heal()

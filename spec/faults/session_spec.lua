@@ -53,7 +53,7 @@ describe("a session that expires", function()
   end))
 
   -- Some servers that speak the protocol do so.
-  it("is known by its number: another one on a reconnect is its loss, though nobody says expired", run(function()
+  it("is known by its id: another id on a reconnect is its loss, without a message of expiry", run(function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts }
     local hold = assert(session:lock("/l"):acquire(200))
@@ -99,7 +99,7 @@ describe("a session that expires", function()
     watch:close()
   end))
 
-  it("proves itself anew with what add_auth has taught it", run(function()
+  it("presents the credentials of add_auth again", run(function()
     local session = env.session()
     assert(session:add_auth("digest", "ann:secret"))
     assert(session:create("/private", "x", { acl = "creator", parents = true }))
@@ -378,7 +378,7 @@ describe("a fork", function()
   end))
 end)
 
-describe("somebody who deletes the directory under the waiters", function()
+describe("a program that deletes the directory under the waiters", function()
   it("cannot make them hang", run(function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace }

@@ -89,7 +89,7 @@ describe("the version of a znode", function()
     multihold:release()
   end))
 
-  it("of a semaphore: nobody resizes over -1", test(function(session)
+  it("of a semaphore: resize never writes with version -1", test(function(session)
     local a, b = session:semaphore("/a"), session:semaphore("/b")
     local message = fails("bad_version", a:resize(2))
     assert.matches("version %-1", message)
@@ -107,8 +107,8 @@ describe("the version of a znode", function()
     hold:release()
   end))
 
-  -- Its directory would be deleted and made anew with the limit as it was read: of another one nothing would be left.
-  it("of a semaphore whose numbers are used up: nobody empties the directory over -1", test(function(session)
+  -- Its directory would be deleted and made again with the limit as it was read: of another one nothing would be left.
+  it("of a semaphore whose numbers are used up: no client empties the directory with version -1", test(function(session)
     local full = session:semaphore("/full")
     local made = session:exists("/full").czxid
     env.late(full:acquire(0.3))
@@ -119,7 +119,7 @@ describe("the version of a znode", function()
     assert.are.equal(3, full:available())
   end))
 
-  it("of an election by rank: nobody is elected over -1, and no successor named", test(function(session)
+  it("of an election by rank: no candidate is elected, and no successor named, with version -1", test(function(session)
     local election = session:election("/e", { rank = 1 })
     local message = fails("bad_version", election:campaign(10))
     assert.matches("version %-1", message)

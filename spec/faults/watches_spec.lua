@@ -113,7 +113,7 @@ describe("a session that watches as much as it may", function()
 end)
 
 describe("a znode that is replaced while the link is down", function()
-  it("is lost for its holder, and gone for whoever waits for it", run(function()
+  it("is lost for its holder, and gone for its waiters", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
     local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
     local other = env.session { namespace = namespace }
@@ -141,7 +141,7 @@ describe("a znode that is replaced while the link is down", function()
 end)
 
 describe("a hold whose own znode may not be read", function()
-  it("says so to who waits for its loss; on_lost is told of the session's", run(function()
+  it("fails hold:lost; on_lost reports the session's loss", run(function()
     local session = env.session { acl = { { perms = "wcda", scheme = "world", id = "anyone" } } }
     local lock = session:lock("/l", { fair = false })
     local hold, told = assert(lock:acquire(200)), nil

@@ -21,7 +21,7 @@ return {
   ["queue: put_all does not look how much room there is"] = 230,
   ["queue: remove looks only once where it is"] = 283,
   ["queue: the dead are not noticed"] = 94,
-  ["queue: what is poison goes round for ever"] = 53,
+  ["queue: a poison item goes round forever"] = 53,
   ["ranked: a lost answer of the naming is a failure"] = 74,
   ["ranked: no quorum"] = 68,
   ["ranked: the successor leads before the term is over"] = 86,

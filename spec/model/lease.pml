@@ -69,7 +69,7 @@ bool out;
 #ifdef AFTER
 #define ALIVE true
 #else
-#define ALIVE (lease > 0) /* else the session is over for us, for ever */
+#define ALIVE (lease > 0) /* else the session is over for us */
 #endif
 
 /* The one that the rule needed was answered: what does it need after that? */

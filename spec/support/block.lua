@@ -2,7 +2,7 @@
 -- connect to these hosts, below the namespace, which must exist. Failures are printed on standard error, even if the program does not check
 -- for them.
 --
--- A program that says "until Ctrl-C" would run for ever. It is canceled when it has been connected for SECONDS.
+-- A program that says "until Ctrl-C" would run forever. It is canceled when it has been connected for SECONDS.
 
 local core = require "zkrecipes.core"
 local sessions = require "zkrecipes.session"

@@ -59,7 +59,7 @@ function env.run(body)
     local function test()
       ok, problem = zk.pcall(body)
     end
-    -- A failure ends everything that the test has started; otherwise those coroutines would wait for ever.
+    -- A failure ends everything that the test has started; otherwise those coroutines would wait forever.
     pcall(zk.run, function()
       zk.any { test, function() zk.sleep(env.limit) end }
       assert(ok, "failed")

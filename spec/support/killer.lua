@@ -20,7 +20,7 @@ local function killable(loop)
     if victim.waits ~= victim.at then return park(record, timeout) end
     if victim.how == "late" then park(record, timeout) end
     record.killed, victim.killed = true, true
-    coroutine.yield() -- for ever: it does not count as parked
+    coroutine.yield() -- without end: it does not count as parked
   end
   return adapter
 end

@@ -17,7 +17,7 @@ end
 describe("the bell", function()
   local function names() return process.output("ls -d /tmp/zkrecipes-* 2>/dev/null | wc -l") end
 
-  it("rings for who has connected, and leaves no name behind", function()
+  it("rings for connected processes, and leaves no name behind", function()
     local before = names()
     local engine = core.engine {}
     local socket = connect(assert(engine:listen()))
@@ -32,7 +32,7 @@ describe("the bell", function()
     socket:close()
   end)
 
-  it("is let go when nobody connects, when another one is made, and when its reader is gone", function()
+  it("is released when no process connects, when another one is made, and when its reader is gone", function()
     local engine = core.engine {}
     local ok, problem = engine:accept()
     assert.is_nil(ok)

@@ -74,7 +74,7 @@ describe("a watch", function()
       end))
   end
 
-  it("that was taken back is there for the next who looks", within({}, function(world, session, other)
+  it("that was taken back is set again for the next reader", within({}, function(world, session, other)
     for round = 1, 3 do
       assert(session:watch "/w"):close()
       world:advance(1.0 + round / 10000) -- about when it is taken back
@@ -187,7 +187,7 @@ describe("the budget of ephemeral znodes", function()
     assert.are.equal(16, session:usage().ephemeral_bytes) -- of the one that is there
   end))
 
-  it("has room again though nobody looks", within({}, function(world, session, other, lines)
+  it("has room again when others have deleted the znodes", within({}, function(world, session, other, lines)
     local refused = 0
     for i = 1, 600 do
       local path, _, code = session:create(LONG .. i, "", { ephemeral = true, sequential = i % 2 == 0 })

@@ -151,7 +151,7 @@ describe("zk.spawn", function()
     end)
   end)
 
-  it("brings an error to whoever waits, and does not report it then", function()
+  it("raises its error in task:wait, and does not report it then", function()
     local lines = reported(function()
       local ok, message, code = zk.spawn(function() error("broken") end):wait()
       assert.is_nil(ok)
@@ -316,7 +316,7 @@ describe("tasks that have ended", function()
     assert.is_true(grown() - before < 200, "kilobytes are left")
   end)
 
-  it("wake those who wait for them in the order in which they came", function()
+  it("wake their waiters in the order in which these came", function()
     local order = {}
     zk.run(function()
       local task = zk.spawn(zk.sleep, 0.01)

@@ -22,7 +22,7 @@ local function program(host, journal)
 end
 
 describe("virtual time", function()
-  it("passes when everybody sleeps, and costs nothing", function()
+  it("passes when all coroutines sleep, and costs nothing", function()
     local world, began = sim.new(), os.clock()
     world:run(function()
       local from = world:now()
@@ -41,7 +41,7 @@ describe("virtual time", function()
     end)
   end)
 
-  it("passes for those who look again and again without sleeping", function()
+  it("passes for coroutines that poll without sleeping", function()
     local world = sim.new()
     world:run(function()
       local done

@@ -176,7 +176,7 @@ describe("a test ensemble", function()
     assert.equal(2, commas)
   end)
 
-  it("elects anew when the leader is killed, and takes it back", function()
+  it("elects another leader when the leader is killed, and takes it back", function()
     local client = assert(wire.connect(ensemble:leader().hosts))
     assert.equal(0, (client:create("/agreed", "data")))
     local old = ensemble:leader()

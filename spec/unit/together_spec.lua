@@ -26,7 +26,7 @@ describe("cancel", function()
     end)
   end)
 
-  it("tells whoever waits for it", function()
+  it("wakes its waiters", function()
     zk.run(function()
       local task = zk.spawn(zk.sleep, 100)
       zk.sleep(0)

@@ -139,7 +139,7 @@ describe("the checker of the torture run", function()
     log:add(2, "7 0 parts cyclic-d passed")
     assert.are.same({}, failures(log, 0))
     log:add(1, "8 0 parts cyclic-c timeout")
-    assert.are.same({ "nobody passed a barrier alone" }, failures(log, 0))
+    assert.are.same({ "no member passed a barrier alone" }, failures(log, 0))
   end)
 
   it("counts a member whose session was lost until the server has certainly ended that session", function()
@@ -160,7 +160,7 @@ describe("the checker of the torture run", function()
       "2 0 parts cyclic-b passed", "2 0 parts double-c timeout" } do
       log:add(1, line)
     end
-    assert.are.same({ "nobody passed a barrier alone" }, failures(log, 0))
+    assert.are.same({ "no member passed a barrier alone" }, failures(log, 0))
   end)
 
   it("finds a member that left a double barrier before two others that had waited with it, unless these may have been dead", function()
@@ -174,7 +174,7 @@ describe("the checker of the torture run", function()
     log:add(1, "5.1 0 left double-1 passed")
     assert.are.same({}, failures(log, 0))
     log:add(2, "4.9 0 left double-2 passed")
-    assert.are.same({ "nobody left a barrier before the others" }, failures(log, 0))
+    assert.are.same({ "no member left a barrier before the others" }, failures(log, 0))
     log:add(3, "4.95 0 state lost -")
     assert.are.same({}, failures(log, 0))
     log:add(3, "6 0 left double-3 closed")
@@ -197,7 +197,7 @@ describe("the checker of the torture run", function()
     assert.are.same({}, failures(log, 1))
   end)
 
-  it("does not count the time for which nobody has seen the hold valid", function()
+  it("does not count the time in which no process saw the hold valid", function()
     for _, line in ipairs { "1 1 waits a", "1 1 holds " .. hex(10), "1 1 valid", "5 1 invalid", "5 1 releases" } do
       log:add(1, line)
     end
@@ -251,7 +251,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no write of a stale holder" }, failures(log, 1))
   end)
 
-  it("sees an update that is lost, done twice, or written by nobody", function()
+  it("finds an update that is lost, done twice, or that no holder wrote", function()
     local lost = { "no update lost or done twice" }
     turn(log, 1, 1, 2, 10, 1)
     turn(log, 2, 3, 4, 20, 1)
@@ -289,14 +289,14 @@ describe("the checker of the torture run", function()
     assert.are.same({}, failures(log, 1))
   end)
 
-  it("sees who was never answered", function()
+  it("finds a waiter that was never answered", function()
     log:add(1, "1 1 waits a")
-    assert.are.same({ "everybody who waited got an answer" }, failures(log, 0))
+    assert.are.same({ "every wait got an answer" }, failures(log, 0))
     log:add(1, "2 1 gives_up timeout")
     assert.are.same({}, failures(log, 0))
   end)
 
-  it("sees what is left, who died and who was forgotten", function()
+  it("finds what is left, workers that died, and forgotten waits", function()
     for name, text in pairs { left = "nothing is left on the servers", processes = "no process is left",
       crashed = "every worker lived until it was ended", deserted = "every worker was granted after the faults" } do
       assert.are.same({ text }, failures(log, 0, { [name] = { "something" } }))

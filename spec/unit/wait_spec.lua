@@ -110,7 +110,7 @@ end
 local close = coroutine.close -- only Lua 5.4 has it -- luacheck: ignore 143
 
 local _ = close and describe("an error that comes at any moment, by a debug hook", function()
-  it("does not make the host lose count of those who wait", function()
+  it("does not make the host lose count of its waiters", function()
     local session = deaf_session()
     zk.run(function()
       local host, lock = core.host(session), session:lock("/l")

@@ -14,7 +14,7 @@ struct zr_task;
 /*
  * After a reconnect the client registers all watches again in one request. If their paths, with 4
  * bytes for the length of each, are larger than this, the server refuses the request, and the
- * client reconnects for ever. The last third is reserved for tasks that wait until a contender is
+ * client reconnects forever. The last third is reserved for tasks that wait until a contender is
  * gone.
  */
 #define ZR_WATCHED_BYTES_MAX 900000

@@ -8,14 +8,14 @@
 /*
  * Waiting until a node is gone:
  * 1. zr_watch_gone reads the node with a watch, or joins the tasks that have done so. It reads with
- *    get, never with exists: if the node is gone, exists would leave a watch for ever.
+ *    get, never with exists: if the node is gone, exists would leave a watch forever.
  * 2. NO_NODE, or the event DELETED: all tasks that wait for its end are woken.
  * 3. Any other event has used the watch up: if a task still waits, the node is read again. If it is
  *    another node (the first was replaced while the connection was down), the awaited one is gone.
  *    If it is the same, its stem reads its word (stem.h), and the tasks for which that is enough
  *    are woken.
  * 4. The node is not ephemeral: no session's end will remove it, so the tasks fail instead of
- *    waiting for ever. A contender passes the node if it is a stranger (strangers.h).
+ *    waiting forever. A contender passes the node if it is a stranger (strangers.h).
  *
  * What can go wrong: the connection is lost during the read: it is repeated.
  */

@@ -10,7 +10,7 @@
  * 1. A handle is made empty and then adopts an object, so that what can fail comes first.
  * 2. A weak table finds the handle if the same object is pushed again, so that == works.
  * 3. Values that the Lua layer stores with an object are in the handle's associated table. In a
- *    weak table, a value that refers to its object would keep the object for ever in Lua 5.1, which
+ *    weak table, a value that refers to its object would keep the object forever in Lua 5.1, which
  *    has no ephemerons.
  * 4. __gc and __close: the user no longer needs the object. Both tell the core (forget), and __gc
  *    also gives the reference back. In a forked child they touch nothing.

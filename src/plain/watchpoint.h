@@ -16,7 +16,7 @@ enum zr_news { ZR_NEWS_CREATED, ZR_NEWS_CHANGED, ZR_NEWS_DELETED, ZR_NEWS_CHILDR
 struct zr_watchpoint {
     struct zr_object object;
     struct zr_session *session; /* used */
-    struct zr_task task;        /* looks, for ever */
+    struct zr_task task;        /* looks again and again */
     struct zr_watch *watch;     /* followed */
     int64_t events; /* how many events there had been when the look was answered, or begun */
     int generation; /* of the session when it was begun */

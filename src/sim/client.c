@@ -8,7 +8,7 @@
 #include "sim/world_alloc.h"
 
 /* A wait without a limit ends after this time too, as if by a signal. Otherwise a host that waits
-   for ever looks like one that waits for long. */
+   forever looks like one that waits for long. */
 #define LONGEST_WAIT_US (3600 * INT64_C(1000000))
 
 static int64_t now_us(struct zr_zk *zk)

@@ -50,7 +50,7 @@ struct zr_zk *zr_sim_zk(struct zr_sim_world *world);
 
 int64_t zr_sim_now_us(const struct zr_sim_world *world);
 
-/* Runs the next event. A world ticks for ever, so there always is one. */
+/* Runs the next event. A world ticks forever, so there always is one. */
 void zr_sim_step(struct zr_sim_world *world);
 
 /* Everything within this time happens. */

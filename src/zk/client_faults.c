@@ -20,7 +20,7 @@
 
 /*
  * If a frame states a length for which there is no memory, the library stops reading and does not
- * report it. Then the socket stays readable for ever. A fast server also leaves bytes now and then,
+ * report it. Then the socket stays readable forever. A fast server also leaves bytes now and then,
  * but not as many or more in every turn.
  */
 static void look_for_jam(struct zr_client *client)

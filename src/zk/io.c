@@ -3,7 +3,7 @@
  * 2. All later ones find it.
  *
  * What can go wrong: a fork. The child has our memory but not our thread, and the mutexes in it may
- * be locked for ever. So the state belongs to a process id: the child never uses the state of the
+ * be locked forever. So the state belongs to a process id: the child never uses the state of the
  * parent, forgets it, and makes its own.
  */
 #ifndef _GNU_SOURCE

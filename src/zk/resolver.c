@@ -4,7 +4,7 @@
  * 2. It shuffles them with a generator of its own, so that clients spread over the servers; the
  *    client library would reseed the host's random().
  * 3. If the count is even, it repeats the first at the end: with an even number of servers the
- *    client can miss the only live one for ever (ZOOKEEPER-2466).
+ *    client can miss the only live one forever (ZOOKEEPER-2466).
  * 4. The list goes back through the mailbox.
  *
  * What can go wrong: some names cannot be resolved: the others are used. No name can be resolved:

@@ -4,7 +4,7 @@
 -- 2. Our loop resumes the coroutine through copas.addthread, so that copas handles its next requests to copas.
 -- 3. We replace copas.step: at its end our loop has a turn, and its sleep ends when something is due. So no coroutine is resumed from
 --    inside another coroutine.
--- 4. A watcher, a thread of copas that "receives" for ever from our descriptor, ends the sleep when the descriptor is readable.
+-- 4. A watcher, a thread of copas that "receives" without end from our descriptor, ends the sleep when the descriptor is readable.
 --
 -- What can go wrong: when a server's handler ends, copas closes the socket that the handler waited for last. If the handler has waited
 -- for us since, copas knows no socket: a handler that waits for us must close its socket itself.

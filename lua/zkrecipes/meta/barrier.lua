@@ -40,7 +40,7 @@ function Barrier:wait(timeout) end
 
 -- ---- The latch ---------------------------------------------------------------------------------
 
----A latch opens for ever after n calls of count_down. The algorithm is ours: one request counts; it writes the latch's znode, on
+---A latch stays open after n calls of count_down. The algorithm is ours: one request counts; it writes the latch's znode, on
 ---the condition that the znode's version is the number of counts so far, and creates a znode for this count.
 ---@class zkrecipes.Latch
 ---@field path string

@@ -112,7 +112,7 @@ function Election:update_rank(rank) end
 ---@field backoff_max? number seconds: upper limit of that wait; default 30
 ---@field on_error? fun(problem: any) default: errors are reported like those of spawned functions
 
----Campaigns, runs fn(term), resigns, and campaigns again, for ever. When the term is lost, lead stops fn: a waiting term:sleep
+---Campaigns, runs fn(term), resigns, and campaigns again, until it is stopped. When the term is lost, lead stops fn: a waiting term:sleep
 ---returns, every other wait raises zk.canceled. If fn raises an error, lead resigns, reports the error, and waits (`backoff`).
 ---```lua
 ---election:lead(function(term)

@@ -110,7 +110,7 @@ struct zr_sim_packet *zr_sim_packet_new(struct zr_sim_conn *conn, enum zr_sim_ki
     file = "src/core/watch_follow.c",
     old = "request->status == ZR_NO_MEMORY && request->sent;",
     new = "false;" },
-  { name = "requests of a lost handle are in flight for ever",
+  { name = "requests of a lost handle are in flight forever",
     file = "src/core/session_above.c",
     old = "    session->in_flight = 0;\n",
     new = "" },

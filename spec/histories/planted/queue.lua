@@ -30,7 +30,7 @@ return {
   if not ok then return nil, problem, why end
 ]]),
   bug("no look after the watches are set", "idle_lock", "  desk.watching = true\n  desk:happened()", "  desk.watching = true"),
-  bug("what is poison goes round for ever", "claim", [[
+  bug("a poison item goes round forever", "claim", [[
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, claim]], "  local store, claim"),
   bug("items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b"),
@@ -68,7 +68,7 @@ return {
 ]]),
   bug("remove does not count what it removes", "queue",
     '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', ""),
-  bug("redrive does not count attempts anew", "queue", "entry.attempts = 0\n", "\n"),
+  bug("redrive does not count attempts from zero", "queue", "entry.attempts = 0\n", "\n"),
   bug("what is moved is not counted", "place", '  extra[#extra + 1] = { "set", place.lane.out, "" }\n', ""),
   bug("a producer takes all the room that is left", "put", "math.min(math.floor(left / 10), 100) - room", "left - room"),
   bug("put_all does not look how much room there is", "put", "local room = math.min(left, count)",
@@ -85,7 +85,7 @@ return {
 ]]),
   bug("an id is forgotten too early", "ids", "now - stat.mtime < REMEMBER * 1000", "now - stat.mtime < REMEMBER * 500"),
   bug("an id is never forgotten", "ids", "  return false, said, stat\n", "  return true\n"),
-  bug("an old id is put anew by all who come at once", "ids",
+  bug("an old id is put again by all callers that come at once", "ids",
     'if tombstone then return { { "delete", layout.item_path(tombstone) } } end', "if tombstone then return {} end"),
   bug("tombstones are removed too early", "ids", "  if stat.ctime > limit then return false end\n", ""),
   bug("tombstones are never removed", "ids", "tasks.behind(host, { quiet = true }, remove_tombstones, store)", ""),

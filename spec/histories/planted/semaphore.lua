@@ -64,7 +64,7 @@ return {
     run = run,
     old = "        tell_session(&attempt->hold.seat);",
     new = "        (void)tell_session;" },
-  { name = "semaphore: the directory is made anew without its limit",
+  { name = "semaphore: the directory is made again without its limit",
     file = "src/recipes/semaphore/acquire.c",
     run = "--recipe semaphore --seeds 1",
     old = "    hold->seat.dir_data = &semaphore->data;",

@@ -8,7 +8,7 @@ return {
     run = run,
     old = "if (hold->seat.state == ZR_SEAT_TAKEN)",
     new = "if (hold->seat.state != ZR_SEAT_UNSURE)" },
-  { name = "unfair: nobody begins anew",
+  { name = "unfair: no waiter tries again",
     file = "src/recipes/unfair.c",
     run = run,
     old = "(int64_t)zr_engine_random(task->session->engine, HERD_US);",

@@ -72,7 +72,7 @@ return {
     "limit.session:set(contender.path, REQUEST, contender.version)", "limit.session:set(contender.path, REQUEST)"),
   bug("cohort", "a turn is given while another one has it", "recipes/lock/cohort.lua",
     "if self.main then return self:watch() end", "if self.main then return self:pass() end"),
-  bug("cohort", "a canceled try blocks for ever", "recipes/lock/cohort.lua",
+  bug("cohort", "a canceled try blocks forever", "recipes/lock/cohort.lua",
     "wait.within(cohort.host, tried, cohort, cohort.acquire_main, lock, 0)",
     "cohort.acquire_main(lock, 0)"),
   bug("cohort", "a turn is valid with the next one", "recipes/lock/cohort.lua",

@@ -99,7 +99,7 @@ end)
 describe("a cohort whose session is lost", function()
   local cohort = { cohort = true }
 
-  it("tells the one who holds the lock, whoever asks first", within({ timeout = 10 }, function(world, _, session)
+  it("gives a turn and a hold the same reason, whichever asks first", within({ timeout = 10 }, function(world, _, session)
     local turn, plain = assert(session:lock("/c", cohort):acquire()), assert(session:lock("/p"):acquire())
     world:expire(session)
     world:advance(1)
@@ -109,7 +109,7 @@ describe("a cohort whose session is lost", function()
     turn:release()
   end))
 
-  it("tells those who wait, also when they came together with the holder", within({ timeout = 10 },
+  it("reports the loss to the waiters, also when they came together with the holder", within({ timeout = 10 },
     function(world, zk, session)
       local lock = session:lock("/c", cohort)
       local function hold() return assert(lock:acquire()):lost() end

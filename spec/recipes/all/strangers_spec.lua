@@ -28,7 +28,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
     for _, name in ipairs(names) do assert(other:create(dir .. "/" .. name, "", { parents = true })) end
   end
 
-  it("is passed when its name is unusual: by who waits and by who tries", run(function()
+  it("is passed when its name is unusual: by waiters and by tries", run(function()
     litter("/l", UNUSUAL)
     local lock, theirs = session:lock("/l"), other:lock("/l")
     assert(lock:acquire(200)):release()
@@ -71,7 +71,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  it("is said to stand in the way when its name is usual, to everybody, and how to be rid of it", run(function()
+  it("is reported to every caller as an obstacle when its name is usual, with the way to remove it", run(function()
     for i, name in ipairs(USUAL) do
       local dir = "/l" .. i
       litter(dir, { name })
@@ -115,7 +115,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  it("is looked at anew by a new session", run(function()
+  it("is read again by a new session", run(function()
     litter("/l", { "x-lock-0000000000" })
     local lock = session:lock("/l")
     assert(lock:acquire(200)):release()

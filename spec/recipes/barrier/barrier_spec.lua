@@ -16,7 +16,7 @@ local function sessions(count, options)
 end
 
 describe("a barrier", function()
-  it("lets everybody wait until it is opened, by anybody", run(function()
+  it("lets all callers wait until any session opens it", run(function()
     local all = sessions(3)
     local barrier = all[1]:barrier("/a/b")
     assert.is_true(barrier:wait(0)) -- not closed yet
@@ -188,7 +188,7 @@ describe("a barrier of rounds", function()
   }
 
   for kind, join in pairs(WAYS) do
-    it("refuses another n than that of those who wait: " .. kind, run(function()
+    it("refuses another n than that of the waiters: " .. kind, run(function()
       local namespace = env.namespace()
       local first, second = env.session { namespace = namespace }, env.session { namespace = namespace }
       local waits = { env.start(join, first, "/b", 3) }

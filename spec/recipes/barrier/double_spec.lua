@@ -35,7 +35,7 @@ describe("a double barrier", function()
     assert.are.same({}, all[1]:children("/b"))
   end))
 
-  it("does not count who gave up, nor who died", run(function()
+  it("does not count members that gave up or died", run(function()
     local all = sessions(3)
     env.late(all[1]:double_barrier("/b", 2):enter(0.05))
     local wait = env.start(function() return all[1]:double_barrier("/b", 2):enter(200) end)
@@ -46,7 +46,7 @@ describe("a double barrier", function()
     assert.are.same({}, all[2]:children("/b"))
   end))
 
-  it("takes who is too many into the next round", run(function()
+  it("takes surplus members into the next round", run(function()
     local all, rounds, waits = sessions(2), 0, {}
     for i = 1, 6 do
       waits[i] = env.start(function()
@@ -75,7 +75,7 @@ describe("a double barrier", function()
     assert.are.equal(9, #all[2]:children("/b"))
   end))
 
-  it("tells who gives up how many came", run(function()
+  it("tells a member that gives up how many came", run(function()
     local all = sessions(2)
     local wait = env.start(function() return all[2]:double_barrier("/b", 3):enter(200) end)
     local told = 0
@@ -120,7 +120,7 @@ describe("a double barrier", function()
     end
   end
 
-  it("tells all who leave the same number of dead, however late each comes", run(function()
+  it("tells all leaving members the same number of dead, however late each comes", run(function()
     local all = sessions(4)
     local barriers = entered(all)
     local first = env.start(function() return { barriers[2]:leave(200) } end)
@@ -154,7 +154,7 @@ describe("a double barrier", function()
     for i = 1, 2 do children[i]:stop() end
   end))
 
-  it("counts once who leaves, when the answer is lost, done or not", run(function()
+  it("counts a leaving member once when the answer is lost, done or not", run(function()
     for _, fault in ipairs { "drop_reply", "drop_request" } do
       local proxy, namespace = env.proxy(), env.namespace()
       local faulty = env.session { hosts = proxy.hosts, namespace = namespace }

@@ -38,7 +38,7 @@ describe("an election's requests", function()
     mine:resign()
   end))
 
-  it("to ask who leads: one read, two after a change", run(function()
+  it("to ask for the leader: one read, two after a change", run(function()
     local election = session:election("/e")
     assert.is_nil(election:leader())
     assert.are.same({ getChildren2 = 1 }, spent())

@@ -145,7 +145,7 @@ describe("election:lead", function()
     assert(other:election("/e"):campaign(200)):resign()
   end))
 
-  it("reports to the host when nobody else wants to know, and survives a failing on_error", function()
+  it("reports to the host when no task:wait takes the error, and survives a failing on_error", function()
     local reports, terms = {}, 0
     zk.run(function()
       local session = env.session()

@@ -68,14 +68,14 @@ for _, sessions in ipairs { "a session each", "one session" } do
   end
 
   describe("a named successor, with " .. sessions, function()
-    it("who is next leads next", with_four(function(a, b, c, d)
+    it("the candidate that is next leads next", with_four(function(a, b, c, d)
       assert.is_true(a.term:resign(find(a.election, "b")))
       assert.is_false(a.term:valid())
       lead_in_turn(a.term.token, b, c, d)
       env.queue_of(a.session, "/e", 0)
     end))
 
-    it("leads before those who stood between; they stand at the end", with_four(function(a, b, c, d)
+    it("leads before the candidates between; they queue up again at the end", with_four(function(a, b, c, d)
       local heir = find(a.election, "d")
       assert.is_true(a.term:resign(heir))
       assert.is_false(a.term:valid())
@@ -122,7 +122,7 @@ for _, sessions in ipairs { "a session each", "one session" } do
       lead_in_turn(a.term.token, unpack(behind))
     end))
 
-    it("somebody between does not step aside: in time it fails, and the term goes on", with_four(function(a)
+    it("a candidate between does not step aside: in time it fails, and the term goes on", with_four(function(a)
       local between = assert(a.session:create("/e/_c_other-latch-", "i", { ephemeral = true, sequential = true }))
       local e = candidate(a.session, "e")
       local heir = find(a.election, "e")
@@ -261,7 +261,7 @@ describe("a named successor", function()
     budget:stop()
   end))
 
-  it("costs who steps aside a release and another campaign", run(function()
+  it("costs a candidate that steps aside a release and another campaign", run(function()
     local budget = budgets.start("/e")
     local term = assert(budget.other:election("/e"):campaign())
     local between = env.start(function() return budget.session:election("/e"):campaign() end)
@@ -279,7 +279,7 @@ describe("a named successor", function()
     budget:stop()
   end))
 
-  it("never two lead, whoever names whom, comes, goes and dies", run(function()
+  it("never has two leaders while candidates are named, come, leave and die", run(function()
     local namespace, leading, last, named = env.namespace(), {}, "", 0
     local waits = {}
     for i = 1, 5 do

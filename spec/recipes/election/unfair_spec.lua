@@ -10,7 +10,7 @@ local function pair()
 end
 
 describe("an unfair election", function()
-  it("has one leader at a time, and everybody who waits leads once", run(function()
+  it("has one leader at a time, and each candidate leads once", run(function()
     local one, other = pair()
     local waits, leading, last = {}, 0, ""
     for i = 1, 20 do
@@ -31,7 +31,7 @@ describe("an unfair election", function()
     env.eventually("nobody is left", function() return one:exists("/e") == false end)
   end))
 
-  it("tells who leads in one read, with value and readiness", run(function()
+  it("gets the leader in one read, with value and readiness", run(function()
     local one, other = pair()
     local election = other:election("/e", { fair = false })
     assert.is_nil(election:leader())
@@ -53,7 +53,7 @@ describe("an unfair election", function()
     assert.are.equal(1, proxy:counts().getData)
   end))
 
-  it("is observed: every leader, and nobody", run(function()
+  it("is observed: every leader, and none", run(function()
     local one, other = pair()
     local seen = {}
     local _, task = env.start(function()
@@ -62,12 +62,12 @@ describe("an unfair election", function()
       end
     end)
     for i = 1, 3 do
-      env.eventually("nobody leads", function() return seen[#seen] == "nobody" end)
+      env.eventually("no leader", function() return seen[#seen] == "nobody" end)
       local term = assert(one:election("/e", { fair = false, value = "n" .. i }):campaign())
       env.eventually("it is seen", function() return seen[#seen] == "n" .. i end)
       term:resign()
     end
-    env.eventually("nobody leads", function() return seen[#seen] == "nobody" end)
+    env.eventually("no leader", function() return seen[#seen] == "nobody" end)
     assert.are.same({ "nobody", "n1", "nobody", "n2", "nobody", "n3", "nobody" }, seen)
     task:cancel()
   end))

@@ -26,7 +26,7 @@ describe("a lock", function()
     assert.are.same({}, lock:attempts())
   end))
 
-  it("tells who contends, in queue order", run(function()
+  it("lists the contenders in queue order", run(function()
     local session = env.session()
     local hold = assert(session:lock("/l", { data = "first\0binary" }):acquire())
     local wait = env.start(function() return session:lock("/l", { data = "second" }):acquire() end)
@@ -125,7 +125,7 @@ describe("the attempts and contenders of", function()
     session:close()
   end))
 
-  it("an election by rank while nobody leads: who would lead before", run(function()
+  it("an election by rank without a leader: contenders in order of their ranks", run(function()
     local session, candidates = env.session(), {}
     for i, rank in ipairs { 5, 7, 5, 9 } do
       local election = session:election("/l", { rank = rank, quorum = 5 })

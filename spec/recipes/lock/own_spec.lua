@@ -1,4 +1,4 @@
--- A coroutine that acquires what it holds would wait for itself for ever.
+-- A coroutine that acquires what it holds would wait for itself forever.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"

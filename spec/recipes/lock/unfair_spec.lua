@@ -28,7 +28,7 @@ describe("the unfair lock", function()
     session:close()
   end))
 
-  it("comes to everybody who waits, of whatever session, one at a time", run(function()
+  it("comes to all waiters of all sessions, one at a time", run(function()
     local namespace = env.namespace()
     local waits, inside, turns, last = {}, 0, 0, ""
     for i = 1, 60 do
@@ -50,7 +50,7 @@ describe("the unfair lock", function()
     env.eventually("nobody is left", function() return waits.session:exists("/l") == false end)
   end))
 
-  it("tells who holds it", run(function()
+  it("names its holder", run(function()
     local session = env.session()
     local lock = session:lock("/l", UNFAIR)
     assert.are.same({}, assert(lock:contenders()))
@@ -96,7 +96,7 @@ describe("the unfair lock", function()
     assert(wait()):release()
   end))
 
-  it("deletes nobody else's node when the answer to its own delete was lost", run(function()
+  it("deletes no other contender's node when the answer to its own delete was lost", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
     local session = env.session { hosts = proxy.hosts, namespace = namespace }
     local other = env.session { namespace = namespace }
@@ -112,7 +112,7 @@ describe("the unfair lock", function()
     second:release()
   end))
 
-  it("deletes nobody else's node when its own was deleted by hand", run(function()
+  it("deletes no other contender's node when its own was deleted by hand", run(function()
     local namespace = env.namespace()
     local one, two = env.session { namespace = namespace }, env.session { namespace = namespace }
     local three = env.session { namespace = namespace }

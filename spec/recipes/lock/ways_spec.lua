@@ -46,7 +46,7 @@ describe("a reentrant lock", function()
     assert.are.same({}, (assert(lock:contenders())))
   end))
 
-  it("is held until the outer `with` ends, and by who keeps no hold", run(function()
+  it("is held until the outer `with` ends, also by a caller that keeps no hold", run(function()
     local lock = env.session():lock("/l", { reentrant = true })
     lock:with(5, function(hold)
       lock:with(5, function() end)

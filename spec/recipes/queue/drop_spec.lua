@@ -115,7 +115,7 @@ describe("an item that is closed, and then collected", function()
 end)
 
 -- A waiter that leaves at the moment at which it is given an item.
-it("an item for which nobody waits any more goes back once, also when it is collected", in_world(function(world, zk, queue)
+it("an item without a waiter goes back once, also when it is collected", in_world(function(world, zk, queue)
   world:plan(zk, "delay", { kind = "multi", seconds = 2 })
   world:plan(zk, "lose_request", { kind = "multi", nth = 2, down = 2 })
   env.fails("connection_loss", zk.spawn(queue.claim, queue, 1):wait(60))
@@ -155,7 +155,7 @@ describe("when memory is exhausted once", function()
     assert.is_true(count > 3, count)
   end)
 
-  it("so does one of which nobody knows whether it was claimed", function()
+  it("so does an item whose claim has an unknown outcome", function()
     local count = at_every_allocation(function(world, zk, queue, n)
       world:plan(zk, "lose_reply", { kind = "multi" })
       zk.spawn(function()

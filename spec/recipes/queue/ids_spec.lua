@@ -205,7 +205,7 @@ describe("an id", function()
     end))
   end
 
-  it("is put anew by one of two who come at once", in_world(function(world, queue)
+  it("is put again by one of two simultaneous callers", in_world(function(world, queue)
     local theirs = another(world)
     for round = 1, 20 do
       assert(queue:put("0", { id = "x" }))
@@ -222,7 +222,7 @@ describe("an id", function()
   end))
 
   for _, fault in ipairs { "lose_reply", "lose_request" } do
-    it("is put anew once when a message is lost: " .. fault, in_world(function(world, queue, session)
+    it("is put again once when a message is lost: " .. fault, in_world(function(world, queue, session)
       for nth = 1, 6 do
         assert(queue:put("0", { id = "x" }))
         assert(queue:take(200))
@@ -242,7 +242,7 @@ describe("an id", function()
     end))
   end
 
-  it("leaves nothing behind: whoever works tidies up", in_world(function(world, queue)
+  it("leaves nothing behind: each client that works tidies up", in_world(function(world, queue)
     local dead, dying = another(world)
     for i = 1, 2500 do assert(queue:put("1", { id = "a" .. i })) end
     for _ = 1, 2500 do assert(assert(dead:claim(200)):ack()) end
@@ -303,7 +303,7 @@ describe("put_all", function()
     assert.equal(6, queue:size())
   end))
 
-  -- The other put has made the id's znode anew, with the versions that the old one had.
+  -- The other put has made the id's znode again, with the versions that the old one had.
   it("is put once, if another process puts it between a look at its old tombstone and the put", in_world(function(world, queue)
     assert(queue:put("first", { id = "x" }))
     assert(assert(queue:claim(200)):ack())

@@ -38,7 +38,7 @@ local function cost(waiters, items)
   end)
 end
 
-describe("who waits for a queue", function()
+describe("a waiter for a queue", function()
   it("costs an item nothing", function()
     cost(100, 10)
     local few, many = cost(100, 10), cost(4000, 10)
@@ -157,7 +157,7 @@ describe("the line", function()
     end
   end)
 
-  it("knows who only tries", function()
+  it("knows which callers only try", function()
     local line = lines.new()
     local list = waiters(line, 9)
     for _ = 1, 3 do line:pop() end

@@ -112,7 +112,7 @@ end
 
 describe("a queue in an outage", function()
   for outage, begin in pairs(OUTAGES) do
-    it("keeps nobody for longer than a request may take: " .. outage, function()
+    it("keeps no caller for longer than a request may take: " .. outage, function()
       local problems, count = all_of(begin)
       assert.equal("", problems)
       assert.equal(2 * 23 + 2 * 18, count)

@@ -84,7 +84,7 @@ describe("a queue", function()
     assert.has_error(function() item:ack() end)
   end))
 
-  it("does not take what somebody else has claimed", run(function()
+  it("does not take what another consumer has claimed", run(function()
     local second = other()
     queue:put_all { "1", "2" }
     local item = assert(queue:claim())

@@ -28,7 +28,7 @@ describe("a queue", function()
     assert.equal("poison", queue:dead()().data)
   end))
 
-  it("puts back what was taken when nobody waits any more; the attempt does not count", in_world(1, function(queue, world, zk)
+  it("puts back an item whose waiter has gone; the attempt does not count", in_world(1, function(queue, world, zk)
     queue:put("x")
     queue:put("y")
     assert(queue:take(200)) -- now the queue is known

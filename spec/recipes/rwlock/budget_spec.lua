@@ -40,7 +40,7 @@ describe("the read/write lock's requests", function()
     theirs:release()
   end))
 
-  it("a reader waits with one watch on the nearest writer, and nobody else's leaving wakes it", run(function()
+  it("a reader waits with one watch on the nearest writer; no other contender's leaving wakes it", run(function()
     local readers = { assert(other:rwlock("/rw"):read()), assert(other:rwlock("/rw"):read()) }
     local theirs = other:rwlock("/rw")
     local writes = env.start(theirs.write, theirs)

@@ -75,7 +75,7 @@ describe("hold:downgrade", function()
     end
   end))
 
-  it("survives that somebody writes into the node, once the mark is there again", run(function()
+  it("survives a foreign write into the node, once the mark is there again", run(function()
     local hold = assert(session:rwlock("/rw", { data = "who" }):write())
     hold:downgrade()
     local marked = assert(session:get(hold.path))

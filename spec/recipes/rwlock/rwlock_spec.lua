@@ -152,7 +152,7 @@ describe("a read/write lock", function()
     env.queue_of(session, "/rw", 0)
   end))
 
-  it("tells who contends", run(function()
+  it("lists the contenders", run(function()
     local session = env.session()
     local rw, writer = session:rwlock("/rw", { data = "r" }), session:rwlock("/rw", { data = "w" })
     local one, two = assert(rw:read()), assert(rw:read())

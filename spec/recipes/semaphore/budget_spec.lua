@@ -49,7 +49,7 @@ describe("the semaphore's requests", function()
     hold:release()
   end))
 
-  it("the first who waits: the same flight, one read per holder, one of the limit; let in: one list", run(function()
+  it("the first waiter: the same flight, one read per holder, one of the limit; once let in: one list", run(function()
     local holds, theirs = {}, other:semaphore("/p", 3)
     for i = 1, 3 do
       holds[i] = assert(theirs:acquire(200))
@@ -69,7 +69,7 @@ describe("the semaphore's requests", function()
     holds[3]:release()
   end))
 
-  it("any other who waits: the same flight and one read", run(function()
+  it("any other waiter: the same flight and one read", run(function()
     local theirs = other:semaphore("/p", 3)
     local hold = assert(theirs:acquire(200, 3))
     local first = env.start(function() return theirs:acquire(200, 3) end)
@@ -105,7 +105,7 @@ describe("the semaphore's requests", function()
     assert(second()):release()
   end))
 
-  it("within one session: nobody ahead is watched, and nobody marks", run(function()
+  it("within one session: no contender ahead is watched, and none marks", run(function()
     local sem, count = session:semaphore("/p", 3), 20
     local hold, waits = assert(sem:acquire(200, 3)), {}
     spent()

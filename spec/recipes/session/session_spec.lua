@@ -101,7 +101,7 @@ describe("a session", function()
     assert(assert(zk.shared(options)):close())
   end))
 
-  it("is shared only with those who give the same tables", run(function()
+  it("is shared only by callers that give the same tables", run(function()
     local function auth(name) return { { scheme = "digest", credential = name .. ":secret" } } end
     local function log() end
     local options = { hosts = { env.server().hosts }, namespace = env.namespace(), timeout = 5, auth = auth "alice", log = log,

@@ -2,7 +2,7 @@
 -- documentation describes them. Run the specs on a real copas 4 with ZR_COPAS=folder.
 --
 -- What the documentation says and the adapter builds on: a thread starts in the next step; wakeup does nothing to a
--- thread that does not pause; a thread that pauses for ever does not keep the loop alive, and copas refers to it weakly;
+-- thread that does not pause; a thread that pauses forever does not keep the loop alive, and copas refers to it weakly;
 -- receive calls the object's own receive until that fails with something else than "timeout".
 
 local socket = require "socket"

@@ -4,7 +4,7 @@
 --   every(election, seconds, fn, options) lead with a timer that calls fn while the caller leads
 --   stop(election)                        ends all of these
 --
--- 1. A task campaigns, for ever.
+-- 1. A task campaigns, again and again.
 -- 2. When it is elected, it runs fn in a second task. It resigns only after fn has ended, so that no other candidate can lead while
 --    fn runs because of our resignation.
 -- 3. When the term is lost, it cancels fn's task, so that fn's next wait raises. It learns of the loss when the lease ends, before the

@@ -250,7 +250,7 @@ local function acquire_in(lock, way, timeout)
   return acquire(lock, timeout)
 end
 
--- Raises: without a time limit the coroutine would wait for itself for ever.
+-- Raises: without a time limit the coroutine would wait for itself forever.
 local function refuse_own(lock)
   core.misuse(("lock:acquire %s: this coroutine holds the lock and would wait for itself; release it first, or make the lock " ..
     "with reentrant = true"):format(lock.path))

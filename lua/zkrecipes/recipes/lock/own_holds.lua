@@ -1,4 +1,4 @@
--- Stores which locks the running coroutine holds, so that it does not wait for itself for ever.
+-- Stores which locks the running coroutine holds, so that it does not wait for itself forever.
 --
 -- This is certain only while no other coroutine can release these locks. A coroutine that spawns another one may have passed its
 -- holds to it, so we forget its holds then. On a foreign host we store nothing: its event loop starts coroutines that we do not know
