@@ -126,7 +126,6 @@ local function outcome(task)
 end
 
 function Task:wait(timeout)
-  check.self(self, Task, "wait")
   check.seconds(timeout, 1, "wait", true)
   wait.check()
   if wait.task() == self then core.misuse("a task cannot wait for itself") end
@@ -146,13 +145,12 @@ function M.cancel_all(host)
 end
 
 function Task:cancel()
-  check.self(self, Task, "cancel")
   if self.done or self.canceled then return end
   self.canceled = true
   if self.waiting then self.host.adapter.unpark(self.waiting.token) end
 end
 
-check.class("task", Task, Task)
+check.selves("task", Task, Task)
 
 function Task:__tostring()
   return "zkrecipes.task: " .. (self.done and "ended" or self.canceled and "canceled" or "running")
