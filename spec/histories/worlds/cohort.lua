@@ -79,16 +79,11 @@ end
 
 return function(h)
   h.turns = {}
-  for number = 1, 1 + h:below(3) do
-    local zk = h:process()
-    local session = h:session(zk)
+  h:crowd(3, 4, function(zk, session)
     local cohort = h:chance(0.8)
     local queue = { lock = session:lock(PATH, { cohort = cohort }), cohort = cohort, came = 0, waiting = {} }
-    for place = 1, h:below(4) do
-      local name = ("%d.%d"):format(number, place)
-      h:user(name, zk, function() worker(h, zk, session, queue, name) end)
-    end
-  end
+    return function(name) worker(h, zk, session, queue, name) end
+  end)
   function h.settle()
     h.world:advance(40)
     for _ = 1, 3 do

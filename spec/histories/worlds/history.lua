@@ -9,6 +9,8 @@
 --     h:process()                     a client process
 --     h:session(zk)                   a session of it
 --     h:user(name, zk, fn)            a coroutine that must end
+--     h:crowd(processes, users, prepare)   two processes and up to `processes` - 1 more, each with a session and up to `users` users:
+--                                     prepare(zk, session) returns the function of these users, which gets the user's name
 --     h:attempt(zk, fn [, note])      the results of fn, run in a coroutine of its own that is perhaps canceled or closed; then note.struck
 --                                     is true
 --     h:expect(truth, text, ...)      a violation unless truth is true
@@ -90,6 +92,17 @@ end
 
 function History:user(name, zk, fn)
   self.users[#self.users + 1] = { name = name, task = zk.spawn(fn) }
+end
+
+function History:crowd(processes, users, prepare)
+  for number = 1, 1 + self:below(processes) do
+    local zk = self:process()
+    local use = prepare(zk, self:session(zk))
+    for place = 1, self:below(users) do
+      local name = ("%d.%d"):format(number, place)
+      self:user(name, zk, function() use(name) end)
+    end
+  end
 end
 
 local function strike(h, zk, task, coroutine_of, note)

@@ -83,15 +83,11 @@ end
 
 return function(h)
   h.turns = {}
-  for number = 1, 1 + h:below(3) do
-    local zk, locks = h:process(), {}
-    local session = h:session(zk)
+  h:crowd(3, 4, function(zk, session)
+    local locks = {}
     for _, way in ipairs(NAMES) do locks[way] = locks[way] or WAYS[way](session) end
-    for place = 1, h:below(4) do
-      local name = ("%d.%d"):format(number, place)
-      h:user(name, zk, function() worker(h, zk, session, locks, name) end)
-    end
-  end
+    return function(name) worker(h, zk, session, locks, name) end
+  end)
   function h.settle()
     h.world:advance(60)
     collectgarbage()

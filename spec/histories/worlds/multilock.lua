@@ -59,14 +59,9 @@ end
 
 return function(h)
   h.turns = {}
-  for number = 1, 1 + h:below(3) do
-    local zk = h:process()
-    local session = h:session(zk)
-    for place = 1, h:below(4) do
-      local name = ("%d.%d"):format(number, place)
-      h:user(name, zk, function() worker(h, zk, session, name) end)
-    end
-  end
+  h:crowd(3, 4, function(zk, session)
+    return function(name) worker(h, zk, session, name) end
+  end)
   function h.settle()
     h.world:advance(60)
     collectgarbage()

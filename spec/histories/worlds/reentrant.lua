@@ -52,19 +52,15 @@ local function one_turn(h, zk, session, lock)
 end
 
 return function(h)
-  for number = 1, 1 + h:below(2) do
-    local zk = h:process()
-    local session = h:session(zk)
+  h:crowd(2, 3, function(zk, session)
     local lock = session:lock(PATH, { reentrant = true })
-    for place = 1, h:below(3) do
-      h:user(("%d.%d"):format(number, place), zk, function()
-        while not h.healed do
-          one_turn(h, zk, session, lock)
-          zk.sleep(h:chance(0.5) and 0 or h:within(1))
-        end
-      end)
+    return function()
+      while not h.healed do
+        one_turn(h, zk, session, lock)
+        zk.sleep(h:chance(0.5) and 0 or h:within(1))
+      end
     end
-  end
+  end)
   function h.check()
     collectgarbage()
     h.world:advance(20)
