@@ -3,7 +3,7 @@
 -- A token is the czxid of a znode, and a write has its mzxid from the server. So the server orders what the server did; only the times at
 -- which a hold was valid come from our clock.
 
-local jobs = require "dev.torture.jobs"
+local queue = require "dev.torture.queue"
 local kinds = require "dev.torture.kinds"
 local meetings = require "dev.torture.meetings"
 
@@ -168,7 +168,7 @@ end
 function M.checks(journal, registers, facts)
   journal.outlived = journal:cut_expired()
   local overlaps, falling = check_holds(journal)
-  local lost, again = jobs.judge(journal.jobs, facts.items)
+  local lost, again = queue.judge(journal.queue, facts.items)
   local alone, early = meetings.judge(journal.meetings, journal.losses)
   local also = check_facts { lost = lost, again = again, crashed = facts.crashed, deserted = facts.deserted, left = facts.left,
     processes = facts.processes, trouble = journal.trouble, torn = journal:torn_reads(),

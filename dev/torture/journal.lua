@@ -3,7 +3,7 @@
 --
 -- The hold was certainly valid between the times `first` and `last`.
 
-local jobs = require "dev.torture.jobs"
+local queue = require "dev.torture.queue"
 local meetings = require "dev.torture.meetings"
 
 local journal = {}
@@ -12,7 +12,7 @@ journal.__index = journal
 local function new()
   return setmetatable({ turns = {}, holds = {}, writes = {}, given_up = {}, refused = 0, unread = 0, unknown = 0,
     ended = 0, expiries = {}, losses = {}, trouble = {}, reads = 0, downgrades = 0, most_permits = 0, torn = {},
-    jobs = jobs.new(), meetings = meetings.new() }, journal)
+    queue = queue.new(), meetings = meetings.new() }, journal)
 end
 
 local effects = {}
@@ -82,9 +82,9 @@ function effects.torn(self, turn, time, rest)
   table.insert(self.torn, { worker = turn.worker, time = time, what = rest })
 end
 
-function effects.put(self, _, _, rest) jobs.add(self.jobs, "put", rest) end
+function effects.put(self, _, _, rest) queue.add(self.queue, "put", rest) end
 
-function effects.job(self, _, _, rest) jobs.add(self.jobs, "job", rest) end
+function effects.job(self, _, _, rest) queue.add(self.queue, "job", rest) end
 
 function effects.arrives(self, turn, time, rest) meetings.arrives(self.meetings, turn.worker, time, rest) end
 

@@ -13,7 +13,7 @@
 
 local chaos = require "dev.torture.chaos"
 local checker = require "dev.torture.check"
-local jobs = require "dev.torture.jobs"
+local queue = require "dev.torture.queue"
 local meetings = require "dev.torture.meetings"
 local journals = require "dev.torture.journal"
 local tell = require "dev.torture.report"
@@ -143,7 +143,7 @@ local function inspect(world)
   local registers, left = {}, {}
   assert(session:connected(30))
   assert(session:sync("/", { timeout = 60 })) -- a follower may be behind
-  local items = jobs.left(session)
+  local items = queue.left(session)
   eventually(function()
     left = {}
     for _, lock in ipairs(LOCKS) do

@@ -55,8 +55,8 @@ local function report_figures(world)
   say("ended without a grant: %s", table.concat(codes, ", "))
   say("%d writes: %d of unknown outcome, %d refused because the hold was over", #journal.writes,
     journal.unknown, journal.refused)
-  say("%d items put, %d done, taken or removed; %d reads under the read lock, %d downgrades; %d passed a barrier", journal.jobs.count,
-    tally.size(journal.jobs.ends), journal.reads, journal.downgrades, journal.meetings.passed)
+  say("%d items put, %d done, taken or removed; %d reads under the read lock, %d downgrades; %d passed a barrier", journal.queue.count,
+    tally.size(journal.queue.ends), journal.reads, journal.downgrades, journal.meetings.passed)
   say("at most %d permits of the pool at once", journal.most_permits)
   say("a hold whose session was ended from outside was believed valid for %s s at most", seconds(journal.outlived))
 end

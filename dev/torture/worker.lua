@@ -6,7 +6,7 @@
 -- claims less than was true, never more.
 
 local zk = require "zkrecipes"
-local jobs = require "dev.torture.jobs"
+local queue = require "dev.torture.queue"
 local kinds = require "dev.torture.kinds"
 local meetings = require "dev.torture.meetings"
 local randoms = require "dev.torture.random"
@@ -196,7 +196,7 @@ zk.run(function()
   end
   tasks[#tasks + 1] = function() cancel_now_and_then(locks) end
   local life = { over = function() return over end, tag = ("%d-%.6f"):format(stream, zk.now()), random = random }
-  for _, part in ipairs { jobs, meetings } do
+  for _, part in ipairs { queue, meetings } do
     for _, task in ipairs(part.tasks(session, life, function(...) note(0, ...) end)) do tasks[#tasks + 1] = task end
   end
   zk.all(tasks)

@@ -22,7 +22,7 @@ struct zr_seats *zr_seats_new(const struct zr_recipe *const *recipes, struct zr_
     for (size_t i = 0; i < names->count; i++) {
         struct zr_seat_name *next = &seats->at[seats->count];
         if (!zr_stem_read(recipes, names->at[i], next))
-            seats->kazoos = zr_is_kazoos(names->at[i]) ? names->at[i] : seats->kazoos;
+            seats->foreign = zr_is_foreign(recipes, names->at[i]) ? names->at[i] : seats->foreign;
         else if (next->sequence < ZR_SEQUENCE_LIMIT)
             seats->count++;
     }

@@ -13,7 +13,7 @@ struct zr_seats {
     int refs;
     struct zr_stat stat;    /* of the directory, as it was listed */
     struct zr_names *names; /* all children; those of `at` point into it */
-    const char *kazoos;     /* one of them that is a contender of kazoo's (zr_is_kazoos), or null */
+    const char *foreign;    /* one of them that has a foreign contender's name, or null */
     size_t count;
     bool counted;   /* `unusual` is known */
     size_t unusual; /* see zr_seats_unusual */

@@ -93,12 +93,12 @@ bool zr_is_usual(const struct zr_recipe *const *recipes, const char *name)
     return end == name || own == end || own == end - note || is_curators_tag(name, end);
 }
 
-bool zr_is_kazoos(const char *name)
+bool zr_is_foreign(const struct zr_recipe *const *recipes, const char *name)
 {
-    const char *at = name;
-    if (zr_sequence(name, "__lock__") < 0 && zr_sequence(name, "__rlock__") < 0)
-        return false;
-    size_t number = ZR_SEQUENCE_DIGITS;
-    return span(&at, HEXADECIMAL) == 32 && (strlen(at) == strlen("__lock__") + number ||
-                                            strlen(at) == strlen("__rlock__") + number);
+    for (; *recipes != NULL; recipes++)
+        for (const struct zr_stem *const *stem = (*recipes)->stems; stem != NULL && *stem != NULL;
+             stem++)
+            if ((*stem)->is_foreign != NULL && (*stem)->is_foreign(name))
+                return true;
+    return false;
 }

@@ -25,6 +25,10 @@ struct zr_stem {
     /* Deliver the answer to the create at once, not together with the answer to the listing behind
        it. */
     bool prompt;
+    /* True if another program, which does not see our contenders, gives this name to its own. The
+       core asks it about names in all directories that are no contender's of ours. Null: none is
+       known. */
+    bool (*is_foreign)(const char *name);
     /* For the recipes, which show it to users (recipes/meaning.h); the core does not look at it. */
     const struct zr_meaning *meaning;
 };
@@ -49,8 +53,7 @@ int64_t zr_stem_word(const struct zr_recipe *const *recipes, const struct zr_req
    note), or Curator's ("_c_<UUID>-"). False for all other names, also for those of no contender. */
 bool zr_is_usual(const struct zr_recipe *const *recipes, const char *name);
 
-/* True if kazoo's Lock, ReadLock or WriteLock gives a contender this name: "<32 hexadecimal
-   digits>__lock__<ten digits>", or __rlock__. */
-bool zr_is_kazoos(const char *name);
+/* True if a stem of one of the recipes says that the name is foreign. */
+bool zr_is_foreign(const struct zr_recipe *const *recipes, const char *name);
 
 #endif

@@ -131,11 +131,12 @@ static bool is_ignored(struct zr_session *session, const char *dir, const char *
     return true;
 }
 
-static const char *first_of_kazoos(struct zr_session *session, const char *dir,
-                                   const struct zr_names *names)
+static const char *first_foreign(struct zr_session *session, const char *dir,
+                                 const struct zr_names *names)
 {
     for (size_t i = 0; i < names->count; i++)
-        if (zr_is_kazoos(names->at[i]) && !is_ignored(session, dir, names->at[i]))
+        if (zr_is_foreign(session->engine->recipes, names->at[i]) &&
+            !is_ignored(session, dir, names->at[i]))
             return names->at[i];
     return NULL;
 }
@@ -150,8 +151,8 @@ void zr_strangers_leave_out(struct zr_session *session, const char *dir, struct 
             !is_ignored(session, dir, seats->at[i].name))
             seats->at[kept++] = seats->at[i];
     seats->count = kept;
-    if (seats->kazoos != NULL)
-        seats->kazoos = first_of_kazoos(session, dir, seats->names);
+    if (seats->foreign != NULL)
+        seats->foreign = first_foreign(session, dir, seats->names);
 }
 
 void zr_strangers_doubt(struct zr_session *session, const char *path)

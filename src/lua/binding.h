@@ -79,8 +79,7 @@ void zr_slots_fini(struct lua_engine *engine);
 /* Pushes { catch =, came =, forget =, die = }; see sigterm.c. */
 void zr_lua_sigterm_open(lua_State *L);
 
-/* ---- The simulated ZooKeeper (sim.c, sim_faults.c, sim_look.c) ---------------------------------
- */
+/* ---- The simulated ZooKeeper (sim.c, sim_faults.c, sim_inspect.c) --------------------------- */
 
 /* Pushes { world = function, kinds = { create = 0, ... }, faults = { cut = 0, ... } }. */
 void zr_lua_sim_open(lua_State *L);

@@ -135,7 +135,7 @@ static void try_past(struct zr_task *task, int64_t ahead)
     zr_free(path);
 }
 
-static void read_kazoos(struct zr_task *task)
+static void read_foreign(struct zr_task *task)
 {
     enum zr_suspect_verdict verdict = zr_suspect_answered(task);
     if (verdict == ZR_SUSPECT_PASSED)
@@ -151,19 +151,19 @@ static void read_kazoos(struct zr_task *task)
 
 /* A contender of kazoo's does not see ours, and is granted beside them. True: one that is named so
    is read. */
-static bool meets_kazoos(struct zr_task *task)
+static bool meets_foreign(struct zr_task *task)
 {
     const struct zr_seats *seats = task->seats;
-    if (seats == NULL || seats->kazoos == NULL)
+    if (seats == NULL || seats->foreign == NULL)
         return false;
-    zr_suspect_ask(task, zr_hold_of(task)->seat.dir, seats->kazoos, ZR_STEP(read_kazoos));
+    zr_suspect_ask(task, zr_hold_of(task)->seat.dir, seats->foreign, ZR_STEP(read_foreign));
     return true;
 }
 
 static void look(struct zr_task *task)
 {
     const struct zr_seats *seats = task->seats;
-    if (meets_kazoos(task))
+    if (meets_foreign(task))
         return;
     int64_t ahead = seats != NULL ? nearest(zr_hold_of(task), seats, (int64_t)seats->count) : -1;
     if (ahead >= 0)
@@ -204,7 +204,7 @@ static void check(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
     int64_t index = task->seats != NULL ? zr_seat_index(&hold->seat, task->seats) : -1;
-    if (meets_kazoos(task))
+    if (meets_foreign(task))
         return;
     if (index < 0) {
         zr_seat_gone(&hold->seat); /* it was deleted from outside */

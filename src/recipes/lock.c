@@ -1,6 +1,7 @@
 #include "recipes/lock.h"
 
 #include "recipes/contest.h"
+#include "recipes/kazoo.h"
 #include "recipes/unfair.h"
 
 /*
@@ -25,7 +26,7 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-static const struct zr_stem stem = {.text = "lock-"};
+static const struct zr_stem stem = {.text = "lock-", .is_foreign = zr_is_kazoos};
 static const struct zr_role role = {.kind = ZR_CONTEST_KIND("lock:acquire"), .stem = &stem};
 
 static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args,

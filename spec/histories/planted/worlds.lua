@@ -89,7 +89,7 @@ return {
   core_bug("foreign", "strangers take permits", "recipes/semaphore/sift.c",
     "if (zr_seats_unusual(recipes, task->seats) == 0)", "if (true)"),
   core_bug("foreign", "a stranger is taken for a contender of kazoo", "core/strangers.c",
-    "if (zr_is_kazoos(names->at[i]) && !is_ignored(session, dir, names->at[i]))", "if (zr_is_kazoos(names->at[i]))"),
+    "!is_ignored(session, dir, names->at[i]))", "true)"),
   bug("multilock", "each multilock has its own order", "recipes/multilock/multilock.lua",
     "table.sort(order, comes_before)\n", ""),
   bug("multilock", "only the first is let go", "recipes/multilock/multilock.lua",

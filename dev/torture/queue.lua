@@ -91,16 +91,16 @@ local TAKES = { taking = 1, took = -1 } -- of takes without an answer so far
 function M.new() return { puts = {}, ends = {}, unsure = {}, count = 0, takes = 0 } end
 
 -- Reads a line of a worker's log: "item outcome".
-function M.add(jobs, what, rest)
+function M.add(items, what, rest)
   local item, outcome = rest:match("^(%S+) (%S+)$")
   if what == "put" and outcome == "done" then
-    jobs.puts[item], jobs.count = true, jobs.count + 1
+    items.puts[item], items.count = true, items.count + 1
   elseif what == "job" and ENDS[outcome] then
-    jobs.ends[item] = (jobs.ends[item] or 0) + 1
+    items.ends[item] = (items.ends[item] or 0) + 1
   elseif what == "job" and UNSURE[outcome] then
-    jobs.unsure[item] = true
+    items.unsure[item] = true
   elseif what == "job" then
-    jobs.takes = jobs.takes + (TAKES[outcome] or 0)
+    items.takes = items.takes + (TAKES[outcome] or 0)
   end
 end
 
@@ -113,15 +113,15 @@ end
 
 ---@return string[] lost items of which nothing is known any more, when there are more than takes without an answer
 ---@return string[] again items that ended twice, or have ended and are still there
-function M.judge(jobs, left)
+function M.judge(items, left)
   local lost, again = {}, {}
-  for item in pairs(jobs.puts) do
-    if not (jobs.ends[item] or jobs.unsure[item] or left[item]) then lost[#lost + 1] = item end
+  for item in pairs(items.puts) do
+    if not (items.ends[item] or items.unsure[item] or left[item]) then lost[#lost + 1] = item end
   end
-  for item, count in pairs(jobs.ends) do
+  for item, count in pairs(items.ends) do
     if count > 1 or left[item] then again[#again + 1] = item end
   end
-  return #lost > jobs.takes and lost or {}, again
+  return #lost > items.takes and lost or {}, again
 end
 
 return M
