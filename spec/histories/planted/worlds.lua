@@ -75,7 +75,7 @@ return {
   bug("cohort", "a canceled try blocks forever", "recipes/lock/cohort.lua",
     "wait.within(cohort.host, tried, cohort, cohort.acquire_main, lock, 0)",
     "cohort.acquire_main(lock, 0)"),
-  bug("cohort", "a turn is valid with the next one", "recipes/lock/cohort.lua",
+  bug("cohort", "a turn is valid with the next one", "recipes/lock/turn.lua",
     "return not self.state.over and self.state.main:valid()", "return self.state.main:valid()"),
   core_bug("mixed", "a reader ignores plain locks", "recipes/contest.c", NEAREST,
     "while (index >= 0 && shares && (seats->at[index].stem == hold->seat.stem || seats->at[index].stem->text[0] == 'l'));"),
@@ -92,7 +92,7 @@ return {
     "!is_ignored(session, dir, names->at[i]))", "true)"),
   bug("multilock", "each multilock has its own order", "recipes/multilock/multilock.lua",
     "table.sort(order, comes_before)\n", ""),
-  bug("multilock", "only the first is let go", "recipes/multilock/multilock.lua",
+  bug("multilock", "only the first is let go", "recipes/multilock/multihold.lua",
     "for i = 1, parts.count do\n    local hold = parts.holds[i]\n    if hold and not",
     "for i = 1, 1 do\n    local hold = parts.holds[i]\n    if hold and not"),
 }

@@ -12,97 +12,18 @@
 -- claims the lock again for the waiting coroutines; a task watches for the loss while a coroutine waits); the program drops a turn
 -- without releasing it (the turn ends when it is collected).
 
-local check = require "zkrecipes.check"
-local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
-local waiters = require "zkrecipes.host.waiters"
 local fifo = require "zkrecipes.host.fifo"
 local limits = require "zkrecipes.limit"
 local activity = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
+local turns = require "zkrecipes.recipes.lock.turn"
 local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
 local TURNS = 32
-
--- ---- Turns: the holds of a cohort's members -------------------------------------------------------------
-
-local Turn = {}
-Turn.__index = Turn
-Turn.__name = "zkrecipes.hold"
-
--- If the lock was lost, the lock's own hold reports that.
-for _, name in ipairs { "create", "set", "delete", "multi" } do
-  Turn[name] = function(turn, ...)
-    if turn.state.over == "released" then
-      core.misuse(("bad call of '%s' (the hold was released; acquire again before writing under it)"):format(name))
-    end
-    local main = turn.state.main
-    return main[name](main, ...)
-  end
-end
-
-function Turn:valid() return not self.state.over and self.state.main:valid() end
-
-function Turn:left() return self.state.over and 0 or self.state.main:left() end
-
-local function finish(state, why)
-  if state.over then return end
-  state.over = why
-  local cohort = state.cohort
-  if state.waiters then state.waiters:wake() end
-  cohort.current = nil
-  if why == "released" then cohort:pass() else cohort:forget() end
-end
-
-function Turn:release()
-  finish(self.state, "released")
-  return true
-end
-
-local function is_over(self)
-  local state = self.state
-  if state.over then return state.over ~= "released" end
-  return activity.is_over(state.main)
-end
-
-activity.follow { methods = Turn, meta = Turn, inner = { over = is_over } }
-
-Turn.__close = Turn.release
-
--- Does not refer to the turn itself, so that the turn can be collected while a coroutine waits for its end.
-local function await_end(state, timeout)
-  if not state.over and timeout == 0 then
-    local why = state.main:lost(0)
-    if why then finish(state, why) end
-  elseif not state.over then
-    state.waiters = state.waiters or waiters.new(state.cohort.host)
-    local record = state.waiters:enter()
-    state.cohort:watch()
-    if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
-  end
-  if state.over then return state.over end
-  return nil, "hold:lost " .. state.main.path .. ": the time limit passed", "timeout"
-end
-
-function Turn:lost(timeout)
-  check.seconds(timeout, 1, "lost", true)
-  return await_end(self.state, timeout)
-end
-
-function Turn:on_lost(fn)
-  check.fn(fn, 1, "on_lost")
-  local state, turn_of = self.state, setmetatable({ self }, { __mode = "v" })
-  tasks.behind(state.cohort.host, {}, function()
-    local why = await_end(state)
-    if why ~= "released" and turn_of[1] then fn(turn_of[1], why) end
-  end)
-  return true
-end
-
-local function dropped(state) tasks.later(state.cohort.host, finish, state, "released") end
 
 -- ---- The cohort --------------------------------------------------------------------------------
 
@@ -116,12 +37,10 @@ function M.new(host, lock, acquire, cancel, attempts)
 end
 
 local function new_turn(cohort)
-  local main = cohort.main
-  local state = { cohort = cohort, main = main, over = false }
+  local turn, state = turns.new(cohort)
   cohort.current, cohort.turns = state, cohort.turns + 1
   if cohort.count > 0 then cohort:watch() end
-  return setmetatable({ state = state, token = main.token, path = main.path, since = cohort.host.adapter.now(),
-    guard = collected.guard(dropped, state) }, Turn)
+  return turn
 end
 
 local function next_waiter(cohort)
@@ -205,7 +124,7 @@ end
 local function attend(cohort, main)
   local why = main:lost()
   local current = cohort.current
-  if why and current and current.main == main then finish(current, why) end
+  if why and current and current.main == main then turns.finish(current, why) end
 end
 
 -- Called when a member waits for the end of the turn: watches for the loss of the lock.
@@ -299,8 +218,6 @@ function Cohort:cancel()
   self:withdraw()
   return count
 end
-
-check.selves("turn", Turn, Turn)
 
 core.own(debug.getinfo(1, "S").source)
 return M
