@@ -25,7 +25,7 @@ struct zr_call {
     struct zr_session *session;         /* counted */
     struct zr_link in_queue;            /* of the session */
     void (*done)(struct zr_call *call); /* the answer is in `request` */
-    void *owner;                        /* whom `done` serves */
+    void *owner;                        /* the object that `done` works for */
     struct zr_acl *acl;                 /* of this call; null: it uses the session's */
     bool bound;             /* true: it may be sent only in `generation`; later it comes back with
                                ZR_LOST */

@@ -2,8 +2,9 @@
 #define ZR_LEASE_H
 
 /*
- * lease.h: until when the session surely lives on the servers, from the times at which heartbeats
- * were sent and answered. Pure functions; times in microseconds on one clock. The I/O thread.
+ * lease.h: computes until when the session certainly lives on the servers, from the times at which
+ * heartbeats were sent and answered. Pure functions; times in microseconds on one clock. The I/O
+ * thread.
  */
 
 #include <stdbool.h>
@@ -26,9 +27,9 @@ struct zr_lease_beat {
 struct zr_lease {
     int64_t tick_us;                    /* the servers' tickTime; 0: not known */
     int64_t timeout_us;                 /* the smallest granted to this session; 0: none yet */
-    int64_t flying_us[ZR_LEASE_FLYING]; /* send times of the unanswered, a ring */
+    int64_t flying_us[ZR_LEASE_FLYING]; /* send times of unanswered heartbeats, a ring */
     unsigned first, count;
-    int64_t sent_us;                                /* when the last one was due, sent or not */
+    int64_t sent_us; /* when the last heartbeat was due, sent or not */
     struct zr_lease_beat pending[ZR_LEASE_PENDING]; /* the oldest first */
     unsigned pending_count;
     int64_t deadline_us; /* 0: no session yet */
@@ -37,7 +38,7 @@ struct zr_lease {
 /* No session. tick_us: the servers' tickTime; 0: not known. */
 void zr_lease_init(struct zr_lease *lease, int64_t tick_us);
 
-/* A heartbeat goes out now. False: too many are unanswered, this one is left out. */
+/* A heartbeat is sent now. False: too many are unanswered, so do not send this one. */
 bool zr_lease_sent(struct zr_lease *lease, int64_t now_us);
 
 /* The heartbeat that was noted last was not sent after all. */

@@ -16,7 +16,7 @@
 /* How many digits the number at the end of a sequential node's name has. */
 #define ZR_SEQUENCE_DIGITS 10
 
-/* Null when it is a good path, else what is wrong with it ("must start with '/'"); static. */
+/* Null if the path is valid; otherwise static text that says why not ("must start with '/'"). */
 const char *zr_path_problem(const char *path, size_t length);
 
 /* gives: `prefix` + `path` ("/" adds nothing to a prefix), or null when memory is exhausted. */
@@ -38,7 +38,8 @@ int64_t zr_sequence(const char *name, const char *stem);
    number below zero, from a counter that has wrapped. */
 bool zr_is_sequence(const char *text);
 
-/* Null when it is a good list "host:port,host:port/chroot", else what is wrong with it; static. */
+/* Null if the list is valid ("host:port,host:port/chroot"); otherwise static text that says why
+   not. */
 const char *zr_hosts_problem(const char *hosts);
 
 /* Where the chroot begins: at the first '/', or at the end. */

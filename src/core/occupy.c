@@ -7,9 +7,9 @@
  * 2. Create the node.
  * 3. Created: done. It exists already: done as well; another contender has it.
  *
- * What can go wrong: the parent is missing: make it, start again. The answer is lost: read, behind
- * a sync, who owns the node now (vacate.c). If it is ours: done. If there is none, or it is another
- * contender's: start again.
+ * What can go wrong: the parent is missing: make it and start again. The answer is lost: send a
+ * sync, then read which session owns the node (vacate.c). If it is ours: done. If there is no node,
+ * or it is another contender's: start again.
  */
 
 static void go_on(struct zr_task *task);

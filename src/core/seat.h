@@ -67,7 +67,8 @@ void zr_seat_fini(struct zr_seat *seat);
  */
 enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task);
 
-/* These settle an unsure seat, by what vacate.c has read after the reconnect, behind a sync. */
+/* These decide whether an unsure seat is taken or empty. After the reconnect, vacate.c has sent a
+   sync, and then read what they need. */
 
 /* Sets the seat's path to the next child, by number, whose name could be ours; it comes after the
    one that the path names now. False: there is none. */

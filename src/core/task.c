@@ -8,7 +8,7 @@
 /*
  * 1. zr_task_start runs the first step; its last act is a verb, which names the next step.
  * 2. The verb waits for a request, a signal or a pause, and ends in zr_task_verb_done: next step.
- * 3. zr_task_finish: the waiter is told, the task has ended.
+ * 3. zr_task_finish: the task has ended, and its waiter is woken.
  * 4. zr_task_drop: the binding has the results. The memory is freed after both 3 and 4.
  *
  * What can go wrong: a verb fails, the deadline passes, the waiter gives up, the session is lost or

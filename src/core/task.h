@@ -9,9 +9,9 @@
  * the recipe's clean-up, which cannot be interrupted, and reports to the waiter exactly once.
  *
  * A step runs only if the verb before it succeeded. A verb's failure ends the task like an
- * interruption. The waiter is told at once, and the clean-up continues in the background (it may
- * need a server that cannot be reached now). Requests that follow in the same session are served
- * after it.
+ * interruption. The waiter gets its result at once, and the clean-up continues in the background
+ * (it may need a server that cannot be reached now). Requests that follow in the same session are
+ * served after it.
  *
  * Thread: the host's.
  */
@@ -91,13 +91,13 @@ struct zr_task {
     struct zr_link in_ready, in_signal;
     struct zr_watch *watch; /* the task waits until the node of this watch is gone; or null */
     struct zr_timer pause;
-    struct zr_call *call;   /* the request that is out for it */
-    struct zr_seats *seats; /* counted: the listing a verb brought */
+    struct zr_call *call;   /* its request in flight */
+    struct zr_seats *seats; /* counted: the last listing */
     struct zr_seat *seat;   /* borrowed: of contend and vacate */
     union {
         struct {
             const char *path;      /* borrowed: of list, and of ensure ... */
-            size_t cursor, target; /* ... how much of it is being made, and how much must be */
+            size_t cursor, target; /* ... bytes of it: up to the node made now, the last one */
         };
         struct {               /* of all waits for a node: */
             int64_t awaited;   /* its creation zxid; 0: not known yet */

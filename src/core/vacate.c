@@ -50,7 +50,7 @@ static void refused(struct zr_task *task, enum zr_status status)
 
 /*
  * A name proves nothing: any client that may create nodes in the directory can make one with our
- * tag. So we read each node whose name could be ours, one after the other, to see who owns it.
+ * tag. So we read each node whose name could be ours, one after the other, to learn its owner.
  */
 
 static void find(struct zr_task *task);

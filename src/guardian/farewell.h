@@ -1,7 +1,7 @@
 #ifndef ZR_GUARDIAN_FAREWELL_H
 #define ZR_GUARDIAN_FAREWELL_H
 
-/* farewell.h: ends a session from outside of the process that it belonged to. */
+/* farewell.h: ends the session of another process, which has died. */
 
 #include "guardian/order.h"
 

@@ -28,8 +28,9 @@ enum {
 
 enum zr_guardian_task {
     ZR_GUARD, /* end this session when the process is dead */
-    /* These two are the last, and say nothing else: */
-    ZR_GUARD_BRIEFLY, /* the same, but it was given up: it ends by itself within its timeout */
+    /* The last order is one of these two; it has no other content: */
+    ZR_GUARD_BRIEFLY, /* as ZR_GUARD, but try only briefly: the session ends within its timeout
+                         anyway */
     ZR_GUARD_NOTHING, /* the session is over */
 };
 

@@ -18,7 +18,8 @@ static void make_room(struct lua_sink *sink)
     luaL_checkstack(sink->L, 6, "too many results");
 }
 
-/* Puts the value on top of the stack where it belongs. */
+/* Stores the value on top of the stack: as a result, as the next item of the list, or under its
+   key. */
 static void place(struct lua_sink *sink, const char *key)
 {
     lua_State *L = sink->L;

@@ -6,8 +6,8 @@
 #include "plain/watchpoint.h"
 
 /*
- * session:watch(path): reports every kind of change at one path. ZooKeeper's own watches fire once
- * and say little; this one stays, over reconnects and over a new session.
+ * session:watch(path): reports every kind of change at one path. A watch of ZooKeeper fires once
+ * and does not say what has changed; this one stays, after reconnects and in a new session too.
  *
  * 1. Follow the events at the path first, so that none is missed. Then look: exists, with a watch;
  *    if the node exists, also its children, with a watch.
@@ -21,11 +21,11 @@
  * ends when the znode is gone: `deleted` is reported once, and then every wait fails with
  * ZR_NO_NODE.
  *
- * What can go wrong: several changes between two looks are reported once per kind, a deletion
- * before the creation that followed it. A node is created and deleted between two looks: the owner
- * of the watch may have seen it, and now waits for its end. So the deletion is reported if two
- * looks in a row find nothing. For the same reason the first look is reported if it had to be
- * repeated. The whole list of children is read when it has changed: this is not meant for
+ * What can go wrong: if there are several changes between two looks, each kind is reported once, a
+ * deletion before the creation that followed it. If a node is created and deleted between two
+ * looks, the owner of the watch may have seen it, and may now wait for its end: so `deleted` is
+ * reported if two looks in a row find nothing. For the same reason the first look is reported if it
+ * had to be repeated. Each change of the children reads the whole list: do not use a watch for
  * directories with a hundred thousand names.
  */
 

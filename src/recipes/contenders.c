@@ -7,10 +7,11 @@
 
 /*
  * 1. List the directory.
- * 2. Read every contender's node, all at once. If some ask for permits, also read the directory:
- *    its data tell how many of them hold.
- * 3. When the last answer has come: done. Contenders that have left meanwhile are left out, and so
- *    are znodes that are not ephemeral: nobody holds anything by them, whatever their names are.
+ * 2. Read every contender's node, all at the same time. If some ask for permits, also read the
+ *    directory: its data say how many permits there are, so how many contenders hold.
+ * 3. When the last answer has come: done. The result has no contenders that have left meanwhile,
+ *    and no znodes that are not ephemeral: a session holds nothing by such a znode, even if it is
+ *    named like a contender.
  */
 
 struct contenders {

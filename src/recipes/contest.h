@@ -18,7 +18,7 @@ struct zr_role {
                     `enough` */
     zr_enough
         *enough; /* which word of the node ahead ends the wait before that node goes; null: none */
-    zr_step *told; /* the step after that */
+    zr_step *told; /* the step that follows such an end */
 };
 
 /* The task kind of an attempt, see ZR_HOLD_KIND. */

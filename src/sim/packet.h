@@ -48,7 +48,7 @@ struct zr_sim_packet {
     enum zr_sim_kind kind;
     struct zr_sim_conn *conn; /* counted; null: a reply to a ping */
     int64_t sent_us;          /* when it was put on the wire */
-    int64_t at_us;            /* arrives not before */
+    int64_t at_us;            /* it arrives at this time or later */
     size_t size;              /* bytes, about */
     enum zr_sim_fate fate;
     bool through_leader;        /* only the leader can answer it ... */

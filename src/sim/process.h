@@ -52,9 +52,9 @@ struct zr_handle {
     struct zr_sim_credential *credentials;
     int64_t session_id, last_zxid;
     int server;                  /* the last one tried */
-    size_t tries;                /* in vain, since the last success */
+    size_t tries;                /* failed, since the last success */
     int64_t began_us;            /* the present attempt */
-    int64_t heard_us;            /* anything, of the server */
+    int64_t heard_us;            /* when the server last sent anything */
     struct zr_list in_flight;    /* struct zr_request, by message.link */
     struct zr_sim_index watched; /* the watches, as the library knows them */
     struct zr_sim_event alarm, beat, cut, retry;

@@ -52,7 +52,7 @@ struct zr_sim_conn {
     struct zr_sim_identity *who;
     struct zr_list pending; /* struct zr_sim_packet, by in_pending */
     struct zr_list watches; /* struct watch */
-    uint64_t told;          /* the last firing that it was told of */
+    uint64_t told;          /* the number of the last firing that concerned it */
     struct zr_sim_wire up, down;
 };
 

@@ -24,10 +24,10 @@ struct zr_sim_world;
 /* A field that is 0 has its default. */
 struct zr_sim_options {
     uint64_t seed;
-    int servers;        /* the first is the leader (3) */
-    int32_t tick_ms;    /* sessions last from 2 to 20 ticks (2000) ... */
-    int32_t least_ms;   /* ... or from this on (two ticks) */
-    int32_t reap_ms;    /* how often empty containers and old TTL znodes are reaped (60000) */
+    int servers;      /* the first is the leader (3) */
+    int32_t tick_ms;  /* sessions last from 2 to 20 ticks (2000) ... */
+    int32_t least_ms; /* ... or from this on (two ticks) */
+    int32_t reap_ms;  /* time between two removals of empty containers and old TTL znodes (60000) */
     int64_t latency_us; /* of a message, at least ... (200) */
     int64_t jitter_us;  /* ... and up to this much more; negative: none (400) */
     int64_t late_us;    /* a server's thread gets its turn up to this late (as jitter_us) */
@@ -171,7 +171,7 @@ bool zr_sim_remove(struct zr_sim_world *world, const char *path);
    bounds. */
 struct zr_sim_faults {
     uint32_t lose_request, lose_reply, late_request, delay, cut, expire, pause, rename;
-    uint32_t lag;     /* not the request: a server's lag changes */
+    uint32_t lag;     /* at a request: changes the lag of a server */
     int64_t delay_us; /* delay, late_request, cut, rename */
     int64_t down_us;  /* after a connection broke, no new one can be made for this long */
     int64_t pause_us;

@@ -56,7 +56,7 @@ static enum zr_goodbye_state judge(struct zr_goodbye *goodbye)
     return ZR_GOODBYE_AWAITED;
 }
 
-/* One recv. False: there is nothing, now or ever. */
+/* Calls recv once. False: nothing has come, or the stream has ended. */
 static bool read_some(struct zr_goodbye *goodbye, int fd)
 {
     unsigned char rest[4096];

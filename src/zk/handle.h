@@ -49,7 +49,7 @@ struct zr_client {
     bool proved;           /* ... and was answered */
     bool sending;          /* some of what was submitted may still be in its queue */
     bool purging;          /* it lost the connection silently and must be made to notice */
-    bool unfit;            /* the other side sends nonsense, or there was no memory: replace */
+    bool unfit;            /* the server sends invalid bytes, or memory is exhausted: replace it */
     bool dead;             /* the session is over, or the credentials were refused: final */
     bool authenticating;   /* an ADD_AUTH is under way; only one at a time */
     int32_t timeout_ms;    /* as negotiated, while up */

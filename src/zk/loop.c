@@ -1,11 +1,11 @@
 /*
  * A turn of the loop:
- * 1. Each handle says what it waits for, and how long at most.
+ * 1. Ask each handle what it waits for, and how long at most.
  * 2. One poll waits for all of them and for the two mailboxes.
- * 3. Handles that are ready receive; completions copy.
- * 4. New requests are taken and sent, a bounded number per turn, then heartbeats and whatever is
- *    due.
- * 5. Replies and notices are put into each host's inbox, at once.
+ * 3. Handles that are ready receive; their completions copy the answers.
+ * 4. Take new requests and send them, a bounded number per turn; then send the heartbeats that are
+ *    due, and do what else is due.
+ * 5. Put the replies and notices into each host's inbox, all at once.
  *
  * What can go wrong: there is too little memory to poll all handles; then they take turns. Only the
  * poll may wait, because all sessions of the process wait with it.

@@ -1,12 +1,12 @@
 /*
- * 1. When the module is loaded, its folder is looked up, and the guardian's program there is
- *    opened. The program is a shared object, because that is what LuaRocks builds.
+ * 1. When the module is loaded, find its folder and open the guardian's program there. The program
+ *    is a shared object, because that is what LuaRocks builds.
  * 2. Each guardian is started from a copy of that descriptor.
  *
  * The program is opened only once, because after a chdir a relative LUA_CPATH names another file:
- * whoever may write there could have a program run with the session's password. If the host has
- * closed our descriptor, the program's absolute path is opened again, but only the same file is
- * started.
+ * a user that may write there could make us run any program with the session's password. If the
+ * host has closed our descriptor, we open the program's absolute path again, and start it only if
+ * it is still the same file.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -83,8 +83,7 @@ static void rotate(char *list)
     memcpy(list + rest + 1, first, length);
 }
 
-/* If the addresses are the same as before, the one that was tried first was of no use: moves it
-   to the end. */
+/* If the addresses are the same as before, the first one did not help: moves it to the end. */
 static void keep_addresses(struct zr_handle *handle, struct zr_resolution *resolution)
 {
     if (handle->addresses != NULL && handle->fingerprint == resolution->fingerprint) {

@@ -1,4 +1,4 @@
--- What differs between the Luas about coroutines:
+-- The coroutine functions that differ between the versions of Lua:
 --
 --   running()                  the coroutine that the scheduler knows; nil on the main thread
 --   pcall(fn, ...)             a pcall whose fn may wait. In Lua 5.1 pcall cannot be yielded across, so fn runs in a

@@ -83,8 +83,7 @@ function M.spawn(host, how, fn, ...)
   return task
 end
 
--- For work that must run whatever code starts it: if it cannot start now, a later dispatch starts it, so that no state waits for it
--- in vain.
+-- For work that other state waits for, so it must run in any case: if it cannot start now, a later dispatch starts it.
 function M.behind(host, how, fn, ...)
   how.daemon = true
   local task = new(host, how, fn, ...)

@@ -107,7 +107,7 @@ local function begin(task, record)
   task.waiting = record
 end
 
--- The reason for a task may end before any code is told, if the whole process was stopped for a while: so ask over().
+-- If the whole process was stopped for a while, the reason for a task may be over before any code has noticed: so ask over().
 local function canceled(task)
   if not task then return false end
   local over = task.how.over

@@ -71,7 +71,7 @@ local function some(value) return value and escaped(value) or '<span class="none
 
 -- ---- Of several workers ------------------------------------------------------------------------
 
--- The rows of all, each with the number of its worker.
+-- The rows of all workers, each with the number of its worker.
 local function rows_of(list, name)
   local rows = {}
   for _, found in ipairs(list) do

@@ -168,7 +168,7 @@ end
 -- How many rows a list has, or had before it was cut.
 function M.count(status, name) return status.counts and status.counts[name] or #status[name] end
 
--- prometheus(list): of these statuses; those with a `worker` are told apart by a label.
+-- prometheus(list): the figures of these statuses; a label names the worker of each status that has a `worker`.
 function M.prometheus(list)
   local lines = {}
   add_sessions(lines, list)

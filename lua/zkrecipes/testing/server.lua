@@ -167,7 +167,7 @@ function Server:stop()
 end
 Server.__close = Server.stop
 
----Asks a four-letter word: server:word("mntr"). Each word is a method as well: server:mntr().
+---Sends a four-letter word: server:word("mntr"). Each word is a method as well: server:mntr().
 ---@param word string
 ---@param timeout? number seconds, default 5
 ---@return string|nil answer

@@ -1,14 +1,13 @@
 -- One supervised server process.
 --
--- A test runner can die in ways that run no clean-up (kill -9, a crash of a C module). So the JVM is not ours: it
--- belongs to a small bash process whose standard input is a pipe that we hold. The end of that pipe, however it
--- came, means "the runner is gone": the supervisor kills the JVM and removes the temporary folder. The same pipe
--- carries the commands (one word per line); the answers come back through a fifo in the folder, read blockingly,
--- so neither side ever sleeps and hopes.
+-- A test runner can die without any clean-up (kill -9, a crash of a C module). So the JVM is not a child of the runner: its
+-- parent is a small bash process, the supervisor, whose standard input is a pipe from the runner. When that pipe ends, the
+-- runner is gone: the supervisor kills the JVM and removes the temporary folder. The same pipe carries the commands, one word
+-- per line. The answers come back through a fifo in the folder; reading it blocks, so neither side has to poll.
 --
--- Descriptors leak: a process that the runner starts later may inherit our end of the pipe and keep it open. So the
--- supervisor closes whatever it inherited itself, and looks every half second whether its parent is still the runner.
--- If the supervisor itself is killed, the kernel kills the JVM, too (setpriv --pdeathsig).
+-- Descriptors leak: a process that the runner starts later may inherit the runner's end of the pipe and keep it open. So the
+-- supervisor closes what it has inherited, and checks every half second whether its parent is still the runner. If the
+-- supervisor itself is killed, the kernel kills the JVM too (setpriv --pdeathsig).
 
 local M = {}
 

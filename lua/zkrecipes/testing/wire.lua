@@ -58,7 +58,7 @@ function M.password(id)
   return table.concat(words)
 end
 
--- Says $2 (printf escapes) to port $1 and prints all that comes back until the server closes, then "\1".
+-- Sends $2 (printf escapes) to port $1, prints the whole answer until the server closes the connection, then "\1".
 local CONVERSE = [[
 trap '' PIPE
 { exec 3<>"/dev/tcp/127.0.0.1/$1"; } 2>/dev/null || exit

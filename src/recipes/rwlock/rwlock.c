@@ -46,7 +46,7 @@ static enum zr_status start_write(struct zr_object *self, struct zr_args *args,
     return zr_contest_start((struct zr_contest *)self, &writer, &args->at[0], task);
 }
 
-/* One side. The argument is 1 for readers, 0 for writers. */
+/* Methods for one side: argument 1 is the readers, 0 the writers. */
 
 static const struct zr_stem *side(const struct zr_args *args)
 {

@@ -2,8 +2,8 @@
 #define ZR_SHARING_H
 
 /*
- * sharing.h: how a contender says that it shares what it holds. A reader says so by the stem of its
- * node's name. A writer that begins to share (downgrade.c) says so by a mark in its node's data, in
+ * sharing.h: how a contender shows that it shares what it holds. A reader shows it by the stem of
+ * its node's name. A writer that begins to share (downgrade.c) puts a mark into its node's data, in
  * front of the user's data. The mark contains the creation zxid of the node, which no user can know
  * before the node exists, so a user's data are never taken for a mark. Code that rewrites the data
  * of a holder's node has to put the mark in front again. Thread: the host's.

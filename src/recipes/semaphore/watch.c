@@ -144,7 +144,7 @@ void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next l
     else if (ours == NULL)
         status = follow(task, seat->sequence, path);
     else if (ours->word ==
-             SAYS_HOLDS) /* whatever the limit says: it may have been changed by hand */
+             SAYS_HOLDS) /* even if the limit says otherwise: a person may have changed it */
         zr_permit_watch_holders(task, ahead + 1, look);
     else
         zr_verb_await_gone(task, attempt->hold.seat.dir, seat->name, says_it_holds, look);
