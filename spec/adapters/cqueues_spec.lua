@@ -12,7 +12,7 @@ local function open()
 end
 
 describe("controllers of cqueues:", function()
-  it("one that was given up with its watcher and its waits is replaced by the next", function()
+  it("a controller that was given up with its watcher and its waits is replaced by the next", function()
     local first, session, got = cqueues.new(), nil, nil
     first:wrap(function()
       session = open()

@@ -65,7 +65,7 @@ for _, kind in ipairs { "cqueues", "copas4", "luv", "poll" } do
       assert.is_true(done)
     end)
 
-    it("is the one to be used in its tasks while the built-in loop runs outside", function()
+    it("is used in its tasks while the built-in loop runs outside", function()
       local done, problem = false, nil
       zk.run(function()
         local own = env.session()

@@ -349,7 +349,7 @@ describe("in nginx", function()
     becomes(0)
   end)
 
-  it("a handler goes on within 100 microseconds of what it waits for", function()
+  it("a handler continues within 100 microseconds after the event that it waits for", function()
     local it = start { server = [[ location = /wake { content_by_lua_block {
       local times, asked = {}, 0
       local light = ngx.thread.spawn(function()

@@ -163,7 +163,7 @@ describe("a task in nginx that ends its light thread", function()
     assert(process.eventually(function() return not process.runs(old) end), "it is still there")
   end)
 
-  it("lets go of what it held, once it is collected, and of what it waited for at once", function()
+  it("releases its holds once it is collected, and ends its waits at once", function()
     start()
     assert.equal("error", (select(2, it_runs:get("/holds"))))
     assert(process.eventually(function() return #(session:children("/l") or {}) == 0 end))

@@ -87,7 +87,7 @@ describe("the status of three nginx workers", function()
     end
   end)
 
-  it("has a series for each of them in the text for Prometheus, those of one name together", function()
+  it("has a series for each worker in the text for Prometheus, grouped by name", function()
     eventually(it_runs, settled)
     local _, text = it_runs:get("/status?format=prometheus")
     local before, seen, held = nil, {}, {}
@@ -156,7 +156,7 @@ describe("what a worker publishes", function()
 end)
 
 describe("after a reload the status", function()
-  it("is that of the new workers while old ones still serve, and ends with those that are gone", function()
+  it("shows the new workers while old workers still serve, and drops workers that are gone", function()
     local it_runs = start(3, "lua_shared_dict zkrecipes 1m;")
     local old, before = {}, eventually(it_runs, function(found) return numbers(found) == "0 1 2" and found end)
     for _, worker in ipairs(before.workers) do old[worker.pid] = true end

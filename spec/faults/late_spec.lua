@@ -88,7 +88,7 @@ for _, recipe in ipairs(RECIPES) do
       hold:release()
     end))
 
-    it("of a session that is lost: it is not taken for the next one's", run(function()
+    it("of a session that is lost is not taken for the next session's", run(function()
       begin(1)
       local wait, id = held(function() return fails("lost", ours:acquire(20)) end), session.id
       lose_link()

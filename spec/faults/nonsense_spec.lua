@@ -145,7 +145,7 @@ describe("a server that sends nonsense", function()
   }
 
   for op, write in pairs(WRITES) do
-    it("is left, and what it did is unknown: " .. op, run(function()
+    it("loses the connection, and the outcome is unknown: " .. op, run(function()
       each(write.cases, function(bad)
         local server, session, log = once(op, bad)
         fails("connection_loss", write.call(session))

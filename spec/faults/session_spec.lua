@@ -215,7 +215,7 @@ describe("a server that is not there", function()
     end)
   end))
 
-  it("one that accepts and stays silent", run(function()
+  it("a server that accepts and stays silent", run(function()
     local server = assert(testing.start())
     server:pause()
     local session = zk.session { hosts = server.hosts, timeout = 2, tick = 0.5 }

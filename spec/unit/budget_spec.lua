@@ -237,7 +237,7 @@ describe("the budget of ephemeral znodes", function()
 end)
 
 describe("requests in flight of a session that was lost", function()
-  it("take no room from those of the next one", within({}, function(world, session, other)
+  it("take no room from requests of the next session", within({}, function(world, session, other)
     assert(other:create("/n", ""))
     local id = session.id
     -- Answers come all the time, but the heartbeats stand behind them until the lease is over.

@@ -239,7 +239,7 @@ describe("zk.sleep and zk.now", function()
     assert.are.same({ 5, 4, 3, 2, 1 }, order)
   end)
 
-  it("wakes those of the same moment in the order in which they went to sleep", function()
+  it("wakes coroutines that are due at the same moment in the order in which they went to sleep", function()
     local virtual, order = in_virtual_time(0), {}
     for i = 1, 100 do
       virtual.spawn(function()

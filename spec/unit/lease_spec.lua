@@ -183,7 +183,7 @@ describe("the option `tick`", function()
     assert_misuse(function() world.zk.session { tick = "2" } end, ".*" .. "tick")
   end))
 
-  it("is one of those that shared sessions compare", within({}, function(world)
+  it("is an option that shared sessions compare", within({}, function(world)
     local one = world.zk.shared { tick = 2 }
     assert.are.equal(one, world.zk.shared { tick = 2 })
     assert_misuse(function() world.zk.shared { tick = 1 } end, ".*" .. "tick")

@@ -50,7 +50,7 @@ describe("a session that meets a stranger", function()
     assert.are.same({ 0, 0, 0 }, in_use(world, session))
   end))
 
-  it("names the one at which it stops, when there are too many at a time", within(function(_, session, other)
+  it("names the znode at which it stops, when there are too many at a time", within(function(_, session, other)
     local dir = "/" .. ("d"):rep(1900)
     for i = 1, 60 do assert(other:create(("%s/x%02d-lock-0000000000"):format(dir, i), "", { parents = true })) end
     for limit = 0, 10, 10 do

@@ -119,7 +119,7 @@ describe("the checker of the torture run", function()
     assert.are.same({}, failures(log, 0))
   end)
 
-  it("takes a writer that has become a reader for one, and wants it to read what it wrote", function()
+  it("counts a writer that has become a reader as a reader, which must read what it wrote", function()
     turn(log, 1, 1, 2, 10, 1)
     for _, line in ipairs { "3 1 waits a", "3 1 holds " .. hex(20), "3 1 valid", "4 1 valid", "4 1 downgrades" } do log:add(1, line) end
     log:add(1, "5 1 read 1 x 1 x 1 x")
@@ -152,10 +152,10 @@ describe("the checker of the torture run", function()
       "31 0 parts cyclic-e passed" } do
       log:add(1, line)
     end
-    assert.are.same({ "nobody passed a barrier alone" }, failures(log, 0))
+    assert.are.same({ "no member passed a barrier alone" }, failures(log, 0))
   end)
 
-  it("does not take those at another barrier for company", function()
+  it("does not count members of another barrier", function()
     for _, line in ipairs { "1 0 arrives cyclic-a", "1 0 arrives cyclic-b", "1 0 arrives double-c", "2 0 parts cyclic-a passed",
       "2 0 parts cyclic-b passed", "2 0 parts double-c timeout" } do
       log:add(1, line)
@@ -231,7 +231,7 @@ describe("the checker of the torture run", function()
     assert.are.equal("tokens grow from hold to hold", failed[1])
   end)
 
-  it("sees the write of a stale holder: behind the next one's in the server's order", function()
+  it("finds the write of a stale holder: behind the next holder's in the server's order", function()
     log:add(1, "1 1 waits a")
     log:add(1, "1 1 holds " .. hex(10))
     log:add(1, "1 1 writes 2")
@@ -264,7 +264,7 @@ describe("the checker of the torture run", function()
     assert.are.same(lost, failures(log, 3))
   end)
 
-  it("accepts a write of unknown outcome, done or not; not one that was refused", function()
+  it("accepts a write of unknown outcome, done or not, but no refused write", function()
     turn(log, 1, 1, 2, 10, 1)
     log:add(2, "3 1 waits a")
     log:add(2, "3 1 holds " .. hex(20))
@@ -313,7 +313,7 @@ describe("the checker of the torture run", function()
 end)
 
 describe("the figures of the torture run", function()
-  it("are those of the journal", function()
+  it("agree with the journal", function()
     local log = journals.new()
     turn(log, 1, 1, 2, 10, 1)
     turn(log, 1, 6, 7, 20, 2)

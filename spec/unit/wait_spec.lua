@@ -17,7 +17,7 @@ describe("a wait", function()
     zk.sleep(0)
   end)
 
-  it("in a coroutine of one's own, inside of one of the host's, is ended by the loop", function()
+  it("in a coroutine of the program inside a coroutine of the host is ended by the loop", function()
     zk.run(function()
       local ended
       coroutine.wrap(function()
@@ -61,7 +61,7 @@ describe("a wait", function()
     end)
   end)
 
-  it("in a coroutine of one's own, outside, just blocks", function()
+  it("in a coroutine of the program outside of the loop just blocks", function()
     local generator = coroutine.wrap(function()
       for i = 1, 3 do
         zk.sleep(0.001)
@@ -198,7 +198,7 @@ describe("what has ended", function()
     session:close(0)
   end)
 
-  it("is collected though its coroutine was known: tasks, and coroutines of one's own", function()
+  it("is collected although its coroutine was known: tasks, and coroutines of the program", function()
     local weak = setmetatable({}, { __mode = "k" })
     zk.run(function()
       for _ = 1, 20 do

@@ -226,7 +226,7 @@ describe("the leader", function()
     fails("closed", election:leader())
   end))
 
-  it("is never one that was replaced already, while leaders come and go", run(function()
+  it("is never a leader that was replaced already, while leaders come and go", run(function()
     local namespace, over = env.namespace(), {}
     local reader = env.session { namespace = namespace }
     local election, done, reads = reader:election("/e"), 0, 0

@@ -207,7 +207,7 @@ describe("election:lead", function()
     other()
   end))
 
-  it("refuses what it cannot use", run(function()
+  it("refuses arguments that it cannot use", run(function()
     local election = env.session():election("/e")
     assert.error_matches(function() election:lead() end, "bad argument #1 to 'lead' %(function expected")
     assert.error_matches(function() election:lead(print, { backof = 1 }) end, "unknown option 'backof'")

@@ -102,7 +102,7 @@ for _, sessions in ipairs { "a session each", "one session" } do
       lead_in_turn(a.term.token, b, d)
     end))
 
-    it("leaves while the leader waits for those between", with_four(function(a, b, c, d)
+    it("leaves while the leader waits for the candidates between", with_four(function(a, b, c, d)
       local between = assert(a.session:create("/e/_c_other-latch-", "i", { ephemeral = true, sequential = true }))
       local e = candidate(a.session, "e")
       local wait = env.start(function() return a.term:resign(find(a.election, "e")) end)

@@ -105,7 +105,7 @@ describe("the attempts and contenders of", function()
     session:close()
   end))
 
-  it("a cohort behind others: its znode's place, and those of its own", run(function()
+  it("a cohort behind other contenders: the place of its znode, and the places of its members", run(function()
     local session, waits = env.session(), {}
     local hold, cohort = assert(session:lock("/l"):acquire()), session:lock("/l", { cohort = true })
     for i = 1, 3 do waits[i] = env.start(cohort.acquire, cohort) end

@@ -37,7 +37,7 @@ describe("a lost create, where others have made names like ours", function()
     for _, path in ipairs(long) do assert(other:exists(path)) end
   end))
 
-  it("is found behind those that are another session's", run(function()
+  it("is found behind znodes of another session", run(function()
     assert(session:connected(200))
     local first = forge "0000000001"
     for _ = 1, 3 do assert(other:create("/l/x-", "", { sequential = true })) end -- ours is the fifth

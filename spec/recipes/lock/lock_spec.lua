@@ -159,7 +159,7 @@ describe("a fair lock", function()
     env.queue_of(session, "/l", 0)
   end))
 
-  it("ignores what is not a contender", run(function()
+  it("ignores znodes that are not contenders", run(function()
     local session = env.session()
     for _, name in ipairs { "junk", "x-lock-abc", "_c_1-lock-00000000001", "x-lock--000000001" } do
       assert(session:create("/l/" .. name, nil, { parents = true }))

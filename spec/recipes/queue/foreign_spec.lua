@@ -190,7 +190,7 @@ describe("a queue", function()
     assert.is_true(world:requests(session) - before < 50)
   end))
 
-  it("does not mind what it cannot read where an id is", in_world(function(_, _, session, queue)
+  it("tolerates unreadable data in the znode of an id", in_world(function(_, _, session, queue)
     assert(queue:put("x", { id = "a" }))
     for _, text in ipairs { "", "junk", "1.5 0 x", "00000 " .. ("9"):rep(400) .. " x", "00000 x y", "99999 0 x" } do
       assert(session:set((layout.id_path("/jobs", "a")), text))

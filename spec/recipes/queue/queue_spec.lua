@@ -278,7 +278,7 @@ describe("a queue", function()
     assert.equal(3, small:size())
   end))
 
-  it("fills bucket after bucket and deletes those that are empty", run(function()
+  it("fills one bucket after another and deletes empty ones", run(function()
     local size = layout.BUCKET
     layout.BUCKET = 10
     for i = 1, 95 do queue:put(tostring(i)) end

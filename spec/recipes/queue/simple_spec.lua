@@ -78,7 +78,7 @@ describe("a simple queue", function()
     fails("timeout", queue:take(0))
   end))
 
-  it("refuses what it would not do", in_world(function(_, _, queue)
+  it("refuses options and lists that the format does not support", in_world(function(_, _, queue)
     raises("unknown option 'priority'", function() queue:put("x", { priority = 1 }) end)
     raises("#2 to 'put_all'", function() queue:put_all({ "x" }, "5") end)
     raises("#1 to 'put_all' %(entry 2: string expected, got table", function() queue:put_all { "x", { data = "y" } } end)

@@ -49,7 +49,7 @@ describe("hold:downgrade", function()
     last():release()
   end))
 
-  it("is seen by readers that come later, and by those that only try", run(function()
+  it("is seen by later readers, also by readers that only try", run(function()
     local hold = assert(session:rwlock("/rw"):write())
     hold:downgrade()
     for _, from in ipairs { session, other } do

@@ -208,7 +208,7 @@ describe("a read/write lock", function()
 end)
 
 describe("what would wait for itself", function()
-  it("has two sides that know, and cancel, those of their own", run(function()
+  it("has two sides, each of which knows and cancels its own attempts", run(function()
     local session, waits = env.session(), {}
     local rw, other = session:rwlock("/rw"), session:rwlock("/rw")
     local reader, writer, hold = rw:reader(), rw:writer(), assert(other:write(200))

@@ -89,7 +89,7 @@ describe("the semaphore's requests", function()
     mine:release()
   end))
 
-  it("to be let in before another session's waiter: one write more, for the one behind", run(function()
+  it("to be let in before another session's waiter: one more write, for the waiter behind", run(function()
     local theirs = other:semaphore("/p", 3)
     local hold = assert(theirs:acquire(200, 3))
     local sem = session:semaphore("/p", 3)

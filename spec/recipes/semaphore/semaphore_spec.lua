@@ -104,7 +104,7 @@ describe("a semaphore", function()
     hold:release()
   end))
 
-  it("wakes the waiter behind the one that was let in", run(function()
+  it("wakes the waiter behind a waiter that was let in", run(function()
     local session, other, third = sessions(3)
     local sem = session:semaphore("/p", 2)
     local one, two = assert(sem:acquire(200)), assert(sem:acquire(200))

@@ -63,7 +63,7 @@ describe("the ephemeral znodes of a session", function()
     assert(session:lock(LONG):acquire(200)):release()
   end))
 
-  it("of a session that is over make room for those of the next", run(function()
+  it("of a session that is over make room for znodes of the next session", run(function()
     for _ = 1, 2 do
       for i = 1, 59 do assert(session:create(LONG .. i, "", { ephemeral = true })) end
       fails("full", session:create(LONG, "", { ephemeral = true }))
