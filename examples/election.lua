@@ -29,7 +29,7 @@ zk.run(function()
 
   for leader in election:observe() do
     if not leader then
-      print("nobody leads")
+      print("no leader")
       if deaths == 3 then break end
     else
       print(leader.value .. (leader.ready and " is ready" or " leads, token " .. leader.token))

@@ -28,7 +28,7 @@ describe("an unfair election", function()
       end)
     end
     for i = 1, 20 do waits[i]() end
-    env.eventually("nobody is left", function() return one:exists("/e") == false end)
+    env.eventually("the znode is gone", function() return one:exists("/e") == false end)
   end))
 
   it("gets the leader in one read, with value and readiness", run(function()

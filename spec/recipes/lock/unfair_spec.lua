@@ -47,7 +47,7 @@ describe("the unfair lock", function()
     end
     for i = 1, 60 do waits[i]() end
     assert.are.equal(60, turns)
-    env.eventually("nobody is left", function() return waits.session:exists("/l") == false end)
+    env.eventually("the znode is gone", function() return waits.session:exists("/l") == false end)
   end))
 
   it("names its holder", run(function()

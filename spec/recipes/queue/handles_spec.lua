@@ -136,14 +136,14 @@ describe("a handle of a queue for each request", function()
     local session = env.session()
     for _ = 1, 10 do serve(session, "/jobs") end
     collect()
-    env.eventually("nobody is there", function() return #session:children("/jobs/consumers") == 0 end)
+    env.eventually("no consumer is left", function() return #session:children("/jobs/consumers") == 0 end)
     local first = in_use(session)
     for _ = 1, 100 do
       serve(session, "/jobs")
       assert.is_true(#session:children("/jobs/consumers") <= 2)
     end
     collect()
-    env.eventually("nobody is there", function() return #session:children("/jobs/consumers") == 0 end)
+    env.eventually("no consumer is left", function() return #session:children("/jobs/consumers") == 0 end)
     zk.sleep(0.1)
     env.eventually("nothing more is in use: " .. first, function() return in_use(session) == first end)
     session:close()
