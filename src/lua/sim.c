@@ -92,11 +92,65 @@ static int world_now(lua_State *L)
     return 1;
 }
 
-/* world:run(seconds): advances until a process has something to take, or the time is over. */
+/* The process at this place of the list at stack index 2; null: the list is shorter. */
+static struct zr_engine *process_at(lua_State *L, int place)
+{
+    lua_rawgeti(L, 2, place);
+    const struct lua_engine *engine = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    if (engine != NULL && engine->core == NULL)
+        zr_lua_misuse(L, "the process was collected already");
+    return engine != NULL ? engine->core : NULL;
+}
+
+/* The time until the process has something to do; -1: it knows of nothing. */
+static int64_t due_us(struct zr_engine *process)
+{
+    int64_t paused_us = zr_sim_paused_us(process->zk);
+    if (paused_us > 0)
+        return paused_us;
+    return zr_sim_ready(process->zk) ? 0 : zr_engine_timeout_us(process);
+}
+
+/* world:run(processes, seconds): advances until one of them has something to do, or the time is
+   over. */
 static int world_run(lua_State *L)
 {
     struct zr_sim_world *world = zr_lua_world_check(L)->world;
-    zr_sim_run(world, zr_sim_now_us(world) + zr_lua_world_us(L, 2));
+    struct zr_engine *process;
+    int64_t left_us = zr_lua_world_us(L, 3);
+    for (int place = 1; (process = process_at(L, place)) != NULL; place++) {
+        int64_t us = due_us(process);
+        left_us = us >= 0 && us < left_us ? us : left_us;
+    }
+    zr_sim_run(world, zr_sim_now_us(world) + left_us);
+    return 0;
+}
+
+static bool has_held(lua_State *L, int place)
+{
+    lua_rawgeti(L, 3, place);
+    bool held = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return held;
+}
+
+/* world:next(processes, held, from): the place of the first one, from this place on, that is not
+   paused and has something to do or is marked in the table `held`; and whether it has something to
+   do. Nothing if there is none. */
+static int world_next(lua_State *L)
+{
+    struct zr_engine *process;
+    zr_lua_world_check(L);
+    for (int place = (int)luaL_checkinteger(L, 4); (process = process_at(L, place)) != NULL;
+         place++) {
+        bool due = due_us(process) == 0;
+        if (zr_sim_paused(process->zk) || !(due || has_held(L, place)))
+            continue;
+        lua_pushinteger(L, place);
+        lua_pushboolean(L, due);
+        return 2;
+    }
     return 0;
 }
 
@@ -115,7 +169,7 @@ static int world_text(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-    {"engine", world_engine},   {"now", world_now},   {"run", world_run},
+    {"engine", world_engine},   {"now", world_now},   {"run", world_run}, {"next", world_next},
     {"advance", world_advance}, {"text", world_text}, {NULL, NULL},
 };
 

@@ -48,31 +48,6 @@ static int world_paused(lua_State *L)
     return 1;
 }
 
-/* The time until the process has something to do; -1: it knows of nothing. */
-static int64_t due_us(struct zr_engine *engine)
-{
-    int64_t paused_us = zr_sim_paused_us(engine->zk);
-    if (paused_us > 0)
-        return paused_us;
-    return zr_sim_ready(engine->zk) ? 0 : zr_engine_timeout_us(engine);
-}
-
-/* world:due(process): returns the seconds until it has something to do, or nil; and whether it
-   is paused. One call, because each turn of the loop asks it for each process. */
-static int world_due(lua_State *L)
-{
-    struct lua_engine *engine = zr_lua_engine_of(L, 2);
-    if (engine == NULL)
-        zr_lua_misuse(L, "the process was collected already");
-    int64_t left_us = due_us(engine->core);
-    if (left_us < 0)
-        lua_pushnil(L);
-    else
-        lua_pushnumber(L, (lua_Number)left_us / 1e6);
-    lua_pushboolean(L, zr_sim_paused_us(engine->core->zk) > 0);
-    return 2;
-}
-
 /* world:prefer(process, server) */
 static int world_prefer(lua_State *L)
 {
@@ -198,22 +173,11 @@ static int world_faults(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-    {"cut", world_cut},
-    {"link", world_link},
-    {"partition", world_partition},
-    {"pause", world_pause},
-    {"paused", world_paused},
-    {"due", world_due},
-    {"prefer", world_prefer},
-    {"plan", world_plan},
-    {"plans", world_plans},
-    {"expire", world_expire},
-    {"lag", world_lag},
-    {"isolate", world_isolate},
-    {"pause_server", world_pause_server},
-    {"stop", world_stop},
-    {"faults", world_faults},
-    {NULL, NULL},
+    {"cut", world_cut},     {"link", world_link},       {"partition", world_partition},
+    {"pause", world_pause}, {"paused", world_paused},   {"prefer", world_prefer},
+    {"plan", world_plan},   {"plans", world_plans},     {"expire", world_expire},
+    {"lag", world_lag},     {"isolate", world_isolate}, {"pause_server", world_pause_server},
+    {"stop", world_stop},   {"faults", world_faults},   {NULL, NULL},
 };
 
 void zr_lua_world_add_faults(lua_State *L)

@@ -27,8 +27,12 @@ local BUSY_SECONDS = 0.001 -- ... and what the next one takes; twice as much the
 -- Passes the trace since the last call to the trace function.
 function M.tell(world)
   local text = world.tell and world.core:text()
-  if not text then return end
-  for line in text:gmatch("[^\n]+") do world.tell(line) end
+  local from = 1
+  while text and from <= #text do
+    local to = text:find("\n", from, true) or #text + 1
+    world.tell(text:sub(from, to - 1))
+    from = to + 1
+  end
 end
 
 local function check_limit(world)
@@ -37,28 +41,12 @@ local function check_limit(world)
     "a larger 'limit'"):format(world.limit))
 end
 
--- Seconds until the world must stop for a process, at most `left`.
-local function idle_time(world, left)
-  left = math.min(left or world.limit, math.max(world.deadline - world.core:now(), 0))
-  for i = 1, #world.processes do
-    local due = world.core:due(world.processes[i].host.engine)
-    if due and due < left then left = due end
-  end
-  return left
-end
-
-local function release_held(world, process)
-  local held = process.held
-  if #held == 0 then return end
-  process.held = {}
+-- Continues the coroutines of the process that were kept back.
+local function release_held(world, number)
+  local held = world.held[number]
+  if not held then return end
+  world.held[number] = false
   for i = 1, #held do world.loop:release(held[i]) end
-end
-
-local function dispatch(world, process, steps)
-  local due, paused = world.core:due(process.host.engine)
-  if paused then return end
-  release_held(world, process)
-  if due == 0 then dispatches.run(process.host, steps) end
 end
 
 local function dispatch_all(world, steps)
@@ -67,7 +55,12 @@ local function dispatch_all(world, steps)
     world.core:advance(BUSY_SECONDS * (world.still - BUSY))
     check_limit(world)
   end
-  for i = 1, #world.processes do dispatch(world, world.processes[i], steps) end
+  local number, due = world.core:next(world.engines, world.held, 1)
+  while number do
+    release_held(world, number)
+    if due then dispatches.run(world.processes[number].host, steps) end
+    number, due = world.core:next(world.engines, world.held, number + 1)
+  end
   M.tell(world)
 end
 
@@ -75,16 +68,18 @@ end
 local function pending(world)
   local count = 0
   for i = 1, #world.processes do
-    local process = world.processes[i]
-    count = count + process.host.engine:pending() + #process.held
+    local held = world.held[i]
+    count = count + world.engines[i]:pending() + (held and #held or 0)
   end
   return count
 end
 
 local function holds(world, record)
   local process = record.process or record.within and record.within.process
-  if not process or not world.core:paused(process.host.engine) then return false end
-  process.held[#process.held + 1] = record
+  if not process or not world.core:paused(world.engines[process.number]) then return false end
+  local held = world.held[process.number] or {}
+  world.held[process.number] = held
+  held[#held + 1] = record
   return true
 end
 
@@ -98,7 +93,8 @@ local function client_of(world)
   function client.holds(record) return holds(world, record) end
   function client.wait(left)
     world.still = 0
-    world.core:run(idle_time(world, left))
+    local most = math.max(world.deadline - world.core:now(), 0)
+    world.core:run(world.engines, math.min(left or world.limit, most))
     check_limit(world)
   end
   return client
@@ -125,8 +121,8 @@ end
 local function maker(world)
   return function(host)
     if host.engine then core.misuse("a simulated world cannot be used in a child process") end
-    world.engines = world.engines + 1
-    return world.core:engine(host, world.seed + world.engines)
+    world.engine_count = world.engine_count + 1
+    return world.core:engine(host, world.seed + world.engine_count)
   end
 end
 
@@ -144,12 +140,13 @@ local function module_of(process)
   return zk
 end
 
--- A new process: { host, zk, sessions = all that were opened, held = coroutines that could go on }.
+-- A new process: { number, host, zk, sessions = all that were opened }.
 function M.new(world)
-  local process = { held = {}, sessions = {} }
+  local number = #world.processes + 1
+  local process = { number = number, sessions = {} }
   process.host = hosts.beside(world.driver, adapter_of(world, process), maker(world))
   process.zk = module_of(process)
-  world.processes[#world.processes + 1] = process
+  world.processes[number], world.engines[number], world.held[number] = process, process.host.engine, false
   world.process_of[process.zk] = process
   world.process_of[process.host] = process
   return process
@@ -161,7 +158,9 @@ function M.begin(world)
   world.loop.client = client_of(world)
   world.driver = hosts.new(adapter_of(world), maker(world))
   world.processes, world.process_of = {}, {}
-  world.engines, world.still, world.deadline = 0, 0, 0
+  -- By a process's number: its engine; the coroutines that could go on if it were not paused, or false.
+  world.engines, world.held = {}, {}
+  world.engine_count, world.still, world.deadline = 0, 0, 0
   hosts.ready(world.driver)
 end
 
