@@ -17,23 +17,18 @@ static void put(struct zr_sim_agenda *agenda, size_t place, struct zr_sim_event 
     event->place = place;
 }
 
-static void rise(struct zr_sim_agenda *agenda, size_t place)
+/* Puts the event where it belongs. This place is free until then. */
+static void settle(struct zr_sim_agenda *agenda, size_t place, struct zr_sim_event *event)
 {
-    struct zr_sim_event *event = agenda->heap[place];
-    for (; place > 1 && before(event, agenda->heap[place / 2]); place /= 2)
-        put(agenda, place, agenda->heap[place / 2]);
-    put(agenda, place, event);
-}
-
-static void sink(struct zr_sim_agenda *agenda, size_t place)
-{
-    struct zr_sim_event *event = agenda->heap[place];
+    struct zr_sim_event *const *heap = agenda->heap;
+    for (; place > 1 && before(event, heap[place / 2]); place /= 2)
+        put(agenda, place, heap[place / 2]);
     for (size_t child; (child = place * 2) <= agenda->count; place = child) {
-        if (child < agenda->count && before(agenda->heap[child + 1], agenda->heap[child]))
+        if (child < agenda->count && before(heap[child + 1], heap[child]))
             child++;
-        if (!before(agenda->heap[child], event))
+        if (!before(heap[child], event))
             break;
-        put(agenda, place, agenda->heap[child]);
+        put(agenda, place, heap[child]);
     }
     put(agenda, place, event);
 }
@@ -41,14 +36,12 @@ static void sink(struct zr_sim_agenda *agenda, size_t place)
 void zr_sim_schedule(struct zr_sim_agenda *agenda, struct zr_sim_event *event, int64_t at_us,
                      void (*happen)(struct zr_sim_event *event))
 {
-    zr_sim_cancel(agenda, event);
     if (agenda->count + 1 >= agenda->room)
         agenda->heap = zr_sim_grow(agenda->heap, agenda->room, &agenda->room, sizeof(event));
     event->at_us = at_us;
     event->order = agenda->order++;
     event->happen = happen;
-    put(agenda, ++agenda->count, event);
-    rise(agenda, agenda->count);
+    settle(agenda, event->place > 0 ? event->place : ++agenda->count, event);
 }
 
 void zr_sim_cancel(struct zr_sim_agenda *agenda, struct zr_sim_event *event)
@@ -58,11 +51,8 @@ void zr_sim_cancel(struct zr_sim_agenda *agenda, struct zr_sim_event *event)
         return;
     event->place = 0;
     struct zr_sim_event *last = agenda->heap[agenda->count--];
-    if (last == event)
-        return;
-    put(agenda, place, last);
-    rise(agenda, place);
-    sink(agenda, last->place);
+    if (last != event)
+        settle(agenda, place, last);
 }
 
 struct zr_sim_event *zr_sim_next_event(const struct zr_sim_agenda *agenda)
