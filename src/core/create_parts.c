@@ -5,7 +5,8 @@
 
 /*
  * What contend.c and occupy.c share: when a create can be sent, and what its failure means. For a
- * seat without a stem, "the directory" is the parent of its node.
+ * seat without a stem, "the directory" is the parent of its node. And what transact.c shares with
+ * them: when a request is too large for a server.
  */
 
 #define LOSSES_MAX 3
@@ -28,15 +29,19 @@ static void ensure(struct zr_task *task, void (*begin)(struct zr_task *task))
     zr_part_ensure(task, seat->dir, length, true, begin);
 }
 
+/* A server with a lower limit than ours drops the connection instead of refusing the request. */
+bool zr_part_too_large(struct zr_task *task, size_t bytes)
+{
+    return ++task->losses >= LOSSES_MAX && bytes > LARGE;
+}
+
 void zr_part_refused(struct zr_task *task, void (*begin)(struct zr_task *task),
                      void (*exists)(struct zr_task *task))
 {
     const struct zr_seat *seat = task->seat;
     switch ((int)seat->refused) {
     case ZR_OK: /* looked for and not found */
-        /* A server with a lower limit than ours drops the connection instead of refusing the
-           request. */
-        if (++task->losses >= LOSSES_MAX && seat->data.length > LARGE)
+        if (zr_part_too_large(task, seat->data.length))
             zr_task_verb_done(task, ZR_TOO_LARGE);
         else
             begin(task);

@@ -101,6 +101,7 @@ void zr_task_verb_done(struct zr_task *task, enum zr_status status)
 {
     struct zr_next next = task->next;
     task->losses = 0;
+    task->doubtful = false;
     if (status == ZR_OK)
         next.step(task);
     else if (task->phase == ZR_CLEANING)

@@ -105,6 +105,7 @@ struct zr_task {
             int64_t word;      /* the word that was enough; or the last word of a seat of this
                                   session that has gone; 0: neither */
         };
+        struct zr_transaction *transaction; /* borrowed: of transact */
     };
     bool containers : 1; /* of ensure: the directories are made as containers */
     bool repeat : 1;     /* of request */
@@ -113,9 +114,12 @@ struct zr_task {
     bool cut_off : 1;    /* it began without a connection */
     bool asking : 1;     /* the answer to a request that it waits for is not here yet */
     bool tries : 1;      /* its limit is 0 */
+    bool there : 1;      /* of a wait for a node's presence: it waits until there is one ... */
+    bool late : 1;       /* ... and it came after the read that is out was sent */
+    bool doubtful : 1;   /* of transact: an answer was lost, and the outcome is not known yet */
     uint8_t losses;      /* connections lost under the verb in flight, in a row; modulo 256 */
-    uint16_t connections;   /* of the session when it began, for cut_off */
-    enum zr_status outcome; /* of what woke it */
+    uint16_t connections;       /* of the session when it began, for cut_off */
+    enum zr_status outcome : 8; /* of what woke it */
 };
 
 /*

@@ -36,6 +36,10 @@ void zr_task_explain(struct zr_task *task, const char *format, ...)
 static bool unsure(const struct zr_task *task)
 {
     const struct zr_call *call = task->call;
+    if (task->doubtful)
+        return true;
+    if (call != NULL && call->state == ZR_CALL_OUT && call->request.op == ZR_OP_MULTI)
+        return true;
     if (!task->kind->writes || call == NULL || call->state == ZR_CALL_BACK)
         return false;
     return call->state == ZR_CALL_OUT || task->repeat;

@@ -3,8 +3,8 @@
 
 /*
  * verb_parts.h: the parts of which verbs are made; only for verbs.c, contend.c, occupy.c,
- * create_parts.c, vacate.c and ensure.c. A part ends by calling `after`, or fails the verb. Thread:
- * the host's.
+ * create_parts.c, transact.c, vacate.c and ensure.c. A part ends by calling `after`, or fails the
+ * verb. Thread: the host's.
  */
 
 #include "core/listing.h"
@@ -45,6 +45,10 @@ bool zr_part_connected(struct zr_task *task, void (*begin)(struct zr_task *task)
    of this name exists; otherwise fails the verb. */
 void zr_part_refused(struct zr_task *task, void (*begin)(struct zr_task *task),
                      void (*exists)(struct zr_task *task));
+
+/* Counts a connection that was lost under a request with this many bytes. True if it was lost so
+   often that the server probably drops it because the request is too large. */
+bool zr_part_too_large(struct zr_task *task, size_t bytes);
 
 /* Settles an unsure seat (task->seat): afterwards it is taken or empty. */
 void zr_part_find(struct zr_task *task, void (*after)(struct zr_task *task));

@@ -209,6 +209,11 @@ void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid
     wait_for(task, zr_watch_gone(task, path, ZR_WATCHED_BYTES_COMMON), next);
 }
 
+void zr_verb_await_presence(struct zr_task *task, const char *path, bool there, struct zr_next next)
+{
+    wait_for(task, zr_watch_presence(task, path, there), next);
+}
+
 void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_next next)
 {
     task->next = next;

@@ -56,6 +56,12 @@ void zr_verb_await_free(struct zr_task *task, const char *path, struct zr_next n
 void zr_verb_await_deleted(struct zr_task *task, const char *path, int64_t czxid,
                            struct zr_next next);
 
+/* await_presence: waits until there is a node at this path (there), or until there is none; any
+   node counts. If the session is lost, a task that is not bound to it goes on in the next session.
+   See zr_watch_presence. borrows: path. */
+void zr_verb_await_presence(struct zr_task *task, const char *path, bool there,
+                            struct zr_next next);
+
 /* await: waits until the signal fires. The next step sees its outcome in task->outcome. */
 void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_next next);
 
@@ -79,6 +85,44 @@ void zr_verb_ask(struct zr_task *task, const struct zr_request *what, bool repea
    watch: it leaves a watch. */
 void zr_verb_read(struct zr_task *task, enum zr_op op, const char *path, bool watch,
                   struct zr_next next);
+
+/*
+ * How `transact` finds out whether a transaction was done whose answer was lost. Zeroed, but for
+ * the first three fields. They must show this transaction and no other: by a name, tag or version
+ * that only this one writes.
+ */
+struct zr_transaction {
+    enum zr_op op;    /* exists, get or children ... */
+    const char *path; /* ... of this path (with the namespace) shows it */
+    /* True if the transaction was done. answer: status ZR_OK or ZR_NO_NODE. */
+    bool (*was_done)(struct zr_task *task, const struct zr_request *answer);
+    struct zr_call *call; /* the multi, while it is not sent; taken */
+    struct zr_call *sync;
+};
+
+/* Frees what it has, but not itself. For the task's `free`. */
+void zr_transaction_fini(struct zr_transaction *transaction);
+
+/*
+ * transact: sends a multi that must be done once. The next step runs with the outcome in
+ * task->outcome: ZR_OK, it was done; otherwise the server has refused it, and nothing was done.
+ * (task->call is the multi if its answer came; it may be the read that has shown that it was done.)
+ *
+ * If the answer is lost, or there was no memory for it, the server is asked: a sync, and behind it
+ * the transaction's read. If the multi was not done, it is sent again. But in rare cases a multi
+ * of an earlier session or connection is done after that read. If that would do harm, its parts
+ * must fail the second time, by a name or a version, and the next step must know that failure.
+ *
+ * The verb fails if the read is refused: then the outcome is unknown, and task->detail says so. It
+ * fails with ZR_TOO_LARGE if the server drops the connection each time that it gets a large multi.
+ * An interrupted task leaves the outcome unknown, too. A limit that passes meanwhile is always
+ * ZR_CONNECTION_LOSS, never ZR_TIMEOUT. If the session is lost, a task that is not bound to it goes
+ * on in the next session; a call that is bound fails with ZR_LOST if it was not done.
+ *
+ * takes: call. keeps: transaction and its path.
+ */
+void zr_verb_transact(struct zr_task *task, struct zr_call *call,
+                      struct zr_transaction *transaction, struct zr_next next);
 
 /* ensure: makes the directory and all its parents, as containers or as plain nodes. The namespace
    itself is made of plain nodes. keeps: dir. */

@@ -9,8 +9,8 @@
 /*
  * What the client watches. It keeps a watch until an event uses it up, and registers all that it
  * keeps in one request after a reconnect. So a path counts in three cases: a task follows it
- * (watch_follow.c) or waits for its end (watch_gone.c); a request that will leave a watch is in
- * flight; the client keeps a watch on it.
+ * (watch_follow.c) or waits for something there (watch_gone.c, watch_presence.c); a request that
+ * will leave a watch is in flight; the client keeps a watch on it.
  *
  * A watch that no task needs, but which the client and the server still keep:
  * 1. The watch is idle. The next task that looks at the path uses it, at no cost.
@@ -43,7 +43,8 @@ static size_t bytes_of(const char *path)
 static bool is_used(const struct zr_watch *watch)
 {
     return watch->call != NULL || watch->removal != NULL || watch->out > 0 ||
-           watch->followers > 0 || !zr_list_empty(&watch->gone.tasks);
+           watch->followers > 0 || !zr_list_empty(&watch->gone.tasks) ||
+           watch->present_read != NULL || !zr_list_empty(&watch->present.tasks);
 }
 
 static int64_t due_us(const struct zr_watch *watch)
@@ -77,7 +78,7 @@ static enum zr_status take_back(struct zr_watch *watch)
         zr_call_new_full(watch->session, ZR_OP_UNWATCH, watch->path, ZR_NO_DATA, &watch->removal);
     if (status != ZR_OK)
         return status;
-    watch->set = false;
+    watch->set = watch->present_set = false;
     zr_call_start(watch->removal, taken_back, watch);
     return ZR_OK;
 }
@@ -116,6 +117,7 @@ static void drop_watch(struct zr_watch *watch)
     zr_table_remove(&watch->session->watches, &watch->node);
     zr_budget_give(&watch->session->watched, (size_t)watch->kinds * bytes_of(watch->path));
     zr_call_free(watch->call);
+    zr_call_free(watch->present_read);
     zr_free(watch);
 }
 
@@ -150,6 +152,7 @@ static enum zr_status add(struct zr_session *session, const char *path, struct z
     watch->session = session;
     zr_signal_init(&watch->gone);
     zr_signal_init(&watch->changed);
+    zr_signal_init(&watch->present);
     if (zr_table_add(&session->watches, &watch->node, watch->path) != ZR_OK) {
         zr_free(watch);
         return ZR_NO_MEMORY;

@@ -35,6 +35,14 @@ struct zr_task;
  */
 enum zr_status zr_watch_gone(struct zr_task *task, const char *path, size_t most);
 
+/*
+ * Wakes the task when a read that was sent after this call has found a node at the path (there), or
+ * none. All waiting tasks share one watch and one read. If the session is lost, the wait goes on in
+ * the next one. borrows: path (with the namespace). Errors: as zr_watch_gone. The task is woken
+ * with another status if the read is refused, or if the session is closed.
+ */
+enum zr_status zr_watch_presence(struct zr_task *task, const char *path, bool there);
+
 /* The task no longer waits. */
 void zr_watch_leave(struct zr_task *task);
 

@@ -29,6 +29,7 @@ static void fire(struct zr_watch *watch, enum zr_event_kind kind, unsigned used_
     enum zr_status status = kind == ZR_DELETED ? ZR_OK : zr_watch_look(watch);
     if (kind == ZR_DELETED || status != ZR_OK)
         zr_signal_fire(&watch->gone, status);
+    zr_presence_event(watch, kind);
     zr_watch_drop_if_unused(watch);
 }
 
@@ -67,6 +68,7 @@ static void drop_for(struct zr_watch *watch, enum zr_status why)
     watch->events++;
     zr_signal_fire(&watch->gone, why);
     zr_signal_fire(&watch->changed, ZR_OK);
+    zr_presence_over(watch, why);
     zr_watch_drop_if_unused(watch);
 }
 

@@ -3,9 +3,9 @@
 
 /*
  * watch_parts.h: what the files about watches share; no other file includes it. watch.c knows
- * what the client watches. Two files build on it: with watch_follow.c tasks follow events, and with
- * watch_gone.c they wait until a node is gone. watch_event.c handles the events for both. Thread:
- * the host's.
+ * what the client watches. Three files build on it: with watch_follow.c tasks follow events, with
+ * watch_gone.c they wait until an ephemeral node is gone, and with watch_presence.c until any node
+ * is there, or is gone. watch_event.c handles the events for all of them. Thread: the host's.
  */
 
 #include "core/watch.h"
@@ -18,17 +18,21 @@ struct zr_watch {
     struct zr_signal gone, changed;
     int64_t events; /* so far */
     int followers;
-    int kinds;               /* of watches that may be kept for it, 1 or 2 */
-    int out;                 /* requests that will leave a watch */
-    unsigned kept;           /* what the client watches: ZR_ON_NODE, ZR_ON_CHILDREN */
-    bool set;                /* the server has a watch on the node */
-    int64_t czxid;           /* if set: of that node */
-    bool stays;              /* if set: that node is not ephemeral */
-    int64_t word;            /* if set: what the node said at that time, see stem.h */
-    struct zr_call *call;    /* the read that sets it for `gone` */
-    struct zr_call *removal; /* the request that takes it back */
-    struct zr_link idle;     /* in the session's list while no task needs it */
-    int64_t idle_us;         /* since when no task needs it */
+    int kinds;                    /* of watches that may be kept for it, 1 or 2 */
+    int out;                      /* requests that will leave a watch */
+    unsigned kept;                /* what the client watches: ZR_ON_NODE, ZR_ON_CHILDREN */
+    bool set;                     /* the server has a watch on the node */
+    int64_t czxid;                /* if set: of that node */
+    bool stays;                   /* if set: that node is not ephemeral */
+    int64_t word;                 /* if set: what the node said at that time, see stem.h */
+    struct zr_call *call;         /* the read that sets it for `gone` */
+    struct zr_call *removal;      /* the request that takes it back */
+    struct zr_signal present;     /* tasks that wait for task->there ... */
+    struct zr_call *present_read; /* ... the read that is out for them */
+    bool present_set;             /* ... the server has a watch for them ... */
+    bool present_was;             /* ... and there was a node when it was set */
+    struct zr_link idle;          /* in the session's list while no task needs it */
+    int64_t idle_us;              /* since when no task needs it */
     char path[];
 };
 
@@ -49,5 +53,13 @@ void zr_watch_drop_if_unused(struct zr_watch *watch);
 /* If a task waits until the node is gone, ensures that an event will come
    (watch_gone.c). Errors: ZR_NO_MEMORY. */
 enum zr_status zr_watch_look(struct zr_watch *watch);
+
+/* An event came: if tasks wait until a node is there, or is gone, reads it for them
+   (watch_presence.c). */
+void zr_presence_event(struct zr_watch *watch, enum zr_event_kind kind);
+
+/* The session is lost: reads the node for them in the next one. Or it is closed: wakes them with
+   `why`. */
+void zr_presence_over(struct zr_watch *watch, enum zr_status why);
 
 #endif
