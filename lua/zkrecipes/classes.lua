@@ -10,13 +10,14 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
--- start gives slot, host; or nil, message, code. Arguments: as many as a method of the core can have.
-local function waiting(start, gives)
+-- start gives slot, host; or nil, message, code. await(host, slot, self): how to wait; nil: the wait is not shown. Arguments: as many as
+-- a method of the core can have.
+local function waiting(start, await)
   return function(self, a, b, c, d, e, f)
     wait.check()
     local slot, host, code = start(self, a, b, c, d, e, f)
     if not slot then return nil, host, code end
-    if gives then return activity.await(host, slot, self) end
+    if await then return await(host, slot, self) end
     return wait.await(host, slot)
   end
 end
@@ -100,10 +101,15 @@ end
 
 M.extend = extend
 
+local function how_shown(kind, name)
+  if activity.gives[name] then return activity.await_hold end
+  return name == "wait" and activity.waits[kind] and activity.await or nil
+end
+
 -- What the core gives: { meta =, methods =, start =, inner = }; start: methods that start something, inner: those that users do not
 -- get. `core` is added: the methods as they are here, whatever takes their place for users.
-local function make_ready(class)
-  for name, start in pairs(class.start) do class.methods[name] = waiting(start, activity.gives[name]) end
+local function make_ready(kind, class)
+  for name, start in pairs(class.start) do class.methods[name] = waiting(start, how_shown(kind, name)) end
   activity.follow(class)
   class.core = {}
   for name, method in pairs(class.methods) do class.core[name] = method end
@@ -111,7 +117,7 @@ local function make_ready(class)
     on_lost = class.start.lost and on_lost(class.start.lost) })
 end
 
-for _, class in pairs(core.classes) do make_ready(class) end
+for kind, class in pairs(core.classes) do make_ready(kind, class) end
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -88,6 +88,31 @@ describe("exhausted memory", function()
     env.queue_of(other, "/l", 0)
   end))
 
+  it("in closing, awaiting and opening a barrier, and in counting a latch down and awaiting it", run(function()
+    local session = env.session()
+    assert(session:create("/l", nil, { parents = true }))
+    local count = at_every_allocation(function(n)
+      local barrier, latch = check(session:barrier("/b")), check(session:latch("/l/" .. n, 1))
+      if barrier and check(barrier:close(200)) then
+        local wait = env.start(function() return barrier:wait(200) end)
+        repeat local opened = check(barrier:open(200)) until opened
+        check(wait())
+      end
+      if latch then
+        local wait = env.start(function() return latch:wait(200) end)
+        local left, data, stat
+        repeat left = check(latch:count_down(200)) until left
+        assert.are.equal(0, left)
+        check(wait())
+        repeat data, stat = session:get("/l/" .. n) until data
+        assert.are.equal(1, stat.version)
+      end
+    end)
+    assert.is_true(count > 20)
+    assert(not session:exists("/b"))
+    session:close()
+  end))
+
   it("in reading, writing, a downgrade that lets a reader in, and a multilock", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }

@@ -1,7 +1,7 @@
 -- The harnesses: which recipes each one runs, and its command.
 --
 --     engine    the recipes in C, right over the simulated ZooKeeper: the fastest, and every allocation may fail
---     worlds    the recipes in Lua: coroutines in a simulated world
+--     worlds    the recipes in Lua, and barriers: coroutines in a simulated world
 --     queue     the queue, in the same worlds
 --     lease     one holder and one waiter: no two valid holders
 --

@@ -39,7 +39,7 @@ local function try(way)
   end)
 end
 
-local SPAWNS = { "a cohort, free", "a cohort, held elsewhere", "a revocable lock, free", "barrier:wait", "queue: claim", "queue: take",
+local SPAWNS = { "a cohort, free", "a cohort, held elsewhere", "a revocable lock, free", "queue: claim", "queue: take",
   "queue: claim, a try", "hold:on_lost", "cyclic_barrier:wait" }
 
 describe("a host that cannot spawn", function()

@@ -9,16 +9,9 @@ local wait = require "zkrecipes.host.wait"
 local M = {}
 M.__index = M
 
--- on_empty, if given: called when the last waiter has given up.
-function M.new(host, on_empty)
-  return setmetatable({ host = host, on_empty = on_empty, numbers = {}, came = 0 }, M)
-end
+function M.new(host) return setmetatable({ host = host, numbers = {}, came = 0 }, M) end
 
-local function leave(waiters, record)
-  if not waiters.numbers[record] then return end
-  waiters.numbers[record] = nil
-  if waiters.on_empty and waiters:empty() then waiters.on_empty() end
-end
+local function leave(waiters, record) waiters.numbers[record] = nil end
 
 -- Returns the record to wait with. It closes over no variable of the frame that waits: if that coroutine is killed (in nginx), its
 -- variables are lost.
@@ -29,18 +22,14 @@ function M:enter()
   return record
 end
 
-function M:empty() return next(self.numbers) == nil end
-
--- Wakes those of the first `came` waiters (nil: all) that still wait. Returns how many it woke.
-function M:wake(came)
-  local records, count = wait.in_order(self.numbers), 0
+-- Wakes those that still wait. Returns how many it woke.
+function M:wake()
+  local records = wait.in_order(self.numbers)
   for i = 1, #records do
-    if not came or self.numbers[records[i]] <= came then
-      self.numbers[records[i]], count = nil, count + 1
-      wait.wake(self.host, records[i])
-    end
+    self.numbers[records[i]] = nil
+    wait.wake(self.host, records[i])
   end
-  return count
+  return #records
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -34,8 +34,7 @@ function Barrier:open(timeout) end
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only check
----@return true? open, string? message, zkrecipes.Code? code "timeout", "connection_loss", "conflict" (it was created for another n),
----"closed", "full", "no_auth" ...
+---@return true? open, string? message, zkrecipes.Code? code "timeout", "connection_loss", "closed", "full", "no_auth" ...
 function Barrier:wait(timeout) end
 
 -- ---- The latch ---------------------------------------------------------------------------------
@@ -70,7 +69,8 @@ function Latch:count(timeout) end
 ---```
 ---@async
 ---@param timeout? number seconds; 0: only check
----@return true? open, string? message, zkrecipes.Code? code "timeout", "connection_loss", "closed", "full", "no_auth" ...
+---@return true? open, string? message, zkrecipes.Code? code "timeout", "connection_loss", "conflict" (it was created for another
+---n), "closed", "full", "no_auth" ...
 function Latch:wait(timeout) end
 
 -- ---- Members that go on together ---------------------------------------------------------------

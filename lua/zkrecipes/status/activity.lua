@@ -11,9 +11,10 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
--- Methods that wait for a hold, and methods that release it. These are words of the API, which all recipes share. A wait is noted
--- before anything is granted, so the class of the result cannot tell.
+-- Methods that wait for a hold, classes whose `wait` waits for something else that is shown, and methods that release a hold. These are
+-- words of the API, which all recipes share. A wait is noted before anything is granted, so the class of the result cannot tell.
 M.gives = { acquire = true, campaign = true, read = true, write = true }
+M.waits = { barrier = true, latch = true }
 local ENDS = { "release", "resign" }
 
 -- Upper bounds of the histogram of waits, in seconds.
@@ -70,10 +71,19 @@ function M.outcome(host, since, hold, message, code)
   return hold
 end
 
+local function record_of(host, slot, object)
+  local record = wait.slot(host, slot)
+  record.object, record.since = object, host.adapter.now()
+  return record
+end
+
+-- Waits in this slot at the object.
+function M.await(host, slot, object) return wait.await(host, slot, record_of(host, slot, object)) end
+
 -- Waits in this slot for a hold of the object.
-function M.await(host, slot, object)
-  local record, since = wait.slot(host, slot), host.adapter.now()
-  record.object, record.since = object, since
+function M.await_hold(host, slot, object)
+  local record = record_of(host, slot, object)
+  local since = record.since
   return M.outcome(host, since, wait.await(host, slot, record))
 end
 

@@ -12,25 +12,32 @@ end
 local NEAREST = "while (index >= 0 && shares && seats->at[index].stem == hold->seat.stem);"
 
 return {
-  bug("barrier", "an older answer lets pass", "host/waiters.lua",
-    "if not came or self.numbers[records[i]] <= came then", "if true then"),
-  bug("barrier", "the watch stays when all have given up", "recipes/barrier/shared_watch.lua",
-    "if not shared.over then forget(shared) end", ""),
-  bug("barrier", "a lost answer is waited with", "recipes/barrier/shared_watch.lua",
-    [[requests.sure_while(shared, shared.session.exists, shared.session, shared.path)
-    shared.asking = stat == nil
-    if stat == nil then return nil, message, code end
-    local found =]], [[shared.session:exists(shared.path)
-    shared.asking = stat == nil
-    if stat == nil and code ~= "connection_loss" then return nil, message, code end
-    local found = stat ~= nil and]]),
-  bug("latch", "counted again after a lost answer", "recipes/barrier/barrier.lua",
-    "was_counted, session, own)",
-    'function() own = own .. "-" return nil, "", "bad_version" end)'),
-  bug("latch", "the last one does not open", "recipes/barrier/barrier.lua",
-    "if counted + 1 == latch.total then", "if counted == latch.total then"),
-  bug("latch", "set without the version", "recipes/barrier/barrier.lua",
-    "tostring(latch.total), counted },", "tostring(latch.total) },"),
+  core_bug("barrier", "an older answer lets pass", "core/watch_presence.c",
+    "if (task->there == found && !task->late)", "if (task->there == found)"),
+  core_bug("barrier", "the event of an earlier opening lets pass", "core/watch_presence.c",
+    "    look(watch, kind != ZR_CREATED);\n", "    admit(watch, kind == ZR_CREATED);\n    look(watch, kind != ZR_CREATED);\n"),
+  core_bug("barrier", "nobody reads again in a new session", "core/watch_presence.c",
+    "    if (why == ZR_LOST)\n        look(watch, true);\n    else\n", "    if (why != ZR_LOST)\n"),
+  core_bug("barrier", "nobody reads again for those who came late", "core/watch_presence.c",
+    "    if (!watch->present_set || awaits(watch, found))\n", "    if (watch->present_set && awaits(watch, found))\n"),
+  core_bug("barrier", "the watch of those who have given up is not taken back", "core/watch.c",
+    "    if (watch->kept == 0)\n        drop_watch(watch);\n    else\n        rest(watch);\n",
+    "    if (watch->kept == 0)\n        drop_watch(watch);\n    else if (!watch->present_set)\n        rest(watch);\n"),
+  { name = "latch: counted again after a lost answer", file = "src/recipes/barrier/latch.c", harness = "worlds", run = "--recipe latch",
+    old = "return answer->status == ZR_OK;", new = "return answer == NULL;",
+    also = { old = "if (task->outcome == ZR_OK || task->outcome == ZR_NODE_EXISTS)",
+      new = "if (task->outcome == ZR_NODE_EXISTS) { count_of(task)->own[0] = 0; zr_latch_look(task, ZR_STEP(count)); }\n"
+        .. "    else if (task->outcome == ZR_OK)" } },
+  core_bug("latch", "a lost answer is taken for a failure", "core/transact.c",
+    "if (!unknown || (task", "if (true || !unknown || (task"),
+  core_bug("latch", "done is what was not done", "core/transact.c",
+    "if (transaction->was_done(task, &task->call->request))", "if (true)"),
+  core_bug("latch", "the last one does not open", "recipes/barrier/latch.c",
+    "version + 1 == latch->total ? 3 : 2", "version == latch->total ? 3 : 2"),
+  core_bug("latch", "set without the version", "recipes/barrier/latch.c",
+    ".version = (int32_t)version},", ".version = ZR_ANY_VERSION},"),
+  core_bug("latch", "nobody looks when the first one gives up", "recipes/barrier/latch_wait.c",
+    "    zr_signal_fire(&latch->looked, ZR_OK);\n", ""),
   bug("cyclic", "who is stopped stays a member", "recipes/barrier/join.lua",
     "activity.during(core.host(session), barrier, abandon_behind, enter, member)",
     "enter(member)"),

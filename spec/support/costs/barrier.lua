@@ -13,34 +13,38 @@ return {
     for _ = 1, 2 do of:costs({ create = 1 }, function() assert(barrier:close()) end) end
     for _ = 1, 2 do of:costs({ delete = 1 }, function() assert(barrier:open()) end) end
   end },
-  { "barrier: `wait`", "2 reads when it is open; else 3 reads for all waiting coroutines of the session, 1 event, 2 reads; with `0` 1 read",
+  { "barrier: `wait`", "1 read when it is open; else 1 read for all waiting coroutines of the session, 1 event, 1 read; with `0` 1 read",
     function(of)
-      local barrier = of.session:barrier("/b")
-      of:costs({ exists = 2 }, function() assert(barrier:wait()) end)
+      local barrier, same = of.session:barrier("/b"), of.session:barrier("/b")
+      of:costs({ get = 1 }, function() assert(barrier:wait()) end)
       of:costs({ exists = 1 }, function() assert(barrier:wait(0)) end)
       assert(of.other:barrier("/b"):close())
-      of:costs({ exists = 2, children = 1 }, function()
-        for _ = 1, 3 do of:start(function() assert(barrier:wait()) end) end
+      of:costs({ get = 1 }, function()
+        for i = 1, 6 do of:start(function() assert((i % 2 == 0 and barrier or same):wait()) end) end
       end)
-      of:costs({ exists = 2 }, function() assert(of.other:barrier("/b"):open()) end)
+      of:costs({ get = 1 }, function() assert(of.other:barrier("/b"):open()) end)
     end },
-  { "latch: `wait`", "4 reads when it is open; else 3 reads for all waiting coroutines of the session, 1 event, 3 reads; "
-    .. "with `0` 2 reads; the call that makes it 1 read and 1 write more",
+  { "latch: `wait`", "1 read when it is open; else 1 read for all waiting coroutines of the object, 1 read for all of the session, "
+    .. "1 event, 1 read; with `0` 1 read; the call that makes it 1 write more",
     function(of)
       local latch, theirs_ = of.session:latch("/l", 1), of.other:latch("/l", 1)
+      local same = of.session:latch("/l", 1)
       of.other:latch("/l", 1):wait(0)
-      of:costs({ exists = 2, get = 1 }, function()
+      of:costs({ exists = 1, get = 2 }, function()
+        for i = 1, 6 do of:start(function() assert((i % 2 == 0 and latch or same):wait()) end) end
+      end)
+      of:costs({ exists = 1 }, function() assert(theirs_:count_down()) end)
+      of:costs({ get = 1 }, function() assert(latch:wait()) end)
+      of:costs({ get = 1 }, function()
         for _ = 1, 3 do of:start(function() assert(latch:wait()) end) end
       end)
-      of:costs({ exists = 2, children = 1 }, function() assert(theirs_:count_down()) end)
-      of:costs({ exists = 2, children = 1, get = 1 }, function() assert(latch:wait()) end)
-      of:costs({ exists = 1, get = 1 }, function() assert(latch:wait(0)) end)
-      of:costs({ exists = 1, get = 2, create = 1 }, function() of.session:latch("/new", 1):wait(0) end)
+      of:costs({ get = 1 }, function() assert(latch:wait(0)) end)
+      of:costs({ get = 1, create = 1 }, function() of.session:latch("/new", 1):wait(0) end)
     end },
-  { "latch: `count_down`", "1 read, 1 write; the first one 1 read and 1 write more", function(of)
+  { "latch: `count_down`", "1 read, 1 write; the first one 1 write more", function(of)
     of.session:create("/up", "")
     local latch = of.session:latch("/up/l", 3)
-    of:costs({ get = 2, create = 1, multi = 1 }, function() return latch:count_down() end)
+    of:costs({ get = 1, create = 1, multi = 1 }, function() return latch:count_down() end)
     of:costs({ get = 1, multi = 1 }, function() return latch:count_down() end)
   end },
   { "latch: `count`", "1 read", function(of)
