@@ -152,6 +152,52 @@ describe("a latch", function()
     end
   end))
 
+  it("is made again when it is deleted while it is counted down", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local host, other = world:process(), world:process().session()
+      local latch = host.session({ timeout = 10 }):latch("/l", 3)
+      assert.are.equal(3, latch:count(5))
+      world:plan(host, "lose_request", { nth = 2, down = 1 }) -- the transaction
+      local task = host.spawn(latch.count_down, latch)
+      world:advance(0.5)
+      assert(other:delete("/l"))
+      assert.are.equal(2, task:wait(20))
+      assert.are.equal(2, latch:count(5))
+    end)
+  end)
+
+  it("says that a count may have been made when its limit passes before that is known", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local host = world:process()
+      local latch = host.session({ timeout = 10 }):latch("/l", 3)
+      assert.are.equal(3, latch:count(5))
+      world:plan(host, "lose_reply", { nth = 2, down = 4 }) -- of the transaction
+      assert.matches("may or may not have been made", fails("connection_loss", latch:count_down(2)))
+      world:advance(5)
+      assert.are.equal(2, latch:count(5))
+      world:disconnect(host)
+      world:advance(0.1)
+      assert.not_matches("may or may not", fails("connection_loss", latch:count_down(2)))
+    end)
+  end)
+
+  it("is looked at by another coroutine when the one that looks is canceled", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local host, other = world:process(), world:process().session()
+      local latch = host.session({ timeout = 10 }):latch("/l", 1)
+      assert.are.equal(1, latch:count(5))
+      local first, second = host.spawn(latch.wait, latch), host.spawn(latch.wait, latch, 20)
+      host.sleep(0)
+      first:cancel()
+      world:advance(1)
+      assert.are.equal(0, other:latch("/l", 1):count_down())
+      assert.is_true(second:wait(5))
+    end)
+  end)
+
   it("made for another number is a conflict", run(function()
     local session = env.session()
     session:latch("/l", 3):count_down()
