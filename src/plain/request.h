@@ -62,6 +62,8 @@ zr_start zr_plain_create, zr_plain_get, zr_plain_set, zr_plain_exists, zr_plain_
         ZR_PLAIN_METHOD("sync", "p", zr_plain_sync),                                               \
         ZR_PLAIN_METHOD("add_auth", "sd", zr_plain_add_auth),                                      \
         ZR_PLAIN_METHOD("multi", "m", zr_plain_multi),                                             \
-        {.name = "multi_in", .args = "sm", .start = zr_plain_multi_in, .inner = true}
+    {                                                                                              \
+        .name = "multi_in", .args = "sm", .start = zr_plain_multi_in, .inner = true                \
+    }
 
 #endif
