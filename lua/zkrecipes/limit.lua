@@ -15,6 +15,7 @@
 -- a special code, so that code which repeats requests after `connection_loss` does not repeat them. `told` replaces this code by
 -- `timeout` or `connection_loss`.
 
+local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 
 local M = {}
@@ -24,7 +25,9 @@ local TRY = 1 -- seconds
 
 -- Requests > which of their arguments are the options.
 local REQUESTS = { create = 3, get = 2, set = 4, exists = 2, delete = 3, children = 2, get_acl = 2, set_acl = 4, sync = 2,
-  add_auth = 3, multi = 2 }
+  add_auth = 3, multi = 2, multi_in = 3 }
+
+local multi_in = classes.waiting(core.classes.session.inner.multi_in)
 
 -- ---- Words -------------------------------------------------------------------------------------
 
@@ -92,7 +95,8 @@ local function request(limit, kind, object, name, ...)
   local at, list = REQUESTS[name], { ... }
   if refuses(limit) then return nil, refusal(limit, described(kind, name, list[1])), limit.late end
   list[at] = with_timeout(list[at], limit:rest())
-  local one, two, code = object[name](object, list[1], list[2], list[3], list[4])
+  local send = object[name] or multi_in -- which users do not have
+  local one, two, code = send(object, list[1], list[2], list[3], list[4])
   if one == nil and code == "connection_loss" and (limit.try or limit.now() >= limit.deadline) then
     limit.code = code
     return nil, two, limit.late
@@ -139,6 +143,12 @@ function meta.__index(view, key) return View[key] or view.limit.real[key] end
 -- real(session): what stands behind it, if it is one under a limit.
 function M.real(session)
   return debug.getmetatable(session) == meta and session.limit.real or session
+end
+
+-- multi_in(session, parts, id): a multi that is sent only in the session with this id; otherwise nil, message, "lost". A plain request that
+-- waits for its turn may be sent in the next session.
+function M.multi_in(session, parts, id)
+  return (M.real(session) == session and multi_in or View.multi_in)(session, parts, id)
 end
 
 -- unknown(session): what was sent before may have been done: `told` will not say `timeout`, which means that nothing was.

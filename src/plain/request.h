@@ -63,7 +63,9 @@ zr_start zr_plain_create, zr_plain_get, zr_plain_set, zr_plain_exists, zr_plain_
         ZR_PLAIN_METHOD("add_auth", "sd", zr_plain_add_auth),                                      \
         ZR_PLAIN_METHOD("multi", "m", zr_plain_multi),                                             \
     {                                                                                              \
-        .name = "multi_in", .args = "sm", .start = zr_plain_multi_in, .inner = true                \
+        .name = "multi_in", .args = "mso?", .options = zr_request_options,                         \
+        .options_size = sizeof(struct zr_request_options), .start = zr_plain_multi_in,             \
+        .inner = true                                                                              \
     }
 
 #endif

@@ -206,18 +206,18 @@ enum zr_status zr_plain_multi(struct zr_object *self, struct zr_args *args, stru
     return status == ZR_OK ? zr_plain_run(plain, zr_plain_timeout_us(args), task) : status;
 }
 
-/* multi_in(id, parts): as `multi`, but only in the session with this id; `lost` if it is over. */
+/* multi_in(parts, id): as `multi`, but only in the session with this id; `lost` if it is over. */
 enum zr_status zr_plain_multi_in(struct zr_object *self, struct zr_args *args,
                                  struct zr_task **task)
 {
     struct zr_session *session = (struct zr_session *)self;
     struct zr_plain *plain;
-    if (session->id == 0 || strtoull(args->at[0].bytes.at, NULL, 16) != (uint64_t)session->id)
+    if (session->id == 0 || strtoull(args->at[1].bytes.at, NULL, 16) != (uint64_t)session->id)
         return ZR_LOST;
-    enum zr_status status = new_multi(self, &args->at[1], args, &plain);
+    enum zr_status status = new_multi(self, &args->at[0], args, &plain);
     if (status != ZR_OK)
         return status;
     plain->call->bound = true;
     plain->call->generation = session->generation;
-    return zr_plain_run(plain, -1, task);
+    return zr_plain_run(plain, zr_plain_timeout_us(args), task);
 }

@@ -13,7 +13,7 @@ return {
   bug("a claim whose answer is lost is left behind", "claim", "return look_for_claim(desk, place, entry, claim, unsure)",
     "return nil, places.GONE"),
   bug("a claim of a session that is over is given", "claim", "if done and store.session.id == id then", "if done then"),
-  bug("a claim is made in another session than its presence", "claim", "multi_in(limits.real(store.session), id, {",
+  bug("a claim is made in another session than its presence", "claim", "limits.multi_in(store.session, {",
     "store.session.multi(store.session, {"),
   bug("a lost answer of an ack counts as done", "item",
     "    return was_acked(state, store)\n  end)", "    return true\n  end)"),

@@ -29,19 +29,7 @@ local function lost(member)
     member.path), "lost"
 end
 
--- True if the next request is sent in the member's session. A request that waited for a connection could be sent in the next session,
--- and would create znodes that belong to no member.
-local function same_session(member)
-  local session = member.session
-  while same_id(member) do
-    if session.state == "connected" then return true end
-    local connected, message, code = session:connected(member.limit:rest())
-    if not connected then return nil, message, code end
-  end
-  return lost(member)
-end
-
--- Creates both znodes; on failure nil, message, code.
+-- Creates both znodes, in the member's session only: in the next one they would belong to no member. True; or nil, message, code.
 local function announce(member)
   local session = member.requests
   local parts = {
@@ -54,9 +42,8 @@ local function announce(member)
       local dir, problem, why = surely(member, session.create, session, member.path, "", { parents = true })
       if not dir and why ~= "node_exists" then return nil, problem, why end
     end
-    made, message, code = same_session(member)
-    if not made then return nil, message, code end
-    made, message, code = session:multi(parts)
+    made, message, code = limits.multi_in(session, parts, member.id)
+    if code == "lost" then return lost(member) end
   until code ~= "no_node" and code ~= "connection_loss"
   if made or code == "node_exists" then return true end
   return nil, message, code

@@ -13,7 +13,6 @@
 -- A claim is made only in the session of our znode in `consumers`: both are deleted together, which wakes the idle processes. If the claim
 -- were of another session, no process would notice that it has ended.
 
-local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local ids = require "zkrecipes.recipes.queue.ids"
 local items = require "zkrecipes.recipes.queue.item"
@@ -23,8 +22,6 @@ local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.lost_answers"
 
 local M = {}
-
-local multi_in = classes.waiting(core.classes.session.inner.multi_in)
 
 -- Returns the item if the claim is ours; otherwise as claim().
 local function look_once(desk, place, entry, claim)
@@ -67,11 +64,11 @@ function M.claim(desk, place, unsure)
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, claim = desk.store, places.claim_path(desk, place)
   entry.attempts, entry.claimant = entry.attempts + 1, store:new_tag()
-  local done, message, code = multi_in(limits.real(store.session), id, {
+  local done, message, code = limits.multi_in(store.session, {
     { "create", claim, entry.claimant, { ephemeral = true } },
     { "set", layout.item_path(place), layout.encode(entry), version },
     { "check", presence },
-  })
+  }, id)
   if done and store.session.id == id then
     return items.new(desk, place, entry, done[2].version, claim)
   elseif code == "lost" then
