@@ -6,7 +6,7 @@ return {
   ["an answer for which there was no memory leaves no watch"] = 3951,
   ["election: a successor that has gone is resigned to"] = 209,
   ["no guard in writes"] = 9768,
-  ["queue: a claim of a session that is over is given"] = 1429,
+  ["queue: a claim of a session that is over is given"] = 1477,
   ["queue: a claim is made in another session than its presence"] = 634,
   ["queue: a removed item leaves no tombstone"] = 1577,
   ["queue: a claim whose answer is lost is left behind"] = 45,

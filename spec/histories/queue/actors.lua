@@ -229,7 +229,9 @@ local function claim(history, zk, consumer, task)
   local item = ask(history, consumer, task, "claim")
   if not item or consumer.dead then return false end
   check_claimed(history, item, consumer.session)
-  if history.roll(4) == 0 then zk.sleep(history.roll(100) / 50) end
+  local share, most = 1, 2
+  if history.slow then share, most = 3, 8 end -- the claim of a session that is over ends while the consumer works
+  if history.roll(4) < share then zk.sleep(history.roll(100) / 100 * most) end
   if consumer.dead or history.changes and may_die(history, zk, consumer) then return true end
   if history.drops and history.roll(6) == 0 and not history.stop then
     return drop(history, zk, item) -- a tail call: this frame does not keep the item
