@@ -252,15 +252,15 @@ build/fuzz/obj/%.o: %.c
 $(FUZZ_TARGETS:%=build/fuzz/%): build/fuzz/%: $$(call fuzz_objects,$$*)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -o $@ $^ $(FUZZ_LIBS_$*)
 
-fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## RUNS=... foreign inputs and ROUNDS=... of random API calls under sanitizers (SEED=... repeats calls)
+fuzz: $(FUZZ_TARGETS:%=build/fuzz/%) ## RUNS=... foreign inputs and ROUNDS=... of random API calls under sanitizers (SEED=... repeats calls, FROM=... repeats all)
 	@$(MAKE) --no-print-directory all SAN=asan LUA=5.4
 	@$(MAKE) --no-print-directory all SAN= LUA=luajit
-	@dev/fuzz $(RUNS) $(FUZZ_ROUNDS) '$(if $(filter command line,$(origin SEED)),$(SEED))' $(foreach target,$(FUZZ_TARGETS),$(target):$(or $(FUZZ_TIMES_$(target)),1))
+	@dev/fuzz $(RUNS) $(FUZZ_ROUNDS) '$(if $(filter command line,$(origin SEED)),$(SEED))' '$(FROM)' $(foreach target,$(FUZZ_TARGETS),$(target):$(or $(FUZZ_TIMES_$(target)),1))
 
 # The random caller alone, with LUA and SAN as built.
 fuzz-api: $(CORE)
 	@mkdir -p build/fuzz
-	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) TRACE=build/fuzz/api-$(variant).trace SEED=$(if $(filter command line,$(origin SEED)),$(SEED)) \
+	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) TRACE=build/fuzz/api-$(variant).trace SEED=$(if $(filter command line,$(origin SEED)),$(SEED)) FROM=$(FROM) \
 	  dev/zk exec -- $(strip $(PRELOAD) $(INTERPRETER)) fuzz/api.lua $(FUZZ_ROUNDS)
 
 # ---- Benchmarks --------------------------------------------------------------------------------------------

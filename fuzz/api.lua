@@ -1,10 +1,10 @@
 -- The random caller of the whole Lua API: fuzz/api.lua [ROUNDS]. It needs a server in ZK_HOSTS (dev/zk exec), and writes the calls of the
 -- present round to the file TRACE.
 --
--- Each round has a seed of its own (SEED=n repeats one). It opens some sessions, on the server and on a port where no server listens. A few
--- workers make random calls, and one calls its share of all functions in turn, so that SHARES rounds call every function. Then everything
--- is closed and dropped, and nothing may be left. The work is counted in rounds, so it does not depend on the machine. fuzz/api/rules.lua
--- says what an answer must be.
+-- Each round has a seed of its own (SEED=n repeats one; FROM=n is the first of all). It opens some sessions, on the server and on a port
+-- where no server listens. A few workers make random calls, and one calls its share of all functions in turn, so that SHARES rounds call
+-- every function. Then everything is closed and dropped, and nothing may be left. The work is counted in rounds, so it does not depend on
+-- the machine. fuzz/api/rules.lua says what an answer must be.
 
 local calls = require "fuzz.api.calls"
 local core = require "zkrecipes.core"
@@ -206,7 +206,7 @@ local function warm_up()
 end
 
 warm_up()
-local first = only or os.time() % 1000000 * 1000
+local first = only or tonumber(os.getenv("FROM")) or os.time() % 1000000 * 1000
 local rounds = only and 1 or most
 for i = 0, rounds - 1 do round(first + i) end
 local complete = report(rounds)
