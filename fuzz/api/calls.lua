@@ -51,7 +51,7 @@ local pool
 
 function M.clear(dice)
   pool = {}
-  M.dice, M.sessions = dice, setmetatable({}, { __mode = "k" })
+  M.dice, M.sessions = dice, {} -- a session stays reachable until its round has closed it: a coroutine that nobody knows may wait in it
 end
 
 function M.keep(kind, object)
@@ -258,7 +258,7 @@ end
 
 -- ---- The end -----------------------------------------------------------------------------------
 
--- Releases what keeps others waiting. A session that is being collected may still be among them.
+-- Releases what keeps others waiting.
 function M.close_all()
   local all = {}
   for session in pairs(M.sessions) do all[#all + 1] = session end

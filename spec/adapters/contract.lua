@@ -35,7 +35,7 @@ return function(name, loop)
   local sessions = {}
 
   local function open(options)
-    local all = { hosts = env.server().hosts, timeout = 5, namespace = env.namespace() }
+    local all = { hosts = env.server().hosts, timeout = 20, namespace = env.namespace() }
     for key, value in pairs(options or {}) do all[key] = value end
     sessions[#sessions + 1] = assert(zk.session(all))
     return sessions[#sessions]
@@ -335,7 +335,7 @@ return function(name, loop)
         session:close()
         over = true
       end)
-      loop.run(10, function() return ready end)
+      loop.run(200, function() return ready end)
       assert.is_false(over)
       os.execute("sleep 0.2")
       loop.run(env.limit, function() return over end)
@@ -374,7 +374,7 @@ return function(name, loop)
         run(function() task = zk.spawn(function() repeat zk.sleep(0.01) until go error("seen after all") end) end)
         assert.error_matches(function() task:wait() end, "cannot wait")
         go = true
-        loop.run(10, function() return task.done end)
+        loop.run(200, function() return task.done end)
       end)
       assert.matches("seen after all", said)
     end)
@@ -386,10 +386,10 @@ return function(name, loop)
         results = session:create("/a")
         session:close()
       end)
-      assert.is_true(loop.run(10, never))
+      assert.is_true(loop.run(200, never))
       assert.are.equal("/a", results)
       loop.start(function() zk.sleep(0.01) results = "slept" end)
-      assert.is_true(loop.run(10, never))
+      assert.is_true(loop.run(200, never))
       assert.are.equal("slept", results)
     end)
   end)

@@ -8,7 +8,7 @@ local nginx = require "spec.support.nginx"
 local HTTP = [[
   init_worker_by_lua_block {
     zk = require "zkrecipes"
-    session = zk.shared { hosts = "%s", timeout = 20, namespace = "%s" }
+    session = zk.shared { hosts = "%s", timeout = 60, namespace = "%s" }
     cohort = session:lock("/c", { cohort = true })
     double = session:double_barrier("/d", 2)
     cyclic = session:cyclic_barrier("/r", 2)
@@ -36,36 +36,36 @@ local HTTP = [[
     ways = {
       cohort = { function() cohort:acquire(0) end, function()
         require("zkrecipes.openresty").release() -- it may have been granted to the light thread
-        return within(5, function()
+        return within(200, function()
           local turn = cohort:acquire(0)
           if turn then turn:release() end
           return turn
-        end) and cohort:acquire(5):release()
+        end) and cohort:acquire(200):release()
       end },
       double = { function() double:enter(5) end, function()
         local other = session:double_barrier("/d", 2)
-        return within(5, function() return not double.entering and count("/d") == 0 end) and
+        return within(200, function() return not double.entering and count("/d") == 0 end) and
           pcall(zk.all, { function() assert(double:enter(200)) assert(double:leave(200)) end,
             function() assert(other:enter(200)) assert(other:leave(200)) end })
       end },
       cyclic = { function() cyclic:wait(5) end, function()
-        return within(5, function() return count("/r") == 0 end) and
-          zk.all { function() return cyclic:wait(10) end, function() return cyclic:wait(10) end }
+        return within(200, function() return count("/r") == 0 end) and
+          zk.all { function() return cyclic:wait(200) end, function() return cyclic:wait(200) end }
       end },
       multilock = { function() locks:acquire(5) end, function()
         require("zkrecipes.openresty").release()
-        local hold = locks:acquire(10)
+        local hold = locks:acquire(200)
         return hold and hold:release()
       end },
       ranked = { function() ranked:campaign(5) end, function()
         require("zkrecipes.openresty").release()
-        local term = ranked:campaign(10)
+        local term = ranked:campaign(200)
         return term and term:resign()
       end },
       queue = { function() queue:claim(5) end, function()
         require("zkrecipes.openresty").release()
         queue:put("x")
-        local item = queue:claim(10)
+        local item = queue:claim(200)
         return item and item:ack()
       end },
     }
@@ -89,7 +89,7 @@ local SERVER = [[
   location = /then { content_by_lua_block { ngx.print(ways[ngx.var.arg_way][2]() and "works" or "hangs") } }
   location = /scopes { content_by_lua_block {
     local host = require("zkrecipes.core").host(session)
-    ngx.print(within(5, function() return not next(host.scopes) and not next(host.parked) end) and "none" or "some")
+    ngx.print(within(200, function() return not next(host.scopes) and not next(host.parked) end) and "none" or "some")
   } }
 ]]
 

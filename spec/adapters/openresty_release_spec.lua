@@ -85,9 +85,8 @@ local SERVER = [[
       for _, one in ipairs(list) do number = number + (one.kind == "election" and 1 or 0) end
       return number
     end
-    local waiting = count(zk.status().waiting)
     while #election:attempts() > 0 do ngx.sleep(0.01) end
-    ngx.print(waiting)
+    ngx.print(count(zk.status().waiting))
   } }
 
   location = /claims { content_by_lua_block {
@@ -159,7 +158,7 @@ describe("the log phase in nginx", function()
   end)
 
   it("releases the turn of a killed member of a cohort", function()
-    assert.equal(204, (it_runs:get("/cohort?limit=5&exit=1")))
+    assert.equal(204, (it_runs:get("/cohort?limit=200&exit=1")))
     becomes(0)
     assert.equal(204, (it_runs:get("/cohort?limit=0&exit=1")))
     becomes(0)
@@ -194,9 +193,9 @@ describe("the log phase in nginx", function()
 
   it("after a try does not take the cohort's lock from the holder of the next turn", function()
     local before = tonumber((select(2, it_runs:get("/turns"))))
-    local first = it_runs:open("/cohort?limit=0&keep=0.3")
+    local first = it_runs:open("/cohort?limit=0&keep=3")
     becomes(1)
-    local second = it_runs:open("/cohort?limit=5&keep=0.3")
+    local second = it_runs:open("/cohort?limit=200&keep=0.3")
     assert.equal("true", (select(2, nginx.answer(first))))
     assert.equal("true", (select(2, nginx.answer(second))))
     assert.equal(before + 2, tonumber((select(2, it_runs:get("/turns")))))

@@ -33,7 +33,7 @@ local SERVER = [[
   location = /answers { content_by_lua_block {
     local ok, all_said = pcall(zk.all, { function() zk.sleep(0.01) exit() end, function() zk.sleep(60) end })
     local any_ok, any_said = pcall(zk.any, { exit, function() zk.sleep(60) end })
-    local value, message, code = zk.spawn(exit):wait(10)
+    local value, message, code = zk.spawn(exit):wait(200)
     ngx.say(tostring(ok), " ", all_said)
     ngx.say(tostring(any_ok), " ", any_said)
     ngx.say(tostring(value), " ", message, " ", code)

@@ -42,16 +42,16 @@ local SERVER = ([[
   location = /work { content_by_lua_block {
     local session = require("zkrecipes").shared()
     local task = zk.spawn(function() zk.sleep(0.001) return session:exists("/") end)
-    local hold = lock:acquire(10)
+    local hold = lock:acquire(200)
     zk.any { function() zk.sleep(0.001) end, function() zk.sleep(60) end }
     task:wait()
     hold:release()
   } }
-  location = /keep { content_by_lua_block { kept = lock:acquire(10) } }
+  location = /keep { content_by_lua_block { kept = lock:acquire(200) } }
   location = /spawn { content_by_lua_block {
     local tasks, done = {}, 0
     for i = 1, ngx.var.arg_count do tasks[i] = zk.spawn(function() zk.sleep(0.05) return true end) end
-    for i = 1, #tasks do done = done + (tasks[i]:wait(10) and 1 or 0) end
+    for i = 1, #tasks do done = done + (tasks[i]:wait(200) and 1 or 0) end
     ngx.print(done)
   } }
   location = /worker { content_by_lua_block {

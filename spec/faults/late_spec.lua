@@ -43,8 +43,9 @@ for _, recipe in ipairs(RECIPES) do
     end
 
     it("when it was given up: it is removed, and the holder stays alone", run(function()
-      begin(10)
-      local wait = held(function() return env.late(ours:acquire(0.1)) end)
+      begin(20)
+      local wait = held(function() return fails("canceled", ours:acquire(200)) end)
+      assert.are.equal(1, ours:cancel())
       wait()
       local hold = assert(theirs:acquire())
       proxy:release()

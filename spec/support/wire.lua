@@ -41,7 +41,7 @@ Client.__index = Client
 ---Connects and opens a session.
 ---@param hosts string the first address is used
 ---@param options? {timeout: integer, id: string, password: string, patience: number} session timeout in ms (10000), a
----session to take over, seconds to wait for any answer (10)
+---session to take over, seconds to wait for any answer (200)
 ---@return table|nil client with `id`, `password`, `timeout` as the server said
 ---@return string? message
 function M.connect(hosts, options)
@@ -50,7 +50,7 @@ function M.connect(hosts, options)
   local sock, message = socket.connect(host, tonumber(port))
   if not sock then return nil, message end
   sock:setoption("tcp-nodelay", true)
-  sock:settimeout(options.patience or 10)
+  sock:settimeout(options.patience or 200)
   local self = setmetatable({ sock = sock, xid = 0 }, Client)
   self:frame(int(0) .. from_hex(("0"):rep(16)) .. int(options.timeout or 10000) .. from_hex(options.id or ("0"):rep(16))
     .. text(from_hex(options.password or ("0"):rep(32))) .. "\0")

@@ -114,13 +114,16 @@ describe("a fair lock", function()
     local other = env.session { namespace = env.namespace() }
     local lock = session:lock("/l")
     local hold, order = assert(lock:acquire()), {}
-    local quits = env.start(function() env.late(session:lock("/l"):acquire(0.1)) end)
+    local impatient = session:lock("/l")
+    local quits = env.start(function() env.fails("canceled", impatient:acquire(200)) end)
     env.queue_of(session, "/l", 2)
     local last = env.start(function()
       local mine = assert(lock:acquire(200))
       order[#order + 1] = "last"
       mine:release()
     end)
+    env.queue_of(session, "/l", 3)
+    assert.are.equal(1, impatient:cancel())
     quits()
     env.queue_of(session, "/l", 2)
     assert.are.same({}, order)
