@@ -3,6 +3,7 @@
 local env = require "spec.support.env"
 local loop = require "spec.support.loops.copas4"
 local copas = require "copas"
+local socket = require "socket"
 local zk = require "zkrecipes".using "copas"
 
 assert(copas.pauseforever, "this is no copas 4")
@@ -10,6 +11,22 @@ require "spec.adapters.contract"("copas4", loop)
 require "spec.adapters.copas_pcall"("copas4", loop)
 
 describe("copas4", function()
+  -- A client whose last work is one that a time made due: nothing comes to its descriptor.
+  it("ends also if the clock does the last work", function()
+    local adapter = assert(loadfile "lua/zkrecipes/adapters/copas.lua")()
+    local udp, due, ended = socket.udp4(), socket.gettime() + 0.02, false
+    adapter.attach {
+      fd = function() return udp:getfd() end, now = socket.gettime, idle = function() return ended end,
+      timeout = function() return not ended and math.max(due - socket.gettime(), 0) or nil end,
+      dispatch = function() ended = socket.gettime() >= due end,
+    }
+    adapter.keep()
+    local ends = loop.run(20, function() return false end)
+    udp:close()
+    if not ends then copas.cancelall() end -- the watcher would keep all later loops
+    assert.is_true(ends)
+  end)
+
   local _ = copas.cancelall and it("goes on after everything was canceled", function() -- since 4.9
     local session, got, stuck
     copas.loop(function() end) -- cancelall wants it to have run

@@ -24,8 +24,10 @@ local due = 0 -- when the clock looks again
 local tokens = setmetatable({}, { __mode = "kv" }) -- coroutine > its token
 
 -- An object that copas treats as a socket.
-local descriptor = { settimeout = function() return 1 end, dirty = function() return false end }
+local descriptor = { settimeout = function() return 1 end }
 function descriptor.getfd() return client.fd() end
+-- Readable at once: if the clock has done the last work, nothing comes to the descriptor any more, and the watcher must end.
+function descriptor.dirty() return client.idle() end
 
 local function next_due()
   local left = client.timeout()
