@@ -51,15 +51,11 @@ end
 
 local function first_line(text) return text:match("^[^\n]*") end
 
--- Iterators, which have no other way to report an error.
-local TELLS = { items = true, dead = true }
-
 function M.raised(name, problem)
   if on_purpose(problem) or name == "pcall" then return end -- the latter is Lua's own
   if type(problem) ~= "string" then return "an error is no string" end
   if #problem > 20000 then return "an error is too long" end
   local message = first_line(problem)
-  if TELLS[name] and message:find("^queue:" .. name .. " ") then return internals(message) end
   return internals(message) or not message:find(HERE) and "an error is not at the caller's line" or
     not names_it(message, name) and "an error names neither the function nor the argument" or nil
 end

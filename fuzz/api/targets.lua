@@ -65,7 +65,10 @@ for _, name in ipairs { "fd", "events", "pollfd", "timeout", "dispatch" } do
     call = function(loop) return loop[name]() end }
 end
 for _, name in ipairs(M.iterators) do
-  add { label = name .. "()", name = name, kind = name, waits = true, property = true, call = function(next) return next() end }
+  add { label = name .. "()", name = name, kind = name, waits = true, property = true, call = function(next)
+    local a, b, c = next() -- no tail call, so that there is a line to name
+    return a, b, c
+  end }
 end
 
 return M

@@ -120,12 +120,12 @@ function Queue:peek()
   end
 end
 
--- Returns an iterator for `for`: the items of a walk through these lanes. It raises if it cannot read.
+-- Returns an iterator for `for`: the items of a walk through these lanes. If it cannot read, it raises at the line of the loop.
 local function each(queue, what, list_lanes)
   local next_item = walks.new(queue.desk, list_lanes)
   return function()
     local view, message, code = next_item()
-    if view == nil and code then error(failure.say(what, queue.path, message), 0) end
+    if view == nil and code then error(failure.say(what, queue.path, message), 2) end
     return view
   end
 end

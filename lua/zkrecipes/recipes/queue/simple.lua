@@ -191,7 +191,7 @@ function Simple:items()
     local queue = within(self, limits.request(self.session))
     if not names then names, message, code = list(queue) end
     if names then item, message, code = read(queue, names, at + 1) end
-    if code then error(failure.say("queue:items", self.path, message), 0) end
+    if code then error(failure.say("queue:items", self.path, message), 2) end
     at = message or #names
     return item
   end
