@@ -168,9 +168,9 @@ in_sim = $(patsubst src/%.c,$(SIM)/%.o,$(filter src/%,$(1))) $(patsubst spec/%.c
 ENGINE_OBJECTS = $(call in_sim,$(ON_HOST) $(wildcard src/sim/*.c))
 HISTORIES_OBJECTS = $(call in_sim,spec/histories/no_fork.c $(wildcard spec/histories/engine/*.c)) $(ENGINE_OBJECTS)
 LEASE_OBJECTS = $(call in_sim,spec/histories/no_fork.c $(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
-TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c src/core/alloc.c src/core/lease.c src/core/status.c $(wildcard src/sim/*.c))
+TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c $(addprefix src/core/,alloc.c handshake.c lease.c status.c) $(wildcard src/sim/*.c))
 MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(wildcard src/sim/*.c src/zk/*.c) \
-  $(addprefix src/core/,alloc.c lease.c names.c status.c))
+  $(addprefix src/core/,alloc.c handshake.c lease.c names.c status.c))
 
 # The program that runs longest is optimized as a whole, and so is a quarter faster. What links the same objects for less (here, and
 # spec/histories/planted/plant.lua) does without, since that takes longer.
@@ -237,7 +237,7 @@ FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
-FUZZ_SOURCES_server = $(wildcard src/zk/*.c) src/core/alloc.c src/core/lease.c src/core/names.c
+FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c)
 FUZZ_LIBS_server = $(WRAP) $(LDLIBS) -pthread
 FUZZ_LIBS_values = $(shell $(PKG_CONFIG) --libs lua5.4) -lm
 fuzz_objects = $(patsubst %.c,build/fuzz/obj/%.o,fuzz/$(1).c $(FUZZ_SOURCES_$(1)))

@@ -3,6 +3,7 @@
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
+local nonsense = require "spec.support.nonsense"
 local run, fails = env.run, env.fails
 
 -- The client library would wait for two thirds of this: 20 s.
@@ -63,12 +64,46 @@ describe("a handshake that is not answered", function()
       return session.trouble and session.trouble:find("127%.0%.0%.1:%d+ did not answer within")
     end)
     assert.matches("did not answer within", table.concat(lines, "\n"))
+    assert.is_nil(table.concat(lines, "\n"):find("closed the connection", 1, true)) -- we did
     assert.matches("not connected: 127%.0%.0%.1:%d+ did not answer within",
       fails("connection_loss", session:exists("/", { timeout = 0 })))
     proxy:heal()
     assert(session:connected(600))
     assert.is_nil(session.trouble)
     session:close()
+  end))
+
+  -- The limit is a second, and up to a quarter more. On a busy machine an answer may be late, so one try of some must do.
+  it("is waited for as long as each answer comes in time", run(function()
+    local function slowly() zk.sleep(0.75) end
+    for _ = 1, 20 do
+      local server = nonsense.start(function(name) if name == "sync" or name == "auth" then slowly() end end, slowly)
+      local session = zk.session { hosts = server.hosts, timeout = 10, auth = { { scheme = "digest", credential = "a:b" } } }
+      assert(session:connected(600))
+      session:close()
+      server:stop()
+      if server.connections == 1 then return end
+    end
+    error("each of 20 sessions left a server that answered slowly but steadily")
+  end))
+
+  it("is given up soon, also while the server sends events", run(function()
+    local hung
+    local server = nonsense.start(function(name)
+      if name ~= "sync" or hung == false then return end
+      hung = true
+      local events = {}
+      for i = 1, 50 do events[i] = nonsense.event(3, "/x" .. i) end
+      return table.concat(events)
+    end)
+    server.events = nonsense.event(3, "/x")
+    local session = zk.session { hosts = server.hosts, timeout = TIMEOUT }
+    env.eventually("the request that proves the connection", function() return hung end)
+    env.eventually("another attempt", function() return server.connections >= 2 end)
+    hung, server.events = false, nil
+    assert.is_true(timed(session) < LONG)
+    session:close()
+    server:stop()
   end))
 
   it("is waited for longer each time, so that a slow network keeps no client out", run(function()

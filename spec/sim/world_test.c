@@ -105,6 +105,55 @@ static void test_planned_rename(void)
     teardown(&pair);
 }
 
+/* ---- Silent servers ------------------------------------------------------------------------ */
+
+/* Long before two thirds of the timeout, the client leaves a server that does not answer. */
+static void test_silent_server(void)
+{
+    struct pair pair;
+    setup(&pair, 3);
+    zr_sim_pause_server(pair.world, 1, 8 * SECOND);
+    zr_sim_prefer(pair.a.zk, 1);
+    zr_sim_cut(pair.a.zk, 0, false);
+    int64_t cut_us = zr_sim_now_us(pair.world);
+    CHECK(probe_wait(&pair.a, &pair.a.connected, 2, 3 * SECOND / 2));
+    CHECK(zr_sim_now_us(pair.world) - cut_us > SECOND && zr_sim_break_count(pair.world) == 2);
+    teardown(&pair);
+}
+
+/* The limit is for each answer: the one to the handshake and the one that proves the connection. */
+static void test_slow_server(void)
+{
+    struct pair pair;
+    struct probe slow = {.zk = NULL};
+    setup(&pair, 3);
+    zr_sim_lag(pair.world, 1, 9 * SECOND / 10);
+    struct zr_zk *zk = zr_sim_zk(pair.world);
+    zr_sim_prefer(zk, 1);
+    int64_t from_us = zr_sim_now_us(pair.world);
+    CHECK(probe_open(&slow, zk, "sim:1", TIMEOUT_MS));
+    CHECK(zr_sim_now_us(pair.world) - from_us > 17 * SECOND / 10);
+    CHECK(zr_sim_break_count(pair.world) == 0);
+    drop(&slow);
+    teardown(&pair);
+}
+
+/* A client that was stopped for longer than the limit finds the answer, and stays. */
+static void test_paused_in_handshake(void)
+{
+    struct pair pair;
+    setup(&pair, 3);
+    zr_sim_cut(pair.a.zk, 0, false);
+    while (!probe_take(&pair.a))
+        zr_sim_step(pair.world);
+    zr_sim_advance(pair.world, 2000);
+    CHECK(pair.a.suspended == 1 && pair.a.connected == 1);
+    zr_sim_pause(pair.a.zk, 3 * SECOND);
+    CHECK(probe_wait(&pair.a, &pair.a.connected, 2, 7 * SECOND / 2));
+    CHECK(zr_sim_break_count(pair.world) == 1);
+    teardown(&pair);
+}
+
 /* ---- The lease ----------------------------------------------------------------------------- */
 
 /* The client sends sixteen heartbeats in a timeout. */
@@ -285,6 +334,9 @@ static const struct test tests[] = {
     {"expire from outside", test_expire_from_outside},
     {"renamed session", test_renamed_session},
     {"planned rename", test_planned_rename},
+    {"silent server", test_silent_server},
+    {"slow server", test_slow_server},
+    {"paused in handshake", test_paused_in_handshake},
     {"heartbeats", test_heartbeats},
     {"the lease is short", test_lease_is_short},
     {"the lease moves back", test_lease_moves_back},

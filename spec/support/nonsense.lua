@@ -35,6 +35,7 @@ Server.__index = Server
 
 local function shake_hands(server)
   server.connections = server.connections + 1
+  server.greet()
   return M.frame(int(0) .. int(server.timeout) .. M.long(server.id) .. text(("p"):rep(16)) .. "\0")
 end
 
@@ -64,17 +65,21 @@ local function serve(server, sock)
       if not sock:send(out) or ended then why = "closed" break end
     end
     if why == "closed" then break end
+    if greeted and server.events then send(sock, server.events) end
     zk.sleep(0.001)
   end
   sock:close()
 end
 
--- Starts a server. `script(op, xid, path, server)` returns what to send for a request; nil: the usual answer.
-function M.start(script)
+local function nothing() end
+
+-- Starts a server. `script(op, xid, path, server)` returns what to send for a request; nil: the usual answer. `greet()` is called before
+-- each handshake is answered; both may wait. While server.events is set, it is sent again and again.
+function M.start(script, greet)
   local listener = assert(socket.bind("127.0.0.1", 0))
   listener:settimeout(0)
   local _, port = listener:getsockname()
-  local server = setmetatable({ script = script, connections = 0, counts = {}, id = 77, timeout = 10000,
+  local server = setmetatable({ script = script, greet = greet or nothing, connections = 0, counts = {}, id = 77, timeout = 10000,
     hosts = "127.0.0.1:" .. port }, Server)
   zk.spawn(function()
     while not server.stopped do

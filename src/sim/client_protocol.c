@@ -60,6 +60,11 @@ static void send_credentials(struct zr_handle *handle)
     }
 }
 
+static void heard(struct zr_handle *handle)
+{
+    zr_handshake_heard(&handle->handshake, handle->process->world->now_us);
+}
+
 static void greeted(struct zr_handle *handle, const struct zr_sim_packet *packet)
 {
     bool other = handle->session_id != 0 && handle->session_id != packet->session_id;
@@ -71,6 +76,7 @@ static void greeted(struct zr_handle *handle, const struct zr_sim_packet *packet
     handle->timeout_ms = packet->timeout_ms;
     zr_lease_granted(&handle->lease, handle->began_us, zr_sim_timeout_us(handle));
     handle->phase = ZR_SIM_UP;
+    heard(handle);
     handle->tries = 0;
     if (handle->closed) {
         zr_sim_handle_part(handle);
@@ -87,6 +93,7 @@ static void greeted(struct zr_handle *handle, const struct zr_sim_packet *packet
 static void prove(struct zr_handle *handle)
 {
     handle->phase = ZR_SIM_PROVED;
+    zr_handshake_answered(&handle->handshake);
     if (!handle->known || !handle->write_heartbeat)
         zr_lease_handshake(&handle->lease, handle->began_us, handle->process->world->now_us);
     zr_sim_report_connected(handle);
@@ -104,6 +111,8 @@ static void answered(struct zr_handle *handle, const struct zr_sim_packet *packe
 {
     bool refusal = packet->copy.status == ZR_AUTH_FAILED;
     struct zr_request *request = packet->request;
+    if (handle->phase == ZR_SIM_UP)
+        heard(handle);
     if (request != NULL) {
         zr_unlink(&request->message.link);
         zr_sim_packet_give(packet);
@@ -141,6 +150,8 @@ void zr_sim_handle_receive(struct zr_handle *handle, struct zr_sim_packet *packe
         beaten(handle, packet);
         break;
     case ZR_SIM_WATCHES:
+        heard(handle);
+        break;
     case ZR_SIM_PONG:
         break;
     case ZR_SIM_CLOSE:

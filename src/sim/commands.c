@@ -85,7 +85,8 @@ bool zr_sim_put_off(const struct zr_handle *handle, struct zr_sim_event *event)
     return true;
 }
 
-/* The library checks its clock before it reads what has come in. */
+/* The library checks its clock before it reads what has come in. The limit of a handshake is ours,
+   and is checked after that. */
 static void notice_silence(struct zr_handle *handle, int64_t unused)
 {
     (void)unused;

@@ -1,8 +1,9 @@
 /*
  * How a handle gets a connection and loses it. It tries one server after the other. It leaves a
  * server that is down, that is behind what the client has seen, or that is silent for two thirds of
- * the timeout. What happens on a connection is in client_protocol.c. When the connection is lost:
- * SUSPENDED, requests in flight fail, and the search begins again.
+ * the timeout, or for the limit of a handshake. What happens on a connection is in
+ * client_protocol.c. When the connection is lost: SUSPENDED, requests in flight fail, and the
+ * search begins again.
  */
 #include "sim/process.h"
 #include "sim/world.h"
@@ -28,9 +29,21 @@ static void set_alarm(struct zr_handle *handle, int64_t at_us)
     zr_sim_schedule(&world_of(handle)->agenda, &handle->alarm, at_us, alarm);
 }
 
+static bool is_awaited(const struct zr_handle *handle)
+{
+    return handle->phase == ZR_SIM_CONNECTING || (handle->phase == ZR_SIM_UP && !handle->parting);
+}
+
 static int64_t silence_us(const struct zr_handle *handle)
 {
     return handle->heard_us + zr_sim_timeout_us(handle) * 2 / 3;
+}
+
+/* When a server that stays silent is left. */
+static int64_t patience_us(const struct zr_handle *handle)
+{
+    int64_t due_us = silence_us(handle), answer_us = zr_handshake_due_us(&handle->handshake);
+    return is_awaited(handle) && answer_us < due_us ? answer_us : due_us;
 }
 
 bool zr_sim_handle_silent(const struct zr_handle *handle)
@@ -74,13 +87,21 @@ static void connect(struct zr_handle *handle)
     }
     handle->phase = ZR_SIM_CONNECTING;
     handle->began_us = handle->heard_us = world->now_us;
+    zr_handshake_begin(&handle->handshake, world->now_us, handle->timeout_ms);
     handle->conn = zr_sim_conn_new(server, handle);
     struct zr_sim_packet *packet = zr_sim_packet_new(handle->conn, ZR_SIM_CONNECT);
     packet->session_id = handle->session_id;
     packet->last_zxid = handle->last_zxid;
     packet->timeout_ms = handle->timeout_ms;
     zr_sim_handle_send(handle, packet, 0);
-    set_alarm(handle, silence_us(handle));
+    set_alarm(handle, patience_us(handle));
+}
+
+static void give_up(struct zr_handle *handle)
+{
+    if (is_awaited(handle))
+        zr_handshake_late(&handle->handshake);
+    zr_sim_handle_lost(handle, true);
 }
 
 static void alarm(struct zr_sim_event *event)
@@ -90,10 +111,10 @@ static void alarm(struct zr_sim_event *event)
         return;
     if (handle->phase == ZR_SIM_APART)
         connect(handle);
-    else if (zr_sim_handle_silent(handle))
-        zr_sim_handle_lost(handle, true);
+    else if (patience_us(handle) <= world_of(handle)->now_us)
+        give_up(handle);
     else
-        set_alarm(handle, silence_us(handle));
+        set_alarm(handle, patience_us(handle));
 }
 
 /* ---- Losing -------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 
 /* process.h: a client process with its handles: the part of src/zk and of the client library. */
 
+#include "core/handshake.h"
 #include "core/lease.h"
 #include "sim/server.h"
 #include "sim/sim.h"
@@ -51,10 +52,11 @@ struct zr_handle {
     bool write_heartbeat;
     struct zr_sim_credential *credentials;
     int64_t session_id, last_zxid;
-    int server;                  /* the last one tried */
-    size_t tries;                /* failed, since the last success */
-    int64_t began_us;            /* the present attempt */
-    int64_t heard_us;            /* when the server last sent anything */
+    int server;       /* the last one tried */
+    size_t tries;     /* failed, since the last success */
+    int64_t began_us; /* the present attempt */
+    int64_t heard_us; /* when the server last sent anything */
+    struct zr_handshake handshake;
     struct zr_list in_flight;    /* struct zr_request, by message.link */
     struct zr_sim_index watched; /* the watches, as the library knows them */
     struct zr_sim_event alarm, beat, cut, retry;

@@ -14,7 +14,7 @@
  *
  * A server that is just starting may never answer the handshake, and a server never answers the
  * requests of a session that ended while it was attached again: it drops them. Such an attempt is
- * cut after a while (handshake.h).
+ * cut after a while (core/handshake.h).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -62,15 +62,16 @@ void zr_client_look_for_silence(struct zr_handle *handle, int64_t now_us)
     struct zr_client *client = &handle->client;
     if (!is_awaited(client) || zr_client_polls(client, POLLIN))
         return;
-    if (now_us < client->handshake.due_us) {
-        client->wait_us = zr_earlier_us(client->wait_us, client->handshake.due_us - now_us);
+    int64_t due_us = zr_handshake_due_us(&client->handshake);
+    if (now_us < due_us) {
+        client->wait_us = zr_earlier_us(client->wait_us, due_us - now_us);
         return;
     }
     char line[160];
     zr_connection_learn_peer(client);
     snprintf(line, sizeof line, "%s did not answer within %.1f s",
              client->peer[0] != '\0' ? client->peer : "the server",
-             (double)(now_us - client->began_us) / 1e6);
+             (double)(now_us - client->handshake.since_us) / 1e6);
     zr_handshake_late(&client->handshake);
     zr_client_cut(client);
     client->wait_us = 0;

@@ -50,6 +50,7 @@ void zr_connection_up(struct zr_handle *handle, bool writable, int32_t timeout_m
 {
     struct zr_client *client = &handle->client;
     client->up = true;
+    zr_handshake_heard(&client->handshake, zr_now_us());
     client->asked = client->proved = false;
     client->timeout_ms = timeout_ms;
     client->unfit |= !writable || timeout_ms <= 0 || timeout_ms > LONGEST_TIMEOUT_MS;

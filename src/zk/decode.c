@@ -18,6 +18,7 @@
 #include <zookeeper/recordio.h>
 
 #include "zk/client_parts.h"
+#include "zk/clock.h"
 #include "zk/completion.h"
 
 #define HEADER 16        /* xid, zxid, error */
@@ -190,6 +191,12 @@ static const char *problem(const char *at, size_t length)
     }
 }
 
+/* To the credentials and the watches, which the library sends before our first request. */
+static bool is_answer(int32_t xid)
+{
+    return xid == AUTH_XID || xid == WATCHES_XID;
+}
+
 /* The library reports its own failure before it has received a frame. */
 static bool is_session_event(const char *at, size_t length)
 {
@@ -226,6 +233,8 @@ struct iarchive *__wrap_create_buffer_iarchive(char *buffer, int stated)
         return open_frame(buffer, length);
     length -= 4;
     const char *what = problem(buffer, length);
+    if (what == NULL && !zr_completion_handle->client.proved && is_answer(number_at(buffer)))
+        zr_handshake_heard(&zr_completion_handle->client.handshake, zr_now_us());
     if (what == NULL)
         return open_frame(buffer, length);
     zr_decode_blame(what);

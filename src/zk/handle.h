@@ -13,11 +13,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/handshake.h"
 #include "core/list.h"
 #include "core/zk.h"
 #include "core/lease.h"
 #include "zk/goodbye.h"
-#include "zk/handshake.h"
 #include "zk/mailbox.h"
 #include "zk/report.h"
 #include "zk/resolver.h"

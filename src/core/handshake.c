@@ -1,4 +1,4 @@
-#include "zk/handshake.h"
+#include "core/handshake.h"
 
 #define FIRST_US INT64_C(1000000) /* the first limit, or a share of the session's timeout */
 #define SHARE 6
@@ -24,7 +24,13 @@ void zr_handshake_begin(struct zr_handshake *handshake, int64_t now_us, int32_t 
 {
     int64_t limit_us = first_us(timeout_ms);
     limit_us += jitter_us(now_us, limit_us);
-    handshake->due_us = now_us + (limit_us << handshake->unanswered);
+    handshake->since_us = now_us;
+    handshake->limit_us = limit_us << handshake->unanswered;
+}
+
+void zr_handshake_heard(struct zr_handshake *handshake, int64_t now_us)
+{
+    handshake->since_us = now_us;
 }
 
 void zr_handshake_answered(struct zr_handshake *handshake)
@@ -35,4 +41,9 @@ void zr_handshake_answered(struct zr_handshake *handshake)
 void zr_handshake_late(struct zr_handshake *handshake)
 {
     handshake->unanswered += handshake->unanswered < DOUBLED;
+}
+
+int64_t zr_handshake_due_us(const struct zr_handshake *handshake)
+{
+    return handshake->since_us + handshake->limit_us;
 }
