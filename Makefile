@@ -40,8 +40,8 @@ CPPFLAGS += -Isrc $(shell $(PKG_CONFIG) --cflags $(lua_name) 2>/dev/null)
 LDFLAGS += -shared -pthread $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,$(EXPORTS) $(WRAP)
 EXPORTS = src/lua/exports.map
 ZOOKEEPER_LIB = -l:libzookeeper_st.a
-# So the library decodes through src/zk/decode.c.
-WRAP = -Wl,--wrap=create_buffer_iarchive
+# So the library receives through src/zk/receive.c, and decodes through src/zk/decode.c.
+WRAP = -Wl,--wrap=recv,--wrap=create_buffer_iarchive
 LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # ---- Building --------------------------------------------------------------------------------------------

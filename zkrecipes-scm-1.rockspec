@@ -249,6 +249,7 @@ build = {
         "src/zk/loop.c",
         "src/zk/mailbox.c",
         "src/zk/program.c",
+        "src/zk/receive.c",
         "src/zk/reply.c",
         "src/zk/report.c",
         "src/zk/resolver.c",
@@ -266,7 +267,7 @@ build = {
       -- together with the run path.
       libdirs = {
         "$(ZOOKEEPER_LIBDIR)",
-        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map,--wrap=create_buffer_iarchive",
+        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map,--wrap=recv,--wrap=create_buffer_iarchive",
       },
       libraries = { ":libzookeeper_st.a", "m", "dl", "pthread" },
     },

@@ -4,7 +4,7 @@ return {
   ["Lua bytes per waiter"] = 5094.0,
   ["free bytes_down"] = 300.0,
   ["free bytes_up"] = 209.0,
-  ["free instructions, I/O turn"] = 753.2,
+  ["free instructions, I/O turn"] = 851.6,
   ["free instructions, host"] = 9605.8,
   ["free requests"] = 3.0,
   ["handoff instructions, host"] = 8954.9,

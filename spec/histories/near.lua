@@ -3,7 +3,7 @@
 
 return {
   ["a seat that somebody removed is waited with"] = 7865,
-  ["an answer for which there was no memory leaves no watch"] = 3951,
+  ["an answer for which there was no memory leaves no watch"] = 31180,
   ["election: a successor that has gone is resigned to"] = 209,
   ["no guard in writes"] = 9768,
   ["queue: a claim of a session that is over is given"] = 1477,

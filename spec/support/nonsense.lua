@@ -51,6 +51,16 @@ local function answer(server, body)
   return M.answer(xid, text(path))
 end
 
+-- A large answer does not fit into the socket at once.
+local function send(sock, out)
+  local sent, why, part = sock:send(out)
+  while not sent and why == "timeout" do
+    zk.sleep(0.001)
+    sent, why, part = sock:send(out, part + 1)
+  end
+  return sent
+end
+
 -- Handles one request after the other; `nil` when the connection has ended.
 local function serve(server, sock)
   local input, greeted = "", false
@@ -62,7 +72,7 @@ local function serve(server, sock)
       local out = greeted and answer(server, input:sub(5, 4 + length)) or shake_hands(server)
       local ended = greeted and wire.to_int(input, 9) == wire.OPS.close
       greeted, input = true, input:sub(5 + length)
-      if not sock:send(out) or ended then why = "closed" break end
+      if not send(sock, out) or ended then why = "closed" break end
     end
     if why == "closed" then break end
     if greeted and server.events then send(sock, server.events) end

@@ -34,6 +34,15 @@ void *zr_alloc(size_t size)
     return memset(memory, 0, size);
 }
 
+bool zr_alloc_possible(size_t size)
+{
+    void *volatile memory =
+        must_fail() ? NULL : malloc(size); /* or the compiler would leave it out */
+    bool possible = memory != NULL;
+    free(memory);
+    return possible;
+}
+
 void zr_free(void *memory)
 {
     if (memory == NULL)

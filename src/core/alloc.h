@@ -14,6 +14,10 @@
    fail). */
 void *zr_alloc(size_t size);
 
+/* True if there is memory for a block of this size. To be asked before code that is not ours
+   allocates such a block and does not check. */
+bool zr_alloc_possible(size_t size);
+
 /* takes: what zr_alloc gave, or null. */
 void zr_free(void *memory);
 

@@ -41,6 +41,7 @@ static void answer(struct listing *listing, struct zr_seats *seats, enum zr_stat
             zr_seats_unref(task->seats);
             task->seats = seats;
         }
+        zr_task_explain_answer(task, outcome);
         zr_task_wake(task, outcome);
     }
 }

@@ -184,6 +184,9 @@ void zr_task_release(struct zr_task *task);
 __attribute__((format(printf, 2, 3))) void zr_task_explain(struct zr_task *task, const char *format,
                                                            ...);
 
+/* A read has come to this: if its answer is too large, the detail says so. */
+void zr_task_explain_answer(struct zr_task *task, enum zr_status status);
+
 /* Sets task->detail to null, and frees the text that zr_task_explain made. */
 void zr_task_forget_detail(struct zr_task *task);
 

@@ -32,7 +32,13 @@ void zr_task_explain(struct zr_task *task, const char *format, ...)
     task->detail = task->own_detail;
 }
 
-/* True if a request without an answer may have changed something on the server. */
+void zr_task_explain_answer(struct zr_task *task, enum zr_status status)
+{
+    if (status == ZR_TOO_LARGE)
+        zr_task_explain(task, "the answer is larger than the %d bytes that the session accepts",
+                        ZR_ANSWER_MAX);
+}
+
 static bool unsure(const struct zr_task *task)
 {
     const struct zr_call *call = task->call;

@@ -80,6 +80,8 @@ static void request_answered(struct zr_task *task)
     }
     if (again)
         task->outcome = task->call->request.status = ZR_LOST;
+    if (task->call->request.sent)
+        zr_task_explain_answer(task, task->outcome);
     zr_task_verb_done(task, ZR_OK);
 }
 
@@ -143,6 +145,7 @@ static void wait_over(struct zr_task *task)
 {
     if (task->outcome == ZR_CONFLICT && task->detail == NULL)
         task->detail = "a znode in the way is not ephemeral, so no session's end deletes it";
+    zr_task_explain_answer(task, task->outcome);
     zr_part_done(task);
 }
 

@@ -16,11 +16,13 @@ struct zr_watch *zr_watch_sent(struct zr_session *session, const char *path)
     return watch;
 }
 
-/* If there was no memory for an answer, its request has left a watch all the same. */
+/* If there was no memory for an answer, or it was too large, its request has left a watch all the
+   same. */
 static unsigned left_by(const struct zr_request *request)
 {
     bool absent = request->op == ZR_OP_EXISTS && request->status == ZR_NO_NODE;
-    bool unread = request->status == ZR_NO_MEMORY && request->sent;
+    bool unread =
+        (request->status == ZR_NO_MEMORY || request->status == ZR_TOO_LARGE) && request->sent;
     if (request->status != ZR_OK && !absent && !unread)
         return 0;
     return request->op == ZR_OP_CHILDREN ? ZR_ON_CHILDREN : ZR_ON_NODE;

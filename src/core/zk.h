@@ -50,6 +50,9 @@ enum zr_mode {
 
 #define ZR_ANY_VERSION (-1)
 
+/* Bytes of an answer, the list of a million znodes being less than half of it. */
+#define ZR_ANSWER_MAX 64000000
+
 /* Bytes that may be null: ZR_NO_DATA is ZooKeeper's null data, {"", 0} is empty data. */
 struct zr_bytes {
     const char *at;
@@ -148,7 +151,9 @@ struct zr_request {
 
     /* the reply */
     enum zr_status status; /* ZR_CONNECTION_LOSS: it may or may not have been done ... */
-    bool sent;             /* ... but if this is false, it certainly was not */
+    bool sent;             /* ... but if this is false, it certainly was not. If it is true, reads
+                              fail with ZR_TOO_LARGE if the answer is larger than ZR_ANSWER_MAX, and
+                              with ZR_NO_MEMORY if there is no memory for it; writes do not */
     struct zr_stat stat;   /* create, exists, get, set, children, get_acl */
     struct zr_bytes data_reply;
     struct zr_names *names;         /* children */

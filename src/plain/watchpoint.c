@@ -87,8 +87,8 @@ static void saw_children(struct zr_task *task)
         watch(task);
     } else if (task->outcome == ZR_NO_NODE) {
         look(task);
-    } else if (task->outcome == ZR_NO_AUTH) {
-        zr_task_finish(task, ZR_NO_AUTH);
+    } else if (task->outcome == ZR_NO_AUTH || task->outcome == ZR_TOO_LARGE) {
+        zr_task_finish(task, task->outcome);
     } else {
         again(task);
     }
@@ -123,8 +123,8 @@ static void saw_unique(struct zr_task *task)
     } else if (task->outcome == ZR_NO_NODE) {
         note(point, ZR_NEWS_DELETED);
         zr_task_finish(task, ZR_NO_NODE);
-    } else if (task->outcome == ZR_NO_AUTH) {
-        zr_task_finish(task, ZR_NO_AUTH);
+    } else if (task->outcome == ZR_NO_AUTH || task->outcome == ZR_TOO_LARGE) {
+        zr_task_finish(task, task->outcome);
     } else {
         again(task);
     }

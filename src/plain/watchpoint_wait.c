@@ -24,6 +24,7 @@ static void wait_step(struct zr_task *task)
         task->detail = "the watch is closed";
         zr_task_finish(task, ZR_CLOSED);
     } else if (point->count == 0 && !point->looking) {
+        zr_task_explain_answer(task, point->ended);
         zr_task_finish(task, point->ended);
     } else if (point->count == 0) {
         zr_verb_await(task, &point->news, ZR_STEP(wait_step));

@@ -34,6 +34,7 @@
 #include "zk/completion.h"
 #include "zk/connection.h"
 #include "zk/decode.h"
+#include "zk/receive.h"
 #include "zk/reply.h"
 
 /* Not in every release of the library that we run with: then it is null. */
@@ -154,9 +155,11 @@ bool zr_client_open(struct zr_handle *handle)
 
 static int process_one(struct zr_client *client, int events)
 {
+    zr_receiving = client->up;
     zr_decode_begin();
     int rc = zookeeper_process(client->zh, events);
     zr_decode_end();
+    zr_receiving = false;
     return rc;
 }
 

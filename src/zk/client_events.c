@@ -16,7 +16,7 @@ void zr_client_on_proof(int rc, const char *path, const void *with)
     struct zr_client *client = &zr_completion_handle->client;
     const clientid_t *id = zoo_client_id(client->zh);
     client->pending--;
-    bool answered = rc == ZOK && !zr_decode_failed();
+    bool answered = rc == ZOK && zr_decode_result() == ZR_OK;
     if (answered) {
         memcpy(client->password, id->passwd, sizeof client->password);
         zr_handshake_answered(&client->handshake);

@@ -8,35 +8,18 @@
 
 #include <poll.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 
 #include "zk/client_parts.h"
 #include "zk/clock.h"
 #include "zk/connection.h"
 #include "zk/decode.h"
+#include "zk/receive.h"
 #include "zk/report.h"
-
-#define MOST_JAMMED 100 /* turns without a byte read from a readable socket */
-
-/*
- * If a frame states a length for which there is no memory, the library stops reading and does not
- * report it. Then the socket stays readable forever. A fast server also leaves bytes now and then,
- * but not as many or more in every turn.
- */
-static void look_for_jam(struct zr_client *client)
-{
-    int unread = 0;
-    bool more = ioctl(client->fd, FIONREAD, &unread) == 0 && unread > 0;
-    client->jammed = more && unread >= client->unread ? client->jammed + 1 : 0;
-    client->unread = unread;
-    if (client->jammed > MOST_JAMMED)
-        zr_decode_blame("a frame of an invalid length");
-}
 
 void zr_client_look_for_nonsense(struct zr_client *client, int rc)
 {
-    if (rc == ZNOTHING && client->fd >= 0)
-        look_for_jam(client);
+    if (rc == ZNOTHING && client->up && zr_receive_stuck(&client->incoming))
+        zr_decode_blame("an answer for which there is no memory");
     else if (rc == ZRUNTIMEINCONSISTENCY)
         zr_decode_blame("an answer to a different request");
     else if (rc == ZOK && !client->up && !client->dead &&

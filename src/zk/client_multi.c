@@ -94,7 +94,7 @@ static enum zr_status finish_part(struct multi *multi, size_t i, enum zr_status 
     return named ? ZR_OK : ZR_CONNECTION_LOSS;
 }
 
-/* The server's answer about the parts is invalid: it is unknown what was done. */
+/* The server's answer about the parts cannot be read: it is unknown what was done. */
 static void doubt_parts(struct zr_request *request)
 {
     for (size_t i = 0; i < request->part_count; i++)
@@ -105,14 +105,15 @@ static void on_multi(int rc, const void *with)
 {
     struct multi *multi = (struct multi *)with;
     struct zr_request *request = zr_completion_take(multi->request);
-    bool failed = zr_decode_failed();
-    enum zr_status whole = failed ? ZR_CONNECTION_LOSS : zr_reply_status(rc);
+    enum zr_status decoded = zr_decode_result();
+    enum zr_status whole = decoded != ZR_OK ? ZR_CONNECTION_LOSS : zr_reply_status(rc);
     for (size_t i = 0; i < request->part_count; i++)
-        failed = finish_part(multi, i, whole) != ZR_OK || failed;
+        if (finish_part(multi, i, whole) != ZR_OK)
+            decoded = ZR_CONNECTION_LOSS;
     zr_unlink(&multi->link);
     zr_free(multi);
-    if (failed) {
-        whole = zr_completion_nonsense();
+    if (decoded != ZR_OK) {
+        whole = zr_completion_unread(request, decoded);
         doubt_parts(request);
     }
     zr_completion_finish(request, whole);

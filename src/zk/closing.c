@@ -41,7 +41,8 @@ int64_t zr_closing_due_us(const struct zr_handle *handle, int64_t now_us)
 
 static bool drained(const struct zr_handle *handle)
 {
-    return handle->client.pending == 0 && !handle->client.sending && zr_list_empty(&handle->todo);
+    return handle->client.pending == 0 && !handle->client.sending && zr_list_empty(&handle->todo) &&
+           zr_receive_between(&handle->client.incoming);
 }
 
 /* If the host was never told of the session, the session can hold nothing. */

@@ -35,15 +35,30 @@ enum zr_status zr_completion_nonsense(void)
     return ZR_CONNECTION_LOSS;
 }
 
-/* What an answer means; ZR_OK: there is something to copy. */
-static enum zr_status answer_of(int rc)
+static bool only_reads(const struct zr_request *request)
 {
-    return zr_decode_failed() ? zr_completion_nonsense() : zr_reply_status(rc);
+    return request->op == ZR_OP_EXISTS || request->op == ZR_OP_GET ||
+           request->op == ZR_OP_CHILDREN || request->op == ZR_OP_GET_ACL;
+}
+
+/* Whoever sent a write would take ZR_NO_MEMORY for a refusal; and no answer to it is large. */
+enum zr_status zr_completion_unread(const struct zr_request *request, enum zr_status why)
+{
+    if (why == ZR_CONNECTION_LOSS || (why == ZR_TOO_LARGE && !only_reads(request)))
+        return zr_completion_nonsense();
+    return only_reads(request) ? why : ZR_CONNECTION_LOSS;
+}
+
+/* What an answer means; ZR_OK: there is something to copy. */
+static enum zr_status answer_of(int rc, const struct zr_request *request)
+{
+    enum zr_status decoded = zr_decode_result();
+    return decoded != ZR_OK ? zr_completion_unread(request, decoded) : zr_reply_status(rc);
 }
 
 static void finish_copied(struct zr_request *request, enum zr_status copied)
 {
-    zr_completion_finish(request, copied == ZR_CONNECTION_LOSS ? zr_completion_nonsense() : copied);
+    zr_completion_finish(request, copied != ZR_OK ? zr_completion_unread(request, copied) : copied);
 }
 
 void zr_on_void(int rc, const void *with)
@@ -54,13 +69,14 @@ void zr_on_void(int rc, const void *with)
 void zr_on_sync(int rc, const char *path, const void *with)
 {
     (void)path;
-    zr_completion_finish(zr_completion_take(with), answer_of(rc));
+    struct zr_request *request = zr_completion_take(with);
+    zr_completion_finish(request, answer_of(rc, request));
 }
 
 void zr_on_stat(int rc, const struct Stat *stat, const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    enum zr_status status = answer_of(rc);
+    enum zr_status status = answer_of(rc, request);
     zr_reply_stat(request, status == ZR_OK ? stat : NULL);
     zr_completion_finish(request, status);
 }
@@ -68,7 +84,7 @@ void zr_on_stat(int rc, const struct Stat *stat, const void *with)
 void zr_on_created(int rc, const char *path, const struct Stat *stat, const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    enum zr_status status = answer_of(rc);
+    enum zr_status status = answer_of(rc, request);
     if (status != ZR_OK) {
         zr_completion_finish(request, status);
         return;
@@ -80,7 +96,7 @@ void zr_on_created(int rc, const char *path, const struct Stat *stat, const void
 void zr_on_data(int rc, const char *at, int length, const struct Stat *stat, const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    enum zr_status status = answer_of(rc);
+    enum zr_status status = answer_of(rc, request);
     if (status != ZR_OK) {
         zr_completion_finish(request, status);
         return;
@@ -93,7 +109,7 @@ void zr_on_names(int rc, const struct String_vector *names, const struct Stat *s
                  const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    enum zr_status status = answer_of(rc);
+    enum zr_status status = answer_of(rc, request);
     if (status != ZR_OK) {
         zr_completion_finish(request, status);
         return;
@@ -105,7 +121,7 @@ void zr_on_names(int rc, const struct String_vector *names, const struct Stat *s
 void zr_on_acl(int rc, struct ACL_vector *acl, struct Stat *stat, const void *with)
 {
     struct zr_request *request = zr_completion_take(with);
-    enum zr_status status = answer_of(rc);
+    enum zr_status status = answer_of(rc, request);
     if (status != ZR_OK) {
         zr_completion_finish(request, status);
         return;
@@ -128,14 +144,14 @@ void zr_on_deleted_beat(int rc, const void *with)
 {
     (void)with;
     zr_completion_handle->client.pending--;
-    bool proof = zr_reply_is_proof(rc) && !zr_decode_failed();
+    bool proof = zr_reply_is_proof(rc) && zr_decode_result() == ZR_OK;
     zr_connection_beaten(zr_completion_handle, proof);
 }
 
 void zr_on_synced_beat(int rc, const char *path, const void *with)
 {
     (void)path;
-    if (zr_decode_failed())
+    if (zr_decode_result() != ZR_OK)
         zr_completion_nonsense();
     zr_on_deleted_beat(rc, with);
 }

@@ -21,6 +21,9 @@ struct zr_request *zr_completion_take(const void *with);
 /* The answer is invalid: gives the connection up. Returns ZR_CONNECTION_LOSS. */
 enum zr_status zr_completion_nonsense(void);
 
+/* Its answer could not be read: what the request fails with. why: as zr_decode_result has it. */
+enum zr_status zr_completion_unread(const struct zr_request *request, enum zr_status why);
+
 /* Passes the request to the host. takes: request. */
 void zr_completion_finish(struct zr_request *request, enum zr_status status);
 

@@ -52,6 +52,7 @@ void zr_connection_up(struct zr_handle *handle, bool writable, int32_t timeout_m
     client->up = true;
     zr_handshake_heard(&client->handshake, zr_now_us());
     client->asked = client->proved = false;
+    client->incoming = (struct zr_incoming){.known = 0};
     client->timeout_ms = timeout_ms;
     client->unfit |= !writable || timeout_ms <= 0 || timeout_ms > LONGEST_TIMEOUT_MS;
     if (client->unfit)

@@ -2,7 +2,7 @@
  * 1. zookeeper_process has received a frame and makes an archive to read its header from. Here we
  *    check the header: is it an expected answer, an event, or invalid?
  * 2. It makes another archive when it decodes the answer for a completion. Our readers stop at the
- *    end of the frame. From there on they return zeros, and zr_decode_failed tells the completion.
+ *    end of the frame. From there on they return zeros, and zr_decode_result tells the completion.
  *
  * The library also makes archives over frames of its own: session events, and the failures of all
  * requests in flight. These are well-formed.
@@ -17,17 +17,20 @@
 #include <string.h>
 #include <zookeeper/recordio.h>
 
+#include "core/alloc.h"
 #include "zk/client_parts.h"
 #include "zk/clock.h"
 #include "zk/completion.h"
 
 #define HEADER 16        /* xid, zxid, error */
+#define ERROR 12         /* where in it the error is */
 #define EVENT_HEADER 12  /* type, state, length of the path */
 #define SESSION_EVENT 28 /* as the library makes them, with an empty path */
 #define PING_XID (-2)
 #define EVENT_XID (-1)
 #define AUTH_XID (-4)
 #define WATCHES_XID (-8)
+#define MANY 1000 /* elements of a vector */
 
 struct iarchive *__real_create_buffer_iarchive(char *buffer, int length);
 struct iarchive *__wrap_create_buffer_iarchive(char *buffer, int length);
@@ -38,13 +41,17 @@ static struct {
     const char *at, *end;
     size_t headers; /* how many results of a transaction were read */
     bool failed;
+    enum zr_status fate; /* as receive.h has it, or ZR_NO_MEMORY for a part of it */
 } frame;
+
+static const char *cut; /* the frame just received, if it has only the header */
 
 static bool fresh; /* true if the next archive may be over a frame that was just received */
 
 void zr_decode_begin(void)
 {
     fresh = zr_completion_handle->client.up;
+    cut = NULL;
 }
 
 void zr_decode_end(void)
@@ -52,9 +59,9 @@ void zr_decode_end(void)
     fresh = false;
 }
 
-bool zr_decode_failed(void)
+enum zr_status zr_decode_result(void)
 {
-    return frame.failed;
+    return frame.fate != ZR_OK ? frame.fate : frame.failed ? ZR_CONNECTION_LOSS : ZR_OK;
 }
 
 void zr_decode_blame(const char *what)
@@ -115,11 +122,20 @@ static int read_last(struct iarchive *in, const char *name, int32_t *to)
     return 0;
 }
 
-/* The least size of a vector's elements. */
+static void no_memory(void)
+{
+    frame.failed = true;
+    frame.fate = ZR_NO_MEMORY;
+}
+
+/* The library does not check whether it gets the memory for a vector. An element has four bytes or
+   more. */
 static int read_count(struct iarchive *in, const char *name, int32_t *to)
 {
     read_int(in, name, to);
     frame.failed = frame.failed || *to < -1 || (*to > 0 && (size_t)*to > rest() / 4);
+    if (!frame.failed && *to > MANY && !zr_alloc_possible((size_t)*to * sizeof(struct ACL)))
+        no_memory();
     if (frame.failed || *to < 0)
         *to = 0;
     return 0;
@@ -138,19 +154,25 @@ static int read_buffer(struct iarchive *in, const char *name, struct buffer *to)
     *to = (struct buffer){0, NULL};
     if (pass_bytes() && frame.decoder.deserialize_Buffer(in, name, to) != 0) {
         *to = (struct buffer){0, NULL};
-        frame.failed = true;
+        no_memory();
     }
     return 0;
 }
 
-/* Refuses a string with a NUL: the C string would differ from what the server sent. */
-static int read_string(struct iarchive *in, const char *name, char **to)
+/* Refuses null, and a string with a NUL: the C string would differ from what the server sent. */
+static bool pass_string(void)
 {
     const char *from = frame.at;
+    return pass_bytes() && number_at(from) >= 0 &&
+           memchr(from + 4, '\0', (size_t)(frame.at - from - 4)) == NULL;
+}
+
+static int read_string(struct iarchive *in, const char *name, char **to)
+{
     *to = NULL;
-    bool whole = pass_bytes() && memchr(from + 4, '\0', (size_t)(frame.at - from - 4)) == NULL;
-    if (!whole || frame.decoder.deserialize_String(in, name, to) != 0)
-        frame.failed = true;
+    frame.failed = !pass_string();
+    if (!frame.failed && frame.decoder.deserialize_String(in, name, to) != 0)
+        no_memory();
     return 0;
 }
 
@@ -211,6 +233,9 @@ static struct iarchive *open_frame(char *at, size_t length)
     frame.end = at + length;
     frame.headers = 0;
     frame.failed = false;
+    frame.fate = at == cut && number_at(at + ERROR) == 0
+                     ? zr_completion_handle->client.incoming.fate
+                     : ZR_OK;
     if (archive == NULL)
         return NULL;
     frame.decoder = *archive;
@@ -235,8 +260,11 @@ struct iarchive *__wrap_create_buffer_iarchive(char *buffer, int stated)
     const char *what = problem(buffer, length);
     if (what == NULL && !zr_completion_handle->client.proved && is_answer(number_at(buffer)))
         zr_handshake_heard(&zr_completion_handle->client.handshake, zr_now_us());
-    if (what == NULL)
-        return open_frame(buffer, length);
+    if (what == NULL) {
+        struct iarchive *header = open_frame(buffer, length);
+        cut = zr_completion_handle->client.incoming.fate != ZR_OK ? buffer : NULL;
+        return header;
+    }
     zr_decode_blame(what);
     return open_frame(ping, sizeof ping);
 }

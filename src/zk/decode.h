@@ -14,14 +14,18 @@
  * functions: the I/O thread, for the handle in zr_completion_handle.
  */
 
-#include <stdbool.h>
+#include "core/status.h"
 
 /* Call these around each zookeeper_process: only inside it may a frame come from the server. */
 void zr_decode_begin(void);
 void zr_decode_end(void);
 
-/* True while the library calls a completion with an answer that could not be decoded. */
-bool zr_decode_failed(void);
+/*
+ * While the library calls a completion: what became of the answer. ZR_OK: it is whole, or the
+ * library's own. ZR_CONNECTION_LOSS: it is invalid. ZR_TOO_LARGE; ZR_NO_MEMORY: there was none for
+ * the answer, or for a part of it. Unless it is whole, the record is zero from some point on.
+ */
+enum zr_status zr_decode_result(void);
 
 /* Makes the handle unfit, and says so in the log. borrows: what, "an answer that ...". */
 void zr_decode_blame(const char *what);

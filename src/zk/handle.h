@@ -19,6 +19,7 @@
 #include "core/lease.h"
 #include "zk/goodbye.h"
 #include "zk/mailbox.h"
+#include "zk/receive.h"
 #include "zk/report.h"
 #include "zk/resolver.h"
 #include "zk/warden.h"
@@ -42,20 +43,20 @@ struct zr_client {
     struct zr_handshake handshake;
     size_t pending;        /* requests and heartbeats that it has not answered */
     struct zr_list multis; /* of these, the transactions, in the order of their answers */
-    int unread;            /* bytes that it left in the socket when it last received */
-    int jammed;            /* how many turns in a row it left no fewer */
-    bool up;               /* it says that it is connected */
-    bool asked;            /* ... the request that proves it has been sent */
-    bool proved;           /* ... and was answered */
-    bool sending;          /* some of what was submitted may still be in its queue */
-    bool purging;          /* it lost the connection silently and must be made to notice */
-    bool unfit;            /* the server sends invalid bytes, or memory is exhausted: replace it */
-    bool dead;             /* the session is over, or the credentials were refused: final */
-    bool authenticating;   /* an ADD_AUTH is under way; only one at a time */
-    int32_t timeout_ms;    /* as negotiated, while up */
-    int64_t session_id;    /* proved; 0: none yet */
-    char password[16];     /* of that session */
-    char peer[80];         /* "address:port" of the proved connection */
+    struct zr_incoming incoming;
+    bool up;             /* it says that it is connected */
+    bool asked;          /* ... the request that proves it has been sent */
+    bool proved;         /* ... and was answered */
+    bool sending;        /* some of what was submitted may still be in its queue */
+    bool purging;        /* it lost the connection silently and must be made to notice */
+    bool cutting;        /* we are closing the connection, not the server */
+    bool unfit;          /* the server sends invalid bytes, or memory is exhausted: replace it */
+    bool dead;           /* the session is over, or the credentials were refused: final */
+    bool authenticating; /* an ADD_AUTH is under way; only one at a time */
+    int32_t timeout_ms;  /* as negotiated, while up */
+    int64_t session_id;  /* proved; 0: none yet */
+    char password[16];   /* of that session */
+    char peer[80];       /* "address:port" of the proved connection */
 };
 
 struct zr_handle {

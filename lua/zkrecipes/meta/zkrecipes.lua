@@ -31,7 +31,7 @@ local zk = {}
 ---| "no_auth"            # the znode's ACL does not allow it
 ---| "auth_failed"        # the server refused the session's credentials
 ---| "no_children_for_ephemerals" | "bad_arguments" | "invalid_acl"
----| "too_large"          # more than the 1,000,000 bytes that a server accepts
+---| "too_large"          # a request of more than 1,000,000 bytes, or an answer of more than 64,000,000
 ---| "full" | "conflict"
 ---| "unsupported"        # the server or the client library does not support the request
 ---| "no_memory" | "quota_exceeded" | "reconfig" | "server_error"
