@@ -175,7 +175,9 @@ static int process(struct zr_client *client, int events)
 bool zr_client_cut(struct zr_client *client)
 {
     shutdown(client->fd, SHUT_RDWR);
+    client->cutting = true;
     int rc = process(client, ZOOKEEPER_READ | ZOOKEEPER_WRITE);
+    client->cutting = false;
     client->fd = -1;
     return rc != ZOK && rc != ZNOTHING;
 }

@@ -8,6 +8,7 @@
 #include "zk/completion.h"
 #include "zk/connection.h"
 #include "zk/decode.h"
+#include "zk/library_log.h"
 
 void zr_client_on_proof(int rc, const char *path, const void *with)
 {
@@ -52,7 +53,12 @@ void zr_client_on_event(zhandle_t *zh, int type, int state, const char *path, vo
         zr_report_event(handle, ZR_CHILDREN_CHANGED, path);
 }
 
+/* If we close the connection, the library says that the server did. The log has the reason already.
+ */
 void zr_client_on_log(const char *line)
 {
-    zr_report_log(zr_completion_handle, line);
+    const struct zr_client *client = &zr_completion_handle->client;
+    bool ours = client->cutting || client->unfit;
+    if (!ours || !zr_library_log_is_end(line))
+        zr_report_log(zr_completion_handle, line);
 }

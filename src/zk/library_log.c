@@ -40,3 +40,9 @@ const char *zr_library_log_plain(const char *text, char *line, size_t size)
     snprintf(line, size, "%s: %s", read.host, why(&read, text + read.at, words, sizeof(words)));
     return line;
 }
+
+bool zr_library_log_is_end(const char *line)
+{
+    return strstr(line, ": Socket ") != NULL && strstr(line, "zk retcode=") != NULL &&
+           strstr(line, "has expired") == NULL;
+}

@@ -6,6 +6,7 @@
  * Thread: any.
  */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -13,5 +14,9 @@
  * in it, or `text` itself if that is plain enough. borrows: both.
  */
 const char *zr_library_log_plain(const char *text, char *line, size_t size);
+
+/* True if this line of the library (the whole line) says that a connection has ended; not if the
+   session has. */
+bool zr_library_log_is_end(const char *line);
 
 #endif
