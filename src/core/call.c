@@ -49,6 +49,7 @@ static void submit(struct zr_call *call)
 {
     struct zr_session *session = call->session;
     call->state = ZR_CALL_OUT;
+    call->tried = true;
     call->sent_in = session->generation;
     session->in_flight++;
     session->out_bytes += data_bytes(&call->request);

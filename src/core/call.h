@@ -30,6 +30,7 @@ struct zr_call {
     bool bound;             /* true: it may be sent only in `generation`; later it comes back with
                                ZR_LOST */
     int generation;         /* of the session; if bound */
+    bool tried;             /* it was sent, perhaps in vain */
     int sent_in;            /* the generation in which it was sent last */
     struct zr_watch *watch; /* for which the request that was sent last leaves a watch; or null */
     size_t reserved;        /* see ephemerals.h */

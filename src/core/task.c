@@ -85,23 +85,26 @@ void zr_task_interrupt(struct zr_task *task, enum zr_status status)
 {
     if (task->phase != ZR_RUNNING)
         return;
+    zr_task_note_doubt(task);
     report(task, status);
     clean(task);
 }
 
 void zr_task_session_over(struct zr_task *task, enum zr_status status)
 {
-    if (task->phase == ZR_CLEANING)
+    if (task->phase == ZR_CLEANING) {
         clean(task);
-    else
-        zr_task_interrupt(task, status);
+        return;
+    }
+    if (task->phase == ZR_RUNNING)
+        zr_task_explain_end(task, status);
+    zr_task_interrupt(task, status);
 }
 
 void zr_task_verb_done(struct zr_task *task, enum zr_status status)
 {
     struct zr_next next = task->next;
     task->losses = 0;
-    task->doubtful = false;
     if (status == ZR_OK)
         next.step(task);
     else if (task->phase == ZR_CLEANING)
@@ -174,7 +177,7 @@ static void begin(struct zr_task *task, const struct zr_task_kind *kind, struct 
     task->status = ZR_OK;
     zr_task_forget_detail(task);
     task->cut_off = session->state != ZR_CONNECTED;
-    task->asking = task->tries = false;
+    task->asking = task->tries = task->doubtful = false;
     task->connections = session->connections;
     task->next = first;
     zr_list_append(&session->tasks, &task->in_session);

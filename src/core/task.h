@@ -116,7 +116,8 @@ struct zr_task {
     bool tries : 1;      /* its limit is 0 */
     bool there : 1;      /* of a wait for a node's presence: it waits until there is one ... */
     bool late : 1;       /* ... and it came after the read that is out was sent */
-    bool doubtful : 1;   /* of transact: an answer was lost, and the outcome is not known yet */
+    bool doubtful : 1;   /* an answer was lost, and the outcome is not known yet: set by transact,
+                            or by a step; when it is reported: the change may have been made */
     uint8_t losses;      /* connections lost under the verb in flight, in a row; modulo 256 */
     uint16_t connections;       /* of the session when it began, for cut_off */
     enum zr_status outcome : 8; /* of what woke it */
@@ -187,8 +188,16 @@ __attribute__((format(printf, 2, 3))) void zr_task_explain(struct zr_task *task,
 /* A read has come to this: if its answer is too large, the detail says so. */
 void zr_task_explain_answer(struct zr_task *task, enum zr_status status);
 
+/* The session ends the task with this status: if it is a change that certainly was not made, the
+   detail says so. Call it while the request is still there. */
+void zr_task_explain_end(struct zr_task *task, enum zr_status status);
+
 /* Sets task->detail to null, and frees the text that zr_task_explain made. */
 void zr_task_forget_detail(struct zr_task *task);
+
+/* Before a failure is reported: notes whether the message must say that the change may have been
+   made. */
+void zr_task_note_doubt(struct zr_task *task);
 
 /* The detail for a limit that passed while no server answered. Static. */
 const char *zr_task_silence(const struct zr_task *task);

@@ -1,4 +1,3 @@
-#include "core/status.h"
 #include "core/verb_parts.h"
 
 /*
@@ -24,7 +23,6 @@ static void send_again(struct zr_task *task)
     struct zr_transaction *transaction = task->transaction;
     struct zr_call *call = transaction->call;
     transaction->call = NULL;
-    task->doubtful = false;
     zr_part_send(task, call, answered);
 }
 
@@ -33,6 +31,7 @@ static void judge(struct zr_task *task)
     struct zr_transaction *transaction = task->transaction;
     const struct zr_call *call = transaction->call;
     task->outcome = ZR_OK;
+    task->doubtful = false;
     if (transaction->was_done(task, &task->call->request))
         zr_task_verb_done(task, ZR_OK);
     else if (zr_call_stale(call))
@@ -41,14 +40,6 @@ static void judge(struct zr_task *task)
         zr_task_verb_done(task, ZR_TOO_LARGE);
     else
         send_again(task);
-}
-
-static void cannot_tell(struct zr_task *task, enum zr_status status)
-{
-    zr_task_explain(task,
-                    "%s; the change may or may not have been made: check before you repeat it",
-                    zr_status_text(status));
-    zr_task_verb_done(task, status);
 }
 
 /* Until the outcome is known, a limit that passes must not say that nothing was done. */
@@ -62,14 +53,14 @@ static void read_answered(struct zr_task *task)
 {
     const struct zr_call *sync = task->transaction->sync;
     bool synced = sync->state == ZR_CALL_BACK && sync->request.status == ZR_OK;
-    if (task->outcome == ZR_NO_MEMORY)
+    if (task->outcome == ZR_NO_MEMORY || sync->request.status == ZR_NO_MEMORY)
         ask_later(task);
     else if (task->outcome == ZR_CONNECTION_LOSS || sync->request.status == ZR_CONNECTION_LOSS)
         ask(task);
     else if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
-        cannot_tell(task, task->outcome);
+        zr_task_verb_done(task, task->outcome); /* task->doubtful: nobody can tell */
     else if (!synced)
-        cannot_tell(task, sync->request.status);
+        zr_task_verb_done(task, sync->request.status);
     else
         judge(task);
 }

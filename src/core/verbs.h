@@ -113,7 +113,7 @@ void zr_transaction_fini(struct zr_transaction *transaction);
  * of an earlier session or connection is done after that read. If that would do harm, its parts
  * must fail the second time, by a name or a version, and the next step must know that failure.
  *
- * The verb fails if the read is refused: then the outcome is unknown, and task->detail says so. It
+ * The verb fails if the read is refused: then the outcome is unknown, and the message says so. It
  * fails with ZR_TOO_LARGE if the server drops the connection each time that it gets a large multi.
  * An interrupted task leaves the outcome unknown, too. A limit that passes meanwhile is always
  * ZR_CONNECTION_LOSS, never ZR_TIMEOUT. If the session is lost, a task that is not bound to it goes

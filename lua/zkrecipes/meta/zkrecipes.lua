@@ -24,7 +24,7 @@ local zk = {}
 ---| "timeout"            # the time limit passed
 ---| "canceled"           # lock:cancel() or task:cancel()
 ---| "lost"               # the ZooKeeper session was lost, and all its holds with it
----| "closed"             # the session is closed
+---| "closed"             # the session is closed; the message of a write says whether it may have been made
 ---| "forked"             # the session belongs to the parent process
 ---| "connection_loss"    # no server answered in time, or the answer was lost; a change may or may not have been made
 ---| "no_node" | "node_exists" | "not_empty" | "bad_version"

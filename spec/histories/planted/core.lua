@@ -185,6 +185,7 @@ void zr_task_interrupt(struct zr_task *task, enum zr_status status)
 {
     if (task->phase != ZR_RUNNING)
         return;
+    zr_task_note_doubt(task);
     report(task, status);
 ]],
     new = [[
