@@ -215,6 +215,9 @@ int zr_lua_misuse(lua_State *L, const char *format, ...) __attribute__((format(p
 int zr_lua_own(lua_State *L);
 int zr_lua_raise(lua_State *L);
 
+/* finalizes(): true if a finalizer runs. Always false on Lua 5.1 and LuaJIT, which do not tell. */
+int zr_lua_finalizes(lua_State *L);
+
 /* ---- Results to values (sink.c) -------------------------------------------------------------- */
 
 #define ZR_LUA_DEPTH_MAX 8

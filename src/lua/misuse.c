@@ -1,5 +1,6 @@
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lua/binding.h"
 
@@ -76,4 +77,18 @@ int zr_lua_misuse(lua_State *L, const char *format, ...)
 int zr_lua_raise(lua_State *L)
 {
     return zr_lua_misuse(L, "%s", luaL_checkstring(L, 1));
+}
+
+/* ---- Finalizers ----------------------------------------------------------------------------- */
+
+int zr_lua_finalizes(lua_State *L)
+{
+    bool found = false;
+    lua_Debug frame;
+    for (int level = 1; !found && lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "n", &frame);
+        found = strcmp(frame.namewhat, "metamethod") == 0 && strcmp(frame.name, "__gc") == 0;
+    }
+    lua_pushboolean(L, found);
+    return 1;
 }

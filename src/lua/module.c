@@ -22,7 +22,7 @@ __attribute__((visibility("default"))) int luaopen_zkrecipes_core(lua_State *L);
 static void pin(void)
 {
     Dl_info info;
-    if (dladdr((void *)luaopen_zkrecipes_core, &info) != 0)
+    if (dladdr((const void *)luaopen_zkrecipes_core, &info) != 0)
         dlopen(info.dli_fname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
@@ -110,6 +110,7 @@ static const luaL_Reg functions[] = {
     {"misuse", zr_lua_raise},
     {"isatty", is_terminal},
     {"yieldable", is_yieldable},
+    {"finalizes", zr_lua_finalizes},
     {"path_problem", path_problem},
     {"alloc_fail", alloc_fail},
     {"alloc_failed", alloc_failed},

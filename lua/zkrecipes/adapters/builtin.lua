@@ -33,6 +33,7 @@ local function add_coroutines(adapter, loop)
     local record = records[co]
     if (record or loop.current) and not core.yieldable() then return nil, STUCK end
     if record then return record end
+    if not loop.current and core.finalizes() then return nil, STUCK end -- it may have interrupted a call of ours
     if not loop.current then return { queued = false } end
     record = { co = co, queued = false, foreign = true, within = loop.current }
     records[co] = record

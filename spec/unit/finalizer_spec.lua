@@ -1,0 +1,86 @@
+-- Finalizers that run in the middle of a call of ours: each allocation may start the collector. Needs no server.
+-- Tags: sanitize
+
+require "zkrecipes.sim"
+local zk = require "zkrecipes"
+
+-- Only here does the collector run often enough in the midst of calls.
+if _VERSION ~= "Lua 5.4" then return end
+
+local REFUSED = "finalizer_spec.lua:%d+: cannot wait inside of a C function: table.sort, require, a finalizer"
+
+-- fn is called when this garbage is collected.
+local function garbage(fn)
+  setmetatable({}, { __gc = fn })
+end
+
+-- Calls `call` again and again while garbage that was left before is collected in it, until done().
+local function interrupted(fn, call, done)
+  local deadline = os.clock() + 20
+  collectgarbage("setpause", 1)
+  collectgarbage("setstepmul", 100000)
+  repeat
+    for _ = 1, 10 do garbage(fn) end
+    call()
+  until done() or os.clock() > deadline
+  collectgarbage("setpause", 200)
+  collectgarbage("setstepmul", 200)
+  assert.is_true(done(), "no finalizer has run in the call")
+end
+
+describe("a finalizer", function()
+  local session
+  before_each(function() session = zk.session { hosts = "127.0.0.1:1", timeout = 60 } end)
+  after_each(function() session:close(0) end)
+
+  local PARTS = {}
+  for i = 1, 2000 do PARTS[i] = { "create", "/a" .. i, "", { acl = { { perms = "r", scheme = "world", id = "anyone" } } } } end
+
+  local WAITS = {
+    ["session:get"] = function() return session:get("/a", { timeout = 0 }) end,
+    ["lock:acquire"] = function() return session:lock("/l"):acquire(0) end,
+    ["zk.sleep"] = function() return zk.sleep(0.001) end,
+  }
+
+  for name, wait in pairs(WAITS) do
+    it("may not wait: " .. name, function()
+      local refused, other
+      local function finalizer()
+        local ok, message = pcall(wait)
+        if ok then return end
+        if tostring(message):find(REFUSED) then refused = true else other = message end
+      end
+      interrupted(finalizer, function() session:multi(PARTS, { timeout = 0 }) end, function() return refused end)
+      if other then assert.matches("the loop is running already", other) end
+      assert.are.equal("connection_loss", select(3, session:get("/a", { timeout = 0 }))) -- all goes on
+    end)
+  end
+
+  it("that interrupts a call may spawn, and what it spawned runs", function()
+    local spawned, ran = 0, 0
+    local function finalizer()
+      spawned = spawned + 1
+      zk.spawn(function()
+        session:get("/a", { timeout = 0 })
+        ran = ran + 1
+      end)
+    end
+    interrupted(finalizer, function() session:multi(PARTS, { timeout = 0 }) end, function() return spawned > 50 end)
+    zk.run(function() while ran < spawned do zk.sleep(0) end end)
+    assert.are.equal(spawned, ran)
+  end)
+
+  it("may end the attempts that are being shown", function()
+    zk.run(function()
+      local lock, cut, hits = session:lock("/l"), 0, 0
+      interrupted(function() cut = cut + lock:cancel() end, function()
+        local before, shown = cut, #lock:attempts()
+        if cut > before and shown > 100 then hits = hits + 1 end
+        if shown > 100 and cut == before then return end
+        for _ = 1, 300 do zk.spawn(function() lock:acquire() end) end
+        zk.sleep(0)
+      end, function() return hits > 5 end)
+      lock:cancel()
+    end)
+  end)
+end)
