@@ -14,6 +14,8 @@ void zr_contest_free(struct zr_object *self)
     zr_free((char *)contest->data.at);
     zr_free(contest->path);
     zr_free(contest->dir);
+    for (struct zr_link *link; (link = zr_list_shift(&contest->shown)) != NULL;)
+        zr_free(link); /* the first member of its block */
     zr_free(contest);
     zr_session_unuse(session);
 }
@@ -28,6 +30,7 @@ enum zr_status zr_contest_new(size_t size, const struct zr_class *class, struct 
     contest->session = session;
     zr_session_use(session);
     zr_list_init(&contest->attempts);
+    zr_list_init(&contest->shown);
     contest->path = zr_copy_string(path);
     contest->dir = zr_path_join(session->namespace, path);
     if (data.at != NULL)
@@ -68,34 +71,66 @@ enum zr_status zr_contest_cancel(struct zr_object *self, struct zr_args *args, s
     return ZR_OK;
 }
 
-static void emit_attempt(struct zr_sink *sink, const struct zr_hold *hold)
+/* A sink allocates, so a finalizer may run in it and end any attempt: copies are emitted. If the
+   sink raises an error, the copy stays until the contest is freed. */
+struct shown {
+    struct zr_link link;
+    size_t count;
+    struct {
+        int64_t position, since_us;
+    } at[];
+};
+
+static struct shown *copy_attempts(struct zr_contest *contest, const struct zr_stem *stem)
 {
-    sink->begin(sink, NULL);
-    if (hold->position >= 0)
-        sink->integer(sink, "ahead", hold->position);
-    sink->number(sink, "since", (double)hold->since_us / 1e6);
-    sink->end(sink);
+    size_t count = 0;
+    ZR_LIST_EACH (link, &contest->attempts)
+        count++;
+    struct shown *shown = zr_alloc(sizeof *shown + count * sizeof shown->at[0]);
+    if (shown == NULL)
+        return NULL;
+    ZR_LIST_EACH (link, &contest->attempts) {
+        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_owner);
+        const struct zr_hold *hold = zr_hold_of(task);
+        if (!is_of(task, stem))
+            continue;
+        shown->at[shown->count].position = hold->position;
+        shown->at[shown->count++].since_us = hold->since_us;
+    }
+    zr_list_append(&contest->shown, &shown->link);
+    return shown;
 }
 
-void zr_contest_attempts_of(const struct zr_contest *contest, const struct zr_stem *stem,
-                            struct zr_sink *sink)
+static void free_shown(struct shown *shown)
 {
-    const struct zr_link *end = &contest->attempts.head;
+    zr_unlink(&shown->link);
+    zr_free(shown);
+}
+
+enum zr_status zr_contest_attempts_of(struct zr_contest *contest, const struct zr_stem *stem,
+                                      struct zr_sink *sink)
+{
+    struct shown *shown = copy_attempts(contest, stem);
+    if (shown == NULL)
+        return ZR_NO_MEMORY;
     sink->begin(sink, NULL);
-    for (struct zr_link *link = end->next; link != end; link = link->next) {
-        struct zr_task *task = ZR_HOLDER(link, struct zr_task, in_owner);
-        if (is_of(task, stem))
-            emit_attempt(sink, zr_hold_of(task));
+    for (size_t i = 0; i < shown->count; i++) {
+        sink->begin(sink, NULL);
+        if (shown->at[i].position >= 0)
+            sink->integer(sink, "ahead", shown->at[i].position);
+        sink->number(sink, "since", (double)shown->at[i].since_us / 1e6);
+        sink->end(sink);
     }
     sink->end(sink);
+    free_shown(shown);
+    return ZR_OK;
 }
 
 enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
                                    struct zr_sink *sink)
 {
     (void)args;
-    zr_contest_attempts_of((struct zr_contest *)self, NULL, sink);
-    return ZR_OK;
+    return zr_contest_attempts_of((struct zr_contest *)self, NULL, sink);
 }
 
 /* ---- Contenders and properties ------------------------------------------------------------- */

@@ -15,6 +15,7 @@ struct zr_contest {
     struct zr_object object;
     struct zr_session *session; /* used */
     struct zr_list attempts;    /* struct zr_task, by in_owner */
+    struct zr_list shown;       /* copies of them that are being emitted */
     struct zr_bytes data;       /* of the contenders' nodes */
     char *path;                 /* the user's */
     char *dir;                  /* with the namespace */
@@ -39,11 +40,11 @@ enum zr_status zr_contest_contenders(struct zr_object *self, const char *method,
                                      struct zr_args *args, struct zr_task **task);
 
 /* cancel_of, attempts_of: only for the attempts that wait with this stem. `attempts` reports what
-   the last listings showed; it sends no request. */
+   the last listings showed; it sends no request. Errors: ZR_NO_MEMORY. */
 void zr_contest_cancel_of(struct zr_contest *contest, const struct zr_stem *stem,
                           struct zr_sink *sink);
-void zr_contest_attempts_of(const struct zr_contest *contest, const struct zr_stem *stem,
-                            struct zr_sink *sink);
+enum zr_status zr_contest_attempts_of(struct zr_contest *contest, const struct zr_stem *stem,
+                                      struct zr_sink *sink);
 
 void zr_contest_get_path(struct zr_object *self, struct zr_sink *sink);
 void zr_contest_get_session(struct zr_object *self, struct zr_sink *sink);

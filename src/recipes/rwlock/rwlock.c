@@ -63,8 +63,7 @@ static enum zr_status cancel_side(struct zr_object *self, struct zr_args *args,
 static enum zr_status attempts_side(struct zr_object *self, struct zr_args *args,
                                     struct zr_sink *sink)
 {
-    zr_contest_attempts_of((struct zr_contest *)self, side(args), sink);
-    return ZR_OK;
+    return zr_contest_attempts_of((struct zr_contest *)self, side(args), sink);
 }
 
 static enum zr_status start_contenders(struct zr_object *self, struct zr_args *args,
