@@ -133,7 +133,7 @@ function Election:lead(fn, options) end
 ---election:every(60, function(term) clean_up(term.token) end)
 ---```
 ---@async
----@param seconds number
+---@param seconds number 0.001 or more
 ---@param fn fun(term: zkrecipes.Term)
 ---@param options? zkrecipes.LeadOptions
 ---@return nil, string message, zkrecipes.Code code as from lead: "canceled" ...

@@ -24,6 +24,7 @@ local M = {}
 
 local OPTIONS = { cooldown = "number", backoff = "number", backoff_max = "number", on_error = "function" }
 local BACKOFF, BACKOFF_MAX = 1, 30
+local SHORTEST = 0.001 -- of every
 
 local active = setmetatable({}, { __mode = "k" }) -- election > its leads > their numbers
 
@@ -84,7 +85,7 @@ end
 
 local function backoff(lead, failures)
   if failures == 0 then return 0 end
-  local longest = math.min(lead.backoff * 2 ^ (failures - 1), lead.backoff_max)
+  local longest = math.min(lead.backoff * 2 ^ math.min(failures - 1, 64), lead.backoff_max) -- 0 * inf would be nan
   return longest * (0.5 + math.random() / 2)
 end
 
@@ -165,7 +166,7 @@ function M.methods(resigned)
   -- election:every(seconds, fn [, options]): calls fn at once after the election, then every `seconds` from there.
   function methods:every(seconds, fn, options)
     check.seconds(seconds, 1, "every")
-    if seconds == 0 then check.bad(1, "every", "seconds must be more than 0") end
+    if seconds < SHORTEST then check.bad(1, "every", ("seconds must be at least %g, got %g"):format(SHORTEST, seconds)) end
     check.fn(fn, 2, "every")
     local now = core.host(self).adapter.now
     return run(self, "every", function(term)
