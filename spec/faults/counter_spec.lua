@@ -122,4 +122,65 @@ describe("the counter of sequential znodes", function()
     assert.are.equal(LIMIT - 20, numbers[1])
     assert.is_true(numbers[#numbers] < CLIENTS * ROUNDS * 2)
   end))
+
+  -- A semaphore whose numbers are used up, and whose limit was written so often. → a session, the stat of its directory
+  local function used_up(writes)
+    local namespace = env.namespace()
+    local one = session(namespace)
+    assert(one:create("/s", "2", { parents = true }))
+    for i = 1, writes do assert(one:set("/s", tostring(i + 2))) end
+    local stat = one:exists("/s")
+    assert.are.equal(writes, stat.version)
+    snapshot.set_counter(server, namespace .. "/s", LIMIT)
+    return one, stat
+  end
+
+  local function check_limit(one, made, limit, version)
+    local data, stat = one:get("/s")
+    assert.are.equal(tostring(limit), data)
+    assert.is_true(stat.czxid > made.czxid) -- made again
+    assert.are.equal(version, stat.version)
+  end
+
+  it("of a semaphore: its directory is made again with its limit, at a higher version", env.run(function()
+    local one, made = used_up(2)
+    local semaphore = one:semaphore("/s")
+    local hold = assert(semaphore:acquire(200, 4))
+    assert.are.equal(0, number_of(hold.path))
+    check_limit(one, made, 4, 3)
+    assert(semaphore:resize(5))
+    assert.are.equal(1, semaphore:available())
+    hold:release()
+    one:close()
+  end))
+
+  it("of a semaphore whose limit was written too often for that: at version 0", env.run(function()
+    for writes, version in pairs { [63] = 64, [64] = 0 } do
+      local one, made = used_up(writes)
+      assert(one:semaphore("/s"):acquire(200)):release()
+      check_limit(one, made, writes + 2, version)
+      one:close()
+    end
+  end))
+
+  it("of a semaphore: a lock on its path keeps the limit when it makes the directory again", env.run(function()
+    local one, made = used_up(1)
+    assert(one:lock("/s"):acquire(200)):release()
+    check_limit(one, made, 3, 2)
+    one:close()
+  end))
+
+  it("of a semaphore that contenders may not write: at version 0, with its limit", env.run(function()
+    local namespace = env.namespace()
+    local owner = zk.session { hosts = server.hosts, timeout = 15, namespace = namespace }
+    assert(owner:create("/s", "3", { parents = true }))
+    local made = owner:exists("/s")
+    snapshot.set_counter(server, namespace .. "/s", LIMIT)
+    local acl = { { perms = "rcd", scheme = "world", id = "anyone" } }
+    local one = zk.session { hosts = server.hosts, timeout = 15, namespace = namespace, acl = acl }
+    assert(one:semaphore("/s"):acquire(200)):release()
+    check_limit(owner, made, 3, 0)
+    one:close()
+    owner:close()
+  end))
 end)

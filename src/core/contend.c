@@ -17,13 +17,21 @@
  * - The node is not in the listing: it was deleted from outside. Go to 1.
  * - The directory's counter is used up (see names.h), so numbers no longer give the order. Give the
  *   seat up, wait until all contenders with a number below the limit have left, and delete the
- *   directory (the server refuses while it has children); go to 1. The data that the recipe keeps
- *   in the directory are written again as they were read. If they have changed since, the recipe
- *   has to read them again; also if it could not read them, or if their version is -1, which the
- *   server does not compare.
+ *   directory (the server refuses while it has children); go to 1.
+ * - The directory that is used up has data: a recipe, maybe another one than ours, keeps something
+ *   there. Then one multi deletes it and makes it again with its data. Between a delete and a
+ *   create another contender could make it with older data.
+ *
+ * A client that has read the directory before it was made again must not take the new one for the
+ * old one: it writes under a condition on the version. So the multi writes the data so often that
+ * the new version is higher than the old one, if that takes at most MOST_WRITES writes. Otherwise
+ * the new directory begins at version 0, and a late client is mistaken only if MOST_WRITES writes
+ * or more were done since it read. A contender that may not write there begins at
+ * version 0 too. Version -1 is not compared at all: wait until another client writes.
  */
 
 #define DRAIN_PAUSE_US 100000
+#define MOST_WRITES 64
 
 static void begin(struct zr_task *task);
 static void go_on(struct zr_task *task);
@@ -31,39 +39,112 @@ static void drain(struct zr_task *task);
 
 /* ---- The directory is used up -------------------------------------------------------------- */
 
-static void read_again(struct zr_task *task)
+/* Also after a lost answer: the listing shows whether the directory was made again. */
+static void drain_later(struct zr_task *task)
 {
-    zr_task_verb_done(task, ZR_OK);
+    zr_part_pause(task, DRAIN_PAUSE_US, drain);
 }
 
-static void dir_deleted(struct zr_task *task)
+static void emptied(struct zr_task *task)
 {
-    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+    switch ((int)task->outcome) {
+    case ZR_OK:
+    case ZR_NO_NODE:
         begin(task);
-    else if (task->outcome == ZR_BAD_VERSION)
-        read_again(task);
-    else if (task->outcome == ZR_NOT_EMPTY || task->outcome == ZR_CONNECTION_LOSS)
-        zr_part_pause(task, DRAIN_PAUSE_US, drain);
-    else
+        break;
+    case ZR_BAD_VERSION:
+    case ZR_NOT_EMPTY:
+    case ZR_CONNECTION_LOSS:
+        drain_later(task);
+        break;
+    default:
         zr_task_verb_done(task, task->outcome);
+    }
 }
 
-static enum zr_status delete_dir(struct zr_task *task)
+/* True if the directory was made after the seat that we gave up in it. */
+static bool is_new(const struct zr_task *task, const struct zr_stat *dir)
 {
-    const struct zr_dir_data *data = task->seat->dir_data;
-    if (data != NULL && data->version == ZR_ANY_VERSION) {
-        zr_part_pause(task, DRAIN_PAUSE_US, read_again);
-        return ZR_OK;
-    }
+    return task->seat->czxid > 0 && dir->czxid > task->seat->czxid;
+}
+
+/* Deletes the directory, which had no data at this version. */
+static enum zr_status delete_dir(struct zr_task *task, int32_t version)
+{
     struct zr_call *call;
     enum zr_status status =
         zr_call_new_full(task->session, ZR_OP_DELETE, task->seat->dir, ZR_NO_DATA, &call);
     if (status != ZR_OK)
         return status;
-    if (data != NULL)
-        call->request.version = data->version;
-    zr_part_send(task, call, dir_deleted);
+    call->request.version = version;
+    zr_part_send(task, call, emptied);
     return ZR_OK;
+}
+
+static void remade(struct zr_task *task);
+
+/* Deletes the directory, which has these data at this version, and makes it again with them. */
+static enum zr_status remake(struct zr_task *task, struct zr_bytes data, int32_t version,
+                             size_t writes)
+{
+    struct zr_request parts[MOST_WRITES + 2];
+    const char *path = zr_path_inside(task->session->namespace, task->seat->dir);
+    parts[0] = (struct zr_request){.op = ZR_OP_DELETE, .path = path, .version = version};
+    parts[1] = (struct zr_request){.op = ZR_OP_CREATE, .path = path, .data = {"", 0}};
+    for (size_t i = 0; i < writes; i++)
+        parts[2 + i] = (struct zr_request){
+            .op = ZR_OP_SET, .path = path, .data = {"", 0}, .version = ZR_ANY_VERSION};
+    parts[1 + writes].data = data;
+    struct zr_call *call;
+    enum zr_status status = zr_call_new_multi(task->session, NULL, parts, 2 + writes, &call);
+    if (status == ZR_OK)
+        zr_part_send(task, call, remade);
+    return status;
+}
+
+static void remade(struct zr_task *task)
+{
+    const struct zr_request *multi = &task->call->request;
+    size_t last = multi->part_count - 1;
+    enum zr_status status = ZR_OK;
+    if (task->outcome == ZR_NO_AUTH && last > 1)
+        status = remake(task, multi->parts[last].data, multi->parts[0].version, 0);
+    else
+        emptied(task);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+static void was_read(struct zr_task *task)
+{
+    const struct zr_request *read = &task->call->request;
+    int32_t version = read->stat.version;
+    enum zr_status status = ZR_OK;
+    if (task->outcome == ZR_OK && is_new(task, &read->stat))
+        begin(task);
+    else if (task->outcome == ZR_OK && version != ZR_ANY_VERSION)
+        status = remake(task, read->data_reply, version,
+                        version >= 0 && version < MOST_WRITES ? (size_t)version + 1 : 0);
+    else if (task->outcome == ZR_OK)
+        drain_later(task);
+    else
+        emptied(task);
+    if (status != ZR_OK)
+        zr_part_fail(task, status);
+}
+
+/* The directory is empty. */
+static enum zr_status remove_dir(struct zr_task *task)
+{
+    const struct zr_stat *stat = &task->seats->stat;
+    struct zr_call *call;
+    if (stat->data_length == 0)
+        return delete_dir(task, stat->version);
+    enum zr_status status =
+        zr_call_new_full(task->session, ZR_OP_GET, task->seat->dir, ZR_NO_DATA, &call);
+    if (status == ZR_OK)
+        zr_part_send(task, call, was_read);
+    return status;
 }
 
 static enum zr_status await_last(struct zr_task *task)
@@ -79,12 +160,12 @@ static enum zr_status await_last(struct zr_task *task)
 static void drain_listed(struct zr_task *task)
 {
     enum zr_status status = task->outcome;
-    if (status == ZR_NO_NODE) {
+    if (status == ZR_NO_NODE || (status == ZR_OK && is_new(task, &task->seats->stat))) {
         begin(task);
         return;
     }
     if (status == ZR_OK)
-        status = task->seats->count > 0 ? await_last(task) : delete_dir(task);
+        status = task->seats->count > 0 ? await_last(task) : remove_dir(task);
     if (status != ZR_OK)
         zr_part_fail(task, status);
 }

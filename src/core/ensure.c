@@ -21,7 +21,7 @@ static const struct zr_bytes *own_data(const struct zr_task *task)
 {
     const struct zr_seat *seat = task->seat;
     bool own = seat != NULL && task->path == seat->dir && task->path[task->cursor] == '\0';
-    return own && seat->dir_data != NULL ? &seat->dir_data->bytes : NULL;
+    return own ? seat->dir_data : NULL;
 }
 
 static void create(struct zr_task *task)

@@ -19,35 +19,29 @@ enum zr_seat_state {
     ZR_SEAT_TAKEN,      /* the node is there, and ours */
 };
 
-/* What a recipe keeps in its directory. */
-struct zr_dir_data {
-    struct zr_bytes bytes;
-    int32_t version; /* at which they were read, or ZR_ANY_VERSION */
-};
-
 struct zr_seat {
     struct zr_session *session;
     enum zr_seat_state state;
-    int generation;                     /* of the session, when the create was sent */
-    enum zr_status refused;             /* why the last create was refused; ZR_OK: it was not */
-    bool leaving;                       /* see `task` */
-    bool counted;                       /* see ephemerals.h */
-    uint8_t refusals;                   /* of its removal, in a row */
-    const char *dir;                    /* with the namespace; borrowed while the seat lives */
-    const struct zr_stem *stem;         /* of the node's name; null: the node is `dir` itself */
-    const char *note;                   /* the recipe's, in the name before the stem; borrowed while
-                                           the seat lives; null: none */
-    struct zr_bytes data;               /* of the node; borrowed while the seat lives */
-    const struct zr_dir_data *dir_data; /* borrowed: if contend has to make the directory, it makes
-                                           a plain node with these data; null: a container */
-    char *path;                         /* the node; while contending: all but its number */
-    size_t prefix;                      /* length of the path without the number */
-    int64_t czxid;                      /* of the node: the fencing token */
-    int64_t sequence;                   /* -1: not usable as a number */
-    struct zr_call *call;               /* while contending: the create; while it is looked for:
-                                           the sync before that */
-    struct zr_task *task;               /* woken when the create has failed or is unsure;
-                                           with `leaving` also when the seat is taken */
+    int generation;                  /* of the session, when the create was sent */
+    enum zr_status refused;          /* why the last create was refused; ZR_OK: it was not */
+    bool leaving;                    /* see `task` */
+    bool counted;                    /* see ephemerals.h */
+    uint8_t refusals;                /* of its removal, in a row */
+    const char *dir;                 /* with the namespace; borrowed while the seat lives */
+    const struct zr_stem *stem;      /* of the node's name; null: the node is `dir` itself */
+    const char *note;                /* the recipe's, in the name before the stem; borrowed while
+                                        the seat lives; null: none */
+    struct zr_bytes data;            /* of the node; borrowed while the seat lives */
+    const struct zr_bytes *dir_data; /* borrowed: if the directory is missing, contend makes a
+                                        plain node with these data; null: a container */
+    char *path;                      /* the node; while contending: all but its number */
+    size_t prefix;                   /* length of the path without the number */
+    int64_t czxid;                   /* of the node: the fencing token */
+    int64_t sequence;                /* -1: not usable as a number */
+    struct zr_call *call;            /* while contending: the create; while it is looked for:
+                                        the sync before that */
+    struct zr_task *task;            /* woken when the create has failed or is unsure;
+                                        with `leaving` also when the seat is taken */
     void (*after)(struct zr_task *task); /* where vacate returns to */
     struct zr_node in_session;
     int64_t word;          /* set by the recipe: what the node says to waiters of this session */

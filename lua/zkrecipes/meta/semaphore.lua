@@ -45,7 +45,8 @@ function Semaphore:with(timeout, permits, fn) end
 ---@return integer? available, string? message, zkrecipes.Code? code "conflict", "no_node", "connection_loss" ...
 function Semaphore:available(timeout) end
 
----Changes the limit for all clients. Holders keep their permits. If the limit grows, waiters get the new permits.
+---Changes the limit for all clients. Holders keep their permits. If the limit grows, waiters get the new permits. After true, the limit
+---stays until another call changes it. If the call fails after it has sent a write, the message says that the change may have been made.
 ---```lua
 ---assert(slots:resize(8))
 ---```

@@ -108,10 +108,10 @@ struct history {
     struct zr_sim_random dice;
     struct process processes[MOST_PROCESSES];
     int64_t begin_us, quiet_us, chaos_us;
-    int64_t token, written;        /* the last token granted, the last token in the register */
-    int64_t alone;                 /* the last token granted in a mode that excludes others */
-    int64_t free_us[MOST_MODES];   /* since when a try must succeed; NEVER: it may fail */
-    bool used_up;                  /* the sequence numbers were set near their end */
+    int64_t token, written;      /* the last token granted, the last token in the register */
+    int64_t alone;               /* the last token granted in a mode that excludes others */
+    int64_t free_us[MOST_MODES]; /* since when a try must succeed; NEVER: it may fail */
+    int64_t used_up;             /* czxid of the directory whose numbers were set near their end */
     int64_t removed[MOST_REMOVED]; /* tokens of the znodes that another client deleted */
     int removed_count;
     int failures; /* failed allocations */

@@ -24,6 +24,9 @@ int64_t next_due(struct process *process);
 /* True if no contender has an attempt left. */
 bool all_done(const struct process *process);
 
+/* Sets the sequence number of the directory near its end, unless that was done already. */
+void use_up(void);
+
 /* Causes one random fault of a process, a server or a znode, and sets the time of the next one. */
 void trouble(void);
 

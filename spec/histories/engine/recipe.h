@@ -17,6 +17,7 @@ struct process;
 struct zr_args;
 struct zr_hold;
 struct zr_seat;
+struct zr_task;
 
 #define MOST_MODES 4
 
@@ -30,7 +31,9 @@ struct script {
 struct recipe {
     const char *name;
     uint64_t histories; /* default number of random histories */
-    const char *dir;    /* the recipe's directory; it must be empty in the end */
+    const char *dir;    /* the recipe's directory; it must be empty in the end ... */
+    const char *queue;  /* ... but for this directory, which may be left: servers keep a container
+                           that never had a child; null: none */
 
     /* ---- How it is used. Dice: roll(). */
 
@@ -46,6 +49,9 @@ struct recipe {
     /* Starts another operation on the hold: sets contender->question. Null: there is none. */
     enum zr_status (*other)(struct contender *contender);
     void (*other_ended)(const struct contender *contender, enum zr_status status);
+    /* Takes the end of a task that the recipe has started by itself. False: it is not its own. Or
+       null. */
+    bool (*reported)(struct zr_task *task);
     const char *cancel;           /* name of the object's method that ends all attempts; or null */
     const char *release;          /* name of the hold's method */
     bool excludes[MOST_MODES];    /* a holder in this mode is alone, and may write */

@@ -2,12 +2,15 @@
  * semaphore.c: the semaphore in histories, with random permits and limits. The permits held at one
  * instant do not exceed a limit that was in force since the youngest holder's znode was created. A
  * contender is granted only if the permits of all older contenders and its own fit the limit. A
- * waiter for which there is room does not wait for long.
+ * waiter for which there is room does not wait for long. A resize that was answered is kept
+ * (resizes.c), and each write of a limit follows from the data that it replaces.
  */
 #include "budget.h"
 
 #include "core/names.h"
 #include "recipes/semaphore/semaphore.h"
+#include "process.h"
+#include "resizes.h"
 
 #define FIRST_LIMIT 3
 #define MOST_LIMITS 1000
@@ -17,6 +20,8 @@
 static struct {
     int64_t mzxid[MOST_LIMITS], limit[MOST_LIMITS];
     int count;
+    struct zr_capacity last;                        /* of them, as it was stored ... */
+    int64_t czxid;                                  /* ... in this directory */
     bool stranger[MOST_PROCESSES][MOST_CONTENDERS]; /* the attempt began before `agreed` */
     int stills;
     /* Token of the last hold seen by hold_long: a new hold may have the address of an old one. */
@@ -58,17 +63,6 @@ static enum zr_status make_semaphore(struct process *process)
     return zr_recipes[i]->make(process->session, &args, &process->object);
 }
 
-static void resize_semaphore(struct process *process)
-{
-    struct zr_args args = {0};
-    struct zr_task *task;
-    args.at[0].given = true;
-    args.at[0].integer = 1 + roll(5);
-    say("%d resizes to %lld", process->number, (long long)args.at[0].integer);
-    if (start(process->object, "resize", &args, &task) == ZR_OK)
-        zr_task_detach(task);
-}
-
 /* True if each object's given limit was the stored one when the object first read it. An object
    that first reads after a resize was opened with a wrong limit. */
 static bool all_agree(void)
@@ -79,10 +73,17 @@ static bool all_agree(void)
     return true;
 }
 
+/* In one history of two the limit changes. */
 static bool may_resize(void)
 {
     return now.shape.contenders > 0 && !now.shape.scripted && now.shape.seed % 2 == 0 &&
            (all_agree() || roll(10) == 0) && roll(4) == 0;
+}
+
+/* In one of eight the sequence numbers are used up, too, and most resizes write late. */
+static bool ages(void)
+{
+    return now.shape.contenders > 0 && !now.shape.scripted && now.shape.seed % 8 == 0;
 }
 
 static enum zr_status start_semaphore(struct contender *contender, struct zr_args *args)
@@ -92,7 +93,9 @@ static enum zr_status start_semaphore(struct contender *contender, struct zr_arg
     stored.stranger[contender->process->number][contender->number] =
         !((struct zr_semaphore *)contender->process->object)->agreed;
     if (may_resize())
-        resize_semaphore(contender->process);
+        resize_semaphore(contender->process, ages() && !now.calm && roll(3) > 0);
+    if (ages() && roll(3) == 0)
+        use_up();
     return start(contender->process->object, "acquire", args, &contender->task);
 }
 
@@ -149,7 +152,24 @@ static int64_t permits_there(const struct zr_seat *but, int64_t until)
 static void begin_semaphore(void)
 {
     memset(&stored, 0, sizeof(stored));
+    begin_resizes(FIRST_LIMIT);
     standing.changes = 0;
+}
+
+static bool same(const struct zr_capacity *one, const struct zr_capacity *other)
+{
+    return one->limit == other->limit && one->earlier == other->earlier &&
+           one->until == other->until;
+}
+
+/* True if a resize that has read the data before writes these; or its note does; or if they are the
+   same, because the directory is made again. */
+static bool follows(const struct zr_capacity *data, const struct zr_capacity *before)
+{
+    struct zr_capacity resized = zr_capacity_resized(before, data->limit);
+    bool noted = data->earlier == 0 ||
+                 (data->earlier == before->earlier && before->until == ZR_CAPACITY_ALL);
+    return same(data, before) || same(data, &resized) || (data->limit == before->limit && noted);
 }
 
 static void note_limit(void)
@@ -161,6 +181,13 @@ static void note_limit(void)
         return;
     if (!zr_capacity_read(dir.data, &capacity))
         wrong("the directory holds no limit");
+    if (stored.count > 0 && !follows(&capacity, &stored.last))
+        wrong("the data '%.*s' were written by one who had not read the data before",
+              (int)dir.data.length, dir.data.at);
+    if (stored.czxid != dir.stat.czxid && stored.czxid != now.used_up)
+        wrong("the directory is made again, but its numbers are not used up");
+    stored.last = capacity;
+    stored.czxid = dir.stat.czxid;
     stored.mzxid[stored.count] = dir.stat.mzxid;
     stored.limit[stored.count++] = capacity.limit;
     say("the limit is %lld", (long long)capacity.limit);
@@ -258,6 +285,7 @@ static void semaphore_held(struct contender *const *holders, int count)
 {
     int64_t sum = 0, youngest = 0;
     note_limit();
+    check_kept(limit_now());
     for (int i = 0; i < count; i++) {
         const struct zr_hold *hold = hold_of(holders[i]);
         sum += hold->permits;
@@ -315,6 +343,7 @@ const struct recipe semaphore_recipe = {
     .make = make_semaphore,
     .modes = 3,
     .start = start_semaphore,
+    .reported = resize_reported,
     .cancel = "cancel",
     .release = "release",
     .scripts = semaphore_scripts,

@@ -64,4 +64,16 @@ return {
     of:costs({ get = 1, set = 1 }, function() assert(slots:resize(5)) end)
     of:costs({ get = 1, set = 2, children = 1 }, function() assert(slots:resize(2)) end)
   end },
+  { "resize, another client has written meanwhile", "a sync, a read and a write more", function(of)
+    local slots, other = of.session:semaphore "/s", of.other:semaphore "/s"
+    assert(other:resize(3))
+    of.world:plan(of.session, "delay", { kind = "set", seconds = 1 })
+    of:costs({ get = 2, set = 2, sync = 1 }, function()
+      of:start(function() assert(other:resize(4)) end)
+      assert(slots:resize(5))
+    end)
+  end },
+  { "resize that makes the semaphore", "1 read, 2 writes", function(of)
+    of:costs({ get = 1, create = 2 }, function() assert(of.session:semaphore "/new":resize(5)) end)
+  end },
 }

@@ -177,7 +177,7 @@ static void look_before(struct zr_task *task)
     const struct zr_hold *hold = zr_hold_of(task);
     const struct zr_semaphore *semaphore = semaphore_of(task);
     int64_t permits = hold->permits;
-    if (task->seats == NULL && semaphore->data.bytes.at == NULL)
+    if (task->seats == NULL && semaphore->data.at == NULL)
         zr_limit_missing(task);
     else if (task->seats == NULL && permits > zr_limit_last(semaphore))
         conflict(task, permits);

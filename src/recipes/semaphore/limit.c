@@ -15,19 +15,17 @@
 
 /* ---- Reading it ---------------------------------------------------------------------------- */
 
-static void keep(struct zr_semaphore *semaphore, const struct zr_capacity *capacity,
-                 int32_t version)
+static void keep(struct zr_semaphore *semaphore, const struct zr_capacity *capacity)
 {
     semaphore->capacity = *capacity;
-    semaphore->data.bytes = zr_capacity_write(capacity, semaphore->text);
-    semaphore->data.version = version;
+    semaphore->data = zr_capacity_write(capacity, semaphore->text);
 }
 
 void zr_limit_give(struct zr_semaphore *semaphore, int64_t limit)
 {
     semaphore->given = limit;
     semaphore->known = false;
-    keep(semaphore, &(struct zr_capacity){limit, 0, ZR_CAPACITY_ALL}, ZR_ANY_VERSION);
+    keep(semaphore, &(struct zr_capacity){limit, 0, ZR_CAPACITY_ALL});
 }
 
 int64_t zr_limit_last(const struct zr_semaphore *semaphore)
@@ -56,7 +54,7 @@ static void asked(struct zr_call *call)
         semaphore->known = true;
         semaphore->readable = zr_capacity_read(request->data_reply, &capacity);
         if (semaphore->readable)
-            keep(semaphore, &capacity, request->stat.version);
+            keep(semaphore, &capacity);
     } else if (request->status != ZR_NO_NODE && request->status != ZR_CONNECTION_LOSS) {
         read->refused = request->status;
     }

@@ -5,17 +5,29 @@
 
 /*
  * semaphore:resize(limit):
- * 1. Read the stored limit. If it is the same: done. If the new one is larger: write it; done. (If
- *    another client has written meanwhile: go to 1.)
+ * 1. Read the stored limit. If the new one is not smaller: write it; done.
  * 2. If it is smaller: write it with a note that any seat may have been granted under the earlier
  *    limit.
  * 3. List: only the seats that are there now may have been. Write the note with the last of their
  *    numbers. If another client has changed the limit meanwhile, that client writes the note.
  *
- * What can go wrong: it ends between 2 and 3. Then more waiters than necessary watch the holders,
- * until the next resize; nothing worse. After 2^32 writes the version is -1, which the server does
- * not compare, so two clients that resize would not see each other's write. From there on no client
- * writes; a note may be missing as above.
+ * It also writes the limit that is stored already. There are two reasons. A server that lags behind
+ * may show this limit although another client has changed it since. And a resize that failed may
+ * have sent a write that is still on its way; it is conditional on the version that was read, so it
+ * is refused after ours.
+ *
+ * What can go wrong:
+ * - The server refuses the write, because another client has written since the read, or the answer
+ *   is lost: sync, so that the next read is not as old as the last one, and go to 1.
+ * - Contenders make the directory again (core/contend.c): it gets a higher version, so a limit that
+ *   was not read is not overwritten. (After 64 writes it does not: then a write goes through that
+ * is late by 64 writes.)
+ * - It ends between 2 and 3. Then more waiters than necessary watch the holders, until the next
+ *   resize; nothing worse.
+ * - It fails after a write was sent: then the limit may be stored, and the message says so.
+ * - After 2^32 writes the version is -1, which the server does not compare, so two clients that
+ *   resize would not see each other's write. From there on no client writes; a note may be missing
+ *   as above.
  */
 
 struct resize {
@@ -23,7 +35,8 @@ struct resize {
     struct zr_semaphore *semaphore; /* counted */
     int64_t limit;                  /* the new one */
     struct zr_capacity capacity;    /* to be written ... */
-    int32_t version;                /* ... over this one */
+    int32_t version;                /* ... over this one ... */
+    int64_t czxid;                  /* ... of the directory that was made then */
     char text[ZR_CAPACITY_TEXT];    /* of capacity */
     char *parent;                   /* being made */
 };
@@ -38,15 +51,14 @@ static const char *dir_of(struct zr_task *task)
     return of(task)->semaphore->contest.dir;
 }
 
-static void read_stored(struct zr_task *task);
+static void look_again(struct zr_task *task);
 
 static void request(struct zr_task *task, enum zr_op op, struct zr_next next)
 {
     struct resize *resize = of(task);
     struct zr_request what = {.op = op, .path = dir_of(task), .version = resize->version};
-    if (op != ZR_OP_GET)
-        what.data = zr_capacity_write(&resize->capacity, resize->text);
-    zr_verb_ask(task, &what, op != ZR_OP_SET, next);
+    what.data = zr_capacity_write(&resize->capacity, resize->text);
+    zr_verb_ask(task, &what, false, next);
 }
 
 static void resized(struct zr_task *task)
@@ -56,12 +68,27 @@ static void resized(struct zr_task *task)
     zr_task_finish(task, ZR_OK);
 }
 
+/* For a write that was answered: from now on the limit may be stored. */
+static void note_doubt(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_CONNECTION_LOSS)
+        task->doubtful = true;
+}
+
+static void note_written(struct zr_task *task);
+
+/* If this is done twice, the second time is refused. */
+static void write_note(struct zr_task *task)
+{
+    request(task, ZR_OP_SET, ZR_STEP(note_written));
+}
+
 static void note_written(struct zr_task *task)
 {
     if (task->outcome == ZR_OK || task->outcome == ZR_BAD_VERSION || task->outcome == ZR_NO_NODE)
         resized(task);
     else if (task->outcome == ZR_CONNECTION_LOSS)
-        read_stored(task);
+        write_note(task);
     else
         zr_verb_fail(task, task->outcome);
 }
@@ -70,11 +97,15 @@ static void note_until(struct zr_task *task)
 {
     struct resize *resize = of(task);
     const struct zr_seats *seats = task->seats;
-    if (seats == NULL || seats->count == 0)
+    if (seats == NULL || seats->stat.czxid != resize->czxid) {
+        resized(task); /* it was made again, so no such seat is left */
+        return;
+    }
+    if (seats->count == 0)
         resize->capacity.earlier = 0;
     else
         resize->capacity.until = seats->at[seats->count - 1].sequence;
-    request(task, ZR_OP_SET, ZR_STEP(note_written));
+    write_note(task);
 }
 
 /* The limit is written. Which seats may have been granted under a higher one? */
@@ -91,11 +122,12 @@ static void settle(struct zr_task *task)
 static void written(struct zr_task *task)
 {
     enum zr_status status = task->outcome;
+    note_doubt(task);
     if (status == ZR_OK) {
         of(task)->version = task->call->request.stat.version;
         settle(task);
     } else if (status == ZR_BAD_VERSION || status == ZR_NO_NODE || status == ZR_CONNECTION_LOSS) {
-        read_stored(task);
+        look_again(task);
     } else {
         zr_verb_fail(task, status);
     }
@@ -103,10 +135,14 @@ static void written(struct zr_task *task)
 
 static void made(struct zr_task *task)
 {
-    if (task->outcome == ZR_OK || task->outcome == ZR_NODE_EXISTS || task->outcome == ZR_NO_NODE)
-        read_stored(task);
+    enum zr_status status = task->outcome;
+    note_doubt(task);
+    if (status == ZR_OK)
+        resized(task);
+    else if (status == ZR_NODE_EXISTS || status == ZR_NO_NODE || status == ZR_CONNECTION_LOSS)
+        look_again(task);
     else
-        zr_verb_fail(task, task->outcome);
+        zr_verb_fail(task, status);
 }
 
 static void make_directory(struct zr_task *task)
@@ -134,34 +170,48 @@ static void wrapped(struct zr_task *task)
     zr_verb_fail(task, ZR_BAD_VERSION);
 }
 
-static void was_read(struct zr_task *task)
+/* The stored limit was read. */
+static void write_over(struct zr_task *task)
 {
     struct resize *resize = of(task);
-    struct zr_capacity stored;
-    if (task->outcome == ZR_NO_NODE) {
-        make_parent(task);
-        return;
-    }
-    if (task->outcome != ZR_OK) {
-        zr_verb_fail(task, task->outcome);
-        return;
-    }
     const struct zr_request *answer = &task->call->request;
-    resize->version = answer->stat.version;
-    bool good = zr_capacity_read(answer->data_reply, &stored);
+    struct zr_capacity stored;
+    zr_capacity_read(answer->data_reply, &stored);
     resize->capacity = zr_capacity_resized(&stored, resize->limit);
-    if (good && resize->capacity.limit == stored.limit &&
-        resize->capacity.earlier == stored.earlier)
-        settle(task);
-    else if (resize->version == ZR_ANY_VERSION)
+    resize->version = answer->stat.version;
+    resize->czxid = answer->stat.czxid;
+    if (resize->version == ZR_ANY_VERSION)
         wrapped(task);
     else
         request(task, ZR_OP_SET, ZR_STEP(written));
 }
 
+static void was_read(struct zr_task *task)
+{
+    if (task->outcome == ZR_NO_NODE)
+        make_parent(task);
+    else if (task->outcome == ZR_OK)
+        write_over(task);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
 static void read_stored(struct zr_task *task)
 {
-    request(task, ZR_OP_GET, ZR_STEP(was_read));
+    zr_verb_read(task, ZR_OP_GET, dir_of(task), false, ZR_STEP(was_read));
+}
+
+static void synced(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK)
+        read_stored(task);
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
+static void look_again(struct zr_task *task)
+{
+    zr_verb_read(task, ZR_OP_SYNC, dir_of(task), false, ZR_STEP(synced));
 }
 
 static void free_resize(struct zr_task *task)

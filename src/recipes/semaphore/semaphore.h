@@ -16,7 +16,7 @@ struct zr_semaphore {
     bool known;                /* capacity is what was stored at ... */
     int64_t mzxid;             /* ... this one of the directory's data */
     struct zr_capacity capacity;
-    struct zr_dir_data data;     /* what to write if the directory must be made; null: not known */
+    struct zr_bytes data;        /* what to write if the directory must be made; null: not known */
     char text[ZR_CAPACITY_TEXT]; /* of data */
 };
 
