@@ -233,7 +233,7 @@ describe("exhausted memory", function()
   end))
 
   -- The first one leads, and resigns to the last one; all have led in the end, or failed.
-  local function hand_over(elections)
+  local function hand_over(elections, meanwhile)
     local term, waits, ended
     repeat
       term = elections[1]:campaign(10)
@@ -248,6 +248,7 @@ describe("exhausted memory", function()
       end)
       env.eventually("stands or ended", function() return #(elections[1]:candidates() or {}) + ended >= i end)
     end
+    if meanwhile then check(meanwhile()) end
     local list = check(elections[1]:candidates())
     local heir = list and #list > 1 and list[#list]
     local done, message, code
@@ -284,7 +285,7 @@ describe("exhausted memory", function()
     local count = at_every_allocation(function()
       local elections = { candidate(session, 0), candidate(other, 2), candidate(session, 1) }
       check(elections[2]:update_rank(3))
-      hand_over(elections)
+      hand_over(elections, function() return elections[3]:update_rank(4) end)
       local leader, message, code = elections[2]:leader()
       assert.is_true(leader ~= nil or code == nil or allowed[code], message)
       leader, message, code = elections[1]:next_leader(0)

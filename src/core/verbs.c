@@ -232,6 +232,28 @@ void zr_verb_await_change(struct zr_task *task, struct zr_watch *watch, int64_t 
     zr_watch_await(task, watch, seen);
 }
 
+static void change_or_end(struct zr_task *task)
+{
+    zr_timer_stop(&task->session->engine->timers, &task->pause);
+    zr_task_verb_done(task, ZR_OK);
+}
+
+static void waited_enough(struct zr_timer *timer)
+{
+    zr_task_wake(ZR_HOLDER(timer, struct zr_task, pause), ZR_OK);
+}
+
+void zr_verb_await_change_for(struct zr_task *task, struct zr_watch *watch, int64_t seen,
+                              int64_t most_us, struct zr_next next)
+{
+    struct zr_engine *engine = task->session->engine;
+    task->next = next;
+    zr_part_begin(task, change_or_end);
+    zr_watch_await(task, watch, seen);
+    zr_timer_start(&engine->timers, &task->pause, zr_engine_now_us(engine) + most_us,
+                   waited_enough);
+}
+
 void zr_verb_pause(struct zr_task *task, int64_t duration_us, struct zr_next next)
 {
     task->next = next;

@@ -66,6 +66,10 @@ void zr_verb_await(struct zr_task *task, struct zr_signal *signal, struct zr_nex
 void zr_verb_await_change(struct zr_task *task, struct zr_watch *watch, int64_t seen,
                           struct zr_next next);
 
+/* await_change_for: as await_change, but not longer than this. */
+void zr_verb_await_change_for(struct zr_task *task, struct zr_watch *watch, int64_t seen,
+                              int64_t most_us, struct zr_next next);
+
 /*
  * request: sends it. The next step runs for any answer of the server, with the answer in task->call
  * and its status in task->outcome. It also runs if the answer was lost (ZR_CONNECTION_LOSS). If

@@ -69,6 +69,7 @@ static enum zr_status start_read(struct contenders *all, const char *name, struc
     return status;
 }
 
+/* Or it is the directory's data that say who holds. */
 static bool counts_permits(const struct zr_seat_name *seat)
 {
     return zr_meaning_of(seat->stem)->fits != NULL;

@@ -97,7 +97,8 @@ function Election:next_leader(seen) end
 ---@return zkrecipes.Candidate[]? candidates, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
 function Election:candidates(timeout) end
 
----In an election by rank: changes the rank of this object's candidates, present and later ones.
+---In an election by rank: changes the rank of this object's candidates, present and later ones. If it fails or is stopped, some of them may
+---have the new rank and some the old one: call it again.
 ---```lua
 ---assert(election:update_rank(4712))
 ---```

@@ -1,10 +1,16 @@
--- Bugs of the elections: in C, how candidates step aside for a named successor; and bugs of the Lua half. See plant.lua.
+-- Bugs of the elections: in C, how candidates step aside for a named successor, and the election by rank; and bugs of the Lua half. See
+-- plant.lua.
 
 local RUN, COUNTED = "--recipe election --seeds 5000", "--recipe election --seeds 1"
 
 local function bug(recipe, name, file, old, new)
   return { name = recipe .. ": " .. name, file = "lua/zkrecipes/" .. file, harness = "worlds",
     run = "--recipe " .. recipe, old = old, new = new }
+end
+
+local function core_bug(recipe, name, file, old, new)
+  return { name = recipe .. ": " .. name, file = "src/recipes/election/" .. file, harness = "worlds", run = "--recipe " .. recipe,
+    old = old, new = new }
 end
 
 return {
@@ -51,24 +57,33 @@ return {
     "term and lead.cooldown or 0", "term and 0 or lead.cooldown"),
   bug("election", "a function goes on after a pause", "recipes/election/lead.lua",
     "on_end = on_end, over = over }", "on_end = on_end, over = function() return over == nil end }"),
-  bug("ranked", "the write that decides has no version", "recipes/election/ranked.lua",
-    "{ { \"set\", race.election.path, race.name, stat.version } }",
-    "{ { \"set\", race.election.path, race.name } }"),
-  bug("ranked", "the leader is not waited for", "recipes/election/ranked.lua",
-    "  if not there then return there ~= false end", "  if there ~= nil then return false end"),
-  bug("ranked", "the token is that of the seat", "recipes/election/ranked.lua",
-    "  elected(term, token)\n", ""),
-  bug("ranked", "the first one leads, not the highest", "recipes/election/ranked.lua",
-    "if rank and (not highest or rank > highest) then", "if rank and not highest then"),
-  bug("ranked", "no quorum", "recipes/election/ranked.lua",
-    "if #candidates < quorum then return nil end", ""),
-  bug("ranked", "nobody minds the successor", "recipes/election/ranked.lua",
-    "for i = 1, heir and #candidates or 0 do", "for i = 1, 0 do"),
-  bug("ranked", "the successor leads before the term is over", "recipes/election/ranked.lua",
-    'local data = ("%s %s %s %.0f"):format(name_of(term.path), heir or NOBODY, stat.mzxid, stat.mtime)',
-    "local data = heir or name_of(term.path)"),
-  bug("ranked", "a lost answer of the naming is a failure", "recipes/election/ranked.lua",
-    'until written or code ~= "connection_loss" and code ~= "bad_version" or not term:valid()', "until true"),
-  bug("ranked", "who is stopped still stands", "recipes/election/ranked.lua",
-    "activity.during(host, election, leave, contend, race, timeout, begin)", "contend(race, timeout, begin)"),
+  core_bug("ranked", "the write that decides has no version", "rank.c",
+    ".version = candidate->version};", ".version = ZR_ANY_VERSION};"),
+  core_bug("ranked", "the leader is not waited for", "rank.c",
+    "        await_end(task);\n", "        (void)await_end, poll(task);\n"),
+  core_bug("ranked", "a rank whose write was not answered is trusted", "rank_poll.c",
+    "return waits && ours->sent == NULL ? ours : NULL;", "return waits ? ours : NULL;"),
+  core_bug("ranked", "the token is that of the seat", "rank.c",
+    "    candidate->hold.seat.czxid = token;\n", "    (void)token;\n"),
+  core_bug("ranked", "who does not know the outcome leads", "rank_start.c",
+    "return answer->status == ZR_OK &&\n", "return answer->status == ZR_OK ||\n"),
+  core_bug("ranked", "the first one leads, not the highest", "rank_poll.c",
+    "return a->rank > b->rank || (a->rank == b->rank && one < other);", "return one < other;"),
+  core_bug("ranked", "what was known of ranks counts forever", "rank.c",
+    "zr_engine_now_us(task->session->engine) < candidate->due_us &&", "candidate->due_us != 0 &&"),
+  core_bug("ranked", "no quorum", "rank_poll.c",
+    "count_standing(&own->poll) >= election->quorum;", "count_standing(&own->poll) > 0;"),
+  core_bug("ranked", "nobody minds the successor", "rank_poll.c",
+    "return strcmp(candidate->poll.seats->at[index].name, candidate->named.heir) == 0;", "return candidate->poll.count < index;"),
+  core_bug("ranked", "nobody looks when the first one of a handle gives up", "rank.c",
+    "zr_verb_await_change_for(task, candidate->watch, candidate->events, most_us, ZR_STEP(look));",
+    "zr_verb_await_change_for(task, candidate->watch, INT64_MAX - 1, INT64_MAX / 4 + most_us, ZR_STEP(look));"),
+  core_bug("ranked", "the successor leads before the term is over", "rank_resign.c",
+    "strcpy(naming->named.leader, own_name(naming));", "strcpy(naming->named.leader, heir[0] ? heir : own_name(naming));"),
+  core_bug("ranked", "a lost answer of the naming is a failure", "rank_resign.c",
+    "} else if (lost || task->outcome == ZR_BAD_VERSION) {", "} else if (task->outcome == ZR_BAD_VERSION) {"),
+  core_bug("ranked", "the name is not taken back", "rank_resign.c",
+    "if (of(task)->sent && of(task)->term->state == ZR_HELD)", "if (false)"),
+  core_bug("ranked", "who is stopped still stands", "rank_start.c",
+    "    zr_hold_clean(task);\n", "    zr_task_finish(task, ZR_OK);\n"),
 }

@@ -91,7 +91,9 @@ end
 local function check_not_named(h, zk, one)
   if not calm(h) or not valid(h, one) then return end
   zk.sleep(2)
-  if valid(h, one) then h:expect(not says(h, one, NEXT), "%s: the name is not taken back", one.name) end
+  if not valid(h, one) then return end
+  local named = (h.world:get(h.path) or ""):match "^%S+ (%S+)" or "-" -- by rank
+  h:expect(not says(h, one, NEXT) and named == "-", "%s: the name is not taken back", one.name)
 end
 
 -- Resigns to a random candidate. True if that succeeded.
@@ -196,7 +198,7 @@ end
 
 -- options(): the options of a candidate's election. also(zk, election): optional; runs beside each candidate.
 function M.start(h, path, options, also)
-  h.terms, h.named, h.readied, h.token, h.said, h.quorum = {}, {}, {}, "", 0, h.quorum or 1
+  h.terms, h.named, h.readied, h.token, h.said, h.quorum, h.path = {}, {}, {}, "", 0, h.quorum or 1, path
   for number = 1, 2 + h:below(3) do
     local zk = h:process()
     local session = h:session(zk)

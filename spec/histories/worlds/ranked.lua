@@ -1,10 +1,11 @@
 -- The election by rank; see leaders.lua. When the faults are long over, the leader is the candidate with the highest rank, elected by a
--- quorum of the candidates of a moment ago; or the named successor.
+-- quorum of the candidates of a moment ago; or the named successor. Nor do candidates wait for each other then, whatever was done to ranks.
 
 local leaders = require "spec.histories.worlds.leaders"
 
 local PATH = "/e/ranked"
 local MOMENT = 3 -- seconds from the listing of the candidates until the winner is told
+local STUCK = 5 -- seconds in which a quorum of candidates elects one of them
 
 local function is_seat(path) return path:find(PATH .. "/", 1, true) == 1 end
 
@@ -35,13 +36,36 @@ local function check_winner(h, one, was_named)
   end
 end
 
+local function leads(h, data) return h.world:get(PATH .. "/" .. (data:match "^%S+" or "nobody")) ~= nil end
+
+local function check_not_stuck(h, zk)
+  local data, before, left = h.world:get(PATH) or "", h.world:children(PATH) or {}, 0
+  if not h.calm_at or h.world:now() < h.calm_at or leads(h, data) then return end
+  zk.sleep(STUCK)
+  if h.over or h.world:get(PATH) ~= data then return end
+  for _, name in ipairs(before) do left = left + (h.world:get(PATH .. "/" .. name) and 1 or 0) end
+  h:expect(left < h.quorum, "nobody leads, though %d stand", left)
+end
+
+-- Half of the calls are stopped in the middle.
+local function update(h, zk, election)
+  local rank = h:below(9)
+  local task = zk.spawn(function() return election:update_rank(rank) end)
+  if h:chance(0.5) then
+    zk.sleep(h:within(0.02))
+    task:cancel()
+  end
+  task:wait()
+end
+
 return function(h)
   h.quorum, h.fixed = h:below(3), h:chance(0.7)
   h.elected = function(one, was_named) check_winner(h, one, was_named) end
   leaders.start(h, PATH, function() return { value = "v", rank = h:below(9), quorum = h.quorum } end, function(zk, election)
     while not h.fixed and not h.over do
-      h:attempt(zk, function() return election:update_rank(h:below(9)) end)
+      update(h, zk, election)
       zk.sleep(h:within(6))
+      check_not_stuck(h, zk)
     end
   end)
 end

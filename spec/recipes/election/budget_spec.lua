@@ -2,6 +2,7 @@
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
 local run = env.run
 
 describe("an election's requests", function()
@@ -81,4 +82,84 @@ describe("an election's requests", function()
     assert.are.same({ getData = 2, getChildren2 = 1 }, spent())
     session:close() -- ends the loops
   end))
+end)
+
+describe("the requests of an election by rank", function()
+  local budget
+  before_each(function() budget = budgets.start("/e") end)
+  after_each(function() budget:stop() end)
+
+  it("to lead, to proclaim, to resign", run(function()
+    local election = budget.session:election("/e", { rank = 1 })
+    for _ = 1, 3 do
+      local term = assert(election:campaign())
+      assert.is_true(term:proclaim("x"))
+      term:resign()
+      local spent = budget:spent()
+      spent.getData = nil -- the seat that led before is read too
+      assert.are.same({ create2 = 1, getChildren2 = 2, multi = 2, delete = 1 }, spent)
+    end
+  end))
+
+  it("to ask for the leader: two reads, one while it is the same", run(function()
+    local election = budget.session:election("/e", { rank = 1 })
+    assert.is_nil(election:leader())
+    assert.are.same({ getData = 1 }, budget:spent())
+    local term = assert(budget.other:election("/e", { rank = 1 }):campaign())
+    assert(budget.session:sync("/e"))
+    budget:spent()
+    assert.are.equal(term.token, election:leader().token)
+    assert.are.same({ getData = 2 }, budget:spent())
+    for _ = 1, 5 do assert.are.equal(term.token, election:leader().token) end
+    assert.are.same({ getData = 5 }, budget:spent())
+    term:resign()
+  end))
+
+  it("to resign to a successor: a read and two writes", run(function()
+    local term = assert(budget.session:election("/e", { rank = 1 }):campaign())
+    local wait = env.start(function() return budget.other:election("/e", { rank = 1 }):campaign(200) end)
+    env.queue_of(budget.other, "/e", 2)
+    local heir = budget.other:election("/e", { rank = 1 }):candidates()[2]
+    budget:spent()
+    assert.is_true(term:resign(heir))
+    assert(wait()):resign()
+    assert.are.same({ getData = 1, multi = 1, delete = 1 }, budget:spent())
+  end))
+end)
+
+-- In virtual time, where no answer overtakes an event.
+describe("the requests of a candidate by rank that waits", function()
+  it("when the leader changes: three, when it knows the ranks of the others", function()
+    local world = sim.new { seed = 1, servers = 1, jitter = 0 }
+    world:run(function()
+      local session, terms = world:session(), {}
+      local waits = world:session():election("/e", { rank = 0 })
+      assert(session:create("/e", ""))
+      local function stands(of, rank)
+        world.zk.spawn(function() terms[rank] = of:election("/e", { rank = rank }):campaign() end)
+        world:advance(0.5)
+      end
+      for rank = 9, 5, -1 do stands(world:session(), rank) end
+      local own = world:session()
+      stands(own, 0)
+      assert.is_truthy(terms[9])
+      for rank = 9, 7, -1 do
+        local before = world:requests(own)
+        terms[rank]:resign()
+        world:advance(0.9)
+        assert.is_truthy(terms[rank - 1])
+        -- The first time it reads the ranks of the four others.
+        assert.are.equal(rank == 9 and 7 or 3, world:requests(own) - before)
+      end
+      -- A successor that is named needs no rank; but its name is read.
+      local before = world:requests(own)
+      assert.is_true(terms[6]:resign(waits:candidates()[2]))
+      world:advance(0.9)
+      assert.is_truthy(terms[5])
+      assert.are.equal(4, world:requests(own) - before)
+      terms[5]:resign()
+      world:advance(0.9)
+      terms[0]:resign()
+    end)
+  end)
 end)

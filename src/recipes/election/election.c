@@ -1,10 +1,9 @@
 #include "recipes/election/election.h"
 
-#include <stdlib.h>
-
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
+#include "recipes/election/rank.h"
 #include "recipes/election/successor.h"
 #include "recipes/unfair.h"
 
@@ -13,7 +12,7 @@
  * leads until its node is gone. The algorithm is "Leader Election" of ZooKeeper's page of recipes;
  * the names are those of Curator's LeaderLatch, whose participants stand in the same queue.
  *
- * Unfair: the path is one node; the candidate that creates it leads (unfair.c).
+ * Unfair: the path is one node; the candidate that creates it leads (unfair.c). By rank: rank.c.
  *
  * A term is a hold with other names for its methods. The candidate's node has its value, which
  * others can read. What a candidate publishes about itself is up to Lua
@@ -21,15 +20,6 @@
  */
 
 /* ---- Terms --------------------------------------------------------------------------------- */
-
-/* The fencing token of a term is that of the write that made the candidate leader. */
-static enum zr_status call_elected(struct zr_object *self, struct zr_args *args,
-                                   struct zr_sink *sink)
-{
-    ((struct zr_hold *)self)->seat.czxid = (int64_t)strtoull(args->at[0].bytes.at, NULL, 16);
-    sink->boolean(sink, NULL, true);
-    return ZR_OK;
-}
 
 /* The term's node now names a successor by its number; -1: it names none. */
 static enum zr_status call_named(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
@@ -42,7 +32,8 @@ static enum zr_status call_named(struct zr_object *self, struct zr_args *args, s
 
 static const struct zr_method term_methods[] = {
     {.name = "named", .args = "i", .call = call_named, .inner = true},
-    {.name = "elected", .args = "s", .call = call_elected, .inner = true},
+    {.name = "outdated", .args = "", .call = zr_rank_outdated, .inner = true},
+    {.name = "resign_to", .args = "st?", .start = zr_rank_resign, .inner = true},
     {.name = "resign", .args = "", .call = zr_hold_release},
     ZR_HOLD_METHODS,
     {.name = NULL},
@@ -56,6 +47,7 @@ const struct zr_class zr_term_class = {"term", term_methods, zr_hold_properties,
 static const struct zr_option options[] = {
     {"value", 'd', offsetof(struct zr_election_options, value)},
     {"fair", 'n', offsetof(struct zr_election_options, unfair)},
+    {"quorum", 'i', offsetof(struct zr_election_options, quorum)},
     {NULL, 0, 0},
 };
 
@@ -71,13 +63,12 @@ static const struct zr_role role = {.kind = ZR_CONTEST_KIND("election:campaign")
                                     .enough = zr_named_behind,
                                     .told = step_aside};
 
-/* For elections by rank (recipes/election/ranked.lua). Curator has no such recipe. */
-static const struct zr_stem rank_stem = {.text = "rank-"};
-
 static enum zr_status start_campaign(struct zr_object *self, struct zr_args *args,
                                      struct zr_task **task)
 {
     struct zr_election *election = (struct zr_election *)self;
+    if (election->say != NULL)
+        return zr_rank_campaign(election, &args->at[0], task);
     enum zr_status status = election->unfair
                                 ? zr_unfair_start(&election->contest, &role, &args->at[0], task)
                                 : zr_contest_start(&election->contest, &role, &args->at[0], task);
@@ -94,35 +85,6 @@ static enum zr_status start_candidates(struct zr_object *self, struct zr_args *a
                : zr_contest_contenders(self, "election:candidates", args, task);
 }
 
-static void seated(struct zr_task *task)
-{
-    zr_hold_grant(zr_hold_of(task));
-}
-
-static void take_seat(struct zr_task *task)
-{
-    zr_verb_contend(task, &zr_hold_of(task)->seat, ZR_STEP(seated));
-}
-
-static enum zr_status start_stand(struct zr_object *self, struct zr_args *args,
-                                  struct zr_task **task)
-{
-    struct zr_contest *contest = (struct zr_contest *)self;
-    struct zr_session *session = contest->session;
-    enum zr_status status = zr_session_usable(session);
-    if (status != ZR_OK)
-        return status;
-    struct zr_hold *hold = zr_hold_new(session, self, contest->dir, &rank_stem, contest->data);
-    if (hold == NULL)
-        return ZR_NO_MEMORY;
-    hold->object.class = &zr_term_class;
-    zr_list_append(&contest->attempts, &hold->task.in_owner);
-    *task = &hold->task;
-    zr_task_start(*task, &role.kind, session, contest->path,
-                  args->at[0].given ? args->at[0].integer : -1, ZR_STEP(take_seat));
-    return ZR_OK;
-}
-
 static void get_value(struct zr_object *self, struct zr_sink *sink)
 {
     sink->bytes(sink, NULL, ((struct zr_contest *)self)->data);
@@ -130,7 +92,7 @@ static void get_value(struct zr_object *self, struct zr_sink *sink)
 
 static const struct zr_method methods[] = {
     {.name = "campaign", .args = "t?", .start = start_campaign},
-    {.name = "stand", .args = "t?", .start = start_stand, .inner = true},
+    {.name = "change_rank", .args = "d", .start = zr_rank_change, .inner = true},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
     {.name = "candidates", .args = "t?", .start = start_candidates},
@@ -154,6 +116,7 @@ static void free_election(struct zr_object *self)
     struct zr_election *election = (struct zr_election *)self;
     zr_call_free(election->seen);
     zr_free(election->head);
+    zr_rank_say_unref(election->say);
     zr_contest_free(self);
 }
 
@@ -171,7 +134,14 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
     struct zr_election *election = (struct zr_election *)*object;
     election->unfair = given->unfair;
     zr_signal_init(&election->news);
-    return ZR_OK;
+    if (given->quorum == 0)
+        return ZR_OK;
+    election->quorum = (size_t)given->quorum;
+    election->say = zr_rank_say_new(value);
+    if (election->say != NULL)
+        return ZR_OK;
+    zr_object_unref(*object);
+    return ZR_NO_MEMORY;
 }
 
 const struct zr_recipe zr_election_recipe = {
@@ -180,5 +150,5 @@ const struct zr_recipe zr_election_recipe = {
     .options = options,
     .options_size = sizeof(struct zr_election_options),
     .make = make,
-    .stems = (const struct zr_stem *const[]){&zr_candidate_stem, &rank_stem, NULL},
+    .stems = (const struct zr_stem *const[]){&zr_candidate_stem, &zr_rank_stem, NULL},
 };

@@ -14,8 +14,13 @@ struct zr_election;
 /* The options of `session:election(path, options)`. */
 struct zr_election_options {
     struct zr_bytes value;
-    bool unfair; /* fair = false */
+    bool unfair;    /* fair = false */
+    int64_t quorum; /* by rank, for this many candidates at least; 0: not by rank */
 };
+
+/* Room for the name of a seat by rank, "<session id>-<counter>-rank-<number>"; longer ones are none
+   of ours. */
+#define ZR_RANK_NAME 64
 
 /* A task that finds out which candidate leads. */
 struct zr_look {
@@ -27,12 +32,18 @@ struct zr_look {
     struct zr_call *read;         /* of who looks once: what was found */
     struct zr_seats *seats;       /* counted: the listing, or null */
     size_t at;                    /* in the listing: the node that is read */
+    char ended[ZR_RANK_NAME];     /* by rank: the last leader that was found gone */
 };
 
 struct zr_election {
     struct zr_contest contest;
     bool unfair; /* the path is the leader's node, see unfair.h */
     char *head;  /* the leader's node at the last look; null: not known */
+
+    /* By rank (rank.h). */
+    struct zr_rank_say *say; /* counted: the data of new candidates; null: not by rank */
+    size_t quorum;
+    int64_t token, since_ms; /* of the leader at `head` */
 
     /* Follows the leader, for all tasks that observe it. */
     struct zr_look follower;

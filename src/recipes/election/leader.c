@@ -3,7 +3,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/election/election.h"
+#include "recipes/election/rank.h"
 
 /*
  * Which candidate leads, for any caller. The head of the queue stays the head until its node is
@@ -13,7 +13,7 @@
  *    is not ephemeral, it is no candidate, whatever its name is: read the next node.
  * 3. If there is no candidate, there was no leader when the list was made.
  *
- * An unfair election has only one node to read.
+ * An unfair election has only one node to read. By rank: rank_leader.c.
  *
  * `leader` does this once; observe.c repeats it, with watches. The first candidate in the queue
  * counts as the leader even if its process does not know that yet.
@@ -149,7 +149,9 @@ void zr_look(struct zr_task *task)
 {
     const struct zr_election *election = zr_look_of(task)->election;
     zr_look_forget(zr_look_of(task));
-    if (election->unfair)
+    if (election->say != NULL)
+        zr_rank_look(task);
+    else if (election->unfair)
         read_only_place(task);
     else if (election->head != NULL)
         read_head(task);

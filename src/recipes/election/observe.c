@@ -3,7 +3,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/election/election.h"
+#include "recipes/election/rank.h"
 #include "recipes/election/successor.h"
 
 /*
@@ -146,12 +146,28 @@ static void saw_children(struct zr_task *task)
         settle(task, NULL);
 }
 
+/* By rank: the directory's data say who leads. */
+static void saw_data(struct zr_task *task)
+{
+    if (task->outcome == ZR_NO_NODE)
+        zr_look_ask(task, ZR_OP_EXISTS, of(task)->contest.dir, ZR_STEP(saw_directory));
+    else if (task->outcome != ZR_OK)
+        zr_verb_fail(task, task->outcome);
+    else if (zr_rank_names_other(zr_look_of(task), &task->call->request))
+        zr_look(task);
+    else
+        settle(task, NULL);
+}
+
 static void nobody(struct zr_task *task)
 {
     const char *dir = of(task)->contest.dir;
-    enum zr_status status = zr_follower_turn_to(of(task), dir, of(task)->unfair ? 1 : 2);
+    bool queues = !of(task)->unfair && of(task)->say == NULL;
+    enum zr_status status = zr_follower_turn_to(of(task), dir, queues ? 2 : 1);
     if (status != ZR_OK)
         zr_verb_fail(task, status);
+    else if (of(task)->say != NULL)
+        zr_look_ask(task, ZR_OP_GET, dir, ZR_STEP(saw_data));
     else if (of(task)->unfair)
         zr_look_ask(task, ZR_OP_EXISTS, dir, ZR_STEP(saw_place));
     else

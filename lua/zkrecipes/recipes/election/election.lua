@@ -1,6 +1,5 @@
 -- The part of elections and terms that is written in Lua: values with a mark of readiness (value.lua), sleeping until the term is
--- lost, observing, resigning to a named successor (successor.lua). lead.lua runs a function while the caller leads; ranked.lua
--- decides elections by rank.
+-- lost, observing, resigning to a named successor (successor.lua). lead.lua runs a function while the caller leads.
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -9,7 +8,6 @@ local values = require "zkrecipes.recipes.election.value"
 local failure = require "zkrecipes.failure"
 local lead = require "zkrecipes.recipes.election.lead"
 local limits = require "zkrecipes.limit"
-local ranked = require "zkrecipes.recipes.election.ranked"
 local requests = require "zkrecipes.lost_answers"
 local successors = require "zkrecipes.recipes.election.successor"
 local tasks = require "zkrecipes.host.tasks"
@@ -17,20 +15,22 @@ local wait = require "zkrecipes.host.wait"
 local paths = require "zkrecipes.path"
 
 local session_class, election_class, term_class = core.classes.session, core.classes.election, core.classes.term
+local change_rank = classes.waiting(election_class.inner.change_rank)
+local resign_to = classes.waiting(term_class.inner.resign_to)
 local Session, Election, Term = {}, {}, {}
 
 -- ---- Making ------------------------------------------------------------------------------------
 
--- Election > its rules, if it is decided by rank: { session, rank, quorum, attempts, terms }.
+-- Election > its rules, if it is decided by rank: { rank, terms, stood }.
 local rules_of = setmetatable({}, { __mode = "k" })
 
--- Returns the options without those for ranks, and the rules made from these.
-local function take_rules(session, options)
+-- Returns the options without the rank, and the rules made from it.
+local function take_rules(options)
   local given = {}
   check.plain(options, 2, "election", "table of options")
   for key, value in next, options do given[key] = value end
   local rank, quorum = given.rank, given.quorum
-  given.rank, given.quorum = nil, nil
+  given.rank = nil
   if rank == nil and quorum == nil then return given end
   values.check_rank(rank, 2, "election")
   if given.fair ~= nil then check.bad(2, "election", "options 'rank' and 'fair' cannot be combined") end
@@ -38,16 +38,16 @@ local function take_rules(session, options)
   if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
     check.bad(2, "election", "option 'quorum': number of candidates expected, got " .. tostring(quorum))
   end
-  local terms = setmetatable({}, { __mode = "v" }) -- values: a weak key would still be there when the term is collected already
-  local attempts = setmetatable({}, { __mode = "k" }) -- a killed attempt is not kept
-  return given, { session = session, rank = rank, quorum = quorum, changes = 0, attempts = attempts, stood = 0, terms = terms }
+  given.quorum = quorum
+  -- Weak values: a weak key would still be there when the term is collected already.
+  return given, { rank = rank, stood = 0, terms = setmetatable({}, { __mode = "v" }) }
 end
 
 -- session:election(path [, options])
 function Session:election(path, options)
   local rules
   if type(options) == "table" then
-    options, rules = take_rules(self, options)
+    options, rules = take_rules(options)
     if type(options.value) == "string" or rules and options.value == nil then
       options.value = values.encode { value = options.value or "", rank = rules and rules.rank }
     end
@@ -96,31 +96,24 @@ local function tell(term, name, limit)
   return failure.told("term:" .. name, term.path, nil, message, code)
 end
 
+-- The same, and no caller waits for it.
+local function tell_behind(election, term, name)
+  tasks.behind(core.host(election), {}, function()
+    if term:valid() and not says[term].resigned then tell(term, name) end
+  end)
+end
+
 function Election:campaign(timeout)
-  local rules = rules_of[self]
-  if rules then
-    local value, first = values.first(self.value, true)
-    return ranked.campaign(self, rules, timeout, function(term, limit)
-      rules.stood = rules.stood + 1
-      rules.terms[rules.stood] = begin(self, term, value, rules.rank)
-      if rules.rank ~= first then tell(term, "campaign", limit) end
-    end)
-  end
   local term, message, code = election_class.core.campaign(self, timeout)
-  if term then begin(self, term, (values.first(self.value))) end
-  return term, message, code
-end
-
-function Election:cancel()
+  if not term then return nil, message, code end
   local rules = rules_of[self]
-  return election_class.core.cancel(self) + (rules and ranked.cancel(rules) or 0)
-end
-
-function Election:attempts()
-  local all, rules = election_class.core.attempts(self), rules_of[self]
-  local seated = rules and ranked.attempts(rules) or {}
-  for i = 1, #seated do all[#all + 1] = seated[i] end
-  return all
+  begin(self, term, (values.first(self.value, rules ~= nil)), rules and rules.rank)
+  if rules then
+    rules.stood = rules.stood + 1
+    rules.terms[rules.stood] = term
+    if term_class.inner.outdated(term) then tell_behind(self, term, "campaign") end
+  end
+  return term
 end
 
 -- term:proclaim(value): sets the value that others see from now on.
@@ -161,17 +154,20 @@ function Election:update_rank(rank)
   end
   values.check_rank(rank, 1, "update_rank")
   rules.rank = rank
-  local ok, message, code = true, nil, nil
+  local data = values.encode { value = values.first(self.value, true), rank = rank }
+  local ok, message, code = change_rank(self, data)
   local numbers = {}
   for number in pairs(rules.terms) do numbers[#numbers + 1] = number end
   table.sort(numbers)
   for i = 1, #numbers do
     local term = rules.terms[numbers[i]]
     if term then says[term].rank = rank end
-    if term and term:valid() then ok, message, code = tell(term, "update_rank") end
+    if term and term:valid() then
+      local said, problem, why = tell(term, "update_rank")
+      if not said then ok, message, code = nil, problem, why end
+    end
   end
-  if ok then return true end
-  return nil, message, code
+  return ok, message, code
 end
 
 local function over(term)
@@ -196,26 +192,24 @@ end
 
 -- ---- The leader --------------------------------------------------------------------------------
 
+-- What the election's methods give of a znode, decoded.
+local function decode(election, node)
+  node.by_rank = rules_of[election] ~= nil
+  return values.decode(node)
+end
+
 -- election:leader([timeout]): { value, ready, token, session, since }; or nil: there is no leader.
 function Election:leader(timeout)
-  local node, message, code
-  if rules_of[self] then
-    check.seconds(timeout, 1, "leader", true)
-    local limit = limits.for_method(self.session, timeout)
-    node, message, code = limit:told(ranked.leader(self, limit))
-  else
-    node, message, code = election_class.core.leader(self, timeout)
-  end
-  if node then return values.decode(node) end
+  local node, message, code = election_class.core.leader(self, timeout)
+  if node then return decode(self, node) end
   if node == false then return nil end
-  return failure.told("election:leader", self.path, nil, message, code)
+  return nil, message, code
 end
 
 -- One step of observe(): the leader, or false, and how many changes were seen.
 function Election:next_leader(seen)
-  local rules = rules_of[self]
-  local node, count, code = (rules and ranked.next_leader or election_class.core.next_leader)(self, seen, rules)
-  if node then node = values.decode(node) end
+  local node, count, code = election_class.core.next_leader(self, seen)
+  if node then node = decode(self, node) end
   return failure.told("election:next_leader", self.path, node, count, code)
 end
 
@@ -237,22 +231,13 @@ function Election:observe()
   end
 end
 
--- election:candidates([timeout]): in queue order, the leader first.
+-- election:candidates([timeout]): in queue order, the leader first; by rank in the order in which they came.
 function Election:candidates(timeout)
-  local rules, leading = rules_of[self], nil
-  if rules then check.seconds(timeout, 1, "candidates", true) end
-  local limit = rules and limits.for_method(self.session, timeout)
   local list, message, code = election_class.core.candidates(self, timeout)
   if not list then return nil, message, code end
-  if rules then
-    leading, message, code = ranked.leading(self, limit)
-    if leading == nil then return failure.told("election:candidates", self.path, limit:told(nil, message, code)) end
-  end
   for i = 1, #list do
-    list[i].by_rank = rules ~= nil
-    local one = values.decode(list[i])
+    local one = decode(self, list[i])
     one.leading, one.holding, one.shared = one.holding, nil, nil
-    if rules then one.leading = one.path == leading end
   end
   return list
 end
@@ -268,9 +253,7 @@ end
 local function take_back(race)
   local term = race.term
   name_successor(term, nil)
-  tasks.behind(core.host(race.election), {}, function() -- no caller waits for it
-    if term:valid() and not says[term].resigned then tell(term, "resign") end
-  end)
+  tell_behind(race.election, term, "resign")
 end
 
 -- Waits until no candidate is between the term and its successor.
@@ -291,14 +274,14 @@ function Term:resign(successor, timeout)
   if successor ~= nil then
     local election, rules = say.election, rules_of[say.election]
     successors.check(self, election, successor, timeout)
-    local limit = limits.new(election.session, timeout)
-    local ok, message, code
     if rules then
-      ok, message, code = ranked.name_successor(election, limit, self, successor.path)
+      local ok, message, code = resign_to(self, paths.name(successor.path), timeout)
+      if not ok then return nil, message, code end
     else
-      ok, message, code = make_room(self, election, successor, limit)
+      local limit = limits.new(election.session, timeout)
+      local ok, message, code = make_room(self, election, successor, limit)
+      if not ok then return limit:told(nil, message, code) end
     end
-    if not ok then return limit:told(nil, message, code) end
   end
   say.resigned = true
   return term_class.core.resign(self)
