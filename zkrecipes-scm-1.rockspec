@@ -178,6 +178,7 @@ build = {
         "src/recipes/contenders.c",
         "src/recipes/contest.c",
         "src/recipes/contest_object.c",
+        "src/recipes/count_note.c",
         "src/recipes/election/election.c",
         "src/recipes/election/leader.c",
         "src/recipes/election/observe.c",

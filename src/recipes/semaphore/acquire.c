@@ -224,7 +224,7 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
         return NULL;
     hold->fini = fini;
     hold->permits = permits;
-    zr_permits_write(permits, attempt->note);
+    zr_count_note_write(permits, attempt->note);
     hold->seat.note = attempt->note;
     hold->seat.dir_data = &semaphore->data;
     attempt->read.semaphore = semaphore;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "recipes/count_note.h"
 #include "recipes/meaning.h"
 
 /*
@@ -16,26 +17,12 @@
 
 /* ---- The data ------------------------------------------------------------------------------ */
 
-/* The number from 1 to 2147483647 in these characters; 0 if they are no such number. */
-static int64_t count_in(const char *text, size_t length)
-{
-    int64_t count = 0;
-    if (length == 0 || length > 10 || text[0] == '0')
-        return 0;
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return 0;
-        count = count * 10 + (text[i] - '0');
-    }
-    return count <= INT32_MAX ? count : 0;
-}
-
 /* The number up to the next blank; moves behind the blank. 0: there is none. */
 static int64_t next_count(struct zr_bytes *data)
 {
     const char *blank = data->length > 0 ? memchr(data->at, ' ', data->length) : NULL;
     size_t length = blank != NULL ? (size_t)(blank - data->at) : data->length;
-    int64_t count = count_in(data->at, length);
+    int64_t count = zr_count_in(data->at, length);
     length += blank != NULL;
     *data = (struct zr_bytes){data->at + length, data->length - length};
     return count;
@@ -75,25 +62,6 @@ struct zr_capacity zr_capacity_resized(const struct zr_capacity *capacity, int64
 
 /* ---- Permits in names ---------------------------------------------------------------------- */
 
-void zr_permits_write(int32_t permits, char note[ZR_PERMITS_NOTE])
-{
-    snprintf(note, ZR_PERMITS_NOTE, "%" PRId32 "-", permits);
-}
-
-/* The end of "<anything>-<permits>-". */
-static int read_permits(const char *name, size_t length, int64_t *permits)
-{
-    if (length == 0 || name[length - 1] != '-')
-        return -1;
-    size_t first = length - 1;
-    while (first > 0 && name[first - 1] >= '0' && name[first - 1] <= '9')
-        first--;
-    if (first == 0 || name[first - 1] != '-')
-        return -1;
-    *permits = count_in(name + first, length - 1 - first);
-    return *permits > 0 ? (int)(length - first) : -1;
-}
-
 static bool fits(struct zr_bytes dir_data, int64_t sequence, int64_t taken)
 {
     struct zr_capacity capacity;
@@ -104,7 +72,7 @@ static bool fits(struct zr_bytes dir_data, int64_t sequence, int64_t taken)
 static const struct zr_meaning permits = {.fits = fits};
 
 const struct zr_stem zr_permits_stem = {
-    .text = "lease-", .read_note = read_permits, .meaning = &permits};
+    .text = "lease-", .read_note = zr_count_note_read, .meaning = &permits};
 
 int64_t zr_permits(const struct zr_seat_name *seat)
 {

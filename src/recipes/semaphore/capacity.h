@@ -32,10 +32,6 @@ struct zr_bytes zr_capacity_write(const struct zr_capacity *capacity, char *text
    seat of a semaphore. */
 extern const struct zr_stem zr_permits_stem;
 
-/* As such a note. */
-#define ZR_PERMITS_NOTE sizeof("2147483647-")
-void zr_permits_write(int32_t permits, char note[ZR_PERMITS_NOTE]);
-
 /* The permits of a seat, 1 to 2147483647; 0: it is no seat of a semaphore. */
 int64_t zr_permits(const struct zr_seat_name *seat);
 

@@ -4,6 +4,7 @@
 /* semaphore.h: what the files of this folder share. Thread: the host's. */
 
 #include "recipes/contest.h"
+#include "recipes/count_note.h"
 #include "recipes/suspect.h"
 #include "recipes/semaphore/watch_set.h"
 #include "recipes/semaphore/capacity.h"
@@ -88,8 +89,8 @@ enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
 /* ---- An attempt (acquire.c), and what it watches (watch.c) --------------------------------- */
 
 struct zr_permit_attempt {
-    struct zr_hold hold;        /* first */
-    char note[ZR_PERMITS_NOTE]; /* of its permits, in its seat's name */
+    struct zr_hold hold;      /* first */
+    char note[ZR_COUNT_NOTE]; /* of its permits, in its seat's name */
     struct zr_limit_read read;
     bool first_sight;            /* it has not looked before */
     struct zr_next look;         /* the step after a wait */
