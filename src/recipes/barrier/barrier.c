@@ -1,4 +1,4 @@
-#include "recipes/barrier/gate.h"
+#include "recipes/znode.h"
 
 /*
  * The single barrier: tasks wait until it opens. The algorithm is "Barriers" of ZooKeeper's page of
@@ -20,11 +20,11 @@ static void done(struct zr_task *task)
 
 static void close_it(struct zr_task *task)
 {
-    zr_gate_make(task, (struct zr_bytes){"", 0}, ZR_STEP(done));
+    zr_znode_make(task, (struct zr_bytes){"", 0}, ZR_STEP(done));
 }
 
 static const struct zr_task_kind close_kind = {
-    .name = "barrier:close", .results = zr_emit_true, .free = zr_gate_task_free};
+    .name = "barrier:close", .results = zr_emit_true, .free = zr_znode_task_free};
 
 /* ---- open ---------------------------------------------------------------------------------- */
 
@@ -36,18 +36,18 @@ static void deleted(struct zr_task *task)
 static void open_it(struct zr_task *task)
 {
     const struct zr_request what = {
-        .op = ZR_OP_DELETE, .path = zr_gate_of(task)->full, .version = ZR_ANY_VERSION};
+        .op = ZR_OP_DELETE, .path = zr_znode_of(task)->full, .version = ZR_ANY_VERSION};
     zr_verb_ask(task, &what, true, ZR_STEP(deleted));
 }
 
 static const struct zr_task_kind open_kind = {
-    .name = "barrier:open", .results = zr_emit_true, .free = zr_gate_task_free};
+    .name = "barrier:open", .results = zr_emit_true, .free = zr_znode_task_free};
 
 /* ---- wait ---------------------------------------------------------------------------------- */
 
 static void await_open(struct zr_task *task)
 {
-    zr_verb_await_presence(task, zr_gate_of(task)->full, false, ZR_STEP(done));
+    zr_verb_await_presence(task, zr_znode_of(task)->full, false, ZR_STEP(done));
 }
 
 static void looked(struct zr_task *task)
@@ -61,11 +61,11 @@ static void looked(struct zr_task *task)
 /* With a limit of 0. */
 static void look_once(struct zr_task *task)
 {
-    zr_verb_read(task, ZR_OP_EXISTS, zr_gate_of(task)->full, false, ZR_STEP(looked));
+    zr_verb_read(task, ZR_OP_EXISTS, zr_znode_of(task)->full, false, ZR_STEP(looked));
 }
 
 static const struct zr_task_kind wait_kind = {
-    .name = "barrier:wait", .results = zr_emit_true, .free = zr_gate_task_free};
+    .name = "barrier:wait", .results = zr_emit_true, .free = zr_znode_task_free};
 
 /* ---- The class ----------------------------------------------------------------------------- */
 
@@ -73,12 +73,12 @@ static enum zr_status start(struct zr_object *self, struct zr_args *args,
                             const struct zr_task_kind *kind, struct zr_next first,
                             struct zr_task **task)
 {
-    struct zr_gate_task *gate_task;
-    enum zr_status status = zr_gate_task_new(sizeof(*gate_task), self, &gate_task);
+    struct zr_znode_task *znode_task;
+    enum zr_status status = zr_znode_task_new(sizeof(*znode_task), self, &znode_task);
     if (status != ZR_OK)
         return status;
-    *task = &gate_task->task;
-    zr_gate_task_start(gate_task, kind, &args->at[0], first);
+    *task = &znode_task->task;
+    zr_znode_task_start(znode_task, kind, &args->at[0], first);
     return ZR_OK;
 }
 
@@ -109,14 +109,14 @@ static const struct zr_method methods[] = {
 };
 
 static const struct zr_property properties[] = {
-    {"path", zr_gate_get_path}, {"session", zr_gate_get_session}, {NULL, NULL}};
+    {"path", zr_znode_get_path}, {"session", zr_znode_get_session}, {NULL, NULL}};
 
-const struct zr_class zr_barrier_class = {"barrier", methods, properties, NULL, zr_gate_free};
+const struct zr_class zr_barrier_class = {"barrier", methods, properties, NULL, zr_znode_free};
 
 static enum zr_status make(struct zr_session *session, struct zr_args *args,
                            struct zr_object **object)
 {
-    return zr_gate_new(sizeof(struct zr_gate), &zr_barrier_class, session, args, object);
+    return zr_znode_new(sizeof(struct zr_znode), &zr_barrier_class, session, args, object);
 }
 
 const struct zr_recipe zr_barrier_recipe = {.name = "barrier", .args = "p", .make = make};

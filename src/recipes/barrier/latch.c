@@ -27,12 +27,12 @@
 
 struct zr_latch_task *zr_latch_task_of(struct zr_task *task)
 {
-    return ZR_HOLDER(zr_gate_task_of(task), struct zr_latch_task, gate_task);
+    return ZR_HOLDER(zr_znode_task_of(task), struct zr_latch_task, znode_task);
 }
 
 struct zr_latch *zr_latch_of(struct zr_task *task)
 {
-    return ZR_HOLDER(zr_gate_of(task), struct zr_latch, gate);
+    return ZR_HOLDER(zr_znode_of(task), struct zr_latch, znode);
 }
 
 static int64_t left(const struct zr_latch *latch, int64_t counted)
@@ -78,7 +78,7 @@ static void looked(struct zr_task *task)
     const struct zr_request *request = &task->call->request;
     const struct zr_bytes data = request->data_reply;
     if (task->outcome == ZR_NO_NODE)
-        zr_gate_make(task, (struct zr_bytes){text, strlen(text)}, ZR_STEP(made));
+        zr_znode_make(task, (struct zr_bytes){text, strlen(text)}, ZR_STEP(made));
     else if (task->outcome != ZR_OK)
         zr_verb_fail(task, task->outcome);
     else if (data.length == strlen(text) && memcmp(data.at, text, data.length) == 0)
@@ -89,7 +89,7 @@ static void looked(struct zr_task *task)
 
 static void look(struct zr_task *task)
 {
-    zr_verb_read(task, ZR_OP_GET, zr_gate_of(task)->full, false, ZR_STEP(looked));
+    zr_verb_read(task, ZR_OP_GET, zr_znode_of(task)->full, false, ZR_STEP(looked));
 }
 
 void zr_latch_look(struct zr_task *task, struct zr_next next)
@@ -147,7 +147,7 @@ static enum zr_status new_multi(struct zr_task *task, struct zr_call **call)
          .path = zr_path_inside(session->namespace, count_of(task)->own),
          .data = {"", 0}},
         {.op = ZR_OP_SET,
-         .path = latch->gate.path,
+         .path = latch->znode.path,
          .data = {latch->text, strlen(latch->text)},
          .version = (int32_t)version},
         {.op = ZR_OP_CREATE,
@@ -162,7 +162,7 @@ static void name(struct zr_task *task)
 {
     struct count *count = count_of(task);
     if (count->own[0] == '\0')
-        sprintf(count->own, "%s/%016" PRIx64 "-%" PRIu64, zr_gate_of(task)->full,
+        sprintf(count->own, "%s/%016" PRIx64 "-%" PRIu64, zr_znode_of(task)->full,
                 (uint64_t)task->session->id, ++task->session->tags);
 }
 
@@ -198,7 +198,7 @@ static void results(struct zr_task *task, struct zr_sink *sink)
 static void free_count(struct zr_task *task)
 {
     zr_transaction_fini(&count_of(task)->transaction);
-    zr_gate_task_free(task);
+    zr_znode_task_free(task);
 }
 
 static const struct zr_task_kind count_down_kind = {
@@ -209,16 +209,16 @@ static const struct zr_task_kind count_down_kind = {
 static enum zr_status start_count_down(struct zr_object *self, struct zr_args *args,
                                        struct zr_task **task)
 {
-    struct zr_gate_task *gate_task;
-    size_t size = sizeof(struct count) + strlen(((struct zr_gate *)self)->full) + TAG;
-    enum zr_status status = zr_gate_task_new(size, self, &gate_task);
+    struct zr_znode_task *znode_task;
+    size_t size = sizeof(struct count) + strlen(((struct zr_znode *)self)->full) + TAG;
+    enum zr_status status = zr_znode_task_new(size, self, &znode_task);
     if (status != ZR_OK)
         return status;
-    *task = &gate_task->task;
+    *task = &znode_task->task;
     struct count *count = count_of(*task);
     count->transaction =
         (struct zr_transaction){.op = ZR_OP_EXISTS, .path = count->own, .was_done = was_counted};
-    zr_gate_task_start(gate_task, &count_down_kind, &args->at[0], ZR_STEP(count_down));
+    zr_znode_task_start(znode_task, &count_down_kind, &args->at[0], ZR_STEP(count_down));
     return ZR_OK;
 }
 
@@ -235,17 +235,17 @@ static void only_look(struct zr_task *task)
 }
 
 static const struct zr_task_kind count_kind = {
-    .name = "latch:count", .results = results, .free = zr_gate_task_free};
+    .name = "latch:count", .results = results, .free = zr_znode_task_free};
 
 static enum zr_status start_count(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task)
 {
-    struct zr_gate_task *gate_task;
-    enum zr_status status = zr_gate_task_new(sizeof(struct zr_latch_task), self, &gate_task);
+    struct zr_znode_task *znode_task;
+    enum zr_status status = zr_znode_task_new(sizeof(struct zr_latch_task), self, &znode_task);
     if (status != ZR_OK)
         return status;
-    *task = &gate_task->task;
-    zr_gate_task_start(gate_task, &count_kind, &args->at[0], ZR_STEP(only_look));
+    *task = &znode_task->task;
+    zr_znode_task_start(znode_task, &count_kind, &args->at[0], ZR_STEP(only_look));
     return ZR_OK;
 }
 
@@ -254,7 +254,7 @@ static enum zr_status start_count(struct zr_object *self, struct zr_args *args,
 static void free_latch(struct zr_object *self)
 {
     zr_free(((struct zr_latch *)self)->open);
-    zr_gate_free(self);
+    zr_znode_free(self);
 }
 
 static const struct zr_method methods[] = {
@@ -265,7 +265,7 @@ static const struct zr_method methods[] = {
 };
 
 static const struct zr_property properties[] = {
-    {"path", zr_gate_get_path}, {"session", zr_gate_get_session}, {NULL, NULL}};
+    {"path", zr_znode_get_path}, {"session", zr_znode_get_session}, {NULL, NULL}};
 
 const struct zr_class zr_latch_class = {"latch", methods, properties, NULL, free_latch};
 
@@ -278,14 +278,14 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
         return ZR_BAD_ARGUMENTS;
     }
     enum zr_status status =
-        zr_gate_new(sizeof(struct zr_latch), &zr_latch_class, session, args, object);
+        zr_znode_new(sizeof(struct zr_latch), &zr_latch_class, session, args, object);
     if (status != ZR_OK)
         return status;
     struct zr_latch *latch = (struct zr_latch *)*object;
     latch->total = total;
     snprintf(latch->text, sizeof(latch->text), "%" PRId64, total);
     zr_signal_init(&latch->looked);
-    latch->open = zr_path_child(latch->gate.full, "open");
+    latch->open = zr_path_child(latch->znode.full, "open");
     if (latch->open != NULL)
         return ZR_OK;
     zr_object_unref(*object);

@@ -6,10 +6,10 @@
  * tasks wait until the latch is open. Thread: the host's.
  */
 
-#include "recipes/barrier/gate.h"
+#include "recipes/znode.h"
 
 struct zr_latch {
-    struct zr_gate gate;
+    struct zr_znode znode;
     int64_t total;
     char text[12]; /* the total, as the znode's data */
     char *open;    /* the path of the znode "open", with the namespace */
@@ -22,7 +22,7 @@ struct zr_latch {
 
 /* The task of a method. First member of its struct. */
 struct zr_latch_task {
-    struct zr_gate_task gate_task;
+    struct zr_znode_task znode_task;
     int64_t counted; /* how many counts there were */
     struct zr_next seen;
 };

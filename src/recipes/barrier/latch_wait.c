@@ -120,8 +120,8 @@ static void give_up(struct zr_task *task)
 /* A task that waits for another one's look waits for that one's answer. */
 static bool asking(const struct zr_task *task)
 {
-    const struct zr_gate_task *gate_task = ZR_HOLDER(task, struct zr_gate_task, task);
-    const struct zr_latch *latch = (const struct zr_latch *)gate_task->gate;
+    const struct zr_znode_task *znode_task = ZR_HOLDER(task, struct zr_znode_task, task);
+    const struct zr_latch *latch = (const struct zr_latch *)znode_task->znode;
     return task->asking || (latch->looking && latch->awaiting == 0);
 }
 
@@ -129,16 +129,17 @@ static const struct zr_task_kind kind = {.name = "latch:wait",
                                          .clean = give_up,
                                          .asking = asking,
                                          .results = zr_emit_true,
-                                         .free = zr_gate_task_free};
+                                         .free = zr_znode_task_free};
 
 enum zr_status zr_latch_wait(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    struct zr_gate_task *gate_task;
+    struct zr_znode_task *znode_task;
     bool tries = args->at[0].given && args->at[0].integer == 0;
-    enum zr_status status = zr_gate_task_new(sizeof(struct wait), self, &gate_task);
+    enum zr_status status = zr_znode_task_new(sizeof(struct wait), self, &znode_task);
     if (status != ZR_OK)
         return status;
-    *task = &gate_task->task;
-    zr_gate_task_start(gate_task, &kind, &args->at[0], tries ? ZR_STEP(look_once) : ZR_STEP(begin));
+    *task = &znode_task->task;
+    zr_znode_task_start(znode_task, &kind, &args->at[0],
+                        tries ? ZR_STEP(look_once) : ZR_STEP(begin));
     return ZR_OK;
 }
