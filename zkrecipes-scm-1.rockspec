@@ -127,6 +127,7 @@ build = {
         "src/core/session_handle.c",
         "src/core/session_note.c",
         "src/core/session_open.c",
+        "src/core/session_proof.c",
         "src/core/session_state.c",
         "src/core/session_timeout.c",
         "src/core/status.c",

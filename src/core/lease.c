@@ -156,6 +156,7 @@ void zr_lease_answered(struct zr_lease *lease, bool proof, int64_t now_us)
     lease->count--;
     if (!proof)
         return;
+    lease->proof_us = sent_us;
     confirm(lease, sent_us, now_us);
     if (lease->pending_count == ZR_LEASE_PENDING)
         drop(lease, 1);

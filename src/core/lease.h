@@ -33,6 +33,7 @@ struct zr_lease {
     struct zr_lease_beat pending[ZR_LEASE_PENDING]; /* the oldest first */
     unsigned pending_count;
     int64_t deadline_us; /* 0: no session yet */
+    int64_t proof_us;    /* send time of the last heartbeat that was answered; 0: none yet */
 };
 
 /* No session. tick_us: the servers' tickTime; 0: not known. */

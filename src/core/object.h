@@ -24,8 +24,8 @@ struct zr_object {
 };
 
 /*
- * A method either starts a task that the caller waits for (`start`), or answers at once (`call`);
- * the other one is null.
+ * A method either starts a task that the caller waits for (`start`), or answers at once (`call`),
+ * or makes an object (`make`); the other ones are null.
  *
  * `args` says what it takes, one letter each, a '?' behind those that may be left out or nil:
  *   p  path (checked)             args->at[i].bytes
@@ -52,6 +52,10 @@ struct zr_method {
     enum zr_status (*start)(struct zr_object *self, struct zr_args *args, struct zr_task **task);
     /* borrows: args. Puts its results into the sink, or returns a failure, or misuse as above. */
     enum zr_status (*call)(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+    /* For a method that makes an object; `start` and `call` are null. borrows: args. gives: object,
+       with one reference. The binding has made room for it before, so nothing of the language runs
+       between this call and the object's first use. */
+    enum zr_status (*make)(struct zr_object *self, struct zr_args *args, struct zr_object **object);
     bool inner; /* for the binding alone: users do not get it */
 };
 

@@ -37,6 +37,7 @@ static void end_generation(struct zr_session *session, int64_t linger_us, enum z
 static void lost(struct zr_session *session, const char *why)
 {
     int64_t linger_us = (int64_t)session->timeout_ms * 1000;
+    session->proof_us = zr_session_proof_us(session);
     if (!zr_session_move_to(session, ZR_STATE_LOST, why))
         return;
     end_generation(session, linger_us, ZR_LOST);
@@ -45,6 +46,7 @@ static void lost(struct zr_session *session, const char *why)
 
 static void close_for(struct zr_session *session, int64_t linger_us, enum zr_status reason)
 {
+    session->proof_us = zr_session_proof_us(session);
     if (!zr_session_move_to(session, ZR_STATE_CLOSED, NULL))
         return;
     session->reason = reason;
@@ -168,6 +170,7 @@ static void noted(struct zr_session *session, const struct zr_notice *notice)
 /* Notices that matter only for the present handle. */
 static void current_notice(struct zr_session *session, const struct zr_notice *notice)
 {
+    zr_session_note_proof(session, notice);
     switch (notice->message.kind) {
     case ZR_MSG_CONNECTED:
         connected(session, notice);

@@ -104,6 +104,7 @@ struct zr_session {
     enum zr_state states[ZR_STATES_KEPT]; /* the last states, a ring */
     int64_t state_count;
     uint16_t connections;   /* so far */
+    int64_t proof_us;       /* of the last notice, see zr_session_proof_us */
     struct zr_timer lease;  /* fires when the lease may be over */
     struct zr_timer reopen; /* fires when a new handle is due */
     int64_t backoff_us;
@@ -188,6 +189,17 @@ int64_t zr_session_try_us(const struct zr_session *session);
 /* True if the generation is the present one and its lease is not over: it is certainly alive on the
    server. */
 bool zr_session_valid(const struct zr_session *session, int generation);
+
+/*
+ * The last moment at which the session's events are known to have come: what the server had told
+ * until then was handled, and an answer to a request that was sent at that moment has come. Without
+ * a connection, the moment before its loss. 0: there was none yet. Borrows nothing; takes messages
+ * from the inbox, but handles none.
+ */
+int64_t zr_session_proof_us(struct zr_session *session);
+
+/* True if an event, or the end of the connection, has come and is not handled yet. As above. */
+bool zr_session_has_waiting(struct zr_session *session);
 
 /* The engine calls this: a message came for one of its handles. */
 void zr_session_notice(struct zr_generation *generation, struct zr_notice *notice);

@@ -17,6 +17,9 @@ bool zr_session_move_to(struct zr_session *session, enum zr_state state, const c
  */
 void zr_session_set_trouble(struct zr_session *session, const char *text);
 
+/* A notice is being handled: all that came before it is handled. */
+void zr_session_note_proof(struct zr_session *session, const struct zr_notice *notice);
+
 /* Opens the handle of the present generation. If that fails, it tries again later. */
 void zr_session_open_handle(struct zr_session *session);
 

@@ -153,6 +153,7 @@ static enum zr_status add(struct zr_session *session, const char *path, struct z
     zr_signal_init(&watch->gone);
     zr_signal_init(&watch->changed);
     zr_signal_init(&watch->present);
+    zr_list_init(&watch->joined);
     if (zr_table_add(&session->watches, &watch->node, watch->path) != ZR_OK) {
         zr_free(watch);
         return ZR_NO_MEMORY;

@@ -71,6 +71,24 @@ int64_t zr_watch_events(const struct zr_watch *watch);
 /* Wakes the task when there have been more than `seen` events: task->resume sees ZR_OK. */
 void zr_watch_await(struct zr_task *task, struct zr_watch *watch, int64_t seen);
 
+/*
+ * Follows a path as zr_watch_follow does, and is told of each event at once, inside the dispatch.
+ * For one that follows so many paths that it cannot have a task for each.
+ */
+enum { ZR_ON_NODE = 1, ZR_ON_CHILDREN = 2 };
+struct zr_follower {
+    struct zr_watch *watch; /* null: it follows nothing */
+    struct zr_link in_watch;
+    /* An event has used up these watches (ZR_ON_NODE, ZR_ON_CHILDREN): what they stood for must be
+       read again. The loss of the session uses up all. It may only make notes and wake tasks. */
+    void (*told)(struct zr_follower *follower, unsigned used_up);
+};
+
+/* keeps: follower, until left; `told` must be set. Errors: as zr_watch_gone. */
+enum zr_status zr_watch_join(struct zr_session *session, const char *path, int kinds, size_t most,
+                             struct zr_follower *follower);
+void zr_watch_part(struct zr_follower *follower); /* harmless if it follows nothing */
+
 /* A call with `watch` set is sent: from now on the bytes of its path count as watched, until an
    event ends the watch. gives: watch, until zr_watch_answered; null: the path is not followed. */
 struct zr_watch *zr_watch_sent(struct zr_session *session, const char *path);

@@ -23,6 +23,7 @@ static void fire(struct zr_watch *watch, enum zr_event_kind kind, unsigned used_
     watch->events++;
     watch->kept &= ~used_up;
     zr_signal_fire(&watch->changed, ZR_OK);
+    zr_watch_tell(watch, used_up != 0 ? used_up : ZR_ON_NODE | ZR_ON_CHILDREN);
     /* An event of the children leaves the watch on the node itself in place. */
     if (kind != ZR_CHILDREN_CHANGED)
         watch->set = false;
@@ -68,6 +69,7 @@ static void drop_for(struct zr_watch *watch, enum zr_status why)
     watch->events++;
     zr_signal_fire(&watch->gone, why);
     zr_signal_fire(&watch->changed, ZR_OK);
+    zr_watch_tell(watch, ZR_ON_NODE | ZR_ON_CHILDREN);
     zr_presence_over(watch, why);
     zr_watch_drop_if_unused(watch);
 }

@@ -76,3 +76,30 @@ void zr_watch_await(struct zr_task *task, struct zr_watch *watch, int64_t seen)
     else
         zr_list_append(&watch->changed.tasks, &task->in_signal);
 }
+
+/* ---- Joining ------------------------------------------------------------------------------- */
+
+enum zr_status zr_watch_join(struct zr_session *session, const char *path, int kinds, size_t most,
+                             struct zr_follower *follower)
+{
+    enum zr_status status = zr_watch_follow(session, path, kinds, most, &follower->watch);
+    if (status == ZR_OK)
+        zr_list_append(&follower->watch->joined, &follower->in_watch);
+    return status;
+}
+
+void zr_watch_part(struct zr_follower *follower)
+{
+    struct zr_watch *watch = follower->watch;
+    zr_unlink(&follower->in_watch);
+    follower->watch = NULL;
+    zr_watch_unfollow(watch);
+}
+
+void zr_watch_tell(struct zr_watch *watch, unsigned used_up)
+{
+    ZR_LIST_EACH (link, &watch->joined) {
+        struct zr_follower *follower = ZR_HOLDER(link, struct zr_follower, in_watch);
+        follower->told(follower, used_up);
+    }
+}

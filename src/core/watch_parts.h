@@ -10,14 +10,13 @@
 
 #include "core/watch.h"
 
-enum { ZR_ON_NODE = 1, ZR_ON_CHILDREN = 2 };
-
 struct zr_watch {
     struct zr_node node;
     struct zr_session *session;
     struct zr_signal gone, changed;
     int64_t events; /* so far */
     int followers;
+    struct zr_list joined;        /* struct zr_follower: these of them are told of events */
     int kinds;                    /* of watches that may be kept for it, 1 or 2 */
     int out;                      /* requests that will leave a watch */
     unsigned kept;                /* what the client watches: ZR_ON_NODE, ZR_ON_CHILDREN */
@@ -49,6 +48,9 @@ enum zr_status zr_watch_find_or_add(struct zr_session *session, const char *path
 /* If no task needs it: frees it if the client no longer watches its path; otherwise marks it
    idle. */
 void zr_watch_drop_if_unused(struct zr_watch *watch);
+
+/* Tells all that have joined (watch_follow.c). */
+void zr_watch_tell(struct zr_watch *watch, unsigned used_up);
 
 /* If a task waits until the node is gone, ensures that an event will come
    (watch_gone.c). Errors: ZR_NO_MEMORY. */

@@ -114,6 +114,8 @@ struct zr_message {
 struct zr_notice {
     struct zr_message message; /* first */
     void *owner;               /* as given to open */
+    int64_t proof_us;          /* as of zr_zk.proof_us when this happened; 0 if `text` of an event
+                                  is null: it is late */
     int64_t session_id;        /* connected */
     int32_t timeout_ms;        /* connected: as negotiated */
     enum zr_event_kind event;  /* event */
@@ -227,6 +229,13 @@ struct zr_zk {
      * lasts, unless a reconnect is granted a shorter timeout; that is not told before CONNECTED.
      */
     int64_t (*lease_us)(struct zr_handle *handle);
+
+    /*
+     * When the last heartbeat was sent that the leader has answered (clock of now_us): all that
+     * the server had told before is in the inbox, or was taken. 0: none yet, or an event was lost
+     * for want of memory, and is still to be told.
+     */
+    int64_t (*proof_us)(struct zr_handle *handle);
 
     /* Appends all messages that have come in (struct zr_message); after that the
        descriptor is no longer readable. */

@@ -11,7 +11,7 @@
  *
  *   start   returns slot, host: the Lua layer waits for the slot
  *   call    returns its results
- *   make    returns an object; the recipes are methods of the session
+ *   make    returns an object; the recipes are such methods of the session
  *
  * A method that fails at once returns nil, message, word. Methods that start something are in a
  * table of their own, because the Lua layer wraps them; so are the inner ones, which only the Lua
@@ -113,6 +113,21 @@ static int call_method(lua_State *L)
     return sink.results;
 }
 
+static int make_method(lua_State *L)
+{
+    const struct zr_method *method = lua_touserdata(L, lua_upvalueindex(1));
+    struct zr_object *self = zr_lua_object_self(L, method->name, META), *object = NULL;
+    struct lua_args args;
+    zr_lua_args_read(L, &args, method->name, method->args, method->options);
+    struct lua_object *handle = zr_lua_object_new(L, 1);
+    enum zr_status status = method->make(self, &args.args, &object);
+    raise_misuse(L, &args, method->name);
+    if (status != ZR_OK)
+        return failure(L, self, method->name, method->args, status);
+    zr_lua_object_adopt(L, handle, object);
+    return 1;
+}
+
 static int make_object(lua_State *L)
 {
     const struct zr_recipe *recipe = lua_touserdata(L, lua_upvalueindex(1));
@@ -155,7 +170,8 @@ void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int me
         if (method->start != NULL)
             add(L, method->inner ? inner : start, meta, start_method, method, method->name);
         else
-            add(L, method->inner ? inner : methods, meta, call_method, method, method->name);
+            add(L, method->inner ? inner : methods, meta,
+                method->make != NULL ? make_method : call_method, method, method->name);
     }
     for (size_t i = 0; class == &zr_session_class && zr_recipes[i] != NULL; i++) {
         const struct zr_recipe *recipe = zr_recipes[i];

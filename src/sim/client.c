@@ -28,6 +28,11 @@ static int64_t lease_us(struct zr_handle *handle)
     return handle->closed ? 0 : handle->lease.deadline_us;
 }
 
+static int64_t proof_us(struct zr_handle *handle)
+{
+    return zr_sim_report_proof_us(handle);
+}
+
 static void take(struct zr_zk *zk, struct zr_list *messages)
 {
     zr_sim_process_of(zk)->woken = false;
@@ -130,6 +135,7 @@ static const struct zr_zk table = {
     .close = zr_sim_handle_close,
     .free_handle = zr_sim_handle_free,
     .lease_us = lease_us,
+    .proof_us = proof_us,
     .take = take,
     .free_notice = free_notice,
     .wake = wake,

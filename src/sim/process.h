@@ -143,6 +143,7 @@ void zr_sim_handle_part(struct zr_handle *handle);
 bool zr_sim_report_init(struct zr_handle *handle);
 void zr_sim_report_fini(struct zr_handle *handle);
 
+int64_t zr_sim_report_proof_us(const struct zr_handle *handle); /* see zr_zk.proof_us */
 void zr_sim_report_connected(struct zr_handle *handle);
 void zr_sim_report_suspended(struct zr_handle *handle);
 void zr_sim_report_final(struct zr_handle *handle, enum zr_message_kind kind);

@@ -26,6 +26,11 @@ static struct zr_notice *notice_new(const struct zr_handle *handle, enum zr_mess
     return notice;
 }
 
+int64_t zr_sim_report_proof_us(const struct zr_handle *handle)
+{
+    return handle->missed ? 0 : handle->lease.proof_us;
+}
+
 static void report(struct zr_handle *handle, struct zr_notice *notice)
 {
     static const char *const kinds[] = {"reply",       "connected", "suspended", "expired",
@@ -33,6 +38,8 @@ static void report(struct zr_handle *handle, struct zr_notice *notice)
     zr_sim_trace(handle->process->world, "client %016llx: %s %s",
                  (unsigned long long)handle->session_id, kinds[notice->message.kind],
                  notice->text != NULL ? notice->text : "");
+    bool late = notice->message.kind == ZR_MSG_EVENT && notice->text == NULL;
+    notice->proof_us = late ? 0 : zr_sim_report_proof_us(handle);
     zr_list_append(&handle->process->inbox, &notice->message.link);
 }
 

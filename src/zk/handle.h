@@ -73,7 +73,7 @@ struct zr_handle {
 
     /* shared */
     struct zr_outlet outlet;
-    _Atomic int64_t lease_us;
+    _Atomic int64_t lease_us, proof_us;
 
     /* the I/O thread */
     struct zr_link link; /* in its list of handles */

@@ -119,6 +119,11 @@ static int64_t lease_us(struct zr_handle *handle)
     return atomic_load_explicit(&handle->lease_us, memory_order_acquire);
 }
 
+static int64_t proof_us(struct zr_handle *handle)
+{
+    return atomic_load_explicit(&handle->proof_us, memory_order_acquire);
+}
+
 static void take(struct zr_zk *zk, struct zr_list *messages)
 {
     if (!foreign(zk))
@@ -174,6 +179,7 @@ static const struct zr_zk table = {
     .close = close_handle,
     .free_handle = free_handle,
     .lease_us = lease_us,
+    .proof_us = proof_us,
     .take = take,
     .free_notice = free_notice,
     .wake = wake,

@@ -34,8 +34,15 @@ static struct zr_notice *notice_new(struct zr_handle *handle, enum zr_message_ki
     return notice;
 }
 
+int64_t zr_report_proof_us(const struct zr_handle *handle)
+{
+    return handle->report.missed ? 0 : handle->lease.proof_us;
+}
+
 static void tell(struct zr_handle *handle, struct zr_notice *notice)
 {
+    bool late = notice->message.kind == ZR_MSG_EVENT && notice->text == NULL;
+    notice->proof_us = late ? 0 : zr_report_proof_us(handle);
     zr_list_append(&handle->out, &notice->message.link);
 }
 

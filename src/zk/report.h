@@ -57,6 +57,9 @@ void zr_report_note(struct zr_handle *handle, char level, const char *line);
 /* A line of the client library, with its prefix. borrows: line. */
 void zr_report_log(struct zr_handle *handle, const char *line);
 
+/* See zr_zk.proof_us; the host may be told once it has all that was reported. */
+int64_t zr_report_proof_us(const struct zr_handle *handle);
+
 /* The last message. */
 void zr_report_ended(struct zr_handle *handle);
 
