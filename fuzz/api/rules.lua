@@ -72,14 +72,14 @@ end
 
 -- Methods whose results are those of the user's functions, or may be nothing.
 local FREE = { run = true, all = true, any = true, with = true, pcall = true, wait = true, sleep = true, cancel = true,
-  timeout = true, states = true, property = true, observe = true, items = true, dead = true }
+  timeout = true, states = true, property = true, observe = true, items = true, dead = true, await = true }
 
 function M.returned(name, count, first, second, third)
   if first ~= nil or count == 0 and FREE[name] then return end
   if type(third) == "string" and type(second) == "string" and codes[third] then return failure(second, third) end
   if FREE[name] then return end
   if name == "get" and type(second) == "table" and second.czxid then return end
-  if name == "leader" and count == 1 then return end -- there is no leader
+  if (name == "leader" or name == "get" or name == "children") and count == 1 then return end -- there is none
   if count == 0 then return "nothing was returned" end
   return failure(second, third)
 end

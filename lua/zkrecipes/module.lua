@@ -22,6 +22,7 @@ require "zkrecipes.recipes.multilock.multilock"
 require "zkrecipes.recipes.queue.queue"
 require "zkrecipes.recipes.rwlock.rwlock"
 require "zkrecipes.recipes.semaphore.semaphore"
+require "zkrecipes.recipes.tree.tree"
 
 local M = { VERSION = "scm" }
 

@@ -113,6 +113,30 @@ describe("exhausted memory", function()
     session:close()
   end))
 
+  it("in loading a tree, following it, and telling of its changes", run(function()
+    local session = env.session()
+    assert(session:create("/t/a", "1", { parents = true }))
+    local count = at_every_allocation(function(n)
+      local tree = check(session:tree("/t"))
+      local changes = tree and check(tree:changes())
+      if changes then
+        repeat local ready = check(tree:ready(200)) until ready
+        repeat local set = check(session:set("/t/a", "of " .. n)) until set
+        local found
+        repeat
+          local change = check(changes:next(200))
+          if change and change.path == "/t/a" then found = change.data end
+        until found == "of " .. n
+        repeat local seen = check(tree:await(function() return tree:get("/t/a") == found end, 200)) until seen
+      end
+      if tree then tree:close() end
+    end)
+    assert.is_true(count > 20)
+    core.alloc_fail(0)
+    env.eventually("nothing is watched", function() return session:usage().watched_bytes == 0 end)
+    session:close()
+  end))
+
   it("in reading, writing, a downgrade that lets a reader in, and a multilock", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }

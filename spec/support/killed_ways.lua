@@ -77,6 +77,23 @@ end, function(state) state.barrier:wait() end, function(state)
   assert(state.barrier:wait(200))
 end)
 
+add("changes:next", function(state)
+  state.tree = state.session:tree("/t")
+  state.changes = state.tree:changes()
+  later(state, 2, function() state.other:create("/t", "1") end)
+end, function(state) state.changes:next() end, function(state)
+  local data = tostring(state.world:now())
+  state.other:create("/t", "")
+  assert(state.other:set("/t", data))
+  assert(state.tree:await(function(tree) return tree:get() == data end, 200))
+  local last
+  repeat
+    local change = state.changes:next(0)
+    last = change or last
+  until not change
+  assert(last == nil or last.data == data)
+end, function(state) state.tree:close() end)
+
 add("latch:count_down", function(state) state.latch = state.session:latch("/b", 3) end,
   function(state) state.latch:count_down() end, function(state)
     for _ = 1, 3 do assert(state.latch:count_down()) end

@@ -126,6 +126,16 @@ waits("Watch:wait", function(_, limit, watch) return watch:wait(limit) end,
   { prepare = function(session) return assert(session:watch("/w")) end, silent = "timeout" })
 waits("Watch:wait of a new one", function(session, limit) return session:watch("/w"):wait(limit) end,
   { at_zero = "timeout" }) -- it only asks whether a change was reported to it
+case("Tree:ready", function(session, limit) return session:tree("/w"):ready(limit) end, { at_zero = "timeout" })
+local function loaded(session)
+  local tree = session:tree "/w"
+  assert(tree:ready(5))
+  return tree
+end
+waits("Tree:await", function(_, limit, tree) return tree:await(function() return false end, limit) end,
+  { prepare = loaded, silent = "timeout" })
+waits("Changes:next", function(_, limit, changes) return changes:next(limit) end,
+  { prepare = function(session) return (loaded(session):changes()) end, silent = "timeout" })
 waits("Lock:acquire", function(session, limit) return session:lock("/q"):acquire(limit) end, { block = held "/q" })
 waits("Lock:acquire of an unfair one", function(session, limit)
   return session:lock("/u", { fair = false }):acquire(limit)

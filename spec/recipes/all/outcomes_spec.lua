@@ -77,6 +77,9 @@ local CASES = {
   { "recipes/barrier.md", "latch:wait", function(of) return of.latch:wait(0) end, what = "0" },
   { "recipes/barrier.md", "cyclic_barrier:wait", function(of) return of.cyclic:wait(3) end },
   { "recipes/barrier.md", "double_barrier:enter", function(of) return of.double:enter(3) end },
+  { "recipes/tree.md", "tree:ready", function(of) return of.tree:ready(20) end },
+  { "recipes/tree.md", "tree:await", function(of) return of.tree:await(function() return true end, 20) end },
+  { "recipes/tree.md", "changes:next", function(of) return of.changes:next(20) end },
   { "session.md", "session:get", function(of) return of.session:get("/x") end },
   { "session.md", "session:exists", function(of) return of.session:exists("/x") end },
   { "session.md", "session:children", function(of) return of.session:children("/x") end },
@@ -136,6 +139,14 @@ local SUBJECTS = {
   latch = function(session) return session:latch("/latch", 3) end,
   cyclic = function(session) return session:cyclic_barrier("/cyclic", 2) end,
   double = function(session) return session:double_barrier("/double", 2) end,
+  tree = function(session, other)
+    assert(other:create("/x", "1"))
+    return session:tree "/x"
+  end,
+  changes = function(session, other)
+    assert(other:create("/x", "1"))
+    return (session:tree("/x"):changes())
+  end,
   hold = function(session, other)
     assert(other:create("/x", "1"))
     return assert(session:lock("/mine"):acquire())

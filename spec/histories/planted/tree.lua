@@ -1,0 +1,41 @@
+-- Bugs of the watched copy. See plant.lua.
+
+local function bug(name, file, old, new, seeds)
+  return { name = "tree: " .. name, file = "src/" .. file, harness = "worlds",
+    run = "--recipe tree" .. (seeds and " --seeds " .. seeds or ""), old = old, new = new }
+end
+
+return {
+  bug("a request of an earlier session is sent in the next", "recipes/tree/load.c",
+    "(*call)->bound = (*call)->request.watch = true;", "(*call)->request.watch = true;"),
+  bug("nothing is read again in a new session", "core/watch_event.c",
+    "    zr_watch_tell(watch, ZR_ON_NODE | ZR_ON_CHILDREN);\n", ""),
+  bug("an event that was lost tells nobody", "core/watch_event.c",
+    "used_up != 0 ? used_up : ZR_ON_NODE | ZR_ON_CHILDREN", "used_up"),
+  bug("an event of the data does not make it read again", "recipes/tree/load.c",
+    "unsigned needs = leaf ? used_up & ZR_ON_NODE : used_up;", "unsigned needs = used_up & ZR_ON_CHILDREN;"),
+  bug("a root that is gone is not awaited", "recipes/tree/answer.c",
+    "node->needs = exists ? 0 : ZR_ON_NODE;", "node->needs = 0;"),
+  bug("the children of a root that came back are not listed", "recipes/tree/answer.c",
+    "        node->needs |= ZR_ON_CHILDREN;\n", "        node->needs |= 0;\n"),
+  bug("what is gone is still shown", "recipes/tree/node.c",
+    "    zr_tree_hide(node);\n", ""),
+  bug("a znode that was made again is told as changed", "recipes/tree/changes.c",
+    "!zr_tree_same_znode(before, now)", "before == now"),
+  bug("readers are not told of what is gone", "recipes/tree/picture.c",
+    "zr_list_append(&node->tree->log, &node->entry.link);", "zr_list_append((struct zr_list *)(node->state != NULL ? " ..
+    "&node->tree->log.head : node->tree->log.head.next), &node->entry.link);"),
+  bug("the mark passes what is still to be added", "recipes/tree/changes.c",
+    "    reader->before = hold(before);\n", "    move_mark(reader, &node->entry.link);\n    reader->before = hold(before);\n"),
+  bug("the age forgets what is to be read again", "recipes/tree/picture.c",
+    "return settled < proof_us ? settled : proof_us;", "return settled == 0 ? settled : proof_us;"),
+  bug("the age counts from the notice of a break", "core/session_proof.c",
+    "    session->proof_us = later(session->proof_us, notice->proof_us);",
+    "    session->proof_us = later(zr_engine_now_us(session->engine), notice->proof_us);"),
+  bug("an event that is late for want of memory does not count", "sim/report.c",
+    "return handle->missed ? 0 : handle->lease.proof_us;", "return handle->lease.proof_us;", 10000),
+  bug("close leaves the watches", "core/watch_follow.c",
+    "    zr_watch_unfollow(watch);\n", "    (void)watch;\n"),
+  bug("a rest never ends", "recipes/tree/load.c",
+    "    zr_list_move(&tree->queue, &tree->resting);\n", ""),
+}

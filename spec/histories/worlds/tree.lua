@@ -1,0 +1,261 @@
+-- Watched copies: what is shown existed; states of a path come in order; readers can follow; the age is true; when faults stop, the copy
+-- is what the leader has. In some histories memory is exhausted now and then.
+
+local core = require "zkrecipes.core"
+
+local ROOT = "/t"
+local PATHS = { ROOT, "/t/a", "/t/b", "/t/b/x", "/t/b/y", "/t/c" }
+local FRESH = 4 -- an age of 0 means this part of the timeout at most
+local SLACK = 0.02 -- seconds: the trace rounds, and a message takes its time
+
+-- ---- What the leader had -------------------------------------------------------------------------
+
+-- Path > the change that it is in, after each change from this time on; fn(state) may return true to stop.
+local function replay(h, from, fn)
+  local state = {}
+  for _, change in ipairs(h.changes) do
+    if change.at > from and fn(state) then return true end
+    if change.kind == "delete" then
+      state[change.path] = nil
+    elseif change.kind == "create" then
+      state[change.path] = { czxid = change.zxid, mzxid = change.zxid }
+    elseif change.kind == "set" then
+      state[change.path] = { czxid = state[change.path].czxid, mzxid = change.zxid }
+    end
+  end
+  return fn(state)
+end
+
+local function number(zxid) return tonumber(zxid, 16) end
+
+local function is_same(stat, state)
+  if not stat or not state then return stat == nil and state == nil end
+  return number(stat.czxid) == number(state.czxid) and number(stat.mzxid) == number(state.mzxid)
+end
+
+local function is_below(depth, path)
+  local _, slashes = path:gsub("/", "")
+  return depth == nil or slashes - 1 <= depth
+end
+
+local function stats_of(tree)
+  local stats = {}
+  for _, path in ipairs(PATHS) do
+    stats[path] = select(2, tree:get(path)) or false
+  end
+  return stats
+end
+
+local function fits(stats, depth, state)
+  for _, path in ipairs(PATHS) do
+    if is_below(depth, path) and not is_same(stats[path] or nil, state[path]) then return false end
+  end
+  return true
+end
+
+-- ---- The rules -----------------------------------------------------------------------------------
+
+-- What was shown of this path existed, and its data are what was written then.
+local function check_existed(h, path, data, stat)
+  local found = h.texts[path .. stat.mzxid]
+  h:expect(found == nil or found == data, "%s had the data %s and %s at once", path, tostring(found), tostring(data))
+  h.texts[path .. stat.mzxid] = data
+  h:expect(data:find(path .. "#", 1, true) == 1, "%s shows the data %s", path, data)
+  local existed = replay(h, -1, function(state) return is_same(stat, state[path]) end)
+  h:expect(existed, "%s was never in the state %s", path, stat.mzxid)
+end
+
+local function check_order(h, path, last, stat)
+  if not last then return end
+  h:expect(number(stat.czxid) >= number(last.czxid) and number(stat.mzxid) >= number(last.mzxid),
+    "%s goes back from %s to %s", path, last.mzxid, stat.mzxid)
+end
+
+-- All that is shown was so at one moment, or later.
+local function check_age(h, tree, depth, session)
+  local age, now = tree:age(), h.world:now()
+  if age == math.huge then return end
+  h:expect(age >= 0 and age <= now + SLACK, "the age is %f", age)
+  local stats, since = stats_of(tree), now - (age == 0 and session.timeout / FRESH or age) - h.stale - SLACK
+  if age == 0 then
+    h:expect(replay(h, since, function(state) return fits(stats, depth, state) end), "an age of 0 at %.3f, which never was so", now)
+    return
+  end
+  for _, path in ipairs(PATHS) do
+    h:expect(not is_below(depth, path) or replay(h, since, function(state) return is_same(stats[path] or nil, state[path]) end),
+      "%s was not so in the last %f seconds, at %.3f", path, age, now)
+  end
+end
+
+-- ---- Users ---------------------------------------------------------------------------------------
+
+local WRITES = {
+  function(session, path, data) session:create(path, data) end,
+  function(session, path, data) session:create(path, data) end,
+  function(session, path, data) session:set(path, data) end,
+  function(session, path, data) session:set(path, data) end,
+  function(session, path) session:delete(path) end,
+  function(session, path, data) session:multi { { "delete", path }, { "create", path, data } } end,
+}
+
+local function writer(h, zk, session, name)
+  local count = 0
+  while not h.healed do
+    count = count + 1
+    local path = h:pick(PATHS)
+    if h:chance(0.03) then session:delete_tree(ROOT) end
+    h:pick(WRITES)(session, path, ("%s#%s.%d"):format(path, name, count))
+    if h.starves and not h.healed and h:chance(0.2) then core.alloc_fail(h:below(12)) end
+    zk.sleep(h:chance(0.5) and 0 or h:within(h:chance(0.7) and 0.3 or 4))
+  end
+end
+
+-- Applies a change to what the reader knows.
+local function follow(h, picture, change)
+  local path = change.path
+  local before = picture[path]
+  h:expect((change.kind == "added") == not before, "%s is %s, and %s", path, change.kind, before and "known" or "unknown")
+  h:expect((change.before ~= nil) == (before ~= nil), "%s: before", path)
+  h:expect(not before or is_same(change.before.stat, before), "%s: before is another state", path)
+  if change.kind == "removed" then
+    h:expect(change.stat == nil, "%s: a stat of what was removed", path)
+    picture[path] = nil
+    return
+  end
+  check_existed(h, path, change.data, change.stat)
+  check_order(h, path, picture.last[path], change.stat)
+  h:expect(change.kind == "added" or number(change.stat.czxid) == number(before.czxid), "%s: changed into another znode", path)
+  h:expect(change.kind == "added" or number(change.stat.mzxid) > number(before.mzxid), "%s: changed into the same", path)
+  picture[path], picture.last[path] = change.stat, change.stat
+end
+
+local function is_late(h, code)
+  return code == "timeout" or code == "connection_loss" or code == "canceled" or h.starves and code == "no_memory"
+end
+
+local function reader(h, zk, tree, depth)
+  local changes = tree:changes()
+  while not changes do
+    zk.sleep(0.1)
+    changes = tree:changes()
+  end
+  local picture, slow = { last = {} }, h:chance(0.4)
+  while true do
+    local healed = h.synced
+    local change, message, code
+    if h:chance(0.2) then
+      change, message, code = h:attempt(zk, function() return changes:next(h:within(3)) end, { })
+    else
+      change, message, code = changes:next(healed and 0 or 2)
+    end
+    h:expect(change or is_late(h, code), "next: %s", message)
+    if change then follow(h, picture, change) end
+    if healed and not change and code == "timeout" then break end
+    if slow and not healed then zk.sleep(h:within(6)) end
+  end
+  local stats = stats_of(tree)
+  for _, path in ipairs(PATHS) do
+    h:expect(not is_below(depth, path) or is_same(stats[path] or nil, picture[path]), "a reader does not know of %s", path)
+  end
+  if h:chance(0.5) then changes:close() end
+end
+
+local function looker(h, zk, tree, depth, session)
+  local last = {}
+  while not h.synced do
+    zk.sleep(h:within(h:chance(0.5) and 0.05 or 3))
+    check_age(h, tree, depth, session)
+    for path, data, stat in tree:pairs() do
+      check_existed(h, path, data, stat)
+      check_order(h, path, last[path], stat)
+      last[path] = stat
+    end
+    if h:chance(0.1) then
+      local ok, message, code = h:attempt(zk, function() return tree:await(function() return h:chance(0.2) end, h:within(4)) end)
+      h:expect(ok or is_late(h, code), "await: %s", message)
+    end
+  end
+end
+
+local function opened(h, zk, session, depth)
+  while true do
+    local tree, message, code = session:tree(ROOT, { depth = depth })
+    if tree then return tree end
+    h:expect(h.starves and code == "no_memory", "tree: %s", message)
+    zk.sleep(0.1)
+  end
+end
+
+local function keeper(h, zk, session, place)
+  local depth = h:pick { false, false, 1, 0 } or nil
+  local tree = opened(h, zk, session, depth)
+  for _ = 1, 4 do
+    if h:chance(0.2) then
+      local ok, message, code = h:attempt(zk, function() return tree:ready(h:within(5)) end)
+      h:expect(ok or is_late(h, code), "ready: %s", message)
+    end
+    if h:chance(0.2) then
+      tree:close()
+      tree = opened(h, zk, session, depth)
+    end
+  end
+  local users = { left = 0 }
+  local function use(name, fn)
+    users.left = users.left + 1
+    h:user(name .. place, zk, function()
+      fn()
+      users.left = users.left - 1
+    end)
+  end
+  for _ = 1, h:below(3) do use("reader ", function() reader(h, zk, tree, depth) end) end
+  use("looker ", function() looker(h, zk, tree, depth, session) end)
+  while not h.healed do zk.sleep(1) end
+  h:expect(tree:await(function()
+    return tree:age() == 0 and replay(h, math.huge, function(state) return fits(stats_of(tree), depth, state) end)
+  end, 200) or tree:age() == 0, "the copy is not what the leader has, %f s old", tree:age())
+  zk.sleep(20)
+  if tree:age() > 0 then zk.sleep(5) end -- each minute a root that is not there is read again
+  h:expect(tree:age() == 0, "the age is %f, after the faults", tree:age())
+  local stats = stats_of(tree)
+  h:expect(replay(h, math.huge, function(state) return fits(stats, depth, state) end), "the copy is not what the leader has")
+  h.keepers = h.keepers - 1
+  h.synced = h.keepers == 0
+  while users.left > 0 do zk.sleep(1) end
+  tree:close()
+end
+
+-- Sessions end while some server is behind, so that the next one may be with that.
+local function ender(h, zk, keepers)
+  while not h.healed do
+    zk.sleep(h:within(4))
+    if h.healed then return end
+    h.world:lag(1 + h:below(h.world.servers - 1), h.lag)
+    h.world:expire(h:pick(keepers))
+  end
+end
+
+return function(h)
+  local keepers = {}
+  h.texts, h.keepers = {}, 0
+  for place = 1, h:below(3) do
+    local zk = h:process()
+    keepers[place] = zk
+    local session = h:session(zk)
+    for copy = 1, h:below(2) do
+      h.keepers = h.keepers + 1
+      local name = ("%d.%d"):format(place, copy)
+      h:user("keeper " .. name, zk, function() keeper(h, zk, session, name) end)
+    end
+  end
+  for place = 1, h:below(2) do
+    local zk = h:process()
+    local session = h:session(zk)
+    h:user("writer " .. place, zk, function() writer(h, zk, session, "w" .. place) end)
+  end
+  if h.lag > 0 and h.world.servers > 1 and h:chance(0.5) then
+    local zk = h:process()
+    h:session(zk)
+    h:user("ender", zk, function() ender(h, zk, keepers) end)
+  end
+  h.starves = h:chance(0.3)
+end

@@ -1,0 +1,90 @@
+-- The requests of a watched copy, counted at a proxy.
+
+local Budget = require "spec.support.budget"
+local env = require "spec.support.env"
+local run = env.run
+
+local LIMIT = 200
+
+describe("the requests of a tree", function()
+  local budget, tree
+
+  local function counted(fn)
+    return run(function()
+      budget = Budget.start("/c", "root")
+      for i = 1, 10 do assert(budget.other:create("/c/" .. i, "")) end
+      assert(budget.session:sync("/c"))
+      budget:spent()
+      fn()
+      budget:stop()
+    end)
+  end
+
+  local function load(options)
+    tree = budget.session:tree("/c", options)
+    assert(tree:ready(LIMIT))
+  end
+
+  local function await(fn)
+    assert(tree:await(fn, LIMIT))
+    env.eventually("it is current", function() return tree:age() == 0 end)
+  end
+
+  it("to load: 2 for each znode, 1 for one whose children are not wanted; none to read", counted(function()
+    load()
+    assert.same({ getData = 11, getChildren2 = 11 }, budget:spent())
+    for _ = 1, 100 do
+      tree:get("/c/1")
+      tree:children()
+      for _ in tree:pairs() do tree:age() end
+    end
+    assert.same({}, budget:spent())
+    tree:close()
+    load { depth = 1 }
+    assert.same({ getData = 11, getChildren2 = 1 }, budget:spent())
+    tree:close()
+    load { depth = 0 }
+    assert.same({ getData = 1 }, budget:spent())
+  end))
+
+  it("for a change: 1 for data, 1 and 2 for a new child, 2 for one that is gone", counted(function()
+    load()
+    budget:spent()
+    for i = 1, 5 do
+      assert(budget.other:set("/c/1", tostring(i)))
+      await(function() return tree:get("/c/1") == tostring(i) end)
+    end
+    assert.same({ getData = 5 }, budget:spent())
+    assert(budget.other:create("/c/new", ""))
+    await(function() return tree:get("/c/new") end)
+    assert.same({ getData = 1, getChildren2 = 2 }, budget:spent())
+    assert(budget.other:delete("/c/new"))
+    await(function() return not tree:get("/c/new") end)
+    assert.same({ getData = 1, getChildren2 = 1 }, budget:spent())
+  end))
+
+  it("after a cut: none, if nothing has changed", counted(function()
+    load()
+    budget:spent()
+    budget.proxy:refuse()
+    budget.proxy:cut()
+    env.eventually("it is told", function() return tree:age() > 0 end)
+    budget.proxy:heal()
+    env.eventually("it is current", function() return tree:age() == 0 end)
+    local spent = budget:spent()
+    spent.setWatches = nil
+    assert.same({}, spent)
+    assert(budget.other:set("/c/1", "new"))
+    await(function() return tree:get("/c/1") == "new" end)
+    assert.same({ getData = 1 }, budget:spent())
+  end))
+
+  it("for a root that is not there: 2, and 2 when it comes", counted(function()
+    tree = budget.session:tree("/none")
+    assert(tree:ready(LIMIT))
+    assert.same({ getData = 1, exists = 1 }, budget:spent())
+    assert(budget.other:create("/none", ""))
+    await(function() return tree:get() end)
+    assert.same({ getData = 1, getChildren2 = 1 }, budget:spent())
+  end))
+end)

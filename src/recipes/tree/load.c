@@ -1,0 +1,274 @@
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/verbs.h"
+#include "recipes/tree/tree.h"
+
+/*
+ * The requests of the copy. Each node says what must be read of it (`needs`), and is in the queue
+ * until that was asked for. One task sends what is in the queue, a few at a time, and sleeps while
+ * nothing can be sent.
+ *
+ * All requests are bound to the session's generation, so that an answer of an earlier session never
+ * comes after one of a later session.
+ *
+ * What can go wrong: the connection is lost: the request is sent again. The session is lost: it
+ * comes back, and its node is in the queue again. Too much is watched, or memory is exhausted, or
+ * the server refuses to answer: the node rests for a while. The server sends no event to those who
+ * may not read the znode, and uses the watch up: what may not be read, and a root that is not
+ * there, is read again each minute.
+ */
+
+/* Requests in flight: enough to keep a server busy; few enough for heartbeats not to wait for long
+   behind the answers. */
+#define WINDOW 64
+
+#define REST_US 1000000
+
+/* No event may come, so a look now and then; few enough requests not to matter. */
+#define LOOK_US 60000000
+
+static struct zr_tree *of(struct zr_task *task)
+{
+    return ZR_HOLDER(task, struct zr_tree, task);
+}
+
+/* ---- What must be read --------------------------------------------------------------------- */
+
+/* Most come with a proof that is not older than the last one's. */
+static void insert(struct zr_tree *tree, struct zr_tree_node *node)
+{
+    struct zr_link *ahead = tree->unsettled.head.prev, *link = &node->in_unsettled;
+    while (ahead != &tree->unsettled.head &&
+           ZR_HOLDER(ahead, struct zr_tree_node, in_unsettled)->since_us > node->since_us)
+        ahead = ahead->prev;
+    link->prev = ahead;
+    link->next = ahead->next;
+    ahead->next->prev = link;
+    ahead->next = link;
+}
+
+static void queue(struct zr_tree_node *node)
+{
+    if (zr_linked(&node->in_queue))
+        return;
+    zr_list_append(&node->tree->queue, &node->in_queue);
+    zr_signal_fire(&node->tree->work, ZR_OK);
+}
+
+void zr_tree_need(struct zr_tree_node *node, unsigned needs, int64_t since_us)
+{
+    node->needs |= needs;
+    if (!zr_linked(&node->in_unsettled)) {
+        node->since_us = since_us;
+        insert(node->tree, node);
+    }
+    queue(node);
+}
+
+static bool is_leaf(const struct zr_tree_node *node)
+{
+    return node->tree->depth >= 0 && node->depth >= node->tree->depth;
+}
+
+/* The proof is that of the event that is being handled. After the end of the session a node that
+   was there most likely still is; and after an event that has used up both watches it is gone. */
+void zr_tree_told(struct zr_follower *follower, unsigned used_up)
+{
+    struct zr_tree_node *node = ZR_HOLDER(follower, struct zr_tree_node, follower);
+    struct zr_tree *tree = node->tree;
+    bool leaf = is_leaf(node);
+    bool over = tree->session->state != ZR_CONNECTED;
+    unsigned needs = leaf ? used_up & ZR_ON_NODE : used_up;
+    if ((needs & ZR_ON_NODE) != 0 && zr_linked(&node->in_hidden) && !leaf)
+        needs |= ZR_ON_CHILDREN;
+    if (needs == 0)
+        return;
+    node->doubtful = needs == (ZR_ON_NODE | ZR_ON_CHILDREN) && (!over || node->parent == NULL);
+    node->by_exists = false;
+    tree->answered &= !over;
+    zr_tree_need(node, needs, tree->session->proof_us);
+}
+
+static void rested(struct zr_timer *timer)
+{
+    struct zr_tree *tree = ZR_HOLDER(timer, struct zr_tree, rest);
+    zr_list_move(&tree->queue, &tree->resting);
+    zr_signal_fire(&tree->work, ZR_OK);
+}
+
+/* ---- What may change without an event ------------------------------------------------------ */
+
+static void looked(struct zr_timer *timer)
+{
+    struct zr_tree *tree = ZR_HOLDER(timer, struct zr_tree, look);
+    int64_t proof_us = zr_tree_proof_us(tree);
+    ZR_LIST_EACH (link, &tree->hidden) {
+        struct zr_tree_node *node = ZR_HOLDER(link, struct zr_tree_node, in_hidden);
+        node->by_exists = false;
+        zr_tree_need(node, is_leaf(node) ? ZR_ON_NODE : ZR_ON_NODE | ZR_ON_CHILDREN, proof_us);
+    }
+    tree->looked_us = zr_engine_now_us(tree->session->engine);
+    if (tree->root->absent)
+        zr_tree_need(tree->root, ZR_ON_NODE, proof_us);
+}
+
+void zr_tree_hidden(struct zr_tree_node *node, bool hidden)
+{
+    struct zr_tree *tree = node->tree;
+    struct zr_engine *engine = tree->session->engine;
+    if (hidden && (zr_list_empty(&tree->hidden) || node->asked_us < tree->looked_us))
+        tree->looked_us = node->asked_us;
+    if (!hidden)
+        zr_unlink(&node->in_hidden);
+    else if (!zr_linked(&node->in_hidden))
+        zr_list_append(&tree->hidden, &node->in_hidden);
+    if ((hidden || node->absent) && tree->look.fire == NULL)
+        zr_timer_start(&engine->timers, &tree->look, zr_engine_now_us(engine) + LOOK_US, looked);
+}
+
+/* ---- What could not be read ---------------------------------------------------------------- */
+
+static bool is_other(enum zr_status why)
+{
+    return why != ZR_OK && why != ZR_FULL;
+}
+
+void zr_tree_failed(struct zr_tree_node *node, enum zr_status why)
+{
+    struct zr_tree *tree = node->tree;
+    if (is_other(why))
+        tree->failure = why;
+    tree->full += (why == ZR_FULL) - (node->failed == ZR_FULL);
+    tree->failing += is_other(why) - is_other(node->failed);
+    node->failed = why;
+    tree->problem = tree->full > 0 ? ZR_FULL : tree->failing > 0 ? tree->failure : ZR_OK;
+}
+
+void zr_tree_rest(struct zr_tree_node *node, enum zr_status why)
+{
+    struct zr_tree *tree = node->tree;
+    struct zr_engine *engine = tree->session->engine;
+    zr_unlink(&node->in_queue);
+    zr_list_append(&tree->resting, &node->in_queue);
+    if (tree->rest.fire == NULL)
+        zr_timer_start(&engine->timers, &tree->rest, zr_engine_now_us(engine) + REST_US, rested);
+    zr_tree_failed(node, why);
+    zr_tree_fire(tree);
+}
+
+/* ---- Answers ------------------------------------------------------------------------------- */
+
+void zr_tree_free_call(struct zr_tree *tree, struct zr_call **call)
+{
+    if (*call == NULL)
+        return;
+    zr_call_free(*call);
+    *call = NULL;
+    tree->in_flight--;
+    zr_signal_fire(&tree->work, ZR_OK);
+}
+
+void zr_tree_answered(struct zr_tree_node *node)
+{
+    if (node->needs == 0) {
+        zr_unlink(&node->in_unsettled);
+        zr_tree_failed(node, ZR_OK);
+    } else {
+        queue(node);
+    }
+    zr_tree_settle(node->tree);
+}
+
+void zr_tree_settle(struct zr_tree *tree)
+{
+    if (!zr_list_empty(&tree->unsettled) || tree->loaded)
+        return;
+    tree->loaded = true;
+    zr_tree_fire(tree);
+}
+
+static void answered(struct zr_tree_node *node, struct zr_call **at,
+                     void (*take)(struct zr_tree_node *node, struct zr_request *request))
+{
+    struct zr_tree *tree = node->tree;
+    struct zr_call *call = *at;
+    if (call->request.status == ZR_CONNECTION_LOSS && !zr_call_stale(call)) {
+        zr_call_again(call);
+        return;
+    }
+    *at = NULL;
+    tree->in_flight--;
+    zr_signal_fire(&tree->work, ZR_OK);
+    if (zr_call_stale(call)) {
+        zr_tree_answered(node);
+    } else {
+        tree->answered = true;
+        take(node, &call->request);
+    }
+    zr_call_free(call);
+}
+
+static void got(struct zr_call *call)
+{
+    struct zr_tree_node *node = call->owner;
+    answered(node, &node->get, zr_tree_got);
+}
+
+static void listed(struct zr_call *call)
+{
+    struct zr_tree_node *node = call->owner;
+    answered(node, &node->list, zr_tree_listed);
+}
+
+/* ---- Sending ------------------------------------------------------------------------------- */
+
+static enum zr_status send(struct zr_tree_node *node, enum zr_op op,
+                           void (*done)(struct zr_call *call), struct zr_call **call)
+{
+    struct zr_session *session = node->tree->session;
+    enum zr_status status = zr_call_new_full(session, op, node->path, ZR_NO_DATA, call);
+    if (status != ZR_OK)
+        return status;
+    (*call)->bound = (*call)->request.watch = true;
+    (*call)->generation = session->generation;
+    node->tree->in_flight++;
+    zr_call_start(*call, done, node);
+    return ZR_OK;
+}
+
+static enum zr_status follow(struct zr_tree_node *node)
+{
+    if (node->follower.watch != NULL)
+        return ZR_OK;
+    return zr_watch_join(node->tree->session, node->path, is_leaf(node) ? 1 : 2,
+                         ZR_WATCHED_BYTES_COMMON, &node->follower);
+}
+
+static enum zr_status ask(struct zr_tree_node *node)
+{
+    enum zr_op op = node->by_exists ? ZR_OP_EXISTS : ZR_OP_GET;
+    enum zr_status status = follow(node);
+    if (node->get == NULL && node->list == NULL && !node->by_exists)
+        node->asked_us = zr_engine_now_us(node->tree->session->engine);
+    if (status == ZR_OK && (node->needs & ZR_ON_NODE) != 0 && node->get == NULL)
+        status = send(node, op, got, &node->get);
+    bool first = node->doubtful && (node->needs & ZR_ON_NODE) != 0;
+    if (status == ZR_OK && (node->needs & ZR_ON_CHILDREN) != 0 && node->list == NULL && !first)
+        status = send(node, ZR_OP_CHILDREN, listed, &node->list);
+    return status;
+}
+
+void zr_tree_load(struct zr_task *task)
+{
+    struct zr_tree *tree = of(task);
+    struct zr_link *link;
+    while (tree->in_flight < WINDOW && (link = zr_list_shift(&tree->queue)) != NULL) {
+        struct zr_tree_node *node = ZR_HOLDER(link, struct zr_tree_node, in_queue);
+        enum zr_status status = ask(node);
+        if (status != ZR_OK)
+            zr_tree_rest(node, status);
+    }
+    zr_verb_await(task, &tree->work, ZR_STEP(zr_tree_load));
+}
