@@ -37,6 +37,7 @@ local function any_string(dice) return dice:one_in(300) and megabyte or dice:pic
 
 function M.id(dice) return dice:one_in(8) and any_string(dice) or dice:pick { "first", "second", "third" } end
 function M.format(dice) return dice:one_in(8) and any_string(dice) or "simple" end
+function M.prefix(dice) return dice:one_in(8) and any_string(dice) or "name-" end
 function M.scheme(dice) return dice:one_in(2) and "digest" or any_string(dice) end
 function M.credential(dice) return dice:one_in(2) and "user:password" or any_string(dice) end
 
@@ -56,6 +57,9 @@ local function few(dice) return dice:one_in(8) and dice:pick(NUMBERS) or dice:be
 M.count, M.size, M.limit, M.permits, M.capacity, M.attempts, M.quorum = few, few, few, few, few, few, few
 
 function M.priority(dice) return dice:one_in(8) and dice:pick(NUMBERS) or dice:below(3) end
+
+function M.number(dice) return dice:one_in(4) and dice:pick(NUMBERS) or dice:below(4) - 1 end
+M.expected = M.number
 
 function M.seen(dice) return dice:one_in(4) and dice:pick(NUMBERS) or dice:below(12) end
 

@@ -41,6 +41,21 @@ describe("the counter of sequential znodes", function()
     one:close()
   end))
 
+  it("near its end: ids give the last names once, and no more", env.run(function()
+    local namespace = env.namespace()
+    local one = session(namespace)
+    local ids = one:ids("/ids")
+    assert(ids:next())
+    snapshot.set_counter(server, namespace .. "/ids", LAST - 2)
+    assert.equal("name-2147483645", ids:next_name "name-")
+    assert.equal("other-2147483646", ids:next_name "other-")
+    for _ = 1, 3 do
+      assert.matches("^ids:next_name /ids: the directory has used up its sequence numbers", env.fails("full", ids:next_name "name-"))
+    end
+    assert.equal(2, ids:next())
+    one:close()
+  end))
+
   -- Makes the lock's directory in its usual way, and sets its counter. → its czxid
   local function prepare(one, namespace, counter)
     assert(one:lock("/l"):acquire(200)):release()

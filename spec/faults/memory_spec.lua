@@ -88,6 +88,21 @@ describe("exhausted memory", function()
     env.queue_of(other, "/l", 0)
   end))
 
+  it("in writing to a counter: an add that fails did not count, unless it says so", run(function()
+    local session = env.session()
+    local counted = 0
+    at_every_allocation(function(n)
+      local counter = check(session:counter("/c" .. n % 2))
+      if not counter then return end
+      local sum
+      repeat sum = check(counter:add(1)) until sum
+      counted = counted + 1
+      local set, message, code = counter:compare_and_set(-1, -1)
+      if set == nil then check(set, message, code) end
+    end)
+    assert.are.equal(counted, session:counter("/c0"):get() + session:counter("/c1"):get())
+  end))
+
   it("in closing, awaiting and opening a barrier, and in counting a latch down and awaiting it", run(function()
     local session = env.session()
     assert(session:create("/l", nil, { parents = true }))

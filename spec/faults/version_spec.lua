@@ -17,12 +17,12 @@ describe("the version of a znode", function()
   setup(run(function()
     server = assert(testing.start())
     local session = zk.session { hosts = server.hosts, timeout = 15 }
-    for _, path in ipairs { "/last", "/minus-two", "/minus-one" } do assert(session:create(path, "0")) end
+    for _, path in ipairs { "/last", "/minus-two", "/minus-one", "/c" } do assert(session:create(path, "0")) end
     for _, path in ipairs { "/a", "/b", "/full" } do assert(session:semaphore(path, 3):resize(3)) end
     assert(session:election("/e", { rank = 1 }):campaign(200)):resign()
     session:close()
     snapshot.set(server, { ["/last"] = { version = LAST }, ["/minus-two"] = { version = -2 }, ["/minus-one"] = { version = -1 },
-      ["/a"] = { version = -1 }, ["/b"] = { version = -2 }, ["/e"] = { version = -1 },
+      ["/a"] = { version = -1 }, ["/c"] = { version = -1 }, ["/b"] = { version = -2 }, ["/e"] = { version = -1 },
       ["/full"] = { version = -1, counter = LAST } })
   end))
 
@@ -105,6 +105,15 @@ describe("the version of a znode", function()
     assert.is_true(version == -1 or version == 1)
     assert.are.equal(1, b:available())
     hold:release()
+  end))
+
+  it("of a counter: nothing but set writes with version -1", test(function(session)
+    local counter = session:counter("/c")
+    assert.matches("version %-1", fails("bad_version", counter:add(1)))
+    fails("bad_version", counter:compare_and_set(0, 1))
+    assert.same({ false, 0 }, { counter:compare_and_set(1, 2) })
+    assert.is_true(counter:set(5))
+    assert.are.equal(6, counter:add(1))
   end))
 
   -- Its directory would be deleted and made again with the limit as it was read: of another one nothing would be left.

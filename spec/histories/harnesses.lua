@@ -10,7 +10,7 @@
 
 local M = {
   { name = "engine", recipes = { "lock", "unfair", "rwlock", "semaphore", "election" }, program = "histories", small = true },
-  { name = "worlds", recipes = { "barrier", "latch", "cyclic", "double", "reentrant", "revocable", "requested", "cohort",
+  { name = "worlds", recipes = { "barrier", "latch", "counter", "cyclic", "double", "reentrant", "revocable", "requested", "cohort",
     "multilock", "mixed", "election", "ranked", "foreign", "tree" }, script = "spec/histories/worlds/main.lua" },
   { name = "queue", recipes = { "queue" }, script = "spec/histories/queue/histories.lua" },
   { name = "lease", recipes = { "lease" }, program = "lease_histories" },

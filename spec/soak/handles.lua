@@ -5,7 +5,7 @@ local M = {}
 local unpack = table.unpack or unpack -- luacheck: ignore 113
 
 local KINDS = {}
-for kind in ("lock rwlock semaphore election barrier cyclic_barrier latch queue"):gmatch "%S+" do KINDS[kind] = true end
+for kind in ("lock rwlock semaphore election barrier cyclic_barrier latch counter ids queue"):gmatch "%S+" do KINDS[kind] = true end
 
 -- What looks like a handle makes a new one for each call, and drops it.
 local function handle(session, kind, ...)

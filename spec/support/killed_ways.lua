@@ -100,6 +100,24 @@ add("latch:count_down", function(state) state.latch = state.session:latch("/b", 
     assert(state.latch:wait(200))
   end)
 
+add("counter:add", function(state) state.counter = state.session:counter("/n") end,
+  function(state) state.counter:add(1) end, function(state)
+    local sum = assert(state.counter:add(1))
+    assert(sum == 1 or sum == 2)
+    assert(state.counter:add(1) == sum + 1)
+  end)
+
+add("ids:next", function(state) state.ids = state.session:ids("/n", { block = 1 }) end,
+  function(state) state.ids:next() end, function(state)
+    local number = assert(state.ids:next())
+    assert(assert(state.ids:next()) > number)
+  end)
+
+add("ids:next_name", function(state) state.ids = state.session:ids("/n") end,
+  function(state) state.ids:next_name("name-") end, function(state)
+    assert(assert(state.ids:next_name("name-")) < assert(state.ids:next_name("name-")))
+  end)
+
 -- Members of the other process come and go for some time.
 local function accompany(state, fn)
   state.other_zk.spawn(function()

@@ -32,6 +32,7 @@ struct zr_object {
  *   s  string, not null           args->at[i].bytes
  *   d  data: string or nil        args->at[i].bytes, null for nil
  *   i  integer of 32 bits         args->at[i].integer
+ *   w  integer up to +-2^53       args->at[i].integer; each Lua has those exactly
  *   v  version, not ZR_ANY_VERSION: left out is "any"    args->at[i].integer
  *   t  seconds, not negative      args->at[i].integer, in microseconds
  *   a  ACL                        args->at[i].acl

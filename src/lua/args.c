@@ -32,6 +32,9 @@ static void read_argument(struct reader *reader, int index, char letter, struct 
     case 'i':
         arg->integer = zr_lua_read_integer(reader, index, INT32_MIN, INT32_MAX);
         break;
+    case 'w':
+        arg->integer = zr_lua_read_integer(reader, index, -COMPAT_EXACT, COMPAT_EXACT);
+        break;
     case 'v':
         arg->integer = zr_lua_read_version(reader, index);
         break;

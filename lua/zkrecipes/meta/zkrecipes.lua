@@ -35,7 +35,7 @@ local zk = {}
 ---| "full" | "conflict"
 ---| "unsupported"        # the server or the client library does not support the request
 ---| "no_memory" | "quota_exceeded" | "reconfig" | "server_error"
----| "error"              # task:wait(): the task raised an error
+---| "error"              # task:wait(), ids:next(): the task raised an error, or was killed
 
 ---@alias zkrecipes.State "connecting"|"connected"|"suspended"|"lost"|"closed"
 

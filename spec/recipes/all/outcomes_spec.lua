@@ -77,6 +77,14 @@ local CASES = {
   { "recipes/barrier.md", "latch:wait", function(of) return of.latch:wait(0) end, what = "0" },
   { "recipes/barrier.md", "cyclic_barrier:wait", function(of) return of.cyclic:wait(3) end },
   { "recipes/barrier.md", "double_barrier:enter", function(of) return of.double:enter(3) end },
+  { "recipes/counter.md", "counter:add", function(of) return of.counter:add(1) end },
+  { "recipes/counter.md", "counter:add", function(of) return of.new_counter:add(1) end, what = "the first" },
+  { "recipes/counter.md", "counter:get", function(of) return of.counter:get() end },
+  { "recipes/counter.md", "counter:set", function(of) return of.counter:set(5) end },
+  { "recipes/counter.md", "counter:compare_and_set", function(of) return of.counter:compare_and_set(1, 2) end },
+  { "recipes/counter.md", "counter:compare_and_set", function(of) return of.counter:compare_and_set(7, 2) end, what = "another" },
+  { "recipes/counter.md", "ids:next", function(of) return of.ids:next() end },
+  { "recipes/counter.md", "ids:next_name", function(of) return of.ids:next_name("x-") end },
   { "recipes/tree.md", "tree:ready", function(of) return of.tree:ready(20) end },
   { "recipes/tree.md", "tree:await", function(of) return of.tree:await(function() return true end, 20) end },
   { "recipes/tree.md", "changes:next", function(of) return of.changes:next(20) end },
@@ -136,6 +144,13 @@ local SUBJECTS = {
     return assert(session:queue("/jobs"):claim(5))
   end,
   barrier = function(session) return session:barrier("/barrier") end,
+  counter = function(session)
+    local counter = session:counter("/counter")
+    assert(counter:add(1))
+    return counter
+  end,
+  new_counter = function(session) return session:counter("/new") end,
+  ids = function(session) return session:ids("/ids") end,
   latch = function(session) return session:latch("/latch", 3) end,
   cyclic = function(session) return session:cyclic_barrier("/cyclic", 2) end,
   double = function(session) return session:double_barrier("/double", 2) end,

@@ -1,0 +1,188 @@
+-- Ids: numbers and names that nobody else gets. Composes the counter (src/recipes/counter) and sequential znodes.
+--
+-- next:
+-- 1. Give the next number of the block.
+-- 2. The block is used up: a task in the background adds `block` to the counter, once for all coroutines that ask meanwhile. The sum is the
+--    last number of the new block.
+--
+-- What can go wrong: the answer to the add is lost (the counter finds out; if nobody can know, the callers fail, and the next call takes
+-- another block: numbers are skipped, none is given twice). All callers give up: the block is kept for later ones. The counter was
+-- deleted or set: a block that does not lie above the last one ends the object, because other processes may have given those numbers.
+--
+-- next_name: create an ephemeral sequential znode and delete it in the background. The server does not give its number again while the
+-- directory exists.
+--
+-- What can go wrong: the answer is lost (create another one; the first one goes with the session). The server's numbers stop at 2147483647,
+-- which everybody would get from then on. The directory was deleted and made anew: its numbers start again.
+
+local check = require "zkrecipes.check"
+local classes = require "zkrecipes.classes"
+local core = require "zkrecipes.core"
+local failure = require "zkrecipes.failure"
+local limits = require "zkrecipes.limit"
+local requests = require "zkrecipes.lost_answers"
+local tasks = require "zkrecipes.host.tasks"
+local wait = require "zkrecipes.host.wait"
+local waiters = require "zkrecipes.host.waiters"
+
+local BLOCK, BLOCK_MAX = 1000, 1000000000
+local LAST = 2147483647 -- the number at which the server's sequence stops
+
+local Ids = {}
+Ids.__index = Ids
+Ids.__name = "zkrecipes.ids"
+
+local function timeout_of(options, method, argument)
+  local timeout = check.options(options, { timeout = "number" }, argument, method).timeout
+  check.seconds(timeout, argument, method, true)
+  return timeout
+end
+
+-- ---- Numbers -------------------------------------------------------------------------------------
+
+local function went_back(ids, first)
+  ids.problem = ("ids:next %s: the counter went back: %.0f comes after %.0f; it was deleted or set, so numbers may repeat: "
+    .. "use another path"):format(ids.path, first, ids.last)
+  return nil, ids.problem, "conflict"
+end
+
+-- Adds a block; or nil, message, code.
+local function extend(ids)
+  local sum, message, code = ids.counter:add(ids.block)
+  if not sum then return nil, message, code end
+  local first = sum - ids.block + 1
+  if ids.last and first <= ids.last then return went_back(ids, first) end
+  ids.at, ids.last = first, sum
+  return true
+end
+
+-- The task that adds the block has ended; it may have been canceled or killed, or have raised an error.
+local function arrived(ids, trip, task)
+  ids.trip = nil
+  if not task.ok then
+    local reason = task.results[1]
+    trip.message = ("ids:next %s: the block was not added: %s"):format(ids.path, tostring(reason))
+    trip.code = reason == wait.canceled and "canceled" or "error"
+  end
+  ids.waiters:wake()
+end
+
+-- One add for all who wait now; trip: what it came to.
+local function fetch(ids)
+  local trip = {}
+  ids.trip = trip
+  tasks.behind(ids.host, { quiet = true, on_end = function(task) arrived(ids, trip, task) end },
+    function() trip.ok, trip.message, trip.code = extend(ids) end)
+  return trip
+end
+
+-- Waits for the block that is on its way, or for a new one.
+local function await_block(ids, seconds)
+  local trip = ids.trip or fetch(ids)
+  if ids.trip ~= trip then return trip.ok, trip.message, trip.code end -- it has ended already
+  if not wait.pause(ids.host, ids.waiters:enter(), seconds) then return limits.passed(ids.session, "ids:next " .. ids.path, true) end
+  if trip.code then return nil, trip.message, trip.code end
+  return true
+end
+
+local function take(ids)
+  local number = ids.at
+  if not number then return nil end
+  ids.at = number < ids.last and number + 1 or nil -- 2^53 + 1 may be 2^53 again
+  return number
+end
+
+-- ids:next([{ timeout = }])
+function Ids:next(options)
+  local timeout = timeout_of(options, "next", 1)
+  wait.check()
+  local number = not self.problem and take(self)
+  if number then return number end
+  local session = self.session
+  if timeout == 0 and limits.away(session) then return limits.unconnected(session, "ids:next " .. self.path) end
+  local limit = limits.new(session, timeout)
+  while not number do
+    if self.problem then return nil, self.problem, "conflict" end
+    local ok, message, code = await_block(self, limit:rest())
+    if not ok then return nil, message, code end
+    number = take(self)
+  end
+  return number
+end
+
+-- ---- Names ---------------------------------------------------------------------------------------
+
+-- The number at the end of a sequential znode's path; nil: the numbers are used up. (Some servers go on below zero.)
+local function number_of(created, path)
+  local number = #created == #path + 10 and tonumber(created:match "%d%d%d%d%d%d%d%d%d%d$")
+  return number and number < LAST and number or nil
+end
+
+-- In one life of the directory, what is created later has the greater number.
+local function in_order(ids, number, czxid)
+  local newest = ids.newest
+  if newest and (czxid > newest.czxid) ~= (number > newest.number) then return false end
+  if not newest or czxid > newest.czxid then ids.newest = { czxid = czxid, number = number } end
+  return true
+end
+
+local function used_up(ids)
+  return nil, ("ids:next_name %s: the directory has used up its sequence numbers; use another path"):format(ids.path), "full"
+end
+
+local function create(ids, limit, path)
+  local session = limit.session
+  local created, stat, code = requests.sure(session.create, session, path, "", { ephemeral = true, sequential = true })
+  while code == "no_node" do
+    local sum, problem, why = ids.counter:add(0, { timeout = limit:rest() }) -- this makes the directory
+    if not sum then return nil, problem, why end
+    created, stat, code = requests.sure(session.create, session, path, "", { ephemeral = true, sequential = true })
+  end
+  return created, stat, code
+end
+
+-- ids:next_name(prefix [, { timeout = }])
+function Ids:next_name(prefix, options)
+  if type(prefix) ~= "string" then check.bad(1, "next_name", "string expected, got " .. type(prefix)) end
+  if prefix:find("/", 1, true) then check.bad(1, "next_name", ("prefix '%s' holds a slash"):format(prefix)) end
+  local path = self.path .. "/" .. prefix
+  check.path(path, 1, "next_name")
+  local limit = limits.new(self.session, timeout_of(options, "next_name", 2))
+  local created, stat, code = limit:told(create(self, limit, path))
+  if not created then
+    -- The last number, whose znode another call has not deleted yet; or a znode that somebody has named so.
+    if code == "node_exists" then return used_up(self) end
+    return nil, stat, code
+  end
+  tasks.behind(self.host, { quiet = true }, requests.insist, self.session, self.session.delete, self.session, created)
+  local number = number_of(created, path)
+  if not number then return used_up(self) end
+  if not in_order(self, number, stat.czxid) then
+    return nil, ("ids:next_name %s: the directory was made anew, so names may repeat: use another path"):format(self.path), "conflict"
+  end
+  return created:sub(#self.path + 2)
+end
+
+failure.name(Ids, "ids")
+check.selves("ids", Ids, Ids)
+
+-- ---- The session's method ------------------------------------------------------------------------
+
+local Session = {}
+
+-- session:ids(path [, { block = 1000 }])
+function Session:ids(path, options)
+  check.below_root(path, 1, "ids")
+  local block = check.options(options, { block = "number" }, 2, "ids").block or BLOCK
+  if block % 1 ~= 0 or block < 1 or block > BLOCK_MAX then
+    check.bad(2, "ids", ("option 'block': whole number from 1 to %d expected, got %s"):format(BLOCK_MAX, tostring(block)))
+  end
+  local host = core.host(self)
+  return setmetatable({ session = self, host = host, path = path, block = math.floor(block), counter = self:counter(path),
+    waiters = waiters.new(host) }, Ids)
+end
+
+classes.extend(core.classes.session, Session)
+
+core.own(debug.getinfo(1, "S").source)
+return Ids

@@ -1,0 +1,46 @@
+#ifndef ZR_WRITE_H
+#define ZR_WRITE_H
+
+/*
+ * write.h: a task that writes to a counter. change.c decides what it writes, and write.c does it
+ * exactly once. Only for those two. Thread: the host's.
+ */
+
+#include "recipes/counter/counter.h"
+
+struct zr_write {
+    struct zr_znode_task znode_task;
+    zr_step *decide;  /* ends with zr_write_value, zr_write_refresh, zr_write_finish or a failure */
+    int64_t amount;   /* to add, or the new value */
+    int64_t expected; /* of compare_and_set */
+    int64_t value;    /* that is written; or that the counter has, if it is not the expected one */
+    bool differs;     /* it is not the expected one */
+    bool fresh;       /* what is read from now on was true at some time during this call */
+    /* of write.c: */
+    bool doubted;         /* an answer was lost, and the multi may be done late */
+    bool gone;            /* the mark was gone when we asked it */
+    uint16_t connections; /* of the session, when a sync was answered */
+    struct zr_transaction transaction;
+    char number[ZR_COUNTER_DIGITS], text[ZR_COUNTER_DIGITS];
+};
+
+struct zr_write *zr_write_of(struct zr_task *task);
+struct zr_counter *zr_counter_of(struct zr_task *task);
+
+/* Steps. begin: waits for the task's turn, makes the mark if it is missing, then decides. */
+void zr_write_begin(struct zr_task *task);
+
+/* Reads the counter, then decides again. Afterwards its value is known, and fresh. */
+void zr_write_refresh(struct zr_task *task);
+
+/* Writes this value if the counter has this version, and ends the task. If it has another one,
+   decides again, and nothing is known. */
+void zr_write_value(struct zr_task *task, int64_t value, int32_t version);
+
+/* Ends the task: it has succeeded. */
+void zr_write_finish(struct zr_task *task);
+
+/* For the clean-up. */
+void zr_write_give_up(struct zr_task *task);
+
+#endif
