@@ -23,6 +23,7 @@ require "zkrecipes.recipes.multilock.multilock"
 require "zkrecipes.recipes.queue.queue"
 require "zkrecipes.recipes.rwlock.rwlock"
 require "zkrecipes.recipes.semaphore.semaphore"
+require "zkrecipes.recipes.worker_id.snowflake"
 require "zkrecipes.recipes.tree.tree"
 
 local M = { VERSION = "scm" }

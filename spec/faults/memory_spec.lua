@@ -189,6 +189,32 @@ describe("exhausted memory", function()
     session:close()
   end))
 
+  it("in numbers for workers: acquire, wait, try", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local ids, blocker = session:worker_id("/w", 1), other:worker_id("/w", 1)
+    assert(ids:acquire(200)):release()
+    at_every_allocation(function(n)
+      local hold
+      repeat
+        hold = blocker:acquire(10)
+      until hold
+      local ended = false
+      local wait = env.start(function()
+        local mine, message, code = ids:acquire(n % 2 == 0 and 0.02 or 10)
+        ended = true
+        return mine, message, code
+      end)
+      env.eventually("parked or ended", function() return ended or #(other:children("/w/queue") or {}) == 1 end)
+      local tried = check(ids:acquire(0))
+      if tried then tried:release() end
+      hold:release()
+      local mine = check(wait())
+      if mine then mine:release() end
+    end)
+    session:close()
+  end))
+
   it("in a semaphore: acquire, wait, try, available, resize", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }

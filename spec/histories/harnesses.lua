@@ -9,9 +9,9 @@
 -- runs its own number of histories.
 
 local M = {
-  { name = "engine", recipes = { "lock", "unfair", "rwlock", "semaphore", "election" }, program = "histories", small = true },
+  { name = "engine", recipes = { "lock", "unfair", "rwlock", "semaphore", "election", "worker_id" }, program = "histories", small = true },
   { name = "worlds", recipes = { "barrier", "latch", "counter", "cyclic", "double", "reentrant", "revocable", "requested", "cohort",
-    "multilock", "mixed", "election", "ranked", "foreign", "tree" }, script = "spec/histories/worlds/main.lua" },
+    "multilock", "mixed", "election", "ranked", "foreign", "snowflake", "tree" }, script = "spec/histories/worlds/main.lua" },
   { name = "queue", recipes = { "queue" }, script = "spec/histories/queue/histories.lua" },
   { name = "lease", recipes = { "lease" }, program = "lease_histories" },
 }

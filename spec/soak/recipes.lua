@@ -2,37 +2,17 @@
 -- when it is over; zk: a client process. In a round somebody waits in vain and somebody waits with success, wherever one can.
 
 local handles = require "spec.soak.handles"
+local parts = require "spec.soak.parts"
 local requests = require "spec.soak.requests"
 
 local M = {}
+local SOON, fails, hand_off, let_go, together = parts.SOON, parts.fails, parts.hand_off, parts.let_go, parts.together
 
 local function recipe(name, begin, more)
   local one = more or {}
   one.name, one.begin = name, begin
   M[#M + 1] = one
 end
-
-local SOON = 0.02 -- seconds: a few round trips, and less than anybody holds
-
-local function fails(code, ok, message, got)
-  if ok or got ~= code then error(("%s expected, got %s: %s"):format(code, tostring(got or ok), tostring(message)), 2) end
-end
-
--- Two of three wait for what the first has; the third in vain.
-local function hand_off(zk, acquire_one, acquire_other, acquire_third, release)
-  local first = assert(acquire_one(10))
-  local other = zk.spawn(function()
-    local second = assert(acquire_other(10))
-    zk.sleep(SOON)
-    release(second)
-  end)
-  zk.sleep(SOON)
-  fails("timeout", acquire_third(SOON))
-  release(first)
-  assert(other:wait() == nil or other.ok, "the other failed")
-end
-
-local function let_go(hold) hold:release() end
 
 local function locks(name, options, path_of, more)
   recipe(name, function(soak, zk)
@@ -279,13 +259,6 @@ handed_over("successor, by rank", { value = "v", rank = 1 })
 
 -- ---- Barriers and latches ----------------------------------------------------------------------
 
--- fn(i) for each of n at once, all of which must end well.
-local function together(zk, n, fn)
-  local tasks = {}
-  for i = 1, n do tasks[i] = zk.spawn(function() return fn(i) end) end
-  for i = 1, n do assert(tasks[i]:wait()) end
-end
-
 recipe("barrier", function(soak, zk)
   local one, other = soak:session(zk):barrier "/b", soak:session():barrier "/b"
   return function()
@@ -362,5 +335,7 @@ end)
 handles.add(M, recipe)
 
 requests.add(recipe, fails)
+
+for _, one in ipairs(require "spec.soak.numbers") do M[#M + 1] = one end
 
 return M

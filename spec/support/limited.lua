@@ -159,6 +159,10 @@ waits("Side:with", function(session, limit) return session:rwlock("/q"):writer()
 local function permit(other) return assert(other:semaphore("/p", 1):acquire()) end
 waits("Semaphore:acquire", function(session, limit) return session:semaphore("/p", 1):acquire(limit) end, { block = permit })
 waits("Semaphore:with", function(session, limit) return session:semaphore("/p", 1):with(limit, error) end, { block = permit })
+local function number(other) return assert(other:worker_id("/n", 1):acquire()) end
+waits("WorkerId:acquire", function(session, limit) return session:worker_id("/n", 1):acquire(limit) end, { block = number })
+waits("WorkerId:with", function(session, limit) return session:worker_id("/n", 1):with(limit, error) end, { block = number })
+case("Snowflake:acquire", function(session, limit) return session:snowflake("/n"):acquire(limit) end)
 local function both(session) return session:multilock { session:lock("/a"), session:lock("/q") } end
 waits("Multilock:acquire", function(session, limit) return both(session):acquire(limit) end, { block = held "/q" })
 waits("Multilock:with", function(session, limit) return both(session):with(limit, error) end, { block = held "/q" })
@@ -217,6 +221,15 @@ for class, prepare in pairs { Hold = hold, Term = term, Multihold = several } do
   case(class .. ":multi", function(_, limit, one) return one:multi({ { "check", "/x" } }, { timeout = limit }) end,
     { prepare = prepare })
 end
+
+-- While it may use later times it does not wait.
+local function ids(session) return assert(session:snowflake("/f"):acquire()) end
+waits("SnowflakeIds:lost", function(_, limit, one) return one:lost(limit) end, { prepare = ids, always = "timeout" })
+case("SnowflakeIds:next", function(_, limit, one)
+  local id, message, code
+  repeat id, message, code = one:next(limit) until not id
+  return nil, message, code
+end, { prepare = ids })
 
 -- Resigning: a candidate in between does not step aside.
 local function stand(options)

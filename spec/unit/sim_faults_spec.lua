@@ -347,7 +347,7 @@ describe("misuse of faults", function()
     local real = deaf.deaf_session()
     local lock = session:lock("/l")
     for _, name in ipairs { "cut", "disconnect", "partition", "heal", "pause", "move", "lose_request", "lose_reply",
-      "plan", "planned", "expire" } do
+      "plan", "planned", "expire", "step_clock" } do
       local function refuses(value, text)
         if name == "plan" then
           assert_misuse(function() world:plan(value, "cut") end, "bad argument #1 to 'plan' %(" .. text)

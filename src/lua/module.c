@@ -3,6 +3,7 @@
 #endif
 
 #include <dlfcn.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/alloc.h"
@@ -74,6 +75,15 @@ static int is_terminal(lua_State *L)
     return 1;
 }
 
+/* wall_ms(): the milliseconds since 1970 on the clock that people set. */
+static int wall_ms(lua_State *L)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    lua_pushnumber(L, (lua_Number)now.tv_sec * 1000 + (lua_Number)(now.tv_nsec / 1000000));
+    return 1;
+}
+
 /* alloc_fail(n): makes the n-th allocation from now on fail; 0: none. */
 static int alloc_fail(lua_State *L)
 {
@@ -112,6 +122,7 @@ static const luaL_Reg functions[] = {
     {"yieldable", is_yieldable},
     {"finalizes", zr_lua_finalizes},
     {"path_problem", path_problem},
+    {"wall_ms", wall_ms},
     {"alloc_fail", alloc_fail},
     {"alloc_failed", alloc_failed},
     {"alloc_blocks", alloc_blocks},

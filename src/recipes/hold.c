@@ -1,5 +1,8 @@
 #include "recipes/hold.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
@@ -203,6 +206,15 @@ static void get_permits(struct zr_object *self, struct zr_sink *sink)
         sink->nothing(sink, NULL);
 }
 
+static void get_number(struct zr_object *self, struct zr_sink *sink)
+{
+    const struct zr_hold *hold = (const struct zr_hold *)self;
+    if (hold->numbered)
+        sink->integer(sink, NULL, strtol(strrchr(hold->seat.dir, '/') + 1, NULL, 10));
+    else
+        sink->nothing(sink, NULL);
+}
+
 void zr_hold_forget(struct zr_object *self)
 {
     release((struct zr_hold *)self);
@@ -242,8 +254,8 @@ static const struct zr_method methods[] = {
 const struct zr_property zr_hold_properties[] = {
     {"token", get_token}, {"path", get_path}, {"since", get_since}, {NULL, NULL}};
 
-static const struct zr_property properties[] = {{"token", get_token},     {"path", get_path},
-                                                {"since", get_since},     {"shared", get_shared},
-                                                {"permits", get_permits}, {NULL, NULL}};
+static const struct zr_property properties[] = {
+    {"token", get_token},     {"path", get_path},     {"since", get_since}, {"shared", get_shared},
+    {"permits", get_permits}, {"number", get_number}, {NULL, NULL}};
 
 const struct zr_class zr_hold_class = {"hold", methods, properties, zr_hold_forget, zr_hold_free};

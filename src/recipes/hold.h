@@ -34,6 +34,7 @@ struct zr_hold {
     bool guarded;
     bool only_try;     /* the recipe's: do not wait */
     bool next_in_line; /* the recipe's: only the holder is ahead */
+    bool numbered;     /* the recipe's: the name of its node is the number that it holds */
     int32_t position;  /* set by the recipe: how many contenders were ahead at the last look; -1: it
                           has not looked */
     int64_t since_us;  /* when it began to wait, or, once granted, to hold */

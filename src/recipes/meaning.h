@@ -17,9 +17,9 @@ struct zr_meaning {
     /* The user's part of the node's data. Points into the answer. borrows: answer, of a get of the
        node. Null: all of the data. */
     struct zr_bytes (*user_data)(const struct zr_request *answer);
-    /* True if a contender with this sequence number holds its permits. dir_data: of the directory.
-       taken: the permits of all contenders up to it, its own included. Null: the note is no number
-       of permits, and the first in the queue holds. */
+    /* True if a contender with this sequence number holds; its note is the number of its permits.
+       dir_data: of the directory. taken: the permits of all contenders up to it, its own included.
+       Null: the note is no number of permits, and the first in the queue holds. */
     bool (*fits)(struct zr_bytes dir_data, int64_t sequence, int64_t taken);
     /* The method hold:downgrade. Null: such a hold cannot be downgraded. */
     enum zr_status (*downgrade)(struct zr_object *self, struct zr_args *args,

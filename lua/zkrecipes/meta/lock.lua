@@ -113,6 +113,7 @@ function Lock:contenders(timeout) end
 ---@field since number zk.now() when it was granted
 ---@field shared boolean it belongs to a reader of a read/write lock
 ---@field permits? integer how many permits it has; semaphores only
+---@field number? integer worker_id only
 local Hold = {}
 
 ---Releases the lock. It returns at once; the library deletes the znode afterwards, and repeats that until it is certain. You may

@@ -106,6 +106,11 @@ function World:heal(who) end
 ---@param seconds number at most 86400; a pause that would end before the present pause has no effect
 function World:pause(who, seconds) end
 
+---Sets the clock of the process that people set, by so many seconds: the time of the ids of a snowflake. Waits and leases do not see it.
+---@param who zkrecipes.sim.Who
+---@param seconds number negative: back; at most 1e10
+function World:step_clock(who, seconds) end
+
 ---The process reconnects at once, to this server.
 ---@param who zkrecipes.sim.Who
 ---@param server integer

@@ -99,6 +99,18 @@ local function add_links(World)
   end
 end
 
+local STEP_MAX = 1e10
+
+local function add_clock(World)
+  function World:step_clock(who, seconds)
+    local process = whom(self, who, "step_clock")
+    if type(seconds) ~= "number" or seconds ~= seconds or math.abs(seconds) > STEP_MAX then
+      check.bad(2, "step_clock", "seconds expected, got " .. tostring(seconds))
+    end
+    process.ahead_ms = process.ahead_ms + math.floor(seconds * 1000 + 0.5)
+  end
+end
+
 local function heal_process(world, process)
   world.core:partition(process.host.engine, false, false)
   world.core:link(process.host.engine, true)
@@ -234,6 +246,7 @@ end
 -- Adds all of them to a class.
 function M.add(World)
   add_links(World)
+  add_clock(World)
   add_heal(World)
   add_plans(World)
   add_servers(World)

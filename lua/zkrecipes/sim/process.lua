@@ -140,12 +140,22 @@ local function module_of(process)
   return zk
 end
 
+-- Each process has a clock of its own that people set; see World:step_clock.
+local BEGAN = 1700000000000 -- ms since 1970, when the clock of the world is at 0
+
+local function add_clock(world, process)
+  process.ahead_ms = 0
+  local function wall_ms() return BEGAN + math.floor(world.core:now() * 1000) + process.ahead_ms end
+  rawset(process.host, "wall_ms", wall_ms) -- a plain assignment would set it for all processes (hosts.beside)
+end
+
 -- A new process: { number, host, zk, sessions = all that were opened }.
 function M.new(world)
   local number = #world.processes + 1
   local process = { number = number, sessions = {} }
   process.host = hosts.beside(world.driver, adapter_of(world, process), maker(world))
   process.zk = module_of(process)
+  add_clock(world, process)
   world.processes[number], world.engines[number], world.held[number] = process, process.host.engine, false
   world.process_of[process.zk] = process
   world.process_of[process.host] = process

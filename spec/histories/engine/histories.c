@@ -18,7 +18,8 @@
 #include "small.h"
 
 static const struct recipe *const recipes[] = {
-    &lock_recipe, &unfair_recipe, &rwlock_recipe, &semaphore_recipe, &election_recipe, NULL,
+    &lock_recipe,     &unfair_recipe,    &rwlock_recipe, &semaphore_recipe,
+    &election_recipe, &worker_id_recipe, NULL,
 };
 
 static void try_seed(const struct recipe *recipe, uint64_t seed)

@@ -210,8 +210,20 @@ static void choose(void *with, const struct zr_sim_view *view)
     choice->czxid = view->stat.czxid;
 }
 
-/* Another client writes to a contender's znode, or deletes it unless it is the oldest: that may be
-   the holder's. */
+/* True if this may be a holder's znode: the oldest one; if there is a queue, any that is not in
+   it. */
+static bool may_be_held(const struct choice *choice)
+{
+    const char *queue = now.recipe->queue;
+    if (queue != NULL)
+        return strncmp(choice->path, queue, strlen(queue)) != 0 ||
+               strlen(choice->path) == strlen(queue);
+    struct census census = {NULL, "", choice->czxid, 0};
+    zr_sim_walk(now.world, now.recipe->dir, count_node, &census);
+    return census.count == 0;
+}
+
+/* Another client writes to a contender's znode, or deletes it unless it may be a holder's. */
 static void meddle(void)
 {
     size_t count = zr_sim_count(now.world, now.recipe->dir);
@@ -220,11 +232,9 @@ static void meddle(void)
     now.meddled++;
     struct choice choice = {.left = (int)roll((int64_t)count)};
     zr_sim_walk(now.world, now.recipe->dir, choose, &choice);
-    struct census census = {NULL, "", choice.czxid, 0};
-    zr_sim_walk(now.world, now.recipe->dir, count_node, &census);
     if (roll(2) == 0)
         zr_sim_touch(now.world, choice.path);
-    else if (census.count > 0 && now.removed_count < MOST_REMOVED) {
+    else if (!may_be_held(&choice) && now.removed_count < MOST_REMOVED) {
         now.removed[now.removed_count++] = choice.czxid;
         zr_sim_remove(now.world, choice.path);
     }

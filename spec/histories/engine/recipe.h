@@ -78,6 +78,6 @@ struct recipe {
 };
 
 extern const struct recipe lock_recipe, unfair_recipe, rwlock_recipe, semaphore_recipe,
-    election_recipe;
+    election_recipe, worker_id_recipe;
 
 #endif

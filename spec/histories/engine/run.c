@@ -99,13 +99,21 @@ static bool is_idle(const struct zr_session *session)
            session->watched.used == 0 && session->ephemeral.used == 0 && session->in_flight == 0;
 }
 
+static bool is_empty(void)
+{
+    struct zr_stat stat;
+    const char *queue = now.recipe->queue;
+    size_t kept = queue != NULL && zr_sim_stat(now.world, queue, &stat) ? 1 : 0;
+    return zr_sim_count(now.world, now.recipe->dir) == kept;
+}
+
 /* True if no znode, no watch and no clean-up is left. */
 static bool is_clean(void)
 {
     EACH_PROCESS(p)
     if (p->closing != NULL || p->session == NULL || !is_idle(p->session))
         return false;
-    return zr_sim_count(now.world, now.recipe->dir) == 0 && zr_sim_watch_count(now.world) == 0;
+    return is_empty() && zr_sim_watch_count(now.world) == 0;
 }
 
 static bool has_ended(void)

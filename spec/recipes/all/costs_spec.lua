@@ -28,7 +28,7 @@ end
 
 -- The cases of a page: a list of { row, its words, fn(of) }; or nil.
 local function cases_of(page)
-  local name = page:match "^recipes/(%w+)%.md$"
+  local name = page:match "^recipes/([%w_]+)%.md$"
   local file = name and io.open(("spec/support/costs/%s.lua"):format(name))
   if not file then return nil end
   file:close()

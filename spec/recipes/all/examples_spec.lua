@@ -29,6 +29,7 @@ local EXAMPLES = {
   ["session.lua"] = "\nstill there: false\n.*followed to the end$",
   ["unfair_lock.lua"] = "^turns: 20$",
   ["successor.lua"] = "\nand now: new, old 2, old 3\n.*old 2 leads\nold 3 leads$",
+  ["worker_id.lua"] = "\nids: %d+, %d+\nin order: true$",
   ["tree.lua"] = "^version 1%.0\nadded : %- > 1%.0\nadded /limit: %- > 10\nchanged /limit: 10 > 20\n"
     .. "removed /limit: 20 > %-\nleft: zkrecipes%-example%-tree 1%.0\nclosed$",
   ["testing.lua"] = "^passed: it was told of the loss and stopped$",

@@ -47,6 +47,10 @@ local CASES = {
   { "recipes/semaphore.md", "semaphore:available", function(of) return of.semaphore:available() end },
   { "recipes/semaphore.md", "semaphore:contenders", function(of) return of.semaphore:contenders() end },
   { "recipes/semaphore.md", "semaphore:resize", function(of) return of.semaphore:resize(4) end },
+  { "recipes/worker_id.md", "worker_id:acquire", function(of) return of.worker_id:acquire(0) end, what = "try" },
+  { "recipes/worker_id.md", "worker_id:acquire", function(of) return of.worker_id:acquire(5) end },
+  { "recipes/worker_id.md", "snowflake:acquire", function(of) return of.snowflake:acquire(5) end },
+  { "recipes/worker_id.md", "snowflake_ids:next", function(of) return of.snowflake_ids:next() end },
   { "recipes/lock.md", "lock:contenders", function(of) return of.lock:contenders() end },
   { "recipes/lock.md", "lock:contenders", function(of) return of.unfair:contenders() end, what = "unfair" },
   { "recipes/rwlock.md", "rwlock:contenders", function(of) return of.rwlock:contenders() end },
@@ -115,6 +119,15 @@ local SUBJECTS = {
     assert(other:semaphore("/semaphore", 3):acquire())
     return session:semaphore("/semaphore")
   end,
+  worker_id = function(session, other)
+    assert(other:worker_id("/workers", 1):acquire())
+    return session:worker_id("/workers", 1)
+  end,
+  snowflake = function(session, other)
+    assert(assert(other:snowflake("/snowflake"):acquire()):next())
+    return session:snowflake("/snowflake")
+  end,
+  snowflake_ids = function(session) return assert(session:snowflake("/snowflake"):acquire()) end,
   lock = function(session, other)
     assert(other:lock("/lock"):acquire())
     return session:lock("/lock")
@@ -237,6 +250,16 @@ local FOREIGN = {
   { "recipes/semaphore.md", "semaphore:acquire", "conflict", function(session) return session:semaphore("/full", 2):acquire(5) end },
   { "recipes/semaphore.md", "semaphore:resize", "no_children_for_ephemerals", function(session)
     return session:semaphore("/eph/x", 2):resize(3)
+  end },
+  { "recipes/worker_id.md", "worker_id:acquire", "no_children_for_ephemerals", function(session)
+    return session:worker_id("/eph", 2):acquire(5)
+  end },
+  { "recipes/worker_id.md", "worker_id:acquire", "too_large", function(session)
+    return session:worker_id("/x", 2, { data = LARGE }):acquire(5)
+  end },
+  { "recipes/worker_id.md", "snowflake:acquire", "conflict", function(session)
+    assert(session:create("/w/used-0", "junk", { parents = true }))
+    return session:snowflake("/w"):acquire(5)
   end },
   { "recipes/lock.md", "lock:acquire", "no_children_for_ephemerals", function(session) return session:lock("/eph/x"):acquire(5) end },
   { "recipes/lock.md", "lock:acquire", "conflict", function(session) return session:lock("/full", { fair = false }):acquire(5) end },

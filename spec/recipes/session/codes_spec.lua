@@ -54,6 +54,7 @@ describe("a server that enforces quotas and knows no ttl", function()
       return session:lock("/q/x", { fair = false }):acquire()
     end },
     { "quota_exceeded", "semaphore:acquire", function(session) return session:semaphore("/q/x", 2):acquire() end },
+    { "quota_exceeded", "worker_id:acquire", function(session) return session:worker_id("/q/x", 2):acquire() end },
     { "quota_exceeded", "election:campaign", function(session) return session:election("/q/x"):campaign() end },
     { "unsupported", "create with a ttl", function(session) return session:create("/t", "", { ttl = 60 }) end },
     { "unsupported", "create of a sequential one with a ttl", function(session)
@@ -114,6 +115,7 @@ describe("credentials that the server refuses", function()
     ["lock:acquire"] = function(session) return session:lock("/l"):acquire() end,
     ["lock:acquire of an unfair one"] = function(session) return session:lock("/u", { fair = false }):acquire() end,
     ["semaphore:acquire"] = function(session) return session:semaphore("/s", 1):acquire() end,
+    ["worker_id:acquire"] = function(session) return session:worker_id("/w", 1):acquire() end,
     ["election:campaign"] = function(session) return session:election("/e"):campaign() end,
     ["barrier:wait"] = function(session) return session:barrier("/b"):wait() end,
     ["await_gone"] = function(session) return session:await_gone("/n") end,
@@ -123,7 +125,8 @@ describe("credentials that the server refuses", function()
     assert(session:create("/n", "", { ephemeral = true, parents = true }))
     assert(session:barrier("/b"):close())
     return { assert(session:lock("/l"):acquire()), assert(session:lock("/u", { fair = false }):acquire()),
-      assert(session:semaphore("/s", 1):acquire()), assert(session:election("/e"):campaign()) }
+      assert(session:semaphore("/s", 1):acquire()), assert(session:election("/e"):campaign()),
+      assert(session:worker_id("/w", 1):acquire()) }
   end
 
   local function queues(session, number)

@@ -1,0 +1,90 @@
+-- Rounds of what keeps numbers and copies: counters, ids, numbers for workers, trees. See recipes.lua.
+
+local parts = require "spec.soak.parts"
+
+local M = {}
+local SOON, fails, hand_off, let_go, together = parts.SOON, parts.fails, parts.hand_off, parts.let_go, parts.together
+
+local function recipe(name, begin, more)
+  local one = more or {}
+  one.name, one.begin = name, begin
+  M[#M + 1] = one
+end
+
+-- ---- Counters and ids --------------------------------------------------------------------------
+
+recipe("counter", function(soak, zk)
+  local one, other = soak:session(zk):counter "/c/counter", soak:session():counter "/c/counter"
+  return function(number)
+    assert(one:set(number))
+    together(zk, 2, function(i) return (i == 1 and one or other):add(1) end)
+    assert(one:compare_and_set(number + 2, 0) == true)
+    assert(other:compare_and_set(number + 2, 0) == false)
+  end
+end)
+
+-- Each add makes a counter of its own, and drops it.
+recipe("counter, many", function(soak, zk)
+  local one, other = soak:session(zk), soak:session()
+  return function()
+    together(zk, 4, function(i) return (i % 2 == 0 and one or other):counter("/c/counter"):add(1) end)
+  end
+end)
+
+recipe("ids", function(soak, zk)
+  local one, other = soak:session(zk):ids("/ids", { block = 2 }), soak:session():ids("/ids", { block = 3 })
+  return function()
+    together(zk, 4, function(i) return (i % 2 == 0 and one or other):next() end)
+    assert(one:next_name "name-" ~= other:next_name "name-")
+  end
+end)
+
+-- ---- Trees -------------------------------------------------------------------------------------
+
+recipe("tree", function(soak, zk)
+  local session, writer = soak:session(zk), soak:session()
+  assert(writer:create("/tree", ""))
+  local kept = session:tree "/tree"
+  local changes = kept:changes()
+  return function(number)
+    local path = "/tree/" .. number
+    assert(writer:create(path, "1"))
+    local tree = session:tree("/tree", number % 3 > 0 and { depth = 1 } or nil)
+    local readers = { tree:changes(), (tree:changes()) }
+    assert(tree:ready(10))
+    assert(readers[1]:next(10))
+    assert(readers[2]:next(10))
+    fails("timeout", tree:await(function() return false end, SOON))
+    if number % 2 == 0 then readers[1]:close() end
+    assert(writer:set(path, "2"))
+    assert(kept:await(function() return kept:get(path) == "2" end, 10))
+    assert(writer:delete(path))
+    assert(kept:await(function() return not kept:get(path) end, 10))
+    while changes:next(0) do end -- luacheck: ignore
+    tree:close()
+  end
+end)
+
+-- ---- Numbers for workers ------------------------------------------------------------------------
+
+recipe("worker_id", function(soak, zk)
+  local one, other, third = soak:session(zk):worker_id("/workers", 2), soak:session():worker_id("/workers", 2),
+    soak:session():worker_id("/workers", 2)
+  return function()
+    local kept = assert(third:acquire(10))
+    hand_off(zk, function(limit) return one:acquire(limit) end, function(limit) return other:acquire(limit) end,
+      function(limit) return third:acquire(limit) end, let_go)
+    kept:release()
+  end
+end)
+
+recipe("snowflake", function(soak, zk)
+  local snowflake = soak:session(zk):snowflake "/ids"
+  return function()
+    local ids = assert(snowflake:acquire(10))
+    for _ = 1, 10 do assert(ids:next()) end
+    ids:release()
+  end
+end)
+
+return M
