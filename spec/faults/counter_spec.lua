@@ -20,7 +20,7 @@ describe("the counter of sequential znodes", function()
   teardown(function() server:stop() end)
 
   local function session(namespace)
-    return zk.session { hosts = server.hosts, timeout = 15, namespace = namespace }
+    return zk.session { hosts = server.hosts, timeout = 60, namespace = namespace }
   end
 
   it("freezes at its end, and gives every znode the same number", env.run(function()
@@ -187,12 +187,12 @@ describe("the counter of sequential znodes", function()
 
   it("of a semaphore that contenders may not write: at version 0, with its limit", env.run(function()
     local namespace = env.namespace()
-    local owner = zk.session { hosts = server.hosts, timeout = 15, namespace = namespace }
+    local owner = zk.session { hosts = server.hosts, timeout = 60, namespace = namespace }
     assert(owner:create("/s", "3", { parents = true }))
     local made = owner:exists("/s")
     snapshot.set_counter(server, namespace .. "/s", LIMIT)
     local acl = { { perms = "rcd", scheme = "world", id = "anyone" } }
-    local one = zk.session { hosts = server.hosts, timeout = 15, namespace = namespace, acl = acl }
+    local one = zk.session { hosts = server.hosts, timeout = 60, namespace = namespace, acl = acl }
     assert(one:semaphore("/s"):acquire(200)):release()
     check_limit(owner, made, 3, 0)
     one:close()
