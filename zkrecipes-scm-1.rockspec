@@ -220,6 +220,7 @@ build = {
         "src/recipes/suspect.c",
         "src/recipes/tree/answer.c",
         "src/recipes/tree/changes.c",
+        "src/recipes/tree/filter.c",
         "src/recipes/tree/load.c",
         "src/recipes/tree/node.c",
         "src/recipes/tree/picture.c",

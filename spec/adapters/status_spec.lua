@@ -151,6 +151,30 @@ describe("the status", function()
     session:close()
   end))
 
+  it("shows watched copies, and none that is closed or collected", env.run(function()
+    local session = env.session()
+    assert(session:create("/copied", ""))
+    assert(session:create("/copied/a", ""))
+    local one, two = session:tree("/copied"), session:tree("/copied", { depth = 0 })
+    local function trees() return select(2, of(zk.status().trees, "/copied")), (of(zk.status().trees, "/copied")) end
+    assert.is_nil(trees().age)
+    assert.matches('not loaded</span></td>', page.html { zk.status() })
+    assert(one:ready(200) and two:ready(200))
+    env.eventually("it is current", function() return one:age() == 0 and two:age() == 0 end)
+    local first, count = trees()
+    assert.same({ 2, "/copied", 2, 0 }, { count, first.path, first.znodes, first.age })
+    assert.matches('<h2>Copies %(%d+%)</h2>.*<td class="path">/copied</td><td class="number">2</td><td class="number">0 ms</td>',
+      page.html { zk.status() })
+    assert(session:delete("/copied/a"))
+    env.eventually("it is gone", function() return trees().znodes == 1 end)
+    one:close()
+    assert.equal(1, select(2, trees()))
+    two = nil -- luacheck: ignore
+    collectgarbage() collectgarbage()
+    env.eventually("it is gone", function() collectgarbage() return not trees() end)
+    session:close()
+  end))
+
   it("counts what was lost, and what failed", env.run(function()
     for _, name in ipairs { "fair", "cohort", "ranked" } do
       local session = env.session()

@@ -27,6 +27,8 @@ function zk.status(options) end
 ---@field sessions { number: integer, state: zkrecipes.State, id: string?, server: string?, timeout: number }[]
 ---@field holds { kind: string, path: string, token: string, age: number, waiters: integer }[] oldest first; waiters: of this process
 ---@field waiting { kind: string, path: string, age: number }[] waits for a hold, for an item, at a barrier or latch; oldest first
+---@field trees { number: integer, path: string, znodes: integer, age: number?, problem: string? }[] watched copies in the order
+---of making; age: seconds, nil if it was never loaded; problem: why something is missing
 ---@field queues? { path: string, length: integer?, places: integer[], unknown: true? }[] where this process waits, at most 20;
 ---`unknown`: no server answered in time, and there is no `length`
 ---@field granted integer how many holds were granted so far

@@ -6,6 +6,7 @@
 local Session = {}
 
 ---@class zkrecipes.TreeOptions
+---@field filter? string[] paths of what is wanted; `*` in a name stands for any bytes of that name; nil: all
 ---@field depth? integer 0: the znode alone; 1: its children too; nil: all below
 
 ---Returns a watched copy of a znode and those below it, which begins to load. See docs/recipes/tree.md.

@@ -26,10 +26,10 @@ local over_by = {}
 local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, background = }
 
 -- `holds`: number > hold. Weak values are removed before finalizers run, weak keys after: with weak keys we would meet collected holds.
--- `waiting`: the records of waits, with their object and start time; see begin.
+-- `waiting`: the records of waits, with their object and start time; see begin. `trees`: number > watched copy, as `holds`.
 local function new()
   local record = { holds = setmetatable({}, { __mode = "v" }), waiting = setmetatable({}, { __mode = "k" }),
-    granted = 0, ended = 0, lost = 0, failed = {}, waits = {}, seconds = 0 }
+    trees = setmetatable({}, { __mode = "v" }), copied = 0, granted = 0, ended = 0, lost = 0, failed = {}, waits = {}, seconds = 0 }
   for i = 1, #M.BOUNDS + 1 do record.waits[i] = 0 end
   return record
 end
@@ -38,6 +38,20 @@ hosts.extend(function(host)
   host.activity = new()
   function host.client.holding() return M.holding(host) end
 end)
+
+-- Stores that there is this watched copy.
+function M.copies(host, tree)
+  local record = host.activity
+  record.copied = record.copied + 1
+  record.trees[record.copied] = tree
+end
+
+-- Forgets a copy that its user has closed.
+function M.copies_no_more(host, tree)
+  for number, known in pairs(host.activity.trees) do
+    if known == tree then host.activity.trees[number] = nil end
+  end
+end
 
 local function count_wait(record, seconds)
   local i = 1

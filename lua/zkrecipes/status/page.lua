@@ -171,6 +171,12 @@ local function noted(notes)
   return table.concat(lines)
 end
 
+local function copies(list)
+  return table_of("Copies", rows_of(list, "trees"), with_worker(list, { PATH, { "znodes", "znodes", class = "number" },
+    { "age", "age", class = "number", show = function(age) return age and duration(age) or '<span class="bad">not loaded</span>' end },
+    { "missing because", "problem" } }), counted(list, "trees"))
+end
+
 -- html(list [, where [, notes]]): of these statuses; those of workers of nginx have a `worker`. where: a line that tells the process.
 function M.html(list, where, notes)
   return table.concat { HEAD, "<p>", escaped(where or list[1].host), "; looks again every 5 s</p>\n", noted(notes), sums(list),
@@ -183,7 +189,7 @@ function M.html(list, where, notes)
       counted(list, "waiting")),
     table_of("Queues", rows_of(list, "queues"), with_worker(list, { PATH, { "length", "length", class = "number", show = known },
       { "our places", "places", class = "path", show = places } })),
-    histogram(list), "</body></html>\n" }
+    copies(list), histogram(list), "</body></html>\n" }
 end
 
 core.own(debug.getinfo(1, "S").source)

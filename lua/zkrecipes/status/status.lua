@@ -56,6 +56,18 @@ local function holds_of(host, now, waiters)
   return list
 end
 
+-- The age is nil if it was never loaded.
+local function trees_of(host)
+  local list = {}
+  for number, tree in pairs(host.activity.trees) do
+    local age = tree:age()
+    list[#list + 1] = { number = number, path = tree.path, znodes = core.classes.tree.inner.size(tree), problem = tree.problem,
+      age = age < math.huge and age or nil }
+  end
+  table.sort(list, function(a, b) return a.number < b.number end)
+  return list
+end
+
 -- of(host): see zkrecipes.Status in meta/status.lua.
 function M.of(host)
   activity.prune(host)
@@ -68,7 +80,7 @@ function M.of(host)
   end
   for code, number in pairs(noted.failed) do failed[code] = number end
   return { host = host.adapter.name, sessions = sessions_of(host), waiting = waiting,
-    holds = holds_of(host, now, waiters_by_path(waiting)), granted = noted.granted, released = noted.ended,
+    holds = holds_of(host, now, waiters_by_path(waiting)), trees = trees_of(host), granted = noted.granted, released = noted.ended,
     lost = noted.lost, failed = failed, waits = waits, waited = noted.seconds, tasks = host.live }
 end
 
@@ -165,8 +177,8 @@ local function add_failed(lines, list)
   end
 end
 
--- How many rows a list has, or had before it was cut.
-function M.count(status, name) return status.counts and status.counts[name] or #status[name] end
+-- How many rows a list has, or had before it was cut. After a reload a worker of an earlier version may lack one.
+function M.count(status, name) return status.counts and status.counts[name] or #(status[name] or {}) end
 
 -- prometheus(list): the figures of these statuses; a label names the worker of each status that has a `worker`.
 function M.prometheus(list)

@@ -33,9 +33,22 @@ local function is_same(stat, state)
   return number(stat.czxid) == number(state.czxid) and number(stat.mzxid) == number(state.mzxid)
 end
 
-local function is_below(depth, path)
-  local _, slashes = path:gsub("/", "")
-  return depth == nil or slashes - 1 <= depth
+-- What is asked for, and what is not in the copy then.
+local CHOICES = {
+  { without = {} },
+  { without = {} },
+  { depth = 1, without = { "/t/b/x", "/t/b/y" } },
+  { depth = 0, without = { "/t/a", "/t/b", "/t/b/x", "/t/b/y", "/t/c" } },
+  { filter = { "/t/b/x", "/t/a" }, without = { "/t/b/y", "/t/c" } },
+  { filter = { "/t/*/y" }, without = { "/t/b/x" } },
+  { filter = { "/t/b" }, without = { "/t/a", "/t/c" } },
+}
+
+local function is_wanted(choice, path)
+  for _, left_out in ipairs(choice.without) do
+    if path == left_out then return false end
+  end
+  return true
 end
 
 local function stats_of(tree)
@@ -46,9 +59,9 @@ local function stats_of(tree)
   return stats
 end
 
-local function fits(stats, depth, state)
+local function fits(stats, choice, state)
   for _, path in ipairs(PATHS) do
-    if is_below(depth, path) and not is_same(stats[path] or nil, state[path]) then return false end
+    if is_wanted(choice, path) and not is_same(stats[path] or nil, state[path]) then return false end
   end
   return true
 end
@@ -72,17 +85,17 @@ local function check_order(h, path, last, stat)
 end
 
 -- All that is shown was so at one moment, or later.
-local function check_age(h, tree, depth, session)
+local function check_age(h, tree, choice, session)
   local age, now = tree:age(), h.world:now()
   if age == math.huge then return end
   h:expect(age >= 0 and age <= now + SLACK, "the age is %f", age)
   local stats, since = stats_of(tree), now - (age == 0 and session.timeout / FRESH or age) - h.stale - SLACK
   if age == 0 then
-    h:expect(replay(h, since, function(state) return fits(stats, depth, state) end), "an age of 0 at %.3f, which never was so", now)
+    h:expect(replay(h, since, function(state) return fits(stats, choice, state) end), "an age of 0 at %.3f, which never was so", now)
     return
   end
   for _, path in ipairs(PATHS) do
-    h:expect(not is_below(depth, path) or replay(h, since, function(state) return is_same(stats[path] or nil, state[path]) end),
+    h:expect(not is_wanted(choice, path) or replay(h, since, function(state) return is_same(stats[path] or nil, state[path]) end),
       "%s was not so in the last %f seconds, at %.3f", path, age, now)
   end
 end
@@ -133,7 +146,7 @@ local function is_late(h, code)
   return code == "timeout" or code == "connection_loss" or code == "canceled" or h.starves and code == "no_memory"
 end
 
-local function reader(h, zk, tree, depth)
+local function reader(h, zk, tree, choice)
   local changes = tree:changes()
   while not changes do
     zk.sleep(0.1)
@@ -155,17 +168,18 @@ local function reader(h, zk, tree, depth)
   end
   local stats = stats_of(tree)
   for _, path in ipairs(PATHS) do
-    h:expect(not is_below(depth, path) or is_same(stats[path] or nil, picture[path]), "a reader does not know of %s", path)
+    h:expect(not is_wanted(choice, path) or is_same(stats[path] or nil, picture[path]), "a reader does not know of %s", path)
   end
   if h:chance(0.5) then changes:close() end
 end
 
-local function looker(h, zk, tree, depth, session)
+local function looker(h, zk, tree, choice, session)
   local last = {}
   while not h.synced do
     zk.sleep(h:within(h:chance(0.5) and 0.05 or 3))
-    check_age(h, tree, depth, session)
+    check_age(h, tree, choice, session)
     for path, data, stat in tree:pairs() do
+      h:expect(is_wanted(choice, path), "%s is in the copy", path)
       check_existed(h, path, data, stat)
       check_order(h, path, last[path], stat)
       last[path] = stat
@@ -177,9 +191,9 @@ local function looker(h, zk, tree, depth, session)
   end
 end
 
-local function opened(h, zk, session, depth)
+local function opened(h, zk, session, choice)
   while true do
-    local tree, message, code = session:tree(ROOT, { depth = depth })
+    local tree, message, code = session:tree(ROOT, { depth = choice.depth, filter = choice.filter })
     if tree then return tree end
     h:expect(h.starves and code == "no_memory", "tree: %s", message)
     zk.sleep(0.1)
@@ -187,8 +201,8 @@ local function opened(h, zk, session, depth)
 end
 
 local function keeper(h, zk, session, place)
-  local depth = h:pick { false, false, 1, 0 } or nil
-  local tree = opened(h, zk, session, depth)
+  local choice = h:pick(CHOICES)
+  local tree = opened(h, zk, session, choice)
   for _ = 1, 4 do
     if h:chance(0.2) then
       local ok, message, code = h:attempt(zk, function() return tree:ready(h:within(5)) end)
@@ -196,7 +210,7 @@ local function keeper(h, zk, session, place)
     end
     if h:chance(0.2) then
       tree:close()
-      tree = opened(h, zk, session, depth)
+      tree = opened(h, zk, session, choice)
     end
   end
   local users = { left = 0 }
@@ -207,17 +221,17 @@ local function keeper(h, zk, session, place)
       users.left = users.left - 1
     end)
   end
-  for _ = 1, h:below(3) do use("reader ", function() reader(h, zk, tree, depth) end) end
-  use("looker ", function() looker(h, zk, tree, depth, session) end)
+  for _ = 1, h:below(3) do use("reader ", function() reader(h, zk, tree, choice) end) end
+  use("looker ", function() looker(h, zk, tree, choice, session) end)
   while not h.healed do zk.sleep(1) end
   h:expect(tree:await(function()
-    return tree:age() == 0 and replay(h, math.huge, function(state) return fits(stats_of(tree), depth, state) end)
+    return tree:age() == 0 and replay(h, math.huge, function(state) return fits(stats_of(tree), choice, state) end)
   end, 200) or tree:age() == 0, "the copy is not what the leader has, %f s old", tree:age())
   zk.sleep(20)
   if tree:age() > 0 then zk.sleep(5) end -- each minute a root that is not there is read again
   h:expect(tree:age() == 0, "the age is %f, after the faults", tree:age())
   local stats = stats_of(tree)
-  h:expect(replay(h, math.huge, function(state) return fits(stats, depth, state) end), "the copy is not what the leader has")
+  h:expect(replay(h, math.huge, function(state) return fits(stats, choice, state) end), "the copy is not what the leader has")
   h.keepers = h.keepers - 1
   h.synced = h.keepers == 0
   while users.left > 0 do zk.sleep(1) end

@@ -63,6 +63,22 @@ describe("the requests of a tree", function()
     assert.same({ getData = 1, getChildren2 = 1 }, budget:spent())
   end))
 
+  it("for what the filter leaves out: none, and no watch", counted(function()
+    local before = budget.session:usage().watches
+    load { filter = { "/c/1", "/c/2/x" } }
+    assert.same({ getData = 3, getChildren2 = 3 }, budget:spent())
+    assert.equal(3, budget.session:usage().watches - before)
+    for i = 3, 9 do assert(budget.other:set("/c/" .. i, "new")) end
+    assert(budget.other:create("/c/3/x", ""))
+    assert(budget.other:set("/c/1", "last"))
+    await(function() return tree:get("/c/1") == "last" end)
+    assert.same({ getData = 1 }, budget:spent())
+    assert(budget.other:create("/c/left-out", ""))
+    assert(budget.other:set("/c/1", "later"))
+    await(function() return tree:get("/c/1") == "later" end)
+    assert.same({ getData = 1, getChildren2 = 1 }, budget:spent())
+  end))
+
   it("after a cut: none, if nothing has changed", counted(function()
     load()
     budget:spent()

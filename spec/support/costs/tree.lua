@@ -21,6 +21,13 @@ return {
     of:costs({ get = 3, children = 1 }, function() assert(of.session:tree("/c", { depth = 1 }):ready(10)) end)
     of:costs({ get = 1 }, function() assert(of.session:tree("/c", { depth = 0 }):ready(10)) end)
   end },
+  { "what a `filter` leaves out", "none; a listing of its parent when it comes or goes", function(of)
+    plant(of)
+    of:costs({ get = 2, children = 2 }, function() assert(of.session:tree("/c", { filter = { "/c/a" } }):ready(10)) end)
+    of:costs({}, function() assert(of.other:set("/c/b", "1")) end)
+    of:costs({ children = 1 }, function() assert(of.other:create("/c/new", "")) end)
+    of:costs({ children = 1 }, function() assert(of.other:delete("/c/new")) end)
+  end },
   { "`get`, `children`, `pairs`, `age`, `changes`", "none", function(of)
     local tree = loaded(of)
     of:costs({}, function()

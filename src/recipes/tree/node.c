@@ -105,16 +105,17 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorts them, and leaves out what no server that is sound says: a name twice, or one that is no
-   name. */
-static void tidy(struct zr_names *names)
+/* Sorts them, and leaves out what the filter does, and what no server that is sound says: a name
+   twice, or one that is no name. */
+static void tidy(const struct zr_tree_node *node, struct zr_names *names)
 {
     size_t count = 0;
     qsort(names->at, names->count, sizeof(names->at[0]), by_name);
     for (size_t i = 0; i < names->count; i++) {
         char *name = names->at[i];
         bool twice = count > 0 && strcmp(names->at[count - 1], name) == 0;
-        if (!twice && name[0] != '\0' && strchr(name, '/') == NULL)
+        bool sound = name[0] != '\0' && strchr(name, '/') == NULL;
+        if (!twice && sound && zr_tree_wants(node, name))
             names->at[count++] = name;
     }
     names->count = count;
@@ -159,7 +160,7 @@ enum zr_status zr_tree_set_kids(struct zr_tree_node *node, struct zr_names *name
     struct zr_tree_node **kids = zr_alloc((names->count + 1) * sizeof(struct zr_tree_node *));
     if (kids == NULL)
         return ZR_NO_MEMORY;
-    tidy(names);
+    tidy(node, names);
     if (!find_all(node, names, kids)) {
         zr_free(kids);
         return ZR_NO_MEMORY;

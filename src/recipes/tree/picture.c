@@ -57,6 +57,7 @@ static void changed(struct zr_tree_node *node)
 void zr_tree_show(struct zr_tree_node *node, struct zr_tree_state *state)
 {
     bool same = zr_tree_same(node->state, state);
+    node->tree->shown += node->state == NULL;
     zr_tree_state_free(node->state);
     node->state = state;
     if (!same)
@@ -69,6 +70,7 @@ void zr_tree_hide(struct zr_tree_node *node)
         return;
     zr_tree_state_free(node->state);
     node->state = NULL;
+    node->tree->shown--;
     changed(node);
 }
 

@@ -94,6 +94,7 @@ static void free_tree(struct zr_object *self)
     each_node(tree, free_node);
     zr_table_fini(&tree->nodes);
     zr_free(tree->path);
+    zr_free(tree->filter);
     zr_free(tree);
     zr_session_unuse(session);
 }
@@ -173,6 +174,14 @@ static enum zr_status call_count(struct zr_object *self, struct zr_args *args, s
     return ZR_OK;
 }
 
+/* tree:size(): how many znodes are shown. */
+static enum zr_status call_size(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    (void)args;
+    sink->integer(sink, NULL, (int64_t)of(self)->shown);
+    return ZR_OK;
+}
+
 static void get_path(struct zr_object *self, struct zr_sink *sink)
 {
     zr_emit_string(sink, NULL, of(self)->path);
@@ -195,6 +204,7 @@ static const struct zr_method methods[] = {
     {.name = "age", .args = "", .call = zr_tree_age},
     {.name = "after", .args = "p?", .call = call_after, .inner = true},
     {.name = "count", .args = "", .call = call_count, .inner = true},
+    {.name = "size", .args = "", .call = call_size, .inner = true},
     {.name = "changed", .args = "it?", .start = zr_tree_changed, .inner = true},
     {.name = "ready", .args = "t?", .start = zr_tree_ready},
     {.name = "changes", .args = "", .make = zr_tree_changes},
@@ -234,6 +244,18 @@ static enum zr_status make_root(struct zr_tree *tree, const char *path)
     return tree->root != NULL ? ZR_OK : ZR_NO_MEMORY;
 }
 
+/* The binding gives each pattern with a zero byte behind it; behind them all comes one more. */
+static enum zr_status copy_filter(struct zr_tree *tree, const struct zr_arg *arg)
+{
+    if (arg->bytes.at == NULL)
+        return ZR_OK;
+    tree->filter = zr_alloc(arg->bytes.length + 1);
+    if (tree->filter == NULL)
+        return ZR_NO_MEMORY;
+    memcpy(tree->filter, arg->bytes.at, arg->bytes.length);
+    return ZR_OK;
+}
+
 static void start(struct zr_tree *tree)
 {
     tree->running = true;
@@ -255,7 +277,9 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
     init(tree, session);
     tree->depth = args->at[1].given ? args->at[1].integer : -1;
     *object = &tree->object;
-    status = make_root(tree, args->at[0].bytes.at);
+    status = copy_filter(tree, &args->at[2]);
+    if (status == ZR_OK)
+        status = make_root(tree, args->at[0].bytes.at);
     if (status == ZR_OK)
         start(tree);
     else
@@ -263,4 +287,4 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
     return status;
 }
 
-const struct zr_recipe zr_tree_recipe = {.name = "tree", .args = "pi?", .make = make};
+const struct zr_recipe zr_tree_recipe = {.name = "tree", .args = "pi?d?", .make = make};

@@ -3,8 +3,9 @@
 
 /*
  * tree.h: what the files of the watched copy share; only for those. tree.c is the class, node.c the
- * znodes that the copy follows, load.c the requests, answer.c what their answers mean, picture.c
- * what is shown, changes.c tells readers of it, tree_wait.c waits. Thread: the host's.
+ * znodes that the copy follows, filter.c which these are, load.c the requests, answer.c what their
+ * answers mean, picture.c what is shown, changes.c tells readers of it, tree_wait.c waits. Thread:
+ * the host's.
  */
 
 #include "core/call.h"
@@ -59,6 +60,7 @@ struct zr_tree {
     struct zr_task task;        /* keeps the copy */
     int64_t depth;              /* -1: no limit */
     char *path;
+    char *filter; /* patterns, each ends with a zero byte, the last with two; null: all are kept */
     struct zr_tree_node *root;
     struct zr_table nodes;
     struct zr_list queue;     /* struct zr_tree_node, by in_queue: to be asked for */
@@ -81,6 +83,7 @@ struct zr_tree {
     struct zr_list log;     /* struct zr_tree_entry: the node that was changed last at the end */
     struct zr_list readers; /* struct zr_changes */
     uint32_t changes;       /* how many there were */
+    size_t shown;           /* nodes that show something */
     int64_t proof_us;       /* of the last end of the task */
     struct zr_tree_state *read; /* the last one that a method has shown: it lives until the next */
 };
@@ -118,6 +121,11 @@ struct zr_tree_node *zr_tree_after(const struct zr_tree *tree, const char *path)
 
 /* The last part of its path. */
 const char *zr_tree_name(const struct zr_tree_node *node);
+
+/* ---- filter.c ------------------------------------------------------------------------------ */
+
+/* True if the copy keeps the child of this name. */
+bool zr_tree_wants(const struct zr_tree_node *parent, const char *name);
 
 /* ---- load.c -------------------------------------------------------------------------------- */
 

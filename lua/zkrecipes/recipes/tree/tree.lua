@@ -4,6 +4,7 @@ local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
+local activity = require "zkrecipes.status.activity"
 
 local session_class, tree_class, changes_class = core.classes.session, core.classes.tree, core.classes.changes
 local Session, Tree, Changes = {}, {}, {}
@@ -13,14 +14,42 @@ local await_change = classes.waiting(changes_class.inner.await)
 
 -- ---- Making ------------------------------------------------------------------------------------
 
+local function check_pattern(pattern, i, path)
+  if type(pattern) ~= "string" then check.bad(2, "tree", ("option 'filter': path expected at %d, got %s"):format(i, type(pattern))) end
+  local problem = core.path_problem(pattern)
+  if problem then check.bad(2, "tree", ("option 'filter': path '%s' %s"):format(pattern, problem)) end
+  local above = path == "/" and path or path .. "/"
+  if #pattern <= #above or pattern:sub(1, #above) ~= above then
+    check.bad(2, "tree", ("option 'filter': path below '%s' expected, got '%s'"):format(path, pattern))
+  end
+end
+
+-- The patterns, each with a zero byte behind it; nil: all is wanted.
+local function filter_of(path, patterns)
+  if not patterns then return nil end
+  check.list(patterns, 2, "tree", "list of patterns")
+  if #patterns == 0 then check.bad(2, "tree", "option 'filter': at least one pattern expected") end
+  for i = 1, #patterns do check_pattern(patterns[i], i, path) end
+  return table.concat(patterns, "\0") .. "\0"
+end
+
 -- session:tree(path [, options])
 function Session:tree(path, options)
   check.path(path, 1, "tree")
-  local depth = check.options(options, { depth = "number" }, 2, "tree").depth
+  options = check.options(options, { depth = "number", filter = "table" }, 2, "tree")
+  local depth = options.depth
   if depth ~= nil and depth ~= 0 and depth ~= 1 then
     check.bad(2, "tree", "option 'depth': 0 (the znode alone) or 1 (its children too) expected, got " .. tostring(depth))
   end
-  return session_class.core.tree(self, path, depth)
+  local tree, message, code = session_class.core.tree(self, path, depth, filter_of(path, options.filter))
+  if not tree then return nil, message, code end
+  activity.copies(core.host(self), tree)
+  return tree
+end
+
+function Tree:close()
+  activity.copies_no_more(core.host(self), self)
+  return tree_class.core.close(self)
 end
 
 -- ---- Waiting -----------------------------------------------------------------------------------
