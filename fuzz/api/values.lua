@@ -170,6 +170,16 @@ function M.auths(dice)
   return list
 end
 
+-- Of a tree: most often its path is another one.
+function M.filter(dice)
+  local list = {}
+  for i = 1, dice:below(3) do
+    list[i] = dice:one_in(4) and M.path(dice) or dice:pick { "/a/*", "/a/b*", "/*/x", "/*" }
+    if dice:one_in(20) then list[i] = M.wild(dice) end
+  end
+  return list
+end
+
 function M.hosts(dice)
   if dice:one_in(4) then return { dice:pick(HOSTS), dice:one_in(2) and dice:pick(HOSTS) or nil } end
   return dice:one_in(2) and M.server or dice:pick(HOSTS)

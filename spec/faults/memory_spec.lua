@@ -132,7 +132,7 @@ describe("exhausted memory", function()
     local session = env.session()
     assert(session:create("/t/a", "1", { parents = true }))
     local count = at_every_allocation(function(n)
-      local tree = check(session:tree("/t"))
+      local tree = check(session:tree("/t", { filter = { "/t/*" } }))
       local changes = tree and check(tree:changes())
       if changes then
         repeat local ready = check(tree:ready(200)) until ready

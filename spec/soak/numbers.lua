@@ -49,7 +49,7 @@ recipe("tree", function(soak, zk)
   return function(number)
     local path = "/tree/" .. number
     assert(writer:create(path, "1"))
-    local tree = session:tree("/tree", number % 3 > 0 and { depth = 1 } or nil)
+    local tree = session:tree("/tree", number % 3 > 0 and { depth = 1, filter = { path, "/tree/x*" } } or nil)
     local readers = { tree:changes(), (tree:changes()) }
     assert(tree:ready(10))
     assert(readers[1]:next(10))
