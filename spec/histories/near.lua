@@ -33,5 +33,5 @@ return {
   ["semaphore: a mark that is there already is not looked at"] = 10454,
   ["semaphore: a mark whose answer was lost is not repeated"] = 9094,
   ["tree: a request of an earlier session is sent in the next"] = 244,
-  ["tree: an event that is late for want of memory does not count"] = 1648,
+  ["tree: an event that is late for want of memory does not count"] = 1499,
 }
