@@ -10,6 +10,15 @@ local function bad(argument, name, text)
   core.misuse(("bad argument #%d to '%s' (%s)"):format(argument, name, text))
 end
 
+local SHOWN = 200 -- bytes of a user's text
+
+-- A user's text as a message shows it: its beginning, without bytes that cannot be read.
+function M.shown(value)
+  local text = tostring(value)
+  if #text > SHOWN then text = text:sub(1, SHOWN) .. "..." end
+  return (text:gsub("%c", function(byte) return ("\\%03d"):format(byte:byte()) end))
+end
+
 local function callable(value)
   if type(value) == "function" then return true end
   local meta = debug.getmetatable(value)
@@ -66,7 +75,7 @@ end
 function M.path(value, argument, name)
   if type(value) ~= "string" then bad(argument, name, "path expected, got " .. type(value)) end
   local problem = core.path_problem(value)
-  if problem then bad(argument, name, ("path '%s' %s"):format(value, problem)) end
+  if problem then bad(argument, name, ("path '%s' %s"):format(M.shown(value), problem)) end
 end
 
 -- Raises unless it is a path below the root.
@@ -85,29 +94,33 @@ end
 
 local INHERITS = { "__index", "__pairs", "__len" }
 
+local function of_option(option) return option and ("option '%s': "):format(option) or "" end
+
 -- Raises if its metatable would change what is in the table: options and lists are read from the table itself, so what it
--- inherits would be left out in silence. `what`: "table of options", "list" ...
-function M.plain(value, argument, name, what)
-  if type(value) ~= "table" then bad(argument, name, what .. " expected, got " .. type(value)) end
+-- inherits would be left out in silence. `what`: "table of options", "list" ... option: its name, if it is the value of one.
+function M.plain(value, argument, name, what, option)
+  if type(value) ~= "table" then bad(argument, name, of_option(option) .. what .. " expected, got " .. type(value)) end
   local meta = debug.getmetatable(value)
   for i = 1, meta and #INHERITS or 0 do
     if rawget(meta, INHERITS[i]) ~= nil then
-      bad(argument, name, ("plain %s expected, got a table whose metatable has %s; copy what it inherits into it"):format(what,
-        INHERITS[i]))
+      bad(argument, name, ("%splain %s expected, got a table whose metatable has %s; copy what it inherits into it"):format(
+        of_option(option), what, INHERITS[i]))
     end
   end
 end
 
--- Raises unless it is a table with nothing in it but a list.
-function M.list(value, argument, name, what)
-  M.plain(value, argument, name, what or "list")
+-- Raises unless it is a table with nothing in it but a list. option: as for plain.
+function M.list(value, argument, name, what, option)
+  M.plain(value, argument, name, what or "list", option)
   local count = 0
   for key in next, value do
-    if type(key) ~= "number" then bad(argument, name, ("list expected, got a table with '%s'"):format(tostring(key))) end
+    if type(key) ~= "number" then
+      bad(argument, name, ("%slist expected, got a table with '%s'"):format(of_option(option), M.shown(key)))
+    end
     count = count + 1
   end
   for i = 1, count do
-    if value[i] == nil then bad(argument, name, ("list expected, got a table without entry %d"):format(i)) end
+    if value[i] == nil then bad(argument, name, ("%slist expected, got a table without entry %d"):format(of_option(option), i)) end
   end
 end
 
@@ -126,7 +139,7 @@ function M.unknown(key, known, argument, name)
   local names = {}
   for each in pairs(known) do names[#names + 1] = each end
   table.sort(names)
-  bad(argument, name, ("unknown option '%s'; there are: %s"):format(tostring(key), table.concat(names, ", ")))
+  bad(argument, name, ("unknown option '%s'; there are: %s"):format(M.shown(key), table.concat(names, ", ")))
 end
 
 -- Raises unless it is a table of options of these types, or nil. Gives a plain copy: what is read of it later cannot fail.

@@ -26,7 +26,7 @@ end
 -- Hosts as one string, however they were given.
 function M.joined(list)
   if type(list) ~= "table" then return trimmed(list) end
-  check.list(list, 1, "session", "list of hosts")
+  check.list(list, 1, "session", "list of hosts", "hosts")
   for i = 1, #list do
     if type(list[i]) ~= "string" then
       check.bad(1, "session", ("option 'hosts', entry %d: string expected, got %s"):format(i, type(list[i])))

@@ -151,6 +151,27 @@ describe("the status", function()
     session:close()
   end))
 
+  it("shows no watched copy that was closed, whatever has closed it", env.run(function()
+    local fork = require "spec_fork"
+    local session, closed = env.session(), env.session()
+    local function count() return (of(zk.status().trees, "/other")) end
+    local by_call, by_scope, by_session = session:tree("/other"), session:tree("/other"), closed:tree("/other")
+    local stays = session:tree("/other")
+    assert(stays:ready(200))
+    assert.equal(4, count())
+    by_call:close()
+    debug.getmetatable(by_scope).__close(by_scope)
+    assert.equal(2, count())
+    closed:close()
+    env.eventually("the copy of the closed session has ended", function() return count() == 1 end)
+    local child = fork.fork()
+    if child == 0 then fork.exit(count() or 0) end
+    assert.equal(0, fork.wait(child))
+    assert.same({ "/other", "/other" }, { by_call.path, by_session.path }) -- none was collected
+    stays:close()
+    session:close()
+  end))
+
   it("shows watched copies, and none that is closed or collected", env.run(function()
     local session = env.session()
     assert(session:create("/copied", ""))

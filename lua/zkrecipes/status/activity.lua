@@ -46,13 +46,6 @@ function M.copies(host, tree)
   record.trees[record.copied] = tree
 end
 
--- Forgets a copy that its user has closed.
-function M.copies_no_more(host, tree)
-  for number, known in pairs(host.activity.trees) do
-    if known == tree then host.activity.trees[number] = nil end
-  end
-end
-
 local function count_wait(record, seconds)
   local i = 1
   while M.BOUNDS[i] and seconds > M.BOUNDS[i] do i = i + 1 end

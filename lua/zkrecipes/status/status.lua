@@ -57,12 +57,17 @@ local function holds_of(host, now, waiters)
 end
 
 -- The age is nil if it was never loaded.
+local function tree_of(number, tree)
+  local age = tree:age()
+  return { number = number, path = tree.path, znodes = core.classes.tree.inner.size(tree), problem = tree.problem,
+    age = age < math.huge and age or nil }
+end
+
+-- Without copies that are closed, or whose session is, or that belong to the parent of this process.
 local function trees_of(host)
-  local list = {}
+  local list, follows = {}, core.classes.tree.inner.follows
   for number, tree in pairs(host.activity.trees) do
-    local age = tree:age()
-    list[#list + 1] = { number = number, path = tree.path, znodes = core.classes.tree.inner.size(tree), problem = tree.problem,
-      age = age < math.huge and age or nil }
+    if follows(tree) then list[#list + 1] = tree_of(number, tree) end
   end
   table.sort(list, function(a, b) return a.number < b.number end)
   return list

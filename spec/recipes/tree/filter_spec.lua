@@ -1,5 +1,6 @@
 -- The filter of a watched copy, on a real server.
 
+local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local run, raises = env.run, env.raises
 
@@ -54,6 +55,18 @@ describe("the filter of a tree", function()
     writer:close()
   end))
 
+  it("keeps no memory for what it leaves out", run(function()
+    local session, parts = env.session(), { { "create", "/f", "" } }
+    for i = 1, 2000 do parts[#parts + 1] = { "create", ("/f/left-%d"):format(i), "" } end
+    parts[#parts + 1] = { "create", "/f/kept", "" }
+    assert(session:multi(parts))
+    local before = core.alloc_bytes()
+    local tree = loaded(session, "/f", { filter = { "/f/kept" } })
+    assert.is_true(core.alloc_bytes() - before < 4 * 2000) -- two znodes; a pointer for each of the others would be twice as much
+    tree:close()
+    session:close()
+  end))
+
   it("raises at the caller's line", run(function()
     local session = env.session()
     raises("'tree' %(option 'filter': at least one", function() session:tree("/c", { filter = {} }) end)
@@ -63,7 +76,12 @@ describe("the filter of a tree", function()
     for _, pattern in ipairs { "/c", "/cc/a", "/" } do
       raises("'tree' %(option 'filter': path below '/c' expected", function() session:tree("/c", { filter = { pattern } }) end)
     end
-    raises("'tree' %(list expected", function() session:tree("/c", { filter = { a = "/c/a" } }) end)
+    raises("'tree' %(option 'filter': list expected", function() session:tree("/c", { filter = { a = "/c/a" } }) end)
+    raises("'tree' %(option 'filter': plain list of patterns expected, got a table whose metatable has __index",
+      function() session:tree("/c", { filter = setmetatable({ "/c/a" }, { __index = {} }) }) end)
+    raises("expected, got '/d" .. ("x"):rep(198) .. "%.%.%.'%)",
+      function() session:tree("/c", { filter = { "/d" .. ("x"):rep(2000) } }) end)
+    raises("path '/c\\000b' must not contain control", function() session:tree("/c", { filter = { "/c\0b" } }) end)
     session:close()
   end))
 end)

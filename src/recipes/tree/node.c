@@ -157,10 +157,10 @@ static void drop_missing(struct zr_tree_node *node, struct zr_tree_node *const *
 
 enum zr_status zr_tree_set_kids(struct zr_tree_node *node, struct zr_names *names)
 {
+    tidy(node, names);
     struct zr_tree_node **kids = zr_alloc((names->count + 1) * sizeof(struct zr_tree_node *));
     if (kids == NULL)
         return ZR_NO_MEMORY;
-    tidy(node, names);
     if (!find_all(node, names, kids)) {
         zr_free(kids);
         return ZR_NO_MEMORY;

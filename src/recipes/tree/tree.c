@@ -182,6 +182,17 @@ static enum zr_status call_size(struct zr_object *self, struct zr_args *args, st
     return ZR_OK;
 }
 
+/* tree:follows(): false if the copy will never change again. */
+static enum zr_status call_follows(struct zr_object *self, struct zr_args *args,
+                                   struct zr_sink *sink)
+{
+    (void)args;
+    const struct zr_tree *tree = of(self);
+    bool over = tree->closed || !tree->running || zr_engine_forked(tree->session->engine);
+    sink->boolean(sink, NULL, !over);
+    return ZR_OK;
+}
+
 static void get_path(struct zr_object *self, struct zr_sink *sink)
 {
     zr_emit_string(sink, NULL, of(self)->path);
@@ -205,6 +216,7 @@ static const struct zr_method methods[] = {
     {.name = "after", .args = "p?", .call = call_after, .inner = true},
     {.name = "count", .args = "", .call = call_count, .inner = true},
     {.name = "size", .args = "", .call = call_size, .inner = true},
+    {.name = "follows", .args = "", .call = call_follows, .inner = true},
     {.name = "changed", .args = "it?", .start = zr_tree_changed, .inner = true},
     {.name = "ready", .args = "t?", .start = zr_tree_ready},
     {.name = "changes", .args = "", .make = zr_tree_changes},

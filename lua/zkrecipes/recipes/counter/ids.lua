@@ -144,7 +144,7 @@ end
 -- ids:next_name(prefix [, { timeout = }])
 function Ids:next_name(prefix, options)
   if type(prefix) ~= "string" then check.bad(1, "next_name", "string expected, got " .. type(prefix)) end
-  if prefix:find("/", 1, true) then check.bad(1, "next_name", ("prefix '%s' holds a slash"):format(prefix)) end
+  if prefix:find("/", 1, true) then check.bad(1, "next_name", ("prefix '%s' holds a slash"):format(check.shown(prefix))) end
   local path = self.path .. "/" .. prefix
   check.path(path, 1, "next_name")
   local limit = limits.new(self.session, timeout_of(options, "next_name", 2))

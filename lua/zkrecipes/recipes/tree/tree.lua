@@ -17,17 +17,17 @@ local await_change = classes.waiting(changes_class.inner.await)
 local function check_pattern(pattern, i, path)
   if type(pattern) ~= "string" then check.bad(2, "tree", ("option 'filter': path expected at %d, got %s"):format(i, type(pattern))) end
   local problem = core.path_problem(pattern)
-  if problem then check.bad(2, "tree", ("option 'filter': path '%s' %s"):format(pattern, problem)) end
+  if problem then check.bad(2, "tree", ("option 'filter': path '%s' %s"):format(check.shown(pattern), problem)) end
   local above = path == "/" and path or path .. "/"
   if #pattern <= #above or pattern:sub(1, #above) ~= above then
-    check.bad(2, "tree", ("option 'filter': path below '%s' expected, got '%s'"):format(path, pattern))
+    check.bad(2, "tree", ("option 'filter': path below '%s' expected, got '%s'"):format(check.shown(path), check.shown(pattern)))
   end
 end
 
 -- The patterns, each with a zero byte behind it; nil: all is wanted.
 local function filter_of(path, patterns)
   if not patterns then return nil end
-  check.list(patterns, 2, "tree", "list of patterns")
+  check.list(patterns, 2, "tree", "list of patterns", "filter")
   if #patterns == 0 then check.bad(2, "tree", "option 'filter': at least one pattern expected") end
   for i = 1, #patterns do check_pattern(patterns[i], i, path) end
   return table.concat(patterns, "\0") .. "\0"
@@ -45,11 +45,6 @@ function Session:tree(path, options)
   if not tree then return nil, message, code end
   activity.copies(core.host(self), tree)
   return tree
-end
-
-function Tree:close()
-  activity.copies_no_more(core.host(self), self)
-  return tree_class.core.close(self)
 end
 
 -- ---- Waiting -----------------------------------------------------------------------------------
