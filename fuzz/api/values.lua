@@ -180,6 +180,12 @@ function M.filter(dice)
   return list
 end
 
+-- Of a tree: the one or the other, whatever is called; no other file is written (see fuzz/api.lua).
+M.files = { os.tmpname(), os.tmpname() }
+for _, name in ipairs(M.files) do os.remove(name) end
+
+function M.file(dice) return dice:one_in(8) and any_string(dice) or dice:pick(M.files) end
+
 function M.hosts(dice)
   if dice:one_in(4) then return { dice:pick(HOSTS), dice:one_in(2) and dice:pick(HOSTS) or nil } end
   return dice:one_in(2) and M.server or dice:pick(HOSTS)

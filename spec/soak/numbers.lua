@@ -45,11 +45,13 @@ recipe("tree", function(soak, zk)
   local session, writer = soak:session(zk), soak:session()
   assert(writer:create("/tree", ""))
   local kept = session:tree "/tree"
-  local changes = kept:changes()
+  local changes, file = kept:changes(), os.tmpname()
+  os.remove(file)
   return function(number)
     local path = "/tree/" .. number
     assert(writer:create(path, "1"))
-    local tree = session:tree("/tree", number % 3 > 0 and { depth = 1, filter = { path, "/tree/x*" } } or nil)
+    local options = number % 3 > 0 and { depth = 1, filter = { path, "/tree/x*" } } or { file = file }
+    local tree = session:tree("/tree", options)
     local readers = { tree:changes(), (tree:changes()) }
     assert(tree:ready(10))
     assert(readers[1]:next(10))
@@ -62,6 +64,7 @@ recipe("tree", function(soak, zk)
     assert(kept:await(function() return not kept:get(path) end, 10))
     while changes:next(0) do end -- luacheck: ignore
     tree:close()
+    os.remove(file)
   end
 end)
 

@@ -218,6 +218,13 @@ int zr_lua_raise(lua_State *L);
 /* finalizes(): true if a finalizer runs. Always false on Lua 5.1 and LuaJIT, which do not tell. */
 int zr_lua_finalizes(lua_State *L);
 
+/* ---- Files (files.c) ------------------------------------------------------------------------ */
+
+/* For module.c: core.read_file(path), core.replace_file(path, text), core.hash(text). */
+int zr_lua_read_file(lua_State *L);
+int zr_lua_replace_file(lua_State *L);
+int zr_lua_hash(lua_State *L);
+
 /* ---- Results to values (sink.c) -------------------------------------------------------------- */
 
 #define ZR_LUA_DEPTH_MAX 8

@@ -7,6 +7,7 @@ local Session = {}
 
 ---@class zkrecipes.TreeOptions
 ---@field filter? string[] paths of what is wanted; `*` in a name stands for any bytes of that name; nil: all
+---@field file? string absolute path of a file that keeps the last copy; nil: none
 ---@field depth? integer 0: the znode alone; 1: its children too; nil: all below
 
 ---Returns a watched copy of a znode and those below it, which begins to load. See docs/recipes/tree.md.
@@ -23,10 +24,11 @@ function Session:tree(path, options) end
 ---A copy of a znode and of those below it, which follows every change (the algorithm is that of Curator's TreeCache).
 ---@class zkrecipes.Tree
 ---@field path string
+---@field source? "server"|"file" where what is shown is from; nil: nothing was loaded yet
 ---@field problem? string why something is missing in the copy: "full", "no_memory" ...; nil: nothing is
 local Tree = {}
 
----Waits until the copy was loaded once.
+---Waits until the copy was loaded once, from the servers or from its file.
 ---```lua
 ---local conf = session:tree("/conf")
 ---assert(conf:ready(30))

@@ -5,6 +5,11 @@ local function bug(name, file, old, new, seeds)
     run = "--recipe tree" .. (seeds and " --seeds " .. seeds or ""), old = old, new = new }
 end
 
+local function in_file(name, old, new)
+  return { name = "tree: " .. name, file = "lua/zkrecipes/recipes/tree/file.lua", harness = "worlds", run = "--recipe tree --seeds 1200",
+    old = old, new = new }
+end
+
 return {
   bug("a request of an earlier session is sent in the next", "recipes/tree/load.c",
     "(*call)->bound = (*call)->request.watch = true;", "(*call)->request.watch = true;"),
@@ -48,4 +53,10 @@ return {
     "star = p++;", "star = p++ + pattern_length;"),
   bug("a rest never ends", "recipes/tree/load.c",
     "    zr_list_move(&tree->queue, &tree->resting);\n", ""),
+  bug("the root of a file is as young as its reading", "recipes/tree/pack.c",
+    "date_root(tree, reader.since_us)", "date_root(tree, now_us)"),
+  bug("what a file says is never read again", "recipes/tree/pack.c",
+    "    zr_tree_keep(node, parent, reader->since_us);\n", "    node->kept = true;\n    node->parent = parent;\n"),
+  in_file("a file counts from when it is written", "file.clock() - age_ms", "file.clock()"),
+  in_file("a file counts from when it is read", "inner.restore(tree, copy, age_of(file, proven_ms))", "inner.restore(tree, copy, 0)"),
 }

@@ -1,5 +1,6 @@
 -- Watched copies: what is shown existed; states of a path come in order; readers can follow; the age is true; when faults stop, the copy
--- is what the leader has. In some histories memory is exhausted now and then.
+-- is what the leader has. Some copies have a file, and begin with what an earlier one has written. In some histories memory is exhausted
+-- now and then.
 
 local core = require "zkrecipes.core"
 
@@ -191,26 +192,46 @@ local function looker(h, zk, tree, choice, session)
   end
 end
 
-local function opened(h, zk, session, choice)
+local function opened(h, zk, session, choice, file)
   while true do
-    local tree, message, code = session:tree(ROOT, { depth = choice.depth, filter = choice.filter })
+    local tree, message, code = session:tree(ROOT, { depth = choice.depth, filter = choice.filter, file = file })
     if tree then return tree end
     h:expect(h.starves and code == "no_memory", "tree: %s", message)
     zk.sleep(0.1)
   end
 end
 
+-- A name for a file, which is not there.
+local function new_file()
+  local name = os.tmpname()
+  os.remove(name)
+  return name
+end
+
+-- The file has what the leader has, and tells how old it is.
+local function check_file(h, zk, session, choice, file)
+  local tree = opened(h, zk, session, choice, file)
+  local stats = stats_of(tree)
+  h:expect(tree.source == "file", "there is no file at the end")
+  h:expect(replay(h, math.huge, function(state) return fits(stats, choice, state) end), "the file is not what the leader has")
+  check_age(h, tree, choice, session)
+  tree:close()
+  os.remove(file)
+end
+
 local function keeper(h, zk, session, place)
-  local choice = h:pick(CHOICES)
-  local tree = opened(h, zk, session, choice)
+  local choice, file = h:pick(CHOICES), h:chance(0.4) and new_file() or nil
+  local tree = opened(h, zk, session, choice, file)
   for _ = 1, 4 do
     if h:chance(0.2) then
       local ok, message, code = h:attempt(zk, function() return tree:ready(h:within(5)) end)
       h:expect(ok or is_late(h, code), "ready: %s", message)
     end
-    if h:chance(0.2) then
+    if h:chance(file and 0.6 or 0.2) then
+      if file then zk.sleep(h:within(6)) end
       tree:close()
-      tree = opened(h, zk, session, choice)
+      if file then zk.sleep(h:within(6)) end
+      tree = opened(h, zk, session, choice, file)
     end
   end
   local users = { left = 0 }
@@ -236,6 +257,7 @@ local function keeper(h, zk, session, place)
   h.synced = h.keepers == 0
   while users.left > 0 do zk.sleep(1) end
   tree:close()
+  if file then check_file(h, zk, session, choice, file) end
 end
 
 -- Sessions end while some server is behind, so that the next one may be with that.

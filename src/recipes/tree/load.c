@@ -67,18 +67,13 @@ void zr_tree_need(struct zr_tree_node *node, unsigned needs, int64_t since_us)
     queue(node);
 }
 
-static bool is_leaf(const struct zr_tree_node *node)
-{
-    return node->tree->depth >= 0 && node->depth >= node->tree->depth;
-}
-
 /* The proof is that of the event that is being handled. After the end of the session a node that
    was there most likely still is; and after an event that has used up both watches it is gone. */
 void zr_tree_told(struct zr_follower *follower, unsigned used_up)
 {
     struct zr_tree_node *node = ZR_HOLDER(follower, struct zr_tree_node, follower);
     struct zr_tree *tree = node->tree;
-    bool leaf = is_leaf(node);
+    bool leaf = zr_tree_is_leaf(node);
     bool over = tree->session->state != ZR_CONNECTED;
     unsigned needs = leaf ? used_up & ZR_ON_NODE : used_up;
     if ((needs & ZR_ON_NODE) != 0 && zr_linked(&node->in_hidden) && !leaf)
@@ -107,7 +102,8 @@ static void looked(struct zr_timer *timer)
     ZR_LIST_EACH (link, &tree->hidden) {
         struct zr_tree_node *node = ZR_HOLDER(link, struct zr_tree_node, in_hidden);
         node->by_exists = false;
-        zr_tree_need(node, is_leaf(node) ? ZR_ON_NODE : ZR_ON_NODE | ZR_ON_CHILDREN, proof_us);
+        zr_tree_need(node, zr_tree_is_leaf(node) ? ZR_ON_NODE : ZR_ON_NODE | ZR_ON_CHILDREN,
+                     proof_us);
     }
     tree->looked_us = zr_engine_now_us(tree->session->engine);
     if (tree->root->absent)
@@ -183,9 +179,11 @@ void zr_tree_answered(struct zr_tree_node *node)
 
 void zr_tree_settle(struct zr_tree *tree)
 {
-    if (!zr_list_empty(&tree->unsettled) || tree->loaded)
+    if (!zr_list_empty(&tree->unsettled) || (tree->loaded && !tree->from_file))
         return;
     tree->loaded = true;
+    tree->from_file = false;
+    tree->changes++; /* `source` is another one */
     zr_tree_fire(tree);
 }
 
@@ -242,7 +240,7 @@ static enum zr_status follow(struct zr_tree_node *node)
 {
     if (node->follower.watch != NULL)
         return ZR_OK;
-    return zr_watch_join(node->tree->session, node->path, is_leaf(node) ? 1 : 2,
+    return zr_watch_join(node->tree->session, node->path, zr_tree_is_leaf(node) ? 1 : 2,
                          ZR_WATCHED_BYTES_COMMON, &node->follower);
 }
 

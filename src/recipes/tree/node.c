@@ -55,16 +55,19 @@ void zr_tree_node_done(struct zr_tree_node *node)
 
 /* ---- Keeping and dropping ------------------------------------------------------------------ */
 
+bool zr_tree_is_leaf(const struct zr_tree_node *node)
+{
+    return node->tree->depth >= 0 && node->depth >= node->tree->depth;
+}
+
 void zr_tree_keep(struct zr_tree_node *node, struct zr_tree_node *parent, int64_t since_us)
 {
-    const struct zr_tree *tree = node->tree;
     node->kept = true;
     node->parent = parent;
     node->depth = parent != NULL ? parent->depth + 1 : 0;
     node->doubtful = parent == NULL;
     node->by_exists = node->absent = node->unlisted = false;
-    bool leaf = tree->depth >= 0 && node->depth >= tree->depth;
-    zr_tree_need(node, leaf ? ZR_ON_NODE : ZR_ON_NODE | ZR_ON_CHILDREN, since_us);
+    zr_tree_need(node, zr_tree_is_leaf(node) ? ZR_ON_NODE : ZR_ON_NODE | ZR_ON_CHILDREN, since_us);
 }
 
 void zr_tree_let_go(struct zr_tree_node *node)

@@ -88,12 +88,34 @@ static int64_t settled_us(const struct zr_tree *tree)
 int64_t zr_tree_proof_us(struct zr_tree *tree)
 {
     if (!tree->loaded)
-        return -1;
+        return ZR_TREE_NEVER;
     int64_t proof_us = tree->running ? zr_session_proof_us(tree->session) : tree->proof_us;
     int64_t settled = settled_us(tree);
+    if (tree->from_file && tree->running)
+        return settled; /* the session may have no proof yet, and the file has one */
     if (!zr_list_empty(&tree->hidden) && tree->looked_us < proof_us)
         proof_us = tree->looked_us;
     return settled < proof_us ? settled : proof_us;
+}
+
+/* INT64_MAX: there is no proof. */
+static int64_t proof_age_us(struct zr_tree *tree)
+{
+    int64_t proof_us = zr_tree_proof_us(tree);
+    if (proof_us == ZR_TREE_NEVER)
+        return INT64_MAX;
+    return zr_engine_now_us(tree->session->engine) - proof_us;
+}
+
+enum zr_status zr_tree_proof_age(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    int64_t age_us = proof_age_us((struct zr_tree *)self);
+    (void)args;
+    if (age_us == INT64_MAX)
+        sink->nothing(sink, NULL);
+    else
+        sink->number(sink, NULL, (double)age_us / 1e6);
+    return ZR_OK;
 }
 
 enum zr_status zr_tree_age(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
@@ -101,13 +123,12 @@ enum zr_status zr_tree_age(struct zr_object *self, struct zr_args *args, struct 
     struct zr_tree *tree = (struct zr_tree *)self;
     struct zr_session *session = tree->session;
     (void)args;
-    int64_t proof_us = zr_tree_proof_us(tree);
-    int64_t age_us = zr_engine_now_us(session->engine) - proof_us;
+    int64_t age_us = proof_age_us(tree);
     bool fresh = tree->running && session->state == ZR_CONNECTED &&
                  zr_list_empty(&tree->unsettled) && zr_list_empty(&tree->hidden) &&
                  !zr_session_has_waiting(session) &&
                  age_us <= (int64_t)session->timeout_ms * 1000 / FRESH;
-    if (proof_us < 0)
+    if (age_us == INT64_MAX)
         sink->number(sink, NULL, (double)INFINITY);
     else
         sink->number(sink, NULL, fresh ? 0 : (double)age_us / 1e6);

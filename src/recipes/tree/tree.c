@@ -14,6 +14,8 @@
  *    in 2; those that are missing are hidden, with all below them.
  * 4. Readers are told of each difference (changes.c).
  *
+ * A copy that begins with what a file says (pack.c) shows that, and reads it again as after 2.
+ *
  * What can go wrong: the connection is lost: the client sets the watches again, and the server
  * sends the events that were missed. What is shown stays, and is as old as the last proof
  * (picture.c). The session is lost: all is read again. The root does not exist, or is deleted: a
@@ -91,6 +93,7 @@ static void free_tree(struct zr_object *self)
     struct zr_tree *tree = of(self);
     struct zr_session *session = tree->session;
     zr_tree_state_free(tree->read);
+    zr_free(tree->packed);
     each_node(tree, free_node);
     zr_table_fini(&tree->nodes);
     zr_free(tree->path);
@@ -198,6 +201,15 @@ static void get_path(struct zr_object *self, struct zr_sink *sink)
     zr_emit_string(sink, NULL, of(self)->path);
 }
 
+static void get_source(struct zr_object *self, struct zr_sink *sink)
+{
+    const struct zr_tree *tree = of(self);
+    if (tree->loaded)
+        zr_emit_string(sink, NULL, tree->from_file ? "file" : "server");
+    else
+        sink->nothing(sink, NULL);
+}
+
 static void get_problem(struct zr_object *self, struct zr_sink *sink)
 {
     enum zr_status problem = of(self)->problem;
@@ -216,6 +228,9 @@ static const struct zr_method methods[] = {
     {.name = "after", .args = "p?", .call = call_after, .inner = true},
     {.name = "count", .args = "", .call = call_count, .inner = true},
     {.name = "size", .args = "", .call = call_size, .inner = true},
+    {.name = "proof_age", .args = "", .call = zr_tree_proof_age, .inner = true},
+    {.name = "pack", .args = "", .call = zr_tree_pack, .inner = true},
+    {.name = "restore", .args = "dt?", .call = zr_tree_restore, .inner = true},
     {.name = "follows", .args = "", .call = call_follows, .inner = true},
     {.name = "changed", .args = "it?", .start = zr_tree_changed, .inner = true},
     {.name = "ready", .args = "t?", .start = zr_tree_ready},
@@ -225,7 +240,7 @@ static const struct zr_method methods[] = {
 };
 
 static const struct zr_property properties[] = {
-    {"path", get_path}, {"problem", get_problem}, {NULL, NULL}};
+    {"path", get_path}, {"problem", get_problem}, {"source", get_source}, {NULL, NULL}};
 
 const struct zr_class zr_tree_class = {"tree", methods, properties, close_tree, free_tree};
 

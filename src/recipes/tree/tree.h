@@ -4,8 +4,8 @@
 /*
  * tree.h: what the files of the watched copy share; only for those. tree.c is the class, node.c the
  * znodes that the copy follows, filter.c which these are, load.c the requests, answer.c what their
- * answers mean, picture.c what is shown, changes.c tells readers of it, tree_wait.c waits. Thread:
- * the host's.
+ * answers mean, picture.c what is shown, changes.c tells readers of it, tree_wait.c waits, pack.c
+ * makes a text of the copy. Thread: the host's.
  */
 
 #include "core/call.h"
@@ -54,6 +54,9 @@ struct zr_tree_node {
     char path[];                 /* with the namespace */
 };
 
+/* No time up to which something is proven. */
+#define ZR_TREE_NEVER INT64_MIN
+
 struct zr_tree {
     struct zr_object object;
     struct zr_session *session; /* used */
@@ -72,7 +75,8 @@ struct zr_tree {
     int64_t looked_us;     /* while any is hidden: all were so then, or later */
     int in_flight;
     bool answered;          /* a server has answered in this session's generation */
-    bool loaded;            /* once */
+    bool loaded;            /* it shows a whole copy */
+    bool from_file;         /* ... that of a file, until all of it was read again */
     bool running, closed;   /* the task runs; the user has closed it */
     enum zr_status ended;   /* why the task runs no more */
     int full, failing;      /* nodes that failed: with ZR_FULL; otherwise */
@@ -84,7 +88,8 @@ struct zr_tree {
     struct zr_list readers; /* struct zr_changes */
     uint32_t changes;       /* how many there were */
     size_t shown;           /* nodes that show something */
-    int64_t proof_us;       /* of the last end of the task */
+    int64_t proof_us;       /* of the last end of the task; or ZR_TREE_NEVER */
+    char *packed;           /* while it is emitted */
     struct zr_tree_state *read; /* the last one that a method has shown: it lives until the next */
 };
 
@@ -118,6 +123,9 @@ enum zr_status zr_tree_set_kids(struct zr_tree_node *node, struct zr_names *name
 /* The next node behind this path (null: the first), shown or not; a parent comes before its
    children, and these in the order of their names. Null: none. */
 struct zr_tree_node *zr_tree_after(const struct zr_tree *tree, const char *path);
+
+/* True if its children are not wanted. */
+bool zr_tree_is_leaf(const struct zr_tree_node *node);
 
 /* The last part of its path. */
 const char *zr_tree_name(const struct zr_tree_node *node);
@@ -185,11 +193,22 @@ bool zr_tree_same(const struct zr_tree_state *a, const struct zr_tree_state *b);
 void zr_tree_fire(struct zr_tree *tree);
 
 /* Up to when the copy is proven to be current: what it shows was so on the server then, or
-   later. -1: it was never loaded. */
+   later. ZR_TREE_NEVER: it was never loaded, or its file does not say. */
 int64_t zr_tree_proof_us(struct zr_tree *tree);
 
-/* tree:age() */
+/* tree:age(); tree:proof_age(): the seconds since the last proof, and nil instead of infinity */
 enum zr_status zr_tree_age(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+enum zr_status zr_tree_proof_age(struct zr_object *self, struct zr_args *args,
+                                 struct zr_sink *sink);
+
+/* ---- pack.c -------------------------------------------------------------------------------- */
+
+/* tree:pack(): the copy as a text */
+enum zr_status zr_tree_pack(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+
+/* tree:restore(text [, age]): shows what pack has written; for a tree that was just made. Emits
+   nothing, or why it does not: "another" (it is of another tree), "damaged", "no_memory". */
+enum zr_status zr_tree_restore(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
 
 /* ---- changes.c ----------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@ local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
+local files = require "zkrecipes.recipes.tree.file"
 local activity = require "zkrecipes.status.activity"
 
 local session_class, tree_class, changes_class = core.classes.session, core.classes.tree, core.classes.changes
@@ -33,19 +34,43 @@ local function filter_of(path, patterns)
   return table.concat(patterns, "\0") .. "\0"
 end
 
+-- The path must not depend on the working directory, which the program may change.
+local function check_file(file)
+  if file == nil then return end
+  if file:sub(1, 1) ~= "/" or file:find("\0", 1, true) or file:sub(-1) == "/" then
+    check.bad(2, "tree", ("option 'file': absolute path of a file expected, got '%s'"):format(check.shown(file)))
+  end
+end
+
 -- session:tree(path [, options])
 function Session:tree(path, options)
   check.path(path, 1, "tree")
-  options = check.options(options, { depth = "number", filter = "table" }, 2, "tree")
+  options = check.options(options, { depth = "number", filter = "table", file = "string" }, 2, "tree")
   local depth = options.depth
   if depth ~= nil and depth ~= 0 and depth ~= 1 then
     check.bad(2, "tree", "option 'depth': 0 (the znode alone) or 1 (its children too) expected, got " .. tostring(depth))
   end
+  check_file(options.file)
   local tree, message, code = session_class.core.tree(self, path, depth, filter_of(path, options.filter))
   if not tree then return nil, message, code end
   activity.copies(core.host(self), tree)
+  if options.file then files.open(self, tree, options.file) end
   return tree
 end
+
+-- tree:ready([timeout])
+function Tree:ready(timeout)
+  local ok, message, code = tree_class.core.ready(self, timeout)
+  if ok then files.save(self) end
+  return ok, message, code
+end
+
+function Tree:close()
+  files.close(self)
+  return tree_class.core.close(self)
+end
+
+function tree_class.meta.__close(tree) tree:close() end
 
 -- ---- Waiting -----------------------------------------------------------------------------------
 
