@@ -287,6 +287,9 @@ bench-ensemble: ## a few rows of it on an ensemble of three, with and without a 
 	@$(MAKE) --no-print-directory bench MEMBERS=3 ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
 	@$(MAKE) --no-print-directory bench MEMBERS=3 FSYNC=yes ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
 
+bench-tree: $(CORE) ## watched copies of 100,000 znodes: time, longest stall, memory; without and with files
+	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) bench/tree.lua
+
 bench-quick: ## counts that do not depend on the machine (requests, bytes, instructions), against the stored ones
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@STORE='$(STORE)' lua5.4 bench/quick.lua
