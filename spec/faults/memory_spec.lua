@@ -4,30 +4,11 @@
 -- Tags: sanitize
 
 local core = require "zkrecipes.core"
+local allocations = require "spec.support.allocations"
 local env = require "spec.support.env"
 local run = env.run
 
--- Runs the operation again and again, each time with a later allocation that fails.
-local function at_every_allocation(operation)
-  local n = 0
-  repeat
-    n = n + 1
-    core.alloc_fail(n)
-    operation(n)
-    local reached = core.alloc_failed()
-    core.alloc_fail(0)
-  until not reached
-  return n
-end
-
-local allowed = { no_memory = true, timeout = true, connection_loss = true, lost = true }
-
-local function check(result, message, code)
-  if not result then
-    assert.is_truthy(allowed[code], tostring(code) .. ": " .. tostring(message))
-  end
-  return result
-end
+local at_every_allocation, check, allowed = allocations.at_every, allocations.check, allocations.allowed
 
 describe("exhausted memory", function()
   it("in an acquire and its release", run(function()
