@@ -14,6 +14,8 @@ return {
   ["foreign: a stranger is taken for a contender of kazoo"] = 1504,
   ["latch: counted again after a lost answer"] = 436,
   ["no guard in writes"] = 9768,
+  ["presence: a read is taken for a proof that the data are there"] = 565,
+  ["presence: a write names no version"] = 1030,
   ["queue: a claim is made in another session than its presence"] = 634,
   ["queue: a claim of a session that is over is given"] = 1477,
   ["queue: a claim whose answer is lost is left behind"] = 45,

@@ -68,6 +68,23 @@ recipe("tree", function(soak, zk)
   end
 end)
 
+-- ---- Presences ---------------------------------------------------------------------------------
+
+recipe("presence", function(soak, zk)
+  local session, other = soak:session(zk), soak:session()
+  return function(number)
+    local presence = session:presence("/present", "1")
+    assert(presence:ready(10))
+    assert(presence:update(tostring(number)))
+    local second = other:presence("/present", "2")
+    fails("timeout", second:ready(SOON))
+    if number % 3 == 0 then assert(other:delete "/present") end
+    assert(presence:leave())
+    assert(second:ready(10))
+    assert(second:leave())
+  end
+end)
+
 -- ---- Numbers for workers ------------------------------------------------------------------------
 
 recipe("worker_id", function(soak, zk)

@@ -77,6 +77,32 @@ end, function(state) state.barrier:wait() end, function(state)
   assert(state.barrier:wait(200))
 end)
 
+-- ---- Presences ---------------------------------------------------------------------------------
+
+local function present_again(state)
+  assert(state.presence:update("again", 200))
+  assert(select(1, state.other:get "/here") == "again")
+  assert(state.presence:leave(200))
+  assert(state.presence:state() == "left")
+end
+
+for _, method in ipairs { "ready", "update" } do
+  add("presence:" .. method .. ", blocked", function(state)
+    assert(state.other:create("/here", ""))
+    state.presence = state.session:presence "/here"
+    later(state, 2, function() assert(state.other:delete "/here") end)
+  end, function(state) state.presence[method](state.presence) end, present_again)
+end
+
+add("presence:leave", function(state)
+  state.presence = state.session:presence "/here"
+  assert(state.presence:ready(200))
+end, function(state) state.presence:leave() end, function(state)
+  assert(state.presence:leave(200))
+  assert(state.other:sync "/here")
+  assert(not state.other:exists "/here")
+end)
+
 add("changes:next", function(state)
   state.tree = state.session:tree("/t")
   state.changes = state.tree:changes()

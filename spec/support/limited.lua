@@ -132,6 +132,14 @@ waits("Watch:wait", function(_, limit, watch) return watch:wait(limit) end,
   { prepare = function(session) return assert(session:watch("/w")) end, silent = "timeout" })
 waits("Watch:wait of a new one", function(session, limit) return session:watch("/w"):wait(limit) end,
   { at_zero = "timeout" }) -- it only asks whether a change was reported to it
+local function stranger(other) return assert(other:create("/p", "")) end
+waits("Presence:ready", function(session, limit) return session:presence("/p"):ready(limit) end, { block = stranger, at_zero = "timeout" })
+waits("Presence:update", function(session, limit) return session:presence("/p"):update("2", limit) end, { block = stranger })
+case("Presence:leave", function(_, limit, presence) return presence:leave(limit) end, { prepare = function(session)
+  local presence = session:presence("/p")
+  assert(presence:ready(5))
+  return presence
+end })
 case("Tree:ready", function(session, limit) return session:tree("/w"):ready(limit) end, { at_zero = "timeout" })
 local function loaded(session)
   local tree = session:tree "/w"

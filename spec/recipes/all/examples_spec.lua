@@ -19,6 +19,7 @@ local EXAMPLES = {
   ["lock_ways.lua"] = "^asked, and let go\ninside twice\nturns: 5$",
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
   ["queue.lua"] = "^queued: 6\ndead letter: broken, attempts: 2\nleft: 0$",
+  ["presence.lua"] = "^one at port 8001, two at port 8002\none at port 8001, two at port 9002\ntwo at port 9002\nnobody$",
   ["multilock.lua"] = "\nthe last one: %a+ > %a+$",
   ["rwlock.lua"] = "\nwriting, alone\na third reads, token %x+\nread by two: true$",
   ["script.lua"] = "^run number 1$",

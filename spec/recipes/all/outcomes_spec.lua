@@ -92,6 +92,9 @@ local CASES = {
   { "recipes/tree.md", "tree:ready", function(of) return of.tree:ready(20) end },
   { "recipes/tree.md", "tree:await", function(of) return of.tree:await(function() return true end, 20) end },
   { "recipes/tree.md", "changes:next", function(of) return of.changes:next(20) end },
+  { "recipes/presence.md", "presence:ready", function(of) return of.new_presence:ready(20) end },
+  { "recipes/presence.md", "presence:update", function(of) return of.presence:update("2", 20) end },
+  { "recipes/presence.md", "presence:leave", function(of) return of.presence:leave(20) end },
   { "session.md", "session:get", function(of) return of.session:get("/x") end },
   { "session.md", "session:exists", function(of) return of.session:exists("/x") end },
   { "session.md", "session:children", function(of) return of.session:children("/x") end },
@@ -167,6 +170,12 @@ local SUBJECTS = {
   latch = function(session) return session:latch("/latch", 3) end,
   cyclic = function(session) return session:cyclic_barrier("/cyclic", 2) end,
   double = function(session) return session:double_barrier("/double", 2) end,
+  presence = function(session)
+    local presence = session:presence("/present", "1")
+    assert(presence:ready(20))
+    return presence
+  end,
+  new_presence = function(session) return session:presence("/present", "1") end,
   tree = function(session, other)
     assert(other:create("/x", "1"))
     return session:tree "/x"
