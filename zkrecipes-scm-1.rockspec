@@ -64,6 +64,7 @@ build = {
     ["zkrecipes.recipes.election.lead"] = "lua/zkrecipes/recipes/election/lead.lua",
     ["zkrecipes.recipes.election.successor"] = "lua/zkrecipes/recipes/election/successor.lua",
     ["zkrecipes.recipes.election.value"] = "lua/zkrecipes/recipes/election/value.lua",
+    ["zkrecipes.recipes.group.group"] = "lua/zkrecipes/recipes/group/group.lua",
     ["zkrecipes.recipes.lock.cohort"] = "lua/zkrecipes/recipes/lock/cohort.lua",
     ["zkrecipes.recipes.lock.lock"] = "lua/zkrecipes/recipes/lock/lock.lua",
     ["zkrecipes.recipes.lock.own_holds"] = "lua/zkrecipes/recipes/lock/own_holds.lua",

@@ -85,6 +85,26 @@ recipe("presence", function(soak, zk)
   end
 end)
 
+recipe("group", function(soak, zk)
+  local session, other = soak:session(zk), soak:session()
+  local kept = session:group "/group"
+  local changes = kept:changes()
+  return function(number)
+    local group = other:group("/group", { grace = SOON })
+    local reader = group:changes()
+    local one, two = group:join("1", { id = "one" }), kept:join("2")
+    assert(one:ready(10) and two:ready(10))
+    assert(group:await(2, 10))
+    assert(one:update(tostring(number)))
+    assert(reader:next(10).kind == "joined")
+    assert(one:leave() and two:leave())
+    assert(kept:ready(10))
+    while changes:next(SOON) do end -- luacheck: ignore
+    if number % 2 == 0 then reader:close() end
+    group:close()
+  end
+end)
+
 -- ---- Numbers for workers ------------------------------------------------------------------------
 
 recipe("worker_id", function(soak, zk)

@@ -132,6 +132,24 @@ waits("Watch:wait", function(_, limit, watch) return watch:wait(limit) end,
   { prepare = function(session) return assert(session:watch("/w")) end, silent = "timeout" })
 waits("Watch:wait of a new one", function(session, limit) return session:watch("/w"):wait(limit) end,
   { at_zero = "timeout" }) -- it only asks whether a change was reported to it
+local function loaded_group(session)
+  local group = session:group "/g"
+  assert(group:ready(5))
+  return group
+end
+case("Group:ready", function(session, limit) return session:group("/g"):ready(limit) end, { at_zero = "timeout" })
+waits("Group:await", function(_, limit, group) return group:await(1, limit) end, { prepare = loaded_group, silent = "timeout" })
+waits("GroupChanges:next", function(_, limit, changes) return changes:next(limit) end,
+  { prepare = function(session) return (loaded_group(session):changes()) end, silent = "timeout" })
+local function group_stranger(other) return assert(other:create("/g/m", "", { parents = true })) end
+local function new_member(session) return session:group("/g"):join("", { id = "m" }) end
+waits("Member:ready", function(session, limit) return new_member(session):ready(limit) end, { block = group_stranger, at_zero = "timeout" })
+waits("Member:update", function(session, limit) return new_member(session):update("2", limit) end, { block = group_stranger })
+case("Member:leave", function(_, limit, member) return member:leave(limit) end, { prepare = function(session)
+  local member = new_member(session)
+  assert(member:ready(5))
+  return member
+end })
 local function stranger(other) return assert(other:create("/p", "")) end
 waits("Presence:ready", function(session, limit) return session:presence("/p"):ready(limit) end, { block = stranger, at_zero = "timeout" })
 waits("Presence:update", function(session, limit) return session:presence("/p"):update("2", limit) end, { block = stranger })

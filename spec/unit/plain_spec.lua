@@ -31,6 +31,7 @@ describe("a table that inherits", function()
     ["rwlock"] = function(options) session:rwlock("/l", options) end,
     ["semaphore"] = function(options) session:semaphore("/s", 1, options) end,
     ["worker_id"] = function(options) session:worker_id("/w", 1, options) end,
+    ["group"] = function(options) session:group("/g", options) end,
     ["snowflake"] = function(options) session:snowflake("/w", options) end,
     ["election"] = function(options) session:election("/e", options) end,
     ["queue"] = function(options) session:queue("/q", options) end,

@@ -19,6 +19,8 @@ local EXAMPLES = {
   ["lock_ways.lua"] = "^asked, and let go\ninside twice\nturns: 5$",
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
   ["queue.lua"] = "^queued: 6\ndead letter: broken, attempts: 2\nleft: 0$",
+  ["group.lua"] = "^1 of 3: red at port 8001\n2 of 3: green at port 8002\n3 of 3: blue at port 8003\n"
+    .. "changed\tgreen\tport 8002\tport 9000\nleft\tred$",
   ["presence.lua"] = "^one at port 8001, two at port 8002\none at port 8001, two at port 9002\ntwo at port 9002\nnobody$",
   ["multilock.lua"] = "\nthe last one: %a+ > %a+$",
   ["rwlock.lua"] = "\nwriting, alone\na third reads, token %x+\nread by two: true$",

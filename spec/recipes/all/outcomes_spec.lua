@@ -95,6 +95,8 @@ local CASES = {
   { "recipes/presence.md", "presence:ready", function(of) return of.new_presence:ready(20) end },
   { "recipes/presence.md", "presence:update", function(of) return of.presence:update("2", 20) end },
   { "recipes/presence.md", "presence:leave", function(of) return of.presence:leave(20) end },
+  { "recipes/group.md", "group:ready", function(of) return of.group:ready(20) end },
+  { "recipes/group.md", "group:await", function(of) return of.group:await(1, 20) end },
   { "session.md", "session:get", function(of) return of.session:get("/x") end },
   { "session.md", "session:exists", function(of) return of.session:exists("/x") end },
   { "session.md", "session:children", function(of) return of.session:children("/x") end },
@@ -176,6 +178,10 @@ local SUBJECTS = {
     return presence
   end,
   new_presence = function(session) return session:presence("/present", "1") end,
+  group = function(session, other)
+    assert(other:create("/group/x", "", { parents = true }))
+    return session:group "/group"
+  end,
   tree = function(session, other)
     assert(other:create("/x", "1"))
     return session:tree "/x"
