@@ -12,7 +12,7 @@
 
 #define DATA 100      /* bytes of an item */
 #define IN_FLIGHT 500 /* while it is filled */
-#define MOST_CONSUMERS 32
+#define MOST_CONSUMERS 256
 
 struct consumer {
     zhandle_t *zh;
