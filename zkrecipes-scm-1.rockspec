@@ -190,6 +190,7 @@ build = {
         "src/recipes/counter/counter.c",
         "src/recipes/counter/mark.c",
         "src/recipes/counter/write.c",
+        "src/recipes/counter/write_once.c",
         "src/recipes/election/election.c",
         "src/recipes/election/leader.c",
         "src/recipes/election/observe.c",

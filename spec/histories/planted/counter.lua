@@ -1,6 +1,6 @@
 -- Bugs of the counter. See plant.lua.
 
-local WRITE, CHANGE = "src/recipes/counter/write.c", "src/recipes/counter/change.c"
+local WRITE, ONCE, CHANGE = "src/recipes/counter/write.c", "src/recipes/counter/write_once.c", "src/recipes/counter/change.c"
 local IDS = "lua/zkrecipes/recipes/counter/ids.lua"
 
 local function bug(name, file, old, new, also)
@@ -9,20 +9,21 @@ local function bug(name, file, old, new, also)
 end
 
 return {
-  bug("the multi does not check the version of the mark", WRITE,
+  bug("the multi does not check the version of the mark", ONCE,
     ".version = counter->mark->version}", ".version = ZR_ANY_VERSION}"),
   bug("the multi does not check the version of the counter", CHANGE,
     "zr_write_value(task, value, counter->version);", "zr_write_value(task, value, ZR_ANY_VERSION);"),
-  bug("a lost answer is taken for a success", WRITE,
+  bug("a lost answer is taken for a success", ONCE,
     "return zr_write_of(task)->gone || is_ours(task, answer);", "return true;"),
-  bug("any number of the mark is ours", WRITE,
+  bug("any number of the mark is ours", ONCE,
     "return answer->data_reply.length == strlen(number) &&", "return answer->data_reply.length > 0 ||"),
-  bug("without the mark it was not done", WRITE,
-    "    if (zr_write_of(task)->gone)\n        unknown(task);", "    if (zr_write_of(task)->gone)\n        renew(task);"),
-  bug("without the mark it was done", WRITE,
+  bug("without the mark it was not done", ONCE,
+    "    if (zr_write_of(task)->gone)\n        unknown(task);", "    if (zr_write_of(task)->gone)\n        zr_write_renew(task);"),
+  bug("without the mark it was done", ONCE,
     "    if (zr_write_of(task)->gone)\n        unknown(task);", "    if (zr_write_of(task)->gone)\n        zr_write_finish(task);"),
-  bug("another version of the mark says that it was not done", WRITE,
-    "        ask_mark(task);\n    else\n        again(task);", "        mark(task);\n    else\n        again(task);"),
+  bug("another version of the mark says that it was not done", ONCE,
+    "        ask_mark(task);\n    else\n        again(task);", "        {\n            zr_mark_drop(zr_counter_of(task)->mark, task->session);\n            zr_counter_of(task)->mark = NULL;\n"
+    .. "            zr_write_renew(task);\n        }\n    else\n        again(task);"),
   bug("no sync before the value is called wrong", WRITE,
     "    if (zr_write_of(task)->fresh)\n        read_counter", "    if (true)\n        read_counter", {
       old = "    if (!zr_mark_usable(counter->mark, task->session)) {",
@@ -46,7 +47,7 @@ return {
   bug("ids: a number is given before its block is", IDS, "local sum, message, code = ids.counter:add(ids.block)",
     "local sum, message, code = ids.counter:get()", { old = "if not sum then return nil, message, code end\n  local first",
       new = "if not sum then return nil, message, code end\n  sum = sum + ids.block\n  ids.counter:add(ids.block)\n  local first" }),
-  bug("the multi does not set the mark", WRITE,
+  bug("the multi does not set the mark", ONCE,
     ".path = zr_path_inside(task->session->namespace, counter->mark->path)", ".path = counter->znode.path", {
       old = ".version = counter->mark->version}", new = ".version = ZR_ANY_VERSION}" }),
 }

@@ -2,8 +2,8 @@
 #define ZR_WRITE_H
 
 /*
- * write.h: a task that writes to a counter. change.c decides what it writes, and write.c does it
- * exactly once. Only for those two. Thread: the host's.
+ * write.h: a task that writes to a counter. change.c decides what it writes; write.c and
+ * write_once.c do it exactly once. Only for those. Thread: the host's.
  */
 
 #include "recipes/counter/counter.h"
@@ -16,7 +16,7 @@ struct zr_write {
     int64_t value;    /* that is written; or that the counter has, if it is not the expected one */
     bool differs;     /* it is not the expected one */
     bool fresh;       /* what is read from now on was true at some time during this call */
-    /* of write.c: */
+    /* of those two: */
     bool doubted;         /* an answer was lost, and the multi may be done late */
     bool gone;            /* the mark was gone when we asked it */
     uint16_t connections; /* of the session, when a sync was answered */
@@ -39,6 +39,11 @@ void zr_write_value(struct zr_task *task, int64_t value, int32_t version);
 
 /* Ends the task: it has succeeded. */
 void zr_write_finish(struct zr_task *task);
+
+/* Of write.c, for write_once.c. renew: the mark has no znode; makes another one, then decides again. */
+void zr_write_renew(struct zr_task *task);
+/* True if no connection was lost since the sync was answered. */
+bool zr_write_is_behind(struct zr_task *task);
 
 /* For the clean-up. */
 void zr_write_give_up(struct zr_task *task);
