@@ -33,14 +33,30 @@ static bool takes_zxid(const struct zr_sim_packet *packet)
     return packet->copy.op != ZR_OP_SYNC;
 }
 
+#define SHOWN 60 /* bytes of data in the trace */
+
+/* " = data", or nothing for null. */
+static void show(struct zr_bytes data, char *text)
+{
+    size_t length = data.length < SHOWN ? data.length : SHOWN;
+    strcpy(text, data.at != NULL ? " = " : "");
+    for (size_t i = 0; data.at != NULL && i < length; i++) {
+        bool plain = data.at[i] >= ' ' && data.at[i] <= '~';
+        text[3 + i] = plain ? data.at[i] : '?';
+        text[4 + i] = '\0';
+    }
+}
+
 static void trace(const struct zr_sim_world *world, const struct zr_sim_packet *packet,
                   const struct zr_sim_txn *txn)
 {
     for (size_t i = 0; i < txn->count && world->options.trace != NULL; i++) {
         static const char *const acts[] = {"create", "delete", "set", "set_acl"};
-        zr_sim_trace(world, "leader: %llx %s %s by %016llx", (unsigned long long)world->zxid + 1,
+        char data[SHOWN + 4];
+        show(txn->changes[i].data, data);
+        zr_sim_trace(world, "leader: %llx %s %s by %016llx%s", (unsigned long long)world->zxid + 1,
                      acts[txn->changes[i].act], txn->changes[i].path,
-                     (unsigned long long)packet->conn->session_id);
+                     (unsigned long long)packet->conn->session_id, data);
     }
 }
 

@@ -19,7 +19,7 @@
 --     h:was(path, there, from, to)    true if the znode existed (or not) at some moment of that time, on the leader
 --     h.ends                          session > when the servers ended it
 --     h.renames                       true if a reconnect may be answered with another session while the old one lives on
---     h.changes                       the leader's changes: { at, zxid, kind, path, session }
+--     h.changes                       the leader's changes: { at, zxid, kind, path, session, data (the first 60 bytes; nil: null) }
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
@@ -49,9 +49,9 @@ function History:pick(list) return list[self:below(#list)] end
 local function listen(h, line)
   if h.tell then h.tell(line) end
   if not line:find("leader: ", 1, true) then return end -- most changes are made by clients
-  local at, zxid, kind, path, session = line:match "^ *([%d.]+)  leader: (%x+) (%l+) (/%S*) by (%x+)"
+  local at, zxid, kind, path, session, data = line:match "^ *([%d.]+)  leader: (%x+) ([%l_]+) (/%S*) by (%x+)(.*)"
   if at then
-    local change = { at = tonumber(at), zxid = zxid, kind = kind, path = path, session = session }
+    local change = { at = tonumber(at), zxid = zxid, kind = kind, path = path, session = session, data = data:match "^ = (.*)" }
     h.changes[#h.changes + 1] = change
     local lives = h.lives[path] or {}
     h.lives[path] = lives
