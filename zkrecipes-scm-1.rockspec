@@ -189,6 +189,7 @@ build = {
         "src/recipes/counter/change.c",
         "src/recipes/counter/counter.c",
         "src/recipes/counter/mark.c",
+        "src/recipes/counter/value.c",
         "src/recipes/counter/write.c",
         "src/recipes/counter/write_once.c",
         "src/recipes/election/election.c",

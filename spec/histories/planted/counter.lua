@@ -22,8 +22,10 @@ return {
   bug("without the mark it was done", ONCE,
     "    if (zr_write_of(task)->gone)\n        unknown(task);", "    if (zr_write_of(task)->gone)\n        zr_write_finish(task);"),
   bug("another version of the mark says that it was not done", ONCE,
-    "        ask_mark(task);\n    else\n        again(task);", "        {\n            zr_mark_drop(zr_counter_of(task)->mark, task->session);\n            zr_counter_of(task)->mark = NULL;\n"
-    .. "            zr_write_renew(task);\n        }\n    else\n        again(task);"),
+    "        ask_mark(task);\n    else\n        beaten(task);",
+    "        {\n            zr_mark_drop(zr_counter_of(task)->mark, task->session);\n"
+    .. "            zr_counter_of(task)->mark = NULL;\n"
+    .. "            zr_write_renew(task);\n        }\n    else\n        beaten(task);"),
   bug("no sync before the value is called wrong", WRITE,
     "    if (zr_write_of(task)->fresh)\n        read_counter", "    if (true)\n        read_counter", {
       old = "    if (!zr_mark_usable(counter->mark, task->session)) {",

@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "recipes/counter/write.h"
 
@@ -59,8 +58,7 @@ static void compare(struct zr_task *task)
         zr_write_refresh(task);
     } else {
         zr_write_of(task)->value = now;
-        zr_write_of(task)->differs = true;
-        zr_write_finish(task);
+        zr_write_differs(task);
     }
 }
 
@@ -83,25 +81,10 @@ static void emit_compared(struct zr_task *task, struct zr_sink *sink)
         sink->integer(sink, NULL, zr_write_of(task)->value);
 }
 
-/* A task that waits for its turn waits for the writer's answer. */
-static bool asking(const struct zr_task *task)
-{
-    const struct zr_znode_task *znode_task = ZR_HOLDER(task, struct zr_znode_task, task);
-    const struct zr_write *write = ZR_HOLDER(znode_task, struct zr_write, znode_task);
-    const struct zr_task *writer = ((const struct zr_counter *)znode_task->znode)->writer;
-    return task->asking || write->doubted || (writer != NULL && writer->asking);
-}
-
-static void free_write(struct zr_task *task)
-{
-    zr_transaction_fini(&zr_write_of(task)->transaction);
-    zr_znode_task_free(task);
-}
-
 #define KIND(called, emit)                                                                         \
     {                                                                                              \
-        .name = (called), .clean = zr_write_give_up, .asking = asking, .results = (emit),          \
-        .free = free_write                                                                         \
+        .name = (called), .clean = zr_write_give_up, .asking = zr_write_asking, .results = (emit), \
+        .free = zr_write_free                                                                      \
     }
 static const struct zr_task_kind add_kind = KIND("counter:add", emit_value);
 static const struct zr_task_kind set_kind = KIND("counter:set", zr_emit_true);
@@ -110,21 +93,18 @@ static const struct zr_task_kind compare_kind = KIND("counter:compare_and_set", 
 static enum zr_status start(struct zr_object *self, const struct zr_args *args,
                             const struct zr_task_kind *kind, zr_step *decide, struct zr_task **task)
 {
-    struct zr_znode_task *znode_task;
+    struct zr_write *write;
     const struct zr_arg limit = zr_counter_limit(args);
-    enum zr_status status = zr_znode_task_new(sizeof(struct zr_write), self, &znode_task);
+    enum zr_status status = zr_write_new(sizeof(*write), self, decide, &write);
     if (status != ZR_OK)
         return status;
-    *task = &znode_task->task;
-    struct zr_write *write = zr_write_of(*task);
-    write->decide = decide;
     write->amount = args->at[0].integer;
     if (decide == compare) {
         write->expected = args->at[0].integer;
         write->amount = args->at[1].integer;
     }
-    sprintf(write->number, "%" PRIu64, ++((struct zr_counter *)self)->writes);
-    zr_znode_task_start(znode_task, kind, &limit, ZR_STEP(zr_write_begin));
+    *task = &write->znode_task.task;
+    zr_znode_task_start(&write->znode_task, kind, &limit, ZR_STEP(zr_write_begin));
     return ZR_OK;
 }
 

@@ -35,6 +35,10 @@ struct zr_counter_options {
 enum zr_status zr_counter_read(struct zr_task *task, const struct zr_request *answer,
                                int64_t *value);
 
+/* value.c makes its objects of these. */
+extern const struct zr_class zr_counter_class;
+extern const struct zr_recipe zr_counter_recipe;
+
 /* The limit of a method with these arguments. */
 struct zr_arg zr_counter_limit(const struct zr_args *args);
 

@@ -17,8 +17,9 @@ struct zr_mark {
     struct zr_call *removal; /* the request for this, so that it needs no memory later; or null */
     int generation;          /* of the session: the mark ends with it */
     int32_t version;         /* that the znode has, if all our writes were answered */
-    bool made;               /* the create was answered */
-    char path[];             /* with the namespace */
+    int64_t czxid; /* of the counter's znode; 0: it was not read since the mark was made */
+    bool made;     /* the create was answered */
+    char path[];   /* with the namespace */
 };
 
 /* gives: a mark for the counter at this path (with the namespace), and the request that creates it.

@@ -1,5 +1,8 @@
 #include "recipes/counter/write.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /*
  * Writes to a counter, each done exactly once. The algorithm is ours.
  *
@@ -23,6 +26,8 @@
  * The session is lost before that: the multi is sent in the next session, under the same condition.
  */
 
+/* ---- The task ------------------------------------------------------------------------------ */
+
 struct zr_write *zr_write_of(struct zr_task *task)
 {
     return ZR_HOLDER(zr_znode_task_of(task), struct zr_write, znode_task);
@@ -31,6 +36,34 @@ struct zr_write *zr_write_of(struct zr_task *task)
 struct zr_counter *zr_counter_of(struct zr_task *task)
 {
     return ZR_HOLDER(zr_znode_of(task), struct zr_counter, znode);
+}
+
+enum zr_status zr_write_new(size_t size, struct zr_object *self, zr_step *decide,
+                            struct zr_write **write)
+{
+    struct zr_znode_task *znode_task;
+    enum zr_status status = zr_znode_task_new(size, self, &znode_task);
+    if (status != ZR_OK)
+        return status;
+    *write = ZR_HOLDER(znode_task, struct zr_write, znode_task);
+    (*write)->decide = decide;
+    sprintf((*write)->number, "%" PRIu64, ++((struct zr_counter *)self)->writes);
+    return ZR_OK;
+}
+
+/* A task that waits for its turn waits for the writer's answer. */
+bool zr_write_asking(const struct zr_task *task)
+{
+    const struct zr_znode_task *znode_task = ZR_HOLDER(task, struct zr_znode_task, task);
+    const struct zr_write *write = ZR_HOLDER(znode_task, struct zr_write, znode_task);
+    const struct zr_task *writer = ((const struct zr_counter *)znode_task->znode)->writer;
+    return task->asking || write->doubted || (writer != NULL && writer->asking);
+}
+
+void zr_write_free(struct zr_task *task)
+{
+    zr_transaction_fini(&zr_write_of(task)->transaction);
+    zr_znode_task_free(task);
 }
 
 /* ---- Turns --------------------------------------------------------------------------------- */
@@ -60,6 +93,12 @@ void zr_write_finish(struct zr_task *task)
 {
     pass_on(zr_counter_of(task));
     zr_task_finish(task, ZR_OK);
+}
+
+void zr_write_differs(struct zr_task *task)
+{
+    zr_write_of(task)->differs = true;
+    zr_write_finish(task);
 }
 
 /* A mark that was perhaps made is not used later, because its create must not be repeated. */
@@ -124,6 +163,8 @@ static void looked(struct zr_task *task)
         return;
     }
     if (status == ZR_OK)
+        counter->mark->czxid = answer->stat.czxid;
+    if (status == ZR_OK && !zr_write_of(task)->raw)
         status = zr_counter_read(task, answer, &counter->value);
     counter->known = status == ZR_OK;
     counter->version = answer->stat.version;
@@ -173,6 +214,13 @@ void zr_write_refresh(struct zr_task *task)
 
 /* ---- The mark ------------------------------------------------------------------------------ */
 
+/* A znode without data has no value yet. */
+static void make_znode(struct zr_task *task)
+{
+    const struct zr_bytes zero = {"0", 1};
+    zr_znode_make(task, zr_write_of(task)->raw ? ZR_NO_DATA : zero, ZR_STEP(prepare));
+}
+
 static void marked(struct zr_task *task)
 {
     struct zr_counter *counter = zr_counter_of(task);
@@ -182,7 +230,10 @@ static void marked(struct zr_task *task)
     } else if (task->outcome == ZR_NO_NODE) {
         zr_mark_free(counter->mark);
         counter->mark = NULL;
-        zr_znode_make(task, (struct zr_bytes){"0", 1}, ZR_STEP(prepare));
+        if (zr_write_of(task)->existing)
+            zr_write_differs(task);
+        else
+            make_znode(task);
     } else if (task->outcome == ZR_CONNECTION_LOSS || task->outcome == ZR_LOST) {
         prepare(task);
     } else {

@@ -16,11 +16,16 @@ struct zr_write {
     int64_t value;    /* that is written; or that the counter has, if it is not the expected one */
     bool differs;     /* it is not the expected one */
     bool fresh;       /* what is read from now on was true at some time during this call */
+    bool raw;         /* what is written, and what the znode holds, need not be numbers */
+    bool existing;    /* the znode is not made */
     /* of those two: */
     bool doubted;         /* an answer was lost, and the multi may be done late */
     bool gone;            /* the mark was gone when we asked it */
+    bool beaten;          /* the multi was refused since the counter has another version */
+    struct zr_stat stat;  /* of the counter, if its write was answered */
     uint16_t connections; /* of the session, when a sync was answered */
     struct zr_transaction transaction;
+    struct zr_bytes data; /* to write */
     char number[ZR_COUNTER_DIGITS], text[ZR_COUNTER_DIGITS];
 };
 
@@ -36,16 +41,27 @@ void zr_write_refresh(struct zr_task *task);
 /* Writes this value if the counter has this version, and ends the task. If it has another one,
    decides again, and nothing is known. */
 void zr_write_value(struct zr_task *task, int64_t value, int32_t version);
+/* The same with any data, if the task is `raw`. borrows: data. */
+void zr_write_data(struct zr_task *task, struct zr_bytes data, int32_t version);
 
-/* Ends the task: it has succeeded. */
+/* Ends the task: it has succeeded. differs: without a write. */
 void zr_write_finish(struct zr_task *task);
+void zr_write_differs(struct zr_task *task);
 
-/* Of write.c, for write_once.c. renew: the mark has no znode; makes another one, then decides again. */
+/* Of write.c, for write_once.c. renew: the mark has no znode; makes another one, then decides
+ * again. */
 void zr_write_renew(struct zr_task *task);
 /* True if no connection was lost since the sync was answered. */
 bool zr_write_is_behind(struct zr_task *task);
 
-/* For the clean-up. */
+/* For the kind of the task: its clean-up, `asking` and `free`. */
 void zr_write_give_up(struct zr_task *task);
+bool zr_write_asking(const struct zr_task *task);
+void zr_write_free(struct zr_task *task);
+
+/* gives: a zeroed task of this size, which begins with a struct zr_write; to be started with
+   zr_write_begin. Errors: ZR_NO_MEMORY, or why the session cannot be used. */
+enum zr_status zr_write_new(size_t size, struct zr_object *self, zr_step *decide,
+                            struct zr_write **write);
 
 #endif

@@ -124,11 +124,18 @@ static void done(struct zr_task *task)
         learn(task, answer);
         return;
     }
+    zr_write_of(task)->stat = answer->parts[1].stat;
     counter->mark->version = answer->parts[0].stat.version;
     counter->version = answer->parts[1].stat.version;
     counter->value = zr_write_of(task)->value;
-    counter->known = true;
+    counter->known = !zr_write_of(task)->raw;
     zr_write_finish(task);
+}
+
+static void beaten(struct zr_task *task)
+{
+    zr_write_of(task)->beaten = true;
+    again(task);
 }
 
 /* If the server got as far as the counter's version, the mark had the version that we know. */
@@ -144,7 +151,7 @@ static void written(struct zr_task *task)
     else if (task->call->request.parts[0].status == ZR_BAD_VERSION)
         ask_mark(task);
     else
-        again(task);
+        beaten(task);
 }
 
 static enum zr_status new_multi(struct zr_task *task, int32_t version, struct zr_call **call)
@@ -156,10 +163,7 @@ static enum zr_status new_multi(struct zr_task *task, int32_t version, struct zr
          .path = zr_path_inside(task->session->namespace, counter->mark->path),
          .data = {write->number, strlen(write->number)},
          .version = counter->mark->version},
-        {.op = ZR_OP_SET,
-         .path = counter->znode.path,
-         .data = {write->text, strlen(write->text)},
-         .version = version},
+        {.op = ZR_OP_SET, .path = counter->znode.path, .data = write->data, .version = version},
     };
     return zr_call_new_multi(task->session, NULL, parts, 2, call);
 }
@@ -167,9 +171,16 @@ static enum zr_status new_multi(struct zr_task *task, int32_t version, struct zr
 void zr_write_value(struct zr_task *task, int64_t value, int32_t version)
 {
     struct zr_write *write = zr_write_of(task);
-    struct zr_call *call;
     write->value = value;
     sprintf(write->text, "%" PRId64, value);
+    zr_write_data(task, (struct zr_bytes){write->text, strlen(write->text)}, version);
+}
+
+void zr_write_data(struct zr_task *task, struct zr_bytes data, int32_t version)
+{
+    struct zr_write *write = zr_write_of(task);
+    struct zr_call *call;
+    write->data = data;
     write->transaction.op = ZR_OP_GET;
     write->transaction.path = zr_counter_of(task)->mark->path;
     write->transaction.was_done = was_done;
