@@ -186,6 +186,12 @@ for _, name in ipairs(M.files) do os.remove(name) end
 
 function M.file(dice) return dice:one_in(8) and any_string(dice) or dice:pick(M.files) end
 
+-- Of a configuration: the values are strings, or what random functions make of them.
+function M.codec(dice)
+  if dice:one_in(4) then return { encode = M.fn(dice), decode = M.fn(dice) } end
+  return { encode = tostring, decode = function(data) return data ~= "" and data or nil, "empty" end }
+end
+
 function M.hosts(dice)
   if dice:one_in(4) then return { dice:pick(HOSTS), dice:one_in(2) and dice:pick(HOSTS) or nil } end
   return dice:one_in(2) and M.server or dice:pick(HOSTS)

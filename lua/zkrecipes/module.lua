@@ -16,6 +16,7 @@ local wait = require "zkrecipes.host.wait"
 
 -- These add their methods to the classes.
 require "zkrecipes.recipes.barrier.double_cyclic"
+require "zkrecipes.recipes.config.config"
 require "zkrecipes.recipes.counter.ids"
 require "zkrecipes.recipes.election.election"
 require "zkrecipes.recipes.group.group"

@@ -5,6 +5,7 @@ return {
   ["a seat that somebody removed is waited with"] = 7865,
   ["an answer for which there was no memory leaves no watch"] = 31180,
   ["barrier: an older answer lets pass"] = 410,
+  ["config: what is read first is called fresh"] = 2338,
   ["counter: another version of the mark says that it was not done"] = 124,
   ["counter: no sync before the value is called wrong"] = 1626,
   ["counter: the multi does not check the version of the mark"] = 330,

@@ -41,6 +41,26 @@ end)
 
 -- ---- Trees -------------------------------------------------------------------------------------
 
+recipe("config", function(soak, zk)
+  local session, other = soak:session(zk), soak:session()
+  local kept = { session:config("/config", { default = "0" }), other:config("/config", { default = "0" }) }
+  local changes = kept[1]:changes()
+  local function add(value) return tostring(tonumber(value) + 1) end
+  return function()
+    together(zk, 2, function(i) return kept[i]:update(add) end)
+    local config = session:config "/config"
+    assert(config:ready(10))
+    local _, stat = config:get()
+    assert(config:update(add))
+    fails("bad_version", config:set("9", stat))
+    fails("timeout", config:await(function() return false end, SOON))
+    assert(changes:next(10))
+    assert(kept[2]:set "0")
+    assert(kept[1]:await(function(value) return value == "0" end, 10))
+    config:close()
+  end
+end)
+
 recipe("tree", function(soak, zk)
   local session, writer = soak:session(zk), soak:session()
   assert(writer:create("/tree", ""))

@@ -133,6 +133,12 @@ add("counter:add", function(state) state.counter = state.session:counter("/n") e
     assert(state.counter:add(1) == sum + 1)
   end)
 
+add("config:update", function(state) state.config = state.session:config("/n", { default = "0" }) end,
+  function(state) state.config:update(function(value) return value .. "1" end) end, function(state)
+    local ok, value = state.config:update(function(found) return found .. "1" end)
+    assert(ok and (value == "01" or value == "011"))
+  end, function(state) state.config:close() end)
+
 add("ids:next", function(state) state.ids = state.session:ids("/n", { block = 1 }) end,
   function(state) state.ids:next() end, function(state)
     local number = assert(state.ids:next())

@@ -84,6 +84,8 @@ local plain = {
   ["Counter:get"] = function(session, limit) return session:counter("/n"):get({ timeout = limit }) end,
   ["Counter:set"] = function(session, limit) return session:counter("/n"):set(1, { timeout = limit }) end,
   ["Counter:compare_and_set"] = function(session, limit) return session:counter("/n"):compare_and_set(0, 1, { timeout = limit }) end,
+  ["Config:set"] = function(session, limit) return session:config("/n"):set("1", nil, { timeout = limit }) end,
+  ["Config:update"] = function(session, limit) return session:config("/n"):update(function() return "1" end, { timeout = limit }) end,
   ["Ids:next"] = function(session, limit) return session:ids("/i"):next({ timeout = limit }) end,
   ["Ids:next_name"] = function(session, limit) return session:ids("/i"):next_name("x-", { timeout = limit }) end,
   ["Lock:contenders"] = function(session, limit) return session:lock("/q"):contenders(limit) end,
@@ -164,6 +166,19 @@ local function loaded(session)
   assert(tree:ready(5))
   return tree
 end
+case("Config:ready", function(session, limit) return session:config("/w"):ready(limit) end, { at_zero = "timeout" })
+local function loaded_config(session)
+  local config = session:config "/w"
+  assert(config:ready(5))
+  return config
+end
+waits("Config:await", function(_, limit, config) return config:await(function() return false end, limit) end,
+  { prepare = loaded_config, silent = "timeout" })
+waits("ConfigChanges:next", function(_, limit, changes) return changes:next(limit) end, { silent = "timeout", prepare = function(session)
+  local changes = loaded_config(session):changes()
+  assert(changes:next(5) == false)
+  return changes
+end })
 waits("Tree:await", function(_, limit, tree) return tree:await(function() return false end, limit) end,
   { prepare = loaded, silent = "timeout" })
 waits("Changes:next", function(_, limit, changes) return changes:next(limit) end,

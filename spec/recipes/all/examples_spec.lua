@@ -9,6 +9,8 @@ local zk = require "zkrecipes"
 local TURNS = "^%a+: turn 1\n%a+: turn 1\n%a+: turn 2\n%a+: turn 2\nthe loop has ended, it ticked: true$"
 local EXAMPLES = {
   ["copas.lua"] = TURNS,
+  ["config.lua"] = "^limit 10, search off\nlimit 20, search off\nlimit 20, search on\nlimit 20, search on\n"
+    .. "config [^\n]+: the data of version are not shown: the codec's decode failed: no setting: %?$",
   ["counter.lua"] = "^together: 40\nreset\ntoo late, it has 0$",
   ["cqueues.lua"] = TURNS,
   ["election.lua"] = "\nno leader\nthe end$",

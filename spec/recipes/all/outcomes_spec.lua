@@ -97,6 +97,13 @@ local CASES = {
   { "recipes/presence.md", "presence:leave", function(of) return of.presence:leave(20) end },
   { "recipes/group.md", "group:ready", function(of) return of.group:ready(20) end },
   { "recipes/group.md", "group:await", function(of) return of.group:await(1, 20) end },
+  { "recipes/config.md", "config:ready", function(of) return of.config:ready(20) end },
+  { "recipes/config.md", "config:await", function(of) return of.config:await(function() return true end, 20) end },
+  { "recipes/config.md", "config:set", function(of) return of.config:set("2") end },
+  { "recipes/config.md", "config:set", function(of) return of.config:set("2", 0) end, what = "version" },
+  { "recipes/config.md", "config:update", function(of) return of.config:update(function(value) return value .. "1" end) end },
+  { "recipes/config.md", "config:update", function(of) return of.new_config:update(function(value) return value .. "1" end) end,
+    what = "the first" },
   { "session.md", "session:get", function(of) return of.session:get("/x") end },
   { "session.md", "session:exists", function(of) return of.session:exists("/x") end },
   { "session.md", "session:children", function(of) return of.session:children("/x") end },
@@ -186,6 +193,13 @@ local SUBJECTS = {
     assert(other:create("/x", "1"))
     return session:tree "/x"
   end,
+  config = function(session, other)
+    assert(other:create("/x", "1"))
+    local config = session:config "/x"
+    assert(config:ready(20))
+    return config
+  end,
+  new_config = function(session) return session:config("/new", { default = "0" }) end,
   changes = function(session, other)
     assert(other:create("/x", "1"))
     return (session:tree("/x"):changes())
