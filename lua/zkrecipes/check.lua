@@ -84,6 +84,14 @@ function M.below_root(value, argument, name)
   if value == "/" then bad(argument, name, "path of a znode below the root expected, got the root") end
 end
 
+-- Raises unless the option 'file' is nil or an absolute path: it must not depend on the working directory, which the program may change.
+function M.file(value, argument, name)
+  if value == nil then return end
+  if value:sub(1, 1) ~= "/" or value:find("\0", 1, true) or value:sub(-1) == "/" then
+    bad(argument, name, ("option 'file': absolute path of a file expected, got '%s'"):format(M.shown(value)))
+  end
+end
+
 -- Raises unless it is a whole number from 1 to `most`.
 function M.count(value, most, argument, name)
   if type(value) ~= "number" then bad(argument, name, "number expected, got " .. type(value)) end

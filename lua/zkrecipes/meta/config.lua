@@ -11,6 +11,7 @@ local Session = {}
 
 ---@class zkrecipes.ConfigOptions
 ---@field codec? zkrecipes.Codec as lua-cjson; nil: values are strings
+---@field file? string absolute path of a file that keeps the last data, as for a tree; nil: none
 ---@field default? any what `get` returns while there is no znode, or no data; default nil
 
 ---Returns a value that is kept in a znode, and begins to load it. The algorithm of its writes is ours: that of counters.
@@ -44,6 +45,13 @@ function Config:get() end
 ---Returns how old the value may be. Asks no server and never waits.
 ---@return number seconds 0: it is current, up to how far the session's server is behind; math.huge: it was never loaded
 function Config:age() end
+
+---Returns where the value is from. Asks no server and never waits.
+---```lua
+---if conf:source() == "file" then print "last known configuration" end
+---```
+---@return "server"|"file"|nil source nil: nothing was loaded yet
+function Config:source() end
 
 ---Returns why `get` has not the newest value, or nil. Asks no server and never waits.
 ---@return string? message

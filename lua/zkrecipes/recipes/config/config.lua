@@ -78,6 +78,9 @@ end
 -- config:age(): how old that may be.
 function Config:age() return self.tree:age() end
 
+-- config:source(): "server", or "file" until a server has answered; nil: nothing was loaded yet.
+function Config:source() return self.tree.source end
+
 -- config:problem(): why the value is not the newest one, and a code; or nil.
 function Config:problem()
   shown(self)
@@ -145,23 +148,23 @@ local function timeout_of(options, method, argument)
   return timeout
 end
 
-local function closed(config)
-  if config.closed then return "the configuration is closed", "closed" end
-end
-
 local ANY_VERSION = "version -1 cannot be compared: to ZooKeeper it means any version"
+
+local function is_version(value) return type(value) == "number" and value % 1 == 0 and value >= -2 ^ 31 and value < 2 ^ 31 end
 
 -- Raises unless it is a stat, a version, or nil.
 local function check_expected(expected, argument, method)
   local kind = type(expected)
   if kind == "table" then
     check.plain(expected, argument, method, "stat")
-    if type(expected.version) ~= "number" or type(expected.czxid) ~= "string" then check.bad(argument, method, "no stat of a znode") end
+    if not is_version(expected.version) or not tostring(expected.czxid):find "^%x+$" then
+      check.bad(argument, method, "no stat of a znode")
+    end
     return
   end
   if kind ~= "nil" and kind ~= "number" then check.bad(argument, method, "version or stat expected, got " .. kind) end
   if expected == -1 then check.bad(argument, method, ANY_VERSION) end
-  if expected and (expected % 1 ~= 0 or math.abs(expected) > 2 ^ 31) then check.bad(argument, method, "no version: " .. expected) end
+  if expected and not is_version(expected) then check.bad(argument, method, "no version: " .. expected) end
 end
 
 -- config:set(value [, expected [, { timeout = }]]): expected: the stat, or the version, that the znode must have.
@@ -170,8 +173,6 @@ function Config:set(value, expected, options)
   if not self.encodes and type(value) ~= "string" then check.bad(1, "set", "string expected, without a codec, got " .. type(value)) end
   check_expected(expected, 2, "set")
   local timeout = timeout_of(options, "set", 3)
-  local message, code = closed(self)
-  if message then return nil, message, code end
   return write.set(self, value, expected, timeout)
 end
 
@@ -179,8 +180,6 @@ end
 function Config:update(fn, options)
   check.fn(fn, 1, "update")
   local timeout = timeout_of(options, "update", 2)
-  local message, code = closed(self)
-  if message then return nil, message, code end
   if timeout == 0 and limits.away(self.session) then return limits.unconnected(self.session, "config:update " .. self.path) end
   local limit = limits.new(self.session, timeout)
   return limit:told(write.update(self, fn, limit))
@@ -204,13 +203,14 @@ check.selves("config_changes", Changes, Changes)
 local Session = {}
 local make_writer = core.classes.session.inner.value
 
--- session:config(path [, { codec =, default = }])
+-- session:config(path [, { codec =, default =, file = }])
 function Session:config(path, options)
   check.below_root(path, 1, "config")
   local default = type(options) == "table" and rawget(options, "default") -- of any type
-  options = check.options(options, { codec = "table", default = type(default) }, 2, "config")
+  options = check.options(options, { codec = "table", default = type(default), file = "string" }, 2, "config")
   local codec = codecs.of(options.codec)
-  local tree, message, code = self:tree(path, { depth = 0 })
+  check.file(options.file, 2, "config")
+  local tree, message, code = self:tree(path, { depth = 0, file = options.file })
   if not tree then return failure.told("session:config", path, nil, message, code) end
   local writer
   writer, message, code = make_writer(self, path)

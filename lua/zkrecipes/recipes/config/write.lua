@@ -22,6 +22,7 @@ local put = classes.waiting(core.classes.value.inner.put)
 
 local WORN = "its znode was written 2^32 times and has version -1, with which ZooKeeper cannot compare; "
   .. "call set once without a version"
+local CLOSED = "the configuration is closed"
 local OTHER = "the znode has changed, or was deleted, since it was as expected; get it again"
 
 local function about(config, text) return ("config %s: %s"):format(config.path, text) end
@@ -36,6 +37,7 @@ end
 -- Writes once: true; false if it is not as expected; or nil, message, code. Notes what was written, for the next update.
 local function write(config, data, version, czxid, timeout)
   if version == -1 then return nil, about(config, WORN), "bad_version" end
+  if config.closed then return nil, about(config, CLOSED), "closed" end -- perhaps while fn or the codec waited
   config.last = nil
   local done, stat, code = put(config.writer, data, version, czxid, timeout)
   if done and stat then config.last = { data = data, stat = stat } end

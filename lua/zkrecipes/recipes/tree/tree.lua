@@ -34,14 +34,6 @@ local function filter_of(path, patterns)
   return table.concat(patterns, "\0") .. "\0"
 end
 
--- The path must not depend on the working directory, which the program may change.
-local function check_file(file)
-  if file == nil then return end
-  if file:sub(1, 1) ~= "/" or file:find("\0", 1, true) or file:sub(-1) == "/" then
-    check.bad(2, "tree", ("option 'file': absolute path of a file expected, got '%s'"):format(check.shown(file)))
-  end
-end
-
 -- session:tree(path [, options])
 function Session:tree(path, options)
   check.path(path, 1, "tree")
@@ -50,7 +42,7 @@ function Session:tree(path, options)
   if depth ~= nil and depth ~= 0 and depth ~= 1 then
     check.bad(2, "tree", "option 'depth': 0 (the znode alone) or 1 (its children too) expected, got " .. tostring(depth))
   end
-  check_file(options.file)
+  check.file(options.file, 2, "tree")
   local tree, message, code = session_class.core.tree(self, path, depth, filter_of(path, options.filter))
   if not tree then return nil, message, code end
   activity.copies(core.host(self), tree)
