@@ -79,7 +79,7 @@ function M.returned(name, count, first, second, third)
   if type(third) == "string" and type(second) == "string" and codes[third] then return failure(second, third) end
   if FREE[name] then return end
   if name == "get" and type(second) == "table" and second.czxid then return end
-  local may_be_none = name == "leader" or name == "get" or name == "children" or name == "problem"
+  local may_be_none = name == "leader" or name == "get" or name == "children" or name == "problem" or name == "source"
   if may_be_none and count > 0 and second == nil then return end
   if count == 0 then return "nothing was returned" end
   return failure(second, third)
