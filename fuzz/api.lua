@@ -50,6 +50,7 @@ local function open_recipes(session)
   calls.keep("group_changes", (session:group("/group"):changes()))
   calls.keep("tree", session:tree("/a"))
   calls.keep("config", session:config("/a"))
+  calls.keep("value", core.classes.session.inner.value(session, "/a")) -- what a configuration writes with
   calls.keep("config_changes", session:config("/conf"):changes())
   calls.keep("changes", (session:tree("/a"):changes()))
   calls.keep("cyclic_barrier", session:cyclic_barrier("/cyclic", 2))
