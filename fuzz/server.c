@@ -269,7 +269,7 @@ static void check_answer(const struct zr_request *request)
     for (size_t i = 0; request->acl_reply != NULL && i < request->acl_reply->count; i++)
         sum += strlen(request->acl_reply->at[i].scheme) + strlen(request->acl_reply->at[i].id);
     for (size_t i = 0; i < request->data_reply.length; i++)
-        sum += (size_t)request->data_reply.at[i];
+        sum += (unsigned char)request->data_reply.at[i];
     for (size_t i = 0; i < request->part_count; i++)
         check_answer(&request->parts[i]);
     CLAIM(sum != SIZE_MAX);
