@@ -180,10 +180,22 @@ void zr_sim_server_tick(struct zr_sim_server *server)
     zr_sim_server_catch_up(server);
 }
 
+/* What the leader does by the clock was put off until the end of its pause, which now ends. */
+static void end_pause(struct zr_sim_server *server)
+{
+    bool leader_slept = is_leader(server) && is_paused(server);
+    server->paused_until_us = 0;
+    if (leader_slept)
+        zr_sim_tick_go_on(server->world);
+}
+
 void zr_sim_server_stop(struct zr_sim_server *server, bool on)
 {
+    if (!on && !server->stopped)
+        return; /* a pause goes on */
     server->stopped = on;
-    server->paused_until_us = server->up_held_us = server->down_held_us = 0;
+    server->up_held_us = server->down_held_us = 0;
+    end_pause(server);
     if (on) {
         hang_up_all(server);
         zr_sim_wire_clear(&server->to_leader);

@@ -51,6 +51,9 @@ void zr_sim_session_end(struct zr_sim_world *world, struct zr_sim_session *sessi
 /* The leader's threads: see ticks.c. */
 void zr_sim_tick_start(struct zr_sim_world *world);
 
+/* The leader's pause ends now, before its time: what was put off until then happens at once. */
+void zr_sim_tick_go_on(struct zr_sim_world *world);
+
 void zr_sim_sessions_fini(struct zr_sim_world *world);
 
 #endif

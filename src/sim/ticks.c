@@ -117,6 +117,14 @@ static void tick(struct zr_sim_event *event)
     reap(world);
 }
 
+void zr_sim_tick_go_on(struct zr_sim_world *world)
+{
+    zr_sim_schedule(&world->agenda, &world->ping, world->now_us, ping);
+    zr_sim_schedule(&world->agenda, &world->tick, world->now_us, tick);
+    if (zr_sim_scheduled(&world->doom))
+        zr_sim_schedule(&world->agenda, &world->doom, world->now_us, end_doomed);
+}
+
 /* In which part of the tick the leader asks the other servers is random, as in a real ensemble. */
 void zr_sim_tick_start(struct zr_sim_world *world)
 {
