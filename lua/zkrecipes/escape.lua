@@ -16,13 +16,15 @@ local NUMBERED = "^(.*)([-_])(%d%d%d%d%d%d%d%d%d%d?)$"
 
 local HEX = ("%x"):rep(16)
 
--- Names that begin so: tags (session and counter), Curator's and kazoo's names, the znodes of barriers and queues. The lists here name
--- what has no stem, so no description in the core says it; `core.stems` has the rest.
-local BEGINNINGS = { "^" .. HEX .. "[-_]", "^__", "^_c_", "^qn%-", "^w%-", "^m%-", "^round%-", "^b%-" }
+-- Names that begin so: tags (session and counter), Curator's and kazoo's names, the znodes of barriers, queues, snowflakes and counters.
+-- The lists here name what has no stem, so no description in the core says it; `core.stems` has the rest. The numbers of workers are not
+-- here: keys are often numbers.
+local BEGINNINGS = { "^" .. HEX .. "[-_]", "^__", "^_c_", "^qn%-", "^w%-", "^m%-", "^round%-", "^b%-",
+  "^used%-%d", "^mark%-" .. HEX }
 
--- What queues, latches and semaphores keep in their directories, and the server at the root.
+-- What queues, latches, semaphores and workers keep in their directories, and the server at the root.
 local WORDS = {}
-local NAMES = "zookeeper . .. seat lanes dead later claims consumers ids done in out open leases locks ready"
+local NAMES = "zookeeper . .. seat lanes dead later claims consumers ids done in out open leases locks ready queue"
 for word in NAMES:gmatch "%S+" do WORDS[word] = true end
 
 local function hex(char) return ("=%02X"):format(char:byte()) end

@@ -3,6 +3,7 @@
 
 local zk = require "zkrecipes"
 local core = require "zkrecipes.core"
+local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
 local run = env.run
 
@@ -10,15 +11,18 @@ local HEX = ("%x"):rep(16)
 
 -- What recipes, Curator, kazoo and the server call their znodes.
 local OURS = { "^[.][.]?$", "^zookeeper$", "^_c_", "^__", "[-_]%-?%d%d%d%d%d%d%d%d%d%d?$", "^" .. HEX .. "[-_]", "^latch%-", "^qn%-",
-  "^w%-", "^m%-", "^round%-", "^lock%-", "^rank%-", "^lease%-", "^b%-" }
-for word in ("seat lanes dead later claims consumers ids in out open"):gmatch "%S+" do OURS[#OURS + 1] = "^" .. word .. "$" end
+  "^w%-", "^m%-", "^round%-", "^lock%-", "^rank%-", "^lease%-", "^b%-", "^used%-%d",
+  "^mark%-" .. HEX }
+local WORDS = "seat lanes dead later claims consumers ids done in out open leases locks ready queue"
+for word in WORDS:gmatch "%S+" do OURS[#OURS + 1] = "^" .. word .. "$" end
 
 local SPECIAL = { "", ".", "..", "...", "/", "//", "a/b", "../..", "zookeeper", "Zookeeper", "=", "==", "=2F", "/=2F", "%2F", "\0", "a\0b",
   "\255", "\194\128", "\239\191\189", "\240\159\146\169", "\237\160\128", "\192\175", "\226\130", "17/x-lock-0000000000",
   "x-lock-0000000000", "lock-0000000000", "latch-0000000001", "a-rank-0000000001", "2-lease-0000000007", "qn-0000000001", "qn-1", "w-7",
   "m-7", "round-1", "b-0000000001", "__WRIT__0000000000", "__READ__0000000000", "x__lock__0000000003", "_c_1-lock-0000000000",
   "lock--2147483648", "lock--147483648", "0123456789abcdef-1", "0123456789abcdef_1_2-q-0000000001", "order-1700000000", "1700000000",
-  "seat", "lanes", "dead", "later", "claims", "consumers", "ids", "in", "out", "open", "opens" }
+  "seat", "lanes", "dead", "later", "claims", "consumers", "ids", "in", "out", "open", "opens",
+  "done", "leases", "locks", "ready", "queue", "queues", "used-0", "used-1023", "used-x", "mark-0123456789abcdef-1", "mark-up" }
 
 local function back(escaped)
   if escaped == "=" then return "" end
@@ -83,6 +87,10 @@ describe("zk.escape", function()
     assert.are.equal("=7Aookeeper", zk.escape "zookeeper")
     assert.are.equal("=6Fpen", zk.escape "open")
     assert.are.equal("=77-7", zk.escape "w-7")
+    assert.are.equal("=71ueue", zk.escape "queue")
+    assert.are.equal("=75sed-0", zk.escape "used-0")
+    assert.are.equal("used-car", zk.escape "used-car")
+    assert.are.equal("=6Dark-0123456789abcdef-1", zk.escape "mark-0123456789abcdef-1")
     assert.are.equal("=5F_READ_=5F0000000000", zk.escape "__READ__0000000000")
   end)
 
@@ -151,4 +159,18 @@ describe("zk.escape", function()
     stranger:release()
     session:close()
   end))
+
+  it("keeps a user's key out of what workers and snowflakes keep", function()
+    local world = sim.new()
+    world:run(function()
+      local session, user = world:session(), world:session()
+      for _, key in ipairs { "queue", "used-0" } do
+        assert(user:lock("/orders/" .. zk.escape(key), { fair = false }):acquire(5))
+      end
+      local ids = assert(session:snowflake("/orders"):acquire(5))
+      assert.are.equal(0, ids.number)
+      local _, _, code = session:worker_id("/orders", 1):acquire(5)
+      assert.are.equal("timeout", code)
+    end)
+  end)
 end)
