@@ -155,7 +155,7 @@ int64_t next_due(struct process *process)
     return process->closing == NULL && process->close_us < due_us ? process->close_us : due_us;
 }
 
-/* ---- What befalls it ----------------------------------------------------------------------- */
+/* ---- Faults -------------------------------------------------------------------------------- */
 
 static void trouble_process(struct process *process)
 {

@@ -57,7 +57,7 @@ struct recipe {
     bool excludes[MOST_MODES];    /* a holder in this mode is alone, and may write */
     const struct script *scripts; /* of the small histories */
     int script_count;
-    int three; /* the first so many scripts also run in three processes */
+    int three; /* this many scripts, from the first, also run in three processes */
 
     /* ---- The rules; a violation calls wrong(). */
 

@@ -2,9 +2,9 @@
 #include "resizes.h"
 
 /*
- * Which limits may be stored now? Those of the calls that are not superseded. A call that was
- * answered with success supersedes all calls that had ended when it began. So, if no other call was
- * under way since then, and none was begun later, its own limit is the only one, for ever.
+ * A limit may be stored now if its call is not superseded. A successful call supersedes all calls
+ * that had ended when it began. If no other call has been under way since then, its limit is the
+ * only one that may be stored.
  */
 
 #define MOST_RESIZES 200

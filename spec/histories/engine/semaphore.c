@@ -108,7 +108,7 @@ static const struct script semaphore_scripts[] = {
 
 /* ---- What is there ------------------------------------------------------------------------- */
 
-/* All who stand there, read again only after one has come or gone. */
+/* All contenders; read again only after a znode was created or deleted. */
 static struct {
     int64_t changes; /* after how many this was read; 0: never */
     int count;
@@ -162,8 +162,8 @@ static bool same(const struct zr_capacity *one, const struct zr_capacity *other)
            one->until == other->until;
 }
 
-/* True if a resize that has read the data before writes these; or its note does; or if they are the
-   same, because the directory is made again. */
+/* True if a resize that has read the data before writes these, or if its note does. Also true if
+   both are the same, because the directory is created again. */
 static bool follows(const struct zr_capacity *data, const struct zr_capacity *before)
 {
     struct zr_capacity resized = zr_capacity_resized(before, data->limit);
@@ -193,7 +193,7 @@ static void note_limit(void)
     say("the limit is %lld", (long long)capacity.limit);
 }
 
-/* ---- Nobody waits in vain ---------------------------------------------------------------------
+/* ---- No waiter waits in vain -------------------------------------------------------------------
  */
 
 /* So long after the last fault every process has a connection again. */

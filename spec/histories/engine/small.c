@@ -65,7 +65,7 @@ static void try_faults(const struct recipe *recipe, struct shape *shape, family 
             }
 }
 
-/* ---- Who does what --------------------------------------------------------------------------- */
+/* ---- Scripts --------------------------------------------------------------------------------- */
 
 static bool waits(const struct script *script)
 {

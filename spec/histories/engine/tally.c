@@ -16,7 +16,7 @@ static struct {
     int64_t faults[ZR_SIM_FAULTS];
 } tally;
 
-/* ---- What never comes back ----------------------------------------------------------------- */
+/* ---- Crashes and endless histories --------------------------------------------------------- */
 
 #define LIMIT_S 5 /* CPU time for one history */
 

@@ -94,7 +94,7 @@ static int64_t number_of(const struct zr_hold *hold)
     return zr_number_read(strrchr(hold->seat.path, '/') + 1);
 }
 
-/* ---- Nobody waits in vain ------------------------------------------------------------------ */
+/* ---- No waiter waits in vain ---------------------------------------------------------------- */
 
 /* As in semaphore.c: when every process has a connection again; how long a waiter may wait. */
 #define SETTLED_US (7 * SECOND)
@@ -153,10 +153,10 @@ static bool worker_id_may_fail(int mode, const struct zr_seat *own)
     return all_taken(mode + 1, own);
 }
 
-/* A free number costs a list and a create; its release a read, a sync and a delete, as that of an
-   unfair lock. The first waiter takes a turn and lists with a watch; a waiter behind it takes a
-   turn. A hand-over costs a list, a create and the end of the turn, and the next waiter two lists,
-   however many wait. */
+/* A free number costs a list and a create. Its release costs a read, a sync and a delete, like that
+   of an unfair lock. The first waiter queues and lists with a watch; the waiters behind it only
+   queue. A hand-over costs a list, a create and the end of the turn. It costs the next waiter two
+   lists, for any number of waiters. */
 static void spend_worker_id(void)
 {
     release_calmly(acquire_calmly(0, SECOND)); /* this also creates the directory */

@@ -1,5 +1,5 @@
--- Weaker rules of the lease, which allow two valid holders. See plant.lua; spec/histories/lease/aims.c aims at most of them. One rule is
--- not here, because it fails only with two pauses of the leader at the right moments: the rule without the time by which pings may be late.
+-- Weaker rules of the lease, which allow two valid holders. See plant.lua; spec/histories/lease/aims.c aims at most of them. One weaker
+-- rule is missing here: that without the time by which pings may be late. It fails only if the leader pauses twice, at the right moments.
 
 local function bug(name, old, new, also)
   return { name = name, file = "src/core/lease.c", old = old, new = new, also = also, harness = "lease" }

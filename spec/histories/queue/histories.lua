@@ -37,7 +37,7 @@ local options = parse(arg, { seeds = true, from = true, seed = true }, { first =
 
 local MODES = { "calm", "faults", "kills", "producers" }
 local PAUSE = 12
-local ASKED, ASKED_PER_SECOND = 5000, 20 -- most requests of all clients if all wait without a limit; 860 were seen beside 20 a second
+local ASKED, ASKED_PER_SECOND = 5000, 20 -- most requests of all clients if all wait without a limit; 860 were seen besides 20 a second
 
 local function dice(seed)
   local state = seed * 2654435 % 2147483647 + 1

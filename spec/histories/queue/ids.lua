@@ -1,6 +1,6 @@
 -- Checks ids in a history of the queue (histories.lua). Producers put items under a few ids again and again, some within a minute, some
--- later. An observer reads the servers' znodes directly, twice a second, and notes which items exist. An item that comes and goes between
--- two of its looks, before its put is answered, is seen in the znode of its id.
+-- later. An observer reads the servers' znodes directly, twice a second, and records which items exist. If an item is put and done between
+-- two reads, before the put is answered, the znode of its id shows it.
 --
 --   early       an item comes while another item with the same id exists, or less than a minute after that was done
 --   forgotten   a put is told that the id is known, but no item with this id has existed for more than a minute: the item is lost
@@ -10,13 +10,13 @@ local layout = require "zkrecipes.recipes.queue.layout"
 
 local M = {}
 
-local LOOK = 0.5    -- seconds between two looks
+local LOOK = 0.5    -- seconds between two reads
 local MINUTE = 60
 local SLACK = 30    -- seconds by which a process's view of the server's time may lag: after a late answer or a pause
 
 local violation
 
--- ---- The eye -----------------------------------------------------------------------------------
+-- ---- The observer ------------------------------------------------------------------------------
 
 local function each_item(world, path, delayed, fn)
   for _, bucket in ipairs(world:children(path) or {}) do
@@ -126,7 +126,7 @@ function M.produce(history, zk, queue, number, note)
       check_known(history, id, from)
     else
       note(history, name, ok, code)
-      one.last = history.world:now() -- it may be gone before the next look
+      one.last = history.world:now() -- it may be done before the next read
     end
     zk.sleep(roll(3) == 0 and 60 + roll(200) / 100 or roll(8000) / 100)
     if history.removes and roll(6) == 0 then remove(history, queue, id) end

@@ -1,7 +1,11 @@
--- Configuration: each shown value existed, in the order of the leader; a set or an update that was answered is in the history once, one
--- that failed is not; an update, and a set with a condition, follow at once on the value that they saw; what is declined was so during the
--- call; data that do not decode leave the last good value; when faults stop, get is what the leader has. In some histories memory is
--- exhausted now and then.
+-- Configuration. The rules:
+-- Each value that `get` returns existed, and values come in the leader's order.
+-- A successful write is in the history once. A failed write is not in it.
+-- No write comes between the value that an update or a conditional set has read and the value that it writes.
+-- If a write is declined, the reason was true at some moment of the call.
+-- While the data do not decode, `get` returns the last good value.
+-- When the faults are over, `get` returns what the leader has.
+-- In some histories an allocation fails now and then.
 
 local PATH = "/f/conf"
 local SLACK = 0.02 -- seconds: the trace rounds
@@ -13,10 +17,10 @@ local DOUBTFUL = { connection_loss = true, canceled = true, closed = true }
 
 -- ---- The codec -----------------------------------------------------------------------------------
 
--- A value is { id =, before = }: the call that has written it, and the one whose value that has seen.
+-- A value is { id =, before = }: the call that wrote it, and the call whose value it replaced.
 local codec = {}
 
--- One that waits now and then.
+-- A codec that sometimes waits.
 local function slow_codec(h, zk)
   return { encode = codec.encode, decode = function(data)
     if not h.settled and h:chance(0.3) then zk.sleep(h:within(0.01)) end
@@ -58,7 +62,7 @@ end
 
 local function value_in(state) return state.data and codec.decode(state.data) end
 
--- True if a state that fits was there at some time from one to another.
+-- True if the znode was in a state that fits at some moment between `from` and `to`.
 local function was(h, from, to, fits)
   local states = states_of(h)
   for i, state in ipairs(states) do
@@ -87,18 +91,18 @@ local function check_follows(h, call, place)
   local value, before = value_in(h.states[place]), h.states[place - 1]
   if not call.conditional then return end
   local seen = value_in(before) or DEFAULT
-  h:expect(before.data == nil or value_in(before), "%s follows on data that do not decode", call.id)
-  h:expect(seen.id == value.before, "%s follows on %s and has seen %s", call.id, seen.id, value.before)
-  if call.stat then h:expect(is(before, call.stat), "%s follows on another state than it expects", call.id) end
+  h:expect(before.data == nil or value_in(before), "%s follows data that do not decode", call.id)
+  h:expect(seen.id == value.before, "%s follows %s but has read %s", call.id, seen.id, value.before)
+  if call.stat then h:expect(is(before, call.stat), "%s does not follow the state that it expects", call.id) end
 end
 
 local function check_writes(h)
   local places = {}
   for place, state in ipairs(states_of(h)) do
     local value = value_in(state)
-    h:expect(value or not state.data or state.data == GARBAGE, "nobody has written %s", tostring(state.data))
+    h:expect(value or not state.data or state.data == GARBAGE, "no call has written %s", tostring(state.data))
     if value then
-      h:expect(h.calls[value.id], "nobody has written %s", value.id)
+      h:expect(h.calls[value.id], "no call has written %s", value.id)
       h:expect(not places[value.id], "%s was done twice", value.id)
       places[value.id] = place
       check_follows(h, h.calls[value.id], place)
@@ -138,7 +142,7 @@ local function set(h, zk, config, name)
   finish(h, call, {}, h:attempt(zk, function() return config:set({ id = call.id }, nil, some_limit(h)) end))
 end
 
--- Expects the state that get shows.
+-- A set on the condition that the znode has not changed since `get`.
 local function set_if(h, zk, config, name)
   local call = begin(h, name, true)
   local value, stat = config:get()
@@ -149,7 +153,7 @@ local function set_if(h, zk, config, name)
   end))
   if call.failed == "bad_version" then
     later(h, function()
-      h:expect(was(h, call.began, call.ended, function(state) return not is(state, stat) end), "%s: what it expects was there", call.id)
+      h:expect(was(h, call.began, call.ended, function(state) return not is(state, stat) end), "%s: the expected state was there", call.id)
     end)
   end
 end
@@ -182,7 +186,7 @@ local function update(h, zk, config, name)
   if call.failed == "conflict" then
     later(h, function()
       h:expect(was(h, call.began, call.ended, function(state) return state.data and not value_in(state) end),
-        "%s: nothing was there that does not decode", call.id)
+        "%s: all data decode", call.id)
     end)
   end
 end
@@ -194,7 +198,7 @@ local function writer(h, zk, config, name)
   end
 end
 
--- Writes what does not decode, deletes the znode, or makes it.
+-- Writes data that do not decode, deletes the znode, or creates it.
 local function stranger(h, zk, session)
   for _ = 1, h:below(6) do
     zk.sleep(h:within(h:chance(0.5) and 0.1 or 6))
@@ -211,7 +215,7 @@ end
 
 -- ---- Readers -------------------------------------------------------------------------------------
 
--- What is shown existed, and comes after what was shown before.
+-- Each value that `get` returns existed, and is newer than the value before.
 local function check_shown(h, value, stat, last)
   if not stat then
     h:expect(value.id == DEFAULT.id, "%s is shown without a stat", value.id)
@@ -250,7 +254,7 @@ local function follower(h, zk, config)
     local value, stat, code = changes:next(h:within(4))
     if value then
       check_shown(h, value, stat, last)
-      h:expect(not (told and told.stat and stat) or told.stat.mzxid ~= stat.mzxid, "a state is told twice")
+      h:expect(not (told and told.stat and stat) or told.stat.mzxid ~= stat.mzxid, "a state is reported twice")
       told = { id = value.id, stat = stat }
     else
       h:expect(is_late(h, code), "next: %s", stat)
@@ -259,7 +263,7 @@ local function follower(h, zk, config)
   end
   local value, stat = config:get()
   local rest = changes:next(0)
-  h:expect(rest == nil, "a change is told late: %s", rest and rest.id)
+  h:expect(rest == nil, "a change is reported late: %s", rest and rest.id)
   h:expect(told and told.id == value.id and (told.stat or {}).mzxid == (stat or {}).mzxid, "a reader does not know of %s", value.id)
 end
 
@@ -272,12 +276,12 @@ local function check_current(h, config)
   local expected = value_in(state)
   if state.data and not expected then
     local message, code = config:problem()
-    h:expect(code == "conflict" and message, "data that do not decode are not told")
-    h:expect(not stat or stat.mzxid < state.mzxid, "what does not decode is shown")
+    h:expect(code == "conflict" and message, "data that do not decode are not reported")
+    h:expect(not stat or stat.mzxid < state.mzxid, "data that do not decode are shown")
     return
   end
-  h:expect(not config:problem(), "a problem is told: %s", config:problem())
-  h:expect(value.id == (expected or DEFAULT).id and is(state, stat), "%s is shown, and the leader has %s", value.id, tostring(state.data))
+  h:expect(not config:problem(), "a problem is reported: %s", config:problem())
+  h:expect(value.id == (expected or DEFAULT).id and is(state, stat), "get gives %s, but the leader has %s", value.id, tostring(state.data))
 end
 
 local function opened(h, zk, session)
@@ -291,7 +295,7 @@ end
 
 return function(h)
   h.calls, h.rules, h.number = {}, {}, 0
-  local book = {} -- here only, so that check can let them go
+  local book = {} -- no other reference, so that `check` can drop them
   for place = 1, 1 + h:below(3) do
     local zk = h:process()
     local session = h:session(zk)
@@ -313,7 +317,7 @@ return function(h)
     h.settled = true
   end
   function h.check()
-    h.world:advance(30) -- until what was given up is over
+    h.world:advance(30) -- until all canceled calls have ended
     for _, config in ipairs(book) do check_current(h, config) end
     check_writes(h)
     for _, rule in ipairs(h.rules) do rule() end

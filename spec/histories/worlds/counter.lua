@@ -1,6 +1,6 @@
--- The counter: every answered add counts exactly once, and every doubtful one at most once; compare_and_set is linearizable; a counter
--- that is deleted never gets a sum of what it held before; what one coroutine does alone has the results of a plain variable. No id is
--- given twice. In some histories memory is exhausted now and then.
+-- The counter. A successful add counts exactly once, an add with unknown outcome at most once. compare_and_set is linearizable. After a
+-- deletion no sum contains what the counter held before. A counter that only one coroutine uses behaves like a variable. No id is given
+-- twice. In some histories an allocation fails now and then.
 
 local SHARED, COMPARED, REMOVED, OWN, IDS = "/c/shared", "/c/compared", "/c/removed", "/c/own", "/c/ids"
 local MOST = 50 -- adds: each has its own bit of the 53
@@ -8,7 +8,7 @@ local MOST = 50 -- adds: each has its own bit of the 53
 -- A call whose write may have been done, or may still be done.
 local DOUBTFUL = { connection_loss = true, canceled = true, closed = true }
 
--- Failures of the calls that no fault explains.
+-- A failure that no fault explains is a violation.
 local function expect_failure(h, method, message, code)
   h:expect(DOUBTFUL[code] or code == "timeout" or h.starves and (code == "no_memory"), "%s: %s", method, message)
 end
@@ -33,14 +33,14 @@ local function check_sum(h, adds, sum, began)
   h:expect(sum >= 0 and sum < 2 ^ #adds, "the sum %d is none of %d adds", sum, #adds)
 end
 
--- Of two sums one holds all that the other one does.
+-- Of two sums, one must contain all adds of the other.
 local function check_order(h, adds)
   local sums = {}
   for _, add in ipairs(adds) do sums[#sums + 1] = add.sum end
   table.sort(sums)
   for i = 2, #sums do
     for index = 0, #adds - 1 do
-      h:expect(bit_of(sums[i - 1], index) <= bit_of(sums[i], index), "%d and %d are sums of two histories", sums[i - 1], sums[i])
+      h:expect(bit_of(sums[i - 1], index) <= bit_of(sums[i], index), "%d and %d do not belong to one history", sums[i - 1], sums[i])
     end
   end
 end
@@ -54,7 +54,7 @@ local function add_once(h, zk, counter, adds)
     add.failed = not doubtful(h, "add", message, code)
     return
   end
-  h:expect(bit_of(sum, add.index) == 1, "%d is without its own add %d", sum, add.index)
+  h:expect(bit_of(sum, add.index) == 1, "%d does not contain its own add %d", sum, add.index)
   check_sum(h, adds, sum, began)
   add.sum, add.ended = sum, h.world:now()
 end
@@ -94,11 +94,11 @@ local function comparer(h, zk, counter, book)
   end
 end
 
--- The calls that were done, in their order.
+-- The calls that have written, in the order of their writes.
 local function chain_of(h, book, last)
   local chain, value = {}, last
   while value ~= 0 do
-    local call = h:expect(book[value], "nobody has set %d", value)
+    local call = h:expect(book[value], "no call has set %d", value)
     h:expect(call.set or call.doubtful, "%d was set, though its call failed", value)
     h:expect(not call.place, "%d was set twice", value)
     call.place = true
@@ -123,7 +123,7 @@ local function check_chain(h, book, last)
       local writer = book[current]
       h:expect(current == 0 or writer.place and writer.began <= call.ended, "%d was never there", current)
       local successor = chain[current == 0 and 1 or writer.place + 1]
-      h:expect(not successor or successor.doubtful or successor.ended >= call.began, "%d was there no longer", current)
+      h:expect(not successor or successor.doubtful or successor.ended >= call.began, "%d was already replaced", current)
     end
   end
 end
@@ -194,7 +194,7 @@ local function loner(h, zk, counter)
   end
 end
 
--- ---- Ids: nobody gets one twice ------------------------------------------------------------------
+-- ---- Ids: none is given twice --------------------------------------------------------------------
 
 local function take_once(h, zk, ids, seen, before)
   local id, message, code = h:attempt(zk, function() return ids:next(some_limit(h)) end)
@@ -218,7 +218,7 @@ end
 
 -- ---- The history ---------------------------------------------------------------------------------
 
--- books.counters: here only, so that check can let them go.
+-- books.counters has the only references, so that `check` can drop them.
 local function users(h, number, zk, session, books)
   local counters = { shared = session:counter(SHARED), compared = session:counter(COMPARED), removed = session:counter(REMOVED),
     own = session:counter(OWN .. number), ids = session:ids(IDS, { block = h:below(3) }) }
@@ -246,7 +246,7 @@ return function(h)
   end
   h.starves = h:chance(0.3)
   function h.check()
-    h.world:advance(30) -- until what was given up is over
+    h.world:advance(30) -- until all canceled calls have ended
     local now = h.world:now()
     local sum = h:expect(first:counter(SHARED):add(0), "cannot add")
     check_sum(h, books.adds, sum, now)

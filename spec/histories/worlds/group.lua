@@ -1,5 +1,5 @@
--- Groups: a reader's changes fit together and make the members in the end; an end is told only of a member that is not there, and has not
--- been there for the grace; members are in the order in which their znodes were made; two of one id are never both there.
+-- Groups. A reader's changes add up to the members in the end. The reader reports `left` only for a member whose znode has been missing for
+-- the grace. Members are in the order in which their znodes were created. Two members with the same id are never present together.
 
 local DIR = "/g"
 local SLACK = 0.02 -- seconds: the trace rounds
@@ -7,7 +7,7 @@ local IDS = { "a", "b/1", "z", "\0", "" }
 
 -- ---- What the leader had -------------------------------------------------------------------------
 
--- The lives of this path's znodes: { from, to }; to is math.huge while it is there.
+-- The lives of this path's znodes: { from, to }; to is math.huge while the znode exists.
 local function lives_of(h, path)
   local lives = {}
   for _, change in ipairs(h.changes) do
@@ -21,7 +21,7 @@ local function lives_of(h, path)
   return lives
 end
 
--- Whether one ended by this time; and whether it was there all the time since another.
+-- Returns true if a life ended before `by`; and true if a znode has existed all the time since `since`.
 local function judge(lives, by, since)
   local ended, stayed = false, false
   for _, life in ipairs(lives) do
@@ -40,13 +40,13 @@ local function has(group, id)
 end
 
 local function check_left(h, zk, group, change)
-  if group.grace == 0 then return end -- also one whose znode was made again
-  h:expect(not has(group, change.id), "%s has left, and is there", change.id)
+  if group.grace == 0 then return end -- its znode may have been created again
+  h:expect(not has(group, change.id), "%s has left, but is a member", change.id)
   if group:age() > 0 then return end
   local now, since = h.world:now(), h.world:now() - h.stale - group.session.timeout / 4 - SLACK
   local ended, stayed = judge(lives_of(h, DIR .. "/" .. zk.escape(change.id)), now - group.grace + SLACK, since)
   h:expect(ended, "%s has not left %f seconds ago", change.id, group.grace)
-  h:expect(not stayed, "%s has left, and is there for long", change.id)
+  h:expect(not stayed, "%s has left, but its znode has existed for long", change.id)
 end
 
 local function apply(h, zk, group, change, known)
@@ -54,7 +54,7 @@ local function apply(h, zk, group, change, known)
   if change.kind == "joined" then
     h:expect(not before, "%s joins twice", change.id)
   else
-    h:expect(before, "%s %s, and has not joined", change.id, change.kind)
+    h:expect(before, "%s %s, but has not joined", change.id, change.kind)
     h:expect(before.data == change.before, "%s had %s, not %s", change.id, before.data, tostring(change.before))
   end
   if change.kind == "left" then check_left(h, zk, group, change) end
@@ -67,11 +67,11 @@ local function check_members(h, group, known)
     h:expect(member.token > last, "%s is not in its place", member.id)
     last = member.token
     local told = known[member.id]
-    h:expect(told and told.data == member.data and told.token == member.token, "%s is there, and was told otherwise", member.id)
+    h:expect(told and told.data == member.data and told.token == member.token, "%s is a member, but was not reported so", member.id)
     known[member.id] = nil
   end
-  h:expect(not next(known), "%s was told, and is not there", tostring(next(known)))
-  h:expect(#list == #(h.world:children(DIR) or {}), "%d members are told of", #list)
+  h:expect(not next(known), "%s was reported, but is no member", tostring(next(known)))
+  h:expect(#list == #(h.world:children(DIR) or {}), "%d members are listed", #list)
 end
 
 local function reader(h, zk, group)
@@ -112,7 +112,7 @@ local function stays(h, zk, group)
   local member = h:expect(group:join("stays", { id = id }), "cannot join")
   while not h.healed do zk.sleep(1) end
   h:expect(member:ready(300) or member:state() == "blocked", "%s is %s", id, member:state())
-  h:expect(group:await(1, 100), "nobody is there")
+  h:expect(group:await(1, 100), "there is no member")
   h.left = h.left - 1
   while h.readers > 0 do zk.sleep(1) end
   h:expect(member:leave(), "cannot leave")

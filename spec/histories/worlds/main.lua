@@ -28,7 +28,7 @@ local function play(name, seed, tell)
   return history.play(require("spec.histories.worlds." .. name), seed, tell)
 end
 
--- Only what the history itself collects is collected: otherwise what was lived before would decide when that is.
+-- Stops the collector: otherwise the histories before this one would decide when it runs. A history collects explicitly.
 local function lines(name, seed)
   local list = {}
   collectgarbage("stop")
@@ -119,7 +119,7 @@ local function spread()
         print(line)
       end
     end
-    pipes[job]:close() -- so its time of the processor is counted as ours
+    pipes[job]:close() -- waits for the job, so that its CPU time counts as ours
     if ends < #recipes then failed = failed + 1 end -- it has crashed
   end
   for _, name in ipairs(recipes) do

@@ -1,9 +1,9 @@
--- Locks of every kind and read/write locks on one path: a plain lock is a writer. At any instant one holds alone, or any number
--- read; everybody gets an answer; nothing is left.
+-- Locks of every kind and read/write locks on one path. A plain lock counts as a writer. At any instant there is one holder, or any number
+-- of readers. Every call ends. Nothing is left in the end.
 
 local PATH, OTHER = "/x/shared", "/x/other"
 
--- Ways to hold. A way is a function(session) that gives what can acquire, with timeout.
+-- The kinds of locks: each function(session) returns an object with `acquire`.
 local WAYS = {
   lock = function(session) return session:lock(PATH) end,
   reentrant = function(session) return session:lock(PATH, { reentrant = true }) end,
@@ -15,12 +15,12 @@ local WAYS = {
 }
 local NAMES = { "lock", "reentrant", "cohort", "revocable", "multilock", "writer", "writer", "reader", "reader", "reader" }
 
--- A session that the servers have ended may believe in its hold for a moment longer.
+-- A session that the servers have ended may take its hold for valid a moment longer, so it does not count.
 local function valid(h, turn) return turn.hold:valid() and h.world:alive(turn.id) end
 
 local function check_alone(h, turn)
   for other in pairs(h.turns) do
-    h:expect(other == turn or turn.shares and other.shares or not (valid(h, turn) and valid(h, other)), "%s and %s are there",
+    h:expect(other == turn or turn.shares and other.shares or not (valid(h, turn) and valid(h, other)), "%s and %s are valid together",
       turn.name, other.name)
   end
 end
@@ -29,7 +29,7 @@ local function tolerable(h, message, code)
   h:expect(not message or code == "timeout" or code == "canceled" or code == "lost" or code == "connection_loss", "%s", message)
 end
 
--- A writer shares from the call on, whatever its answer is.
+-- A writer counts as a reader from this call on, also if the call fails.
 local function downgrade(h, turn)
   turn.shares = true
   local _, message, code = turn.hold:downgrade()
@@ -46,7 +46,7 @@ local function enjoy(h, zk, turn)
   check_alone(h, turn)
 end
 
--- What nobody has is released now, not when Lua happens to collect.
+-- Releases dropped holds now, because the collector's own time differs from run to run.
 local function attempt(h, zk, fn)
   local note = {}
   local value, message, code = h:attempt(zk, fn, note)
@@ -67,7 +67,7 @@ local function one_turn(h, zk, session, lock, name, way)
     hold:release()
     return true
   end)
-  if turn and code then turn.hold:release() end -- its coroutine is gone
+  if turn and code then turn.hold:release() end -- the coroutine ended before the release
   if turn then h.turns[turn] = nil end
   tolerable(h, message, code)
 end

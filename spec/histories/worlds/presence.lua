@@ -1,6 +1,7 @@
--- Presences: an answered update was true on the leader; nothing is left after leave, and nothing is deleted before; no write and no
--- delete hits the znode of another, unless somebody has deleted ours; when faults stop, each presence gets its znode, with its last data.
--- In some histories others delete, write and make these znodes, and in some memory is exhausted now and then.
+-- Presences. The data of a successful update were on the leader. A presence deletes its znode when it leaves, not before, and leaves
+-- nothing behind. It writes or deletes a foreign znode only if another client has deleted its own. When the faults are over, each presence has its
+-- znode with the last data. In some histories other clients delete, write and create these znodes, and in some an allocation fails now and
+-- then.
 
 local SLACK = 0.02 -- seconds: the trace rounds
 
@@ -12,7 +13,7 @@ end
 
 -- ---- What the leader had -------------------------------------------------------------------------
 
--- fn(change, owner): each change of the path, with the session that had made the znode before it (nil: there was none).
+-- Calls fn(change, owner) for each change of the path. owner: the session whose znode existed before the change (nil: none did).
 local function each_change(h, path, fn)
   local owner
   for _, change in ipairs(h.changes) do
@@ -25,7 +26,7 @@ local function each_change(h, path, fn)
   end
 end
 
--- True if the path has changed since then otherwise than by this session's writes.
+-- True if anything but this session's writes has changed the path since then.
 local function was_disturbed(h, path, session, since)
   local ended = h.ends[session.id or ""]
   local found = ended and ended >= since - SLACK
@@ -40,7 +41,7 @@ local function number_of(life, data)
   return tag == life.tag and tonumber(number) or nil
 end
 
--- The znode has these data or later ones of this life, or something happened to it since.
+-- The znode has these data, or later ones of this life, or another client has changed it since.
 local function check_has(h, life, number, since)
   local data, stat = h.world:get(life.path)
   if was_disturbed(h, life.path, life.session, since) then return end
@@ -90,14 +91,14 @@ local function look(h, _, presence, life)
   if state ~= "present" then return end
   local made
   each_change(h, life.path, function(change) made = made or change.kind == "create" and change.session == life.session.id end)
-  h:expect(made, "%s is present, and was never made in this session", life.path)
+  h:expect(made, "%s is present, but was never created in this session", life.path)
 end
 
 local ACTS = { update, update, update, ready, look }
 
 local function leave(h, zk, presence, life)
   life.leaves = h.world:now()
-  if h:chance(0.2) then return end -- it is collected
+  if h:chance(0.2) then return end -- the presence is collected
   while true do
     local ok, message, code = h:attempt(zk, function() return presence:leave(h:chance(0.7) and h:within(8) or nil) end)
     if ok then break end
@@ -115,7 +116,7 @@ local function leave(h, zk, presence, life)
   if word ~= "closed" then expect_failure(h, "update after leave", why, word) end
 end
 
--- Others may hold the path for a while.
+-- Another client's znode may be at the path for a while.
 local function settle(h, presence, life)
   while true do
     local data, number, began = next_data(life), life.given, h.world:now()
@@ -157,7 +158,7 @@ local function member(h, zk, session, path, tag)
   end
 end
 
--- ---- Others --------------------------------------------------------------------------------------
+-- ---- Other clients -------------------------------------------------------------------------------
 
 local OTHERS = {
   function(session, path) session:delete(path) end,
@@ -176,7 +177,7 @@ local function other(h, zk, session, paths)
     zk.sleep(h:within(h:chance(0.5) and 0.05 or 6))
     h:pick(OTHERS)(session, h:pick(paths), h, zk)
   end
-  repeat -- what it has made
+  repeat -- deletes the znodes that it has created
     local ok = true
     for _, path in ipairs(paths) do
       local data, _, code = session:get(path)
@@ -186,12 +187,12 @@ local function other(h, zk, session, paths)
     end
     zk.sleep(1)
   until ok
-  session:close() -- it counts ephemeral znodes whose create was lost until it sees that they are gone
+  session:close() -- otherwise it counts an ephemeral znode whose create was lost until it finds out that the znode is gone
 end
 
 -- ---- The rules at the end ------------------------------------------------------------------------
 
--- Whether a presence of this session at the path had begun to leave then, and no later one had begun.
+-- True if a presence of this session at the path had begun to leave at this time.
 local function may_delete(h, path, id, at)
   for _, life in ipairs(h.lives_of) do
     if life.path == path and life.ids[id] and life.leaves and at >= life.leaves - SLACK then return true end
@@ -204,7 +205,7 @@ local function may_create(h, path, id, at)
   end
 end
 
--- Of another's znode, a write can only hit one that was written as often as ours, or less often.
+-- A session's write can hit a foreign znode only if that was written at most as often as the session's own znode.
 local function check_hits(h, path)
   local version, ours = 0, {}
   each_change(h, path, function(change, owner)
@@ -225,12 +226,12 @@ local function check_changes(h, path)
     local is_member = h.ids[change.session]
     if not is_member then return end
     if change.kind == "create" then
-      h:expect(may_create(h, path, change.session, change.at), "%s makes %s after it has left", change.session, path)
+      h:expect(may_create(h, path, change.session, change.at), "%s creates %s after it has left", change.session, path)
       return
     end
     h:expect(h.others or change.session == owner, "%s hits the znode of %s: %s %s", change.session, tostring(owner), change.kind, path)
     if change.kind == "delete" then
-      h:expect(may_delete(h, path, change.session, change.at), "%s deletes %s, and has not left", change.session, path)
+      h:expect(may_delete(h, path, change.session, change.at), "%s deletes %s, but has not left", change.session, path)
     end
   end)
 end
@@ -250,7 +251,7 @@ return function(h)
       h:user("member " .. name, zk, function() member(h, zk, session, path, name) end)
       if path:find "own" then paths[#paths + 1] = path end
     end
-    h:user("clock " .. number, zk, function() -- notes the ids that the session has
+    h:user("clock " .. number, zk, function() -- records the session's ids
       while not h.healed do
         if session.id then h.ids[session.id] = number end
         zk.sleep(0.5)

@@ -1,5 +1,6 @@
--- The election by rank; see leaders.lua. When the faults are long over, the leader is the candidate with the highest rank, elected by a
--- quorum of the candidates of a moment ago; or the named successor. Nor do candidates wait for each other then, whatever was done to ranks.
+-- The election by rank; see leaders.lua. When the faults are long over, the leader is the named successor, or the candidate with the
+-- highest rank among the candidates of a moment ago, which were a quorum. Then a quorum of candidates elects a leader in time, whatever was done to
+-- their ranks.
 
 local leaders = require "spec.histories.worlds.leaders"
 

@@ -1,7 +1,8 @@
--- The snowflake: no id is given twice, in any process, though the clocks differ and are set back. The ids of one holder grow, and the first
--- is behind those of earlier holders of its number. No time is used before the servers know it. No id is given once the hold is not valid.
--- This is so although sessions are ended from outside. In some histories somebody deletes znodes of numbers that are held: then two
--- processes have a number, so a holder need not begin behind what the other gives meanwhile; but still no id is given twice.
+-- The snowflake. No id is given twice by any processes, although their clocks differ and are set back, and although sessions are killed.
+-- The ids of one holder grow, and all are higher than those of earlier holders of the same number. A holder writes a time to the servers before
+-- it uses that time. A hold that is not valid gives no id.
+-- In some histories another client deletes the znodes of numbers that are held. Then two processes have the same number at one time, so the
+-- ids of the second holder may be lower than some of the first. But no id is given twice.
 
 local PATH = "/w"
 local DIFFERENCE = 20 -- seconds by which a clock is wrong, at most
@@ -13,10 +14,10 @@ end
 
 local function check_id(h, ids, id, last)
   h:expect(not h.given[id], "%s was given twice", id)
-  h:expect(ids:valid() and ids.sequence < 4096, "%s is no id: sequence %d", id, ids.sequence)
+  h:expect(ids:valid() and ids.sequence < 4096, "%s has the wrong sequence %d", id, ids.sequence)
   h:expect(not last or #id > #last or #id == #last and id > last, "%s after %s", id, tostring(last))
   local latest = h.latest[ids.number] or 0
-  h:expect(last or h.deleted or ids.last > latest, "%s, the first of its holder, is not behind those of earlier ones", id)
+  h:expect(last or h.deleted or ids.last > latest, "%s, the first id of its holder, is not higher than those of earlier holders", id)
   local times = ("%d up to %.0f"):format(ids.number, ids.bound.last)
   h:expect((h.owner[times] or ids) == ids, "two holders use the times of the number %s", times)
   h.owner[times] = ids
@@ -27,7 +28,7 @@ end
 
 local PASSES = { lost = true, connection_loss = true, timeout = true, canceled = true, closed = true }
 
--- As a person who believes that the holder is dead; in the name of any process.
+-- Deletes a number's znode, like an operator who believes that its holder is dead.
 local function delete_number(h, zk, ids)
   h.deleted = true
   h:attempt(zk, function() return ids.session:delete(PATH .. "/" .. ids.number) end)
@@ -51,7 +52,7 @@ local function take_ids(h, zk, ids)
     zk.sleep(h:chance(0.6) and 0 or h:within(1.5))
     if h:chance(0.05) then set_clock(h, zk) end
     if h.meddles and h:chance(0.05) then delete_number(h, zk, ids) end
-    if h:chance(0.05) then ids.sequence = 4095 end -- as if all ids of the millisecond were given
+    if h:chance(0.05) then ids.sequence = 4095 end -- no id of this millisecond is left
   end
 end
 

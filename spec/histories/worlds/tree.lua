@@ -1,6 +1,6 @@
--- Watched copies: what is shown existed; states of a path come in order; readers can follow; the age is true; when faults stop, the copy
--- is what the leader has. Some copies have a file, and begin with what an earlier one has written. In some histories memory is exhausted
--- now and then.
+-- Watched copies. Each state in the copy existed. The states of a path come in order. The changes that a reader gets fit together. The age
+-- is correct. When the faults are over, the copy equals the leader's tree. Some copies have a file, and begin with what an earlier copy has
+-- written. In some histories an allocation fails now and then.
 
 local core = require "zkrecipes.core"
 
@@ -11,7 +11,7 @@ local SLACK = 0.02 -- seconds: the trace rounds, and a message takes its time
 
 -- ---- What the leader had -------------------------------------------------------------------------
 
--- Path > the change that it is in, after each change from this time on; fn(state) may return true to stop.
+-- Calls fn(state) after each change from this time on, until fn returns true. state: path > the znode's zxids.
 local function replay(h, from, fn)
   local state = {}
   for _, change in ipairs(h.changes) do
@@ -34,7 +34,7 @@ local function is_same(stat, state)
   return number(stat.czxid) == number(state.czxid) and number(stat.mzxid) == number(state.mzxid)
 end
 
--- What is asked for, and what is not in the copy then.
+-- The options of a copy, and the paths that these options leave out.
 local CHOICES = {
   { without = {} },
   { without = {} },
@@ -69,10 +69,10 @@ end
 
 -- ---- The rules -----------------------------------------------------------------------------------
 
--- What was shown of this path existed, and its data are what was written then.
+-- The state of this path in the copy existed, with these data.
 local function check_existed(h, path, data, stat)
   local found = h.texts[path .. stat.mzxid]
-  h:expect(found == nil or found == data, "%s had the data %s and %s at once", path, tostring(found), tostring(data))
+  h:expect(found == nil or found == data, "one state of %s had the data %s and %s", path, tostring(found), tostring(data))
   h.texts[path .. stat.mzxid] = data
   h:expect(data:find(path .. "#", 1, true) == 1, "%s shows the data %s", path, data)
   local existed = replay(h, -1, function(state) return is_same(stat, state[path]) end)
@@ -85,19 +85,19 @@ local function check_order(h, path, last, stat)
     "%s goes back from %s to %s", path, last.mzxid, stat.mzxid)
 end
 
--- All that is shown was so at one moment, or later.
+-- The leader's tree was equal to the copy at some moment within the copy's age.
 local function check_age(h, tree, choice, session)
   local age, now = tree:age(), h.world:now()
   if age == math.huge then return end
   h:expect(age >= 0 and age <= now + SLACK, "the age is %f", age)
   local stats, since = stats_of(tree), now - (age == 0 and session.timeout / FRESH or age) - h.stale - SLACK
   if age == 0 then
-    h:expect(replay(h, since, function(state) return fits(stats, choice, state) end), "an age of 0 at %.3f, which never was so", now)
+    h:expect(replay(h, since, function(state) return fits(stats, choice, state) end), "the age is 0 at %.3f, without reason", now)
     return
   end
   for _, path in ipairs(PATHS) do
     h:expect(not is_wanted(choice, path) or replay(h, since, function(state) return is_same(stats[path] or nil, state[path]) end),
-      "%s was not so in the last %f seconds, at %.3f", path, age, now)
+      "%s was not in this state in the last %f seconds, at %.3f", path, age, now)
   end
 end
 
@@ -128,18 +128,18 @@ end
 local function follow(h, picture, change)
   local path = change.path
   local before = picture[path]
-  h:expect((change.kind == "added") == not before, "%s is %s, and %s", path, change.kind, before and "known" or "unknown")
+  h:expect((change.kind == "added") == not before, "%s is %s, but was %s before", path, change.kind, before and "known" or "unknown")
   h:expect((change.before ~= nil) == (before ~= nil), "%s: before", path)
-  h:expect(not before or is_same(change.before.stat, before), "%s: before is another state", path)
+  h:expect(not before or is_same(change.before.stat, before), "%s: `before` is not the state before", path)
   if change.kind == "removed" then
-    h:expect(change.stat == nil, "%s: a stat of what was removed", path)
+    h:expect(change.stat == nil, "%s: was removed, but has a stat", path)
     picture[path] = nil
     return
   end
   check_existed(h, path, change.data, change.stat)
   check_order(h, path, picture.last[path], change.stat)
   h:expect(change.kind == "added" or number(change.stat.czxid) == number(before.czxid), "%s: changed into another znode", path)
-  h:expect(change.kind == "added" or number(change.stat.mzxid) > number(before.mzxid), "%s: changed into the same", path)
+  h:expect(change.kind == "added" or number(change.stat.mzxid) > number(before.mzxid), "%s: changed into the same state", path)
   picture[path], picture.last[path] = change.stat, change.stat
 end
 
@@ -201,14 +201,14 @@ local function opened(h, zk, session, choice, file)
   end
 end
 
--- A name for a file, which is not there.
+-- The name of a file that does not exist.
 local function new_file()
   local name = os.tmpname()
   os.remove(name)
   return name
 end
 
--- The file has what the leader has, and tells how old it is.
+-- The file equals the leader's tree, and its age is correct.
 local function check_file(h, zk, session, choice, file)
   local tree = opened(h, zk, session, choice, file)
   local stats = stats_of(tree)
@@ -249,7 +249,7 @@ local function keeper(h, zk, session, place)
     return tree:age() == 0 and replay(h, math.huge, function(state) return fits(stats_of(tree), choice, state) end)
   end, 200) or tree:age() == 0, "the copy is not what the leader has, %f s old", tree:age())
   zk.sleep(20)
-  if tree:age() > 0 then zk.sleep(5) end -- each minute a root that is not there is read again
+  if tree:age() > 0 then zk.sleep(5) end -- a copy reads a missing root again once a minute
   h:expect(tree:age() == 0, "the age is %f, after the faults", tree:age())
   local stats = stats_of(tree)
   h:expect(replay(h, math.huge, function(state) return fits(stats, choice, state) end), "the copy is not what the leader has")
@@ -260,7 +260,7 @@ local function keeper(h, zk, session, place)
   if file then check_file(h, zk, session, choice, file) end
 end
 
--- Sessions end while some server is behind, so that the next one may be with that.
+-- Ends sessions while a server lags behind, because the next session may connect to that server.
 local function ender(h, zk, keepers)
   while not h.healed do
     zk.sleep(h:within(4))
