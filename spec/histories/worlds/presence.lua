@@ -1,7 +1,7 @@
 -- Presences. The data of a successful update were on the leader. A presence deletes its znode when it leaves, not before, and leaves
--- nothing behind. It writes or deletes a foreign znode only if another client has deleted its own. When the faults are over, each presence has its
--- znode with the last data. In some histories other clients delete, write and create these znodes, and in some an allocation fails now and
--- then.
+-- nothing behind. It writes or deletes a foreign znode only if another client has deleted its own. When the faults are over, each presence
+-- has its znode with the last data. In some histories other clients delete, write and create these znodes, and in some an allocation fails
+-- now and then.
 
 local SLACK = 0.02 -- seconds: the trace rounds
 

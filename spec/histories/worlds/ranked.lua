@@ -1,6 +1,6 @@
 -- The election by rank; see leaders.lua. When the faults are long over, the leader is the named successor, or the candidate with the
--- highest rank among the candidates of a moment ago, which were a quorum. Then a quorum of candidates elects a leader in time, whatever was done to
--- their ranks.
+-- highest rank among the candidates of a moment ago, which were a quorum. Then a quorum of candidates elects a leader in time, whatever was
+-- done to their ranks.
 
 local leaders = require "spec.histories.worlds.leaders"
 

@@ -1,6 +1,6 @@
 -- The snowflake. No id is given twice by any processes, although their clocks differ and are set back, and although sessions are killed.
--- The ids of one holder grow, and all are higher than those of earlier holders of the same number. A holder writes a time to the servers before
--- it uses that time. A hold that is not valid gives no id.
+-- The ids of one holder grow, and all are higher than those of earlier holders of the same number. A holder writes a time to the servers
+-- before it uses that time. A hold that is not valid gives no id.
 -- In some histories another client deletes the znodes of numbers that are held. Then two processes have the same number at one time, so the
 -- ids of the second holder may be lower than some of the first. But no id is given twice.
 
