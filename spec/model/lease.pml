@@ -2,27 +2,27 @@
  * The lease of a session: can a holder believe in its lock after another client was granted it?
  *
  * One client, its follower (or observer), the leader, and a rival that is granted the lock once the leader has closed the
- * client's session. Every step may be taken early, late or never. So a message under way, a paused follower and a link
- * that is cut need no steps of their own: the next step is not taken, for however long. Only the leader is bound to time,
- * in two ways (`Clock`, `Pauses`): while it runs, a ping that is due goes out within LATE, and between two pauses it runs
- * for LATE. LATE is the unit of time here; a pause may begin at any moment and last for any time.
+ * client's session. Every step may be taken early, late or never. So a message in flight, a paused follower and a cut link
+ * need no steps of their own: the next step is just not taken. Only the leader depends on time, in two ways (`Clock`,
+ * `Pauses`): while it runs, it sends a ping within LATE after the ping is due; and it runs for LATE between two pauses.
+ * LATE is the unit of time here. A pause may begin at any moment and last for any time.
  *
  *     client --> touch table --> to_leader  --> handler: touches, answers      pings, expiry: threads of the leader
  *            <-- one thread  <-- to_learner <-- answers and pings, in one queue
  *
- * Between client and follower there is no channel: a beat that is held up on its way there is worth less than one that is
- * sent later, and an answer that is held up only makes the rule wait longer.
+ * There is no channel between client and follower. A heartbeat (a "beat") that is delayed on its way to the follower is
+ * worth less than a beat that is sent later. A delayed answer only makes the rule wait longer.
  *
- * The rule is that of src/core/lease.c: a beat k makes the lease last until T after it was sent, once four later beats h,
- * i, i2, j were sent, each some time after the answer to the one before, and answered; and only if the lease has not ended
- * before. The model follows one k, any one, from a lease and a session that end at the same time. That covers the next k,
- * too, since a lease that ends no later than the session is all that is used of what was before.
+ * The rule is that of src/core/lease.c. A beat k extends the lease to T after its sending, once four later beats h, i, i2
+ * and j were sent and answered. Each of these must be sent a certain time after the answer to the beat before. If the lease
+ * has ended before, it stays ended. The model follows any one k, from a lease and a session that end at the same time. This
+ * covers the next k too, because the proof uses only that the lease ends no later than the session.
  *
- * spec/model/run checks that the rule holds, and that each of these is found out:
+ * spec/model/run checks that the rule holds, and that the model finds a violation in each of these weaker rules:
  *   OLD            the rule of version 0.1: one later beat, sent T/8 after the answer to k
- *   NO_H, NO_I2, NO_J  the rule without that beat     SHORT  it takes the leader's P for nothing
+ *   NO_H, NO_I2, NO_J  the rule without that beat     SHORT  the rule without the leader's P
  *   AFTER          an answer counts also when the lease has ended
- * and that what is assumed of the servers is needed:
+ * It also checks that each assumption about the servers is needed:
  *   BLINK          the leader may run for less than LATE between two pauses
  *   LAZY           its ping thread need not have its turn within LATE
  *   LOST           the follower may lose a touch: it answers a ping between two instructions of the touch
@@ -37,7 +37,7 @@
 #define FLYING 2 /* beats under way at most */
 #endif
 #define LATE 1
-#define QUEUE (FLYING + T / P + 2) /* no more pings than that in one lease */
+#define QUEUE (FLYING + T / P + 2) /* a lease has no more pings than this */
 
 #ifdef SHORT
 #define WAIT_I (2 * LATE)
@@ -69,7 +69,7 @@ bool out;
 #ifdef AFTER
 #define ALIVE true
 #else
-#define ALIVE (lease > 0) /* else the session is over for us */
+#define ALIVE (lease > 0) /* if not, the client takes its session for over */
 #endif
 
 /* The one that the rule needed was answered: what does it need after that? */

@@ -1,10 +1,10 @@
--- What a world and its sessions have in use at rest: what must not grow from round to round.
+-- What a world and its sessions have in use at rest. None of it may grow from round to round.
 
 local core = require "zkrecipes.core"
 
 local M = {}
 
--- In the order of the table; the last one is shown only, see main.lua.
+-- In the order of the table; the last figure is shown but not compared, see main.lua.
 M.NAMES = { "watches", "watched", "ephemeral", "in flight", "znodes", "tasks", "waiting", "slots", "C blocks", "C bytes",
   "objects", "Lua KiB" }
 
@@ -26,7 +26,7 @@ local function visit_table(walk, value)
   local meta = debug.getmetatable(value)
   local mode = meta and rawget(meta, "__mode") or ""
   for key, item in next, value do
-    if item ~= false then walk.count = walk.count + 1 end -- false: a place that is free, and used again
+    if item ~= false then walk.count = walk.count + 1 end -- false: a free slot, which will be used again
     if not mode:find "k" then walk:push(key) end
     if not mode:find "v" then walk:push(item) end
   end
@@ -72,8 +72,7 @@ local VISIT = {
   end,
 }
 
--- How many tables, functions, userdata, coroutines and entries of tables can be reached; what is only reached by weak
--- references is on its way out.
+-- Counts the tables, functions, userdata, coroutines and entries of tables that are reachable by strong references.
 local function count_objects()
   local walk = setmetatable({ seen = {}, todo = {}, count = 0 }, Walk)
   walk.seen[walk], walk.seen[walk.seen], walk.seen[walk.todo] = true, true, true
@@ -86,7 +85,7 @@ local function count_objects()
   return walk.count
 end
 
--- ---- All of them -------------------------------------------------------------------------------
+-- ---- All figures -------------------------------------------------------------------------------
 
 local function count(list)
   local number = 0
@@ -102,7 +101,7 @@ local function count_znodes(world, path)
   return number
 end
 
--- Made before it is filled in, so that it is counted every time.
+-- Creates the table before it is filled in, so that every count includes it.
 function M.new()
   local sums = {}
   for i = 1, #M.NAMES do sums[M.NAMES[i]] = 0 end

@@ -7,7 +7,7 @@ local unpack = table.unpack or unpack -- luacheck: ignore 113
 local KINDS = {}
 for kind in ("lock rwlock semaphore election barrier cyclic_barrier latch counter ids queue"):gmatch "%S+" do KINDS[kind] = true end
 
--- What looks like a handle makes a new one for each call, and drops it.
+-- A stand-in for a handle: each call makes a new handle and drops it.
 local function handle(session, kind, ...)
   local arguments, count = { ... }, select("#", ...)
   return setmetatable({}, { __index = function(_, method)
@@ -18,7 +18,7 @@ local function handle(session, kind, ...)
   end })
 end
 
--- A session that gives such handles.
+-- A session that returns such stand-ins.
 local function dropping(session)
   return setmetatable({}, { __index = function(_, name)
     return function(_, ...)
@@ -28,7 +28,7 @@ local function dropping(session)
   end })
 end
 
--- They make new handles for each round, or need one that stays: to cancel, say.
+-- These recipes already make new handles for each round, or need a handle that stays, for example to cancel.
 local STAY = { ["lock, one session"] = true, ["lock, many paths"] = true, ["lock, many, unfair"] = true,
   ["semaphore, resized"] = true, multilock = true, ["multilock, handles"] = true, ["election, lead"] = true,
   ["barrier, double"] = true }

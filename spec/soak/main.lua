@@ -1,5 +1,5 @@
--- The soak: each recipe for many rounds in virtual time. After them everything that is counted (figures.lua) must be exactly what it
--- was after the first ten: what a round leaves behind would fill a session's budgets, or the memory, in the end.
+-- The soak: each recipe for many rounds in virtual time. In the end all figures (figures.lua) must be what they were after the first ten
+-- rounds. Anything that each round left behind would fill a session's budgets, or the memory, in time.
 --
 --     main.lua [--rounds N] [--recipe NAME]
 --
@@ -10,17 +10,17 @@ local recipes = require "spec.soak.recipes"
 local sim = require "zkrecipes.sim"
 
 local FIRST = 10
-local REST = 30    -- seconds until everything that goes on behind a round is over
-local SECONDS = 10 -- virtual, which a round may take at most, on average
+local REST = 30    -- seconds until all background work of a round has ended
+local SECONDS = 10 -- the most virtual seconds that a round may take, on average
 
 local options = { rounds = 2000 }
 for i = 1, #arg, 2 do options[arg[i]:match "^%-%-(%l+)$" or error("unknown argument " .. arg[i])] = arg[i + 1] end
 local ROUNDS = tonumber(options.rounds)
 
--- What may differ, besides nothing. The C library gives a block up to this many bytes more than at another time. How many objects can
--- be reached at rest differs by one or two with the kind of the last round (three kinds take turns in the queue's), not with their
--- number: 3,000 rounds show no more than 100. A table of Lua keeps the room of its largest size, and when it takes more is up to
--- chance: that is shown, not compared.
+-- By how much a figure may differ. The C library rounds the size of a block up, by at most ROUNDING bytes. The number of reachable objects
+-- differs by one or two with the kind of the last round (the queue has three kinds), not with the number of rounds: it is the same after
+-- 3,000 rounds as after 100. A Lua table keeps the room of its largest size, and the moment at which it grows is random, so Lua's memory is
+-- not compared.
 local ROUNDING, TURNS = 16, 3
 local function slack(name, first)
   return name == "C bytes" and ROUNDING * first["C blocks"] or name == "objects" and TURNS or name == "Lua KiB" and math.huge or 0
@@ -42,7 +42,7 @@ end
 local function play(soak, into, from, to)
   for number = from, to do soak.round(number) end
   if soak.rest then soak.rest() end
-  for _ = 1, 4 do collectgarbage() end -- what goes with its last handle
+  for _ = 1, 4 do collectgarbage() end -- objects that are freed with their last handle
   soak.world:advance(REST)
   figures.take(into, soak.world, soak.sessions)
 end
@@ -58,10 +58,10 @@ local function differences(first, last)
   return table.concat(list, ", ")
 end
 
--- A part of the rounds is enough where it is another recipe's round.
+-- Fewer rounds are enough if another recipe has the same round.
 local function rounds_of(recipe) return math.max(math.floor(ROUNDS / (recipe.part or 1)), 2 * FIRST) end
 
--- Gives the figures at the end and what is wrong, if anything is.
+-- Returns the figures at the end, and what is wrong (or nil).
 local function run(recipe)
   local world = sim.new { seed = 1, limit = ROUNDS * SECONDS + 1e5, container_interval = recipe.reap or 1e9 }
   local soak = setmetatable({ world = world, sessions = {} }, Soak)

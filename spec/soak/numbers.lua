@@ -1,4 +1,4 @@
--- Rounds of what keeps numbers and copies: counters, ids, numbers for workers, trees. See recipes.lua.
+-- Rounds of counters, ids, numbers for workers, trees and presences. See recipes.lua.
 
 local parts = require "spec.soak.parts"
 
@@ -23,7 +23,7 @@ recipe("counter", function(soak, zk)
   end
 end)
 
--- Each add makes a counter of its own, and drops it.
+-- Each add makes a new counter and drops it.
 recipe("counter, many", function(soak, zk)
   local one, other = soak:session(zk), soak:session()
   return function()

@@ -2,13 +2,13 @@
 
 local M = {}
 
-M.SOON = 0.02 -- seconds: a few round trips, and less than anybody holds
+M.SOON = 0.02 -- seconds: a few round trips, and less than any hold lasts
 
 function M.fails(code, ok, message, got)
   if ok or got ~= code then error(("%s expected, got %s: %s"):format(code, tostring(got or ok), tostring(message)), 2) end
 end
 
--- Two of three wait for what the first has; the third in vain.
+-- The first contender holds, and two wait for it. The third one waits in vain.
 function M.hand_off(zk, acquire_one, acquire_other, acquire_third, release)
   local first = assert(acquire_one(10))
   local other = zk.spawn(function()
@@ -24,7 +24,7 @@ end
 
 function M.let_go(hold) hold:release() end
 
--- fn(i) for each of n at once, all of which must end well.
+-- Runs fn(i) in n coroutines at once. None may fail.
 function M.together(zk, n, fn)
   local tasks = {}
   for i = 1, n do tasks[i] = zk.spawn(function() return fn(i) end) end

@@ -1,5 +1,5 @@
--- What a round of each recipe is. begin(soak, zk) makes the sessions and gives a function(number) that plays one round, and comes back
--- when it is over; zk: a client process. In a round somebody waits in vain and somebody waits with success, wherever one can.
+-- The rounds of each recipe. begin(soak, zk) makes the sessions and returns a function(number) that plays one round and returns at its end;
+-- zk: a client process. If a recipe has waiters, in each round a waiter waits with success and another one in vain.
 
 local handles = require "spec.soak.handles"
 local parts = require "spec.soak.parts"
@@ -34,7 +34,7 @@ locks("lock", nil)
 locks("lock, unfair", { fair = false })
 locks("lock, reentrant", { reentrant = true })
 locks("lock, cohort", { cohort = true })
--- The directories are containers, which the servers remove.
+-- Waits until the servers have removed the directories, which are containers.
 locks("lock, many paths", nil, function(number) return "/locks/" .. number end, { reap = 1000 })
 locks("lock, many, unfair", { fair = false }, function(number) return "/locks/" .. number end, { reap = 1000 })
 
@@ -157,7 +157,7 @@ elections("election", { value = "v" })
 elections("election, unfair", { value = "v", fair = false })
 elections("election, by rank", { value = "v", rank = 1 })
 
--- Four stand all the time, and one observes; in a round the leader resigns and stands again.
+-- There are always four candidates and one observer. In a round the leader resigns and campaigns again.
 local function stand(process, election, state)
   return process.spawn(function()
     while not state.over do

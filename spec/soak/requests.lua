@@ -1,10 +1,10 @@
--- What the soak plays of a session without a recipe: watches and requests.
+-- The soak's rounds of a session without a recipe: watches and requests.
 
 local M = {}
 
 local SOON = 0.02 -- seconds, as in recipes.lua
 
--- recipe(name, begin), fails(code, ...): as in recipes.lua, to which it adds.
+-- recipe(name, begin), fails(code, ...): as in recipes.lua. Adds recipes to that.
 function M.add(recipe, fails)
   recipe("session:watch", function(soak, zk)
     local one, other = soak:session(zk), soak:session()

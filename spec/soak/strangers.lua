@@ -1,5 +1,5 @@
--- The soak's round of a lock that meets strangers: znodes that are named like contenders. One comes and goes, one is ephemeral, and one
--- is left where nobody meets it again.
+-- The soak's round of a lock that meets strangers: foreign znodes that are named like contenders. One is created and deleted, one is
+-- ephemeral, and one stays in a directory that is not used again.
 
 return function(soak, zk)
   local session, other = soak:session(zk), soak:session()

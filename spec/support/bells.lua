@@ -1,4 +1,4 @@
--- Makes many bells and drops them; prints how many descriptors were open before and are open afterwards. For bell_spec.lua.
+-- Creates many bells and drops them. Prints how many descriptors are open before and afterwards. For bell_spec.lua.
 
 local core = require "zkrecipes.core"
 local lfs = require "lfs"

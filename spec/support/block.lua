@@ -23,10 +23,10 @@ local function read()
   return table.concat(rows, "\n")
 end
 
--- ---- What fails --------------------------------------------------------------------------------
+-- ---- Failures ----------------------------------------------------------------------------------
 
 local watched = {}
-local over = false -- it was canceled
+local over = false -- true: the program was canceled
 
 local function watch(methods)
   if watched[methods] then return end
@@ -54,7 +54,7 @@ end
 for _, class in pairs(core.classes) do watch(class.methods) end
 core.own(debug.getinfo(1, "S").source) -- misuse is raised at the program's line
 
--- ---- Where it runs -----------------------------------------------------------------------------
+-- ---- The program's surroundings ----------------------------------------------------------------
 
 local open, opened = sessions.open, nil
 

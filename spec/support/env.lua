@@ -1,7 +1,7 @@
 -- What every spec on a real server needs: one server for the whole run, a namespace for every
 -- test, and bodies that run as coroutines with a limit on their time.
 
-require "spec_fork" -- first: see there
+require "spec_fork" -- must be first: see that file
 local zk = require "zkrecipes"
 local core = require "zkrecipes.core"
 local testing = require "zkrecipes.testing"

@@ -1,4 +1,4 @@
--- A process with a guarded session. It ends, or goes on, as the lines on its standard input say. Its ephemeral znode is "/e". It answers
+-- A process with a guarded session. It ends or continues as the lines on its standard input say. Its ephemeral znode is "/e". It answers
 -- every line with one, if it lives.
 
 local process = require "spec_fork"
@@ -51,7 +51,7 @@ function commands.fork()
   return tostring(pid)
 end
 
--- The same without exec: the child has every descriptor of its parent.
+-- A child without exec, which has every descriptor of its parent.
 function commands.copy()
   local pid = process.fork()
   if pid == 0 then

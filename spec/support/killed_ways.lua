@@ -150,7 +150,7 @@ add("ids:next_name", function(state) state.ids = state.session:ids("/n") end,
     assert(assert(state.ids:next_name("name-")) < assert(state.ids:next_name("name-")))
   end)
 
--- Members of the other process come and go for some time.
+-- Members of the other process join and leave for a while.
 local function accompany(state, fn)
   state.other_zk.spawn(function()
     local over = state.world:now() + 60
@@ -323,7 +323,7 @@ queue_way("redrive", function(state)
   assert(queue:claim(200)):nack()
 end, function(state) state.queue:redrive() end)
 
--- ---- Others ------------------------------------------------------------------------------------
+-- ---- Other calls -------------------------------------------------------------------------------
 
 local function tasks_end(state) assert(not state.task or state.task:wait(600) == nil) end
 

@@ -4,7 +4,7 @@ local process = require "spec.support.process"
 
 local M = {}
 
--- Not of a session, or not of servers.
+-- Methods that need no session, or no servers.
 M.others = { ["Task:wait"] = true }
 
 local function read(path)
@@ -246,7 +246,7 @@ waits("Queue:take of a simple one", function(session, limit)
   return session:queue("/s", { format = "simple" }):take(limit)
 end)
 
--- What is held already: its end comes by the clock.
+-- Methods of holds and terms. The waits end only when their limit passes.
 local function hold(session) return assert(session:lock("/h"):acquire()) end
 local function term(session) return assert(session:election("/t"):campaign()) end
 local function several(session) return assert(session:multilock { session:lock("/h"), session:lock("/i") }:acquire()) end
@@ -263,7 +263,7 @@ for class, prepare in pairs { Hold = hold, Term = term, Multihold = several } do
     { prepare = prepare })
 end
 
--- While it may use later times it does not wait.
+-- A holder that may still use later times does not wait.
 local function ids(session) return assert(session:snowflake("/f"):acquire()) end
 waits("SnowflakeIds:lost", function(_, limit, one) return one:lost(limit) end, { prepare = ids, always = "timeout" })
 case("SnowflakeIds:next", function(_, limit, one)
@@ -272,7 +272,7 @@ case("SnowflakeIds:next", function(_, limit, one)
   return nil, message, code
 end, { prepare = ids })
 
--- Resigning: a candidate in between does not step aside.
+-- Resigning to a successor: a candidate ahead of it does not step aside.
 local function stand(options)
   return function(session)
     local election = session:election("/t", options)
@@ -286,7 +286,7 @@ waits("Term:resign", function(_, limit, one) return one.term:resign(one.heir, li
 case("Term:resign by rank", function(_, limit, one) return one.term:resign(one.heir, limit) end,
   { prepare = stand { rank = 1 } })
 
--- Their names, in order.
+-- The names of all methods, in order.
 function M.names()
   local list = {}
   for name in pairs(cases) do list[#list + 1] = name end

@@ -128,7 +128,7 @@ nginx.answer = answer
 ---Blocks until it is answered: status and body.
 function nginx:get(path, limit) return answer(self:open(path), limit) end
 
--- Ends it, whatever it does, and deletes its folder.
+-- Stops nginx, by force if it hangs, and deletes its folder.
 function nginx:stop()
   self.pid = self:master() or self.pid
   local workers = self.pid and self:workers() or {}

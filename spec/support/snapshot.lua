@@ -1,9 +1,8 @@
--- Makes a server whose tree seems to have a long history. It sets the number of children that a znode has ever had, which becomes the
--- number of the next sequential znode; or the number of writes to it, which is its version. The numbers are set in the snapshot from which
--- the server starts.
+-- Makes a server whose tree seems to have a long history. It sets a znode's counter of children, which is the number of the next sequential
+-- znode, or its counter of writes, which is its version. It sets them in the snapshot from which the server starts.
 --
 --   snapshot.set_counter(server, "/dir", 2147483600)             -- the next sequential child gets this number
---   snapshot.set(server, { ["/a"] = { version = 2147483647 } })  -- it has been written so often
+--   snapshot.set(server, { ["/a"] = { version = 2147483647 } })  -- as after this many writes
 --
 -- 1. The server is killed and started, which makes it write a snapshot of its whole tree.
 -- 2. It is killed again. In the newest snapshot the znode's number is replaced and the checksum is computed again. (The transactions after

@@ -24,7 +24,7 @@ function ways.hangs()
   while true do end
 end
 
--- The child ends by the signal, and the parent goes on.
+-- The child ends by the signal; the parent continues.
 function ways.forks()
   local pid = fork.fork()
   if pid == 0 then

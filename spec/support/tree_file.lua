@@ -13,7 +13,7 @@ function M.shell(command, ...)
   assert(os.execute(text), text)
 end
 
--- A folder of its own, and a function that gives the log of sessions opened with `log`.
+-- Returns a new folder, and a function that returns the log of sessions opened with `log`.
 function M.place()
   local folder = os.tmpname()
   os.remove(folder)
@@ -44,7 +44,7 @@ function M.write(path, text)
   file:close()
 end
 
--- The text of a file with another time, format or beginning.
+-- The text of the file with another time, format or header.
 function M.forged(text, change)
   local rest = text:match "^[^\n]*\n%x+\n(.*)$"
   rest = change(rest)
@@ -53,7 +53,7 @@ end
 
 function M.to_server(tree) return assert(tree:await(function() return tree.source == "server" end, M.LIMIT)) end
 
--- A namespace with a tree in it, and the file of a copy of that.
+-- Returns a namespace with a tree in it, and the file of a copy of that tree.
 function M.prepared(file, options)
   local namespace = env.namespace()
   local session = env.session { namespace = namespace }

@@ -1,4 +1,4 @@
--- A process that uses a queue and prints every step on standard output, so that a spec that kills it knows how far it came:
+-- A process that uses a queue and prints every step on standard output. A spec that kills it sees how far it has come:
 --
 --     worker.lua HOSTS NAMESPACE PATH ROLE NAME
 --

@@ -3,7 +3,7 @@
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 
--- As many of each kind, all behind holds of another session.
+-- Equally many waiters of each kind, all behind holds of another session.
 local KINDS = {
   function(session) return session:lock("/l"):acquire() end,
   function(session) return session:lock("/u", { fair = false }):acquire() end,
@@ -18,7 +18,7 @@ local function occupy(holder)
     assert(holder:semaphore("/s", 1):acquire()) }
 end
 
--- The connection is up, is broken, or some requests are still on their way.
+-- The connection is up, or is broken, or some requests are still in flight.
 local WAYS = {
   function(holder) env.queue_of(holder, "/l", 21) end,
   function(holder, session, proxy)

@@ -1,4 +1,4 @@
--- A loop that leads on a real server leaves nothing: no znode, no memory.
+-- election:lead on a real server leaves nothing: no znode, no memory.
 
 local env = require "spec.support.env"
 

@@ -1,4 +1,4 @@
--- A loop that observes an election, and that is left after its first step, leaves no memory.
+-- A loop that observes an election and breaks after its first step leaks no memory.
 
 local env = require "spec.support.env"
 

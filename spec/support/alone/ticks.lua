@@ -1,4 +1,4 @@
--- Ten thousand time limits that pass at one moment end as many attempts and sleeps, and leave nothing.
+-- Ten thousand time limits pass at the same moment. They end all attempts and sleeps, and leave nothing.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"

@@ -1,4 +1,4 @@
--- Simulated worlds are collected with all that is in them.
+-- Simulated worlds are collected with everything in them.
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"

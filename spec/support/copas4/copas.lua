@@ -1,9 +1,9 @@
 -- A double of copas 4, which Debian 12 does not package: the functions that our adapter and its specs call, as copas'
 -- documentation describes them. Run the specs on a real copas 4 with ZR_COPAS=folder.
 --
--- What the documentation says and the adapter builds on: a thread starts in the next step; wakeup does nothing to a
--- thread that does not pause; a thread that pauses forever does not keep the loop alive, and copas refers to it weakly;
--- receive calls the object's own receive until that fails with something else than "timeout".
+-- The adapter relies on these sentences of the documentation: A thread starts in the next step. wakeup does nothing to a
+-- thread that does not pause. A thread that pauses forever does not keep the loop alive, and copas refers to it weakly.
+-- receive calls the object's own receive until that fails with an error other than "timeout".
 
 local socket = require "socket"
 
@@ -12,12 +12,12 @@ if _VERSION == "Lua 5.1" and not rawget(_G, "jit") then require "coxpcall" end
 local copas = {}
 
 local ready = {}                                  -- threads that the next step resumes, in order
-local due = {}                                    -- paused thread > when it goes on
+local due = {}                                    -- paused thread > when it continues
 local forever = setmetatable({}, { __mode = "k" }) -- thread that pauses until it is woken > true
 local readers = {}                                -- object > the thread that receives from it
 
--- A thread yields the name of the list that takes it, and its data for that list. (A coroutine of a pcall for Lua 5.1 may be in between, so
--- a thread does not ask which coroutine is running.)
+-- A thread yields the name of the list that takes it, and its data for that list. (A thread does not ask which coroutine is running, because
+-- it may be inside another coroutine of a pcall for Lua 5.1.)
 local take = {
   due = function(co, at) due[co] = at end,
   forever = function(co) forever[co] = true end,

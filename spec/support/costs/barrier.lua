@@ -99,7 +99,7 @@ return {
       of:theirs(other, "enter")
       assert(mine:enter())
       of:theirs(other, "leave")
-      assert(of.other:create("/d/round-0", "n2-dead-1\nn2-dead-2")) -- is listed first, and read before its own znode
+      assert(of.other:create("/d/round-0", "n2-dead-1\nn2-dead-2")) -- the member lists it first, and reads it before its own znode
       of:costs({ multi = 1, delete = 3, children = 1, get = 3 }, function() assert(mine:leave()) end)
     end },
 }

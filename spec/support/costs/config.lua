@@ -12,7 +12,7 @@ local function loaded(of, path)
   return config
 end
 
--- One that has written.
+-- A configuration that has written.
 local function used(of, path)
   local config = loaded(of, path)
   assert(config:set "2")
@@ -66,7 +66,7 @@ return {
     assert(config:update(same))
     of:costs({ multi = 1, get = 1 }, function() assert(config:update(same)) end)
     of:costs({ multi = 3, get = 3 }, function()
-      for _ = 1, 3 do assert(config:update(same)) end -- before the copy knows of it
+      for _ = 1, 3 do assert(config:update(same)) end -- before the copy has noticed the change
     end)
   end },
   { "`update`, the first of an object", "2 writes, 1 read", function(of)

@@ -7,7 +7,7 @@ local function counter(of, path)
   return of.session:counter(path)
 end
 
--- One that has written.
+-- A counter that has written.
 local function used(of, path)
   local made = counter(of, path)
   assert(made:add(1))

@@ -2,7 +2,7 @@
 
 local assert = require "luassert"
 
--- A queue whose znodes all exist, with these items; and its session.
+-- Returns a queue with these items whose znodes all exist, and its session.
 local function filled(of, items)
   local other = of.other:queue("/q")
   assert(other:put("0"))

@@ -2,7 +2,7 @@
 
 local assert = require "luassert"
 
--- A number of numbers whose directories are there, all taken by another session. Returns the hold of number 0.
+-- Makes another session take all numbers. The directories exist then. Returns the hold of number 0.
 local function taken(of)
   local ids = of.other:worker_id("/w", 1)
   local hold = assert(ids:acquire())

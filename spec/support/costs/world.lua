@@ -70,7 +70,7 @@ function World:takes(trips, fn)
   return result
 end
 
--- A hold or term of this lock, election ..., got behind another one, and what costs it that.
+-- Asserts what it costs to wait behind another hold of this lock, election ... Returns the hold or term.
 function World:wait(expected, lock, method, ...)
   local got, timeout, permits = {}, ...
   self:costs(expected, function()

@@ -1,5 +1,5 @@
--- The loop of copas 4: a double of it, or the real one in the folder $ZR_COPAS. What has required copas in this file of
--- specs keeps it.
+-- The loop of copas 4: a double of it, or the real one in the folder $ZR_COPAS. Modules that this spec file has already
+-- loaded keep their copas.
 
 local folder, path = os.getenv("ZR_COPAS"), package.path
 package.path = (folder or "spec/support/copas4") .. "/?.lua;" .. path

@@ -24,7 +24,7 @@ end
 M.means = _VERSION == "Lua 5.4" and "select" or "posix"
 local wait = M.means == "select" and by_select() or by_posix()
 
-local sleepers = {} -- coroutine > when it goes on
+local sleepers = {} -- coroutine > when it continues
 
 function M.start(fn)
   local co = coroutine.create(fn)
