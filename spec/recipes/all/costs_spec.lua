@@ -1,6 +1,6 @@
--- Every row of every table of costs in docs/ has a case in spec/support/costs/, which has the row's words and the exact numbers of
--- requests that they mean, counted in a simulated world. A row without a case fails, a case without a row, and a row whose words have
--- changed.
+-- Every row of every table of costs in docs/ has a case in spec/support/costs/. The case has the words of the row and the exact numbers of
+-- requests that they mean. The requests are counted in a simulated world. A row without a case fails, and so does a case without a row,
+-- or a row whose words have changed.
 
 local world = require "spec.support.costs.world"
 
@@ -44,7 +44,7 @@ end
 for _, page in ipairs(pages()) do
   local rows = rows_of(page)
   if #rows > 0 or cases_of(page) then
-    describe("docs/" .. page .. ": what is counted is what is said of", function()
+    describe("docs/" .. page .. ": the page gives the counted costs of", function()
       for _, row in ipairs(rows) do
         it(row[1], function()
           local case = case_of(page, row[1])
@@ -54,7 +54,7 @@ for _, page in ipairs(pages()) do
         end)
       end
 
-      it("all that is counted here", function() assert.equal(#(cases_of(page) or {}), #rows) end)
+      it("every case", function() assert.equal(#(cases_of(page) or {}), #rows) end)
     end)
   end
 end

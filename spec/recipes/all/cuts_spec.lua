@@ -1,16 +1,16 @@
--- A link that breaks again and again: who waits is told of all that happened meanwhile, and nothing grows.
+-- A connection that breaks again and again: a waiter is told every change that happened meanwhile, and nothing grows.
 
 local env = require "spec.support.env"
 local run = env.run
 
-describe("cuts, a thousand in virtual time or a few of many real sessions", function()
+describe("broken connections, a thousand in virtual time or a few of many real sessions,", function()
   for _, name in ipairs { "thousand_cuts", "few_cuts" } do
     it("leave each waiter with one watch, one znode and the memory that it had: " .. name, function() env.alone(name) end)
   end
 end)
 
-describe("what changes while the link is down", function()
-  -- The path is there at first or not; what happens; and what is told of it.
+describe("a change while the connection is down", function()
+  -- there: the path exists before the change. told: the events that the watch reports.
   local CASES = {
     { path = "/changed", there = true, told = { "changed" }, change = function(other, path) assert(other:set(path, "1")) end },
     { path = "/twice", there = true, told = { "changed" }, change = function(other, path)
@@ -32,7 +32,7 @@ describe("what changes while the link is down", function()
     end },
   }
 
-  it("is told by session:watch to the same session, once, and so is what comes later", run(function()
+  it("is reported once by session:watch in the same session, and so are later changes", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
     local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 20 }
     local other, watches = env.session { namespace = namespace }, {}

@@ -1,4 +1,4 @@
--- The programs that README.md and the pages of docs/ print do run, as they stand, on a server on which nothing is.
+-- The programs in README.md and in the pages of docs/ run as they are printed, on an empty server.
 
 local env = require "spec.support.env"
 local process = require "spec.support.process"
@@ -7,7 +7,7 @@ local zk = require "zkrecipes"
 local PAGES = { "README.md", "docs/*.md", "docs/recipes/*.md" }
 local BEGIN = '^local zk = require "zkrecipes"$'
 
--- Calls use(path, line) for every block that is a whole program; line: of its first one.
+-- Calls use(path, line) for every block that is a whole program; line: where the block begins.
 local function each_program(use)
   for path in process.output("ls " .. table.concat(PAGES, " ")):gmatch("[^\n]+") do
     local number, fence = 0, nil
@@ -19,7 +19,7 @@ local function each_program(use)
   end
 end
 
--- A namespace that is there.
+-- A namespace that exists.
 local function fresh()
   local namespace = env.namespace()
   local session = zk.session { hosts = env.server().hosts }
@@ -29,7 +29,7 @@ local function fresh()
 end
 
 describe("the program of", function()
-  if process.interpreter == "lua5.1" then return end -- whose iterators cannot wait, as the pages say
+  if process.interpreter == "lua5.1" then return end -- its iterators cannot wait, as the pages say
   local count = 0
 
   each_program(function(path, line)
@@ -41,7 +41,7 @@ describe("the program of", function()
     end)
   end)
 
-  it("every page of a recipe is here, and that of README.md", function()
+  it("every page of a recipe, and README.md, is tested here", function()
     local pages = {}
     each_program(function(path) pages[path] = true end)
     for path in process.output("ls README.md docs/recipes/*.md"):gmatch("[^\n]+") do

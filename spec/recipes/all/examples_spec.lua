@@ -1,11 +1,11 @@
--- The examples and the demo do what they are there to show, end by themselves and leave nothing on the server.
+-- The examples and the demo show what they promise, end by themselves and leave nothing on the server.
 
 local env = require "spec.support.env"
 local matrix = require "spec.adapters.matrix"
 local process = require "spec.support.process"
 local zk = require "zkrecipes"
 
--- Every file of examples/, with a line that it prints last or near to it.
+-- Every file of examples/, with one of the last lines that it prints.
 local TURNS = "^%a+: turn 1\n%a+: turn 1\n%a+: turn 2\n%a+: turn 2\nthe loop has ended, it ticked: true$"
 local EXAMPLES = {
   ["copas.lua"] = TURNS,
@@ -40,14 +40,14 @@ local EXAMPLES = {
   ["testing.lua"] = "^passed: it was told of the loss and stopped$",
 }
 
--- What the command prints, and its status.
+-- The output of the command, and its exit status.
 local function run(format, ...)
   local text = process.output(string.format(format, ...) .. " 2>&1; echo status $?")
   local output, status = text:match("^(.-)\n?status (%d+)$")
   return output, status
 end
 
--- What is left of examples and demos on the server.
+-- The znodes of examples and demos that are left on the server.
 local function leftovers()
   local session = zk.session { hosts = env.server().hosts }
   local left = {}

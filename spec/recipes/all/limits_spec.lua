@@ -1,16 +1,16 @@
--- A time limit is kept by every method that has one, whatever the servers do, and a limit of 0 waits for no connection. In virtual
--- time, so to the microsecond. The methods are those whose annotations name a `timeout`, of their own or among their options: one
--- that is not here fails.
+-- Every method with a time limit keeps it, whatever the servers do, and a limit of 0 waits for no connection. In virtual time, so exact to
+-- the microsecond. The methods are those whose annotations name a `timeout`, as an argument or among the options. A method that is missing
+-- here fails.
 
 local limited = require "spec.support.limited"
 local sim = require "zkrecipes.sim"
 
 local cases = limited.cases
 
-local TIMEOUT = 10 -- of the session: no limit here is near it
+local TIMEOUT = 10 -- of the session; much longer than all limits here
 local LIMITS = { 0, 0.3, 1, 2.7 }
 local SLACK = 1e-5
-local GRACE = 0.05 + SLACK -- who gives up a round waits so long for the answer
+local GRACE = 0.05 + SLACK -- a member that gives up a round waits this long for the answer
 local TRY = 1 + GRACE
 
 -- ---- The outages -------------------------------------------------------------------------------
@@ -19,7 +19,8 @@ local function stop_all(world)
   for server = 1, 3 do world:stop_server(server) end
 end
 
--- begin(world, process) is called when all is prepared. known: the client knows of it before the call. absent: it never was connected.
+-- begin(world, process) is called after the preparation. known: the client knows of the outage before the call. absent: it never was
+-- connected.
 -- servers: there is no outage.
 local outages = {
   { name = "stopped servers", begin = function(world)
@@ -36,7 +37,7 @@ local outages = {
   { name = "servers that answer", servers = true, known = true },
 }
 
--- Runs fn(world, zk, session, prepared) where everything is as the case needs it.
+-- Prepares a world as the case needs it, and runs fn(world, session, prepared) in it.
 local function within(one, outage, fn)
   local world = sim.new { seed = 7, trace = false }
   world:run(function()
@@ -65,14 +66,14 @@ local function within(one, outage, fn)
   end)
 end
 
--- Calls it, and gives how long that took, and its results.
+-- Calls the method. Returns how long the call took, and its results.
 local function timed(world, one, session, limit, prepared)
   local from = world:now()
   local ok, message, code = one.call(session, limit, prepared)
   return world:now() - from, ok, message, code
 end
 
--- What is wrong with it, or nil.
+-- What is wrong with the results, or nil.
 local function problem_of(name, outage, limit, took, ok, message, code)
   local one = cases[name]
   local least, most, wanted = limit - SLACK, limit + GRACE, one.always or outage.code or "connection_loss"
@@ -81,14 +82,14 @@ local function problem_of(name, outage, limit, took, ok, message, code)
   if limit == 0 then least, most = 0, (outage.known and not outage.servers or one.always) and SLACK or TRY end
   if one.closes then least = 0 end
   local right = ok == nil and code == wanted and message:find("^[%w_]+:?[%w_]*[ :]") ~= nil
-  local unaware = one.at_once and (outage.servers or not outage.known) -- it is connected, as far as it knows
+  local unaware = one.at_once and (outage.servers or not outage.known) -- the client takes itself for connected
   if one.closes or unaware then right, least = ok == true, 0 end
   if right and took >= least and took <= most then return nil end
   return ("%s, limit %g: took %.6f, gave %s, %s, %s; wanted %s"):format(name, limit, took, tostring(ok), tostring(message),
     tostring(code), wanted)
 end
 
--- Calls every method in this outage with every limit; gives how many calls that were, and what was wrong.
+-- Calls every method in this outage with every limit. Returns the number of calls, and what was wrong.
 local function call_all(outage)
   local count, problems = 0, {}
   for _, name in ipairs(limited.names()) do
@@ -105,7 +106,7 @@ local function call_all(outage)
 end
 
 describe("a time limit", function()
-  it("is known of every method that has one", function()
+  it("is tested here for every method that has one", function()
     local known, missing = {}, {}
     for name in pairs(cases) do known[name:match("^%S+")] = true end
     local all = limited.annotated()

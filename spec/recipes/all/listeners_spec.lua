@@ -1,5 +1,5 @@
--- A listener may wait at once, also for the very thing that it was told of: what the user wrote never
--- runs where it could stop the engine. The one exception is `log`, which says so.
+-- A listener may wait at once, also for the lock whose event it was told. The user's functions never run where they could block the engine.
+-- The only exception is `log`, which refuses to wait.
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
@@ -13,7 +13,7 @@ describe("a listener that acquires a lock at once", function()
   end)
   after_each(function() session:close() end)
 
-  -- Acquires and releases each in turn, and notes it. A session may be lost a moment later than the listener is told.
+  -- Acquires and releases each lock in turn, and records it. The session may be lost a moment after the listener was told.
   local function acquire(...)
     for _, path in ipairs { ... } do
       local hold, message, code
@@ -31,7 +31,7 @@ describe("a listener that acquires a lock at once", function()
     env.eventually("all are acquired", function() return #got == 4 end)
   end))
 
-  it("is not stuck in on_lost of a hold that is held by hold:lost as well", run(function()
+  it("is not stuck in on_lost while hold:lost waits for the same hold", run(function()
     local hold = assert(session:lock("/u", { fair = false }):acquire(200))
     hold:on_lost(function() acquire("/other", "/u2") end)
     local wait = env.start(function()
@@ -64,7 +64,7 @@ describe("a listener that acquires a lock at once", function()
     session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 20 }
     local other = env.session { namespace = namespace }
     env.start(function()
-      local next_leader = session:election("/e"):observe() -- on Lua 5.1 one cannot wait in `for ... in`
+      local next_leader = session:election("/e"):observe() -- on Lua 5.1 `for ... in` cannot wait
       local leader = next_leader()
       while leader ~= nil do
         acquire("/other")
@@ -75,7 +75,7 @@ describe("a listener that acquires a lock at once", function()
     env.start(function()
       local state, seen = session:next_state(0)
       while state do
-        if state ~= "closed" then acquire("/other") end -- also with no link, for as long as there is none
+        if state ~= "closed" then acquire("/other") end -- also without a connection: then it waits for one
         states[#states + 1] = state
         state, seen = session:next_state(seen)
       end
@@ -95,7 +95,7 @@ describe("a listener that acquires a lock at once", function()
     other:close()
   end))
 
-  it("is not stuck in what a leader runs, nor in on_lost of its term", run(function()
+  it("is not stuck in a leader's function, nor in on_lost of its term", run(function()
     local election, terms = session:election("/e"), 0
     local task = zk.spawn(function()
       return election:lead(function(term)
@@ -112,7 +112,7 @@ describe("a listener that acquires a lock at once", function()
     assert.are.equal(2, terms)
   end))
 
-  it("must be in a coroutine of its own in `log`; else it is told that it cannot wait", function()
+  it("cannot wait in `log`, unless it spawns a coroutine", function()
     local reports, calls, over = {}, 0, false
     zk.run(function()
       session = env.session { log = function()

@@ -1,4 +1,4 @@
--- In virtual time: what is said and done when the link or the session is gone for long, and time limits to the millisecond.
+-- In virtual time: what recipes do and report while the connection or the session is gone for long; and time limits to the millisecond.
 
 local sim = require "zkrecipes.sim"
 
@@ -22,7 +22,7 @@ describe("a time limit", function()
   it("is for the whole wait for a lock, not per predecessor", within({}, function(world, zk, session)
     local lock = session:lock("/l")
     local hold = assert(lock:acquire())
-    local gone = zk.spawn(function() return lock:acquire(0.15) end) -- just ahead, and gives up half-way
+    local gone = zk.spawn(function() return lock:acquire(0.15) end) -- the contender just ahead gives up half-way
     world:advance(0.01)
     local from = world:now()
     fails("timeout", lock:acquire(0.3))
@@ -33,7 +33,7 @@ describe("a time limit", function()
     assert.are.same({}, world:children("/l"))
   end))
 
-  it("is one for all locks of a multilock", within({}, function(world, zk, session)
+  it("holds for all locks of a multilock together", within({}, function(world, zk, session)
     local locks = {}
     for i, path in ipairs { "/a", "/b", "/c" } do
       locks[i] = session:lock(path)
@@ -109,7 +109,7 @@ describe("a cohort whose session is lost", function()
     turn:release()
   end))
 
-  it("reports the loss to the waiters, also when they came together with the holder", within({ timeout = 10 },
+  it("reports the loss to the waiters, also if they began at the same time as the holder", within({ timeout = 10 },
     function(world, zk, session)
       local lock = session:lock("/c", cohort)
       local function hold() return assert(lock:acquire()):lost() end

@@ -1,12 +1,12 @@
--- Each method answers with the codes that its page names, and its message begins with its name and path, whatever happens to its requests:
--- every method of the recipes that asks the servers, under each fault of a single request, in virtual time. What a method may answer is
--- read from docs/: from the paragraph that names a call of the method, and then "Codes: `a`, `b`".
+-- Each method fails only with codes that its page names, and its message begins with its name and path, whatever happens to its requests.
+-- Every method of the recipes that sends requests is tested in virtual time, under each fault of a single request. The codes are read from
+-- docs/: from the paragraph that names a call of the method, and then "Codes: `a`, `b`".
 
 local sim = require "zkrecipes.sim"
 
 local FAULTS = { "lose_request", "lose_reply", "late_request", "cut", "expire", "pause", "new_session" }
-local REQUESTS = 4 -- the fault befalls the first, ... the last of so many
-local LIMIT = 120  -- virtual seconds after which no method may still run that does not wait for others
+local REQUESTS = 4 -- the fault hits each of this many requests in turn
+local LIMIT = 120  -- virtual seconds within which each method must end, unless it waits for another client
 
 -- ---- The pages ---------------------------------------------------------------------------------
 
@@ -21,12 +21,12 @@ local function add_codes(codes, sentence)
   for code in sentence:gmatch "`([%l_]+)`" do codes[code] = true end
 end
 
--- What a paragraph says of all methods of its page.
+-- The codes that a paragraph names for all methods of its page.
 local function add_common(codes, paragraph)
   add_codes(codes, paragraph:match "each may return (.*)" or paragraph:match "^All methods .*Codes: (.*)" or "")
 end
 
--- The codes that a page names for a method: behind its call, in the paragraph that has it first; nil when none has.
+-- The codes that a page names for a method, in the first paragraph with a call of it; nil if there is no such paragraph.
 local function codes_of(page, method)
   local codes, call, found = {}, "`" .. method .. "(", false
   for paragraph in paragraphs(page) do
@@ -42,7 +42,7 @@ end
 
 -- ---- The methods -------------------------------------------------------------------------------
 
--- page, method, call(subject), and other methods whose codes it has too.
+-- page, method, call(subject), and other methods whose codes this method has too.
 local CASES = {
   { "recipes/semaphore.md", "semaphore:available", function(of) return of.semaphore:available() end },
   { "recipes/semaphore.md", "semaphore:contenders", function(of) return of.semaphore:contenders() end },
@@ -121,7 +121,8 @@ local CASES = {
   { "recipes/election.md", "term:ready", function(of) return of.term:ready() end },
 }
 
--- What the methods are called on, by name, made before the fault. Another session holds, leads, and has put what is there.
+-- The objects on which the methods are called, by name, made before the fault. Another session holds the locks, leads, and has put the
+-- items.
 local SUBJECTS = {
   session = function(session, other)
     assert(other:create("/x", "1"))
@@ -218,7 +219,7 @@ local function subject_of(case)
   return name, assert(SUBJECTS[name], name)
 end
 
--- The code and the message that call(subject) ends with, or nil; and for how long it ran.
+-- Returns the code and the message with which call(subject) ends, or nil; and how long it ran.
 local function outcome(case, fault, nth)
   local world = sim.new { seed = 1 }
   return world:run(function()
@@ -251,11 +252,11 @@ local function check(case)
   return met
 end
 
--- ---- What stands in the way --------------------------------------------------------------------
+-- ---- Foreign znodes in the way -----------------------------------------------------------------
 
 local LARGE = ("x"):rep(1000001)
 
--- page, method, the code, call(session), where /eph is ephemeral, /full has data and a child.
+-- page, method, the code, call(session). /eph is ephemeral; /full has data and a child.
 local FOREIGN = {
   { "recipes/barrier.md", "barrier:open", "not_empty", function(session) return session:barrier("/full"):open() end },
   { "recipes/barrier.md", "barrier:close", "no_children_for_ephemerals", function(session) return session:barrier("/eph/x"):close() end },
@@ -316,7 +317,7 @@ local FOREIGN = {
   end },
 }
 
-describe("where something stands in its way its page names the code of", function()
+describe("if a foreign znode is in the way, the page names the code of", function()
   for _, case in ipairs(FOREIGN) do
     it(case[2] .. ": " .. case[3], function()
       local codes = assert(codes_of(case[1], case[2]))
@@ -335,12 +336,12 @@ describe("where something stands in its way its page names the code of", functio
   end
 end)
 
-describe("under each fault of a request its page names the codes of", function()
+describe("under each fault of a request, the page names the codes of", function()
   for _, case in ipairs(CASES) do
     it(case[2] .. (case.what and ", " .. case.what or ""), function() check(case) end)
   end
 
-  it("a write, which a lost answer befalls", function() -- the harness sees codes at all
+  it("a write whose answer is lost", function() -- shows that the harness sees codes at all
     assert.is_true(check({ "session.md", "session:set", function(of) return of.session:set("/x", "2") end }).connection_loss)
   end)
 end)

@@ -1,4 +1,4 @@
--- Clean-ups that the server refuses are tried on, and said in the log: nothing is left behind for the life of a session.
+-- A clean-up that the server refuses is repeated and reported in the log, so that nothing is left as long as the session lives.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -29,7 +29,7 @@ describe("a clean-up that is refused", function()
     return stat.num_children
   end
 
-  it("is said once, and goes on until it is allowed: a release", run(function()
+  it("is reported once, and repeated until it is allowed: a release", run(function()
     session = open()
     assert(session:create("/l", "", { acl = only "rwca", parents = true }))
     local first = assert(session:lock("/l"):acquire())
@@ -53,7 +53,7 @@ describe("a clean-up that is refused", function()
     session:close()
   end))
 
-  it("is tried on: of a waiter that gave up", run(function()
+  it("is repeated: the clean-up of a waiter that gave up", run(function()
     session = open()
     assert(session:create("/l", "", { acl = only "rwca", parents = true }))
     local hold = assert(session:lock("/l"):acquire())
@@ -65,7 +65,7 @@ describe("a clean-up that is refused", function()
     session:close()
   end))
 
-  it("is tried on: of a create whose answer was lost, where nothing may be listed", run(function()
+  it("is repeated: the clean-up of a create whose answer was lost, if listing is not allowed", run(function()
     local proxy = env.proxy()
     session = open { hosts = proxy.hosts }
     assert(session:create("/l", "", { acl = only "wcda", parents = true }))
@@ -79,7 +79,7 @@ describe("a clean-up that is refused", function()
     session:close()
   end))
 
-  it("is said when it is a semaphore's mark", run(function()
+  it("is reported: a semaphore's mark", run(function()
     session = open()
     assert(session:semaphore("/s", 3):acquire()):release()
     local marks = {}

@@ -1,4 +1,4 @@
--- Ten thousand coroutines of one process parked on locks, while a ticker keeps its beat.
+-- Ten thousand coroutines of one process wait for locks, while a ticker runs on time.
 
 local zk = require "zkrecipes"
 local core = require "zkrecipes.core"
@@ -7,7 +7,7 @@ local env = require "spec.support.env"
 local COUNT = 10000
 
 describe("ten thousand waiting coroutines", function()
-  it("leave the host its beat, cost less than 1 KiB of C each, and are all served", env.run(function()
+  it("do not delay the host, cost less than 1 KiB of C memory each, and are all served", env.run(function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace, timeout = 20 }
     local blocker = env.session { namespace = namespace, timeout = 20 }
@@ -15,7 +15,7 @@ describe("ten thousand waiting coroutines", function()
     local lock = session:lock("/l")
     assert(session:connected(200))
 
-    -- What the library took from a beat is told by the CPU's time; the clock also tells what other processes took.
+    -- CPU time shows what the library took from a tick; the clock includes what other processes took.
     local worst, busiest, ticking = 0, 0, true
     local ticker = zk.spawn(function()
       while ticking do
@@ -36,11 +36,11 @@ describe("ten thousand waiting coroutines", function()
         mine:release()
       end)
       if i % 100 == 0 then
-        zk.sleep(0) -- the ticker measures the waiting, not this loop
+        zk.sleep(0) -- so that the ticker measures the waiters, not this loop
       end
     end
     env.queue_of(blocker, "/l", COUNT + 1)
-    -- All answers are in when nothing is left but what waits.
+    -- All answers have come when only the waiting tasks are left.
     local each
     env.eventually("all are parked", function()
       assert(session:sync("/"))

@@ -1,5 +1,5 @@
--- Znodes in a recipe's directory that are named like contenders, and are none: they are not ephemeral. Those whose name no recipe
--- would give are ignored, however they came there; the others stand in the way, and the error says which and what to do.
+-- Znodes in a recipe's directory that are named like contenders, but are not ephemeral, so they are no contenders. If no recipe would give
+-- such a name, the znode is ignored. If a recipe would, the znode is in the way, and the error names it and says what to do.
 -- Tags: sanitize
 
 local env = require "spec.support.env"
@@ -28,14 +28,14 @@ describe("a znode that is named like a contender and is not ephemeral", function
     for _, name in ipairs(names) do assert(other:create(dir .. "/" .. name, "", { parents = true })) end
   end
 
-  it("is passed when its name is unusual: by waiters and by tries", run(function()
+  it("is ignored by waiters and by tries if its name is unusual", run(function()
     litter("/l", UNUSUAL)
     local lock, theirs = session:lock("/l"), other:lock("/l")
     assert(lock:acquire(200)):release()
     env.queue_of(other, "/l", #UNUSUAL)
     assert(lock:acquire(0)):release()
     env.queue_of(other, "/l", #UNUSUAL)
-    local hold = assert(theirs:acquire(0)) -- the first thing that this session sees of them
+    local hold = assert(theirs:acquire(0)) -- this session has not seen them before
     local wait = env.start(function() return lock:acquire(200) end)
     env.queue_of(other, "/l", #UNUSUAL + 2)
     fails("timeout", lock:acquire(0))
@@ -47,8 +47,8 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  it("is passed by every recipe that queues", run(function()
-    assert(session:semaphore("/s", 2):acquire(200)):release() -- so that its limit is there
+  it("is ignored by every recipe with a queue", run(function()
+    assert(session:semaphore("/s", 2):acquire(200)):release() -- stores the limit
     for _, name in ipairs { "/rw", "/e", "/s", "/r" } do
       litter(name, { "x-lock-0000000000", "y__READ__0000000000", "z__WRIT__0000000000", "x-latch-0000000000", "x-rank-0000000000",
         "x-2-lease-0000000000" })
@@ -71,7 +71,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  it("is reported to every caller as an obstacle when its name is usual, with the way to remove it", run(function()
+  it("is reported to every caller, with the way to remove it, if its name is usual", run(function()
     for i, name in ipairs(USUAL) do
       local dir = "/l" .. i
       litter(dir, { name })
@@ -87,7 +87,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  it("keeps out, whatever its name is, when it is ephemeral", run(function()
+  it("excludes contenders if it is ephemeral, whatever its name is", run(function()
     assert(other:create("/l/x-lock-0000000000", "", { ephemeral = true, parents = true }))
     local lock = session:lock("/l")
     fails("timeout", lock:acquire(0))
@@ -98,14 +98,14 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  it("keeps out again when an ephemeral one has taken its place", run(function()
+  it("excludes contenders if an ephemeral znode has replaced it", run(function()
     for _, limit in ipairs { 10, 0 } do
       local path = ("/l%d/x-lock-0000000000"):format(limit)
       assert(other:create(path, "", { parents = true }))
       local lock = session:lock(("/l%d"):format(limit))
       assert(lock:acquire(limit)):release()
       assert(other:multi { { "delete", path }, { "create", path, "", { ephemeral = true } } })
-      assert(session:sync "/") -- so that the event has come
+      assert(session:sync "/") -- now the event has come
       fails("timeout", lock:acquire(0))
       local wait = env.start(function() return lock:acquire(200) end)
       env.queue_of(other, ("/l%d"):format(limit), 2)
@@ -132,8 +132,8 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  -- kazoo's Lock, ReadLock and WriteLock: they count each other only, so neither side would see the other.
-  it("is told apart when it is kazoo's: nothing is granted beside it, and the error names it", run(function()
+  -- kazoo's Lock, ReadLock and WriteLock count only each other, so kazoo and we would not exclude each other.
+  it("is recognized if it is kazoo's: nothing is granted beside it, and the error names it", run(function()
     local tag = ("0123456789abcdef"):rep(2)
     for i, name in ipairs { tag .. "__lock__0000000012", tag .. "__rlock__0000000003" } do
       local dir = "/k" .. i
@@ -155,7 +155,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  it("is not taken for kazoo's when its name differs", run(function()
+  it("is not taken for kazoo's if its name differs", run(function()
     local tag = ("0123456789abcdef"):rep(2)
     litter("/l", { tag .. "__lock__", tag .. "__lock__000000001", "x" .. tag .. "__lock__0000000001", tag:upper() .. "__lock__0000000001",
       tag .. "__wlock__0000000001", "__lock__0000000001", tag:sub(2) .. "__lock__0000000001" })
@@ -170,7 +170,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
     done()
   end))
 
-  it("is passed when there are hundreds of them", run(function()
+  it("is ignored if there are hundreds of them", run(function()
     local names = {}
     for i = 1, 300 do names[i] = ("x%d-lock-0000000000"):format(i) end
     litter("/l", names)

@@ -1,14 +1,14 @@
--- In virtual time: what falls into the same moment. A time limit and the grant that crosses it: one of them counts.
+-- In virtual time: events at the same moment. If a time limit and a grant cross, exactly one of them counts.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
 
 describe("ten thousand time limits of one moment", function()
-  it("end as many attempts and sleeps, and leave nothing", function() env.alone "ticks" end)
+  it("end all attempts and sleeps, and leave nothing", function() env.alone "ticks" end)
 end)
 
 describe("a release and the time limit of the next one", function()
-  it("cross in every way: it is granted, or it has left", function()
+  it("cross in every way: the next contender is granted, or has left", function()
     local world = sim.new { seed = 1, servers = 1, jitter = 0 }
     local granted, late = 0, 0
     world:run(function()

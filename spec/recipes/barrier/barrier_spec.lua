@@ -6,7 +6,7 @@ local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
 
--- As many sessions on one namespace, the first one through the proxy when there is one.
+-- Opens this many sessions on one namespace, the first one through the proxy if there is one.
 local function sessions(count, options)
   local all, namespace = {}, env.namespace()
   for i = 1, count do
@@ -39,7 +39,7 @@ describe("a barrier", function()
     assert.are.equal(30, through)
   end))
 
-  it("is opened for a thousand of a session by one event and one read", run(function()
+  it("is opened for a thousand waiters of a session by one event and one read", run(function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts }
     local barrier = session:barrier("/b")
@@ -55,7 +55,7 @@ describe("a barrier", function()
     assert.are.same({ 1, 1, 1 }, { counts.delete, counts.events, counts.getData })
   end))
 
-  it("leaves no watch when all have given up, and goes on after a cut", run(function()
+  it("leaves no watch when all waiters have given up, and survives a broken connection", run(function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts }
     local barrier = session:barrier("/b")
@@ -69,7 +69,7 @@ describe("a barrier", function()
     assert.is_true(wait())
   end))
 
-  it("is closed and opened, and a latch counted, as soon as a server answers, however late that is", run(function()
+  it("is closed and opened, and a latch is counted down, as soon as a server answers, however late", run(function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts, timeout = 1 }
     local barrier, latch = session:barrier("/b"), session:latch("/l", 2)
@@ -78,7 +78,7 @@ describe("a barrier", function()
     proxy:cut()
     local closed = env.start(function() return barrier:close() end)
     local counted = env.start(function() return latch:count_down() end)
-    for _ = 1, 2 do fails("connection_loss", session:exists("/b")) end -- each for as long as the session's timeout
+    for _ = 1, 2 do fails("connection_loss", session:exists("/b")) end -- each takes the session's timeout
     proxy:heal()
     assert.is_true(closed())
     assert.are.equal(1, counted())
@@ -90,7 +90,7 @@ describe("a barrier", function()
     assert.is_true(opened())
   end))
 
-  it("complains about misuse, and tells of a closed session", run(function()
+  it("raises misuse, and reports a closed session", run(function()
     local session = env.session()
     raises("path must start with '/', got 'b'", function() session:barrier("b") end)
     raises("path expected, got nil", function() session:latch(nil, 1) end)
@@ -110,7 +110,7 @@ describe("a barrier", function()
 end)
 
 describe("a latch", function()
-  it("opens when it was counted down n times, and stays open", run(function()
+  it("opens after n counts, and stays open", run(function()
     local all = sessions(3)
     local latch = all[1]:latch("/a/l", 3)
     local wait = env.start(function() return all[2]:latch("/a/l", 3):wait(200) end)
@@ -126,7 +126,7 @@ describe("a latch", function()
     assert.are.equal(0, latch:count())
   end))
 
-  it("counts each once, of many at a time", run(function()
+  it("counts each of many simultaneous counts once", run(function()
     local all, waits, zeros = sessions(4), {}, 0
     for i = 1, 40 do
       waits[i] = env.start(function()
@@ -139,7 +139,7 @@ describe("a latch", function()
     assert.are.equal(0, all[1]:latch("/l", 41):count_down())
   end))
 
-  it("counts once when the answer is lost, done or not", run(function()
+  it("counts once if the answer is lost, whether the count was done or not", run(function()
     for _, fault in ipairs { "drop_reply", "drop_request" } do
       local proxy = env.proxy()
       local session = env.session { hosts = proxy.hosts }
@@ -152,7 +152,7 @@ describe("a latch", function()
     end
   end))
 
-  it("is made again when it is deleted while it is counted down", function()
+  it("is created again if it is deleted during a count", function()
     local world = sim.new { seed = 1 }
     world:run(function()
       local host, other = world:process(), world:process().session()
@@ -167,7 +167,7 @@ describe("a latch", function()
     end)
   end)
 
-  it("says that a count may have been made when its limit passes before that is known", function()
+  it("says that a count may have been made if its limit passes before the outcome is known", function()
     local world = sim.new { seed = 1 }
     world:run(function()
       local host = world:process()
@@ -183,7 +183,7 @@ describe("a latch", function()
     end)
   end)
 
-  it("is looked at by another coroutine when the one that looks is canceled", function()
+  it("is read by another waiting coroutine if the coroutine that reads it is canceled", function()
     local world = sim.new { seed = 1 }
     world:run(function()
       local host, other = world:process(), world:process().session()
@@ -198,7 +198,7 @@ describe("a latch", function()
     end)
   end)
 
-  it("made for another number is a conflict", run(function()
+  it("with another number of counts is a conflict", run(function()
     local session = env.session()
     session:latch("/l", 3):count_down()
     assert.matches("made for 3 counts, not for 4", fails("conflict", session:latch("/l", 4):count_down()))
@@ -206,7 +206,7 @@ describe("a latch", function()
     for _, limit in ipairs { 0, 5, false } do
       assert.matches("made for 3 counts, not for 4", fails("conflict", session:latch("/l", 4):wait(limit or nil)))
     end
-    -- Those who wait with the right number do not hear of it; and who waits first decides.
+    -- Waiters with the right number are not disturbed. The first waiter decides the number.
     local waits = { env.start(function() return session:latch("/l", 3):wait(200) end),
       env.start(function() return session:latch("/new", 2):wait(200) end) }
     env.eventually("it is made", function() return session:exists("/new") end)
@@ -233,7 +233,7 @@ describe("a barrier of rounds", function()
   }
 
   for kind, join in pairs(WAYS) do
-    it("refuses another n than that of the waiters: " .. kind, run(function()
+    it("refuses an n that differs from the waiters' n: " .. kind, run(function()
       local namespace = env.namespace()
       local first, second = env.session { namespace = namespace }, env.session { namespace = namespace }
       local waits = { env.start(join, first, "/b", 3) }
@@ -242,11 +242,11 @@ describe("a barrier of rounds", function()
         assert.matches("other members wait for 3, not for " .. n, fails("conflict", join(second, "/b", n)))
       end
       env.queue_of(first, "/b", 2)
-      -- One that has not given up yet disturbs nobody.
+      -- A member with another n that has not given up yet disturbs no other member.
       assert(second:create("/b/w-n7-0-1", "", { ephemeral = true }))
       for i = 2, 3 do waits[i] = env.start(join, i == 2 and first or second, "/b", 3) end
       for i = 1, 3 do assert.is_true(waits[i]()) end
-      fails("conflict", join(first, "/b", 3)) -- now it has waited longest
+      fails("conflict", join(first, "/b", 3)) -- now that member has waited longest
       assert(second:delete("/b/w-n7-0-1"))
       -- The next round may have another n.
       waits = { env.start(join, first, "/b", 2), env.start(join, second, "/b", 2) }
@@ -258,7 +258,7 @@ describe("a barrier of rounds", function()
 end)
 
 describe("a cyclic barrier", function()
-  it("lets n through, again and again", run(function()
+  it("lets n members through, again and again", run(function()
     local all, waits, turns = sessions(3), {}, { 0, 0, 0 }
     for i = 1, 3 do
       waits[i] = env.start(function()
@@ -275,7 +275,7 @@ describe("a cyclic barrier", function()
     assert.are.same({}, all[1]:children("/c"))
   end))
 
-  it("decides between giving up and going on", run(function()
+  it("either times out or lets both members through", run(function()
     local all = sessions(2)
     for _ = 1, 20 do
       local function wait(i)
@@ -284,20 +284,20 @@ describe("a cyclic barrier", function()
       end
       local one, other = env.start(wait, 1), env.start(wait, 2)
       one, other = one(), other()
-      local unsure = one == "connection_loss" or other == "connection_loss" -- no server answered so soon: the round may have begun
+      local unsure = one == "connection_loss" or other == "connection_loss" -- no answer in time: the round may have begun
       assert.is_true(unsure or one == other, tostring(one) .. " and " .. tostring(other))
     end
     env.queue_of(all[1], "/c", 0)
   end))
 
-  it("does so at every distance between the two", function()
+  it("does so at every distance in time between the two members", function()
     local world, through, late = sim.new { seed = 1 }, 0, 0
     world:run(function()
       local host, other = world:process(), world:process()
       local mine, theirs = host.session():cyclic_barrier("/c", 2), other.session():cyclic_barrier("/c", 2)
       for i = 1, 400 do
         local first = host.spawn(function() return mine:wait(0.02) end)
-        world:advance(i % 80 * 0.0003) -- the last ones come too late
+        world:advance(i % 80 * 0.0003) -- the last distances are too long
         local second = other.spawn(function() return theirs:wait(0.02) end)
         local a, b = first:wait(10), second:wait(10)
         assert.are.equal(a, b)
@@ -326,7 +326,7 @@ describe("a cyclic barrier", function()
   end))
 end)
 
-describe("a path that is so long that few members fit into a request", function()
+describe("a path so long that few members fit into a request", function()
   local most = 99 -- members
   local path = "/" .. ("p"):rep(math.floor(1000000 / (most + 1)) - 91)
 
@@ -335,7 +335,7 @@ describe("a path that is so long that few members fit into a request", function(
       local world, passed = sim.new(), 0
       world:run(function()
         local several, tasks = {}, {}
-        for i = 1, 10 do several[i] = world:session() end -- the ephemeral znodes of all would be too many for one
+        for i = 1, 10 do several[i] = world:session() end -- one session has no room for the ephemeral znodes of all
         raises("a path of 9910 bytes allows at most 99 members, got 100", function() several[1][kind](several[1], path, most + 1) end)
         for i = 1, most do
           local session = several[i % 10 + 1]
@@ -365,7 +365,7 @@ describe("a path that is so long that few members fit into a request", function(
 end)
 
 describe("a member of a round", function()
-  it("is none any more when its task is canceled", run(function()
+  it("leaves the round when its task is canceled", run(function()
     local session = env.session()
     local task = zk.spawn(function() return session:cyclic_barrier("/c", 2):wait() end)
     env.eventually("it waits", function() return #(session:children("/c") or {}) == 2 end)
@@ -374,7 +374,7 @@ describe("a member of a round", function()
     env.late(session:cyclic_barrier("/c", 2):wait(0.05))
   end))
 
-  it("does not go through alone when it cannot take part", run(function()
+  it("does not pass alone when it cannot take part", run(function()
     local session = env.session()
     assert(session:create("/e", "", { ephemeral = true }))
     fails("no_children_for_ephemerals", session:cyclic_barrier("/e", 2):wait(1))

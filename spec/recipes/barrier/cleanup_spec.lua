@@ -1,4 +1,4 @@
--- What members of a round leave behind when the program drops them, or memory is exhausted for a moment; in simulated worlds.
+-- Members of a round leave nothing behind when the program drops them, or when an allocation fails. In simulated worlds.
 -- Tags: sanitize
 
 local core = require "zkrecipes.core"
@@ -30,7 +30,7 @@ describe("a double barrier that the program drops", function()
     return mine, theirs
   end
 
-  -- fn(mine, world, session): what the program does with its barrier before it drops it. Returns what the other member's leave does.
+  -- fn(mine, world, session): what the program does with its barrier before it drops it. Returns the results of the other member's leave.
   local function drop_after(fn)
     local results, names, usage
     with_two(function(world, one, other)
@@ -50,11 +50,11 @@ describe("a double barrier that the program drops", function()
     return results
   end
 
-  it("is left, and its member is counted among the dead", function()
+  it("is left in the background, and its member counts as dead", function()
     assert.are.same({ true, 1 }, drop_after(function() end))
   end)
 
-  it("is left if the request that leaves was never sent", function()
+  it("is left in the background if its own leave was never sent", function()
     assert.are.same({ true, 1 }, drop_after(function(mine, world, session)
       world:partition(session)
       assert.are.equal("connection_loss", (select(3, mine:leave(1))))
@@ -63,7 +63,7 @@ describe("a double barrier that the program drops", function()
     end))
   end)
 
-  it("is left once if the answer to the request that leaves was lost", function()
+  it("is left only once if the answer to its own leave was lost", function()
     assert.are.same({ true, 0 }, drop_after(function(mine, world, session)
       world:plan(session, "lose_reply", { kind = "multi", down = 2 })
       assert.are.equal("connection_loss", (select(3, mine:leave(1))))
@@ -71,7 +71,7 @@ describe("a double barrier that the program drops", function()
     end))
   end)
 
-  it("is left when both are dropped", function()
+  it("is left when both members are dropped", function()
     with_two(function(world, one, other)
       local function enter_and_drop() enter_both(world, one, other) end
       world.test.spawn(enter_and_drop):wait()
@@ -82,8 +82,8 @@ describe("a double barrier that the program drops", function()
 end)
 
 describe("a member of a round, when an allocation fails", function()
-  -- Calls fn(world, one, other, starve) with n = 1, 2 ... until starve(), which makes the n-th allocation from then on fail, makes none
-  -- fail; returns how often one failed.
+  -- Calls fn(world, one, other, starve) with n = 1, 2 ... until no allocation fails. starve() makes the n-th allocation from then on fail.
+  -- Returns how often an allocation failed.
   local function sweep(fn)
     local failures = 0
     for n = 1, 60 do
@@ -156,7 +156,7 @@ describe("a member of a round, when an allocation fails", function()
     end)
   end
 
-  it("leaves nothing when it gives up without a limit, because others wait for another n", function()
+  it("leaves nothing when it fails without a limit because other members wait for another n", function()
     assert.is_true(sweep(function(world, one, other, starve)
       local first = world.zk.spawn(function() return other:cyclic_barrier("/b", 3):wait() end)
       world:advance(1)

@@ -5,7 +5,7 @@ local child = require "spec.support.child"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
 
--- As many sessions on one namespace.
+-- Opens this many sessions on one namespace.
 local function sessions(count)
   local all, namespace = {}, env.namespace()
   for i = 1, count do all[i] = env.session { namespace = namespace } end
@@ -13,7 +13,7 @@ local function sessions(count)
 end
 
 describe("a double barrier", function()
-  it("is entered by n together, and left together", run(function()
+  it("is entered by n members together, and left together", run(function()
     local all, entered, left, waits = sessions(3), 0, 0, {}
     for i = 1, 3 do
       waits[i] = env.start(function()
@@ -67,7 +67,7 @@ describe("a double barrier", function()
     local barrier = all[2]:double_barrier("/b", 2)
     assert(barrier:enter(200))
     assert(dying())
-    for i = 1, 9 do assert(all[2]:create("/b/round-" .. i, nil)) end -- no rounds of ours
+    for i = 1, 9 do assert(all[2]:create("/b/round-" .. i, nil)) end -- foreign znodes, not our rounds
     env.late(barrier:leave(0.05))
     all[1]:close()
     assert.are.same({ true, 1 }, { barrier:leave(200) })
@@ -80,9 +80,9 @@ describe("a double barrier", function()
     local wait = env.start(function() return all[2]:double_barrier("/b", 3):enter(200) end)
     local told = 0
     for _, limit in ipairs { 0, 0.05, 2, 2 } do
-      env.queue_of(all[1], "/b", 2) -- what gave up behind its caller is gone
+      env.queue_of(all[1], "/b", 2) -- members that gave up in the background are gone
       local _, message, code, came = all[1]:double_barrier("/b", 3):enter(limit)
-      if code == "timeout" then -- else no server answered in this time
+      if code == "timeout" then -- if not, no server has answered in time
         told = told + 1
         assert.are.same({ "double_barrier:enter /b: 2 of 3 came", 2 }, { message, came })
       end
@@ -96,7 +96,7 @@ describe("a double barrier", function()
     end)
   end))
 
-  -- As many barriers as sessions, all of which have entered one round.
+  -- Returns a barrier for each session; all have entered the same round.
   local function entered(all)
     local barriers, waits = {}, {}
     for i = 1, #all do
@@ -107,7 +107,7 @@ describe("a double barrier", function()
     return barriers
   end
 
-  -- Begins to leave all of them; a function that gives the results of each.
+  -- Begins to leave all of them. Returns a function that waits for the results of each.
   local function leaving(barriers, first)
     local waits = {}
     for i = first or 1, #barriers do
@@ -120,7 +120,7 @@ describe("a double barrier", function()
     end
   end
 
-  it("tells all leaving members the same number of dead, however late each comes", run(function()
+  it("tells all leaving members the same number of dead members, however late each leaves", run(function()
     local all = sessions(4)
     local barriers = entered(all)
     local first = env.start(function() return { barriers[2]:leave(200) } end)
@@ -133,7 +133,7 @@ describe("a double barrier", function()
     assert.are.same({}, all[2]:children("/b"))
   end))
 
-  it("tells that a killed process has died, and that one which left first has not", run(function()
+  it("counts a killed process as dead, but not a process that has left before", run(function()
     local children, namespace = {}, env.namespace()
     local session = env.session { namespace = namespace }
     for i = 1, 2 do
@@ -154,7 +154,7 @@ describe("a double barrier", function()
     for i = 1, 2 do children[i]:stop() end
   end))
 
-  it("counts a leaving member once when the answer is lost, done or not", run(function()
+  it("counts a leaving member once if the answer is lost, whether the request was done or not", run(function()
     for _, fault in ipairs { "drop_reply", "drop_request" } do
       local proxy, namespace = env.proxy(), env.namespace()
       local faulty = env.session { hosts = proxy.hosts, namespace = namespace }
@@ -166,7 +166,7 @@ describe("a double barrier", function()
     end
   end))
 
-  it("leaves nothing when it is dropped after its leave has timed out", run(function()
+  it("leaves nothing if it is dropped after its leave has timed out", run(function()
     local all = sessions(3)
     local barriers = entered(all)
     local function drop()
@@ -185,7 +185,7 @@ describe("a double barrier", function()
     assert.are.same({}, all[2]:children("/b"))
   end))
 
-  it("ends with its session when both are dropped", run(function()
+  it("ends with its session if barrier and session are dropped", run(function()
     local namespace = env.namespace()
     local function enter_and_drop() assert(env.session({ namespace = namespace }):double_barrier("/b", 1):enter(200)) end
     enter_and_drop()

@@ -27,7 +27,7 @@ function codec.decode(data)
   return value
 end
 
--- Two sessions on one namespace, and what the first one logs.
+-- Two sessions on one namespace, and the log of the first one.
 local function pair(more)
   local namespace, lines = env.namespace(), {}
   local options = { namespace = namespace, log = function(level, text) lines[#lines + 1] = level .. ": " .. text end }
@@ -46,7 +46,7 @@ local function await(config, limit)
 end
 
 describe("a configuration", function()
-  it("begins with what its file says while no server answers", run(function()
+  it("begins with the value in its file while no server answers", run(function()
     local files = require "spec.support.tree_file"
     local file, log, said, clean = files.place()
     local namespace = env.namespace()
@@ -68,13 +68,13 @@ describe("a configuration", function()
     clean()
   end))
 
-  it("has the default until it is set, for null data too, and again when it is deleted", run(function()
+  it("has the default value while the znode is missing or its data are null", run(function()
     local session, other = pair()
     local config = session:config("/a/conf", { codec = codec, default = { limit = 1 } })
     assert.same({ { limit = 1 } }, { config:get() })
     assert(config:ready(LIMIT))
     assert.same({ { limit = 1 } }, { config:get() })
-    assert.is_false(session:exists("/a")) -- reading makes nothing
+    assert.is_false(session:exists("/a")) -- reading creates nothing
     assert(other:create("/a/conf", nil, { parents = true }))
     assert(config:await(function(_, stat) return stat end, LIMIT))
     assert.same({ limit = 1 }, (config:get()))
@@ -88,7 +88,7 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("gives the same value until it changes, and the stat of that", run(function()
+  it("returns the same value until it changes, with its stat", run(function()
     local session, other = pair()
     local config = loaded(session)
     assert(config:set { limit = 2 })
@@ -102,7 +102,7 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("sets on a condition: the stat, or the version", run(function()
+  it("sets on the condition of a stat or a version", run(function()
     local session, other = pair()
     local config = loaded(session)
     assert(config:set { limit = 1 })
@@ -123,11 +123,11 @@ describe("a configuration", function()
     assert(other:delete_tree("/a"))
     fails("bad_version", config:set({ limit = 5 }, stat))
     fails("bad_version", config:set({ limit = 5 }, 0))
-    assert.is_false(session:exists("/a/conf")) -- a condition makes nothing
+    assert.is_false(session:exists("/a/conf")) -- a conditional set creates nothing
     session:close()
   end))
 
-  it("updates what many coroutines of two sessions count, each once", run(function()
+  it("counts each of many updates by two sessions once", run(function()
     local one, other = pair()
     local configs = { loaded(one), loaded(other), loaded(one) }
     local adders, wrote = {}, {}
@@ -150,7 +150,7 @@ describe("a configuration", function()
     other:close()
   end))
 
-  it("leaves it as it is if fn returns nil, and makes nothing", run(function()
+  it("changes and creates nothing if fn returns nil", run(function()
     local session = pair()
     local config, seen = loaded(session), nil
     assert.is_false(config:update(function(value) seen = value end))
@@ -161,7 +161,7 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("gives fn a value of its own", run(function()
+  it("passes fn a copy of the value", run(function()
     local session = pair()
     local config = loaded(session)
     local default = config:get()
@@ -181,7 +181,7 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("keeps the last good value while the data do not decode, and tells once", run(function()
+  it("keeps the last good value while the data do not decode, and reports it once", run(function()
     local session, other, lines = pair()
     local config = loaded(session)
     assert(config:set { limit = 2 })
@@ -209,7 +209,7 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("reports what the codec says: nil and a message, nil, another type than a string", run(function()
+  it("reports the codec's errors: nil and a message, nil, a type other than string", run(function()
     local session = pair()
     local answers = { encode = { nil, "too odd" }, decode = {} }
     local config = loaded(session, { codec = { encode = function() return answers.encode[1], answers.encode[2] end,
@@ -227,7 +227,7 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("without a codec, has strings; false is a value", run(function()
+  it("has strings without a codec, and accepts false as a value", run(function()
     local session = pair()
     local config = loaded(session, {})
     assert.is_nil((config:get()))
@@ -242,12 +242,12 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("tells changes: first what is there, then the latest one", run(function()
+  it("reports changes: first the present value, then the latest one", run(function()
     local session, other = pair()
     local config = loaded(session, { codec = codec })
     local changes = config:changes()
     assert.equal("/a/conf", changes.path)
-    assert.is_false(changes:next(LIMIT)) -- nil, said as false
+    assert.is_false(changes:next(LIMIT)) -- false stands for nil
     fails("timeout", changes:next(0))
     assert(other:create("/a/conf", "limit=1;", { parents = true }))
     assert.same({ limit = 1 }, (changes:next(LIMIT)))
@@ -266,7 +266,7 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("ends at close: what it has stays", run(function()
+  it("ends at close, and keeps its value", run(function()
     local session = pair()
     local config = loaded(session)
     assert(config:set { limit = 2 })
@@ -286,7 +286,7 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("tells what it may not do at once, without a limit", run(function()
+  it("reports missing rights at once, also without a limit", run(function()
     local session, other = pair { request_timeout = LIMIT }
     local config = loaded(session)
     assert.matches("^config:set /a/conf: ", fails("too_large", config:set { [("x"):rep(1100000)] = 1 }))
@@ -304,7 +304,7 @@ describe("a configuration", function()
     session:close()
   end))
 
-  it("knows that version -1 cannot be compared", run(function()
+  it("refuses to compare with version -1", run(function()
     local session = pair()
     local config = loaded(session)
     assert(config:set { limit = 2 })

@@ -10,7 +10,7 @@ describe("the budget of a counter", function()
   before_each(function() budget = Budget.start("/c", "0") end)
   after_each(function() budget:stop() end)
 
-  it("add: 1, and one round trip; the first one 3", run(function()
+  it("add: 1, and one round trip; the first add: 3", run(function()
     local counter = budget.session:counter("/c")
     assert(counter:add(1))
     assert.same({ create2 = 1, getData = 1, multi = 1 }, budget:spent())

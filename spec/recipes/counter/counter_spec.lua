@@ -9,7 +9,7 @@ local run, fails, raises = env.run, env.fails, env.raises
 local MOST = 2 ^ 53
 
 describe("a counter", function()
-  it("counts from 0, makes its znode and the parents, and holds decimal text", run(function()
+  it("counts from 0, creates its znode and the parents, and stores decimal text", run(function()
     local session = env.session()
     local counter = session:counter("/a/b/c")
     assert.equal("/a/b/c", counter.path)
@@ -26,7 +26,7 @@ describe("a counter", function()
     session:close()
   end))
 
-  it("counts what many coroutines of two sessions add, with one object and with many", run(function()
+  it("counts the adds of many coroutines in two sessions, with one object and with many", run(function()
     local namespace = env.namespace()
     local one, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local shared, seen, adders = one:counter("/c"), {}, {}
@@ -62,11 +62,11 @@ describe("a counter", function()
     session:close()
   end))
 
-  it("overwrites nothing that is no number, unless it is set", run(function()
+  it("overwrites data that are no number only by `set`", run(function()
     local session = env.session()
     local counter = session:counter("/c")
     assert(session:create("/c"))
-    assert.equal(0, counter:get()) -- kazoo makes its counters so
+    assert.equal(0, counter:get()) -- kazoo's counters begin with empty data
     assert.equal(1, counter:add(1))
     for _, text in ipairs { "one", "1.5", "-", "1\n", " 1", "9007199254740993", "123456789012345678901234567890" } do
       assert(session:set("/c", text))
@@ -115,7 +115,7 @@ describe("a counter", function()
     watcher:close()
   end))
 
-  it("complains about misuse, and tells of a closed session and of missing rights", run(function()
+  it("raises misuse, and reports a closed session and missing rights", run(function()
     local session = env.session()
     local counter = session:counter("/c")
     for _, bad in ipairs { 1.5, 0 / 0, 1 / 0, MOST + 2, "1", {} } do
@@ -138,7 +138,7 @@ describe("a counter", function()
   end))
 end)
 
-describe("a counter, when the link breaks", function()
+describe("a counter, when the connection breaks", function()
   local proxy, session, counter
   before_each(function()
     proxy = env.proxy()
@@ -168,7 +168,7 @@ describe("a counter, when the link breaks", function()
     end))
   end
 
-  it("makes another mark if the answer to its creation is lost", run(function()
+  it("creates another mark if the answer to the mark's create is lost", run(function()
     local other = session:counter("/c")
     proxy:drop_reply("create2")
     assert.equal(2, other:add(1))
@@ -177,7 +177,7 @@ describe("a counter, when the link breaks", function()
     assert.equal(3, counter:add(1))
   end))
 
-  it("says that the change may have been made when its limit passes", run(function()
+  it("says that the change may have been made if its limit passes", run(function()
     proxy:blackhole("down")
     local message = fails("connection_loss", counter:add(1, { timeout = 0.2 }))
     assert.matches("may or may not have been made", message)
@@ -189,7 +189,7 @@ describe("a counter, when the link breaks", function()
     assert.equal(sum, counter:get())
   end))
 
-  it("goes on in the next session, with another mark", run(function()
+  it("continues in the next session with another mark", run(function()
     local ended = session.id
     assert(testing.expire(env.server(), session.id))
     env.eventually("a new session", function() return session.id and session.id ~= ended end)

@@ -25,7 +25,7 @@ describe("ids", function()
     other:close()
   end))
 
-  it("are given in turn to coroutines that ask at once", run(function()
+  it("are given in order to coroutines that ask at the same time", run(function()
     local session = env.session()
     local ids, asked = session:ids("/ids", { block = 10 }), {}
     for i = 1, 35 do asked[i] = function() return ids:next() end end
@@ -50,7 +50,7 @@ describe("ids", function()
     session:close()
   end))
 
-  it("fail for all that ask at once, with one request, and go on later", run(function()
+  it("fail for all simultaneous callers with one request, and work again later", run(function()
     local session = env.session()
     assert(session:create("/ids", "text"))
     local ids, failed = session:ids("/ids"), {}
@@ -61,7 +61,7 @@ describe("ids", function()
     session:close()
   end))
 
-  it("name sequential znodes that do not stay", run(function()
+  it("come from sequential znodes that are deleted at once", run(function()
     local session = env.session()
     local ids, seen = session:ids("/ids"), {}
     for _ = 1, 5 do
@@ -81,7 +81,7 @@ describe("ids", function()
     session:close()
   end))
 
-  it("complain about misuse", run(function()
+  it("raise misuse", run(function()
     local session = env.session()
     local ids = session:ids("/ids")
     for _, bad in ipairs { 0, 1.5, -1, 1e10, 0 / 0 } do

@@ -1,4 +1,4 @@
--- Counters and ids in simulated worlds: what is reported when answers, memory or tasks are lost.
+-- Counters and ids in simulated worlds: what they report when answers are lost, allocations fail or tasks end.
 -- Tags: sanitize
 
 local core = require "zkrecipes.core"
@@ -32,7 +32,7 @@ describe("ids", function()
   end)
 
   for code, reason in pairs { error = "some error", canceled = wait.canceled } do
-    it("fail for all that ask when the task that adds the block ends, and go on later: " .. code, function()
+    it("fail for all callers if the task that adds the block ends, and work again later: " .. code, function()
       with_session(function(world, session)
         local ids = session:ids("/ids")
         local counter, asked = ids.counter, {}
@@ -62,7 +62,7 @@ describe("a counter whose answer is lost", function()
     return message
   end
 
-  -- What an `add` says whose answer is lost for two seconds, in which fn(other, mark) runs; mark: the path of its mark.
+  -- The message of an `add` whose answer is lost for two seconds, during which fn(other, mark) runs; mark: the path of its mark.
   local function meanwhile(fn)
     local message
     with_session(function(world, session)
@@ -78,17 +78,18 @@ describe("a counter whose answer is lost", function()
     return doubts(message)
   end
 
-  it("says that it may have counted if it may not read its mark", function()
+  it("says that the add may have counted, if the mark's ACL forbids reading", function()
     assert.matches("the read that would tell failed", meanwhile(function(other, mark)
       assert(other:set_acl(mark, { { scheme = "world", id = "anyone", perms = "wcd" } }))
     end))
   end)
 
-  it("says that it may have counted if somebody deletes it", function()
+  it("says that the add may have counted, if another client deletes the mark", function()
     assert.matches("so was the mark", meanwhile(function(other) assert(other:delete_tree("/c")) end))
   end)
 
-  -- What an `add` returns, and what the counter holds then, if its answer is lost and the n-th allocation fails; and whether one failed.
+  -- Returns the result of an `add` whose answer is lost while the n-th allocation fails, the counter's value afterwards, and whether an
+  -- allocation failed.
   local function starved(n, fault)
     local results, held, failed
     with_session(function(world, session)
@@ -105,7 +106,7 @@ describe("a counter whose answer is lost", function()
   end
 
   for _, fault in ipairs { "lose_reply", "lose_request" } do
-    it("finds out though an allocation fails: " .. fault, function()
+    it("finds out the outcome although an allocation fails: " .. fault, function()
       finally(function() core.alloc_fail(0) end)
       local n, counted = 0, 0
       repeat

@@ -1,4 +1,4 @@
--- What elections cost: requests on the wire, counted by a proxy; exact, as in lock/budget_spec.lua.
+-- The requests of elections on the wire, counted exactly by a proxy, as in lock/budget_spec.lua.
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
@@ -56,7 +56,7 @@ describe("an election's requests", function()
     assert.are.same({ getData = 2, getChildren2 = 1 }, spent())
   end))
 
-  it("of fifty observers: one watch for all", run(function()
+  it("for fifty observers: one watch for all", run(function()
     local term = assert(other:election("/e", { value = "1" }):campaign())
     local election, told, ready = session:election("/e"), 0, 0
     for _ = 1, 50 do
@@ -96,12 +96,12 @@ describe("the requests of an election by rank", function()
       assert.is_true(term:proclaim("x"))
       term:resign()
       local spent = budget:spent()
-      spent.getData = nil -- the seat that led before is read too
+      spent.getData = nil -- the znode of the last leader is read too
       assert.are.same({ create2 = 1, getChildren2 = 2, multi = 2, delete = 1 }, spent)
     end
   end))
 
-  it("to ask for the leader: two reads, one while it is the same", run(function()
+  it("to ask for the leader: two reads, or one while the leader is the same", run(function()
     local election = budget.session:election("/e", { rank = 1 })
     assert.is_nil(election:leader())
     assert.are.same({ getData = 1 }, budget:spent())
@@ -129,7 +129,7 @@ end)
 
 -- In virtual time, where no answer overtakes an event.
 describe("the requests of a candidate by rank that waits", function()
-  it("when the leader changes: three, when it knows the ranks of the others", function()
+  it("when the leader changes: three, if it knows the other candidates' ranks", function()
     local world = sim.new { seed = 1, servers = 1, jitter = 0 }
     world:run(function()
       local session, terms = world:session(), {}
@@ -151,7 +151,7 @@ describe("the requests of a candidate by rank that waits", function()
         -- The first time it reads the ranks of the four others.
         assert.are.equal(rank == 9 and 7 or 3, world:requests(own) - before)
       end
-      -- A successor that is named needs no rank; but its name is read.
+      -- A named successor needs no rank, but its name is read.
       local before = world:requests(own)
       assert.is_true(terms[6]:resign(waits:candidates()[2]))
       world:advance(0.9)

@@ -1,5 +1,5 @@
--- Elections on a real server: the order of candidates, what terms can do, who leads. What it costs is in
--- budget_spec.lua, what runs while one leads in lead_spec.lua, what goes wrong in spec/faults.
+-- Elections on a real server: the order of candidates, terms, the leader. budget_spec.lua counts requests, lead_spec.lua tests functions
+-- that run while a process leads, spec/faults has the faults.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -31,7 +31,7 @@ describe("an election", function()
     env.queue_of(watcher, "/e", 0)
   end))
 
-  it("three in line, the middle one dies first: the third must not lead while the first lives", run(function()
+  it("does not let the third candidate lead when the second dies and the first still leads", run(function()
     local namespace = env.namespace()
     local first, middle, third = env.session { namespace = namespace }, env.session { namespace = namespace },
       env.session { namespace = namespace }
@@ -48,7 +48,7 @@ describe("an election", function()
     middle:close()
     fails("closed", dies())
     env.queue_of(first, "/e", 2)
-    -- The third has been told and has looked again: it watches the first one now.
+    -- The third candidate was woken and has listed again: it watches the first one now.
     env.eventually("the third looked again", function()
       local all = third:election("/e"):candidates()
       return #all == 2 and all[1].value == "first" and all[1].leading and not all[2].leading
@@ -153,16 +153,16 @@ describe("a term", function()
     assert.error_matches(function() term:ready() end, "bad call of 'ready' %(the term was resigned")
   end))
 
-  it("says nothing any more when it is lost", run(function()
+  it("can proclaim nothing after it is lost", run(function()
     local session = env.session()
     local term = assert(session:election("/e"):campaign())
-    assert(session:delete(term.path)) -- an operator's hand
+    assert(session:delete(term.path)) -- like an operator
     fails("lost", term:proclaim("x"))
     fails("lost", term:ready())
     assert.is_false(term:valid())
   end))
 
-  it("sleeps until it is over", run(function()
+  it("has a sleep that ends with the term", run(function()
     local session = env.session()
     local election = session:election("/e")
     local term = assert(election:campaign())
@@ -187,7 +187,7 @@ describe("a term", function()
     assert.has_error(function() term:sleep(-1) end)
   end))
 
-  it("writes under its own protection, tells of its loss, ends when it is forgotten", run(function()
+  it("guards its writes, reports its loss, and ends when it is collected", run(function()
     local session = env.session()
     local election = session:election("/e")
     local term, why = assert(election:campaign()), nil
@@ -226,7 +226,7 @@ describe("the leader", function()
     fails("closed", election:leader())
   end))
 
-  it("is never a leader that was replaced already, while leaders come and go", run(function()
+  it("is never a leader that was already replaced, while leaders change", run(function()
     local namespace, over = env.namespace(), {}
     local reader = env.session { namespace = namespace }
     local election, done, reads = reader:election("/e"), 0, 0
@@ -235,7 +235,7 @@ describe("the leader", function()
       env.start(function()
         for _ = 1, 30 do
           local term = assert(mine:election("/e", { value = tostring(i) }):campaign(300))
-          assert(mine:delete(term.path)) -- it is surely gone when the next line runs
+          assert(mine:delete(term.path)) -- the znode is certainly gone when the next line runs
           over[term.token] = true
           term:resign()
         end
@@ -257,7 +257,7 @@ describe("the leader", function()
   end))
 end)
 
--- Follows an election in a task of its own; gives what it saw: values, false for nobody.
+-- Observes an election in a task. Returns the list of what it saw: each leader's value, or false if there was no leader.
 local function observer(election)
   local seen = {}
   local wait = env.start(function()
@@ -297,7 +297,7 @@ describe("observers", function()
     one:resign()
     local two = assert(follows())
     expect(false, "one", "one!", "uno!", "two")
-    late("uno!", "two") -- a slow observer would see only what comes after
+    late("uno!", "two") -- a slow observer would see only later values
     two:resign()
     expect(false, "one", "one!", "uno!", "two", false)
     late("uno!", "two", false)
@@ -308,7 +308,7 @@ describe("observers", function()
     wait()
   end))
 
-  it("that were busy see the latest, and never an older one after it", run(function()
+  it("that were busy see the latest leader, and never an older one after it", run(function()
     local session = env.session()
     local election = session:election("/e")
     local step = election:observe()
@@ -320,9 +320,9 @@ describe("observers", function()
     assert.is_false(step())
   end))
 
-  it("that leave the loop leave nothing behind", function() env.alone "observe" end)
+  it("that break out of the loop leave nothing behind", function() env.alone "observe" end)
 
-  it("that may not read are told by next_leader; a loop just ends", run(function()
+  it("without the right to read get an error from next_leader; a loop just ends", run(function()
     local namespace = env.namespace()
     local owner = env.session { namespace = namespace, acl = "creator",
       auth = { { scheme = "digest", credential = "ann:secret" } } }
@@ -332,7 +332,7 @@ describe("observers", function()
     assert.is_nil(election:observe()())
   end))
 
-  it("one step at a time", run(function()
+  it("can take single steps", run(function()
     local session = env.session()
     local election = session:election("/e", { value = "x" })
     local leader, seen = election:next_leader(0)

@@ -1,4 +1,4 @@
--- Running a function while one leads: lead, every, stop.
+-- Functions that run while a process leads: lead, every, stop.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -25,7 +25,7 @@ describe("election:lead", function()
     assert(election:campaign(200)):resign()
   end))
 
-  it("returns when it is stopped while it waits, and only what it has begun itself is ended", run(function()
+  it("returns when it is stopped while it waits, and ends only its own work", run(function()
     local session = env.session()
     local term = assert(session:election("/e"):campaign())
     local election = session:election("/e")
@@ -70,7 +70,7 @@ describe("election:lead", function()
     env.queue_of(session, "/e", 0)
   end))
 
-  it("stops the function when the term is lost, whatever it waits for", run(function()
+  it("stops the function when the term is lost, whatever the function waits for", run(function()
     local session = env.session()
     local election, ends, terms = session:election("/e"), {}, {}
     local waits = {
@@ -103,7 +103,7 @@ describe("election:lead", function()
     held:release()
   end))
 
-  it("gives a function that sleeps in the term the chance to end by itself, once", run(function()
+  it("gives a function in term:sleep one chance to end by itself", run(function()
     local session = env.session()
     local election, told, raised, terms = session:election("/e"), 0, 0, {}
     local wait = env.start(function()
@@ -124,7 +124,7 @@ describe("election:lead", function()
     wait()
   end))
 
-  it("an error resigns, is reported, and backs off; others lead meanwhile", run(function()
+  it("resigns after an error, reports it, and pauses; other candidates lead meanwhile", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local election, problems, times = session:election("/e"), {}, {}
@@ -145,7 +145,7 @@ describe("election:lead", function()
     assert(other:election("/e"):campaign(200)):resign()
   end))
 
-  it("reports to the host when no task:wait takes the error, and survives a failing on_error", function()
+  it("reports an error to the host if no task:wait takes it, and survives an error in on_error", function()
     local reports, terms = {}, 0
     zk.run(function()
       local session = env.session()
@@ -165,7 +165,7 @@ describe("election:lead", function()
     assert.matches("boom 4", reports[3])
   end)
 
-  it("cools down before it stands again", run(function()
+  it("cools down before it campaigns again", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local election, ends, count = session:election("/e"), zk.now(), 0
@@ -191,7 +191,7 @@ describe("election:lead", function()
         leading = true
         zk.pcall(zk.sleep, 60)
         local from = zk.now()
-        while zk.now() - from < 0.05 do end -- nothing can stop this
+        while zk.now() - from < 0.05 do end -- a busy loop, which cannot be stopped
         ended = term:valid()
       end)
     end)
@@ -218,7 +218,7 @@ describe("election:lead", function()
 end)
 
 describe("election:every", function()
-  it("fires on the leader only, at once and then at its times", run(function()
+  it("fires only on the leader: at once, and then at its times", run(function()
     local namespace, beats, active = env.namespace(), {}, 0
     local elections, waits = {}, {}
     for i = 1, 3 do
@@ -254,7 +254,7 @@ describe("election:every", function()
     waits[third]()
   end))
 
-  it("leaves out the beats that a long run has missed", run(function()
+  it("skips the beats that a long run has missed", run(function()
     local session = env.session()
     local election, starts, period = session:election("/e"), {}, 0.02
     election:every(period, function()
@@ -263,12 +263,12 @@ describe("election:every", function()
       if #starts == 4 then election:stop() end
     end)
     assert.are.equal(4, #starts)
-    -- the second beat is the fourth of the clock; none of the three that were missed follows it at once
+    -- The second beat is the fourth of the clock. The missed beats do not follow it at once.
     assert.is_true(starts[2] - starts[1] >= period * 4 - 0.001)
     for i = 3, 4 do assert.is_true(starts[i] - starts[1] >= period * (i + 2) - 0.001) end
   end))
 
-  it("an error ends the term, and the next beat comes with the next one", run(function()
+  it("ends the term after an error; the next beat comes with the next term", run(function()
     local session = env.session()
     local election, problems, tokens = session:election("/e"), 0, {}
     election:every(0.01, function(term)

@@ -1,4 +1,4 @@
--- Elections by rank when something goes wrong: calls that end early, lost answers, znodes that others delete.
+-- Elections by rank with faults: calls that end early, lost answers, znodes that other clients delete.
 -- Tags: sanitize
 
 local core = require "zkrecipes.core"
@@ -13,7 +13,7 @@ local function within(body)
   end
 end
 
--- Candidates of these elections stand, one after the other. Returns the values of those that have led, in order; each resigns at once.
+-- Starts a candidate of each election, one after the other. Each leader resigns at once. Returns the values of the leaders, in order.
 local function line_up(world, elections)
   local led = {}
   for _, election in ipairs(elections) do
@@ -54,7 +54,7 @@ describe("update_rank that ends before its answer", function()
     end))
   end
 
-  it("and has changed the rank of one candidate of two: both count with their own", within(function(world)
+  it("and has changed the rank of one candidate of two: each counts with its own rank", within(function(world)
     local leader, session, other = world:session(), world:session { request_timeout = 1 }, world:session()
     local term = assert(leader:election("/e", { value = "first", rank = 100 }):campaign(5))
     local mine = session:election("/e", { value = "mine", rank = 50 })
@@ -67,7 +67,7 @@ describe("update_rank that ends before its answer", function()
     assert.are.same({ "mine", "other", "mine" }, led)
   end))
 
-  it("is made up for by the next call", within(function(world)
+  it("is completed by the next call", within(function(world)
     local leader, session, other = world:session(), world:session { request_timeout = 1 }, world:session()
     local term = assert(leader:election("/e", { value = "first", rank = 100 }):campaign(5))
     local mine = session:election("/e", { value = "mine", rank = 50 })
@@ -117,7 +117,7 @@ describe("term:resign(successor), by rank, that ends before its answer", functio
     end)
   end
 
-  it("removes the name, though the link breaks again behind the sync", named(function(world, leader, _, term, heir)
+  it("removes the name, although the connection breaks again after the sync", named(function(world, leader, _, term, heir)
     world:plan(leader, "lose_reply", { kind = "multi", nth = 1, down = 3 })
     world:plan(leader, "lose_request", { kind = "get", nth = 2, down = 0 })
     fails("connection_loss", term:resign(heir, 1))
@@ -125,7 +125,7 @@ describe("term:resign(successor), by rank, that ends before its answer", functio
     assert.are.equal(0, world:planned(leader))
   end))
 
-  it("removes the name, though the directory cannot be read for a while", named(function(world, leader, low, term, heir)
+  it("removes the name, although the directory cannot be read for a while", named(function(world, leader, low, term, heir)
     world:plan(leader, "lose_reply", { kind = "multi", nth = 1, down = 3 })
     fails("connection_loss", term:resign(heir, 1))
     assert.are_not.equal("-", world:get("/e"):match "^%S+ (%S+)")
@@ -135,7 +135,7 @@ describe("term:resign(successor), by rank, that ends before its answer", functio
     world:advance(1)
   end))
 
-  it("removes the name, or has resigned, whatever memory is missing", within(function(world)
+  it("removes the name, or has resigned, whichever allocation fails", within(function(world)
     local leader, low = world:session(), world:session()
     local low_election = low:election("/e", { value = "low", rank = 10 })
     local n, reached, told = 0, true, 0
@@ -166,7 +166,7 @@ describe("term:resign(successor), by rank, that ends before its answer", functio
 end)
 
 describe("a directory that names a znode that is not ephemeral", function()
-  it("stops every campaign, tries too, which say so; nobody leads", within(function(world)
+  it("makes every campaign and every try fail with a clear message; no candidate leads", within(function(world)
     local session = world:session()
     local name = "f4a1658eec670009-1-rank-0000000007"
     assert(session:create("/e", name))

@@ -27,7 +27,7 @@ local function candidate(namespace, value, rank, quorum)
 end
 
 describe("a campaign by rank that may not read the leader's znode", function()
-  it("ends at once and says so", function()
+  it("fails at once with a clear message", function()
     local world = sim.new { seed = 1, servers = 1, jitter = 0 }
     world:run(function()
       local mine = { auth = { { scheme = "digest", credential = "a:b" } }, acl = "creator" }
@@ -39,7 +39,7 @@ describe("a campaign by rank that may not read the leader's znode", function()
       assert.is_true(world.zk.now() - from < 1)
       assert.is_true(world:requests(other) - before < 20)
       assert.is_true(term:valid())
-      term:resign() -- nor may it read a candidate that waits
+      term:resign() -- now the znode of a waiting candidate is unreadable
       local wait = world.zk.spawn(function() return leader:election("/r", { rank = 9, quorum = 3 }):campaign(20) end)
       world:advance(1)
       fails("no_auth", election:campaign(10))
@@ -49,7 +49,7 @@ describe("a campaign by rank that may not read the leader's znode", function()
 end)
 
 describe("an election by rank", function()
-  it("waits for its quorum; then the highest rank leads, of equal ones the first", run(function()
+  it("waits for its quorum; then the highest rank leads, or the first of equal ranks", run(function()
     local namespace = env.namespace()
     local a = candidate(namespace, "a", 5, 3)
     local b = candidate(namespace, "b", 7, 3)
@@ -68,14 +68,14 @@ describe("an election by rank", function()
     local ranks = {}
     for i, one in ipairs(assert(a.election:candidates())) do ranks[i] = one.rank end
     assert.are.same({ 5, 7, 7 }, ranks)
-    -- A higher one that comes later waits like the others.
+    -- A candidate with a higher rank that comes later waits like the others.
     local d = candidate(namespace, "d", 99, 3)
     assert.is_nil(d.done)
     assert.is_true(term:valid())
     term:resign()
     local next_term = assert(d.wait())
     assert.is_true(next_term.token > term.token)
-    -- Two are left: nobody leads, until a third one comes.
+    -- Two candidates are left: none leads, until a third one comes.
     next_term:resign()
     env.eventually("no leader", function() return a.election:leader() == nil end)
     assert.is_nil(a.done or c.done)
@@ -93,7 +93,7 @@ describe("an election by rank", function()
     env.queue_of(a.session, "/r", 0)
   end))
 
-  it("the remaining candidates decide again by the ranks of that time", run(function()
+  it("elects again among the remaining candidates by their present ranks", run(function()
     local namespace = env.namespace()
     local a = candidate(namespace, "a", 3)
     local term = assert(a.wait())
@@ -109,7 +109,7 @@ describe("an election by rank", function()
     assert(c.wait()):resign()
   end))
 
-  it("a rank that changes while there is no leader", run(function()
+  it("uses a rank that changes while there is no leader", run(function()
     local namespace = env.namespace()
     local a = candidate(namespace, "a", 1, 3)
     local b = candidate(namespace, "b", 2, 3)
@@ -124,7 +124,7 @@ describe("an election by rank", function()
     c.wait()
   end))
 
-  it("tries, times out, leaves nothing, refuses what is no rank", run(function()
+  it("tries, times out, leaves nothing, refuses values that are no rank", run(function()
     local session = env.session()
     local alone = session:election("/r", { rank = 1, quorum = 2 })
     fails("timeout", alone:campaign(0))
@@ -150,7 +150,7 @@ describe("an election by rank", function()
     fails("closed", election:campaign(0))
   end))
 
-  it("a leader names its successor", run(function()
+  it("lets a leader name its successor", run(function()
     local namespace = env.namespace()
     local a = candidate(namespace, "a", 0)
     local term = assert(a.wait())
@@ -169,7 +169,7 @@ describe("an election by rank", function()
     assert.are.equal("b", all[1].value)
     assert.is_true(all[2].leading)
     assert.is_false(all[1].leading)
-    -- A successor that stands no more; and one that stands no more when the leader goes.
+    -- A successor that has withdrawn before the call; and one that withdraws before the leader goes.
     local e = candidate(namespace, "e", 99)
     local gone = b.election:candidates()[3]
     e.election:cancel()
@@ -193,7 +193,7 @@ describe("an election by rank", function()
     session:close()
   end))
 
-  it("whose seat is deleted from outside stands again", run(function()
+  it("creates a candidate's znode again if another client deletes it", run(function()
     local namespace = env.namespace()
     local a = candidate(namespace, "a", 1)
     local term = assert(a.wait())
@@ -206,7 +206,7 @@ describe("an election by rank", function()
     mine:resign()
   end))
 
-  it("does not wait for ever for what no session's end deletes", run(function()
+  it("does not wait forever for a znode that is not ephemeral", run(function()
     local session = env.session()
     local seat = "/r/0000000000000001-1-rank-0000000000"
     assert(session:create("/r", seat:match "[^/]+$"))
@@ -218,7 +218,7 @@ describe("an election by rank", function()
     assert(election:campaign(200)):resign()
   end))
 
-  it("names nobody whose name could not be read again", run(function()
+  it("refuses to name a successor whose name could not be read again", run(function()
     local session = env.session()
     local term = assert(session:election("/r", { rank = 1 }):campaign())
     for _, name in ipairs { "a b", "", ("x"):rep(100) } do
@@ -230,7 +230,7 @@ describe("an election by rank", function()
     term:resign()
   end))
 
-  it("its leaders can be observed, and a function led", run(function()
+  it("can be observed, and runs a function on the leader", run(function()
     local namespace, seen = env.namespace(), {}
     local session = env.session { namespace = namespace }
     local wait = env.start(function()
@@ -259,7 +259,7 @@ describe("an election by rank", function()
     wait()
   end))
 
-  it("whose deciding answer is lost has one leader", run(function()
+  it("has one leader if the deciding answer is lost", run(function()
     for _, fault in ipairs { "drop_reply", "drop_request" } do
       local proxy = env.proxy()
       local session = env.session { hosts = proxy.hosts, timeout = 10 }
@@ -276,7 +276,7 @@ describe("an election by rank", function()
     end
   end))
 
-  it("never has two leaders while candidates come, leave and die", run(function()
+  it("never has two leaders while candidates join, leave and die", run(function()
     local namespace, leading, last, terms = env.namespace(), {}, "", 0
     local waits = {}
     for i = 1, 5 do

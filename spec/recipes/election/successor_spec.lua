@@ -7,7 +7,7 @@ local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 local unpack = table.unpack or unpack -- luacheck: compat
 
--- A candidate of this session who leads, or stands when this returns.
+-- Starts a candidate of this session, and returns when it leads or waits in the queue.
 local function candidate(session, value)
   local election = session:election("/e", { value = value })
   local one = { session = session, election = election, value = value }
@@ -33,7 +33,7 @@ local function find(election, value)
   end
 end
 
--- The candidates of the list whose values the queue has, in its order. (Several step aside in any order.)
+-- Returns these candidates in the order of the queue. (Several candidates may step aside in any order.)
 local function in_queue(election, list)
   local ordered, of = {}, {}
   for _, one in ipairs(list) do of[one.value] = one end
@@ -42,7 +42,7 @@ local function in_queue(election, list)
   return unpack(ordered)
 end
 
--- They lead one after another, with growing tokens.
+-- Asserts that the candidates lead one after another, with growing tokens.
 local function lead_in_turn(token, ...)
   for _, one in ipairs { ... } do
     local term = assert(one.wait())
@@ -53,7 +53,7 @@ local function lead_in_turn(token, ...)
 end
 
 for _, sessions in ipairs { "a session each", "one session" } do
-  -- A test body that is given four candidates; the first one leads.
+  -- Runs a test body with four candidates, the first of which leads.
   local function with_four(body)
     return run(function()
       local namespace, all = env.namespace(), {}
@@ -68,14 +68,14 @@ for _, sessions in ipairs { "a session each", "one session" } do
   end
 
   describe("a named successor, with " .. sessions, function()
-    it("the candidate that is next leads next", with_four(function(a, b, c, d)
+    it("leads next, if it is the next candidate", with_four(function(a, b, c, d)
       assert.is_true(a.term:resign(find(a.election, "b")))
       assert.is_false(a.term:valid())
       lead_in_turn(a.term.token, b, c, d)
       env.queue_of(a.session, "/e", 0)
     end))
 
-    it("leads before the candidates between; they queue up again at the end", with_four(function(a, b, c, d)
+    it("leads before the candidates ahead of it, which queue up again at the end", with_four(function(a, b, c, d)
       local heir = find(a.election, "d")
       assert.is_true(a.term:resign(heir))
       assert.is_false(a.term:valid())
@@ -90,7 +90,7 @@ for _, sessions in ipairs { "a session each", "one session" } do
       env.queue_of(a.session, "/e", 0)
     end))
 
-    it("does not stand any more: the term goes on", with_four(function(a, b, c, d)
+    it("has already withdrawn: the term continues", with_four(function(a, b, c, d)
       local heir = find(a.election, "c")
       c.election:cancel()
       fails("canceled", c.wait())
@@ -102,7 +102,7 @@ for _, sessions in ipairs { "a session each", "one session" } do
       lead_in_turn(a.term.token, b, d)
     end))
 
-    it("leaves while the leader waits for the candidates between", with_four(function(a, b, c, d)
+    it("withdraws while the leader waits for the candidates ahead to step aside", with_four(function(a, b, c, d)
       local between = assert(a.session:create("/e/_c_other-latch-", "i", { ephemeral = true, sequential = true }))
       local e = candidate(a.session, "e")
       local wait = env.start(function() return a.term:resign(find(a.election, "e")) end)
@@ -114,7 +114,7 @@ for _, sessions in ipairs { "a session each", "one session" } do
       fails("no_node", wait())
       assert.is_true(a.term:valid())
       env.eventually("the name is taken back", function() return a.session:get(a.term.path) == "a" end)
-      -- Nobody steps aside for a name that was taken back.
+      -- No candidate steps aside for a name that was removed.
       local other = candidate(a.session, "f")
       assert.matches("^a[bcd][bcd][bcd]f$", values(a.election))
       local behind = { in_queue(a.election, { b, c, d, other }) }
@@ -122,7 +122,7 @@ for _, sessions in ipairs { "a session each", "one session" } do
       lead_in_turn(a.term.token, unpack(behind))
     end))
 
-    it("a candidate between does not step aside: in time it fails, and the term goes on", with_four(function(a)
+    it("is not reached if a candidate ahead does not step aside: the call fails in time, and the term continues", with_four(function(a)
       local between = assert(a.session:create("/e/_c_other-latch-", "i", { ephemeral = true, sequential = true }))
       local e = candidate(a.session, "e")
       local heir = find(a.election, "e")
@@ -136,7 +136,7 @@ for _, sessions in ipairs { "a session each", "one session" } do
       lead_in_turn(a.term.token, e)
     end))
 
-    it("takes the name back if the waiting call is canceled", with_four(function(a)
+    it("is no longer named if the waiting call is canceled", with_four(function(a)
       local between = assert(a.session:create("/e/_c_other-latch-", "i", { ephemeral = true, sequential = true }))
       local e = candidate(a.session, "e")
       local _, task = env.start(function() return a.term:resign(find(a.election, "e")) end)
@@ -149,7 +149,7 @@ for _, sessions in ipairs { "a session each", "one session" } do
       e.wait()
     end))
 
-    it("shows value and readiness, and tells observers nothing", with_four(function(a, b, c)
+    it("is not shown to observers, which see value and readiness", with_four(function(a, b, c)
       local told = {}
       env.start(function()
         for leader in b.election:observe() do
@@ -178,7 +178,7 @@ for _, sessions in ipairs { "a session each", "one session" } do
 end
 
 describe("a named successor", function()
-  it("is named although the answer is lost, and is one of several that follow", run(function()
+  it("is named although the answer is lost, and can name the next one", run(function()
     for _, fault in ipairs { "drop_reply", "drop_request" } do
       local namespace, proxy = env.namespace(), env.proxy()
       local a = candidate(env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }, "a")
@@ -195,7 +195,7 @@ describe("a named successor", function()
     end
   end))
 
-  it("when the term is over already: it says so", run(function()
+  it("is refused if the term is already over", run(function()
     local namespace = env.namespace()
     local a, b = candidate(env.session { namespace = namespace }, "a"), candidate(env.session { namespace = namespace }, "b")
     local heir = find(a.election, "b")
@@ -207,7 +207,7 @@ describe("a named successor", function()
     b.session:close()
   end))
 
-  it("of what is none, or without a queue, is misuse", run(function()
+  it("is misuse if it is no candidate, or without a queue", run(function()
     local session = env.session()
     local one, other = candidate(session, "a"), candidate(session, "b")
     local term = assert(one.wait())
@@ -227,7 +227,7 @@ describe("a named successor", function()
     session:close()
   end))
 
-  it("costs", run(function()
+  it("costs an exact number of requests", run(function()
     local budget = budgets.start("/e")
     local election = budget.session:election("/e", { value = "a" })
     local term = assert(election:campaign())
@@ -244,7 +244,7 @@ describe("a named successor", function()
     local back = env.start(function() return assert(election:campaign()) end)
     env.eventually("it waits", function() return budget.proxy:counts().getData == 1 end)
     assert.are.same({ create2 = 1, getChildren2 = 1, getData = 1 }, budget:spent())
-    -- Between it and its successor stand two.
+    -- Two candidates wait between the leader and the successor.
     first:resign()
     assert(waits[2]()):resign()
     assert(waits[3]()):resign()
@@ -279,7 +279,7 @@ describe("a named successor", function()
     budget:stop()
   end))
 
-  it("never has two leaders while candidates are named, come, leave and die", run(function()
+  it("never leads beside another leader while candidates are named, join, leave and die", run(function()
     local namespace, leading, last, named = env.namespace(), {}, "", 0
     local waits = {}
     for i = 1, 5 do

@@ -53,7 +53,7 @@ describe("an unfair election", function()
     assert.are.equal(1, proxy:counts().getData)
   end))
 
-  it("is observed: every leader, and none", run(function()
+  it("can be observed: each leader, and that there is none", run(function()
     local one, other = pair()
     local seen = {}
     local _, task = env.start(function()
@@ -72,7 +72,7 @@ describe("an unfair election", function()
     task:cancel()
   end))
 
-  it("runs what only the leader may run", run(function()
+  it("runs a function only on the leader", run(function()
     local one, other = pair()
     local inside, runs = 0, 0
     local elections, waits = {}, {}
@@ -94,7 +94,7 @@ describe("an unfair election", function()
     end
   end))
 
-  it("does not go together with a rank", run(function()
+  it("refuses a rank", run(function()
     local ok, problem = pcall(function() pair():election("/e", { fair = false, rank = 1 }) end)
     assert.is_false(ok)
     assert.matches("cannot be combined", problem)

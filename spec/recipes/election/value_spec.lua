@@ -1,4 +1,4 @@
--- A leader's value may have any bytes, those of our own marks too; ordinary values stand in the znode as they are. In virtual time.
+-- A leader's value may have any bytes, also those of our own marks. Ordinary values are stored in the znode unchanged. In virtual time.
 
 local sim = require "zkrecipes.sim"
 
@@ -66,7 +66,7 @@ describe("any value is shown as it is", function()
       local path = "/e" .. number
       local term = leads(session, path, {}, value)
       local between, heir = world:process().session(), world:process().session()
-      -- A lock on the same path does not know how to step aside.
+      -- A waiter for a lock on the same path does not step aside.
       local stands = world.zk.spawn(function() return between:lock(path):acquire(100) end)
       world:advance(1)
       local waits = world.zk.spawn(function() return heir:election(path):campaign(100) end)
@@ -87,7 +87,7 @@ describe("any value is shown as it is", function()
     end
   end))
 
-  it("and ordinary ones stand in the znode as they are", in_world(function(world, session)
+  it("and ordinary values are stored unchanged", in_world(function(world, session)
     for number, value in ipairs(PLAIN) do
       local term = leads(session, "/e" .. number, {}, value)
       assert.equal(value, (world:get(term.path)))

@@ -1,4 +1,4 @@
--- Groups, on a real server; what takes its time in virtual time.
+-- Groups, on a real server; slow cases in virtual time.
 -- Tags: sanitize
 
 local sim = require "zkrecipes.sim"
@@ -24,7 +24,7 @@ local function told(changes)
 end
 
 describe("a group", function()
-  it("lists its members in the order of joining, and tells of changes", run(function()
+  it("lists its members in the order of joining, and reports changes", run(function()
     local session, other = pair()
     local group, theirs = session:group "/g", other:group "/g"
     local changes = group:changes()
@@ -54,7 +54,7 @@ describe("a group", function()
     fails("closed", group:await(1))
   end))
 
-  it("gives each member that names none an id of its own", run(function()
+  it("gives each member without an id a new one", run(function()
     local session = pair()
     local group, seen, kept = session:group "/g", {}, {}
     for i = 1, 50 do
@@ -66,7 +66,7 @@ describe("a group", function()
     for i = 1, 50 do assert(kept[i]:leave(LIMIT)) end
   end))
 
-  it("keeps the second of one id waiting, and says so", run(function()
+  it("lets a second member with the same id wait, and reports that", run(function()
     local session, other = pair()
     local first = session:group("/g"):join("1", { id = "same" })
     assert(first:ready(LIMIT))
@@ -79,7 +79,7 @@ describe("a group", function()
   end))
 
   for _, case in ipairs { { grace = 10, told = "changed" }, { grace = 0, told = "left joined" } } do
-    it("a session that is lost and regained is told as " .. case.told, function()
+    it("reports the loss of a session and the next session as " .. case.told, function()
       local world = sim.new { seed = 1 }
       world:run(function()
         local zk = world:process()
@@ -106,7 +106,7 @@ describe("a group", function()
     end)
   end
 
-  it("keeps a member while somebody refers to it", run(function()
+  it("keeps a member while the program refers to it", run(function()
     local session, other = pair()
     local member = session:group("/g"):join("1", { id = "m" })
     assert(member:ready(LIMIT))

@@ -1,5 +1,5 @@
--- The budgets: requests on the wire, counted by a proxy between client and server. Heartbeats and
--- pings are counted apart and left out. A budget is exact: one request more or less is a failure.
+-- The lock's requests on the wire, counted by a proxy between client and server, without heartbeats and pings.
+-- A budget is exact: one request more or less is a failure.
 -- Tags: sanitize
 
 local budgets = require "spec.support.budget"
@@ -94,7 +94,7 @@ describe("the fair lock's requests", function()
     assert.are.same({ delete = count + 1 }, spent())
   end))
 
-  it("of a guarded write: one", run(function()
+  it("a guarded write: one", run(function()
     local hold = assert(session:lock("/l"):acquire())
     spent()
     assert(hold:create("/x", "1"))

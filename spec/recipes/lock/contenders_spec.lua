@@ -1,4 +1,4 @@
--- What a lock tells of its queue.
+-- What a lock shows of its queue.
 -- Tags: sanitize
 
 local env = require "spec.support.env"
@@ -6,7 +6,7 @@ local kinds = require "spec.support.kinds"
 local run = env.run
 
 describe("a lock", function()
-  it("tells what its waiting attempts know of the queue", run(function()
+  it("shows what its waiting attempts know of the queue", run(function()
     local session = env.session()
     local lock = session:lock("/l")
     assert.are.same({}, lock:attempts())
@@ -43,7 +43,7 @@ describe("a lock", function()
   end))
 end)
 
--- What each of the attempts says, "?" where it does not say it; each waits at least as long as the next one.
+-- The number of contenders ahead of each attempt, or "?" if it does not know. Each attempt waits at least as long as the next one.
 local function ahead(object)
   local all, list = object:attempts(), {}
   for i = 1, #all do
@@ -63,13 +63,13 @@ local function stop(object, waits)
   assert.are.equal("", ahead(object))
 end
 
--- What three attempts say behind a holder of the same handle, and how many its contenders are.
+-- The numbers that three attempts show behind a holder of the same handle, and the number of contenders.
 local SAYS = { fair = { "1 2 3", 4 }, unfair = { "? ? ?", 1 }, cohort = { "1 2 3", 1 }, reentrant = { "1 2 3", 4 },
   writer = { "1 2 3", 4 }, permit = { "1 2 3", 4 }, term = { "1 2 3", 4 }, unfair_term = { "? ? ?", 1 }, ranked = { "? ? ?", 4 } }
 
 describe("the attempts and contenders of", function()
   for name, says in pairs(SAYS) do
-    it(name .. " are all that wait, and that stand", run(function()
+    it(name .. " are complete", run(function()
       local session, waits = env.session(), {}
       local kind = kinds.make[name](session, "/l")
       local object = kind.object
@@ -91,7 +91,7 @@ describe("the attempts and contenders of", function()
     end))
   end
 
-  it("readers: how many stand before them", run(function()
+  it("readers: how many contenders are ahead", run(function()
     local session, waits = env.session(), {}
     local rw = session:rwlock("/l")
     local hold = assert(rw:write(200))

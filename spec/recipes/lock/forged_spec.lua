@@ -1,10 +1,10 @@
--- Whoever may create in a lock's directory can make names that carry our tag. They are never taken for ours, and never deleted.
+-- A client that may create in a lock's directory can create names with our tag. We never take such znodes for ours, and never delete them.
 -- Tags: sanitize
 
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
-describe("a lost create, where others have made names like ours", function()
+describe("a lost create, beside foreign znodes with names like ours,", function()
   local proxy, session, other, hold
   before_each(function()
     local namespace = env.namespace()
@@ -25,7 +25,7 @@ describe("a lost create, where others have made names like ours", function()
     return stat.ephemeral_owner == session.id
   end
 
-  it("is not found in what is no number", run(function()
+  it("is not found if the end of a name is no number", run(function()
     assert(session:connected(200))
     local long = { forge(("A"):rep(5000)), forge "00000000001", forge "000000001", forge "0000000000x", forge "--000000001" }
     proxy:drop_request("create2", 1)
@@ -40,7 +40,7 @@ describe("a lost create, where others have made names like ours", function()
   it("is found behind znodes of another session", run(function()
     assert(session:connected(200))
     local first = forge "0000000001"
-    for _ = 1, 3 do assert(other:create("/l/x-", "", { sequential = true })) end -- ours is the fifth
+    for _ = 1, 3 do assert(other:create("/l/x-", "", { sequential = true })) end -- our znode is the fifth
     proxy:drop_reply("create2", 1)
     local wait = env.start(function() return session:lock("/l"):acquire(200) end)
     env.eventually("the answer is lost", function() return proxy:fired() == 1 end)

@@ -1,4 +1,4 @@
--- The fair lock on a real server, with nothing going wrong on the wire: spec/faults has the rest.
+-- The fair lock on a real server without faults. spec/faults has the faults.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -21,7 +21,7 @@ describe("a fair lock", function()
     assert.is_true(hold:release()) -- idempotent
   end))
 
-  it("excludes, and is granted in the order of asking, over sessions", run(function()
+  it("excludes contenders of all sessions, and is granted in the order of the requests", run(function()
     local namespace = env.namespace()
     local order, inside, waits = {}, 0, {}
     local watcher = env.session { namespace = namespace }
@@ -47,7 +47,7 @@ describe("a fair lock", function()
     assert.are.same({ 1, 2, 3, 4, 5, 6 }, order)
   end))
 
-  it("has tokens that only grow, also when its directory was removed in between", run(function()
+  it("has tokens that only grow, also if its directory is removed in between", run(function()
     local session = env.session()
     local lock, last = session:lock("/l"), ""
     for _ = 1, 3 do
@@ -59,7 +59,7 @@ describe("a fair lock", function()
     end
   end))
 
-  it("two handles of one session exclude each other", run(function()
+  it("excludes contenders of two handles of one session", run(function()
     local session = env.session()
     local one, other = session:lock("/l"), session:lock("/l")
     local hold = assert(one:acquire(200))
@@ -69,7 +69,7 @@ describe("a fair lock", function()
     assert(other:acquire(200)):release()
   end))
 
-  it("try takes it when it is free and writes nothing when it is held", run(function()
+  it("is taken by a try if it is free; a try writes nothing if it is held", run(function()
     local session = env.session()
     local lock = session:lock("/l")
     local hold = assert(lock:acquire(0))
@@ -82,7 +82,7 @@ describe("a fair lock", function()
     assert(lock:acquire(0)):release()
   end))
 
-  it("leaves no node when the wait times out, is canceled, or its coroutine ends", run(function()
+  it("leaves no node if the wait times out or is canceled, or its coroutine ends", run(function()
     local session = env.session()
     local lock, other = session:lock("/l"), session:lock("/l")
     local hold = assert(other:acquire())
@@ -103,13 +103,13 @@ describe("a fair lock", function()
     env.queue_of(session, "/l", 0)
   end))
 
-  it("a cancel concerns only what waits now", run(function()
+  it("cancels only the attempts that wait now", run(function()
     local lock = env.session():lock("/l")
     assert.are.equal(0, lock:cancel())
     assert(lock:acquire(200)):release()
   end))
 
-  it("a waiter in the middle gives up and the one behind moves up without a grant", run(function()
+  it("is not granted to a waiter when the waiter ahead gives up behind a holder", run(function()
     local session = env.session()
     local other = env.session { namespace = env.namespace() }
     local lock = session:lock("/l")
@@ -134,7 +134,7 @@ describe("a fair lock", function()
     other:close()
   end))
 
-  it("grant and cancellation that cross have one outcome, 1000 times", run(function()
+  it("has one outcome if grant and cancellation cross, 1000 times", run(function()
     local session = env.session()
     local lock, contender = session:lock("/l"), session:lock("/l")
     local granted = 0
@@ -234,7 +234,7 @@ describe("lock:with", function()
 end)
 
 describe("a hold", function()
-  it("writes under its own protection", run(function()
+  it("guards its writes", run(function()
     local session = env.session()
     assert(session:create("/register", "0"))
     local hold = assert(session:lock("/l"):acquire())
@@ -253,17 +253,17 @@ describe("a hold", function()
     assert.are.equal("2", (session:get("/register")))
   end))
 
-  it("that is not ours any more writes nothing", run(function()
+  it("that is lost writes nothing", run(function()
     local session = env.session()
     assert(session:create("/register", "0"))
     local hold = assert(session:lock("/l"):acquire())
-    assert(session:delete(hold.path)) -- an operator's hand
+    assert(session:delete(hold.path)) -- like an operator
     fails("lost", hold:set("/register", "1"))
     assert.is_false(hold:valid())
     assert.are.equal("0", (session:get("/register")))
   end))
 
-  it("on_lost is told also when it is over before its coroutine comes to run", run(function()
+  it("calls on_lost also if the hold is over before the coroutine of on_lost runs", run(function()
     local session = env.session()
     local hold = assert(session:lock("/l"):acquire(200))
     session:close()
@@ -274,7 +274,7 @@ describe("a hold", function()
     assert.are.equal("closed", told)
   end))
 
-  it("tells of its loss and of its release", run(function()
+  it("reports its loss and its release", run(function()
     local session = env.session()
     local lock = session:lock("/l")
     local hold = assert(lock:acquire())
@@ -301,7 +301,7 @@ describe("a hold", function()
     assert.is_nil(told)
   end))
 
-  it("is released when it is forgotten", run(function()
+  it("is released when it is collected", run(function()
     local session = env.session()
     local lock = session:lock("/l")
     do
@@ -338,6 +338,6 @@ describe("a hold", function()
   end))
 end)
 
-describe("what is left", function()
-  it("is nothing: no node, no memory", function() env.alone "lock" end)
+describe("a released lock", function()
+  it("leaves nothing: no node, no memory", function() env.alone "lock" end)
 end)

@@ -1,4 +1,4 @@
--- A coroutine that acquires what it holds would wait for itself forever.
+-- A coroutine that acquires the lock that it holds would wait for itself forever.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
@@ -6,7 +6,7 @@ local run, raises = env.run, env.raises
 
 local ITSELF = "own_spec.lua:%d+: lock:acquire /l: this coroutine holds the lock and would wait for itself; release it first"
 
--- Every way in which a lock can be made that does not let its holder in.
+-- Every kind of lock that does not let its holder in again.
 local WAYS = { plain = {}, unfair = { fair = false }, cohort = { cohort = true } }
 
 describe("a coroutine that holds a lock", function()
@@ -43,7 +43,7 @@ describe("a coroutine that holds a lock", function()
       assert(lock:acquire(200)):release()
     end))
 
-    it("may give it to another one, and wait for that: " .. name, run(function()
+    it("may pass the hold to another coroutine, and wait until that releases it: " .. name, run(function()
       local lock, released = session:lock("/l", options), false
       local hold = assert(lock:acquire())
       zk.spawn(function()
@@ -55,7 +55,7 @@ describe("a coroutine that holds a lock", function()
       assert.is_true(released)
     end))
 
-    it("does not keep others from waiting: " .. name, run(function()
+    it("does not keep other coroutines from waiting: " .. name, run(function()
       local lock = session:lock("/l", options)
       local hold = assert(lock:acquire())
       local wait = env.start(function() return lock:acquire() end)
@@ -65,7 +65,7 @@ describe("a coroutine that holds a lock", function()
     end))
   end
 
-  it("may acquire others, and the same path in another session", run(function()
+  it("may acquire other locks, and the same path in another session", run(function()
     local other = env.session()
     local hold = assert(session:lock("/l"):acquire())
     assert(session:lock("/m"):acquire()):release()
@@ -74,7 +74,7 @@ describe("a coroutine that holds a lock", function()
     other:close()
   end))
 
-  it("enters a reentrant one again, and by another handle does not", run(function()
+  it("enters a reentrant lock again, but not through another handle", run(function()
     local lock = session:lock("/l", { reentrant = true })
     local hold = assert(lock:acquire())
     assert.are.equal(hold, lock:acquire())
@@ -85,7 +85,7 @@ describe("a coroutine that holds a lock", function()
     assert(session:lock("/l"):acquire()):release()
   end))
 
-  it("is not remembered by that", run(function()
+  it("is not kept alive by this check", run(function()
     local lock = session:lock("/l")
     local seen = setmetatable({}, { __mode = "v" })
     for i = 1, 3 do

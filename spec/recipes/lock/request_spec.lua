@@ -1,8 +1,8 @@
--- lock:request() beside whatever else writes into the holder's znode, in simulated worlds: the moments are swept.
+-- lock:request() while another call writes into the holder's znode, in simulated worlds, at every moment.
 
 local sim = require "zkrecipes.sim"
 
--- For every moment of a request's life: fn(world, after), where `after` is when the other write begins.
+-- Calls fn(world, after) for every moment of a request's life; the other write begins at the time `after`.
 local function sweep(fn)
   for ms = 0, 120, 2 do
     local world = sim.new { latency = 0.01, jitter = 0 }
@@ -33,7 +33,7 @@ describe("lock:request()", function()
     assert.are.same({ [0] = true, true }, asked)
   end)
 
-  it("is not swallowed when two ask at once", function()
+  it("is not lost if two clients request at the same time", function()
     sweep(function(world, after)
       local holder, one, two = world:session(), world:session(), world:session()
       local told = {}

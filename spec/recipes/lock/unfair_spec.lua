@@ -1,4 +1,4 @@
--- The unfair lock on a real server: one node, whoever makes it holds it.
+-- The unfair lock on a real server: the client that has created the node holds the lock.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -28,7 +28,7 @@ describe("the unfair lock", function()
     session:close()
   end))
 
-  it("comes to all waiters of all sessions, one at a time", run(function()
+  it("is granted to all waiters of all sessions, one at a time", run(function()
     local namespace = env.namespace()
     local waits, inside, turns, last = {}, 0, 0, ""
     for i = 1, 60 do
@@ -60,7 +60,7 @@ describe("the unfair lock", function()
     hold:release()
   end))
 
-  it("may be the whole of a namespace", run(function()
+  it("may be the namespace's own znode", run(function()
     local session = env.session()
     local lock = session:lock("/", UNFAIR)
     local hold = assert(lock:acquire(200))
@@ -68,7 +68,7 @@ describe("the unfair lock", function()
     hold:release()
   end))
 
-  it("does not go together with a fair lock on the same path, and says so", run(function()
+  it("refuses the path of a fair lock, and says why", run(function()
     local session = env.session()
     local unfair, fair = session:lock("/l", UNFAIR), session:lock("/l")
     local hold = assert(unfair:acquire())
@@ -96,7 +96,7 @@ describe("the unfair lock", function()
     assert(wait()):release()
   end))
 
-  it("deletes no other contender's node when the answer to its own delete was lost", run(function()
+  it("deletes no other contender's node if the answer to its own delete was lost", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
     local session = env.session { hosts = proxy.hosts, namespace = namespace }
     local other = env.session { namespace = namespace }
@@ -105,7 +105,7 @@ describe("the unfair lock", function()
     hold:release()
     env.eventually("the answer is lost", function() return proxy:fired() == 1 end)
     local second = assert(other:lock("/l", UNFAIR):acquire(200))
-    assert(session:sync("/")) -- connected again, and past whatever it repeats
+    assert(session:sync("/")) -- connected again, and all repeated requests are answered
     assert(session:get("/l"))
     assert.is_true(second:valid())
     assert(second:create("/x", ""))
@@ -121,7 +121,7 @@ describe("the unfair lock", function()
       assert(two:delete("/l"))
       local second = assert(two:lock("/l", UNFAIR):acquire(200))
       first:release()
-      -- Of one session the next waits until the clean-up is through.
+      -- In the same session the next contender waits until the clean-up has ended.
       env.late(one:lock("/l", UNFAIR):acquire(0.3))
       fails("timeout", three:lock("/l", UNFAIR):acquire(0))
       assert.are.equal(second.token, assert(three:exists("/l")).czxid)
@@ -129,7 +129,7 @@ describe("the unfair lock", function()
     end
   end))
 
-  it("adopts its own node when the answer to the create was lost", run(function()
+  it("finds its own node if the answer to the create was lost", run(function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts }
     assert(session:connected(200))
@@ -144,7 +144,7 @@ describe("the unfair lock", function()
   describe("in requests", function()
     local server, proxy, session, other
 
-    -- With ticks so long that a session has a minute, and a busy machine does not lose it while the link is frozen.
+    -- The ticks are so long that a session has a minute. So a busy machine does not lose it while the connection is frozen.
     setup(function()
       server = assert(testing.start { tick_time = 3000 })
       proxy = assert(proxies.start(server))
@@ -166,15 +166,15 @@ describe("the unfair lock", function()
       proxy:reset()
     end)
 
-    -- What went over the wire since the last call.
+    -- The requests since the last call.
     local function spent()
-      assert(session:get_acl("/d")) -- everything before it has arrived when it is answered
+      assert(session:get_acl("/d")) -- when this is answered, all earlier requests have arrived
       local counts = proxy:counts()
       proxy:reset()
       return { counts.create2, counts.delete, counts.exists, counts.getData, counts.getChildren2 }
     end
 
-    it("free: one write; release: a look and one write; a failing try: one read", run(function()
+    it("free: one write; release: one read and one write; a failing try: one read", run(function()
       local hold = assert(session:lock("/d/l", UNFAIR):acquire())
       assert.are.same({ 1, 0, 0, 0, 0 }, spent())
       hold:release()
@@ -187,7 +187,7 @@ describe("the unfair lock", function()
       hold:release()
     end))
 
-    it("fifty that lost: one write and one watch for all of them", run(function()
+    it("fifty waiters: one write and one watch for all of them", run(function()
       local hold = assert(other:lock("/d/l", UNFAIR):acquire())
       local lock, waits = session:lock("/d/l", UNFAIR), {}
       for i = 1, 50 do
@@ -202,8 +202,8 @@ describe("the unfair lock", function()
       assert.are.same({ 50, 50 }, { writes[1], writes[2] })
     end))
 
-    -- So many that the first of them come back before the last one has been woken.
-    it("two thousand that lost: the same", run(function()
+    -- There are so many waiters that the first ones continue before the last one is woken.
+    it("two thousand waiters: one write and one watch for all of them", run(function()
       local hold = assert(other:lock("/d/l", UNFAIR):acquire())
       local lock, waits = session:lock("/d/l", UNFAIR), {}
       proxy:freeze("down")

@@ -1,4 +1,4 @@
--- What a lock can do beyond waiting its turn: be reentrant, be asked for, be shared by a cohort.
+-- Options of the lock: reentrant, revocable, cohort.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -46,7 +46,7 @@ describe("a reentrant lock", function()
     assert.are.same({}, (assert(lock:contenders())))
   end))
 
-  it("is held until the outer `with` ends, also by a caller that keeps no hold", run(function()
+  it("is held until the outer `with` ends, also if the caller keeps no reference to the hold", run(function()
     local lock = env.session():lock("/l", { reentrant = true })
     lock:with(5, function(hold)
       lock:with(5, function() end)
@@ -60,7 +60,7 @@ describe("a reentrant lock", function()
     assert.is_true(lock:release())
   end))
 
-  it("says that it was lost instead of entering again", run(function()
+  it("fails with `lost` after its loss, and does not enter again", run(function()
     local session = env.session { timeout = 2 }
     local lock = session:lock("/l", { reentrant = true })
     local hold = assert(lock:acquire())
@@ -71,16 +71,16 @@ describe("a reentrant lock", function()
     assert(lock:acquire(200)):release()
   end))
 
-  it("is the only one with lock:release", run(function()
+  it("is the only kind of lock with lock:release", run(function()
     local lock = env.session():lock("/l")
     raises("not reentrant", function() lock:release() end)
     raises("option 'reentrant': boolean expected", function() env.session():lock("/l", { reentrant = 1 }) end)
   end))
 end)
 
-describe("a lock that can be asked for", function()
+describe("a revocable lock", function()
   for _, fair in ipairs { true, false } do
-    it((fair and "" or "unfair ") .. "tells its holder, every time, and keeps its data", run(function()
+    it((fair and "" or "unfair ") .. "tells its holder each request, and keeps its data", run(function()
       local namespace = env.namespace()
       local asked = 0
       local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
@@ -104,7 +104,7 @@ describe("a lock that can be asked for", function()
     end))
   end
 
-  it("understands Curator's Revoker, and lets go of nothing by itself", run(function()
+  it("understands Curator's Revoker, and releases nothing by itself", run(function()
     local session = env.session()
     local holds = {}
     local lock = session:lock("/l", { on_request = function(hold) holds[#holds + 1] = hold end })
@@ -115,7 +115,7 @@ describe("a lock that can be asked for", function()
     hold:release()
   end))
 
-  it("can still be forgotten", run(function()
+  it("is released when it is collected", run(function()
     local session = env.session()
     local lock = session:lock("/l", { on_request = print })
     assert(lock:acquire())
@@ -127,7 +127,7 @@ describe("a lock that can be asked for", function()
 end)
 
 describe("a cohort", function()
-  it("goes on after a canceled try", run(function()
+  it("continues after a canceled try", run(function()
     local lock = env.session():lock("/l", { cohort = true })
     local task = zk.spawn(function() return lock:acquire(0) end)
     zk.sleep(0)
@@ -135,7 +135,7 @@ describe("a cohort", function()
     assert(lock:acquire(200)):release()
   end))
 
-  it("hands on locally: one znode, no requests, in order", run(function()
+  it("hands the lock over locally: one znode, no requests, in order", run(function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts }
     assert(session:create("/l", nil, { parents = true }))
@@ -184,7 +184,7 @@ describe("a cohort", function()
     for i = 1, 4 do waits[i]() end
   end))
 
-  it("never lets two in, and a turn that is over stays over", run(function()
+  it("never has two valid turns, and a turn that is over stays over", run(function()
     local namespace, inside = env.namespace(), 0
     local waits = {}
     for i = 1, 30 do
@@ -231,7 +231,7 @@ describe("a cohort", function()
     env.queue_of(session, "/l", 0)
   end))
 
-  it("tells of a loss, and serves the next by a new claim", run(function()
+  it("reports a loss, and serves the next member by a new claim", run(function()
     local session = env.session()
     local lock = session:lock("/l", { cohort = true })
     local hold, told = assert(lock:acquire()), nil
@@ -248,7 +248,7 @@ describe("a cohort", function()
     mine:release()
   end))
 
-  it("goes on when a turn is forgotten", run(function()
+  it("continues when a turn is collected", run(function()
     local lock = env.session():lock("/l", { cohort = true })
     assert(lock:acquire())
     local wait = env.start(function() return lock:acquire(200) end)

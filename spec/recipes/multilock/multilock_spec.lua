@@ -1,4 +1,4 @@
--- Several locks as one: an order that is the same for everybody, all or none.
+-- Several locks as one: all are acquired or none, in an order that is the same for all clients.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -7,7 +7,7 @@ local sim = require "zkrecipes.sim"
 local run, fails, raises = env.run, env.fails, env.raises
 
 describe("a multilock", function()
-  it("takes all, of any kind, and lets go of all", run(function()
+  it("acquires all locks, of any kind, and releases all", run(function()
     local session = env.session()
     local rw = session:rwlock("/b")
     local all = session:multilock { session:lock("/c"), rw:writer(), session:lock("/a") }
@@ -15,12 +15,12 @@ describe("a multilock", function()
     local hold = assert(all:acquire(200))
     assert.is_true(hold:valid())
     assert.is_true(hold.since >= before and hold.since <= zk.now())
-    assert.matches("^/c/.*lock", hold.holds[1].path) -- as they were given
+    assert.matches("^/c/.*lock", hold.holds[1].path) -- in the caller's order
     assert.matches("^/b/.*WRIT", hold.holds[2].path)
     assert.matches("^/a/.*lock", hold.holds[3].path)
     for _, path in ipairs { "/a", "/b", "/c" } do fails("timeout", session:lock(path):acquire(0)) end
     env.late(all:acquire(0.02))
-    env.queue_of(session, "/a", 1) -- what is given up is removed behind it
+    env.queue_of(session, "/a", 1) -- the lock that was given up is removed in the background
     assert.is_true(hold:release())
     assert.is_true(hold:release())
     assert.is_false(hold:valid())
@@ -37,7 +37,7 @@ describe("a multilock", function()
     env.eventually("it is back", function() return pool:available() == 2 end)
   end))
 
-  it("takes them in the order of their paths, byte by byte, whatever the locale", run(function()
+  it("acquires them in the order of their paths, byte by byte, in any locale", run(function()
     local session, order = env.session(), {}
     local function noting(path)
       local lock = session:lock(path)
@@ -50,14 +50,14 @@ describe("a multilock", function()
     assert.are.same({ "/B", "/a", "/a/z", "/b", "/ä" }, order)
   end))
 
-  it("takes none when one cannot be had, and says which", run(function()
+  it("takes none if one is not available, and names that one", run(function()
     local session = env.session()
     local all = session:multilock { session:lock("/c"), session:lock("/a"), session:lock("/b") }
     local hold = assert(session:lock("/b"):acquire())
     for _, timeout in ipairs { 0, 0.05 } do
       local which = "/b"
       local message = timeout == 0 and fails("timeout", all:acquire(timeout)) or env.late(all:acquire(timeout))
-      if message:find("no server answered", 1, true) then which = "/[ab]" end -- a busy machine: it was as far as that
+      if message:find("no server answered", 1, true) then which = "/[ab]" end -- on a busy machine the limit may pass at either lock
       assert.matches("^multilock:acquire " .. which .. ": ", message)
       env.queue_of(session, "/a", 0)
       env.queue_of(session, "/b", 1)
@@ -67,7 +67,7 @@ describe("a multilock", function()
     assert(all:acquire(200)):release()
   end))
 
-  it("does not deadlock, whatever the order in which it is given them, 400 times", run(function()
+  it("does not deadlock, in whatever order the locks are given, 400 times", run(function()
     local namespace, waits, inside, taken = env.namespace(), {}, 0, 0
     for i = 1, 4 do
       local session = env.session { namespace = namespace }
@@ -90,7 +90,7 @@ describe("a multilock", function()
     assert.are.equal(400, taken)
   end))
 
-  it("lets its readers go together", run(function()
+  it("lets readers read together", run(function()
     local session = env.session()
     local function all() return session:multilock { session:rwlock("/a"):reader(), session:rwlock("/b"):reader() } end
     local one, other = assert(all():acquire(200)), assert(all():acquire(0))
@@ -98,7 +98,7 @@ describe("a multilock", function()
     other:release()
   end))
 
-  it("runs a function under all, and lets go in any case", run(function()
+  it("runs a function under all locks, and releases them in any case", run(function()
     local session = env.session()
     local all = session:multilock { session:lock("/a"), session:lock("/b") }
     assert.are.same({ true, "x" }, { all:with(5, function(hold) return hold:valid(), "x" end) })
@@ -109,7 +109,7 @@ describe("a multilock", function()
     assert(all:acquire(0)):release()
   end))
 
-  it("leaves nothing when its coroutine is canceled or closed half-way", run(function()
+  it("leaves nothing if its coroutine is canceled or closed half-way", run(function()
     local session = env.session()
     local all = session:multilock { session:lock("/a"), session:lock("/b"), session:lock("/c") }
     local hold = assert(session:lock("/b"):acquire())
@@ -131,7 +131,7 @@ describe("a multilock", function()
     assert(all:acquire(200)):release()
   end))
 
-  it("cancels its acquires that wait, and lets go of what they have", run(function()
+  it("cancels its waiting acquires, and releases the locks that they have", run(function()
     local session, waits = env.session(), {}
     local rw = session:rwlock("/c")
     local all = session:multilock { session:lock("/a"), session:lock("/b", { cohort = true }), rw:writer(), session:semaphore("/d", 1) }
@@ -156,7 +156,7 @@ describe("a multilock", function()
     assert.are.equal(0, all:cancel())
   end))
 
-  it("does not go on when it is canceled while it is granted one", run(function()
+  it("stops if it is canceled while a lock is granted", run(function()
     local session, all = env.session(), nil
     local first = session:lock("/a")
     all = session:multilock { { path = "/a", session = session, acquire = function()
@@ -169,7 +169,7 @@ describe("a multilock", function()
     assert.is_false(session:exists("/b"))
   end))
 
-  it("is let go of when it is forgotten", run(function()
+  it("is released when it is collected", run(function()
     local session = env.session()
     local all = session:multilock { session:lock("/a"), session:lock("/b") }
     do
@@ -182,7 +182,7 @@ describe("a multilock", function()
   end))
 
   -- The coroutine that acquired a reentrant part lives on, and would keep that part.
-  it("is let go of when it is forgotten, with a reentrant part, which stays with an outer section", run(function()
+  it("is released when it is collected; a reentrant part stays held by an outer section", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local lock = session:lock("/a", { reentrant = true })
@@ -211,14 +211,14 @@ describe("a multilock", function()
       local hold = assert(all:acquire(200))
       hold:release()
     end
-    collectgarbage() -- what was released is not released once more
+    collectgarbage() -- the released part is not released again
     collectgarbage()
     assert.is_true(outer:valid())
     outer:release()
     are_free("/a")
   end))
 
-  it("is lost when one of them is, and tells once", run(function()
+  it("is lost when one of its locks is lost, and reports that once", run(function()
     local session, told = env.session(), {}
     local hold = assert(session:multilock { session:lock("/a"), session:lock("/b") }:acquire(200))
     fails("timeout", hold:lost(0.01))
@@ -237,7 +237,7 @@ describe("a multilock", function()
     assert.are.equal("released", (wait()))
   end))
 
-  it("writes under the protection of all", run(function()
+  it("guards its writes by all locks", run(function()
     local session = env.session()
     local hold = assert(session:multilock { session:lock("/b"), session:lock("/a"), session:lock("/c") }:acquire(200))
     assert.are.equal("/x", (hold:create("/x", nil, { ephemeral = true })))
@@ -258,7 +258,7 @@ describe("a multilock", function()
     raises("multilock_spec.lua:%d+: .*list of operations", function() hold:multi(5) end)
   end))
 
-  it("does not blame a guarded write for a release meanwhile, and each for one that was let go alone", run(function()
+  it("excuses a guarded write during its own release, but not after the release of a single part", run(function()
     local session, proxy = env.session(), env.proxy()
     local writer = env.session { hosts = proxy.hosts }
     assert(session:create("/x", "0"))
@@ -280,7 +280,7 @@ describe("a multilock", function()
     writer:close()
   end))
 
-  it("refuses what it cannot order, or would wait for itself", run(function()
+  it("refuses locks that it cannot order, or with which it would wait for itself", run(function()
     local session, other = env.session(), env.session()
     local a = session:lock("/a")
     local function refused(pattern, list)
@@ -319,7 +319,7 @@ describe("a multilock", function()
   end))
 end)
 
-describe("a multilock that only tries, where answers are slow", function()
+describe("a try of a multilock, when answers are slow", function()
   it("has one limit for all its locks", function()
     local world = sim.new { seed = 5, latency = 0.05, jitter = 0 }
     world:run(function()
@@ -335,7 +335,7 @@ describe("a multilock that only tries, where answers are slow", function()
       assert.matches("^multilock:acquire /.*: no server answered", message)
       assert.is_true(world:now() - from < 2, world:now() - from)
       world:advance(5)
-      for i = 1, 20 do assert(locks[i]:acquire(0)):release() end -- nothing is left
+      for i = 1, 20 do assert(locks[i]:acquire(0)):release() end -- each lock is free
       assert(session:multilock(locks):acquire(50)):release()
     end)
   end)

@@ -11,7 +11,7 @@ describe("the budget of a presence", function()
   before_each(function() budget = Budget.start("/d", "") end)
   after_each(function() budget:stop() end)
 
-  it("to be there: 1 write, 1 read; to update: 1 each; to leave: 1 write, 2 reads", run(function()
+  it("to appear: 1 write, 1 read; to update: 1 write, 1 read; to leave: 1 write, 2 reads", run(function()
     local presence = budget.session:presence("/d/p", "1")
     assert(presence:ready(LIMIT))
     assert.same({ create2 = 1, exists = 1 }, budget:spent())
@@ -30,7 +30,7 @@ describe("the budget of a presence", function()
     assert(presence:ready(LIMIT))
     budget:one_round_trip(function()
       assert(presence:update("2"))
-      return function() budget:spent() end -- the look that follows has been answered then
+      return function() budget:spent() end -- by then the read that follows is answered
     end)
   end))
 
@@ -42,7 +42,7 @@ describe("the budget of a presence", function()
     assert(budget.other:delete("/d/p"))
     assert(presence:ready(LIMIT))
     local spent = budget:spent()
-    spent.exists = nil -- the watch that looks for it sees our own create too
+    spent.exists = nil -- the watch for the stranger sees our own create too
     assert.same({ create2 = 1 }, spent)
   end))
 end)

@@ -28,7 +28,7 @@ local function await_data(session, path, data)
 end
 
 describe("a presence", function()
-  it("makes an ephemeral znode and its parents, updates it, and leaves", run(function()
+  it("creates an ephemeral znode and its parents, updates it, and leaves", run(function()
     local session, other = pair()
     local presence = session:presence("/a/b/me", "1")
     assert.equal("joining", presence:state())
@@ -58,7 +58,7 @@ describe("a presence", function()
     fails("closed", session:presence("/x"))
   end))
 
-  it("is made again when somebody deletes it, and written again when somebody writes it", run(function()
+  it("is created again if another client deletes it, and written again if another client writes it", run(function()
     local session, other = pair()
     local presence = there(session, "/p", "mine")
     for _ = 1, 5 do
@@ -70,7 +70,7 @@ describe("a presence", function()
     assert(presence:leave(LIMIT))
   end))
 
-  it("waits for a stranger's znode, says so, and follows it", run(function()
+  it("waits while a stranger's znode is in the way, reports that, and then takes its place", run(function()
     local notes = {}
     local session, other = pair { log = function(level, text) notes[#notes + 1] = level .. " " .. text end }
     for _, options in ipairs { { ephemeral = true }, {} } do
@@ -102,7 +102,7 @@ describe("a presence", function()
     env.eventually("nothing is watched", function() return session:usage().watched_bytes == 0 end)
   end))
 
-  it("two at one path, of one session and of two: one has it, the others follow", run(function()
+  it("is unique at its path, in one session and in two; the other presences follow it", run(function()
     local session, other = pair()
     local first = there(session, "/p", "1")
     local second, third = session:presence("/p", "2"), other:presence("/p", "3")
@@ -150,7 +150,7 @@ describe("a presence", function()
     env.eventually("no object is left", function() return session:usage().ephemeral_bytes == 0 end)
   end))
 
-  it("reports that it may not create, or not write, and succeeds when it may", run(function()
+  it("reports missing rights to create or to write, and succeeds when it gets them", run(function()
     local session, other = pair()
     assert(other:create("/d", "", { acl = { { perms = "ra", scheme = "world", id = "anyone" } } }))
     local presence = session:presence("/d/p", "1")
@@ -168,7 +168,7 @@ describe("a presence", function()
     assert(presence:leave())
   end))
 
-  it("refuses data that are too large, and keeps the others", run(function()
+  it("refuses data that are too large, and keeps its data", run(function()
     local session, other = pair()
     fails("too_large", session:presence("/p", ("x"):rep(1100000)))
     local presence = there(session, "/p", "1")
@@ -181,7 +181,7 @@ describe("a presence", function()
     assert(parent:leave())
   end))
 
-  it("goes on through a cut, and updates in order from many coroutines", run(function()
+  it("survives a broken connection, and keeps the order of updates from many coroutines", run(function()
     local namespace, proxy = env.namespace(), env.proxy()
     local session, other = env.session { hosts = proxy.hosts, namespace = namespace }, env.session { namespace = namespace }
     local presence = there(session, "/p", "0")

@@ -16,8 +16,8 @@ local due = {}                                    -- paused thread > when it con
 local forever = setmetatable({}, { __mode = "k" }) -- thread that pauses until it is woken > true
 local readers = {}                                -- object > the thread that receives from it
 
--- A thread yields the name of the list that takes it, and its data for that list. (A thread does not ask which coroutine is running, because
--- it may be inside another coroutine of a pcall for Lua 5.1.)
+-- A thread yields the name of the list that takes it, and its data for that list. (A thread does not ask which coroutine is running,
+-- because it may be inside another coroutine of a pcall for Lua 5.1.)
 local take = {
   due = function(co, at) due[co] = at end,
   forever = function(co) forever[co] = true end,
