@@ -5,7 +5,7 @@ local sim = require "zkrecipes.sim"
 
 local fails = env.fails
 
--- Runs body(world, zk, queue, item): an item that is claimed.
+-- Runs body(world, zk, queue, item) with a claimed item.
 local function with_item(body)
   return function()
     local world = sim.new { seed = 1, limit = 5000 }
@@ -27,7 +27,7 @@ local function canceled(world, zk, item, method, ...)
   fails("canceled", task:wait(1))
 end
 
-describe("an ack that was canceled on the wire", function()
+describe("an ack that was canceled in flight", function()
   it("is done when it is repeated", with_item(function(world, zk, queue, item)
     canceled(world, zk, item, "ack")
     world:advance(1)
@@ -45,7 +45,7 @@ describe("an ack that was canceled on the wire", function()
     assert.equal(0, queue:size())
   end))
 
-  it("is lost when the session was lost before", with_item(function(world, zk, queue, item)
+  it("fails with `lost` if the session was lost before", with_item(function(world, zk, queue, item)
     world:plan(zk, "lose_request", { kind = "multi" })
     canceled(world, zk, item, "ack")
     world:advance(1)
@@ -56,7 +56,7 @@ describe("an ack that was canceled on the wire", function()
     assert.equal(2, queue:claim(200).attempts)
   end))
 
-  it("an ack that was refused is no excuse for the next", with_item(function(world, zk, queue, item)
+  it("does not count as done if it was refused before", with_item(function(world, zk, queue, item)
     world:expire(zk)
     world:advance(20)
     fails("lost", item:ack())
@@ -65,7 +65,7 @@ describe("an ack that was canceled on the wire", function()
   end))
 end)
 
-describe("a nack that was canceled on the wire", function()
+describe("a nack that was canceled in flight", function()
   it("is done when it is repeated", with_item(function(world, zk, queue, item)
     canceled(world, zk, item, "nack")
     world:advance(1)
@@ -74,7 +74,7 @@ describe("a nack that was canceled on the wire", function()
     assert.equal(2, queue:claim(200).attempts)
   end))
 
-  it("with a delay, too", with_item(function(world, zk, queue, item)
+  it("with a delay is done when it is repeated", with_item(function(world, zk, queue, item)
     canceled(world, zk, item, "nack", 5)
     world:advance(1)
     assert.is_true(item:nack(5))
@@ -83,7 +83,7 @@ describe("a nack that was canceled on the wire", function()
     assert.equal(2, queue:claim(200).attempts)
   end))
 
-  it("after an ack that was, is told that it was acked", with_item(function(world, zk, queue, item)
+  it("after an ack that was canceled in flight, says that the item was acked", with_item(function(world, zk, queue, item)
     canceled(world, zk, item, "ack")
     world:advance(1)
     local message = fails("lost", item:nack())

@@ -29,7 +29,7 @@ describe("the queue's requests", function()
     return requests
   end
 
-  -- How many lists are enough since then: a look at the queue takes 8 at most, and serves for 2 seconds.
+  -- The most lists since this time: reading the queue takes 8 at most, and is valid for 2 seconds.
   local function lists_since(from) return 8 * (1 + math.floor((zk.now() - from) / 2)) end
 
   it("put: 1; claim: 1 read, 1 write; ack: 1; a listing for 200", run(function()
@@ -106,7 +106,7 @@ describe("the simple format", function()
     assert.same({ "qn-0000000000", "qn-0000000001", "qn-0000000002" }, names)
     assert.equal("1", queue:peek().data)
     assert.equal("1", queue:take(0))
-    -- as others write it
+    -- as other clients of this format write it
     assert(session:create("/q/qn-", "4", { sequential = true }))
     assert(session:create("/q/foreign", ""))
     assert.equal("2", queue:take(0))

@@ -24,7 +24,7 @@ local function in_world(body)
 end
 
 describe("put_all into a queue with a capacity", function()
-  it("puts as many as there is room for, and says how many", in_world(function(_, _, session)
+  it("puts as many items as there is room for, and returns how many", in_world(function(_, _, session)
     local queue = session:queue("/jobs", { capacity = 50 })
     local _, message, code, put = queue:put_all(items(60), 0)
     assert.equal("full", code, message)
@@ -38,7 +38,7 @@ describe("put_all into a queue with a capacity", function()
     assert.equal(50, queue:size())
   end))
 
-  it("waits for room for the rest", in_world(function(world, zk, session)
+  it("waits until there is room for the rest", in_world(function(world, zk, session)
     local queue = session:queue("/jobs", { capacity = 50 })
     local put = zk.spawn(queue.put_all, queue, items(120))
     local most = 0
@@ -52,7 +52,7 @@ describe("put_all into a queue with a capacity", function()
     assert.equal(0, queue:size())
   end))
 
-  it("has one time limit for all", in_world(function(world, zk, session)
+  it("has one time limit for all items", in_world(function(world, zk, session)
     local queue = session:queue("/jobs", { capacity = 1 })
     zk.spawn(function()
       for _ = 1, 5 do
@@ -67,7 +67,7 @@ describe("put_all into a queue with a capacity", function()
     assert.is_true(world:now() - from < 1.2)
   end))
 
-  it("goes in requests of a hundred while there is much room", in_world(function(world, zk, session)
+  it("sends requests of a hundred items while there is much room", in_world(function(world, zk, session)
     local queue = session:queue("/jobs", { capacity = 10000 })
     queue:put("0")
     local before = world:requests(zk, "multi")

@@ -1,4 +1,4 @@
--- A handle has at most 5,000 claims, in virtual time: those that it holds and those that it waits for.
+-- A handle has at most 5,000 claims, held and waiting together. In virtual time.
 
 local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
@@ -20,7 +20,7 @@ local function in_world(count, fn)
 end
 
 describe("a handle's claims", function()
-  it("are 5,000: the next one is refused until one is given back", in_world(MOST + 2, function(world, queue)
+  it("are at most 5,000: the next claim is refused until an item is given back", in_world(MOST + 2, function(world, queue)
     local items = {}
     for i = 1, MOST do items[i] = assert(queue:claim(0)) end
     assert.matches("^queue:claim /jobs: this process has 5000 claims", fails("full", queue:claim(0)))
@@ -34,7 +34,7 @@ describe("a handle's claims", function()
     fails("full", queue:claim(0))
   end))
 
-  it("are 5,000 when all ask at once", in_world(MOST + 100, function(world, queue)
+  it("are at most 5,000 if all callers claim at the same time", in_world(MOST + 100, function(world, queue)
     local given, refused, others = 0, 0, {}
     for i = 1, MOST + 100 do
       others[i] = world.zk.spawn(function()
@@ -51,7 +51,7 @@ describe("a handle's claims", function()
     for i = 1, #others do others[i]:cancel() end
   end))
 
-  it("that wait count, and those that gave up do not", in_world(1, function(world, queue)
+  it("count while they wait, and not after they have given up", in_world(1, function(world, queue)
     local waits, item = {}, assert(queue:claim(0))
     for i = 1, MOST - 1 do waits[i] = world.zk.spawn(function() queue:claim() end) end
     world:advance(1)

@@ -1,5 +1,5 @@
--- Items that a program drops without ack or nack, by `local item <close>` or by collection, in simulated worlds: each goes back to its
--- place, once, and the attempt does not count.
+-- Items that a program drops without ack or nack, by `local item <close>` or by collection, in simulated worlds. Each item returns to its
+-- place once, and the attempt does not count.
 -- Tags: sanitize
 
 local core = require "zkrecipes.core"
@@ -13,7 +13,7 @@ local function collect()
   for _ = 1, 4 do collectgarbage() end
 end
 
--- What `local item <close>` does.
+-- Does what `local item <close>` does.
 local function close(item) debug.getmetatable(item).__close(item) end
 
 -- Runs body(world, zk, queue): a process whose consumer is known to the servers already, and an item.
@@ -44,7 +44,7 @@ local function untouched(world, queue, attempts)
   assert.same({ 0, 0 }, { queue:size(), queue:dead_size() })
 end
 
--- Claims an item, has it closed when the faults are planned, and drops it. No reference is left.
+-- Claims an item, plans the faults, closes the item and drops it. No reference is left.
 local function claim_and_close(world, zk, queue, plan)
   zk.spawn(function()
     local item = assert(queue:claim(60))
@@ -64,9 +64,9 @@ local FAULTS = {
   ["comes late"] = function(world, zk) world:plan(zk, "late_request", { kind = "multi", seconds = 3 }) end,
 }
 
-describe("an item that is closed, and then collected", function()
+describe("an item that is closed and then collected", function()
   for what, plan in pairs(FAULTS) do
-    it("goes back once when its request " .. what, in_world(function(world, zk, queue)
+    it("returns once if its request " .. what, in_world(function(world, zk, queue)
       claim_and_close(world, zk, queue, plan)
       world:advance(0.1)
       collect()
@@ -74,7 +74,7 @@ describe("an item that is closed, and then collected", function()
       untouched(world, queue)
     end))
 
-    it("goes back once when it is closed twice and its request " .. what, in_world(function(world, zk, queue)
+    it("returns once if it is closed twice and its request " .. what, in_world(function(world, zk, queue)
       zk.spawn(function()
         local item = assert(queue:claim(60))
         if plan then plan(world, zk) end
@@ -87,7 +87,7 @@ describe("an item that is closed, and then collected", function()
     end))
   end
 
-  it("is given back by one request", in_world(function(world, zk, queue)
+  it("returns by one request", in_world(function(world, zk, queue)
     claim_and_close(world, zk, queue, function(_, client) world:partition(client) end)
     local before = world:requests(zk, "multi")
     collect()
@@ -99,14 +99,14 @@ describe("an item that is closed, and then collected", function()
     untouched(world, queue)
   end))
 
-  it("counts the attempt that a nack before has used", in_world(function(world, zk, queue)
+  it("keeps the count of attempts that earlier nacks have used", in_world(function(world, zk, queue)
     assert(queue:claim(60)):nack()
     claim_and_close(world, zk, queue, FAULTS["is lost"])
     collect()
     untouched(world, queue, 2)
   end))
 
-  it("is free, if its session ends meanwhile", in_world(function(world, zk, queue)
+  it("is free if its session ends meanwhile", in_world(function(world, zk, queue)
     claim_and_close(world, zk, queue, function() world:disconnect(zk) end)
     collect()
     world:advance(60)
@@ -115,8 +115,8 @@ describe("an item that is closed, and then collected", function()
   end))
 end)
 
--- A waiter that leaves at the moment at which it is given an item.
-it("an item without a waiter goes back once, also when it is collected", in_world(function(world, zk, queue)
+-- The waiter gives up at the moment at which it is given an item.
+it("an item whose waiter has gone returns once, also if it is collected", in_world(function(world, zk, queue)
   world:plan(zk, "delay", { kind = "multi", seconds = 2 })
   world:plan(zk, "lose_request", { kind = "multi", nth = 2, down = 2 })
   env.fails("connection_loss", zk.spawn(queue.claim, queue, 1):wait(60))
@@ -127,10 +127,10 @@ it("an item without a waiter goes back once, also when it is collected", in_worl
   untouched(world, queue)
 end))
 
--- ---- Memory that is exhausted ------------------------------------------------------------------
+-- ---- Exhausted memory --------------------------------------------------------------------------
 
--- Runs operation(n) in new worlds, each time with a later allocation that fails. after(queue): runs when memory is there
--- again; attempts: see untouched.
+-- Runs operation(n) in new worlds, each time with a later allocation that fails. after(queue) runs when allocations succeed again;
+-- attempts: see untouched.
 local function at_every_allocation(operation, after, attempts)
   local n, reached = 0, true
   while reached do
@@ -148,15 +148,15 @@ local function at_every_allocation(operation, after, attempts)
   return n
 end
 
-describe("when memory is exhausted once", function()
-  it("a closed item goes back all the same", function()
+describe("when one allocation fails", function()
+  it("a closed item still returns", function()
     local count = at_every_allocation(function(world, zk, queue, n)
       claim_and_close(world, zk, queue, function() core.alloc_fail(n) end)
     end)
     assert.is_true(count > 3, count)
   end)
 
-  it("so does an item whose claim has an unknown outcome", function()
+  it("an item whose claim has an unknown outcome still returns", function()
     local count = at_every_allocation(function(world, zk, queue, n)
       world:plan(zk, "lose_reply", { kind = "multi" })
       zk.spawn(function()
@@ -168,7 +168,7 @@ describe("when memory is exhausted once", function()
     assert.is_true(count > 20, count)
   end)
 
-  it("and an ack that is called again says that it was done", function()
+  it("a repeated ack says that it was done", function()
     local count = at_every_allocation(function(_, zk, queue, n)
       zk.spawn(function()
         local item = assert(queue:claim(60))
@@ -184,7 +184,7 @@ describe("when memory is exhausted once", function()
     assert.is_true(count > 3, count)
   end)
 
-  it("and a nack that is called again says that it was done", function()
+  it("a repeated nack says that it was done", function()
     local count = at_every_allocation(function(_, zk, queue, n)
       zk.spawn(function()
         local item = assert(queue:claim(60))
@@ -198,8 +198,8 @@ describe("when memory is exhausted once", function()
   end)
 end)
 
-describe("what must be done in the end", function()
-  it("is tried again, with longer and longer pauses, after each code that passes", in_world(function(world, _, queue)
+describe("a step that must succeed", function()
+  it("is repeated after each temporary failure, with growing pauses", in_world(function(world, _, queue)
     local codes, times = { "server_error", "no_memory", "connection_loss", "full", "lost", "server_error", "server_error" }, {}
     local value = requests.insist(queue.desk.store.session, function(given)
       times[#times + 1] = world:now()
@@ -211,7 +211,7 @@ describe("what must be done in the end", function()
     assert(queue:claim(60)):ack()
   end))
 
-  it("is given up after any other code, and when there is nothing to be done", in_world(function(_, _, queue)
+  it("is given up after any other code, and if there is nothing to do", in_world(function(_, _, queue)
     local store, asked = queue.desk.store, 0
     local function step(...)
       asked = asked + 1
@@ -226,7 +226,7 @@ describe("what must be done in the end", function()
   end))
 end)
 
-it("an item with less than no attempts cannot be written", function()
+it("an item with a negative number of attempts cannot be written", function()
   assert.equal("zq1 0 3 - .\nx", layout.encode { attempts = 0, priority = 3, data = "x" })
   assert.is_false((pcall(layout.encode, { attempts = -1, priority = 3, data = "x" })))
 end)

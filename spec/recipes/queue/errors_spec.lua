@@ -1,4 +1,4 @@
--- What a queue says when it is used wrongly, or fails. In simulated worlds.
+-- Errors of a queue: misuse, and failures. In simulated worlds.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
@@ -17,7 +17,7 @@ local function in_world(body)
 end
 
 describe("misuse of a queue", function()
-  it("of its path is blamed on 'queue'", in_world(function(_, _, _, session)
+  it("of its path names 'queue'", in_world(function(_, _, _, session)
     for _, format in ipairs { false, "simple" } do
       local options = { format = format or nil }
       raises("#1 to 'queue' %(path 'jobs' must start with '/'", function() session:queue("jobs", options) end)
@@ -67,7 +67,7 @@ describe("a failure of a queue", function()
   local METHODS = { put = { "x" }, put_all = { { "x" } }, claim = { 0 }, take = { 0 }, size = {}, peek = {}, dead_size = {},
     redrive = {}, remove = { "id" } }
 
-  -- Name, path, reason, and no more: whatever request it was.
+  -- The message has name, path and reason, and nothing about the request that failed.
   local function check(queue, names, code)
     for name in names:gmatch "%S+" do
       local message = fails(code, queue[name](queue, (unpack or table.unpack)(METHODS[name]))) -- luacheck: ignore 113 143
@@ -102,7 +102,7 @@ describe("a failure of a queue", function()
     assert.equal(4, select("#", queue:put_all { "x" }))
   end))
 
-  it("has them in the simple format too", in_world(function(_, world, zk, session)
+  it("has the name and the path in the simple format too", in_world(function(_, world, zk, session)
     local queue = session:queue("/q", { format = "simple" })
     queue:put("x")
     world:disconnect(zk)

@@ -1,4 +1,4 @@
--- Znodes in a queue's directories that are none of its own, in simulated worlds.
+-- Foreign znodes in a queue's directories, in simulated worlds.
 
 local env = require "spec.support.env"
 local layout = require "zkrecipes.recipes.queue.layout"
@@ -6,7 +6,7 @@ local sim = require "zkrecipes.sim"
 
 local fails = env.fails
 
--- Of a session that was never there, with what a bucket's next sequence number could be.
+-- A name with the tag of a session that never existed, and a possible next sequence number of a bucket.
 local function item_name(number) return ("0abc_1_%d-q-%010d"):format(number, number) end
 
 local BUCKET = "/jobs/lanes/00000/b-0000000000/"
@@ -25,7 +25,7 @@ local function in_world(body)
   end
 end
 
--- What the call of a method costs in requests; it has to end.
+-- The number of requests of a call, which must end.
 local function costs(world, zk, queue, method, ...)
   local before = world:requests()
   local task = zk.spawn(queue[method], queue, ...)
@@ -53,14 +53,14 @@ describe("beside an unreadable znode a queue", function()
     assert.is_true(count < 10, count)
   end))
 
-  it("peeks, from the first time on", in_world(function(world, zk, session, queue)
+  it("peeks, also the first time", in_world(function(world, zk, session, queue)
     assert(session:create(BUCKET .. item_name(0), "junk"))
     queue:put("x")
     local _, got = costs(world, zk, queue, "peek")
     assert.equal("x", got.data)
   end))
 
-  it("gives what is its own, in order, and leaves the rest alone", in_world(function(world, zk, session, queue)
+  it("gives its own items in order, and leaves the foreign znodes alone", in_world(function(world, zk, session, queue)
     for i = 1, 4 do
       queue:put(tostring(i))
       assert(session:create(BUCKET .. item_name(i), "junk"))
@@ -79,7 +79,7 @@ describe("beside an unreadable znode a queue", function()
     assert.equal(4, #world:children(BUCKET:sub(1, -2)))
   end))
 
-  it("goes past its bucket when that is sealed", in_world(function(world, zk, session, queue)
+  it("continues behind that znode's bucket when the bucket is sealed", in_world(function(world, zk, session, queue)
     local size = layout.BUCKET
     layout.BUCKET = 5
     assert(session:create(BUCKET .. item_name(1), "junk"))
@@ -91,7 +91,7 @@ describe("beside an unreadable znode a queue", function()
     assert.is_true(costs(world, zk, queue, "claim", 10) < 50)
   end))
 
-  it("forgets it when it is gone", in_world(function(_, _, session, queue)
+  it("forgets the znode when it is deleted", in_world(function(_, _, session, queue)
     assert(session:create(BUCKET .. item_name(1), "junk"))
     fails("timeout", queue:claim(0))
     assert.is_table(next(queue.desk.unreadable) and queue.desk.unreadable)
@@ -103,7 +103,7 @@ describe("beside an unreadable znode a queue", function()
     assert.is_nil(next(queue.desk.unreadable))
   end))
 
-  it("sleeps when it is a delayed one", in_world(function(world, zk, session, queue)
+  it("sleeps if the znode looks like a delayed item", in_world(function(world, zk, session, queue)
     queue:put("late", { delay = 3 })
     local slot = "/jobs/later/" .. world:children("/jobs/later")[1]
     local name = world:children(slot)[1]
@@ -117,7 +117,7 @@ describe("beside an unreadable znode a queue", function()
 end)
 
 describe("a queue", function()
-  it("says so when the znode of a lane is not one of its own", in_world(function(_, _, session, queue)
+  it("reports a lane's znode that is not its own", in_world(function(_, _, session, queue)
     local other = session:queue("/jobs")
     for _, data in ipairs { "", "junk", "-1", "0x1", "1e3", "1.5", "99999999999" } do
       assert(session:set("/jobs/lanes/00000", data))
@@ -132,7 +132,7 @@ describe("a queue", function()
     assert.equal("x", (other:take(200)))
   end))
 
-  it("does not mind names that are no names of its own", in_world(function(world, zk, session, queue)
+  it("ignores names that it does not give", in_world(function(world, zk, session, queue)
     queue:put("late", { delay = 3 })
     local slot = "/jobs/later/" .. world:children("/jobs/later")[1]
     local folders = { BUCKET:sub(1, -2), slot, "/jobs/lanes", "/jobs/lanes/00000", "/jobs/later", "/jobs/dead",
@@ -145,7 +145,7 @@ describe("a queue", function()
     queue:put_all { "1", "2" }
     assert.equal(3, queue:size())
     assert.equal("1", queue:peek().data)
-    local first = assert(queue:claim(200)) -- kept: one that is collected is given back
+    local first = assert(queue:claim(200)) -- kept, because a collected item is given back
     assert.equal("1", first.data)
     local count, got = costs(world, zk, queue, "take", 10)
     assert.equal("2", got)
@@ -159,10 +159,10 @@ describe("a queue", function()
     assert(first:ack())
   end))
 
-  it("says what to delete when the tombstone of an id was deleted by hand", in_world(function(world, _, session, queue)
+  it("says what to delete if an operator has deleted the tombstone of an id", in_world(function(world, _, session, queue)
     assert(queue:put("a", { id = "x" }))
     assert(assert(queue:claim(5)):ack())
-    world:advance(70) -- until then the id is known
+    world:advance(70) -- longer than the id is known
     for _, bucket in ipairs(assert(session:children "/jobs/done")) do
       local path = "/jobs/done/" .. bucket
       for _, name in ipairs(assert(session:children(path))) do assert(session:delete(path .. "/" .. name)) end
@@ -176,7 +176,7 @@ describe("a queue", function()
     assert.equal("b", assert(queue:claim(5)).data)
   end))
 
-  it("buries an item though the znode of its id was deleted by hand", in_world(function(world, _, session, queue)
+  it("buries an item although an operator has deleted the znode of its id", in_world(function(world, _, session, queue)
     assert(queue:put("a", { id = "x" }))
     local id = layout.id_path("/jobs", "x")
     for i = 1, 2 do
@@ -198,7 +198,7 @@ describe("a queue", function()
     end
   end))
 
-  it("says why what is poison cannot be buried", in_world(function(world, zk, session, queue)
+  it("says why an item that always fails cannot be buried", in_world(function(world, zk, session, queue)
     queue:put("poison")
     assert(queue:claim(200)):nack()
     assert(session:set_acl("/jobs/dead/b-0000000000", { { scheme = "world", id = "anyone", perms = "r" } }))

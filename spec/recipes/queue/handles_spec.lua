@@ -1,5 +1,4 @@
--- A handle for each request, as handlers of web servers make them: nothing of it stays, neither at the servers nor in what the session
--- has in use.
+-- A new handle for each request, as in handlers of web servers. Nothing of it stays, neither on the servers nor in the session's usage.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
@@ -9,13 +8,13 @@ local function collect()
   for _ = 1, 4 do collectgarbage() end
 end
 
--- What the session has in use, as a string that can be compared.
+-- The session's usage, as a string that can be compared.
 local function in_use(session)
   local usage = session:usage()
   return ("watches %d, %d bytes; ephemeral %d bytes"):format(usage.watches, usage.watched_bytes, usage.ephemeral_bytes)
 end
 
--- One request: a handle that is dropped.
+-- Serves one request with a handle that is dropped afterwards.
 local function serve(session, path, options)
   local queue = session:queue(path, options)
   assert(queue:put("x"))
@@ -35,7 +34,7 @@ end
 
 local function consumers(world, path) return #(world:children((path or "/jobs") .. "/consumers") or {}) end
 
--- Serves so many requests; in use after it, and how many consumers are known.
+-- Serves this many requests. Returns the session's usage afterwards, and the number of registered consumers.
 local function after(world, session, count)
   for i = 1, count do
     serve(session, "/jobs")
@@ -67,11 +66,11 @@ describe("a handle of a queue for each request", function()
 
   it("makes no more znodes than one handle does", in_world(function(world, _, session)
     serve(session, "/jobs")
-    for _ = 1, 20 do serve(session, "/jobs") end -- nobody collects meanwhile, or somebody does
+    for _ = 1, 20 do serve(session, "/jobs") end -- with or without a collection meanwhile
     assert.is_true(consumers(world) <= 1, consumers(world))
   end))
 
-  it("is the one that is in use, with the same options", in_world(function(_, _, session)
+  it("is the existing handle if path and options are the same", in_world(function(_, _, session)
     local queue = session:queue("/jobs")
     local function same(path, options) return rawequal(queue, session:queue(path, options)) end
     assert.is_true(same("/jobs") and same("/jobs", {}) and same("/jobs", { attempts = 5 }))
@@ -81,7 +80,7 @@ describe("a handle of a queue for each request", function()
     assert.is_false(same("/other"))
   end))
 
-  it("is kept by what was claimed", in_world(function(world, _, session)
+  it("is kept alive by a claimed item", in_world(function(world, _, session)
     local queue = session:queue("/jobs")
     assert(queue:put_all { "1", "2" })
     local item = assert(queue:claim(200))

@@ -1,5 +1,5 @@
--- For how long the queue knows an id, in virtual time: while its item is in the queue, and for a minute after that was done, whoever
--- works, by whatever way the item went.
+-- How long the queue knows an id: while its item is in the queue, and for a minute after the item is done, in whatever way and by whatever
+-- client. In virtual time.
 
 local ids = require "zkrecipes.recipes.queue.ids"
 local sim = require "zkrecipes.sim"
@@ -8,7 +8,7 @@ local fails = env.fails
 
 local DAY, MINUTE = 86400, 60
 
--- fn(world, queue, session); the world's process is the one that puts.
+-- Calls fn(world, queue, session); the producer is the world's own process.
 local function in_world(fn, options)
   return function()
     local world = sim.new { seed = 1, limit = 60 * DAY }
@@ -19,11 +19,11 @@ local function in_world(fn, options)
   end
 end
 
--- A process of its own with a queue.
+-- A queue in a new process.
 local function another(world, options)
   local zk = world:process()
   local session = zk.session()
-  assert(session:connected(200)) -- a put with a limit of 0 waits for none
+  assert(session:connected(200)) -- a put with a limit of 0 does not wait for a connection
   return session:queue("/jobs", options), session, zk
 end
 
@@ -40,7 +40,7 @@ local function ids_of(world)
   return count
 end
 
--- What the queue keeps of items that are done.
+-- The znodes that the queue keeps for done items.
 local function tombstones_of(world)
   local count = 0
   for _, name in ipairs(world:children("/jobs/done") or {}) do
@@ -49,7 +49,7 @@ local function tombstones_of(world)
   return count
 end
 
--- Ends the item with the id "x" that is there; gives the second at which it was done.
+-- Ends the item with the id "x". Returns the second at which it was done.
 local ENDS = {
   ack = function(_, queue) assert(assert(queue:claim(200)):ack()) end,
   take = function(_, queue) assert(queue:take(200)) end,
@@ -112,7 +112,7 @@ describe("an id", function()
   end
 
   -- The process is paused while the answer is on its way, so it believes that the server's clock is three seconds behind.
-  it("is new after a minute for a producer that was told the time late, because it asks again", in_world(function(world, queue)
+  it("is new after a minute, also for a producer whose view of the time is late, because it asks again", in_world(function(world, queue)
     local theirs, session = another(world)
     assert(theirs:put("first", { id = "x" }))
     world:plan(session, "pause", { kind = "multi", seconds = 3 })
@@ -150,13 +150,13 @@ describe("an id", function()
     assert.is_true(ok)
     assert.is_nil(word)
     assert.equal("2", (queue:take(200)))
-    assert.is_false(queue:remove("x")) -- it is done
+    assert.is_false(queue:remove("x")) -- the item is done
     world:advance(MINUTE + 1)
     assert.is_false(queue:remove("x"))
     assert.same({ true }, { queue:put("3", { id = "x" }) })
   end))
 
-  it("is not put after its remove by a request of a session that the client has given up", in_world(function(world, queue, session)
+  it("is not put after its remove by a late request of a session that the client has given up", in_world(function(world, queue, session)
     assert(queue:put("0"))
     local id = session.id
     world:plan(world.zk, "delay", { kind = "multi", seconds = 3 })
@@ -185,7 +185,7 @@ describe("an id", function()
   end))
 
   for _, method in ipairs { "claim", "take" } do
-    it("that is put once a day is done once a day, for a week: " .. method, in_world(function(world, queue)
+    it("that is put once a day gives one item a day, for a week: " .. method, in_world(function(world, queue)
       local done, theirs = {}, another(world)
       local consumer = world.zk.spawn(function()
         for day = 1, 7 do
@@ -222,7 +222,7 @@ describe("an id", function()
   end))
 
   for _, fault in ipairs { "lose_reply", "lose_request" } do
-    it("is put again once when a message is lost: " .. fault, in_world(function(world, queue, session)
+    it("is put again only once if a message is lost: " .. fault, in_world(function(world, queue, session)
       for nth = 1, 6 do
         assert(queue:put("0", { id = "x" }))
         assert(queue:take(200))
@@ -242,7 +242,7 @@ describe("an id", function()
     end))
   end
 
-  it("leaves nothing behind: each client that works tidies up", in_world(function(world, queue)
+  it("leaves nothing behind: each working client deletes expired ids", in_world(function(world, queue)
     local dead, dying = another(world)
     for i = 1, 2500 do assert(queue:put("1", { id = "a" .. i })) end
     for _ = 1, 2500 do assert(assert(dead:claim(200)):ack()) end
@@ -257,14 +257,14 @@ describe("an id", function()
     assert(queue:take(200))
     world:advance(2 * MINUTE)
     assert(queue:put("1"))
-    assert(assert((another(world)):claim(200)):ack()) -- another one, and an item that has no id
+    assert(assert((another(world)):claim(200)):ack()) -- another client, and an item without an id
     env.eventually_in(world, "the last id is forgotten", function() return ids_of(world) == 0 and tombstones_of(world) == 0 end)
     assert.is_true(#world:children("/jobs/done") <= 4)
   end))
 end)
 
 describe("a put of a known id into a full queue", function()
-  it("says what it says elsewhere, and does not wait", in_world(function(world, queue)
+  it("answers as in a queue with room, and does not wait", in_world(function(world, queue)
     assert(queue:put("1", { id = "x" }))
     assert(queue:put("2"))
     fails("full", queue:put("3", { timeout = 0 }))
@@ -279,10 +279,10 @@ describe("a put of a known id into a full queue", function()
     assert(queue:put("3"))
     assert.same({ true, "known" }, { queue:put("1", { id = "x", timeout = 0 }) }) -- it is done
     world:advance(MINUTE + 1)
-    fails("full", queue:put("1", { id = "x", timeout = 0 })) -- that is new
+    fails("full", queue:put("1", { id = "x", timeout = 0 })) -- the id is new now
   end, { capacity = 2 }))
 
-  it("says so when another producer puts it meanwhile", in_world(function(world, queue)
+  it("says that the id is known if another producer puts it meanwhile", in_world(function(world, queue)
     assert(queue:put("1"))
     local put = world.zk.spawn(function() return queue:put("2", { id = "x" }) end)
     world:advance(5)
@@ -292,7 +292,7 @@ describe("a put of a known id into a full queue", function()
 end)
 
 describe("put_all", function()
-  it("says how many entries there were, and how many were known", in_world(function(world, queue)
+  it("returns how many entries it has handled, and how many were known", in_world(function(world, queue)
     assert.same({ 3, 0 }, { queue:put_all { "1", { data = "2", id = "x" }, "3" } })
     assert.same({ 4, 2 }, { queue:put_all { { data = "2", id = "x" }, "4", { data = "5", id = "y" }, { data = "2", id = "x" } } })
     assert.equal(5, queue:size())
@@ -303,8 +303,8 @@ describe("put_all", function()
     assert.equal(6, queue:size())
   end))
 
-  -- The other put has made the id's znode again, with the versions that the old one had.
-  it("is put once, if another process puts it between a look at its old tombstone and the put", in_world(function(world, queue)
+  -- The other put has created the id's znode again, with the same versions as the old one.
+  it("puts an id once if another process puts it between the read of its old tombstone and the put", in_world(function(world, queue)
     assert(queue:put("first", { id = "x" }))
     assert(assert(queue:claim(200)):ack())
     world:advance(MINUTE + 1)

@@ -1,4 +1,4 @@
--- Many who wait for one queue in one process: their order, and what they cost. In simulated worlds.
+-- Many waiters for one queue in one process: their order, and their cost. In simulated worlds.
 
 local env = require "spec.support.env"
 local lines = require "zkrecipes.recipes.queue.line"
@@ -16,7 +16,7 @@ local function in_world(body)
   end)
 end
 
--- CPU seconds for so many items, one a second, while so many wait.
+-- CPU seconds for this many items, one a second, with this many waiters.
 local function cost(waiters, items)
   return in_world(function(world, zk, queue)
     local got, tasks = 0, {}
@@ -39,7 +39,7 @@ local function cost(waiters, items)
 end
 
 describe("a waiter for a queue", function()
-  it("costs an item nothing", function()
+  it("does not make an item more expensive", function()
     cost(100, 10)
     local few, many = cost(100, 10), cost(4000, 10)
     assert.is_true(many < 30 * few + 0.01, ("%.4f s beside 4000, %.4f s beside 100"):format(many, few))
@@ -77,7 +77,7 @@ describe("a waiter for a queue", function()
     end)
   end)
 
-  it("waits on beside callers that only try, which do not wait for it", function()
+  it("keeps waiting beside callers that only try; these do not wait for it", function()
     in_world(function(world, zk, queue)
       local patient = {}
       for i = 1, 5 do patient[i] = zk.spawn(queue.claim, queue, 100) end
@@ -157,7 +157,7 @@ describe("the line", function()
     end
   end)
 
-  it("knows which callers only try", function()
+  it("distinguishes callers that only try", function()
     local line = lines.new()
     local list = waiters(line, 9)
     for _ = 1, 3 do line:pop() end

@@ -1,4 +1,4 @@
--- The queue while there is no link, in simulated worlds.
+-- The queue while there is no connection, in simulated worlds.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
@@ -21,8 +21,8 @@ local function in_world(body)
   end
 end
 
-describe("a queue without a link", function()
-  it("claim(0) and take(0) say so, within the session's timeout", in_world(function(world, zk, _, queue)
+describe("a queue without a connection", function()
+  it("fails claim(0) and take(0) with connection_loss, within the session's timeout", in_world(function(world, zk, _, queue)
     world:disconnect(zk)
     for _, method in ipairs { "claim", "take" } do
       local from = world:now()
@@ -35,7 +35,7 @@ describe("a queue without a link", function()
     assert.equal("x", (queue:take(200)))
   end))
 
-  it("a waiter goes on waiting beside callers that only try", in_world(function(world, zk, _, queue)
+  it("keeps a waiter waiting beside callers that only try", in_world(function(world, zk, _, queue)
     world:disconnect(zk)
     local patient, try = zk.spawn(queue.claim, queue), zk.spawn(queue.claim, queue, 0)
     fails("connection_loss", try:wait(100))
@@ -45,7 +45,7 @@ describe("a queue without a link", function()
     assert.equal("x", patient:wait(600).data)
   end))
 
-  it("claim(0) does not wait for the fate of its claim, and the item goes back", in_world(function(world, zk, _, queue)
+  it("does not keep claim(0) until the outcome of its claim is known; the item returns", in_world(function(world, zk, _, queue)
     queue:put("x")
     world:plan(zk, "lose_reply", { kind = "multi", down = 200 })
     local from = world:now()
@@ -60,17 +60,17 @@ describe("a queue without a link", function()
     assert.same({}, world:children("/jobs/claims"))
   end))
 
-  it("claim(0) with a lost answer fails, and the next waiter gets the item", in_world(function(world, zk, _, queue)
+  it("fails claim(0) if its answer is lost, and gives the item to the next waiter", in_world(function(world, zk, _, queue)
     queue:put("x")
     world:plan(zk, "lose_reply", { kind = "multi", down = 3 })
     local try = zk.spawn(queue.claim, queue, 0)
     local item = assert(zk.spawn(queue.claim, queue, 60):wait(100))
-    fails("connection_loss", try:wait(100)) -- which would have had to wait for three seconds
+    fails("connection_loss", try:wait(100)) -- its answer would take three seconds
     assert.is_true(item.attempts <= 2)
     assert(item:ack())
   end))
 
-  it("a take goes on when nothing was taken", in_world(function(world, zk, _, queue)
+  it("continues a take if nothing was taken", in_world(function(world, zk, _, queue)
     queue:put("x")
     world:plan(zk, "lose_request", { kind = "get", down = 30 })
     assert.equal("x", (zk.spawn(queue.take, queue):wait(300)))
@@ -80,7 +80,7 @@ describe("a queue without a link", function()
     assert.matches("may have been removed without being delivered", message)
   end))
 
-  it("a consumer whose znode could not be made tries again", in_world(function(world, zk)
+  it("creates a consumer's znode again if the first create failed", in_world(function(world, zk)
     local late = world:process()
     local queue = late.session({ timeout = 10 }):queue("/jobs")
     assert.equal(0, queue:size())
@@ -89,7 +89,7 @@ describe("a queue without a link", function()
     assert.equal("x", late.spawn(queue.claim, queue):wait(300).data)
   end))
 
-  -- A session that is lost whenever it has answered, until it was asked so often.
+  -- A session that is lost after each answer, except the answer with this number.
   local function fleeting(times)
     local asked = 0
     return { exists = function(session)
@@ -109,8 +109,8 @@ describe("a queue without a link", function()
     fails("connection_loss", stores.new(fleeting(100), "/jobs"):ready())
   end)
 
-  -- Each answer comes soon enough for the link to count as alive. Both together take longer than the session is known to live.
-  it("a claim whose answer comes when the session is over is not given, the next one is", in_world(function(world, _, session, queue)
+  -- Each answer comes soon enough for the connection to count as alive. Both together take longer than the session's lease.
+  it("gives no item whose claim is answered after the end of the session, but the next one", in_world(function(world, _, session, queue)
     queue:put("x")
     local old = session.id
     for _, kind in ipairs { "get", "multi" } do world:plan(session, "delay", { kind = kind, seconds = 5.7 }) end
@@ -123,7 +123,7 @@ describe("a queue without a link", function()
 end)
 
 describe("a queue that cannot watch", function()
-  it("says so, and does not sleep", in_world(function(world, zk, session, queue)
+  it("fails, and does not sleep", in_world(function(world, zk, session, queue)
     local watches = {}
     for _, size in ipairs { 900, 1 } do
       local room = true

@@ -1,5 +1,5 @@
--- No method of a queue that has no time limit of its own parks its caller in an outage for longer than one request may take:
--- `request_timeout`, or the session's timeout. Those that have one are in all/limits_spec.lua.
+-- In an outage, a method of a queue without a time limit of its own ends within the time that one request may take: `request_timeout`, or
+-- the session's timeout. Methods with a limit are tested in all/limits_spec.lua.
 
 local sim = require "zkrecipes.sim"
 
@@ -21,15 +21,15 @@ local OUTAGES = {
   ["answers that are lost"] = function(world, zk) world:partition(zk, "to_client") end,
 }
 
--- As the methods do: nil, message, code.
+-- Returns nil, message, code, as methods do.
 local function walk(iterator)
   local ok, message = pcall(iterator)
   if ok then return true end
   return nil, message, (message:find("connection") or message:find("answered")) and "connection_loss"
 end
 
--- of: a queue, one with a capacity, a simple one, and two items that are claimed, the second of which has an id; or those that a
--- process has just made, without items.
+-- of: a queue, a queue with a capacity, a simple queue, and two claimed items, the second of which has an id; or new handles of another
+-- process, without items.
 local METHODS = {
   put = function(of) return of.queue:put("x") end,
   ["put with an id"] = function(of) return of.queue:put("x", { id = "new" }) end,
@@ -80,7 +80,7 @@ local function problem_of(name, begin, options, fresh)
     local session = zk.session(options)
     assert(session:connected(5))
     local of = fresh and queues_of(session) or prepared
-    world:advance(15) -- what was told of the time is old
+    world:advance(15) -- the known server time is outdated then
     zk.spawn(function()
       begin(world, zk)
       local from = world:now()
@@ -112,7 +112,7 @@ end
 
 describe("a queue in an outage", function()
   for outage, begin in pairs(OUTAGES) do
-    it("keeps no caller for longer than a request may take: " .. outage, function()
+    it("blocks no caller for longer than a request may take: " .. outage, function()
       local problems, count = all_of(begin)
       assert.equal("", problems)
       assert.equal(2 * 23 + 2 * 18, count)

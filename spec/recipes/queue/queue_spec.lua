@@ -25,7 +25,7 @@ describe("a queue", function()
   end)
   after_each(function() session:close() end)
 
-  it("gives what was put, in order, any bytes", run(function()
+  it("gives the items in order, with any bytes", run(function()
     assert(queue:put("a\0b"))
     assert(queue:put(""))
     assert.equal(3, queue:put_all { "1", { data = "2" }, "3" })
@@ -47,7 +47,7 @@ describe("a queue", function()
     fails("timeout", queue:take(0))
   end))
 
-  it("has iterators that stay at their end, and in which several coroutines may be", run(function()
+  it("has iterators that stay at their end, and that several coroutines may use", run(function()
     for _, delay in ipairs { 0, 50, 5000 } do assert(queue:put("x", { delay = delay })) end
     local next_item, count = queue:items(), 0
     for item in next_item do count = count + #item.data end
@@ -76,7 +76,7 @@ describe("a queue", function()
     assert.has_error(function() first:nack() end)
   end))
 
-  it("take removes at once", run(function()
+  it("removes an item at once by take", run(function()
     queue:put("1")
     local data, item = queue:take(5)
     assert.equal("1", data)
@@ -84,7 +84,7 @@ describe("a queue", function()
     assert.has_error(function() item:ack() end)
   end))
 
-  it("does not take what another consumer has claimed", run(function()
+  it("does not take an item that another consumer has claimed", run(function()
     local second = other()
     queue:put_all { "1", "2" }
     local item = assert(queue:claim())
@@ -94,7 +94,7 @@ describe("a queue", function()
     second:close()
   end))
 
-  it("gives each item to one of many consumers, in many processes' stead", run(function()
+  it("gives each item to one of many consumers, whose sessions stand for processes", run(function()
     local count, seen, total = 300, {}, 0
     local sessions = {}
     for s = 1, 4 do
@@ -127,7 +127,7 @@ describe("a queue", function()
     for s = 1, 4 do sessions[s]:close() end
   end))
 
-  it("a dead consumer's claim comes back by itself, before what was put later", run(function()
+  it("gives a dead consumer's item again, before items that were put later", run(function()
     local dying = other()
     queue:put_all { "1", "2" }
     local item = assert(dying:queue("/jobs"):claim(200))
@@ -145,7 +145,7 @@ describe("a queue", function()
     dying:close()
   end))
 
-  it("a coroutine that is canceled, and a forgotten item, keep nothing", run(function()
+  it("keeps nothing for a canceled coroutine or a collected item", run(function()
     local task = zk.spawn(function() return queue:claim() end)
     env.eventually("it waits", function() return #(session:children("/jobs/seat") or {}) == 1 end)
     task:cancel()
@@ -161,7 +161,7 @@ describe("a queue", function()
     assert.equal(1, assert(queue:claim(200)).attempts)
   end))
 
-  it("after so many attempts an item is a dead letter, and can be put back", run(function()
+  it("makes an item a dead letter after its last attempt; it can be put back", run(function()
     queue:put("poison", { id = "p" })
     for i = 1, 3 do
       local item = assert(queue:claim(200))
@@ -183,7 +183,7 @@ describe("a queue", function()
     item:ack()
   end))
 
-  it("of consumers that died too often as well", run(function()
+  it("makes an item a dead letter if too many of its consumers have died", run(function()
     local once = session:queue("/jobs", { attempts = 1 })
     once:put("1")
     local dying = other()
@@ -197,7 +197,7 @@ describe("a queue", function()
     dying:close()
   end))
 
-  it("serves lower numbers first, also when others are under way", run(function()
+  it("serves lower priorities first, also while other items are claimed", run(function()
     for i = 1, 30 do queue:put("low" .. i, { priority = 7 }) end
     assert.equal("low1", queue:take(200))
     queue:put("high", { priority = 1 })
@@ -228,7 +228,7 @@ describe("a queue", function()
     item:ack()
   end))
 
-  it("knows ids: once is enough, and they can be removed", run(function()
+  it("knows ids: an item is put once, and can be removed", run(function()
     assert.is_true(queue:put("1", { id = "a/b\0c" }))
     local ok, known = queue:put("1", { id = "a/b\0c" })
     assert.is_true(ok)
@@ -249,7 +249,7 @@ describe("a queue", function()
     assert.equal(0, queue:size())
   end))
 
-  it("a lost answer of a put with an id makes no second item", run(function()
+  it("puts no second item if the answer to a put with an id is lost", run(function()
     local proxy = env.proxy()
     local far = other { hosts = proxy.hosts }
     local mine = far:queue("/jobs")
@@ -263,7 +263,7 @@ describe("a queue", function()
     proxy:heal()
   end))
 
-  it("is full at its capacity, or waits", run(function()
+  it("refuses a put at its capacity, or waits for room", run(function()
     local small = session:queue("/jobs", { capacity = 3 })
     for i = 1, 3 do assert(small:put(tostring(i), { timeout = 0 })) end
     fails("full", small:put("4", { timeout = 0 }))
@@ -288,7 +288,7 @@ describe("a queue", function()
     assert.is_true(#session:children("/jobs/lanes/00000") <= 4)
   end))
 
-  it("says what is wrong with its arguments", run(function()
+  it("refuses wrong arguments", run(function()
     local function misuse(text, ...)
       local ok, problem = pcall(...)
       assert.is_false(ok)

@@ -1,4 +1,4 @@
--- A queue of the simple format, in simulated worlds. What it looks like on the servers is in budget_spec.lua.
+-- A queue of the simple format, in simulated worlds. budget_spec.lua tests its znodes.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
@@ -18,7 +18,7 @@ local function in_world(body)
 end
 
 describe("a simple queue", function()
-  it("take says that the session was closed, with a limit and without", in_world(function(world, zk, queue, session)
+  it("fails a take with `closed` if the session is closed, with a limit and without", in_world(function(world, zk, queue, session)
     local tasks = { zk.spawn(queue.take, queue), zk.spawn(queue.take, queue, 100) }
     world:advance(1)
     session:close()
@@ -26,7 +26,7 @@ describe("a simple queue", function()
     fails("closed", queue:take())
   end))
 
-  it("take ends in time, and takes what comes in time", in_world(function(world, zk, queue)
+  it("ends a take in time, and takes an item that comes in time", in_world(function(world, zk, queue)
     local from = world:now()
     local message = fails("timeout", queue:take(2))
     assert.equal("queue:take /q: there is no item", message)
@@ -37,7 +37,7 @@ describe("a simple queue", function()
     assert.equal("x", (task:wait(1)))
   end))
 
-  it("take goes on after the link was lost for a moment, and with the next session", in_world(function(world, zk, queue, session)
+  it("continues a take after a lost connection, and in the next session", in_world(function(world, zk, queue, session)
     local task = zk.spawn(queue.take, queue)
     world:advance(1)
     world:cut(zk)
@@ -68,7 +68,7 @@ describe("a simple queue", function()
     simple.LISTED = listed
   end))
 
-  it("takes by number what was named by hand", in_world(function(_, _, queue, session)
+  it("takes items that an operator has named, in the order of their numbers", in_world(function(_, _, queue, session)
     assert(queue:put("1"))
     assert(session:create("/q/qn-00000000003", "3"))
     assert(session:create("/q/qn-2", "2"))

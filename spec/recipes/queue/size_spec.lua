@@ -1,4 +1,4 @@
--- What put accepts every later request can carry: the largest item goes all the ways that an item goes, in virtual time.
+-- Every later request can carry an item that put has accepted: the largest item passes through every method. In virtual time.
 
 local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
@@ -43,7 +43,7 @@ describe("an item of 980,000 bytes:", function()
     end))
   end
 
-  it("one more is refused, and takes no room", in_world(function(world, queue)
+  it("with one byte more it is refused, and takes no room", in_world(function(world, queue)
     local small = world.zk.session():queue("/small", { capacity = 1 })
     assert(small:put("1"))
     local data = ("x"):rep(MOST + 1)

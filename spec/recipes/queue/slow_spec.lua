@@ -1,13 +1,12 @@
--- Servers that answer each request, but late: no method of a queue that has no time limit of its own keeps its caller for longer than
--- `request_timeout`, or the session's timeout, however many requests it sends. In simulated worlds. Servers that do not answer: see
--- outage_spec.lua.
+-- Servers that answer each request, but late. A method without a time limit of its own ends within `request_timeout`, or the session's
+-- timeout, however many requests it sends. In simulated worlds. Servers that do not answer: see outage_spec.lua.
 
 local sim = require "zkrecipes.sim"
 
 local LATE = 0.75 -- of the limit: the second answer comes when it has passed
 local MOST = 40   -- requests of one method
 
--- One step of an iterator, as the methods do: nil, message, code.
+-- One step of an iterator. Returns nil, message, code, as methods do.
 local function step(iterator)
   local ok, message = pcall(iterator)
   if ok then return true end
@@ -33,7 +32,7 @@ local function full_of(queue)
   return queue
 end
 
--- Method > what prepares it, and the call.
+-- Method > its preparation, and the call.
 local METHODS = {
   size = { full_of, function(queue) return queue:size() end },
   peek = { full_of, function(queue) return queue:peek() end },
@@ -54,7 +53,7 @@ local SIMPLE = {
   items = function(queue) return step(queue:items()) end,
 }
 
--- Calls method(of) in a world in which every answer comes late: how long it took, in limits, and its results.
+-- Calls method(of) in a world in which every answer comes late. Returns how long it took, in limits, and its results.
 local function late(options, open, method)
   local world, took, value, code = sim.new { seed = 5, limit = 1e4 }, nil, nil, nil
   world:run(function()

@@ -1,4 +1,4 @@
--- What take and remove do with items that others claim or move at the same moment. In simulated worlds.
+-- take and remove while other clients claim or move the same items. In simulated worlds.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
@@ -17,7 +17,7 @@ local function in_world(attempts, body)
 end
 
 describe("a queue", function()
-  it("does not give to take what has had all its attempts", in_world(1, function(queue, world, _, session)
+  it("does not let take have an item without attempts left", in_world(1, function(queue, world, _, session)
     queue:put("poison")
     assert(queue:claim(200))
     world:expire(session)
@@ -28,7 +28,7 @@ describe("a queue", function()
     assert.equal("poison", queue:dead()().data)
   end))
 
-  it("puts back an item whose waiter has gone; the attempt does not count", in_world(1, function(queue, world, zk)
+  it("puts back an item whose waiter has gone, and does not count the attempt", in_world(1, function(queue, world, zk)
     queue:put("x")
     queue:put("y")
     assert(queue:take(200)) -- now the queue is known
@@ -41,7 +41,7 @@ describe("a queue", function()
     assert.equal(1, item.attempts)
   end))
 
-  it("puts back what was taken with its id", in_world(2, function(queue, world, zk)
+  it("puts back a taken item with its id", in_world(2, function(queue, world, zk)
     queue:put("x", { id = "i" })
     queue:put("y")
     assert(queue:claim(200)):nack() -- now the queue is known
@@ -64,7 +64,7 @@ describe("a queue", function()
     assert.same({ true }, { queue:put("x", { id = "i" }) })
   end))
 
-  it("gives the item of a consumer whose session had just begun when it ended", in_world(5, function(queue, world, zk)
+  it("gives the item of a consumer that died just after its session began", in_world(5, function(queue, world, zk)
     local other = world:session():queue("/q")
     assert(queue:put("first"))
     assert(assert(queue:claim(200)):ack())
@@ -79,7 +79,7 @@ describe("a queue", function()
     assert.same({ "second", 2 }, { item.data, item.attempts })
   end))
 
-  it("does not say that an item is not there while it moves", in_world(5, function(queue, world, zk)
+  it("does not report an item as missing while it moves", in_world(5, function(queue, world, zk)
     local other = world:session():queue("/q")
     assert(other:put("x", { id = "i", delay = 1 }))
     world:plan(zk, "delay", { kind = "children", seconds = 3 })
