@@ -89,7 +89,7 @@ describe("a queue without a connection", function()
     assert.equal("x", late.spawn(queue.claim, queue):wait(300).data)
   end))
 
-  -- A session that is lost after each answer, except the answer with this number.
+  -- A session that is always lost before it has an id, until it was asked this often.
   local function fleeting(times)
     local asked = 0
     return { exists = function(session)

@@ -14,7 +14,7 @@ describe("the read/write lock's requests", function()
 
   local function spent() return budget:spent() end
 
-  -- Starts a wait through the proxy and returns when it watches the one ahead.
+  -- Starts a wait through the proxy and returns when it watches the contender ahead.
   local function watching(acquire, lock)
     local before = proxy:counts().getData
     local wait = env.start(acquire, lock)
@@ -32,7 +32,7 @@ describe("the read/write lock's requests", function()
     end
   end))
 
-  it("to read beside readers: as if it were free", run(function()
+  it("to read beside readers: as for a free lock", run(function()
     local theirs = assert(other:rwlock("/rw"):read())
     local hold = assert(session:rwlock("/rw"):read())
     assert.are.same({ create2 = 1, getChildren2 = 1 }, spent())
@@ -40,7 +40,7 @@ describe("the read/write lock's requests", function()
     theirs:release()
   end))
 
-  it("a reader waits with one watch on the nearest writer; no other contender's leaving wakes it", run(function()
+  it("a reader waits with one watch on the nearest writer; other contenders that leave do not wake it", run(function()
     local readers = { assert(other:rwlock("/rw"):read()), assert(other:rwlock("/rw"):read()) }
     local theirs = other:rwlock("/rw")
     local writes = env.start(theirs.write, theirs)
@@ -53,7 +53,7 @@ describe("the read/write lock's requests", function()
     assert.are.same({}, spent())
     hold:release()
     local mine = assert(wait())
-    assert.are.same({ getChildren2 = 1 }, spent()) -- it stood behind a waiter when it looked
+    assert.are.same({ getChildren2 = 1 }, spent()) -- a waiter was ahead when the reader listed
     mine:release()
   end))
 
@@ -65,7 +65,7 @@ describe("the read/write lock's requests", function()
       waits[i] = env.start(rw.read, rw)
       env.queue_of(other, "/rw", i + 1)
     end
-    assert.are.equal(1, spent().getData) -- one watch for all
+    assert.are.equal(1, spent().getData) -- one watch for all readers
     hold:release()
     local mine = {}
     for i = 1, 5 do mine[i] = assert(waits[i]()) end
@@ -112,13 +112,13 @@ describe("the read/write lock's requests", function()
     local theirs = other:rwlock("/rw")
     local wait = env.start(theirs.write, theirs)
     env.queue_of(other, "/rw", 2)
-    fails("timeout", rw:read(0)) -- who waits ahead cannot share
+    fails("timeout", rw:read(0)) -- the waiter ahead is a writer
     assert.are.same({ getChildren2 = 1 }, spent())
     hold:release()
     wait():release()
   end))
 
-  it("a downgrade: one; each session that waits to read behind it: one; readers of its own: none", run(function()
+  it("a downgrade: one; each session with readers behind it: one; readers of its own session: none", run(function()
     local rw, theirs = session:rwlock("/rw"), other:rwlock("/rw")
     local hold = assert(rw:write())
     local ours = env.start(rw.read, rw)

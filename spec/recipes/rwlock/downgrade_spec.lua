@@ -1,11 +1,11 @@
--- hold:downgrade on a real server: the writer becomes a reader, and no writer comes between.
+-- hold:downgrade on a real server: the writer becomes a reader, and no other writer holds in between.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
 
--- Starts a wait and returns when it stands in the queue, which then has so many.
+-- Starts a wait and returns when the queue has this many contenders.
 local function queued(session, number, acquire, lock, ...)
   local wait, task = env.start(acquire, lock, ...)
   env.queue_of(session, lock.path, number)
@@ -23,7 +23,7 @@ describe("hold:downgrade", function()
     other:close()
   end)
 
-  it("lets the readers behind it in, at once, and no writer", run(function()
+  it("admits the readers behind it at once, and no writer", run(function()
     local rw, theirs = session:rwlock("/rw"), other:rwlock("/rw")
     local hold = assert(rw:write())
     local token, path = hold.token, hold.path
@@ -36,7 +36,7 @@ describe("hold:downgrade", function()
     end, theirs)
     local last = queued(session, 6, rw.read, rw)
     assert.is_true(hold:downgrade())
-    local readers = { waits[1](), waits[2](), waits[3]() } -- while it still holds
+    local readers = { waits[1](), waits[2](), waits[3]() } -- while the former writer still holds
     assert.are.same({ true, true, token, path }, { hold.shared, hold:valid(), hold.token, hold.path })
     fails("timeout", session:rwlock("/rw"):read(0))
     assert.is_false(wrote)
@@ -49,7 +49,7 @@ describe("hold:downgrade", function()
     last():release()
   end))
 
-  it("is seen by later readers, also by readers that only try", run(function()
+  it("admits later readers, also readers that only try", run(function()
     local hold = assert(session:rwlock("/rw"):write())
     hold:downgrade()
     for _, from in ipairs { session, other } do
@@ -75,7 +75,7 @@ describe("hold:downgrade", function()
     end
   end))
 
-  it("survives a foreign write into the node, once the mark is there again", run(function()
+  it("survives a foreign write into the node, if the mark is written again", run(function()
     local hold = assert(session:rwlock("/rw", { data = "who" }):write())
     hold:downgrade()
     local marked = assert(session:get(hold.path))
@@ -88,7 +88,7 @@ describe("hold:downgrade", function()
     hold:release()
   end))
 
-  it("of a reader changes nothing, and may be repeated", run(function()
+  it("changes nothing for a reader, and may be repeated", run(function()
     local hold = assert(session:rwlock("/rw"):read())
     assert.is_true(hold:downgrade())
     assert.is_nil((session:get(hold.path)))
@@ -99,7 +99,7 @@ describe("hold:downgrade", function()
     hold:release()
   end))
 
-  it("is for holds of a read/write lock that are held", run(function()
+  it("is only for valid holds of a read/write lock", run(function()
     local hold = assert(session:lock("/rw"):acquire())
     raises("downgrade_spec.lua:%d+: .*only a hold of a read/write lock", function() hold:downgrade() end)
     hold:release()
@@ -113,7 +113,7 @@ describe("hold:downgrade", function()
     raises("downgrade_spec.lua:%d+: .*the hold was released", function() hold:downgrade() end)
   end))
 
-  it("goes on behind a coroutine that is canceled", run(function()
+  it("continues in the background if its coroutine is canceled", run(function()
     local hold = assert(session:rwlock("/rw"):write())
     local theirs = other:rwlock("/rw")
     local ours = session:rwlock("/rw")
@@ -126,7 +126,7 @@ describe("hold:downgrade", function()
     hold:release()
   end))
 
-  it("is certain when it is called again after a cancellation", run(function()
+  it("is certain if it is called again after a cancellation", run(function()
     local hold = assert(session:rwlock("/rw"):write())
     local task = zk.spawn(function() hold:downgrade() end)
     zk.sleep(0)
@@ -137,7 +137,7 @@ describe("hold:downgrade", function()
     hold:release()
   end))
 
-  it("and a release that overtakes it end in nothing", run(function()
+  it("leaves nothing if a release overtakes it", run(function()
     for _ = 1, 50 do
       local hold = assert(session:rwlock("/rw"):write())
       local wait = env.start(function() return hold:downgrade() end)

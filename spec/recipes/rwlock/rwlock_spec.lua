@@ -1,11 +1,11 @@
--- The read/write lock on a real server, without faults; spec/faults has those.
+-- The read/write lock on a real server without faults. spec/faults has the faults.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
 
--- Starts a wait and returns when it stands in the queue, which then has so many.
+-- Starts a wait and returns when the queue has this many contenders.
 local function queued(session, number, acquire, lock, ...)
   local wait, task = env.start(acquire, lock, ...)
   env.queue_of(session, lock.path, number)
@@ -13,7 +13,7 @@ local function queued(session, number, acquire, lock, ...)
 end
 
 describe("a read/write lock", function()
-  it("is read by many and written by one", run(function()
+  it("has many readers or one writer", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local rw, theirs = session:rwlock("/rw"), other:rwlock("/rw")
@@ -58,7 +58,7 @@ describe("a read/write lock", function()
     other:close()
   end))
 
-  it("lets a writer in though readers come all the time", run(function()
+  it("admits a writer although readers come all the time", run(function()
     local session = env.session()
     local reading, done, readers = 0, false, {}
     for i = 1, 5 do
@@ -85,7 +85,7 @@ describe("a read/write lock", function()
     for i = 1, 5 do readers[i]() end
   end))
 
-  it("excludes, over sessions, in any mixture, also with plain locks", run(function()
+  it("excludes conflicting contenders of all sessions, also plain locks", run(function()
     local namespace, waits = env.namespace(), {}
     local reading, writing, tokens = 0, 0, {}
     local function use(lock, shared)
@@ -121,7 +121,7 @@ describe("a read/write lock", function()
     for i = 2, #tokens do assert.is_true(tokens[i] > tokens[i - 1]) end
   end))
 
-  it("goes together with a plain lock on its path, which is a writer to it", run(function()
+  it("takes a plain lock on its path for a writer", run(function()
     local session = env.session()
     local rw, lock = session:rwlock("/rw"), session:lock("/rw")
     local hold = assert(lock:acquire())
@@ -138,7 +138,7 @@ describe("a read/write lock", function()
     hold:release()
   end))
 
-  it("leaves no node when a wait times out or is canceled, and those behind go on", run(function()
+  it("leaves no node if a wait times out or is canceled, and serves the contenders behind it", run(function()
     local session = env.session()
     local rw, writer, reader = session:rwlock("/rw"), session:rwlock("/rw"), session:rwlock("/rw")
     local hold = assert(rw:read())
@@ -176,7 +176,7 @@ describe("a read/write lock", function()
       return assert(session:create(path, "10.0.0.1", { ephemeral = true, parents = true }))
     end
     assert(session:create("/rw", nil, { parents = true }))
-    for i = 1, 3 do assert(session:delete((session:create("/rw/x" .. i, nil)))) end -- the counter goes on
+    for i = 1, 3 do assert(session:delete((session:create("/rw/x" .. i, nil)))) end -- so the counter grows
     local theirs = curators("WRIT", 1)
     fails("timeout", rw:read(0))
     local wait = queued(session, 2, rw.read, rw)
@@ -191,7 +191,7 @@ describe("a read/write lock", function()
     assert(wait()):release()
   end))
 
-  it("has two sides that are locks", run(function()
+  it("has a reader and a writer that are locks", run(function()
     local session = env.session()
     local rw = session:rwlock("/rw")
     local reader, writer = rw:reader(), rw:writer()
@@ -207,8 +207,8 @@ describe("a read/write lock", function()
   end))
 end)
 
-describe("what would wait for itself", function()
-  it("has two sides, each of which knows and cancels its own attempts", run(function()
+describe("a read/write lock's", function()
+  it("reader and writer each know and cancel their own attempts", run(function()
     local session, waits = env.session(), {}
     local rw, other = session:rwlock("/rw"), session:rwlock("/rw")
     local reader, writer, hold = rw:reader(), rw:writer(), assert(other:write(200))
@@ -240,7 +240,7 @@ describe("what would wait for itself", function()
     raises("rwlock_spec.lua:%d+: .*bad self", function() reader.cancel(rw) end)
   end))
 
-  it("is refused: to write where one reads, and any other way but to read twice", run(function()
+  it("holder may read again as a reader; any other second acquire would wait for itself and is refused", run(function()
     local session = env.session()
     local rw = session:rwlock("/rw")
     local hold = assert(rw:read())
@@ -259,18 +259,18 @@ describe("what would wait for itself", function()
     assert(rw:write(200)):release()
   end))
 
-  it("is not what another coroutine waits for", run(function()
+  it("holder does not keep another coroutine from waiting", run(function()
     local session = env.session()
     local rw = session:rwlock("/rw")
     local hold = assert(rw:read())
     local wait = queued(session, 2, rw.write, rw)
     hold:release()
     local theirs = assert(wait())
-    fails("timeout", rw:read(0)) -- the other one has it
+    fails("timeout", rw:read(0)) -- the other coroutine holds it
     theirs:release()
   end))
 
-  it("is forgotten with the hold", run(function()
+  it("holder is forgotten with the hold", run(function()
     local session = env.session()
     local rw = session:rwlock("/rw")
     do
@@ -286,6 +286,6 @@ describe("what would wait for itself", function()
   end))
 end)
 
-describe("what is left of a read/write lock", function()
-  it("is nothing: no node, no memory", function() env.alone "rwlock" end)
+describe("a released read/write lock", function()
+  it("leaves nothing: no node, no memory", function() env.alone "rwlock" end)
 end)

@@ -1,4 +1,4 @@
--- The semaphore's requests on the wire, exactly, counted by a proxy between client and server.
+-- The semaphore's requests on the wire, counted exactly by a proxy between client and server.
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
@@ -18,7 +18,7 @@ describe("the semaphore's requests", function()
     env.eventually(number .. " reads", function() return proxy:counts().getData == number end)
   end
 
-  it("free: read, create and list in one flight, from the first time on; release: one delete", run(function()
+  it("free: read, create and list in one flight, also the first time; release: one delete", run(function()
     local sem = session:semaphore("/p", 3)
     for permits = 1, 3 do
       local hold = assert(sem:acquire(200, permits))
@@ -35,7 +35,7 @@ describe("the semaphore's requests", function()
     end)
   end))
 
-  it("a failing try: reads only, one when the limit is known, else two in one flight", run(function()
+  it("a failing try: one read if the limit is known, otherwise two reads in one flight; no write", run(function()
     local hold = assert(other:semaphore("/p", 3):acquire(200, 3))
     local sem = session:semaphore("/p", 3)
     fails("timeout", sem:acquire(0))
@@ -49,7 +49,7 @@ describe("the semaphore's requests", function()
     hold:release()
   end))
 
-  it("the first waiter: the same flight, one read per holder, one of the limit; once let in: one list", run(function()
+  it("the first waiter: the same flight, one read per holder, one of the limit; when granted: one list", run(function()
     local holds, theirs = {}, other:semaphore("/p", 3)
     for i = 1, 3 do
       holds[i] = assert(theirs:acquire(200))
@@ -58,7 +58,7 @@ describe("the semaphore's requests", function()
     local wait = env.start(function() return sem:acquire(200, 2) end)
     reads(5)
     assert.are.same({ create2 = 1, getChildren2 = 1, getData = 5 }, spent())
-    holds[2]:release() -- not enough for two: looks again, and goes on watching
+    holds[2]:release() -- not enough for two permits: the waiter lists, and watches again
     env.eventually("it has looked", function() return proxy:counts().getChildren2 == 1 end)
     assert.are.same({ getChildren2 = 1 }, spent())
     holds[1]:release()
@@ -78,7 +78,7 @@ describe("the semaphore's requests", function()
     local wait = env.start(function() return sem:acquire(200, 3) end)
     reads(2)
     assert.are.same({ create2 = 1, getChildren2 = 1, getData = 2 }, spent())
-    -- The turn of the contender ahead: its mark is the event; we look, then watch it and the limit.
+    -- The contender ahead is granted. Its mark is the event: we list, then watch that contender and the limit.
     hold:release()
     local second = assert(first())
     reads(2)
@@ -89,7 +89,7 @@ describe("the semaphore's requests", function()
     mine:release()
   end))
 
-  it("to be let in before another session's waiter: one more write, for the waiter behind", run(function()
+  it("a grant before another session's waiter: one more write, to wake the waiter behind", run(function()
     local theirs = other:semaphore("/p", 3)
     local hold = assert(theirs:acquire(200, 3))
     local sem = session:semaphore("/p", 3)
@@ -105,7 +105,7 @@ describe("the semaphore's requests", function()
     assert(second()):release()
   end))
 
-  it("within one session: no contender ahead is watched, and none marks", run(function()
+  it("within one session: no watch on a contender ahead, and no mark", run(function()
     local sem, count = session:semaphore("/p", 3), 20
     local hold, waits = assert(sem:acquire(200, 3)), {}
     spent()
@@ -121,26 +121,26 @@ describe("the semaphore's requests", function()
     assert.are.equal(count, asked.create2)
     assert.are.equal(count + 1, asked.delete)
     assert.is_nil(asked.setData)
-    -- With each claim the limit, and by each who is first then; some find the holder leaving already.
+    -- Each claim reads the limit, and so does each first waiter. Some of these find that the holder is already leaving.
     assert.is_true(asked.getData <= 3 * count, "reads: " .. asked.getData)
   end))
 
-  it("resize: a read and a write; to make it smaller also a list and another write", run(function()
+  it("resize: a read and a write; to a smaller limit also a list and another write", run(function()
     local sem = session:semaphore("/p", 3)
     assert(sem:resize(5))
     assert.are.same({ getData = 1, setData = 1 }, spent())
-    assert(sem:resize(5)) -- it is stored already
+    assert(sem:resize(5)) -- this limit is already stored
     assert.are.same({ getData = 1, setData = 1 }, spent())
     assert(sem:resize(2))
     assert.are.same({ getData = 1, setData = 2, getChildren2 = 1 }, spent())
   end))
 
-  it("resize that makes the semaphore: a read and a create", run(function()
+  it("a resize that creates the semaphore: a read and a create", run(function()
     assert(session:semaphore("/new"):resize(5))
-    assert.are.same({ getData = 1, create2 = 2 }, spent()) -- the namespace is there, but a create finds that out
+    assert.are.same({ getData = 1, create2 = 2 }, spent()) -- one create only finds out that the namespace exists
   end))
 
-  it("resize after another client has written: a sync, a read and a write more", run(function()
+  it("a resize after another client has written: a sync, a read and a write more", run(function()
     local sem = session:semaphore("/p", 3)
     proxy:hold("setData")
     local wait = env.start(function() return sem:resize(5) end)

@@ -1,4 +1,4 @@
--- What semaphore:resize promises, and what it says when it fails, in simulated worlds. See also spec/histories/engine/resizes.c.
+-- The promises of semaphore:resize, and its messages when it fails, in simulated worlds. See also spec/histories/engine/resizes.c.
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
@@ -6,7 +6,7 @@ local fails = env.fails
 
 local MAYBE = "may or may not have been made"
 
--- A world with the semaphore /p, whose limit is 3; and a process with a session that is connected, if it is wanted.
+-- Makes a world with the semaphore /p, whose limit is 3, and a process with a session that is connected, if the case wants that.
 local function begin(fn)
   local world = sim.new { seed = 1 }
   world:run(function()
@@ -17,7 +17,7 @@ local function begin(fn)
   end)
 end
 
--- Starts resize(5), whose write meets this fault. → a task that returns what resize did
+-- Starts resize(5), whose write meets this fault. Returns a task with the results of resize.
 local function meets(world, host, session, fault, options)
   assert(session:connected(5))
   options.kind = "set"
@@ -30,7 +30,7 @@ local function meets(world, host, session, fault, options)
 end
 
 describe("a resize", function()
-  it("writes the limit that is stored already, so that an earlier write that is late is refused", function()
+  it("writes the limit also if it is already stored, so that the server refuses an earlier write that is late", function()
     begin(function(world, host, session, semaphore)
       assert(session:connected(5))
       world:plan(host, "delay", { kind = "set", seconds = 2 })
@@ -56,7 +56,7 @@ describe("a resize", function()
     end)
   end)
 
-  it("does not say that it may have been made when it has only read", function()
+  it("does not say that it may have been made if it has only read", function()
     begin(function(world, host, session, semaphore)
       assert(session:connected(5))
       world:plan(host, "delay", { kind = "get", seconds = 2 })
@@ -69,7 +69,7 @@ describe("a resize", function()
     end)
   end)
 
-  it("says that it may have been made, when the session is closed while the write is in flight", function()
+  it("says that it may have been made if the session is closed while the write is in flight", function()
     begin(function(world, host, session)
       local task = meets(world, host, session, "delay", { seconds = 2 })
       session:close()
@@ -77,7 +77,7 @@ describe("a resize", function()
     end)
   end)
 
-  it("says that it may have been made, when the credentials are refused before the outcome is known", function()
+  it("says that it may have been made if the credentials are refused before the outcome is known", function()
     begin(function(world, host, session)
       local task = meets(world, host, session, "lose_reply", { down = 1 })
       fails("auth_failed", session:add_auth("no such scheme", "x"))

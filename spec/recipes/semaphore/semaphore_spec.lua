@@ -1,4 +1,4 @@
--- The semaphore on a real server. Its scheme is tried out in spec/histories; here is what users see.
+-- The semaphore on a real server, as users see it. spec/histories tests its algorithm.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -15,14 +15,14 @@ local function sessions(number)
   return (table.unpack or unpack)(list)
 end
 
--- Starts an acquire and waits until it stands in the queue, which then has this many members.
+-- Starts an acquire and returns when the queue has this many contenders.
 local function queued(session, length, sem, timeout, permits)
   local wait = env.start(function() return sem:acquire(timeout or 20, permits) end)
   env.queue_of(session, "/p", length)
   return wait
 end
 
--- Waits until every attempt has looked and waits; so much was ahead.
+-- Waits until every attempt has listed and waits with this many contenders ahead.
 local function parked(sem)
   env.eventually("it is parked", function()
     local attempts = sem:attempts()
@@ -50,7 +50,7 @@ describe("a semaphore", function()
     assert.is_nil(session:lock("/l"):acquire().permits)
   end))
 
-  it("is granted in the order of the requests; none overtakes a large request", run(function()
+  it("is granted in the order of the requests; no request overtakes a large one", run(function()
     local session, other, third = sessions(3)
     local sem, order, waits = session:semaphore("/p", 3), {}, {}
     local first, second = assert(sem:acquire(200)), assert(sem:acquire(200))
@@ -65,7 +65,7 @@ describe("a semaphore", function()
       end)
       env.queue_of(session, "/p", 2 + i)
     end
-    fails("timeout", third:semaphore("/p"):acquire(0)) -- one is free, but not for who comes last
+    fails("timeout", third:semaphore("/p"):acquire(0)) -- one permit is free, but contenders ahead wait for it
     first:release()
     second:release()
     for i = 1, #takers do
@@ -76,14 +76,14 @@ describe("a semaphore", function()
     env.queue_of(session, "/p", 0)
   end))
 
-  it("keeps a lock on its path out as long as any permit is out", run(function()
+  it("excludes a lock on its path as long as any permit is held", run(function()
     local session = env.session()
     local semaphore = session:semaphore("/s", 2)
     local first, second = assert(semaphore:acquire()), assert(semaphore:acquire())
     local lock = session:lock("/s")
     local wait = env.start(function() return lock:acquire(300) end)
     env.eventually("it waits", function() return (lock:attempts()[1] or {}).ahead == 2 end)
-    second:release() -- the nearest, but not the only one
+    second:release() -- the nearest holder, but not the only one
     env.eventually("it has looked again", function() return lock:attempts()[1].ahead == 1 end)
     assert.is_true(first:valid())
     first:release()
@@ -91,7 +91,7 @@ describe("a semaphore", function()
     session:close()
   end))
 
-  it("passes the turn on when the next waiter gives up", run(function()
+  it("serves the waiter behind when the next waiter gives up", run(function()
     local session, other, third = sessions(3)
     local hold = assert(session:semaphore("/p", 2):acquire(200))
     local head, next_one = other:semaphore("/p", 2), third:semaphore("/p", 2)
@@ -104,7 +104,7 @@ describe("a semaphore", function()
     hold:release()
   end))
 
-  it("wakes the waiter behind a waiter that was let in", run(function()
+  it("wakes the waiter behind a waiter that was granted", run(function()
     local session, other, third = sessions(3)
     local sem = session:semaphore("/p", 2)
     local one, two = assert(sem:acquire(200)), assert(sem:acquire(200))
@@ -114,14 +114,14 @@ describe("a semaphore", function()
     parked(head)
     parked(follower)
     one:release()
-    local mine = assert(first()) -- it stays; so nothing but its mark can wake the one behind
+    local mine = assert(first()) -- it stays, so only its mark can wake the waiter behind
     env.eventually("the mark", function() return assert(session:exists(mine.path)).version > 0 end)
     two:release()
     assert(second()):release()
     mine:release()
   end))
 
-  it("hands on within one session", run(function()
+  it("hands permits over within one session", run(function()
     local session = env.session()
     local sem, inside, most, waits = session:semaphore("/p", 3), 0, 0, {}
     for i = 1, 30 do
@@ -142,7 +142,7 @@ describe("a semaphore", function()
     env.queue_of(session, "/p", 0)
   end))
 
-  it("takes the permits of a session that has died", run(function()
+  it("frees the permits of a session that has ended", run(function()
     local session, other = sessions(2)
     local hold = assert(other:semaphore("/p", 1):acquire(200))
     local wait = queued(session, 2, session:semaphore("/p", 1))
@@ -155,7 +155,7 @@ describe("a semaphore", function()
   it("reports the available permits and the contenders", run(function()
     local session, other = sessions(2)
     local sem = session:semaphore("/p", 5, { data = "me" })
-    assert.are.equal(5, sem:available()) -- nothing was written
+    assert.are.equal(5, sem:available()) -- available() has written nothing
     assert.is_false(session:exists("/p"))
     local hold = assert(sem:acquire(200, 3))
     assert.are.equal(2, sem:available())
@@ -170,7 +170,7 @@ describe("a semaphore", function()
     env.eventually("all free", function() return sem:available() == 5 end)
   end))
 
-  it("with: takes, runs, gives back", run(function()
+  it("acquires, runs the function and releases in `with`", run(function()
     local sem = env.session():semaphore("/p", 4)
     assert.are.same({ 1, "x" }, { sem:with(function(hold) return hold.permits, "x" end) })
     assert.are.equal(3, sem:with(5, 3, function(hold) return hold.permits end))
@@ -179,7 +179,7 @@ describe("a semaphore", function()
     env.eventually("all free", function() return sem:available() == 4 end)
   end))
 
-  it("cancel ends what waits now, and leaves no node", run(function()
+  it("cancels the attempts that wait now, and leaves no node", run(function()
     local session, other = sessions(2)
     local hold = assert(session:semaphore("/p", 1):acquire(200))
     local sem = other:semaphore("/p")
@@ -192,7 +192,7 @@ describe("a semaphore", function()
     hold:release()
   end))
 
-  it("ignores what is no seat", run(function()
+  it("ignores znodes that are not contenders", run(function()
     local session = env.session()
     assert(session:create("/p", "1", { parents = true }))
     for _, name in ipairs { "junk", "x-lease-0000000001", "x-0-lease-0000000000", "x-99999999999-lease-0000000000",
@@ -218,7 +218,7 @@ describe("a semaphore's limit", function()
     assert(other:semaphore("/p"):acquire(200)):release()
   end))
 
-  it("must be there when none is given", run(function()
+  it("must be stored if the caller gives none", run(function()
     local session = env.session()
     assert(session:create("/", nil))
     local sem = session:semaphore("/p")
@@ -244,7 +244,7 @@ describe("a semaphore's limit", function()
     fails("conflict", sem:acquire(5, 3))
   end))
 
-  it("grows while callers wait: all that have room now are let in", run(function()
+  it("grows while callers wait: all that have room now are granted", run(function()
     local session, other, third = sessions(3)
     local sem = session:semaphore("/p", 1)
     local hold = assert(sem:acquire(200))
@@ -262,7 +262,7 @@ describe("a semaphore's limit", function()
     env.eventually("all free", function() return sem:available() == 4 end)
   end))
 
-  it("shrinks: holders finish, and later callers are let in by the new limit", run(function()
+  it("shrinks: holders finish, and later callers are granted by the new limit", run(function()
     local session, other, third = sessions(3)
     local sem, holds = session:semaphore("/p", 5), {}
     for i = 1, 3 do
@@ -276,7 +276,7 @@ describe("a semaphore's limit", function()
     holds[1]:release()
     env.queue_of(session, "/p", 4)
     assert.are.equal(0, sem:available())
-    holds[2]:release() -- the third stays, under the new limit
+    holds[2]:release() -- the third holder stays; the new limit has room for one more
     local first = assert(one())
     holds[3]:release()
     local second = assert(two())
@@ -285,7 +285,7 @@ describe("a semaphore's limit", function()
     env.eventually("all free", function() return sem:available() == 2 end)
   end))
 
-  it("fails a waiter that asks for more than the new limit, when its turn comes", run(function()
+  it("fails a waiter that wants more permits than the new limit when its turn comes", run(function()
     local session, other = sessions(2)
     local sem = session:semaphore("/p", 3)
     local hold = assert(sem:acquire(200))
@@ -295,7 +295,7 @@ describe("a semaphore's limit", function()
     hold:release()
   end))
 
-  it("is not called unsent when the answer was lost, but when there was no link", run(function()
+  it("is reported as unsent if there was no connection, but not if the answer was lost", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
     local session = env.session { hosts = proxy.hosts, namespace = namespace, request_timeout = 4 }
     local other = env.session { namespace = namespace }
@@ -307,7 +307,7 @@ describe("a semaphore's limit", function()
     local message = fails("connection_loss", semaphore:resize(5))
     assert.is_nil(message:find("nothing was sent", 1, true))
     assert.are.equal("5", assert(other:get("/s")))
-    -- Another session may have begun in between; without a link nothing goes out.
+    -- Another session may have begun in between. Without a connection nothing is sent.
     env.eventually("it is cut off", function() return session.state ~= "connected" end)
     message = fails("connection_loss", session:semaphore("/s", 2):resize(7))
     assert.matches("nothing was sent", message)

@@ -1,14 +1,14 @@
--- What a server refuses, by the words of docs/session.md, Failures: those that no other spec draws from a real server.
+-- The codes of docs/session.md, Failures, that no other spec gets from a real server.
 --
--- `unsupported` has one more cause, a server that is too old for what every create sends; no such server is here, nor one
--- that demands SASL (`auth_failed`).
+-- Two causes are not tested here: a server that is too old for our creates (`unsupported`), and a server that demands SASL
+-- (`auth_failed`).
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
--- Each is called with a session in which the code is to be had; the sentence begins as its method and path do.
+-- Each function gets a session in which it fails with the code. The message begins with method and path.
 local function it_says(cases, of_session)
   for _, case in ipairs(cases) do
     local code, what, call = case[1], case[2], case[3]
@@ -35,7 +35,7 @@ describe("a server that enforces quotas and knows no ttl", function()
     assert(session:create("/zookeeper/quota/q/zookeeper_limits", "count=-1,bytes=-1=;byteHardLimit=20;countHardLimit=2",
       { parents = true }))
     assert(session:create("/zookeeper/quota/q/zookeeper_stats", "count=2,bytes=0"))
-    -- A quota that is not written as the server wants it: it stumbles over it.
+    -- A quota in a wrong format, which makes the server fail.
     assert(session:create("/bad", ""))
     assert(session:create("/zookeeper/quota/bad/zookeeper_limits", "junk", { parents = true }))
     assert(session:create("/zookeeper/quota/bad/zookeeper_stats", "junk"))
@@ -85,7 +85,7 @@ describe("an ensemble that may be reconfigured by its super user", function()
     session:close()
   end))
   teardown(function() ensemble:stop() end)
-  after_each(run(function() -- none of all was done
+  after_each(run(function() -- none of the calls has changed anything
     local session = open()
     assert.are.equal(config, (session:get("/zookeeper/config")))
     session:close()
@@ -110,7 +110,7 @@ describe("an ensemble that may be reconfigured by its super user", function()
 end)
 
 describe("credentials that the server refuses", function()
-  -- What waits for somebody else, who is there when these are called.
+  -- Calls that wait for another session, which holds, leads ... meanwhile.
   local waiting = {
     ["lock:acquire"] = function(session) return session:lock("/l"):acquire() end,
     ["lock:acquire of an unfair one"] = function(session) return session:lock("/u", { fair = false }):acquire() end,
@@ -136,7 +136,7 @@ describe("credentials that the server refuses", function()
     end)
   end
 
-  it("end all that waits with auth_failed, and all that comes later", run(function()
+  it("end all waiting and all later calls with auth_failed", run(function()
     local namespace, waits = env.namespace(), {}
     local holder, session = env.session { namespace = namespace }, env.session { namespace = namespace }
     local holds = occupy(holder)
@@ -155,7 +155,7 @@ describe("credentials that the server refuses", function()
     holder:close()
   end))
 
-  it("end a session that had them from the beginning", run(function()
+  it("end a session that was opened with them", run(function()
     local session = env.session { auth = { { scheme = "no such scheme", credential = "x" } } }
     local wait = env.start(function() return session:lock("/l"):acquire() end)
     fails("auth_failed", session:connected(10))

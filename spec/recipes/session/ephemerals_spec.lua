@@ -1,12 +1,12 @@
--- A server that ends a session writes the paths of all its ephemeral znodes into one transaction, and dies when that is
--- too long: a session has room for 1,200,000 bytes of them.
+-- A server that ends a session writes the paths of all its ephemeral znodes into one transaction. If that is too long, the
+-- server dies. So a session has room for 1,200,000 bytes of such paths.
 -- Tags: sanitize
 
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
-local LONG = "/" .. ("x"):rep(20000) -- fifty-nine of them have room
+local LONG = "/" .. ("x"):rep(20000) -- there is room for fifty-nine of them
 
 describe("the ephemeral znodes of a session", function()
   local session, other
@@ -19,7 +19,7 @@ describe("the ephemeral znodes of a session", function()
     other:close()
   end)
 
-  it("are refused when their paths are too long together: contenders", run(function()
+  it("are refused if their paths are too long together: contenders", run(function()
     local lock, full, over = session:lock(LONG), 0, {}
     local hold = assert(lock:acquire())
     for i = 1, 70 do
@@ -43,7 +43,7 @@ describe("the ephemeral znodes of a session", function()
     for _ = 1, 100 do assert(lock:acquire()):release() end
   end))
 
-  it("are refused when their paths are too long together: all others", run(function()
+  it("are refused if their paths are too long together: all other znodes", run(function()
     local paths = {}
     repeat
       local path, message, code = session:create(LONG .. #paths .. "-", "", { ephemeral = true, sequential = #paths % 2 == 0 })
@@ -56,7 +56,7 @@ describe("the ephemeral znodes of a session", function()
     assert(session:create(LONG, ""))
     assert(session:delete(LONG))
     assert(session:delete(paths[7]))
-    for _ = 1, 3 do fails("no_node", session:create(LONG .. "/y", "", { ephemeral = true })) end -- gives its room back
+    for _ = 1, 3 do fails("no_node", session:create(LONG .. "/y", "", { ephemeral = true })) end -- frees its room again
     assert(session:multi { { "create", LONG, "", { ephemeral = true } } })
     fails("full", session:create(paths[7], "", { ephemeral = true }))
     assert(session:multi { { "delete", LONG } })

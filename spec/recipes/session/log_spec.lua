@@ -1,4 +1,4 @@
--- What the log of a session says.
+-- The log of a session.
 
 local env = require "spec.support.env"
 local testing = require "zkrecipes.testing"
@@ -8,7 +8,7 @@ local run = env.run
 
 local server
 
--- A session on it whose lines go to a list; text() > all of them.
+-- A session whose log lines go to a list; text() returns all of them.
 local function logged(options)
   local lines = {}
   local all = { hosts = server.hosts, timeout = 2, tick = 0.5, log = function(level, text) lines[#lines + 1] = level .. " " .. text end }
@@ -42,7 +42,7 @@ describe("the log", function()
     end
   end))
 
-  it("tells once that another timeout was granted", run(function()
+  it("says once that the server has granted another timeout", run(function()
     local session, text = logged { timeout = 0.7 }
     assert(session:connected(200))
     assert.matches("info session %x+: the servers granted a timeout of 1.000 s, not the 0.700 s that were asked for", text())

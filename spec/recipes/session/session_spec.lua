@@ -7,7 +7,7 @@ local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
 describe("a session", function()
-  it("connects, tells about itself, closes", run(function()
+  it("connects, shows its state, closes", run(function()
     local session = env.session { hosts = env.server().hosts }
     assert.are.equal("connecting", session.state)
     assert.is_nil(session.id)
@@ -24,7 +24,7 @@ describe("a session", function()
     fails("closed", session:connected(1))
   end))
 
-  -- On Lua 5.1 one cannot wait in `for ... in`.
+  -- On Lua 5.1 `for ... in` cannot wait.
   local _ = (_VERSION ~= "Lua 5.1" or rawget(_G, "jit")) and it("streams its states", run(function()
     local session = env.session()
     local seen = {}
@@ -48,7 +48,7 @@ describe("a session", function()
     assert.is_false(other:exists("/e"))
   end))
 
-  it("is closed when it is forgotten", run(function()
+  it("is closed when it is collected", run(function()
     local namespace = env.namespace()
     local other = env.session { namespace = namespace }
     local function create_and_forget()
@@ -62,7 +62,7 @@ describe("a session", function()
     end)
   end))
 
-  it("is collected though what it keeps refers to it", run(function()
+  it("is collected although its own objects refer to it", run(function()
     local core = require "zkrecipes.core"
     local before = core.live()
     local function make_and_forget()
@@ -80,7 +80,7 @@ describe("a session", function()
     end)
   end))
 
-  it("is shared until it is closed, and let go then", run(function()
+  it("is shared until it is closed", run(function()
     local options = { hosts = env.server().hosts, namespace = env.namespace(), timeout = 5 }
     local session = assert(zk.shared(options))
     assert.are.equal(session, zk.shared())
@@ -123,7 +123,7 @@ describe("a session", function()
       end
     end
 
-    -- What the caller does to its tables later changes nothing.
+    -- Later changes of the caller's tables have no effect.
     options.auth[1].credential, options.acl[1].perms[3], options.hosts[1] = "bob:secret", "create", "other:1"
     assert.error_matches(function() zk.shared { auth = auth "bob" } end, "option 'auth' differs")
     assert.error_matches(function() zk.shared(options) end, "differs")
@@ -190,7 +190,7 @@ describe("plain requests", function()
     assert.matches("session:get /none: ", message)
   end))
 
-  it("carry as much as a server takes, and say so beyond", run(function()
+  it("carry as much as a server takes, and fail with a clear message beyond", run(function()
     local large = string.rep("x", 990000)
     assert(session:create("/large", large, { parents = true }))
     assert.are.equal(large, (session:get("/large")))
@@ -227,7 +227,7 @@ describe("plain requests", function()
     fails("no_node", session:delete_tree("/t"))
   end))
 
-  it("multi: all or none", run(function()
+  it("multi: all parts or none", run(function()
     assert(session:create("/m", "0", { parents = true }))
     local results = assert(session:multi {
       { "check", "/m", 0 },
@@ -258,7 +258,7 @@ describe("plain requests", function()
     assert.are.equal(0, stat.aversion)
     local stranger = env.session { namespace = namespace }
     fails("no_auth", stranger:get("/private"))
-    fails("no_auth", stranger:create(namespace)) -- the namespace itself is the owner's too
+    fails("no_auth", stranger:create(namespace)) -- the namespace's znode has the owner's ACL too
     assert.is_true(stranger:add_auth("digest", "ann:secret"))
     assert.are.equal("x", (stranger:get("/private")))
     assert.is_true(owner:set_acl("/private", "read"))
@@ -271,15 +271,15 @@ describe("plain requests", function()
     fails("invalid_acl", anonymous:create("/", ""))
   end))
 
-  it("reconfig of a standalone server is refused with a sentence", run(function()
+  it("reconfig of a standalone server is refused with a clear message", run(function()
     assert.matches("^session:reconfig /: .*does not support this request",
       fails("unsupported", session:reconfig { joining = "server.9=127.0.0.1:1:2;3" }))
   end))
 
-  it("a reconfig whose task is canceled keeps what is being sent", run(function()
+  it("a canceled reconfig keeps the memory that is being sent", run(function()
     local bytes = ("x"):rep(200000)
     for i = 1, 30 do
-      for _ = 1, 20 do zk.spawn(session.set, session, "/none", bytes) end -- what is in front of it
+      for _ = 1, 20 do zk.spawn(session.set, session, "/none", bytes) end -- requests ahead of it
       local task = zk.spawn(session.reconfig, session, { joining = ("server.9=127.0.0.1:1:2;3"):rep(i), leaving = "4" })
       zk.sleep(0)
       task:cancel()
@@ -295,7 +295,7 @@ describe("plain requests", function()
     other:close()
   end))
 
-  it("a credential may be nothing at all, and is known again", run(function()
+  it("a credential may be empty, and is recognized when it is added again", run(function()
     local other = env.session()
     for _ = 1, 2 do assert.is_true(other:add_auth("ip", nil)) end
     assert.is_true(other:add_auth("ip", ""))
@@ -318,7 +318,7 @@ describe("plain requests", function()
 end)
 
 describe("session:watch", function()
-  it("tells of every kind of change once, in order", run(function()
+  it("reports every kind of change once, in order", run(function()
     local session = env.session()
     assert(session:create("/", ""))
     for _ = 1, 30 do
@@ -350,8 +350,8 @@ describe("session:watch", function()
     assert.matches("watch", wait())
   end))
 
-  it("leaves no more than one watch per holder on the server, however often one waits", run(function()
-    local server = assert(testing.start()) -- its own, for the count is of all sessions
+  it("leaves at most one watch per holder on the server, however often clients wait", run(function()
+    local server = assert(testing.start()) -- a new server, because it counts the watches of all sessions
     local function open() return zk.session { hosts = server.hosts, timeout = 60 } end
     local session, holder = open(), open()
     local locks, holds, waits = {}, {}, {}
@@ -364,7 +364,7 @@ describe("session:watch", function()
     end
 
     for i = 1, 30 do
-      -- So long that what was forgotten would soon be more than a session may watch.
+      -- The paths are so long that forgotten watches would soon exceed a session's limit.
       local path = "/" .. i .. ("l"):rep(500)
       locks[i], holds[i] = session:lock(path), assert(holder:lock(path):acquire())
       park(i)
@@ -376,7 +376,7 @@ describe("session:watch", function()
       waits[i] = env.start(function()
         for _ = 1, 100 do
           local hold, _, code = locks[i]:acquire(0.01)
-          assert.is_true(hold == nil and (code == "timeout" or code == "connection_loss"), code) -- was it answered by then?
+          assert.is_true(hold == nil and (code == "timeout" or code == "connection_loss"), code) -- answered by then?
         end
       end)
     end

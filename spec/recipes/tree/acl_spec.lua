@@ -1,10 +1,10 @@
--- The watched copy and znodes that may not be read, in simulated worlds.
+-- The watched copy and znodes whose ACL forbids reading, in simulated worlds.
 
 local sim = require "zkrecipes.sim"
 
 local OWNER = { { scheme = "digest", credential = "owner:1" } }
 
--- fn(world, session of the copy, session of the owner)
+-- Calls fn(world, session of the copy, session of the owner).
 local function within(options, fn)
   return function()
     local world = sim.new { seed = 1, servers = 1, latency = options.latency, jitter = options.latency and 0 or nil }
@@ -19,7 +19,7 @@ local function loaded(session, path)
 end
 
 describe("a tree with a znode that may not be read", function()
-  it("is ready if its root is made while it is asked for", function()
+  it("is ready if its root is created while the tree checks whether it exists", function()
     for ms = 0, 300, 5 do
       within({ latency = 0.05 }, function(world, session, owner)
         assert(owner:connected(10))
@@ -35,7 +35,7 @@ describe("a tree with a znode that may not be read", function()
     end
   end)
 
-  it("reads it when an event comes while it is asked whether it exists", function()
+  it("reads the znode if an event comes while the tree checks whether it exists", function()
     for ms = 0, 300, 5 do
       within({ latency = 0.05 }, function(world, session, owner)
         assert(owner:create("/n", "secret"))
@@ -53,7 +53,7 @@ describe("a tree with a znode that may not be read", function()
     end
   end)
 
-  it("is as old as the last look, and is looked at again", within({}, function(world, session, owner)
+  it("is as old as the last check of the znode, and checks it again", within({}, function(world, session, owner)
     assert(owner:create("/n/a", "", { parents = true }))
     assert(owner:set("/n", "secret"))
     assert(owner:set_acl("/n", "creator"))
@@ -71,7 +71,7 @@ describe("a tree with a znode that may not be read", function()
     assert.same({ "a" }, tree:children())
   end))
 
-  it("notices that such a root is made, and that it is gone", within({}, function(world, session, owner)
+  it("notices that such a root is created, and that it is deleted", within({}, function(world, session, owner)
     local tree = loaded(session, "/n")
     assert.equal(0, tree:age())
     assert(owner:create("/n", "secret", { acl = "creator" }))

@@ -30,7 +30,7 @@ describe("the requests of a tree", function()
     env.eventually("it is current", function() return tree:age() == 0 end)
   end
 
-  it("to load: 2 for each znode, 1 for one whose children are not wanted; none to read", counted(function()
+  it("to load: 2 for each znode, 1 if its children are not wanted; to read: none", counted(function()
     load()
     assert.same({ getData = 11, getChildren2 = 11 }, budget:spent())
     for _ = 1, 100 do
@@ -47,7 +47,7 @@ describe("the requests of a tree", function()
     assert.same({ getData = 1 }, budget:spent())
   end))
 
-  it("for a change: 1 for data, 1 and 2 for a new child, 2 for one that is gone", counted(function()
+  it("for a change: 1 for data, 1 and 2 for a new child, 2 for a deleted one", counted(function()
     load()
     budget:spent()
     for i = 1, 5 do
@@ -63,7 +63,7 @@ describe("the requests of a tree", function()
     assert.same({ getData = 1, getChildren2 = 1 }, budget:spent())
   end))
 
-  it("for what the filter leaves out: none, and no watch", counted(function()
+  it("for znodes that the filter leaves out: none, and no watch", counted(function()
     local before = budget.session:usage().watches
     load { filter = { "/c/1", "/c/2/x" } }
     assert.same({ getData = 3, getChildren2 = 3 }, budget:spent())
@@ -79,7 +79,7 @@ describe("the requests of a tree", function()
     assert.same({ getData = 1, getChildren2 = 1 }, budget:spent())
   end))
 
-  it("for a second tree of the same znodes: reads of its own, but no watch more", counted(function()
+  it("for a second tree of the same znodes: its own reads, but no further watch", counted(function()
     load()
     budget:spent()
     local before, first = budget.session:usage().watches, tree
@@ -93,7 +93,7 @@ describe("the requests of a tree", function()
     first:close()
   end))
 
-  it("after a cut: none, if nothing has changed", counted(function()
+  it("after a reconnect: none, if nothing has changed", counted(function()
     load()
     budget:spent()
     budget.proxy:refuse()
@@ -109,7 +109,7 @@ describe("the requests of a tree", function()
     assert.same({ getData = 1 }, budget:spent())
   end))
 
-  it("for a root that is not there: 2, and 2 when it comes", counted(function()
+  it("for a missing root: 2, and 2 when it is created", counted(function()
     tree = budget.session:tree("/none")
     assert(tree:ready(LIMIT))
     assert.same({ getData = 1, exists = 1 }, budget:spent())

@@ -1,4 +1,4 @@
--- The file of a watched copy: which files are used, which are left alone, and how old they are.
+-- The file of a watched copy: which files it uses, which it leaves alone, and their age.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -12,7 +12,7 @@ local shell, place, read, write, forged = files.shell, files.place, files.read, 
 local prepared, alone, content = files.prepared, files.alone, files.content
 
 describe("the file of a tree", function()
-  it("is not used if it is damaged or cut off anywhere, and is replaced", run(function()
+  it("is not used if it is damaged or truncated anywhere, and is replaced", run(function()
     local file, log, said, clean = place()
     local session, namespace = prepared(file)
     local text, away = read(file), alone(namespace, log)
@@ -33,7 +33,7 @@ describe("the file of a tree", function()
     end
     refused(text .. "x", "is not used: it is damaged")
     refused("zkrecipes tree 2\n" .. text:sub(18), "is not used: it is of another version")
-    -- With a hash that is right.
+    -- With a correct hash.
     for cut = 1, 200, 3 do
       refused(forged(text, function(rest) return rest:sub(1, -1 - cut) end), "is not used: it is damaged")
     end
@@ -47,7 +47,7 @@ describe("the file of a tree", function()
     clean()
   end))
 
-  it("is neither used nor replaced if it is not this tree's", run(function()
+  it("is neither used nor replaced if it belongs to another tree", run(function()
     local file, log, said, clean = place()
     local session, namespace = prepared(file)
     local text = read(file)
@@ -88,7 +88,7 @@ describe("the file of a tree", function()
     clean()
   end))
 
-  it("stays as it was when it cannot be written, and the log says so once", run(function()
+  it("stays unchanged if it cannot be written, and the log reports that once", run(function()
     local file, log, said, clean = place()
     local session, namespace = prepared(file)
     local text = read(file)
@@ -112,7 +112,7 @@ describe("the file of a tree", function()
     clean()
   end))
 
-  it("has an age that is never too young: of the last proof, and unknown if the clock was set back", run(function()
+  it("is never shown as too young: its age counts from the last proof, and is unknown if the clock was set back", run(function()
     local file, _, _, clean = place()
     local session, namespace = prepared(file)
     local text, away = read(file), alone(namespace)
@@ -133,14 +133,14 @@ describe("the file of a tree", function()
     clean()
   end))
 
-  it("is for its user alone", run(function()
+  it("can be read only by its user", run(function()
     local file, _, _, clean = place()
     local session = prepared(file)
     local pipe = io.popen("stat -c %a " .. file)
     assert.equal("600\n", pipe:read "*a")
     pipe:close()
     local list = io.popen(("ls %s*"):format(file))
-    assert.equal(file .. "\n", list:read "*a") -- and nothing beside it
+    assert.equal(file .. "\n", list:read "*a") -- no other file is left
     list:close()
     session:close()
     clean()

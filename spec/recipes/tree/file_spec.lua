@@ -1,4 +1,4 @@
--- The file of a watched copy: what a program knows while no server answers, and when the file is written.
+-- The file of a watched copy: it serves a program while no server answers; and when it is written.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -43,7 +43,7 @@ describe("the file of a tree", function()
     clean()
   end))
 
-  it("is replaced by what the servers have, and readers are told of the differences", run(function()
+  it("is replaced by the servers' tree, and readers get the differences", run(function()
     local file, _, _, clean = place()
     local session, namespace = prepared(file)
     assert(session:set("/c/b", "new"))
@@ -73,7 +73,7 @@ describe("the file of a tree", function()
     clean()
   end))
 
-  it("has what the copy had when it was closed, also by its scope", run(function()
+  it("has the copy's last state after close, also at the end of its scope", run(function()
     local file, _, _, clean = place()
     local session, namespace = prepared(file)
     local away = alone(namespace)
@@ -92,7 +92,7 @@ describe("the file of a tree", function()
     clean()
   end))
 
-  it("of servers that were set up anew does not count as current, though their numbers are the same", function()
+  it("does not count as current if the servers were set up anew, although their zxids are the same", function()
     local file, _, _, clean = place()
     local function with_server(data, fn)
       local server = assert(testing.start())
@@ -122,7 +122,7 @@ describe("the file of a tree", function()
     clean()
   end)
 
-  it("keeps what may not be read as such", run(function()
+  it("records which znodes may not be read", run(function()
     local file, _, _, clean = place()
     local session, namespace = prepared(file)
     assert(session:set_acl("/c/b", { { perms = "w", scheme = "world", id = "anyone" } }))
@@ -154,7 +154,7 @@ describe("the file of a tree", function()
     if not ok then error(problem, 0) end
   end
 
-  it("is written at most every five seconds while the copy changes, and every minute while it does not", function()
+  it("is written at most every five seconds while the copy changes, otherwise every minute", function()
     writes_of(function(world, file, count)
       local session = world:session()
       assert(session:create("/c", ""))

@@ -20,7 +20,7 @@ end
 local function await(tree, what) return assert(tree:await(what, LIMIT)) end
 
 describe("the filter of a tree", function()
-  it("keeps what the filter wants, what is below that, and the way to it", run(function()
+  it("keeps the znodes that it names, their descendants, and their ancestors", run(function()
     local session, writer = pair()
     for _, path in ipairs { "/c", "/c/db", "/c/db/host", "/c/db/port", "/c/eu-1", "/c/eu-1/host", "/c/eu-1/host/x", "/c/eu-1/hosts",
       "/c/us-1", "/c/us-1/host" } do assert(writer:create(path, "")) end
@@ -55,14 +55,14 @@ describe("the filter of a tree", function()
     writer:close()
   end))
 
-  it("keeps no memory for what it leaves out", run(function()
+  it("keeps no memory for znodes that it leaves out", run(function()
     local session, parts = env.session(), { { "create", "/f", "" } }
     for i = 1, 2000 do parts[#parts + 1] = { "create", ("/f/left-%d"):format(i), "" } end
     parts[#parts + 1] = { "create", "/f/kept", "" }
     assert(session:multi(parts))
     local before = core.alloc_bytes()
     local tree = loaded(session, "/f", { filter = { "/f/kept" } })
-    assert.is_true(core.alloc_bytes() - before < 4 * 2000) -- two znodes; a pointer for each of the others would be twice as much
+    assert.is_true(core.alloc_bytes() - before < 4 * 2000) -- two znodes; a pointer for each other znode would need twice as much
     tree:close()
     session:close()
   end))

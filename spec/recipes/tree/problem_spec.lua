@@ -1,9 +1,9 @@
--- What tree.problem says, in simulated worlds.
+-- tree.problem, in simulated worlds.
 
 local sim = require "zkrecipes.sim"
 
 describe("the problem of a tree", function()
-  it("is full all the time until there is room", function()
+  it("is `full` without a break until there is room", function()
     local world = sim.new { seed = 1, servers = 1 }
     world:run(function()
       local session, writer = world:session(), world:session()

@@ -37,7 +37,7 @@ local function told(changes)
   return ("%s %s %s"):format(change.kind, change.path, tostring(change.data)), change
 end
 
--- Waits until the copy has what was written before by this session: the marker comes after it.
+-- Waits until the copy has all earlier writes of this session: writes a marker and waits for that.
 local function settle(tree, writer, root)
   local path = root .. "/zz" .. tostring(zk.now()):gsub("%p", "")
   assert(writer:create(path, ""))
@@ -47,7 +47,7 @@ local function settle(tree, writer, root)
 end
 
 describe("a tree", function()
-  it("shows all znodes, in order, and follows what happens", run(function()
+  it("shows all znodes in order, and follows changes", run(function()
     local session, writer = pair()
     for _, path in ipairs { "/c", "/c/b", "/c/a", "/c/a/x", "/c/a-", "/c/a/x/1" } do
       assert(writer:create(path, "of " .. path, { parents = true }))
@@ -77,7 +77,7 @@ describe("a tree", function()
     assert.is_nil(tree.problem)
   end))
 
-  it("takes the depth that it is given", run(function()
+  it("stops at the given depth", run(function()
     local session, writer = pair()
     assert(writer:create("/c/a/x", "", { parents = true }))
     local one, two = loaded(session, "/c", { depth = 0 }), loaded(session, "/c", { depth = 1 })
@@ -94,7 +94,7 @@ describe("a tree", function()
     assert.is_nil((two:get("/c/b/y")))
   end))
 
-  it("waits for a root that is not there, and follows one that is deleted and made again", run(function()
+  it("waits for a missing root, and follows a root that is deleted and created again", run(function()
     local session, writer = pair()
     local tree = loaded(session, "/later/root")
     local changes = tree:changes()
@@ -125,7 +125,7 @@ describe("a tree", function()
     await(tree, function() return tree:get("/c/large"):sub(1, 1) == "y" end)
   end))
 
-  it("goes on around znodes that may not be read", run(function()
+  it("copies the rest if some znodes may not be read", run(function()
     local me, other = { scheme = "digest", credential = "me:1" }, { scheme = "digest", credential = "other:2" }
     local session, writer = pair { auth = { me }, writer = { other } }
     assert(writer:create("/c/open", "1", { parents = true }))
@@ -164,7 +164,7 @@ describe("a tree", function()
 end)
 
 describe("changes of a tree", function()
-  it("are told to each reader: first what is there, then each difference", run(function()
+  it("are reported to each reader: first the present znodes, then each difference", run(function()
     local session, writer = pair()
     assert(writer:create("/c", "0"))
     local tree = loaded(session, "/c")
@@ -188,7 +188,7 @@ describe("changes of a tree", function()
     fails("timeout", two:next(0))
   end))
 
-  it("are the latest ones for a slow reader, which learns that a znode was made again", run(function()
+  it("are merged for a slow reader, which still learns that a znode was created again", run(function()
     local session, writer = pair()
     assert(writer:create("/c/a", "1", { parents = true }))
     local tree = loaded(session, "/c")
@@ -211,8 +211,8 @@ describe("changes of a tree", function()
     fails("timeout", changes:next(0))
   end))
 
-  -- On Lua 5.1 one cannot wait in `for ... in`.
-  local _ = (_VERSION ~= "Lua 5.1" or rawget(_G, "jit")) and it("can be iterated, and keep the tree though nobody else does", run(function()
+  -- On Lua 5.1 `for ... in` cannot wait.
+  local _ = (_VERSION ~= "Lua 5.1" or rawget(_G, "jit")) and it("can be iterated, and keep the tree alive", run(function()
     local session, writer = pair()
     assert(writer:create("/c", "0"))
     local seen = {}
@@ -250,7 +250,7 @@ describe("changes of a tree", function()
 end)
 
 describe("the copy of a tree", function()
-  it("stays readable through a cut, with its age, and goes on", run(function()
+  it("stays readable while the connection is broken, shows its age, and continues afterwards", run(function()
     local proxy = env.proxy()
     local session, writer = pair { hosts = proxy.hosts }
     assert(session:connected(LIMIT))
@@ -270,7 +270,7 @@ describe("the copy of a tree", function()
     env.eventually("it is current", function() return tree:age() == 0 end)
   end))
 
-  it("is as old as the event that waits while the host is busy", run(function()
+  it("is as old as an event that waits because the host is busy", run(function()
     local namespace = env.namespace()
     local session, writer = env.session { namespace = namespace, timeout = 10 }, env.session { namespace = namespace }
     assert(writer:create("/c", "1", { parents = true }))
@@ -307,7 +307,7 @@ describe("the copy of a tree", function()
     await(tree, function() return tree:get() == "2" end)
   end))
 
-  it("outlives the session, and is read again", run(function()
+  it("survives the loss of the session, and is read again", run(function()
     local session, writer = pair()
     assert(writer:create("/c/a", "1", { parents = true }))
     assert(writer:create("/c/b", "1"))
@@ -345,7 +345,7 @@ describe("the copy of a tree", function()
     end
   end))
 
-  it("says full when no more may be watched, and goes on when there is room", run(function()
+  it("reports `full` if the session may watch no more, and continues when there is room", run(function()
     local session, writer = pair()
     assert(writer:create("/c", ""))
     local parts, name = {}, ("n"):rep(900)

@@ -1,4 +1,4 @@
--- The requests of worker_id on the wire, exactly, counted by a proxy between client and server.
+-- The requests of worker_id on the wire, counted exactly by a proxy between client and server.
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
@@ -36,7 +36,7 @@ describe("the requests of worker_id", function()
     assert.are.same({ getChildren2 = 1 }, spent())
   end))
 
-  it("the first waiter: a turn and a list with a watch; once let in: a list, a create, a delete", run(function()
+  it("the first waiter: a turn and a list with a watch; when granted: a list, a create, a delete", run(function()
     local hold = assert(other:worker_id("/w", 1):acquire(200))
     local ids = session:worker_id("/w", 1)
     local wait = env.start(function() return ids:acquire(200) end)
@@ -46,6 +46,6 @@ describe("the requests of worker_id", function()
     assert(wait())
     local all = spent()
     assert.are.same({ 1, 1 }, { all.create2, all.delete })
-    assert.is_true(all.getChildren2 <= 2) -- the znode of the number is made by us, and that is an event as well
+    assert.is_true(all.getChildren2 <= 2) -- our own create of the number's znode is an event too
   end))
 end)

@@ -1,4 +1,4 @@
--- The snowflake: on a real server, and, where clocks matter, in simulated worlds.
+-- The snowflake, on a real server; in simulated worlds where clocks matter.
 -- Tags: sanitize
 
 local env = require "spec.support.env"
@@ -7,7 +7,7 @@ local run, fails = env.run, env.fails
 
 local EPOCH = 1577836800
 
--- Of a decimal string, exact in every Lua: time in ms since the epoch, worker, sequence.
+-- Returns the parts of a decimal id, exact in every Lua: time in ms since the epoch, worker, sequence.
 local function parts(id)
   local function split(digits, by) -- digits of a number to the base 10 > quotient, remainder
     local quotient, rest = {}, 0
@@ -55,7 +55,7 @@ describe("the snowflake", function()
     more:release()
   end))
 
-  it("ends a wait for a time when another coroutine releases the number, at each moment", world_of(function(world)
+  it("ends a wait for a later time when another coroutine releases the number, at every moment", world_of(function(world)
     local process, ended = world:process(), {}
     local session = process.session()
     for i = 0, 60 do
@@ -75,7 +75,7 @@ describe("the snowflake", function()
     assert.are.same({ id = true, lost = true }, ended)
   end))
 
-  it("writes what ids:next has used up to, and the next holder begins behind it", run(function()
+  it("writes the last time that ids:next has used; the next holder begins after it", run(function()
     local session = env.session()
     local ids = assert(session:snowflake("/w"):acquire(200))
     assert.is_nil((session:get("/w/used-0")))
@@ -90,7 +90,7 @@ describe("the snowflake", function()
     again:release()
   end))
 
-  it("names data that it did not write, and another epoch", run(function()
+  it("reports foreign data, and another epoch", run(function()
     local session = env.session()
     for _, data in ipairs { false, "", "nonsense\0", "1577836800000", "1 2 3", ("9"):rep(40) .. " 1" } do
       assert(session:create("/w/used-0", data or nil, { parents = true }))
@@ -117,7 +117,7 @@ describe("the snowflake", function()
 end)
 
 describe("the snowflake in a world", function()
-  it("goes on in order when the clock is set back, and stops when it is far behind", world_of(function(world)
+  it("keeps the order if the clock is set back, and stops if the clock is far behind", world_of(function(world)
     local session = world:session()
     local ids = assert(session:snowflake("/w"):acquire())
     local first = assert(ids:next())
@@ -135,7 +135,7 @@ describe("the snowflake in a world", function()
     assert.matches("69 years", fails("conflict", ids:next()))
   end))
 
-  it("gives no id twice when a number goes to a process whose clock is behind", world_of(function(world)
+  it("gives no id twice if a process with a slow clock gets the number", world_of(function(world)
     local one, other = world:session(), world:process().session()
     local ids = assert(one:snowflake("/w"):acquire())
     local last
@@ -148,14 +148,14 @@ describe("the snowflake in a world", function()
     assert.is_true(less(last, assert(later:next())))
   end))
 
-  it("has the clock of its process", world_of(function(world)
+  it("uses the clock of its process", world_of(function(world)
     local one, other = world:session(), world:process().session()
     world:step_clock(one, 100)
     local ids, later = assert(one:snowflake("/w"):acquire()), assert(other:snowflake("/w"):acquire())
     assert.are.equal(100000, ids.clock() - later.clock())
   end))
 
-  it("does not drive a number ahead of the clock when it is taken for single ids", world_of(function(world)
+  it("does not drive a number ahead of the clock if it is acquired for single ids", world_of(function(world)
     local session = world:session()
     local snowflake = session:snowflake("/w")
     for _ = 1, 500 do
@@ -167,7 +167,7 @@ describe("the snowflake in a world", function()
     assert.is_true(ids.last - ids.clock() < 5000)
   end))
 
-  it("gives no id twice when two processes have one number, because somebody deleted its znode", world_of(function(world)
+  it("gives no id twice if two processes have one number, because another client has deleted its znode", world_of(function(world)
     local one, other = world:session(), world:process().session()
     local all, seen = { assert(one:snowflake("/w"):acquire()) }, {}
     assert(all[1]:next())
@@ -186,7 +186,7 @@ describe("the snowflake in a world", function()
     end
   end))
 
-  it("leaves the numbers alone whose ids are far ahead of the clock", world_of(function(world)
+  it("does not use numbers whose ids are far ahead of the clock", world_of(function(world)
     local wrong, right = world:process().session(), world:session()
     world:step_clock(wrong, 86400)
     local snowflake = right:snowflake("/w")
@@ -213,7 +213,7 @@ describe("the snowflake in a world", function()
   end))
 
   if coroutine.close then
-    it("gives its number back when the coroutine that acquires it is closed at any moment", world_of(function(world)
+    it("releases its number if the acquiring coroutine is closed at any moment", world_of(function(world)
       local snowflake = world:session():snowflake("/w")
       assert(assert(snowflake:acquire()):next())
       collectgarbage "stop"
@@ -237,7 +237,7 @@ describe("the snowflake in a world", function()
     end))
   end
 
-  it("gives nothing once the number is not certainly ours", world_of(function(world)
+  it("gives no id if its hold may be lost", world_of(function(world)
     local session = world:session()
     local ids = assert(session:snowflake("/w"):acquire())
     assert(ids:next())
@@ -252,7 +252,7 @@ describe("the snowflake in a world", function()
     fails("closed", again:next())
   end))
 
-  it("raises the bound once for all that call next, also if the one that does is canceled", world_of(function(world)
+  it("raises the bound once for all callers of next, also if the caller that does it is canceled", world_of(function(world)
     local process = world:process()
     local session = process.session()
     local ids = assert(session:snowflake("/w"):acquire())
@@ -271,7 +271,7 @@ describe("the snowflake in a world", function()
     assert.are.equal(49, count)
   end))
 
-  it("gives its number back when it is collected or closed", world_of(function(world)
+  it("releases its number when it is collected or closed", world_of(function(world)
     local session = world:session()
     local snowflake = session:snowflake("/w")
     local function acquire() assert.are.equal(0, assert(snowflake:acquire()).number) end
@@ -290,7 +290,7 @@ describe("the snowflake in a world", function()
     local ids = assert(session:snowflake("/w"):acquire())
     assert(ids:next())
     local later = ids.bound.last + 5000
-    assert(other:set("/w/used-0", ("1577836800000 %.0f"):format(later))) -- as a write that was done late
+    assert(other:set("/w/used-0", ("1577836800000 %.0f"):format(later))) -- like a late write
     world:advance(0.1)
     assert(ids:next())
     assert.is_true(ids.last > later and ids.last <= tonumber(world:get("/w/used-0"):match " (%d+)$"))
@@ -300,7 +300,7 @@ describe("the snowflake in a world", function()
     assert.is_truthy(world:get("/w/used-0"))
   end))
 
-  it("survives a lost answer, and says that nothing answered", world_of(function(world)
+  it("survives a lost answer, and reports that no server answered", world_of(function(world)
     local session = world:session()
     local ids = assert(session:snowflake("/w"):acquire())
     world:lose_reply(session, "multi")
@@ -309,7 +309,7 @@ describe("the snowflake in a world", function()
     local id = assert(ids:next())
     world:disconnect(session)
     world:advance(0.001)
-    assert.is_true(less(id, assert(ids:next()))) -- within the bound: without a server
+    assert.is_true(less(id, assert(ids:next()))) -- below the bound it needs no server
     world:advance(1)
     fails("connection_loss", ids:next(1))
   end))

@@ -48,7 +48,7 @@ describe("worker_id", function()
     all_free(session)
   end))
 
-  it("does not wait with a timeout of 0, and says what is taken", run(function()
+  it("does not wait with a timeout of 0, and says which numbers are taken", run(function()
     local session = env.session()
     local ids = session:worker_id("/w", 1)
     local hold = assert(ids:acquire(0))
@@ -81,7 +81,7 @@ describe("worker_id", function()
     env.eventually("no turn is left", function() return #(session:children("/w/queue") or {}) == 0 end)
   end))
 
-  it("serves different numbers of numbers on one path", run(function()
+  it("serves callers with a different max on one path", run(function()
     local namespace = env.namespace()
     local one, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local few, many = one:worker_id("/w", 1), other:worker_id("/w", 2)
@@ -91,7 +91,7 @@ describe("worker_id", function()
     local waits_many = env.start(function() return many:acquire(200) end)
     waits(few, 2)
     first:release()
-    first = assert(waits_many()) -- who waits for 0 alone is not in the way
+    first = assert(waits_many()) -- a waiter that may have only number 0 is not in the way
     assert.are.equal(1, first.number)
     zero:release()
     assert.are.equal(0, assert(waits_few()).number)
@@ -146,7 +146,7 @@ describe("worker_id", function()
     proxy:heal()
   end))
 
-  it("is in the status, while it is held and while it is waited for", run(function()
+  it("is in the status while it is held and while a caller waits for it", run(function()
     local session = env.session()
     local ids = session:worker_id("/w", 1)
     local hold = assert(ids:acquire(200))
@@ -160,7 +160,7 @@ describe("worker_id", function()
     assert(wait()):release()
   end))
 
-  it("costs a worker the same, however many start at once", function()
+  it("costs a worker the same number of requests, however many workers start at once", function()
     local function requests_of(count)
       local world, all, taken_by = sim.new { seed = 3 }, 0, {}
       world:run(function()
@@ -184,7 +184,7 @@ describe("worker_id", function()
     assert.is_true(many < few * 1.5, ("%.1f requests each, and %.1f"):format(few, many))
   end)
 
-  it("refuses what is no number of numbers", run(function()
+  it("refuses a wrong max", run(function()
     local session = env.session()
     for _, max in ipairs { 0, -1, 1.5, 2 ^ 31, "x" } do
       assert.has_error(function() session:worker_id("/w", max) end)
