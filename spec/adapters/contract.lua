@@ -1,4 +1,4 @@
--- What every adapter must do, whatever its host: registered once for each, by its own spec.
+-- The contract of all adapters. Each adapter's spec registers these tests.
 --
 -- The loop under test is a table (spec/support/loops/*.lua):
 --
@@ -74,7 +74,7 @@ return function(name, loop)
     return zk.now() - before
   end
 
-  -- The least of so many times: what the machine does meanwhile makes some of them long, not all.
+  -- The shortest of several times: other load makes some of them longer, but not all.
   local function quickest(times, fn)
     local least = math.huge
     for _ = 1, times do least = math.min(least, took(fn)) end
@@ -106,7 +106,7 @@ return function(name, loop)
       assert.are.same({ "spawner", "spawned" }, order)
     end))
 
-    it("the host goes on while a coroutine waits", within(function()
+    it("the host continues while a coroutine waits", within(function()
       local session, ticks = open(), 0
       local lock = session:lock("/l")
       local hold = assert(lock:acquire())
@@ -150,7 +150,7 @@ return function(name, loop)
       assert.is_true(os.clock() - before < 0.1, os.clock() - before .. " s of CPU in 0.3 s")
     end))
 
-    it("sleeps as long as it was told, also after work that kept the loop", within(function()
+    it("sleeps as long as asked, also after work that blocked the loop", within(function()
       local seconds = quickest(5, function()
         local till = zk.now() + 0.03
         while zk.now() < till do end -- luacheck: ignore 542
@@ -160,13 +160,13 @@ return function(name, loop)
       assert.is_true(quickest(5, function() zk.sleep(0) end) < 0.05)
     end))
 
-    it("a time limit passes though nothing else happens", within(function()
+    it("a time limit passes although no other event comes", within(function()
       local namespace = env.namespace()
       local session, other = open { namespace = namespace }, open { namespace = namespace }
       local hold = assert(session:lock("/l"):acquire())
       assert(other:connected(200))
-      loop.sleep(0.1) -- everything is quiet
-      -- On a busy machine the limit may pass before an answer came; then that is said, and we try again.
+      loop.sleep(0.1) -- until nothing is in flight
+      -- On a busy machine the limit may pass before the first answer. Then the code is another one, and we try again.
       local seconds, code
       env.eventually("a limit passes in time, after an answer", function()
         local hold_of_other, message
@@ -178,7 +178,7 @@ return function(name, loop)
       hold:release()
     end))
 
-    it("a wake-up that comes before the wait is not lost, and two are no harm", within(function()
+    it("a wake-up that comes before the wait is not lost, and a second one does no harm", within(function()
       local session = open()
       local adapter = adapter_of(session)
       local token = adapter.token()
@@ -190,7 +190,7 @@ return function(name, loop)
       assert.is_true(took(function() zk.sleep(0.03) end) >= 0.03)
     end))
 
-    it("does not wake a coroutine that waits for something of the host", within(function()
+    it("does not wake a coroutine that waits for the host's own events", within(function()
       local session, token = open(), nil
       local adapter, seconds = adapter_of(session), nil
       local task = zk.spawn(function()
@@ -227,7 +227,7 @@ return function(name, loop)
       for i = 1, 1000 do assert.are.equal("canceled", select(3, tasks[i]:wait(200))) end
     end))
 
-    it("all and any, and a canceled wait for the server", within(function()
+    it("all and any work, and a wait for the server can be canceled", within(function()
       local session = open()
       local lock = session:lock("/l")
       local hold = assert(lock:acquire())
@@ -256,10 +256,10 @@ return function(name, loop)
       assert.matches("in the log", text)
     end)
 
-    it("a session that is closed while others wait ends every wait", within(function()
+    it("a session that is closed ends every wait", within(function()
       local session, tasks = open(), {}
       local lock = session:lock("/l")
-      local hold = assert(lock:acquire()) -- kept: a hold that is collected is released
+      local hold = assert(lock:acquire()) -- kept, because a collected hold is released
       assert(session:create("/w"))
       for i = 1, 20 do
         tasks[i] = zk.spawn(function()
@@ -273,7 +273,7 @@ return function(name, loop)
       assert.is_false(hold:valid())
     end))
 
-    it("two sessions hand a lock to and fro", within(function()
+    it("two sessions hand a lock back and forth", within(function()
       local namespace, count = env.namespace(), 0
       local one, other = open { namespace = namespace }, open { namespace = namespace }
       local function work(session)
@@ -290,7 +290,7 @@ return function(name, loop)
       assert.are.equal(40, count)
     end))
 
-    it("sessions come and go", within(function()
+    it("sessions can be opened and closed", within(function()
       for _ = 1, 5 do
         local session = open()
         assert.are.equal("/a", session:create("/a"))
@@ -315,12 +315,12 @@ return function(name, loop)
       eventually("all had it", function() return woken == 10 end)
     end))
 
-    it("the main thread cannot wait, and says so", function()
+    it("the main thread cannot wait, and gets a clear error", function()
       assert.error_matches(function() zk.sleep(0.01) end, "cannot wait outside of a")
       assert.error_matches(function() zk.run(print) end, "the loop is '" .. adapter_name .. "'")
     end)
 
-    it("a loop that was ended early goes on when it is run again", function()
+    it("a loop that was ended early continues when it runs again", function()
       local session, got, ready
       local over = false
       loop.start(function()
@@ -342,7 +342,7 @@ return function(name, loop)
       assert.is_true(over and got ~= nil)
     end)
 
-    it("a process whose loop was ended early ends well, and its session with it", function()
+    it("a process whose loop was ended early exits cleanly and ends its session", function()
       local namespace = env.namespace()
       local output = child.output(("%s spec/support/leave.lua %s %s %s 2>&1; echo status $?"):format(env.interpreter(), name,
         env.server().hosts, namespace))

@@ -1,4 +1,4 @@
--- copas 4: the contract, and what is its own.
+-- copas 4: the contract, and its peculiarities.
 
 local env = require "spec.support.env"
 local loop = require "spec.support.loops.copas4"
@@ -11,8 +11,8 @@ require "spec.adapters.contract"("copas4", loop)
 require "spec.adapters.copas_pcall"("copas4", loop)
 
 describe("copas4", function()
-  -- A client whose last work is one that a time made due: nothing comes to its descriptor.
-  it("ends also if the clock does the last work", function()
+  -- A timer causes the client's last work, so its descriptor does not become readable.
+  it("ends also if a timer causes the last work", function()
     local adapter = assert(loadfile "lua/zkrecipes/adapters/copas.lua")()
     local udp, due, ended = socket.udp4(), socket.gettime() + 0.02, false
     adapter.attach {
@@ -27,9 +27,9 @@ describe("copas4", function()
     assert.is_true(ends)
   end)
 
-  local _ = copas.cancelall and it("goes on after everything was canceled", function() -- since 4.9
+  local _ = copas.cancelall and it("continues after all threads were canceled", function() -- since 4.9
     local session, got, stuck
-    copas.loop(function() end) -- cancelall wants it to have run
+    copas.loop(function() end) -- cancelall needs a loop that has run
     loop.start(function()
       session = zk.session { hosts = env.server().hosts, namespace = env.namespace() }
       assert(session:create("/a", "data"))

@@ -1,4 +1,4 @@
--- copas, 1 and 4, brings a pcall for Lua 5.1, in which coroutines of its own run: one can wait in it.
+-- copas 1 and 4 have a pcall for Lua 5.1, which runs its function in a coroutine. A caller can wait inside it.
 
 local assert = require "luassert"
 local busted = require "busted"
@@ -8,7 +8,7 @@ return function(name, loop)
   local zk = require "zkrecipes".using "copas"
 
   busted.describe(name, function()
-    busted.it("waits inside of the pcall that it brings for Lua 5.1", function()
+    busted.it("can wait inside its own pcall for Lua 5.1", function()
       local results
       local pcall_there = pcall(require, "coxpcall") and require "coxpcall".pcall or pcall
       loop.start(function()

@@ -1,4 +1,4 @@
--- copas 1: the contract, and what is its own.
+-- copas 1: the contract, and its peculiarities.
 
 local matrix = require "spec.adapters.matrix"
 if not matrix.runs "copas" then return end

@@ -1,4 +1,4 @@
--- cqueues: the contract, and what comes of its having more than one controller.
+-- cqueues: the contract, and cases with more than one controller.
 
 local cqueues = require "cqueues"
 local env = require "spec.support.env"
@@ -12,7 +12,7 @@ local function open()
 end
 
 describe("controllers of cqueues:", function()
-  it("a controller that was given up with its watcher and its waits is replaced by the next", function()
+  it("the next controller replaces one that was dropped with its watcher and its waits", function()
     local first, session, got = cqueues.new(), nil, nil
     first:wrap(function()
       session = open()
@@ -32,7 +32,7 @@ describe("controllers of cqueues:", function()
     assert.are.equal("data", got)
   end)
 
-  it("one within another one", function()
+  it("a controller may run inside another one", function()
     local outer, inner, results = cqueues.new(), cqueues.new(), {}
     inner:wrap(function()
       local session = open()
@@ -68,7 +68,7 @@ describe("controllers of cqueues:", function()
     assert.error_matches(function() zk.spawn(print) end, "cannot spawn outside of a cqueues controller")
   end)
 
-  it("an item that is collected while none runs goes back", function()
+  it("an item that is collected while no controller runs returns to the queue", function()
     local session, controller, item = open(), cqueues.new(), nil
     local queue = session:queue("/jobs")
     local function inside(fn)

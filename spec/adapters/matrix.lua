@@ -1,5 +1,5 @@
--- Which adapter is proven on which Lua: where Debian packages the host, or specs have a double of it. What is said here
--- runs, and what is missing then is an error; docs/adapters.md says the same (see matrix_spec.lua).
+-- Which adapter is proven on which Lua: those for which Debian packages the host, or specs have a double of it. These specs
+-- run, and a missing host is an error. docs/adapters.md has the same table (see matrix_spec.lua).
 
 local M = {}
 
@@ -15,7 +15,7 @@ M.matrix = {
 
 M.here = rawget(_G, "jit") and "luajit" or _VERSION:match("%d%.%d")
 
----Does its spec run on this Lua?
+---True if the adapter's spec runs on this Lua.
 function M.runs(name) return M.matrix[name][M.here] end
 
 return M

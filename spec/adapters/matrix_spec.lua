@@ -1,4 +1,4 @@
--- What docs/adapters.md says about where the adapters are proven, and how long they are.
+-- The table of docs/adapters.md: on which Lua each adapter is proven. Also checks the adapters' length.
 
 local matrix = require "spec.adapters.matrix"
 local process = require "spec.support.process"
@@ -22,7 +22,7 @@ describe("the adapters", function()
   end
 
   it("are all in the table, and have at most 100 lines", function()
-    local proven = { builtin = true, copas1 = true, openresty = true } -- by specs of their own; within `copas`
+    local proven = { builtin = true, copas1 = true, openresty = true } -- these have their own specs; copas1 is a part of `copas`
     for path in process.output("ls lua/zkrecipes/adapters/*.lua"):gmatch("[^\n]+") do
       local name = path:match("(%w+)%.lua$")
       assert.is_truthy(matrix.matrix[name] or proven[name], name)

@@ -1,4 +1,4 @@
--- A task that waits for what belongs to another host: nobody of that host would resume it, so it is told at once.
+-- A task that waits for an object of another host. That host would never resume it, so the call raises at once.
 
 local zk = require "zkrecipes"
 local sim = require "zkrecipes.sim"
@@ -10,7 +10,7 @@ local function belongs(to, runs)
     "host '%s'; use both on the same one"):format(runs or "builtin", to)
 end
 
--- Every wait of that host, in a task of another one.
+-- Every wait for objects of one host, in a task of another one.
 local function refused(pattern, theirs, session, task)
   raises(pattern, function() session:connected(5) end)
   raises(pattern, function() session:exists("/") end)
@@ -28,7 +28,7 @@ for _, kind in ipairs { "cqueues", "copas4", "luv", "poll" } do
   describe("a session of the host " .. name, function()
     local session, task, over
 
-    -- Something to wait for, of that host.
+    -- Objects of that host, to wait for.
     before_each(function()
       over = false
       loop.start(function()
@@ -65,7 +65,7 @@ for _, kind in ipairs { "cqueues", "copas4", "luv", "poll" } do
       assert.is_true(done)
     end)
 
-    it("is used in its tasks while the built-in loop runs outside", function()
+    it("may be used in its own tasks while the built-in loop runs outside", function()
       local done, problem = false, nil
       zk.run(function()
         local own = env.session()

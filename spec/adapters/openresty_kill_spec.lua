@@ -1,5 +1,5 @@
--- Inside of a real nginx: light threads that are killed while they wait, by ngx.thread.kill, and requests that end, leave handles that
--- work. Each wait of each method: spec/unit/kill_spec.lua.
+-- Inside a real nginx: after a light thread was killed in a wait by ngx.thread.kill, or a request has ended, handles still work. For each
+-- wait of each method see spec/unit/kill_spec.lua.
 
 require "spec_fork"
 local env = require "spec.support.env"
@@ -15,7 +15,7 @@ local HTTP = [[
     locks = session:multilock { session:lock("/m1"), session:lock("/m2") }
     ranked = session:election("/e", { rank = 1 })
     queue = session:queue("/q")
-    collectgarbage("stop") -- it does not help
+    collectgarbage("stop") -- the collector must not help
 
     -- Kills fn(...) after this many round trips.
     function strike(trips, fn, ...)
@@ -32,10 +32,10 @@ local HTTP = [[
 
     function count(path) return #(session:children(path) or {}) end
 
-    -- Calls that are struck, and what must work then.
+    -- Calls that are killed, and calls that must work afterwards.
     ways = {
       cohort = { function() cohort:acquire(0) end, function()
-        require("zkrecipes.openresty").release() -- it may have been granted to the light thread
+        require("zkrecipes.openresty").release() -- the light thread may have been granted it
         return within(200, function()
           local turn = cohort:acquire(0)
           if turn then turn:release() end

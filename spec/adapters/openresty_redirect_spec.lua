@@ -1,5 +1,5 @@
--- Inside of a real nginx: what a request holds is its own through internal redirects, which clear ngx.ctx, in subrequests, which
--- have another one, and when a program replaces it; so is what it may enter again.
+-- Inside a real nginx: a request keeps its holds, and may enter a reentrant lock again, in these cases: after an internal redirect, which
+-- clears ngx.ctx; in a subrequest, which has another ngx.ctx; and after a program has replaced ngx.ctx.
 
 require "spec_fork"
 local env = require "spec.support.env"
@@ -13,7 +13,7 @@ local HTTP = [[
     lock = session:lock("/l")
     again = session:lock("/l", { reentrant = true })
     rw = session:rwlock("/rw")
-    collectgarbage("stop") -- it does not help
+    collectgarbage("stop") -- the collector must not help
     function enter() return again:acquire(3) and "entered" or "refused" end
   }
 ]]
@@ -83,7 +83,7 @@ local SERVER = [[
   location = /other { content_by_lua_block { ngx.print(enter()) ngx.sleep(6) } }
 ]]
 
-describe("what a request of nginx holds", function()
+describe("a lock that a request of nginx holds", function()
   local it_runs, session, dir
 
   -- The same server twice: on the socket `h2` it speaks HTTP/2.
@@ -114,18 +114,18 @@ describe("what a request of nginx holds", function()
 
   for name, path in pairs { ["of an error page"] = "/page", ["of ngx.exec"] = "/exec", ["of two in a row"] = "/twice",
     ["to a named location"] = "/named" } do
-    it("is released by the log phase behind the redirect " .. name, function()
+    it("is released by the log phase after the redirect " .. name, function()
       it_runs:get(path)
       becomes(0)
     end)
   end
 
-  it("is released when ngx.ctx was replaced", function()
+  it("is released if ngx.ctx was replaced", function()
     assert.equal(204, (it_runs:get("/replaced")))
     becomes(0)
   end)
 
-  it("is released when a subrequest got it, and was killed", function()
+  it("is released if a subrequest has acquired it and was killed", function()
     assert.equal("1", (select(2, it_runs:get("/sub"))))
     becomes(0)
     local client = it_runs:open("/killed")
@@ -134,13 +134,13 @@ describe("what a request of nginx holds", function()
     becomes(0)
   end)
 
-  it("is not released by the log phase of a subrequest, but for what that got", function()
+  it("is not released by the log phase of a subrequest, unless the subrequest has acquired it", function()
     assert.equal("0 true", (select(2, it_runs:get("/logged"))))
     becomes(0)
     assert(process.eventually(function() return #session:children("/rw") == 0 end))
   end)
 
-  it("it may enter again, in the next phase and behind a redirect", function()
+  it("may be entered again by the request, in the next phase and after a redirect", function()
     for _, path in ipairs { "/phases", "/again", "/again-exec" } do
       assert.equal("entered", (select(2, it_runs:get(path))))
       becomes(0)
@@ -149,12 +149,12 @@ describe("what a request of nginx holds", function()
     becomes(0)
   end)
 
-  it("for reading in an earlier phase would keep it waiting for writing, and it is told", function()
+  it("for reading since an earlier phase makes a write raise, because the request would wait for itself", function()
     assert.matches("would wait for itself", (select(2, it_runs:get("/rw"))))
     assert(process.eventually(function() return #session:children("/rw") == 0 end))
   end)
 
-  it("is held by one of its light threads alone", function()
+  it("is held by only one of the request's light threads", function()
     assert.equal("entered refused", (select(2, it_runs:get("/threads"))))
     becomes(0)
   end)
@@ -166,7 +166,7 @@ describe("what a request of nginx holds", function()
 
   local HEADERS, DATA, LAST = 1, 0, 1
 
-  -- Asks for the path this often at once, over one connection; gives the bodies.
+  -- Requests the path this often at the same time, over one connection. Returns the bodies.
   local function streams(path, count)
     local connection = require "socket.unix"()
     assert(connection:connect(dir .. "/h2"))
@@ -186,7 +186,7 @@ describe("what a request of nginx holds", function()
     return table.concat(bodies)
   end
 
-  it("is its own, whatever else comes over its connection", function()
+  it("belongs to the request only, whatever else comes over the same connection", function()
     local address = ("http://127.0.0.1:%d/crash "):format(it_runs.port)
     local said = process.output("curl -s " .. address:rep(30))
     assert.equal(30, select(2, said:gsub("error", "")))

@@ -1,4 +1,4 @@
--- Inside of a real nginx: what a request still holds when it has ended is released by its log phase, and nothing else.
+-- Inside a real nginx: the log phase of a request releases what the request still holds, and nothing else.
 
 require "spec_fork"
 local env = require "spec.support.env"
@@ -64,7 +64,7 @@ local SERVER = [[
     ngx.thread.kill(light)
     ngx.print(went_on or "killed")
     ngx.flush(true)
-    ngx.sleep(60) -- the request goes on meanwhile
+    ngx.sleep(60) -- the request continues meanwhile
   } }
 
   location = /leads { content_by_lua_block {
@@ -78,7 +78,7 @@ local SERVER = [[
     election = session:election("/l", { rank = 1 })
     local light = ngx.thread.spawn(election.campaign, election)
     while #session:children("/l") < 2 do ngx.sleep(0.01) end
-    for _ = 1, 10 do session:exists("/l") end -- it has its seat, and looks who leads
+    for _ = 1, 10 do session:exists("/l") end -- until the candidate has its znode and has read the leader
     ngx.thread.kill(assert(#election:attempts() == 1 and light))
     local function count(list)
       local number = 0
@@ -144,7 +144,7 @@ describe("the log phase in nginx", function()
       "the queue of the lock is " .. #(session:children("/l") or {}))
   end
 
-  it("releases what a killed handler held, though the collector was there first", function()
+  it("releases a killed handler's hold, although the collector ran first", function()
     for _ = 1, 3 do
       assert.equal(204, (it_runs:get("/collected")))
       becomes(0)
@@ -169,7 +169,7 @@ describe("the log phase in nginx", function()
     becomes(0)
   end)
 
-  it("need not come for a candidate by rank that was killed while it waited", function()
+  it("is not needed for a candidate by rank that was killed while it waited", function()
     local term = assert(session:election("/l", { rank = 9 }):campaign(200))
     local _, waiting = it_runs:get("/stands")
     becomes(1)
@@ -179,13 +179,13 @@ describe("the log phase in nginx", function()
     assert.equal("0", waiting)
   end)
 
-  it("gives back what a killed handler has claimed, as if it had not been claimed", function()
+  it("gives back the item that a killed handler has claimed, without an attempt", function()
     assert.equal(204, (it_runs:get("/claims?put=1")))
     assert.equal("item 1 1", (select(2, it_runs:get("/claims"))))
     it_runs:get("/collect")
   end)
 
-  it("need not come for a member of a round that was killed while it waited", function()
+  it("is not needed for a member of a round that was killed while it waited", function()
     assert.equal(200, (it_runs:get("/joins")))
     becomes(0)
     it_runs:get("/collect")
@@ -202,7 +202,7 @@ describe("the log phase in nginx", function()
     becomes(0)
   end)
 
-  it("need not come for what was given to a light thread that had been killed", function()
+  it("is not needed for a hold that was granted to a killed light thread", function()
     local late = it_runs:open("/late")
     repeat local line = late:receive("*l") until line == ""
     assert.equal("killed", late:receive(6))
@@ -212,7 +212,7 @@ describe("the log phase in nginx", function()
     late:close()
   end)
 
-  it("finds nothing of what was released, or what another request lets go", function()
+  it("does not release again what was already released, also by another request", function()
     assert.equal("0", (select(2, it_runs:get("/many"))))
     it_runs:get("/handed")
     becomes(1)

@@ -1,5 +1,5 @@
--- Inside of a real nginx: waiting suspends one request, whatever ends the request leaves nothing, and workers come and
--- go without two holders or anything left behind.
+-- Inside a real nginx: a wait suspends only its own request; a request leaves nothing, however it ends; and workers start
+-- and end without two holders or anything left behind.
 
 require "spec_fork"
 local env = require "spec.support.env"
@@ -49,7 +49,7 @@ local HANDLERS = [[
   }
 ]]
 
-local SOON = 30 -- seconds: half of the sessions' timeout, so not by its end
+local SOON = 30 -- seconds: half of the sessions' timeout, so no session has expired
 
 local server, session, namespace, running
 
@@ -65,7 +65,7 @@ local function start(options)
   return running
 end
 
--- How many contend for the lock.
+-- The number of contenders for the lock.
 local function queue() return #(session:children("/l") or {}) end
 
 local function becomes(number, limit)
@@ -85,7 +85,7 @@ describe("in nginx", function()
     session = nil
   end)
 
-  it("a handler takes a lock, in the content phase, in the access phase, and others are served meanwhile", function()
+  it("a handler acquires a lock in the content or access phase while other requests are served", function()
     local it = start()
     local status, body = it:get("/lock")
     assert.equal(200, status)
@@ -94,7 +94,7 @@ describe("in nginx", function()
     it:get("/keep")
     assert.equal("timeout\n", select(2, it:get("/lock?limit=0")))
     local late = select(2, it:get("/lock?limit=0.05"))
-    assert.is_true(late == "timeout\n" or late == "connection_loss\n", late) -- had the servers answered by then?
+    assert.is_true(late == "timeout\n" or late == "connection_loss\n", late) -- depends on whether the servers have answered
     local waiting = it:open("/lock?limit=200")
     becomes(2)
     assert.equal("plain\n", select(2, it:get("/plain")))
@@ -103,7 +103,7 @@ describe("in nginx", function()
     becomes(0)
   end)
 
-  it("each gets its turn, one at a time, and cosockets go on beside them", function()
+  it("each request gets the lock, one at a time, while cosockets work", function()
     local it = start { server = [[
       location = /sum { content_by_lua_block {
         lock:with(200, function()
@@ -123,7 +123,7 @@ describe("in nginx", function()
     becomes(0)
   end)
 
-  it("a phase that cannot wait says so, as does a C function", function()
+  it("a wait raises a clear error in a phase that cannot wait, and inside a C function", function()
     local it = start()
     local _, body = it:get("/phase")
     assert.matches("cannot wait in set_by_lua", body)
@@ -174,7 +174,7 @@ describe("in nginx", function()
     assert.matches("option 'timeout' differs", body)
   end)
 
-  it("a client that goes away while its handler waits leaves nothing", function()
+  it("a client that disconnects while its handler waits leaves nothing", function()
     local it = start()
     it:get("/keep")
     local gone = {}
@@ -186,17 +186,17 @@ describe("in nginx", function()
     becomes(0)
     local holder = it:open("/abort")
     becomes(1)
-    holder:close() -- while it holds the lock: the log phase lets go
+    holder:close() -- while it holds the lock: the log phase releases it
     becomes(0, SOON)
     assert.matches("true", select(2, it:get("/lock?limit=200")))
   end)
 
-  it("clients that go away at any moment leave nothing", function()
+  it("clients that disconnect at any moment leave nothing", function()
     local it = start()
     for round = 1, 10 do
       local open = {}
       for i = 1, 20 do open[i] = it:open(i % 4 == 0 and "/lock?limit=200" or "/abort") end
-      -- nginx does not notice a client who has gone before the handler began.
+      -- nginx does not notice a client that has disconnected before the handler began.
       for i = 1, 20 do
         if i % 4 ~= 0 then open[i]:receive("*l") end
       end
@@ -209,7 +209,7 @@ describe("in nginx", function()
     becomes(0, SOON)
   end)
 
-  it("a handler that ends itself while others wait is given up, and a killed light thread", function()
+  it("the waits of a handler that ends itself, or of a killed light thread, are given up", function()
     local it = start { server = [[
       location = /kill { content_by_lua_block {
         local light = ngx.thread.spawn(function() lock:acquire() end)
@@ -250,7 +250,7 @@ describe("in nginx", function()
   end
 
   for _, signal in ipairs { "HUP", "QUIT", "TERM" } do
-    it("SIG" .. signal .. ": the worker ends at once, and who waits in the background is stopped", function()
+    it("SIG" .. signal .. ": the worker ends at once and stops background tasks that wait", function()
       namespace = env.namespace()
       session = env.session { namespace = namespace }
       running = nginx.start { http = BACKGROUND:format(server.hosts, namespace) }
@@ -268,13 +268,13 @@ describe("in nginx", function()
   it("an idle worker ends at once", function()
     local it = start()
     it:get("/lock")
-    socket.sleep(1) -- until the clock has nothing to look at for some time
+    socket.sleep(1) -- until the worker's timer has nothing to do
     local from, old = socket.gettime(), it:workers()[1]
     it:signal("QUIT")
     assert.is_true(ends_soon(old, from, it:log()) < SOON)
   end)
 
-  it("a reload lets requests that wait, and that hold, finish with the old worker", function()
+  it("a reload lets waiting and holding requests finish in the old worker", function()
     local it = start()
     local old = it:workers()[1]
     local holds, waits = it:open("/lock?limit=200&work=1"), it:open("/lock?limit=200&work=0.5")
@@ -287,7 +287,7 @@ describe("in nginx", function()
     becomes(0, SOON)
   end)
 
-  -- The shared memory of nginx outlives a reload: it counts who leads.
+  -- The shared memory of nginx outlives a reload: it counts the leaders.
   it("never two workers lead, through reloads and while requests come", function()
     namespace = env.namespace()
     running = nginx.start { workers = 2, http = ([[
@@ -334,7 +334,7 @@ describe("in nginx", function()
     becomes(0)
   end)
 
-  it("without the code cache sessions do not pile up", function()
+  it("sessions do not accumulate without the code cache", function()
     namespace = env.namespace()
     session = env.session { namespace = namespace }
     running = nginx.start { http = "lua_code_cache off;", server = [[ location = / { content_by_lua_block {
@@ -345,14 +345,14 @@ describe("in nginx", function()
       hold:release()
     } } ]] }
     local function descriptors() return tonumber(process.output("ls /proc/" .. running:workers()[1] .. "/fd | wc -l")) end
-    assert.equal(200, (running:get("/plain"))) -- a worker that has just been forked opens some more
+    assert.equal(200, (running:get("/plain"))) -- a newly forked worker opens some more
     local before = descriptors()
     for _ = 1, 20 do assert.equal(200, (running:get("/"))) end
     assert(process.eventually(function() return descriptors() <= before + 4 end), descriptors() .. " descriptors")
     becomes(0)
   end)
 
-  it("a handler is woken by the event that it waits for, not by a clock", function()
+  it("a handler is woken by the event that it waits for, not by a timer", function()
     local it = start { server = [[ location = /wake { content_by_lua_block {
       local times, asked = {}, 0
       local light = ngx.thread.spawn(function()

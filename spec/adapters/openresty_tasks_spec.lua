@@ -1,4 +1,4 @@
--- Inside of a real nginx: what becomes of tasks whose light thread nginx ends without a word, as ngx.exit does.
+-- Inside a real nginx: tasks whose light thread nginx ends silently, as after ngx.exit.
 
 require "spec_fork"
 local env = require "spec.support.env"
@@ -110,7 +110,7 @@ describe("a task in nginx that ends its light thread", function()
       connections = 4096 }
   end
 
-  -- A failure that nobody waits for is reported, and nothing else is.
+  -- A failure is reported if no coroutine waits for the task. Nothing else is reported.
   after_each(function()
     local log = it_runs:log()
     it_runs:stop()
@@ -129,7 +129,7 @@ describe("a task in nginx that ends its light thread", function()
       "nil task:wait: the task failed: its coroutine was ended from outside (in nginx: by ngx.exit) error\n", body)
   end)
 
-  it("can be canceled then without harm", function()
+  it("can still be canceled without harm", function()
     start()
     for _ = 1, 3 do
       it_runs:get("/poison")
@@ -142,7 +142,7 @@ describe("a task in nginx that ends its light thread", function()
     end
   end)
 
-  it("is forgotten, and thousands of them cost no memory", function()
+  it("is forgotten; thousands of them use no memory", function()
     start()
     it_runs:get("/many?count=1000")
     local tasks, before = select(2, it_runs:get("/many?count=1000")):match("(%d+) (%S+)")
@@ -153,7 +153,7 @@ describe("a task in nginx that ends its light thread", function()
     assert.is_true(bytes < 40, bytes .. " bytes for each")
   end)
 
-  it("does not hold up a worker that is to end", function()
+  it("does not delay the end of a worker", function()
     start()
     local old = it_runs:workers()[1]
     local waits = {}
@@ -170,7 +170,7 @@ describe("a task in nginx that ends its light thread", function()
     assert.equal("error 1", (select(2, it_runs:get("/parked"))))
   end)
 
-  it("resigns when it leads, and its election goes on", function()
+  it("resigns if it leads, and its election continues", function()
     start("init_by_lua_block { leads = true }\n")
     assert(process.eventually(function() return tonumber((select(2, it_runs:get("/terms")))) >= 2 end))
   end)

@@ -1,5 +1,5 @@
--- Inside of a real nginx, what concerns the workers: the API is the same as elsewhere, each has one session, nginx's timers
--- and signals are its own, and one candidate stands for all of a host's workers.
+-- Inside a real nginx, the workers: the API is the same as elsewhere; each worker has one session; nginx keeps its timers
+-- and signals; and one worker is the candidate for all workers of a host.
 
 require "spec_fork"
 local env = require "spec.support.env"
@@ -7,7 +7,7 @@ local nginx = require "spec.support.nginx"
 local process = require "spec.support.process"
 local socket = require "socket"
 
--- Names of everything that users call.
+-- The names of all functions and methods of the API.
 local NAMES = [[
   local zk, core, names = require "zkrecipes", require "zkrecipes.core", {}
   for name in pairs(zk) do names[#names + 1] = name end
@@ -73,7 +73,7 @@ describe("the workers of nginx", function()
 
   local function candidates() return #(session:children("/nightly") or {}) end
 
-  -- Its timer has fired again; gives the worker's pid, once it is another one than `other`.
+  -- Waits until the worker's timer has fired again. Returns the worker's pid, once it differs from `other`.
   local function fires(other)
     local count = it_runs:get("/fired") and tonumber((select(2, it_runs:get("/fired")):match("^%d+")))
     return assert(process.eventually(function()
@@ -95,7 +95,7 @@ describe("the workers of nginx", function()
     assert.equal(load_it(NAMES)(), (select(2, it_runs:get("/names"))))
   end)
 
-  -- Pid > sessions, running timers, pending ones; of both workers, and the same twice.
+  -- Returns pid > sessions, running timers, pending timers, of both workers, once the figures are the same twice.
   local function counts()
     local seen, before
     return assert(process.eventually(function()
@@ -111,7 +111,7 @@ describe("the workers of nginx", function()
     end))
   end
 
-  it("have one session each, and no timers but the dispatcher's when nothing goes on", function()
+  it("have one session each, and only the dispatcher's timers when they are idle", function()
     start(2)
     fires()
     local before, lean = counts(), 0
@@ -131,13 +131,13 @@ describe("the workers of nginx", function()
     assert.same(before, after)
     for _, text in pairs(after) do
       assert.matches("^1 %d+ 1$", text)
-      if text == "1 1 1" then lean = lean + 1 end -- the one without a task of its own
+      if text == "1 1 1" then lean = lean + 1 end -- the worker without a task of its own
     end
     assert.equal(1, lean)
   end)
 
-  it("run what was spawned when there are timers again", function()
-    start(1, "lua_max_running_timers 8;") -- some are in use
+  it("run spawned coroutines once there are free timers", function()
+    start(1, "lua_max_running_timers 8;") -- some of these are in use
     assert.equal("8", (select(2, it_runs:get("/spawn?count=8"))))
     assert.matches("lua_max_running_timers are not enough", it_runs:log())
   end)
@@ -150,7 +150,7 @@ describe("the workers of nginx", function()
     return socket.gettime() - from
   end
 
-  it("wait two seconds for a lock that is kept beyond its request, and release it when they end", function()
+  it("wait two seconds at their end for a lock that outlives its request, and release it", function()
     start(1, "", 20)
     it_runs:get("/keep")
     local pid, seat = it_runs:workers()[1], queue()[1]
@@ -188,7 +188,7 @@ describe("the workers of nginx", function()
     assert.is_true(others >= 1)
   end)
 
-  it("stand as one candidate when one of them is told to, and another one goes on after a reload or a crash", function()
+  it("have one candidate for all, and another worker takes over after a reload or a crash", function()
     start(3)
     local pid = fires()
     assert.equal(1, candidates())

@@ -1,4 +1,4 @@
--- The status in an outage, when it is looked at most, and what it asks of the servers.
+-- The status in an outage, when operators need it most; and its requests to the servers.
 
 require "spec_fork"
 local dkjson = require "dkjson"
@@ -11,7 +11,7 @@ local page = require "zkrecipes.status.page"
 local status = require "zkrecipes.status.status"
 local testing = require "zkrecipes.testing"
 
--- In a world where this many locks of one process are waited for, each by some others too: fn(world, zk, session).
+-- Calls fn(world, zk, session) in a world where a process waits for this many locks, each of which has other waiters too.
 local function crowded(paths, waiters, fn)
   local world = sim.new { servers = 1, seed = 1 }
   world:run(function()
@@ -47,7 +47,7 @@ describe("the places in the queues", function()
     end)
   end)
 
-  it("are found without an error, in directories and where an unfair lock has only its own znode", function()
+  it("are found without an error, in directories and for unfair locks, which have only one znode", function()
     local behind, failed = host_tasks.behind, {}
     finally(function() host_tasks.behind = behind end)
     crowded(3, 2, function(world, zk, session)
@@ -71,7 +71,7 @@ describe("the places in the queues", function()
     end)
   end)
 
-  it("are unknown within a second when no server answers, and at once when the session is not connected", function()
+  it("are unknown within a second if no server answers, and at once if the session is not connected", function()
     crowded(20, 10, function(world, zk, session)
       world:partition(zk, "both")
       local from = world:now()
@@ -116,7 +116,7 @@ describe("the places in the queues", function()
     end)
   end)
 
-  it("are said to be unknown by the page and the JSON", function()
+  it("are shown as unknown by the page and the JSON", function()
     local found = { host = "x", sessions = {}, holds = {}, waiting = {}, granted = 0, released = 0, lost = 0, failed = {}, waits = {},
       waited = 0, tasks = 0, queues = { { path = "/q", places = {}, unknown = true } } }
     assert.matches('>/q</td><td class="number"><span class="bad">unknown</span></td>', page.html { found })
@@ -140,7 +140,7 @@ describe("the figures of the status", function()
 end)
 
 describe("the status page of nginx", function()
-  it("answers in an outage, and says that it does not know", function()
+  it("answers in an outage, and shows unknown places as unknown", function()
     local server = assert(testing.start { tick_time = 500 })
     local it_runs = nginx.start { http = ([[ init_worker_by_lua_block {
       zk = require "zkrecipes"
@@ -161,7 +161,7 @@ describe("the status page of nginx", function()
     end))
     assert.equal(2, look().queues[15].places[1])
     server:pause()
-    socket.sleep(2.1) -- what was seen before is too old then
+    socket.sleep(2.1) -- the last known places are too old then
     local open, from = {}, socket.gettime()
     for i = 1, 10 do open[i] = it_runs:open("/status?format=json") end
     for i = 1, 10 do

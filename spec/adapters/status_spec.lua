@@ -41,7 +41,7 @@ describe("the status", function()
     session:close()
   end))
 
-  -- How many of these, and the first one, are of this path or below it.
+  -- Counts the rows of this path or below it. Also returns the first of them.
   local function of(list, path)
     local count, first = 0, nil
     for _, one in ipairs(list) do
@@ -72,7 +72,7 @@ describe("the status", function()
       kinds.release(hold)
       kinds.release(assert(waiting()))
       hold = assert(kind.acquire(200))
-      local _, _, code = env.start(kind.acquire, 0.01)() -- the code says whether the servers had answered by then
+      local _, _, code = env.start(kind.acquire, 0.01)() -- the code depends on whether the servers have answered
       assert.is_true(code == "timeout" or code == "connection_loss", code)
       kinds.release(hold)
       found = zk.status()
@@ -115,7 +115,7 @@ describe("the status", function()
   }
 
   for name, make in pairs(WAITS) do
-    it("shows the waiters at a " .. name .. ", and none that has left", env.run(function()
+    it("shows the waiters at a " .. name .. ", and none that has given up", env.run(function()
       local session, path = env.session(), "/w-" .. name
       local object, method = make(session, path)
       env.late(method(object, 0.05))
@@ -151,7 +151,7 @@ describe("the status", function()
     session:close()
   end))
 
-  it("shows no watched copy that was closed, whatever has closed it", env.run(function()
+  it("shows no watched copy that was closed in any way", env.run(function()
     local fork = require "spec_fork"
     local session, closed = env.session(), env.session()
     local function count() return (of(zk.status().trees, "/other")) end
@@ -196,7 +196,7 @@ describe("the status", function()
     session:close()
   end))
 
-  it("counts what was lost, and what failed", env.run(function()
+  it("counts losses and failures", env.run(function()
     for _, name in ipairs { "fair", "cohort", "ranked" } do
       local session = env.session()
       local before, kind = zk.status(), kinds.make[name](session, "/lost")
@@ -210,7 +210,7 @@ describe("the status", function()
     end
   end))
 
-  -- The host has not looked yet, and the lease is over for good.
+  -- The lease has ended, but the host has not noticed yet.
   it("shows no hold whose lease is over, and counts it as lost when its session is", env.run(function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts, timeout = 4 }
@@ -228,11 +228,11 @@ describe("the status", function()
     session:close()
   end))
 
-  it("does not meet what is being collected", env.run(function()
+  it("does not show objects that are being collected", env.run(function()
     local session = env.session()
     for i = 1, 20 do assert(session:lock("/forgotten" .. i):acquire(200)) end
     for _ = 1, 3 do
-      collectgarbage() -- once: the finalizers have run, weak keys would still be there
+      collectgarbage() -- once: the finalizers have run, but weak keys still exist
       zk.status()
     end
     assert.is_nil(held(zk.status(), "/forgotten"))
@@ -253,14 +253,14 @@ describe("the status", function()
     session:close()
   end))
 
-  it("escapes what others have named", function()
+  it("escapes names that other clients have chosen", function()
     local found = zk.status()
     found.waiting = { { kind = "lock", path = '/<b>&"\n', age = 1 } }
     assert.matches("/&lt;b&gt;&amp;&quot;", page.html { found })
     assert.equal('/<b>&"\n', dkjson.decode(status.json(found)).waiting[1].path)
   end)
 
-  it("shows times in units that fit, and no row where nothing was granted", function()
+  it("shows times in fitting units, and no row without a grant", function()
     local found = zk.status()
     found.granted, found.holds = 0, {}
     for i, age in ipairs { 0.0204, 1.26, 119, 3600, 7200, 172800 } do found.holds[i] = { kind = "hold", path = "/", age = age } end

@@ -1,4 +1,4 @@
--- The status of several workers of a real nginx: whichever answers shows all.
+-- The status of several workers of a real nginx: any worker shows the status of all.
 
 local dkjson = require "dkjson"
 local env = require "spec.support.env"
@@ -48,7 +48,7 @@ local function numbers(found)
   return table.concat(list, " ")
 end
 
--- What holds true of a look at last.
+-- Reads the status until it fulfills the condition.
 local function eventually(it_runs, condition)
   return assert(process.eventually(function()
     local found = look(it_runs)
@@ -56,7 +56,7 @@ local function eventually(it_runs, condition)
   end))
 end
 
--- All show their hold and where they wait; one waits for nothing.
+-- True if all workers show their hold and their places in the queue; one worker does not wait.
 local function settled(found)
   local holds, waiting, queues = 0, 0, 0
   for _, worker in ipairs(found.workers) do
@@ -72,7 +72,7 @@ describe("the status of three nginx workers", function()
   setup(function() it_runs = start(3, "lua_shared_dict zkrecipes 1m;") end)
   teardown(function() it_runs:stop() end)
 
-  it("is that of all, whichever answers, and says nothing more", function()
+  it("shows all workers, whichever answers, and no hint", function()
     local found = eventually(it_runs, settled)
     assert.equal("0 1 2", numbers(found))
     assert.same({}, found.notes)
@@ -106,7 +106,7 @@ describe("the status of three nginx workers", function()
     assert.matches("^0:[12] 1:[12] 2:[12]$", table.concat(held, " "))
   end)
 
-  it("is that of the worker that was started last under a number", function()
+  it("shows the worker that was started last under each number", function()
     eventually(it_runs, settled)
     for _, case in ipairs { { "1", false }, { "9999999999", true } } do
       assert.equal(200, (it_runs:get("/forge?started=" .. case[1])))
@@ -120,7 +120,7 @@ describe("the status of three nginx workers", function()
   end)
 
   it("is a page with the rows of all of them", function()
-    local dom = assert(process.eventually(function() -- the queues are there when somebody has looked some seconds before
+    local dom = assert(process.eventually(function() -- the queues are shown only if a client has asked some seconds before
       eventually(it_runs, settled)
       local dom = process.output(("timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser " ..
         "--dump-dom http://127.0.0.1:%d/status 2>/dev/null"):format(it_runs.dir, it_runs.port))
@@ -137,8 +137,8 @@ describe("the status of three nginx workers", function()
   end)
 end)
 
-describe("what a worker publishes", function()
-  it("has its queues, for which it asks the servers, only while a client asks for the status", function()
+describe("a worker's published status", function()
+  it("includes its queues, which need requests, only while clients ask for the status", function()
     local it_runs = start(2, "lua_shared_dict zkrecipes 1m;")
     local function raw() return (select(2, it_runs:get("/raw"))) end
     local text = assert(process.eventually(function()
@@ -161,7 +161,7 @@ describe("after a reload the status", function()
     local old, before = {}, eventually(it_runs, function(found) return numbers(found) == "0 1 2" and found end)
     for _, worker in ipairs(before.workers) do old[worker.pid] = true end
     local slow = {}
-    for i = 1, 9 do slow[i] = it_runs:open("/slow") end -- surely one of each worker, or of most
+    for i = 1, 9 do slow[i] = it_runs:open("/slow") end -- so every worker, or nearly every one, has one of them
     local conf = it_runs:read("nginx.conf")
     local file = assert(io.open(it_runs.dir .. "/nginx.conf", "w"))
     file:write((conf:gsub("worker_processes 3", "worker_processes 2")))
@@ -172,7 +172,7 @@ describe("after a reload the status", function()
     end)
     local at = { found.workers[1].at, found.workers[2].at }
     local published = 0
-    while published < 4 do -- both have published again, so the old ones would have
+    while published < 4 do -- both new workers have published again; old workers would have too
       found = look(it_runs)
       for i = 1, 2 do
         assert.is_nil(old[found.workers[i].pid])
@@ -185,7 +185,7 @@ describe("after a reload the status", function()
     eventually(it_runs, function(now) return numbers(now) == "0 1" end)
     it_runs:get("/done")
     for i = 1, 9 do assert.is_true(old[tonumber((select(2, nginx.answer(slow[i]))))]) end
-    assert(process.eventually(function() return #it_runs:workers() == 2 end)) -- nothing keeps the old ones
+    assert(process.eventually(function() return #it_runs:workers() == 2 end)) -- nothing keeps the old workers alive
     local master = it_runs:master()
     it_runs:signal("QUIT")
     assert(process.eventually(function() return not process.runs(master) end))
@@ -196,7 +196,7 @@ describe("after a reload the status", function()
 end)
 
 describe("the status without room for all", function()
-  it("is that of one worker, and says how to see all, without the dictionary", function()
+  it("shows one worker, and how to see all, if there is no dictionary", function()
     local it_runs = start(2, "")
     local found = eventually(it_runs, function(found) return #found.workers[1].holds > 0 and found end)
     assert.equal(1, #found.workers)
@@ -208,7 +208,7 @@ describe("the status without room for all", function()
     assert.matches("only this worker is shown; to see all, write &quot;lua_shared_dict zkrecipes 1m;&quot;", html)
   end)
 
-  it("is that of all figures, without the rows for which the dictionary is too small", function()
+  it("shows all figures, but no rows for which the dictionary is too small", function()
     local it_runs = start(2, "lua_shared_dict zkrecipes 32k;", [[ location = /fill { content_by_lua_block {
       for i = 3, 102 do holds[i] = assert(session:lock("/long" .. ("x"):rep(100) .. i):acquire(100)) end
     } } ]])

@@ -1,4 +1,4 @@
--- Misuse is raised at the user's line, in words. Needs no server: the session never connects.
+-- Misuse raises a clear message at the caller's line. Needs no server: the session never connects.
 -- Tags: sanitize
 
 require "zkrecipes.sim"
@@ -41,7 +41,7 @@ describe("arguments", function()
     misuse("empty name", session.get, session, "/a//b")
     misuse("control", session.get, session, "/a\0b")
     misuse("UTF-8", session.get, session, "/\255")
-    misuse("above U+FFEF", session.get, session, "/\239\191\176") -- the server takes none of these:
+    misuse("above U+FFEF", session.get, session, "/\239\191\176") -- the server refuses all of these:
     misuse("above U+FFEF", session.get, session, "/\240\159\152\128")
     misuse("bad argument #1 to 'lock'", session.lock, session, "locks")
     misuse("bad argument #1 to 'watch'", session.watch, session, nil)
@@ -180,7 +180,7 @@ describe("arguments", function()
     misuse("bad argument #1 to 'spawn'", zk.spawn, 5)
   end)
 
-  it("that a nested call of the user's passes are shown at the nested line", function()
+  it("that a nested function of the user passes raise at the nested line", function()
     local ok, message = pcall(function()
       local function deeper() lock:acquire("x") end -- the line
       zk.run(function() zk.all{ deeper } end)
@@ -189,7 +189,7 @@ describe("arguments", function()
     assert.matches("args_spec.lua:" .. debug.getinfo(1, "l").currentline - 4 .. ": ", message)
   end)
 
-  it("that a log function passes are shown at its line, and it cannot wait", function()
+  it("that a log function passes raise at its line; a log function cannot wait", function()
     local texts = {}
     zk.run(function()
       local noisy = zk.session{ hosts = "127.0.0.1:1", log = function() zk.sleep(1) end }
@@ -210,7 +210,7 @@ describe("arguments", function()
 end)
 
 describe("objects", function()
-  it("are the same when they are shown again, and say what they are", function()
+  it("are the same when they are returned again, and have a readable tostring", function()
     local session = zk.session{ hosts = "127.0.0.1:1" }
     local lock = session:lock("/locks/b")
     assert.are.equal("zkrecipes.lock: /locks/b", tostring(lock))
@@ -224,7 +224,7 @@ describe("objects", function()
     session:close(0)
   end)
 
-  it("of a closed session fail with a sentence", function()
+  it("of a closed session fail with a clear message", function()
     local session = zk.session{ hosts = { "127.0.0.1:1", "127.0.0.1:2" } }
     local lock = session:lock("/locks/c")
     session:close(0)
@@ -240,7 +240,7 @@ describe("objects", function()
     assert.is_true(session:close(0))
   end)
 
-  it("are collected, and what they hold is given back", function()
+  it("are collected, and free what they hold", function()
     local function make()
       for _ = 1, 20 do
         local session = zk.session{ hosts = "127.0.0.1:1" }
@@ -260,7 +260,7 @@ describe("objects", function()
     end
   end)
 
-  it("tell of memory that is exhausted, and go on after it", function()
+  it("report exhausted memory, and work again afterwards", function()
     local session = zk.session{ hosts = "127.0.0.1:1", timeout = 0.1 }
     local lock = session:lock("/locks/e")
     for n = 1, 6 do
@@ -279,7 +279,7 @@ describe("self of every method", function()
     for kind, class in pairs(classes) do
       it("of a " .. kind, function()
         for name, method in pairs(class.methods) do
-          if type(method) == "function" and not name:find("^__") and name ~= "events" then -- which is always the same
+          if type(method) == "function" and not name:find("^__") and name ~= "events" then -- `events` needs no self
             local text = ("calling '%s' on a bad self"):format(name)
             misuse(text, method)
             misuse(text, method, nil, 1, print)

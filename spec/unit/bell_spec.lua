@@ -1,4 +1,4 @@
--- The bell of an engine: its descriptor as a stream socket, for hosts that can wait for nothing else. Needs no server.
+-- The bell of an engine: its descriptor as a stream socket, for hosts that can wait only for sockets. Needs no server.
 
 require "spec_fork"
 local core = require "zkrecipes.core"
@@ -23,7 +23,7 @@ describe("the bell", function()
     local socket = connect(assert(engine:listen()))
     assert.equal(before, names())
     assert.is_true(engine:accept())
-    assert.equal("!", socket:receive(1)) -- there may be something already
+    assert.equal("!", socket:receive(1)) -- it may have rung before
     engine:ring()
     assert.equal("!", socket:receive(1))
     engine:hangup()
@@ -32,7 +32,7 @@ describe("the bell", function()
     socket:close()
   end)
 
-  it("is released when no process connects, when another one is made, and when its reader is gone", function()
+  it("is released if no process connects, if another bell is created, and if its reader is gone", function()
     local engine = core.engine {}
     local ok, problem = engine:accept()
     assert.is_nil(ok)
@@ -51,7 +51,7 @@ describe("the bell", function()
     assert.equal(0, engine:dispatch(10))
   end)
 
-  -- In a process of its own: here other specs' sessions come and go.
+  -- In a separate process, because here sessions of other specs open and close descriptors.
   it("leaks no descriptor", function()
     local counts = process.output(("env %s spec/support/bells.lua"):format(env.interpreter()))
     assert.matches("^%d+ %d+$", counts)

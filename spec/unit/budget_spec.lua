@@ -1,8 +1,8 @@
--- What a session has in use, and what gives it back. Needs no server. That nothing is left behind round by round: make soak.
+-- A session's budgets: what uses and frees them. Needs no server. `make soak` shows that nothing is left after many rounds.
 
 local sim = require "zkrecipes.sim"
 
--- A test that runs inside of a world: body(world, session, other).
+-- A test body that runs inside a world: body(world, session, other).
 local function within(options, body)
   return function()
     local world = sim.new(options)
@@ -36,7 +36,7 @@ end
 local LONG = "/" .. ("x"):rep(9990)
 
 describe("session:usage", function()
-  it("says what is in use, and the limits", within({}, function(world, session)
+  it("shows what is in use, and the limits", within({}, function(world, session)
     assert.are.same({ watches = 0, watched_bytes = 0, watched_bytes_limit = 600000, ephemeral_bytes = 0,
       ephemeral_bytes_limit = 1200000, in_flight = 0, in_flight_limit = 2000 }, session:usage())
     local watch = assert(session:watch "/abc")
@@ -46,7 +46,7 @@ describe("session:usage", function()
     local usage = session:usage()
     assert.are.equal(1, usage.watches)
     assert.are.equal(16, usage.watched_bytes) -- the znode and its children, 4 bytes more each
-    assert.are.equal(16, usage.ephemeral_bytes) -- a number would have room, and 4 bytes more
+    assert.are.equal(16, usage.ephemeral_bytes) -- with room for a sequence number, and 4 bytes more
     assert.are.equal(1, usage.in_flight)
     task:wait()
     watch:close()
@@ -59,7 +59,7 @@ end)
 
 describe("a watch", function()
   for _, there in ipairs { true, false } do
-    it("is taken back when it was closed: the znode is " .. (there and "there" or "not there"),
+    it("is removed after it was closed: the znode is " .. (there and "there" or "not there"),
       within({}, function(world, session, other)
         if there then assert(other:create("/w", "")) end
         for _ = 1, 3 do
@@ -74,10 +74,10 @@ describe("a watch", function()
       end))
   end
 
-  it("that was taken back is set again for the next reader", within({}, function(world, session, other)
+  it("that was removed is set again for the next reader", within({}, function(world, session, other)
     for round = 1, 3 do
       assert(session:watch "/w"):close()
-      world:advance(1.0 + round / 10000) -- about when it is taken back
+      world:advance(1.0 + round / 10000) -- about when the watch is removed
       local watch = assert(session:watch "/w")
       world.zk.sleep(0.01)
       assert(other:create("/w", ""))
@@ -87,9 +87,9 @@ describe("a watch", function()
     end
   end))
 
-  it("does not serve a waiter that comes while it is taken back", within({}, function(world, session, other)
+  it("does not serve a waiter that comes while the watch is being removed", within({}, function(world, session, other)
     local lock, theirs = session:lock "/l", other:lock "/l"
-    for step = -30, 5 do -- the request is out for less than a thousandth of a second
+    for step = -30, 5 do -- the request is in flight for less than a millisecond
       local hold = assert(theirs:acquire(200))
       assert.is_nil((lock:acquire(0.05)))
       world.zk.sleep(1 + step / 20000)
@@ -100,7 +100,7 @@ describe("a watch", function()
     end
   end))
 
-  it("is taken back though the connection was lost under it", within({ servers = 3 }, function(world, session)
+  it("is removed although the connection was lost meanwhile", within({ servers = 3 }, function(world, session)
     assert(session:watch "/w"):close()
     assert(session:sync "/")
     world:lose_reply(session, "unwatch")
@@ -122,7 +122,7 @@ describe("a watch", function()
     assert.are.equal(0, session:usage().watches)
   end))
 
-  it("costs no request when it is used again at once", within({}, function(world, session, other)
+  it("costs no request if it is used again at once", within({}, function(world, session, other)
     local hold = assert(other:lock("/l"):acquire(200))
     local lock = session:lock "/l"
     for _ = 1, 5 do
@@ -146,7 +146,7 @@ describe("the budget of watched paths", function()
     end
   end))
 
-  it("warns once when four fifths are in use, and again when that was over", within({}, function(world, session, _, lines)
+  it("warns once when four fifths are in use, and again after the use has fallen", within({}, function(world, session, _, lines)
     for round = 1, 2 do
       local watches = {}
       for i = 1, 29 do watches[i] = assert(session:watch(LONG .. i)) end
@@ -158,8 +158,8 @@ describe("the budget of watched paths", function()
   end))
 end)
 
-describe("a revocable lock that has no room for its watch", function()
-  it("says so once, and hears of requests when there is room", within({}, function(world, session, other, lines)
+describe("a revocable lock without room for its watch", function()
+  it("reports that once, and gets requests when there is room", within({}, function(world, session, other, lines)
     local watches, asked = {}, 0
     repeat watches[#watches + 1] = session:watch(LONG .. #watches) until #watches == 30
     local dir = "/" .. ("y"):rep(300)
@@ -175,7 +175,7 @@ describe("a revocable lock that has no room for its watch", function()
 end)
 
 describe("the budget of ephemeral znodes", function()
-  it("has room again when another session has deleted them: a member that looks", within({}, function(_, session, other)
+  it("has room again when another session has deleted them and a member has noticed", within({}, function(_, session, other)
     for i = 1, 3 do
       assert(session:create("/e", "", { ephemeral = true }))
       assert(other:delete "/e")
@@ -184,10 +184,10 @@ describe("the budget of ephemeral znodes", function()
       if i < 3 then assert.are.equal(0, session:usage().ephemeral_bytes) end
     end
     assert(session:create("/e", "", { ephemeral = true }))
-    assert.are.equal(16, session:usage().ephemeral_bytes) -- of the one that is there
+    assert.are.equal(16, session:usage().ephemeral_bytes) -- of the one that exists
   end))
 
-  it("has room again when others have deleted the znodes", within({}, function(world, session, other, lines)
+  it("has room again when other sessions have deleted the znodes", within({}, function(world, session, other, lines)
     local refused = 0
     for i = 1, 600 do
       local path, _, code = session:create(LONG .. i, "", { ephemeral = true, sequential = i % 2 == 0 })
@@ -200,7 +200,7 @@ describe("the budget of ephemeral znodes", function()
     assert.is_true(session:usage().ephemeral_bytes < 800000)
   end))
 
-  it("is asked about when it is full", within({}, function(world, session, other)
+  it("is checked on the server when it is full", within({}, function(world, session, other)
     local paths = {}
     repeat
       paths[#paths + 1] = session:create(LONG .. #paths, "", { ephemeral = true })
@@ -215,7 +215,7 @@ describe("the budget of ephemeral znodes", function()
     assert(session:create(LONG .. "y", "", { ephemeral = true }))
   end))
 
-  it("counts a znode whose create had no answer, until it is gone", within({ servers = 3 }, function(world, session)
+  it("counts a znode whose create had no answer until the znode is gone", within({ servers = 3 }, function(world, session)
     for i = 1, 2 do
       world:lose_reply(session, "create")
       local path, _, code = session:create("/e", "", { ephemeral = true })
@@ -237,10 +237,10 @@ describe("the budget of ephemeral znodes", function()
 end)
 
 describe("requests in flight of a session that was lost", function()
-  it("take no room from requests of the next session", within({}, function(world, session, other)
+  it("do not count for the next session", within({}, function(world, session, other)
     assert(other:create("/n", ""))
     local id = session.id
-    -- Answers come all the time, but the heartbeats stand behind them until the lease is over.
+    -- Answers come all the time, but heartbeats wait behind them until the lease is over.
     for i = 1, 1990 do
       world:plan(session, "delay", { kind = "get", seconds = i / 50 })
       world.zk.spawn(function() session:get "/n" end)

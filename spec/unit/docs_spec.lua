@@ -1,4 +1,4 @@
--- The documents name what there is: every function and method, every code, no link that leads nowhere.
+-- The documents name every function, method and code, and every link leads to a file.
 
 require "zkrecipes.sim"
 local check = require "zkrecipes.check"
@@ -30,7 +30,7 @@ local META = read_all(files("find lua/zkrecipes/meta -name '*.lua'"))
 local DOCS = read_all(files("find docs -name '*.md'"))
 local ALL = files("ls *.md; find docs -name '*.md' | sort")
 
--- What a document says to type: the lines of its shell blocks, without their comments, and `make ...` in its text.
+-- The commands in a document: the lines of its shell blocks, without comments, and `make ...` in its text.
 local function commands(text)
   local list = {}
   for block in text:gmatch("```sh\n(.-)```") do
@@ -40,7 +40,7 @@ local function commands(text)
   return list
 end
 
--- Every `name` in the text, and every word that is to be typed.
+-- Every `name` in the text, and every word of its commands.
 local function quoted_or_typed(text)
   local list = {}
   for name in text:gmatch("`([%w_./<>*-]+)`") do list[#list + 1] = name end
@@ -50,15 +50,15 @@ local function quoted_or_typed(text)
   return list
 end
 
--- The folders of which documents speak; those of src/ and of lua/zkrecipes/ may stand alone. What is in build/ comes and goes.
+-- The folders that documents may name; those of src/ and of lua/zkrecipes/ also without their parents. Not build/, which changes.
 local FOLDERS = { bench = true, dev = true, docs = true, examples = true, fuzz = true, lua = true, spec = true, src = true,
   core = true, guardian = true, recipes = true, sim = true, zk = true, adapters = true, host = true, meta = true, status = true,
   testing = true }
 
--- `spec/histories/engine/<recipe>.c` and `fuzz/*.c` are there when one such file is.
+-- `spec/histories/engine/<recipe>.c` and `fuzz/*.c` exist if at least one such file exists.
 local function there(name) return process.holds("ls -d " .. name:gsub("<[^>]*>", "*") .. " >/dev/null") end
 
--- How a class is called in the pages, and in the definitions. A hold is a hold, of one or of several.
+-- The name of a class in the pages, and in the definitions. The pages call the hold of a multilock a hold too.
 local CALLED = { multihold = "hold" }
 local function name_of(class) return class.meta.__name:match("[%w_]+$") end
 local function title(name) return (("_" .. name):gsub("_(%l)", string.upper)) end
@@ -108,7 +108,7 @@ end)
 
 -- ---- The definitions -----------------------------------------------------------------------------
 
--- The functions of a text of definitions: name, and the lines of the comment above each; and what is said of each class.
+-- The functions in a text of definitions: name, and the lines of the comment above each; and the comments of each class.
 local function defined(text)
   local list, classes, comment = {}, {}, {}
   for line in (text .. "\n"):gmatch("([^\n]*)\n") do
@@ -128,7 +128,7 @@ local function said(comment)
   return sentences, example and example:gsub("%f[%-]%-%-%-", "")
 end
 
--- What stands behind `zkrecipes.Code? code`, to the next tag.
+-- The text after `zkrecipes.Code? code`, up to the next tag.
 local function codes_of(comment)
   local text = table.concat(comment, "\n"):gsub("\n%-%-%-([^@])", " %1")
   return text:match("zkrecipes%.Code%?? code([^\n]*)")
@@ -144,11 +144,11 @@ describe("the definitions", function()
     for _, one in ipairs(functions) do fn(one.name, one.comment) end
   end
 
-  it("say in a sentence what each function does", function()
+  it("describe each function in a sentence", function()
     each(function(name, comment) assert(said(comment):find("%a%a"), name .. ": no sentence") end)
   end)
 
-  it("show each function that waits in an example, which compiles", function()
+  it("have an example, which compiles, for each function that waits", function()
     each(function(name, comment)
       local sentences, example = said(comment)
       local waits = table.concat(comment, "\n"):find("---@async", 1, true)
@@ -163,7 +163,7 @@ describe("the definitions", function()
     end
   end)
 
-  it("name codes that there are, wherever one is returned", function()
+  it("name existing codes wherever a code is returned", function()
     each(function(name, comment)
       local codes = codes_of(comment)
       if not codes or said(comment):find("^%-%-%-As ") then return end
@@ -231,7 +231,7 @@ describe("the documents", function()
     end
   end)
 
-  it("say what the Makefile knows", function()
+  it("name targets and variables that the Makefile has", function()
     local makefile = read("Makefile")
     local function known(path, word)
       local variable = word:match("^([%u_]+)=")
@@ -254,7 +254,7 @@ describe("the documents", function()
     end
   end
 
-  it("tell how many histories there are, and not more planted bugs than there are", function()
+  it("give the number of histories, and not more planted bugs than there are", function()
     local page, worlds = read("docs/proof.md"), read("spec/histories/worlds/main.lua")
     local function tells(recipe, count) -- the row of the table: | lock, ... | 100,000 each | ...
       local with_comma = tostring(count):reverse():gsub("(%d%d%d)(%d)", "%1,%2"):reverse()
@@ -280,7 +280,7 @@ describe("the documents", function()
     assert(planted > least, ("%d planted bugs"):format(planted))
   end)
 
-  it("hold Lua that compiles", function()
+  it("contain Lua that compiles", function()
     if _VERSION ~= "Lua 5.4" then return end -- they use <close>
     for _, path in ipairs(ALL) do
       for block in read(path):gmatch("```lua\n(.-)```") do

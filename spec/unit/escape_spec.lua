@@ -1,4 +1,4 @@
--- zk.escape: whatever a user types becomes one path component, another one for every name, that is never one of a recipe's.
+-- zk.escape: any text becomes one path component. Two texts never give the same component, and none is a name of a recipe.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -9,7 +9,7 @@ local run = env.run
 
 local HEX = ("%x"):rep(16)
 
--- What recipes, Curator, kazoo and the server call their znodes.
+-- Names of znodes of recipes, Curator, kazoo and the server.
 local OURS = { "^[.][.]?$", "^zookeeper$", "^_c_", "^__", "[-_]%-?%d%d%d%d%d%d%d%d%d%d?$", "^" .. HEX .. "[-_]", "^latch%-", "^qn%-",
   "^w%-", "^m%-", "^round%-", "^lock%-", "^rank%-", "^lease%-", "^b%-", "^used%-%d",
   "^mark%-" .. HEX }
@@ -29,7 +29,7 @@ local function back(escaped)
   return (escaped:gsub("=(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
 end
 
--- What is wrong with the escaped name; nil: nothing.
+-- What is wrong with the escaped name, or nil.
 local function problem_of(name, escaped)
   if back(escaped) ~= name then return "means another name" end
   if core.path_problem("/" .. escaped) then return core.path_problem("/" .. escaped) end
@@ -77,7 +77,7 @@ describe("zk.escape", function()
     end
   end)
 
-  it("escapes what has a meaning, and as little as that takes", function()
+  it("escapes only names that have a meaning, and as little of them as possible", function()
     assert.are.equal("=", zk.escape "")
     assert.are.equal("=2E", zk.escape ".")
     assert.are.equal("=2E.", zk.escape "..")
@@ -103,7 +103,7 @@ describe("zk.escape", function()
     end
   end)
 
-  it("takes every byte, every pair of bytes, and gives no two names the same", function()
+  it("accepts every byte and every pair of bytes, and gives different results for different names", function()
     local seen, count = {}, 0
     local function add(name)
       local escaped = check(name)
@@ -119,7 +119,7 @@ describe("zk.escape", function()
     assert.is_true(count > 85000)
   end)
 
-  it("gives names that a server takes", run(function()
+  it("gives names that a server accepts", run(function()
     local session = env.session()
     assert(session:create("/keys", "", { parents = true }))
     local made = {}
@@ -140,13 +140,13 @@ describe("zk.escape", function()
     session:close()
   end))
 
-  it("takes a name of a thousand bytes, and says so when one is longer", function()
+  it("accepts a name of a thousand bytes, and refuses a longer one", function()
     assert.are.equal(3000, #check(("/"):rep(1000)))
     local message = env.fails("too_large", zk.escape(("a"):rep(10000)))
     assert.matches("a name of 10000 bytes is too long", message)
   end)
 
-  it("is for strings", function()
+  it("accepts only strings", function()
     for _, wrong in ipairs { 17, true, {} } do env.raises("string expected, got " .. type(wrong), zk.escape, wrong) end
     env.raises("string expected, got nil", zk.escape)
   end)

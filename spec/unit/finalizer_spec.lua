@@ -1,10 +1,10 @@
--- Finalizers that run in the middle of a call of ours: each allocation may start the collector. Needs no server.
+-- Finalizers that run during a call of ours, because each allocation may start the collector. Needs no server.
 -- Tags: sanitize
 
 require "zkrecipes.sim"
 local zk = require "zkrecipes"
 
--- Only here does the collector run often enough in the midst of calls.
+-- On other versions the collector does not run often enough during calls.
 if _VERSION ~= "Lua 5.4" then return end
 
 local REFUSED = "finalizer_spec.lua:%d+: cannot wait inside of a C function: table.sort, require, a finalizer"
@@ -14,7 +14,7 @@ local function garbage(fn)
   setmetatable({}, { __gc = fn })
 end
 
--- Calls `call` again and again while garbage that was left before is collected in it, until done().
+-- Leaves garbage and calls `call`, during which the garbage is collected; repeats this until done().
 local function interrupted(fn, call, done)
   local deadline = os.clock() + 20
   collectgarbage("setpause", 1)
@@ -52,11 +52,11 @@ describe("a finalizer", function()
       end
       interrupted(finalizer, function() session:multi(PARTS, { timeout = 0 }) end, function() return refused end)
       if other then assert.matches("the loop is running already", other) end
-      assert.are.equal("connection_loss", select(3, session:get("/a", { timeout = 0 }))) -- all goes on
+      assert.are.equal("connection_loss", select(3, session:get("/a", { timeout = 0 }))) -- calls still work
     end)
   end
 
-  it("that interrupts a call may spawn, and what it spawned runs", function()
+  it("that interrupts a call may spawn a coroutine, which runs", function()
     local spawned, ran = 0, 0
     local function finalizer()
       spawned = spawned + 1
@@ -70,7 +70,7 @@ describe("a finalizer", function()
     assert.are.equal(spawned, ran)
   end)
 
-  it("may end the attempts that are being shown", function()
+  it("may end attempts while they are listed", function()
     zk.run(function()
       local lock, cut, hits = session:lock("/l"), 0, 0
       interrupted(function() cut = cut + lock:cancel() end, function()

@@ -29,12 +29,12 @@ describe("a coroutine that has ended", function()
 end)
 
 describe("zk.run", function()
-  it("returns what the function returned, nils too", function()
+  it("returns the function's results, also nils", function()
     local results = coroutines.pack(zk.run(function() return 1, nil, 3, nil end))
     assert.are.same({ n = 4, 1, nil, 3, nil }, results)
   end)
 
-  it("runs until everything that was spawned has ended", function()
+  it("runs until all spawned coroutines have ended", function()
     local ended = {}
     zk.run(function()
       zk.spawn(function()
@@ -46,7 +46,7 @@ describe("zk.run", function()
     assert.are.same({ "child", "grandchild" }, ended)
   end)
 
-  it("raises an error of its function, with the traceback, after the others have ended", function()
+  it("raises an error of its function, with the traceback, after the other coroutines have ended", function()
     local ended
     local function failing()
       zk.spawn(function() zk.sleep(0.02) ended = true end)
@@ -58,14 +58,14 @@ describe("zk.run", function()
     assert.matches("host_spec.lua:%d+: it broke\nstack traceback:\n", message)
   end)
 
-  it("raises errors that are tables as they are", function()
+  it("raises errors that are tables unchanged", function()
     local problem = {}
     local ok, raised = pcall(zk.run, function() error(problem) end)
     assert.is_false(ok)
     assert.are.equal(problem, raised)
   end)
 
-  it("reports an error of a coroutine with its traceback, and lets the others go on", function()
+  it("reports an error of a coroutine with its traceback, and lets the other coroutines continue", function()
     local other
     local lines = reported(function()
       zk.spawn(function() local none = zk.none; return none.field end)
@@ -95,7 +95,7 @@ describe("zk.run", function()
     assert.is_false(ok)
     assert.matches("first", message)
     assert.are.equal(3, cleaned)
-    assert.is_true(zk.now() - before < 50) -- not the 100 s that the others sleep
+    assert.is_true(zk.now() - before < 50) -- not the 100 s that the other coroutines sleep
   end)
 
   it("does not nest", function()
@@ -106,7 +106,7 @@ describe("zk.run", function()
     end)
   end)
 
-  it("closes the sessions that were opened meanwhile, also on error, and no others", function()
+  it("closes the sessions that were opened meanwhile, also after an error, and no other sessions", function()
     local before, inside = deaf_session(), nil
     pcall(zk.run, function()
       inside = deaf_session()
@@ -122,7 +122,7 @@ describe("zk.run", function()
     assert.are.equal(5, zk.run(function() zk.sleep(0) return 5 end))
   end)
 
-  it("complains about wrong arguments", function()
+  it("refuses wrong arguments", function()
     assert_misuse(function() zk.run(5) end, "bad argument #1 to 'run' %(function expected, got number%)")
     assert.error_matches(function() zk.run(print, { fast = true }) end, "unknown option 'fast'")
     assert.error_matches(function() zk.run(print, { on_error = 1 }) end, "function expected, got number")
@@ -143,7 +143,7 @@ describe("zk.run", function()
 end)
 
 describe("zk.spawn", function()
-  it("passes arguments and brings results to wait", function()
+  it("passes arguments to the function and its results to wait", function()
     zk.run(function()
       local task = zk.spawn(function(...) zk.sleep(0.001) return select("#", ...), ... end, 1, nil, 3, nil)
       assert.are.same({ n = 5, 4, 1, nil, 3, nil }, coroutines.pack(task:wait()))
@@ -151,7 +151,7 @@ describe("zk.spawn", function()
     end)
   end)
 
-  it("raises its error in task:wait, and does not report it then", function()
+  it("raises the function's error in task:wait, and then does not report it", function()
     local lines = reported(function()
       local ok, message, code = zk.spawn(function() error("broken") end):wait()
       assert.is_nil(ok)
@@ -161,7 +161,7 @@ describe("zk.spawn", function()
     assert.are.same({}, lines)
   end)
 
-  it("stops waiting when the time is over", function()
+  it("stops waiting when the limit passes", function()
     zk.run(function()
       local task = zk.spawn(zk.sleep, 0.05)
       local ok, message, code = task:wait(0.005)
@@ -172,7 +172,7 @@ describe("zk.spawn", function()
     end)
   end)
 
-  it("outside of run is queued until something drives the loop", function()
+  it("outside of run is queued until a call drives the loop", function()
     local ran
     zk.spawn(function() ran = true end)
     assert.is_nil(ran)
@@ -205,8 +205,7 @@ describe("zk.spawn", function()
   end)
 end)
 
--- The built-in host's loop in virtual time, in which each step of a coroutine takes so many seconds: a busy machine makes no
--- difference.
+-- The built-in host's loop in virtual time. Each step of a coroutine takes this many seconds, so a busy machine makes no difference.
 local function in_virtual_time(step)
   local loop, time = loops.new(), 0
   local adapter = builtin.over(loop)
@@ -239,7 +238,7 @@ describe("zk.sleep and zk.now", function()
     assert.are.same({ 5, 4, 3, 2, 1 }, order)
   end)
 
-  it("wakes coroutines that are due at the same moment in the order in which they went to sleep", function()
+  it("wakes coroutines that are due at the same moment in the order of their calls", function()
     local virtual, order = in_virtual_time(0), {}
     for i = 1, 100 do
       virtual.spawn(function()
@@ -252,7 +251,7 @@ describe("zk.sleep and zk.now", function()
     for i = 1, 100 do assert.are.equal(i, order[i]) end
   end)
 
-  it("lets the others run with sleep(0)", function()
+  it("lets other coroutines run during sleep(0)", function()
     zk.run(function()
       local order = {}
       local function talk(name)
@@ -263,7 +262,7 @@ describe("zk.sleep and zk.now", function()
     end)
   end)
 
-  it("works on the main thread, also while coroutines are parked", function()
+  it("works on the main thread, also while coroutines wait", function()
     local session = deaf_session()
     local task = zk.spawn(function() return session:connected(600) end)
     local before = zk.now()
@@ -273,14 +272,14 @@ describe("zk.sleep and zk.now", function()
     assert.are.equal("closed", select(3, task:wait()))
   end)
 
-  it("refuses what is no duration", function()
+  it("refuses values that are no duration", function()
     for _, wrong in ipairs{ -1, 0 / 0, 1 / 0, 1e10, "1", {} } do
       assert_misuse(function() zk.sleep(wrong) end, "bad argument #1 to 'sleep'")
     end
     assert.error_matches(function() zk.sleep() end, "seconds expected, got nil")
   end)
 
-  it("keeps the beat of a ticker among 10,000 sleepers", function()
+  it("keeps a ticker on time among 10,000 sleepers", function()
     local virtual = in_virtual_time(20e-6)
     local ticks, late, left = 0, 0, 10000
     virtual.spawn(function()
@@ -316,7 +315,7 @@ describe("tasks that have ended", function()
     assert.is_true(grown() - before < 200, "kilobytes are left")
   end)
 
-  it("wake their waiters in the order in which these came", function()
+  it("wake their waiters in the order of their calls", function()
     local order = {}
     zk.run(function()
       local task = zk.spawn(zk.sleep, 0.01)

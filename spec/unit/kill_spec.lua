@@ -1,5 +1,5 @@
--- A coroutine is killed at each wait of each method of the recipes that are written in Lua, early and late. Then everything that it
--- had begun is over, and the handle works as before. In nginx: spec/adapters/openresty_kill_spec.lua.
+-- A coroutine is killed at each wait of each method of the recipes in Lua, early and late. Everything that it has begun must end, and the
+-- handle must still work. In nginx: spec/adapters/openresty_kill_spec.lua.
 
 local core = require "zkrecipes.core"
 local killer = require "spec.support.killer"
@@ -13,7 +13,7 @@ end
 
 local MOST = 60 -- waits of one call
 
--- What is left of the call; nil: nothing.
+-- What is left of the call, or nil.
 local function left_in(host)
   local parked = 0
   for _, record in pairs(host.parked) do parked = parked + (record.token.victim and 1 or 0) end
@@ -28,7 +28,7 @@ local function rest(world, session, seconds)
   end
 end
 
--- Kills it at its wait number `at`; false when it did not wait that often.
+-- Kills the coroutine at its wait number `at`. False: it did not wait that often.
 local function kill(way, at, how)
   local world, killed = killer.world { servers = 1, seed = at }, nil
   world:run(function()
@@ -72,7 +72,7 @@ describe("a coroutine that is killed", function()
         local at = 1
         collectgarbage()
         while at < MOST do
-          collectgarbage "stop" -- it must not help
+          collectgarbage "stop" -- the collector must not help
           local ok, killed = pcall(kill, way, at, how)
           collectgarbage "restart"
           assert(ok, ("at wait %d: %s"):format(at, tostring(killed)))

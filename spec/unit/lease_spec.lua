@@ -1,4 +1,4 @@
--- How long a hold stays valid when the servers fall silent, in simulated worlds. Needs no server.
+-- How long a hold stays valid after the servers' last answer, in simulated worlds. Needs no server.
 
 local deaf = require "spec.support.deaf"
 local sim = require "zkrecipes.sim"
@@ -13,7 +13,7 @@ local function within(options, body)
   end
 end
 
--- For how long a hold stays valid after its process is cut off: what left() says then, and it is right.
+-- How long a hold stays valid after its process is cut off. Checks that left() gives that time.
 local function silence(seed, options)
   local world, left = sim.new { seed = seed }, nil
   world:run(function()
@@ -31,7 +31,7 @@ local function silence(seed, options)
   return left
 end
 
--- The least and the most of many, as parts of the timeout.
+-- The least and the most of many measurements, as parts of the timeout.
 local function range(options)
   local least, most = math.huge, 0
   for seed = 1, 60 do
@@ -48,16 +48,16 @@ local function assert_range(from, to, options)
 end
 
 describe("a lease", function()
-  -- A heartbeat counts when one sent 8/16 of the timeout later was answered, and the next comes 1/16 after that.
+  -- A heartbeat counts when a heartbeat sent 8/16 of the timeout later was answered. The next one comes 1/16 after that.
   it("lasts for 0.4275 to 0.49 of the timeout when servers fall silent", function()
     assert_range(0.4275, 0.49, { timeout = 10 })
   end)
 
-  it("lasts for 0.5525 to 0.615 of it when the tick is known to be a fifth of it", function()
+  it("lasts for 0.5525 to 0.615 of the timeout if the tick is known to be a fifth of it", function()
     assert_range(0.5525, 0.615, { timeout = 10, tick = 2 })
   end)
 
-  it("lasts for 0.615 to 0.6775 of it when the tick is known to be a twentieth of it", function()
+  it("lasts for 0.615 to 0.6775 of the timeout if the tick is known to be a twentieth of it", function()
     assert_range(0.615, 0.6775, { timeout = 40, tick = 2 })
   end)
 
@@ -66,7 +66,7 @@ describe("a lease", function()
     assert_range(0.4275, 0.49, { timeout = 4, tick = 2 })
   end)
 
-  -- While all is well each heartbeat makes it last longer: so many heartbeats in so many timeouts.
+  -- Without faults each heartbeat extends the lease. Counts the heartbeats in some timeouts.
   local function renewals(timeouts, options)
     local world, count = sim.new { seed = 5, tick_time = 500 }, 0
     world:run(function()
@@ -94,7 +94,7 @@ describe("a lease", function()
     end
   end
 
-  it("goes on through pauses of the leader and the follower that are shorter", within({}, function(world)
+  it("survives shorter pauses of the leader and the follower", within({}, function(world)
     local session = world:session { timeout = 10 }
     local hold = assert(session:lock("/l"):acquire())
     for server = 1, 3 do
@@ -127,7 +127,7 @@ describe("left()", function()
     assert.are.equal(0, hold:left())
   end))
 
-  it("is there for terms, permits, readers, cohorts, reentrant and multiple locks", within({}, function(world)
+  it("exists for terms, permits, readers, cohorts, reentrant locks and multilocks", within({}, function(world)
     local session = world:session()
     local holds = {
       assert(session:election("/e"):campaign()),
@@ -146,7 +146,7 @@ describe("left()", function()
 end)
 
 describe("the option `tick`", function()
-  -- The lines of the log that a session with this timeout and tick begins with, without those of level info.
+  -- The first log lines of a session with this timeout and tick, without those of level info.
   local function said(options, tick_time)
     local world, lines = sim.new { tick_time = tick_time }, {}
     options.log = function(level, text) if level ~= "info" then lines[#lines + 1] = level .. ": " .. text end end
@@ -157,33 +157,33 @@ describe("the option `tick`", function()
     return lines
   end
 
-  it("is asked for in one line when the timeout is short for the tick that is assumed", function()
+  it("is asked for in one line if the timeout is short for the assumed tick", function()
     local lines = said({ timeout = 2 }, 500)
     assert.are.equal(1, #lines)
     assert.matches("^warning: session %x+: the timeout of 2.000 s is less than two ticks of " ..
       "2.000 s %(assumed%): .*`timeout`.*`tick`", lines[1])
   end)
 
-  it("is asked for as an error when nothing could prove in time that the session lives", function()
+  it("is asked for as an error if no heartbeat could prove in time that the session lives", function()
     local lines = said({ timeout = 1 }, 500)
     assert.are.equal(1, #lines)
     assert.matches("^error: session %x+: the timeout of 1.000 s .*given up again and again", lines[1])
   end)
 
-  it("is not asked for when it is there, or when the timeout is long enough", function()
+  it("is not asked for if it is given, or if the timeout is long enough", function()
     assert.are.same({}, said({ timeout = 1, tick = 0.5 }, 500))
     assert.are.same({}, said({ timeout = 4 }, 500))
     assert.are.same({}, said({ timeout = 10 }, 2000))
   end)
 
-  it("must be a time that servers can have", within({}, function(world)
+  it("must be a tick that servers can have", within({}, function(world)
     assert_misuse(function() world.zk.session { tick = 0 } end, ".*" .. "tick")
     assert_misuse(function() world.zk.session { tick = -1 } end, ".*" .. "tick")
     assert_misuse(function() world.zk.session { tick = 2000 } end, ".*" .. "from 0.001 to 60 seconds")
     assert_misuse(function() world.zk.session { tick = "2" } end, ".*" .. "tick")
   end))
 
-  it("is an option that shared sessions compare", within({}, function(world)
+  it("is compared when a session is shared", within({}, function(world)
     local one = world.zk.shared { tick = 2 }
     assert.are.equal(one, world.zk.shared { tick = 2 })
     assert_misuse(function() world.zk.shared { tick = 1 } end, ".*" .. "tick")

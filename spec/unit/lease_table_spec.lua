@@ -2,9 +2,9 @@
 
 local sim = require "zkrecipes.sim"
 
-local COLUMNS = { false, 2, 0.5 } -- tick, as said
+local COLUMNS = { false, 2, 0.5 } -- the option `tick`
 
--- The least and the most that is left while all is well.
+-- The least and the most that is left without faults.
 local function left_of(timeout, tick)
   local world = sim.new { tick_time = math.floor(1000 * math.min(tick or 2, timeout / 2)) }
   return (table.unpack or unpack)(world:run(function()

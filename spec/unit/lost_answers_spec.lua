@@ -1,4 +1,4 @@
--- transact: what becomes of a multi whose answer was lost (lost_answers.lua).
+-- transact: a multi whose answer is lost (lost_answers.lua).
 
 local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.lost_answers"
@@ -9,7 +9,7 @@ local unpack = table.unpack or unpack -- luacheck: ignore 113 143
 local LOST = { nil, "the answer was lost", "connection_loss" }
 local PARTS = { { "delete", "/a" } }
 
--- A session that gives these answers to a multi, one after the other, then the last one again. It counts what is sent.
+-- A session that answers each multi with the next of these answers, and in the end always with the last one. It counts the requests.
 local function session_with(...)
   local answers, session = { ... }, { sent = 0 }
   function session:multi(parts)
@@ -20,7 +20,7 @@ local function session_with(...)
   return session
 end
 
--- A was_done that gives these results each time, and a table that holds how often it was called.
+-- Returns a was_done with these results, and a table that counts its calls.
 local function telling(...)
   local results, calls = { ... }, { count = 0 }
   return function()
@@ -32,13 +32,13 @@ end
 local function results_of(...) return { n = select("#", ...), ... } end
 
 describe("a transaction whose answer is not lost", function()
-  it("gives its results", function()
+  it("returns its results", function()
     local was_done, calls = telling(true)
     assert.are.same({ "the results" }, requests.transact(session_with({ { "the results" } }), PARTS, was_done))
     assert.are.equal(0, calls.count)
   end)
 
-  it("passes each failure", function()
+  it("returns each failure", function()
     for _, code in ipairs { "no_node", "bad_version", "node_exists", "no_memory", "closed", "late" } do
       local was_done, calls = telling(true)
       local session = session_with({ nil, "why", code })
@@ -67,14 +67,14 @@ describe("a transaction whose answer is lost", function()
     assert.are.equal("3 2", session.sent .. " " .. calls.count)
   end)
 
-  it("fails as was_done does if that cannot tell", function()
+  it("fails with was_done's error if that cannot find out", function()
     local session = session_with(LOST)
     local results = results_of(requests.transact(session, PARTS, telling(nil, "it may have been done", "closed")))
     assert.are.same({ nil, "it may have been done", "closed", n = 3 }, results)
     assert.are.equal(1, session.sent)
   end)
 
-  it("is given up if each request breaks the link", function()
+  it("is given up if each request breaks the connection", function()
     local session = session_with(LOST)
     local results = results_of(requests.transact(session, PARTS, telling(false)))
     assert.are.same({ nil, "the answer was lost", "connection_loss", n = 3 }, results)
@@ -91,7 +91,7 @@ describe("a transaction whose answer is lost", function()
       limit.session.multi = function() return unpack(LOST, 1, 3) end
       local _, message, code = limit:told(requests.transact(limit.session, PARTS, function()
         zk.sleep(2)
-        return limit.session:exists("/a") -- the limit has passed: it is not sent
+        return limit.session:exists("/a") -- not sent, because the limit has passed
       end))
       assert.are.equal("connection_loss", code, message)
     end)

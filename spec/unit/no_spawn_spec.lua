@@ -1,5 +1,5 @@
--- A host that cannot spawn at the moment (cqueues outside of a controller, memory that is exhausted): what the library wants to run in
--- the background is started later, and no handle hangs.
+-- A host that cannot spawn at the moment (cqueues outside of a controller, exhausted memory). The library starts its background work
+-- later, and no handle hangs.
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
@@ -45,7 +45,7 @@ local SPAWNS = { "a cohort, free", "a cohort, held elsewhere", "a revocable lock
 describe("a host that cannot spawn", function()
   for _, name in ipairs(SPAWNS) do
     for _, way in ipairs(ways) do
-      if way.name == name then it("goes on later: " .. name, function() try(way) end) end
+      if way.name == name then it("continues later: " .. name, function() try(way) end) end
     end
   end
 

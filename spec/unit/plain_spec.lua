@@ -1,5 +1,5 @@
--- Options and lists are read from the table itself. One that inherits is refused everywhere, because what it inherits would
--- be left out in silence.
+-- Options and lists are read from the table itself. A table that inherits is refused everywhere, because the inherited
+-- fields would be ignored silently.
 
 local zk = require "zkrecipes"
 local sim = require "zkrecipes.sim"
@@ -78,11 +78,11 @@ describe("a table that inherits", function()
     end)
   end
 
-  it("is refused where servers are started", function()
+  it("is refused by functions that start servers", function()
     assert.error_matches(function() testing.start(heir { tick_time = 500 }) end, "inherits nothing")
   end)
 
-  it("is none when its metatable adds nothing", function()
+  it("is accepted if its metatable adds nothing", function()
     local options = setmetatable({ data = "x" }, { __name = "options", __tostring = function() return "" end })
     assert.are.equal("/l", session:lock("/l", options).path)
     assert.are.equal("/r", session:rwlock("/r", options).path)

@@ -1,4 +1,4 @@
--- The proxy's knowledge of the protocol and of faults, without a socket. The proxy is a Lua 5.4 program.
+-- How the proxy reads the protocol and applies faults, without a socket. The proxy is a Lua 5.4 program.
 
 -- luacheck: std lua54+busted
 
@@ -17,7 +17,7 @@ local function request(xid, op, path)
 end
 
 describe("the proxy's frames", function()
-  it("end where their length says, however the bytes are cut", function()
+  it("are found by their length, however the bytes are cut", function()
     local data = request(1, 15, "/a") .. request(2, 2, "/b")
     local first = #request(1, 15, "/a")
     for size = 0, first - 1 do assert.is_nil((frames.last(data:sub(1, size), 1))) end
@@ -26,7 +26,7 @@ describe("the proxy's frames", function()
     assert.is_nil((frames.last(data, #data + 1)))
   end)
 
-  it("tell a four-letter word from a frame", function()
+  it("differ from four-letter words", function()
     local last, raw = frames.last("srvr", 1)
     assert.is_nil(last)
     assert.is_true(raw)
@@ -51,7 +51,7 @@ describe("the proxy's frames", function()
 end)
 
 describe("the proxy's faults", function()
-  it("strike the n-th request of their name, once", function()
+  it("hit the n-th request of their name, once", function()
     local list = faults.new()
     list:arm("hold", "delete", 2)
     local struck = {}
@@ -61,7 +61,7 @@ describe("the proxy's faults", function()
     assert.same({ "-", "-", "hold", "-" }, struck)
   end)
 
-  it("with * count everything that is not sent by the clock", function()
+  it("with * count all requests except those that a timer sends", function()
     local list = faults.new()
     list:arm("drop_request", "*", 2)
     for _, name in ipairs{ "connect", "ping", "heartbeat", "create2" } do assert.is_nil(list:strike(name)) end

@@ -1,5 +1,5 @@
--- Every method that takes seconds, with strange ones. What is no duration is misuse at the caller's line; a duration that is too short to
--- be measured is a duration. In a simulated world: needs no server.
+-- Every method that takes seconds, with strange values. A value that is no duration raises misuse at the caller's line. A duration may be
+-- too short to be measured. In a simulated world: needs no server.
 -- Tags: sanitize
 
 local sim = require "zkrecipes.sim"
@@ -12,7 +12,7 @@ local WRONG = { nan = nan, ["inf"] = huge, ["-inf"] = -huge, ["-1"] = -1, ["-5e-
 local SHORT = { ["0"] = 0, ["-0"] = -0.0, ["5e-324"] = 5e-324, ["2.2e-308"] = 2.2e-308, ["1e-300"] = 1e-300, ["1e-9"] = 1e-9,
   ["1e-6"] = 1e-6 }
 
--- Name > fn(session, seconds, world). least: what is shorter is misuse, too.
+-- Name > fn(session, seconds, world). least: a shorter duration is misuse too.
 local METHODS = {
   ["session:connected"] = function(session, seconds) return session:connected(seconds) end,
   ["session:get"] = function(session, seconds) return session:get("/a", { timeout = seconds }) end,
@@ -58,13 +58,13 @@ local METHODS = {
   ["session:close"] = function(_, seconds, world) return world:session():close(seconds) end,
 }
 
--- Called with a hold.
+-- Name > fn(hold, seconds).
 local OF_HOLDS = {
   ["hold:lost"] = function(hold, seconds) return hold:lost(seconds) end,
   ["hold:set"] = function(hold, seconds) return hold:set("/a", "", nil, { timeout = seconds }) end,
 }
 
--- In a world with a session that has /a, an ephemeral /e and the lock /taken, each of them of another session.
+-- Runs in a world where another session has created /a and the ephemeral /e, and holds the lock /taken.
 local function in_world(fn)
   local world = sim.new()
   world:run(function()
@@ -94,7 +94,7 @@ end
 
 describe("seconds", function()
   for name, fn in pairs(METHODS) do
-    it("that are none are misuse: " .. name, function()
+    it("that are no duration are misuse: " .. name, function()
       in_world(function(session, world) check_wrong(name, fn, session, world) end)
     end)
     it("may be too short to be measured: " .. name, function()
@@ -140,7 +140,7 @@ describe("seconds", function()
     end)
   end)
 
-  it("between the terms of a function that fails do not become none, however often it fails", function()
+  it("between the terms of a failing function never become zero, however often it fails", function()
     in_world(function(session, world)
       local election, times = session:election("/fails"), {}
       local task = world.zk.spawn(function()

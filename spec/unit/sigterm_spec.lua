@@ -1,10 +1,10 @@
--- SIGTERM ends zk.run as Ctrl-C does, and then the process.
+-- SIGTERM ends zk.run like Ctrl-C, and then the process.
 
 local env = require "spec.support.env"
 local process = require "spec.support.process"
 local zk = require "zkrecipes"
 
--- A program that holds the lock "/l" of this namespace: { line() > its next line, pid, kill() }.
+-- Starts a program that holds the lock "/l" of this namespace. Returns { line() > its next line, pid, kill() }.
 local function start(namespace, way, before)
   local command = ("%s exec 2>/dev/null; %s spec/support/terminated.lua '%s' '%s' %s; echo status $?"):format(before or "",
     env.interpreter(), env.server().hosts, namespace, way)
@@ -39,7 +39,7 @@ describe("SIGTERM in zk.run", function()
     assert.are.equal("status 143", program.line())
   end)
 
-  it("ends a clean-up that hangs when it comes again", function()
+  it("ends a clean-up that hangs, if it comes again", function()
     local program = start(env.namespace(), "hangs")
     program.kill()
     assert.matches("cleans up", program.line())
@@ -47,14 +47,14 @@ describe("SIGTERM in zk.run", function()
     assert.are.equal("status 143", program.line())
   end)
 
-  it("that comes while sessions are closed ends the process when they are", function()
+  it("that comes while sessions are being closed ends the process afterwards", function()
     local namespace = env.namespace()
     local program = start(namespace, "closes")
     assert.are.equal("status 143", program.line())
     assert.are.equal(0, contenders(namespace))
   end)
 
-  it("ends a child of the process, which goes on itself", function()
+  it("that is sent to a child ends the child, not the process", function()
     local program = start(env.namespace(), "forks")
     assert.are.equal("child: -15", program.line())
     program.kill()
@@ -62,7 +62,7 @@ describe("SIGTERM in zk.run", function()
     assert.are.equal("status 143", program.line())
   end)
 
-  it("is left alone with sigterm = false", function()
+  it("is not caught with sigterm = false", function()
     local namespace = env.namespace()
     local program = start(namespace, "refuses")
     program.kill()
@@ -70,7 +70,7 @@ describe("SIGTERM in zk.run", function()
     assert.are.equal(1, contenders(namespace))
   end)
 
-  it("is left alone by a program that ignores it", function()
+  it("stays ignored in a program that ignores it", function()
     local program = start(env.namespace(), "waits", "trap '' TERM;")
     program.kill()
     assert.is_true(process.runs(program.pid))

@@ -1,4 +1,4 @@
--- What may befall a simulated world, and what it does to a lock. Needs no server.
+-- The faults of a simulated world, and their effect on a lock. Needs no server.
 -- Tags: sanitize
 
 local deaf = require "spec.support.deaf"
@@ -40,14 +40,14 @@ describe("an expired session", function()
     assert.is_true(world:alive(session.id))
   end))
 
-  it("may have been none", within({}, function(world)
+  it("is not counted if it has not connected, or is closed", within({}, function(world)
     local session = world:session()
     assert.are.equal(0, world:expire(session))
     session:close()
     assert.are.equal(0, world:expire(session))
   end))
 
-  it("may be each one of a process", within({}, function(world)
+  it("may be any or all of a process", within({}, function(world)
     local a, b, c = world.zk.session(), world.zk.session(), world:session()
     assert(a:connected() and b:connected() and c:connected())
     assert.are.equal(2, world:expire(world.zk))
@@ -56,7 +56,7 @@ describe("an expired session", function()
 end)
 
 describe("a partition", function()
-  it("ends the hold here before another can hold it there", within({}, function(world)
+  it("ends the hold before another session can get the lock", within({}, function(world)
     local a, b = world:session { timeout = 6 }, world:session { timeout = 6 }
     local hold = assert(a:lock("/l"):acquire())
     local over
@@ -83,11 +83,11 @@ describe("a partition", function()
     assert(a:connected(300))
   end))
 
-  it("of one direction leaves the other", within({}, function(world)
+  it("of one direction does not affect the other", within({}, function(world)
     local session = world:session()
     assert(session:connected())
     world:partition(session, "to_client")
-    local _, _, code = session:create("/x") -- done, but nobody hears of it
+    local _, _, code = session:create("/x") -- done, but the answer is lost
     assert.are.equal("connection_loss", code)
     assert.is_table(select(2, world:get("/x")))
     world:heal()
@@ -97,7 +97,7 @@ describe("a partition", function()
     assert.is_nil(select(2, world:get("/y")))
   end))
 
-  it("of one process leaves the others alone", within({}, function(world)
+  it("of one process does not affect other processes", within({}, function(world)
     local a, b = world:session(), world:session()
     assert(a:connected() and b:connected())
     world:partition(a)
@@ -108,7 +108,7 @@ describe("a partition", function()
 end)
 
 describe("a broken connection", function()
-  it("is made again, and the hold lasts", within({}, function(world)
+  it("is restored, and the hold stays valid", within({}, function(world)
     local session = world:session()
     local hold, id = assert(session:lock("/l"):acquire()), session.id
     world:cut(session)
@@ -131,7 +131,7 @@ describe("a broken connection", function()
     assert.are.equal("suspended", b.state)
   end))
 
-  it("cannot be made while it is disconnected", within({}, function(world)
+  it("is not restored while the process is disconnected", within({}, function(world)
     local session = world:session { timeout = 6 }
     assert(session:connected())
     world:disconnect(session)
@@ -145,7 +145,7 @@ describe("a broken connection", function()
 end)
 
 describe("a lost reply", function()
-  it("of the create leaves the lock taken once", within({}, function(world)
+  it("of a lock's create leaves one znode", within({}, function(world)
     local session = world:session()
     assert(session:create("/l"))
     world:lose_reply(session, "create")
@@ -236,11 +236,11 @@ describe("a paused process", function()
     assert.is_nil(journal.ended)
     assert.are.equal(worked, #journal)
     world:advance(60)
-    assert.are.equal(worked, #journal) -- it looked before it worked
+    assert.are.equal(worked, #journal) -- it checked the hold before it worked
     assert.is_true(journal.ended >= from + 60 and journal.ended < from + 61)
   end))
 
-  it("for a short time keeps its hold", within({}, function(world)
+  it("that is paused for a short time keeps its hold", within({}, function(world)
     local session = world:session { timeout = 10 }
     local hold = assert(session:lock("/l"):acquire())
     world:pause(session, 2)
@@ -248,7 +248,7 @@ describe("a paused process", function()
     assert.is_true(hold:valid())
   end))
 
-  it("holds what was woken, in order, until it goes on", within({}, function(world)
+  it("runs woken coroutines in order when it continues", within({}, function(world)
     local a, order = world:process(), {}
     for i = 1, 3 do a.spawn(function() a.sleep(0) order[#order + 1] = i end) end
     world:pause(a, 5)
@@ -293,7 +293,7 @@ describe("servers", function()
     assert.are.equal("new", (reader:get("/x")))
   end))
 
-  it("hear nothing of the leader, and their clients move on", within({}, function(world)
+  it("that are cut off from the leader lose their clients to other servers", within({}, function(world)
     local session = world:session { timeout = 20 }
     world:move(session, 3)
     assert(session:connected())

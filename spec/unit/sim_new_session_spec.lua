@@ -21,7 +21,7 @@ describe("a planned fault", function()
       assert.is_true(session.id ~= id and world:now() - from < 2)
       assert.are.equal("connecting connected suspended lost connecting connected", table.concat(told, " "))
       assert.are.same({ false, "lost" }, { hold:valid(), session_over })
-      assert.are.equal(1, #world:children("/l")) -- of the old session, which the servers do not know to be over
+      assert.are.equal(1, #world:children("/l")) -- of the old session, which still lives on the servers
       local again = assert(session:lock("/l"):acquire())
       assert.is_true(again.token > hold.token)
       assert.is_true(world:now() - from > 4)

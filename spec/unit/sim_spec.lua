@@ -1,4 +1,4 @@
--- A simulated world from Lua: virtual time, programs, looking. Faults are in sim_faults_spec.lua, worlds as such in
+-- A simulated world from Lua: virtual time, programs, inspection. Faults are in sim_faults_spec.lua, several worlds and their end in
 -- sim_worlds_spec.lua. Needs no server.
 -- Tags: sanitize
 
@@ -7,7 +7,7 @@ local sim = require "zkrecipes.sim"
 
 local assert_misuse = deaf.assert_misuse
 
--- A program as users write them: it knows nothing of simulation.
+-- A program as users write it, which knows nothing of simulation.
 local function program(host, journal)
   local session = host.session { hosts = "zk1:2181", timeout = 6 }
   assert(session:create("/conf", "one", { parents = true }))
@@ -51,7 +51,7 @@ describe("virtual time", function()
     end)
   end)
 
-  it("is moved from the main thread too", function()
+  it("can be advanced from the main thread too", function()
     local world, ticks = sim.new(), 0
     local task = world.zk.spawn(function() while true do world.zk.sleep(60) ticks = ticks + 1 end end)
     world:advance(3601)
@@ -73,7 +73,7 @@ describe("virtual time", function()
 end)
 
 describe("a program", function()
-  it("runs in a world as it is", function()
+  it("runs in a world unchanged", function()
     local world, journal = sim.new(), {}
     assert.matches("^%x+$", world:run(function() return program(world.zk, journal) end))
     assert.are.same({ "one", false, "late", "the last" }, journal)
@@ -87,7 +87,7 @@ describe("a program", function()
     assert.is_true(world:now() >= 3600)
   end)
 
-  it("may be written straight down, without coroutines", function()
+  it("may be written without coroutines", function()
     local world = sim.new()
     local session = world:session()
     local hold = assert(session:lock("/l"):acquire(200))
@@ -98,7 +98,7 @@ describe("a program", function()
     assert.is_nil(world:children("/l")[1])
   end)
 
-  it("ends the run when all that it spawned, in any process, has ended", function()
+  it("ends the run when all spawned coroutines, in any process, have ended", function()
     local world, ended = sim.new(), 0
     local other = world:process()
     local function later() ended = ended + 1 end
@@ -128,7 +128,7 @@ describe("a program", function()
     assert.are.equal(1, world:sessions())
   end)
 
-  it("that fails fails the run, wherever it does", function()
+  it("makes the run fail if it fails anywhere", function()
     local world = sim.new()
     local ok, message = pcall(world.run, world, function()
       world:process().spawn(function() error("it broke") end)
@@ -145,7 +145,7 @@ describe("a program", function()
     assert.matches("it broke too", reports[1])
   end)
 
-  it("that fails in on_lost fails the run", function()
+  it("makes the run fail if it fails in on_lost", function()
     local world = sim.new()
     local ok, message = pcall(world.run, world, function()
       local session = world:session()
@@ -157,7 +157,7 @@ describe("a program", function()
     assert.matches("not my day", message)
   end)
 
-  it("that cannot end is given up", function()
+  it("is given up if it cannot end", function()
     local world = sim.new { limit = 1000 }
     assert_misuse(function()
       world:run(function()
@@ -178,8 +178,8 @@ describe("a program", function()
   end)
 end)
 
-describe("looking at a world", function()
-  it("shows znodes as the leader has them", function()
+describe("the inspection of a world", function()
+  it("shows the leader's znodes", function()
     local world = sim.new()
     local session = world:session { namespace = "/app" }
     assert(session:create("/b", "data", { parents = true }))
@@ -226,7 +226,7 @@ describe("looking at a world", function()
 end)
 
 describe("hosts in a simulated world", function()
-  it("are not looked at, but their chroot is", function()
+  it("are ignored, except their chroot", function()
     local world = sim.new()
     world:run(function()
       local session = world:session { hosts = { "zk1:2181", "zk2:2181/app" }, namespace = "/ns" }

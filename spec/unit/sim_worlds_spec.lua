@@ -1,4 +1,4 @@
--- Simulated worlds as such: the same history for the same seed, several at once, their end, misuse. Needs no server.
+-- Simulated worlds: the same seed gives the same history; several at once; their end; misuse. Needs no server.
 -- Tags: sanitize
 
 local fork = require "spec_fork"
@@ -10,7 +10,7 @@ local zk = require "zkrecipes"
 
 local assert_misuse = deaf.assert_misuse
 
--- What happens in a world of this seed, line by line.
+-- The trace of a world with this seed, line by line.
 local function history(seed)
   local lines = {}
   local world = sim.new { seed = seed, trace = function(line) lines[#lines + 1] = line end }
@@ -33,7 +33,7 @@ local function history(seed)
 end
 
 describe("a history", function()
-  it("is the same for the same seed, and another for another", function()
+  it("is the same for the same seed, and differs for another seed", function()
     local first = history(7)
     assert.is_true(#first > 10000)
     assert.matches("\n +%d+%.%d+  client %x+: ", first)
@@ -92,9 +92,9 @@ describe("worlds", function()
     real:close(0)
   end)
 
-  it("are collected with all that is in them", function() env.alone "worlds" end)
+  it("are collected with everything in them", function() env.alone "worlds" end)
 
-  it("live as long as a session of theirs", function()
+  it("live as long as one of their sessions", function()
     local session = sim.new():session()
     for _ = 1, 3 do collectgarbage() end
     assert(session:create("/x"))
@@ -108,7 +108,7 @@ describe("worlds", function()
     assert.are.equal("end\n0", process.output(command))
   end)
 
-  it("do not follow into a child process", function()
+  it("do not work in a forked child", function()
     local world = sim.new()
     local session = world:session()
     assert(session:connected())
@@ -130,7 +130,7 @@ describe("the page docs/sim.md", function()
   file:close()
   for block in text:gmatch("```lua\n(.-)```") do
     count = count + 1
-    it("holds a program that runs, number " .. count, function() assert((loadstring or load)(block, "=docs/sim.md"))() end)
+    it("has programs that run, number " .. count, function() assert((loadstring or load)(block, "=docs/sim.md"))() end)
   end
 end)
 

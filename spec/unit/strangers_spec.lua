@@ -1,4 +1,4 @@
--- What a session keeps of strangers (core/strangers.c): only as long as it needs it.
+-- A session keeps what it knows of strangers (core/strangers.c) only as long as it needs it.
 -- Tags: sanitize
 
 local env = require "spec.support.env"
@@ -15,7 +15,7 @@ local function within(body)
   end
 end
 
--- Waits, and tries: both must pass.
+-- A waiting acquire and a try: both must succeed.
 local function pass(lock)
   for limit = 0, 10, 10 do assert(lock:acquire(limit)):release() end
 end
@@ -37,9 +37,9 @@ describe("a session that meets a stranger", function()
     end))
   end
 
-  it("passes thousands that come and go", function() env.alone "strangers" end)
+  it("ignores thousands that come and go", function() env.alone "strangers" end)
 
-  it("passes thousands that stay, each in a directory of its own", within(function(world, session, other)
+  it("ignores thousands that stay, each in another directory", within(function(world, session, other)
     for i = 1, 3000 do
       local dir = ("/l%04d"):format(i)
       assert(other:create(dir .. "/" .. STRANGER, "", { parents = true }))
@@ -50,7 +50,7 @@ describe("a session that meets a stranger", function()
     assert.are.same({ 0, 0, 0 }, in_use(world, session))
   end))
 
-  it("names the znode at which it stops, when there are too many at a time", within(function(_, session, other)
+  it("names the znode that it cannot ignore, if there are too many at a time", within(function(_, session, other)
     local dir = "/" .. ("d"):rep(1900)
     for i = 1, 60 do assert(other:create(("%s/x%02d-lock-0000000000"):format(dir, i), "", { parents = true })) end
     for limit = 0, 10, 10 do
@@ -61,7 +61,7 @@ describe("a session that meets a stranger", function()
     pass(session:lock(dir))
   end))
 
-  it("tells every waiter its name", within(function(world, session, other)
+  it("names that znode to every waiter", within(function(world, session, other)
     local process = world:process()
     local theirs, waits = process.session { timeout = 10 }, {}
     assert(other:create("/l/lock-0000000000", "", { parents = true }))
@@ -74,7 +74,7 @@ describe("a session that meets a stranger", function()
 end)
 
 describe("a try that finds an ephemeral znode with an unusual name", function()
-  it("leaves no watch that the session does not count", within(function(world, session, other)
+  it("leaves only watches that the session counts", within(function(world, session, other)
     for i = 1, 50 do
       assert(other:create(("/l%d/x-lock-0000000000"):format(i), "", { ephemeral = true, parents = true }))
       fails("timeout", session:lock("/l" .. i):acquire(0))
@@ -84,7 +84,7 @@ describe("a try that finds an ephemeral znode with an unusual name", function()
     assert.are.same({ 0, 0, 0 }, in_use(world, session))
   end))
 
-  it("sees when it goes, and when another one takes its place", within(function(_, session, other)
+  it("notices that it is deleted, and that another one takes its place", within(function(_, session, other)
     local path, lock = "/l/x-lock-0000000000", session:lock "/l"
     for _ = 1, 20 do
       assert(other:create(path, "", { parents = true }))
@@ -99,7 +99,7 @@ describe("a try that finds an ephemeral znode with an unusual name", function()
   end))
 end)
 
--- What shows who holds, and what writes to holders: a znode that is not ephemeral is none.
+-- Methods that show holders, or write to them: a znode that is not ephemeral is no holder.
 describe("a znode that is not ephemeral", function()
   local function values(list)
     local all = {}
@@ -107,7 +107,7 @@ describe("a znode that is not ephemeral", function()
     return all
   end
 
-  it("is not asked to release, and keeps its data: the holder is asked", within(function(world, session, other)
+  it("gets no request and keeps its data; the holder gets the request", within(function(world, session, other)
     for i, name in ipairs { STRANGER, "lock-0000000000" } do
       local path, asked = "/l" .. i, false
       local hold = assert(session:lock(path, { on_request = function(hold)
@@ -151,11 +151,11 @@ describe("a znode that is not ephemeral", function()
     assert.are.same({ "nobody" }, seen)
     local before = world:requests(other)
     world:advance(60)
-    assert.is_true(world:requests(other) - before < 60) -- it watches, and does not look again and again
+    assert.is_true(world:requests(other) - before < 60) -- it watches, and does not poll
     local term = assert(session:election("/e", { value = "ours" }):campaign(20))
     world:advance(1)
     assert.are.same({ "nobody", "ours" }, seen)
-    assert(other:create("/e/latch-0000000000", "evil")) -- of a name that is usual, so that nobody else is elected
+    assert(other:create("/e/latch-0000000000", "evil")) -- its name is usual, so no other candidate is elected
     for _ = 1, 2 do
       assert.are.equal("ours", election:leader(5).value)
       assert.are.equal("ours", session:election("/e"):leader(5).value)
@@ -181,7 +181,7 @@ describe("a znode that is not ephemeral", function()
     term:resign()
   end))
 
-  it("is no contender of kazoo's", within(function(_, session, other)
+  it("is no contender of kazoo", within(function(_, session, other)
     local tag = ("0123456789abcdef"):rep(2)
     assert(other:create("/l/" .. tag .. "__lock__0000000007", "", { parents = true }))
     assert(other:create("/l/" .. tag .. "__rlock__0000000007", ""))
@@ -229,7 +229,7 @@ describe("a semaphore", function()
     end))
   end
 
-  it("gives each of two that come together its permit beside a stranger", within(function(world, session, other)
+  it("gives two simultaneous callers a permit each, beside a stranger", within(function(world, session, other)
     limited(other, { FULL })
     local waits = {}
     for i, its in ipairs { session, other } do
@@ -243,7 +243,7 @@ describe("a semaphore", function()
     for _, name in ipairs { FULL, "a-2-lease-0000000000" } do
       limited(other, { name }, { ephemeral = true })
       local semaphore = session:semaphore "/s"
-      assert.are.equal(name == FULL and 2 or 0, semaphore:available(5)) -- it waits
+      assert.are.equal(name == FULL and 2 or 0, semaphore:available(5)) -- the stranger counts as a waiter
       fails("timeout", semaphore:acquire(0))
       fails("timeout", semaphore:acquire(5))
       local wait = world.zk.spawn(function() return semaphore:acquire(60) end)
@@ -254,7 +254,7 @@ describe("a semaphore", function()
     assert.are.equal(world:watches(), session:usage().watches)
   end))
 
-  it("takes a permit that a resize gives while it looks at strangers", within(function(world, session, other)
+  it("notices a resize while it reads strangers", within(function(world, session, other)
     local holds = {}
     for delay = 0, 40 do
       local path = "/s" .. delay
@@ -264,14 +264,14 @@ describe("a semaphore", function()
       local waits = { world.zk.spawn(function() return semaphore:acquire(20) end) }
       world:advance(delay / 1000)
       assert(other:semaphore(path):resize(12))
-      waits[2] = world.zk.spawn(function() return semaphore:acquire(20) end) -- this one reads the new limit
+      waits[2] = world.zk.spawn(function() return semaphore:acquire(20) end) -- this waiter reads the new limit
       local first = assert(waits[1]:wait(1))
       fails("timeout", waits[2]:wait(30))
       assert.is_true(first:valid() and holds[delay]:valid())
     end
   end))
 
-  it("says what is in its way when a recipe would give it that name", within(function(_, session, other)
+  it("names the stranger in its way if a recipe would give that name", within(function(_, session, other)
     for _, name in ipairs { OURS, (OURS:gsub("%-5%-lease", "-2-lease")) } do
       limited(other, { name })
       for _ = 1, 2 do

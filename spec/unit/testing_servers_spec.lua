@@ -1,4 +1,4 @@
--- Real test servers: they serve, keep their data over a kill, end sessions, and never outlive their runner.
+-- Real test servers: they serve, keep their data when they are killed, end sessions, and never outlive their runner.
 
 local process = require "spec.support.process"
 local testing = require "zkrecipes.testing"
@@ -6,7 +6,7 @@ local wire = require "spec.support.wire"
 
 local NO_NODE = -101
 
--- A runner that starts `code`, tells pids and folders, and then stops itself: a crash can come at no worse moment.
+-- A runner that runs `code`, prints pids and folders, and then stops itself: the worst moment for a crash.
 local RUNNER = [[
 package.path = %q
 local testing = require "zkrecipes.testing"
@@ -67,7 +67,7 @@ describe("a test server", function()
     assert.equal(0, client:close())
   end)
 
-  it("keeps data and sessions over kill and restart", function()
+  it("keeps data and sessions when it is killed and restarted", function()
     local client = assert(wire.connect(server.hosts))
     assert.equal(0, (client:create("/kept", "as it was", wire.EPHEMERAL)))
     local pid = server.pid
@@ -91,7 +91,7 @@ describe("a test server", function()
     assert.equal("standalone", server:mode())
   end)
 
-  it("answers nothing while it is paused, and everything later", function()
+  it("answers nothing while it is paused, and everything afterwards", function()
     local client = assert(wire.connect(server.hosts))
     assert.is_true(server:pause())
     client:send("exists", wire.text("/") .. "\0")
@@ -127,7 +127,7 @@ describe("a test server", function()
     other:close()
   end)
 
-  it("wins the session against a client that reconnects as fast as it can", function()
+  it("ends a session although its client reconnects as fast as it can", function()
     for _ = 1, 20 do
       local owner = assert(wire.connect(server.hosts))
       assert.is_true(testing.expire(server, owner.id))
@@ -147,7 +147,7 @@ describe("a test server", function()
     double:stop()
   end)
 
-  it("takes lines of zoo.cfg and flags", function()
+  it("accepts lines of zoo.cfg and flags", function()
     local own = assert(testing.start{ tick_time = 700, config = { maxSessionTimeout = 9000 }, container_interval = 321,
       jvm = { "-Dzkrecipes.mark=yes" } })
     assert.equal(0.7, own.tick)
@@ -252,7 +252,7 @@ describe("nothing is left behind", function()
     os.execute("rm -r " .. folder)
   end)
 
-  it("when the supervisor is killed: the kernel takes the JVM along", function()
+  it("when the supervisor is killed: the kernel kills the JVM", function()
     assert.is_true(process.holds("setpriv --pdeathsig KILL true"), "setpriv (Debian's util-linux) is needed")
     local runner = start_runner([[servers[1] = testing.start()]])
     local server = read_servers(runner, 1)[1]
@@ -288,7 +288,7 @@ describe("dev/zk", function()
     assert.is_false(process.holds("exec 3<>/dev/tcp/127.0.0.1/" .. line:match("%d+$")))
   end)
 
-  it("explains itself", function()
+  it("prints its usage", function()
     assert.matches("^usage: .*\n2$", process.output("dev/zk 2>&1; echo $?"))
     assert.matches("unknown option %-%-bad\nusage", process.output("dev/zk start --bad 2>&1"))
     assert.matches("%-%-members needs a number", process.output("dev/zk start --members x 2>&1"))

@@ -1,4 +1,4 @@
--- What zkrecipes.testing does without a server: the session password, misuse, missing Java.
+-- zkrecipes.testing without a server: the session password, misuse, missing Java.
 
 local process = require "spec.support.process"
 local testing = require "zkrecipes.testing"
@@ -11,7 +11,7 @@ local PASSWORDS = {
   ["0000000000000001"] = "054cc74a37327db215e702e20c73f005",
 }
 
--- With its position, which luassert's own check takes away.
+-- Checks the message with its position, which luassert's own check removes.
 local function error_of(misuse)
   return select(2, pcall(misuse))
 end

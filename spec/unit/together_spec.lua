@@ -37,7 +37,7 @@ describe("cancel", function()
     end)
   end)
 
-  it("before the start keeps the function from running", function()
+  it("before the start prevents the function from running", function()
     local ran
     zk.run(function()
       local task = zk.spawn(function() ran = true end)
@@ -56,7 +56,7 @@ describe("cancel", function()
     assert.are.same({}, lines)
   end)
 
-  it("is not what <close> does: a task has no end of scope", function()
+  it("is not done by <close>, which a task does not have", function()
     if not coroutines.closes then return end
     zk.run(function()
       local task = zk.spawn(function() return zk.sleep(0) or "ended" end)
@@ -66,7 +66,7 @@ describe("cancel", function()
     end)
   end)
 
-  it("gives up a wait for the core, and frees what it held", function()
+  it("ends a wait for the core, and frees its memory", function()
     local session = deaf_session()
     zk.run(function()
       local lock = session:lock("/l")
@@ -105,19 +105,19 @@ describe("zk.all", function()
     end)
   end)
 
-  it("works on the main thread and with nothing", function()
+  it("works on the main thread and without functions", function()
     assert.are.same({ 1, 2 }, { zk.all{ function() return 1 end, function() zk.sleep(0.001) return 2 end } })
     assert.are.equal(0, select("#", zk.all{}))
   end)
 
-  it("complains about wrong arguments", function()
+  it("refuses wrong arguments", function()
     assert.error_matches(function() zk.all(5) end, "list of functions expected, got number")
     assert.error_matches(function() zk.all{ print, 5 } end, "function expected at 2, got number")
   end)
 end)
 
 describe("zk.any", function()
-  it("returns the results of the first; the others are canceled and have ended", function()
+  it("returns the results of the first; the other tasks are canceled and have ended", function()
     zk.run(function()
       local cleaned = 0
       local function slow() zk.pcall(zk.sleep, 100) cleaned = cleaned + 1 end
@@ -139,7 +139,7 @@ describe("zk.any", function()
     assert.error_matches(function() zk.any{} end, "at least one function expected")
   end)
 
-  it("takes its children along when it is canceled", function()
+  it("cancels its children when it is canceled", function()
     zk.run(function()
       local canceled = 0
       local function child()
@@ -168,9 +168,9 @@ describe("zk.run whose function fails", function()
     return reports
   end
 
-  it("raises its error, and reports it at once while others run", function()
+  it("raises its error, and reports it at once if other coroutines run", function()
     assert.same({}, run(false))
-    local reports = run(true) -- would never end otherwise
+    local reports = run(true) -- the other coroutine never ends
     assert.are.equal(1, #reports)
     assert.matches("main failed", reports[1])
   end)

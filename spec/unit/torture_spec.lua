@@ -1,4 +1,4 @@
--- The checker of the torture run sees what must never be: logs made by hand, one for each violation.
+-- The checker of the torture run finds each violation, in logs made by hand.
 
 local check = require "dev.torture.check"
 local journals = require "dev.torture.journal"
@@ -36,7 +36,7 @@ describe("the checker of the torture run", function()
   local log
   before_each(function() log = journals.new() end)
 
-  it("finds nothing wrong with a good run", function()
+  it("finds no violation in a good run", function()
     turn(log, 1, 1, 2, 10, 1)
     turn(log, 2, 2, 3, 20, 2)
     turn(log, 1, 3.5, 4, 30, 3)
@@ -51,7 +51,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no two valid holds of a lock at once" }, failures(log, 2))
   end)
 
-  it("finds a reader during whose hold a writer wrote, unless its session had been ended from outside", function()
+  it("finds a writer that wrote during a reader's hold, unless the reader's session had been killed", function()
     log:add(1, "1 1 torn 5 6")
     assert.are.same({ "no reader saw a write" }, failures(log, 0))
     log:expired(1, 0.5, 2)
@@ -60,7 +60,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no reader saw a write" }, failures(log, 0))
   end)
 
-  it("sees an item that is lost, done twice, or done and still there", function()
+  it("sees an item that is lost, done twice, or done but still in the queue", function()
     for _, line in ipairs { "1 0 put a-1 done", "1 0 put a-1 done", "1 0 put a-2 done", "1 0 put a-3 lost", "2 0 job a-1 lost",
       "3 0 job a-1 done", "3 0 job a-2 connection_loss" } do
       log:add(1, line)
@@ -74,7 +74,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no item done twice" }, failures(log, 0, { items = { ["a-4"] = true } }))
   end)
 
-  it("knows that an item may be gone for each take without an answer, and none for one with it", function()
+  it("allows one missing item for each take without an answer, and none for a take with an answer", function()
     for _, line in ipairs { "1 0 put a-1 done", "1 0 put a-2 done", "1 0 put a-3 done", "2 0 job w1 taking", "2 0 job a-1 taken",
       "2 0 job w1 took", "2 0 job a-3 removed" } do
       log:add(1, line)
@@ -94,7 +94,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no item done twice" }, failures(log, 0, { items = rest }))
   end)
 
-  it("sees more permits of a pool than its largest limit, until a session was ended from outside", function()
+  it("sees more permits of a pool than its largest limit, until a session was killed", function()
     local function share(worker, name, from, to, permits)
       for _, line in ipairs { "%g %d waits pool", "%g %d holds " .. hex(10 * worker + name), "%g %d permits " .. permits, "%g %d valid" } do
         log:add(worker, line:format(from, name))
@@ -109,7 +109,7 @@ describe("the checker of the torture run", function()
     assert.are.same({}, failures(log, 0)) -- six at once
     share(3, 2, 2.9, 5, 1)
     assert.are.same({ "no more permits than the limit" }, failures(log, 0))
-    share(4, 1, 1.6, 1.8, 3) -- eleven, and eight are left
+    share(4, 1, 1.6, 1.8, 3) -- eleven permits; only eight of them may count
     share(4, 2, 1.7, 1.9, 3)
     assert.are.same({ "no more permits than the limit" }, failures(log, 0))
     assert.are.equal(11, log.most_permits)
@@ -119,7 +119,7 @@ describe("the checker of the torture run", function()
     assert.are.same({}, failures(log, 0))
   end)
 
-  it("counts a writer that has become a reader as a reader, which must read what it wrote", function()
+  it("counts a downgraded writer as a reader, which must read what it wrote", function()
     turn(log, 1, 1, 2, 10, 1)
     for _, line in ipairs { "3 1 waits a", "3 1 holds " .. hex(20), "3 1 valid", "4 1 valid", "4 1 downgrades" } do log:add(1, line) end
     log:add(1, "5 1 read 1 x 1 x 1 x")
@@ -129,7 +129,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no reader saw a write" }, failures(log, 1))
   end)
 
-  it("finds a member that passed the barrier without two others that waited too and did not give up", function()
+  it("finds a member that passed the barrier while two other members waited and did not give up", function()
     for _, line in ipairs { "1 0 arrives cyclic-a", "2 0 arrives cyclic-b", "3 0 arrives cyclic-c", "4 0 parts cyclic-a passed",
       "5 0 parts cyclic-b lost", "5 0 arrives cyclic-d" } do
       log:add(1, line)
@@ -163,7 +163,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no member passed a barrier alone" }, failures(log, 0))
   end)
 
-  it("finds a member that left a double barrier before two others that had waited with it, unless these may have been dead", function()
+  it("finds a member that left a double barrier before two other members of its round, unless these may have been dead", function()
     for worker = 1, 3 do
       log:add(worker, "1 0 arrives double-" .. worker)
       log:add(worker, "2 0 parts double-" .. worker .. " passed")
@@ -181,7 +181,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "nothing unexpected was said" }, failures(log, 0))
   end)
 
-  it("sees a hold inside another, and one after it that overlaps the long one", function()
+  it("sees a hold inside a long hold, and a later one that overlaps the long one", function()
     turn(log, 1, 1, 9, 10, 1)
     turn(log, 2, 2, 3, 20, 2)
     turn(log, 3, 8, 9.5, 30, 3)
@@ -189,7 +189,7 @@ describe("the checker of the torture run", function()
     assert.matches("^2 times; lock a: worker 1, token " .. hex(10), checks[1][3])
   end)
 
-  it("takes holds of different locks apart", function()
+  it("keeps holds of different locks apart", function()
     turn(log, 1, 1, 2, 10, 1)
     for _, line in ipairs { "1.5 1 waits b", "1.5 1 holds " .. hex(20), "1.5 1 valid", "1.8 1 valid", "1.9 1 releases" } do
       log:add(2, line)
@@ -205,7 +205,7 @@ describe("the checker of the torture run", function()
     assert.are.same({}, failures(log, 1))
   end)
 
-  it("counts a hold only until its session was ended from outside, and the next session's in full", function()
+  it("counts a hold only until its session was killed, but the next session's hold in full", function()
     turn(log, 1, 1, 3, 10, 1)
     turn(log, 2, 2, 4, 20, 2)
     log:add(1, "3.5 0 state lost -")
@@ -224,14 +224,14 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no two valid holds of a lock at once" }, failures(log, 2))
   end)
 
-  it("sees a token that goes back", function()
+  it("sees a token that decreases", function()
     turn(log, 1, 1, 2, 20, 1)
     turn(log, 2, 3, 4, 10, 2)
     local failed = failures(log, 2)
     assert.are.equal("tokens grow from hold to hold", failed[1])
   end)
 
-  it("finds the write of a stale holder: behind the next holder's in the server's order", function()
+  it("finds the write of a stale holder: after the next holder's in the server's order", function()
     log:add(1, "1 1 waits a")
     log:add(1, "1 1 holds " .. hex(10))
     log:add(1, "1 1 writes 2")
@@ -240,7 +240,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no write of a stale holder" }, failures(log, 2))
   end)
 
-  it("sees the write of a stale holder: begun when the next one held, before that one wrote", function()
+  it("sees the write of a stale holder: begun while the next holder held, but before it wrote", function()
     log:add(1, "1 1 waits a")
     log:add(1, "1 1 holds " .. hex(10))
     log:add(2, "2 1 waits a")
@@ -255,7 +255,7 @@ describe("the checker of the torture run", function()
     local lost = { "no update lost or done twice" }
     turn(log, 1, 1, 2, 10, 1)
     turn(log, 2, 3, 4, 20, 1)
-    assert.are.same(lost, failures(log, 1)) -- the second did not see the first one's
+    assert.are.same(lost, failures(log, 1)) -- the second update did not see the first
     log = journals.new()
     turn(log, 1, 1, 2, 10, 1)
     assert.are.same(lost, failures(log, 0)) -- the register went back
@@ -277,7 +277,7 @@ describe("the checker of the torture run", function()
     assert.are.same({ "no update lost or done twice" }, failures(log, 3))
   end)
 
-  it("takes what a killed worker was about to write for unknown, and its waits for over", function()
+  it("takes a killed worker's last write for unknown, and its waits for ended", function()
     log:add(1, "1 1 waits a")
     log:add(1, "1 2 waits a")
     log:add(1, "1 1 holds " .. hex(10))
@@ -296,14 +296,14 @@ describe("the checker of the torture run", function()
     assert.are.same({}, failures(log, 0))
   end)
 
-  it("finds what is left, workers that died, and forgotten waits", function()
+  it("finds leftovers, workers that died, and forgotten waits", function()
     for name, text in pairs { left = "nothing is left on the servers", processes = "no process is left",
       crashed = "every worker lived until it was ended", deserted = "every worker was granted after the faults" } do
       assert.are.same({ text }, failures(log, 0, { [name] = { "something" } }))
     end
   end)
 
-  it("does not take nonsense for news", function()
+  it("refuses malformed lines", function()
     for _, line in ipairs { "lua5.4: out of memory", "1 1 valid", "1 1 explodes", "1 1 gives_up server_error" } do
       log = journals.new()
       log:add(1, line)
@@ -319,7 +319,7 @@ describe("the figures of the torture run", function()
     turn(log, 1, 6, 7, 20, 2)
     turn(log, 2, 8, 9, 30, 3)
     log.holds[2].asked = 1.5
-    assert.are.same({ 4 }, tally.handoffs(log.holds)) -- the third had not waited before the release
+    assert.are.same({ 4 }, tally.handoffs(log.holds)) -- the third worker had not waited before the release
     assert.are.equal(4.5, tally.quantile(tally.waits(log.holds), 1))
     local faults = { { kind = "cut", worker = 2, holder = true, from = 3, to = 4 },
       { kind = "cut", worker = 1, from = 4, to = 7 } }
@@ -327,14 +327,14 @@ describe("the figures of the torture run", function()
     assert.are.same({ times = 2, holders = 1, stalls = { 3, 2 }, backs = { 4 } }, cut)
   end)
 
-  it("have a quantile of nothing, too", function()
+  it("have a quantile also without samples", function()
     assert.is_nil(tally.quantile({}, 0.5))
     assert.are.equal(2, tally.quantile({ 3, 1, 2 }, 0.5))
   end)
 end)
 
 describe("the torture run's random choices", function()
-  it("are repeated by the seed, and differ between streams", function()
+  it("are the same for the same seed, and differ between streams", function()
     local function some(...)
       local random, numbers = randoms.new(...), {}
       for i = 1, 5 do numbers[i] = random:next() end

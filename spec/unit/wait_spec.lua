@@ -8,7 +8,7 @@ local zk = require "zkrecipes"
 local deaf_session = deaf.deaf_session
 
 describe("a wait", function()
-  it("that nothing can end is an error, not a hang", function()
+  it("that nothing can end raises an error", function()
     local a, b
     a = zk.spawn(function() return b:wait() end)
     b = zk.spawn(function() return a:wait() end)
@@ -34,8 +34,8 @@ describe("a wait", function()
     end)
   end)
 
-  it("inside of a C function is misuse, and the next one is not troubled by it", function()
-    local tells = _VERSION ~= "Lua 5.1" or rawget(_G, "jit") -- PUC Lua 5.1 cannot: its own error comes
+  it("inside of a C function is misuse, and does not disturb the next wait", function()
+    local tells = _VERSION ~= "Lua 5.1" or rawget(_G, "jit") -- PUC Lua 5.1 raises its own error instead
     zk.run(function()
       local function by_sleeping(a, b) zk.sleep(0.001) return a < b end
       local ok, problem = pcall(table.sort, { 3, 2, 1 }, by_sleeping)
@@ -48,7 +48,7 @@ describe("a wait", function()
     end)
   end)
 
-  it("in a generator gives its consumer something that says so", function()
+  it("in a generator gives its consumer a value that explains the mistake", function()
     zk.run(function()
       local generator = coroutine.wrap(function()
         zk.sleep(0.001)
@@ -61,7 +61,7 @@ describe("a wait", function()
     end)
   end)
 
-  it("in a coroutine of the program outside of the loop just blocks", function()
+  it("in a coroutine of the program outside of the loop blocks", function()
     local generator = coroutine.wrap(function()
       for i = 1, 3 do
         zk.sleep(0.001)
@@ -110,13 +110,13 @@ end
 local close = coroutine.close -- only Lua 5.4 has it -- luacheck: ignore 143
 
 local _ = close and describe("an error that comes at any moment, by a debug hook", function()
-  it("does not make the host lose count of its waiters", function()
+  it("does not disturb the host's count of its waiters", function()
     local session = deaf_session()
     zk.run(function()
       local host, lock = core.host(session), session:lock("/l")
       local interrupted, instructions = 0, 1
       repeat
-        zk.pcall(function() -- in a coroutine of its own where pcall cannot be yielded across
+        zk.pcall(function() -- runs in a new coroutine if pcall cannot be yielded across
           local task = zk.spawn(function()
             interrupt_after(instructions)
             local ok, problem = pcall(lock.acquire, lock, 0.001)
@@ -140,7 +140,7 @@ end)
 
 local _ = close and describe("a coroutine that is closed", function()
 
-  it("gives up its wait for the core at once", function()
+  it("ends its wait for the core at once", function()
     local session = deaf_session()
     zk.run(function()
       local lock, co = session:lock("/l"), nil
@@ -172,7 +172,7 @@ local _ = close and describe("a coroutine that is closed", function()
   end)
 end)
 
--- What is in the weak table is collected soon. One or two may still lie on a stack.
+-- Asserts that the entries of the weak table are collected soon, except one or two that a stack may still hold.
 local function assert_collected(weak)
   local left = 0
   for _ = 1, 3 do collectgarbage() end
@@ -180,8 +180,8 @@ local function assert_collected(weak)
   assert.is_true(left <= 2, left .. " are left")
 end
 
-describe("what has ended", function()
-  it("is not kept by the waits that are used again", function()
+describe("a task that has ended", function()
+  it("is not kept by wait records that are used again", function()
     local session = deaf_session()
     local weak = setmetatable({}, { __mode = "k" })
     zk.run(function()
@@ -198,7 +198,7 @@ describe("what has ended", function()
     session:close(0)
   end)
 
-  it("is collected although its coroutine was known: tasks, and coroutines of the program", function()
+  it("is collected although its coroutine was known; so is a coroutine of the program", function()
     local weak = setmetatable({}, { __mode = "k" })
     zk.run(function()
       for _ = 1, 20 do
