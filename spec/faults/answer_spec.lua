@@ -1,5 +1,5 @@
--- An answer that is too large, or for which there is no memory: only the read that it answers fails, at once and for good. The connection
--- and all other requests go on.
+-- An answer that is too large, or for which there is no memory. Only its read fails, at once and without a retry. The connection and all
+-- other requests continue.
 -- Tags: sanitize
 
 local core = require "zkrecipes.core"
@@ -11,9 +11,9 @@ local run, fails = env.run, env.fails
 local int, text, stat, answer = wire.int, wire.text, nonsense.stat, nonsense.answer
 
 local MOST = 64000000 -- bytes of an answer, its header of 16 included
-local LARGE = 70000 -- from here on it is checked whether there is memory
+local LARGE = 70000 -- for answers of this size the client checks whether there is memory
 
--- The body of an answer with so many bytes in all.
+-- The body of an answer with this many bytes in all.
 local function data_of(bytes) return text(("x"):rep(bytes - 16 - 4 - #stat())) .. stat() end
 local function names_of(bytes) return int(1) .. text(("x"):rep(bytes - 16 - 4 - 4 - #stat())) .. stat() end
 
@@ -42,7 +42,7 @@ describe("an answer", function()
     server:stop()
   end
 
-  -- The first answer to `op` has so many bytes; sets are done.
+  -- The first answer to `op` has this many bytes; sets are done.
   local function large(op, bytes)
     return start(function(name, xid, _, server)
       if name == "set" then return answer(xid, stat()) end
@@ -64,7 +64,7 @@ describe("an answer", function()
     end))
   end
 
-  it("that is as large as may be is passed on", run(function()
+  it("that has the maximum size is passed on", run(function()
     local server, session = large("get", MOST)
     assert.are.equal(MOST - 16 - 4 - #stat(), #assert(session:get("/x")))
     assert.are.equal(1, server.connections)
@@ -103,7 +103,7 @@ describe("an answer", function()
     stop(server, session)
   end))
 
-  it("to no request is not believed, however large it is", run(function()
+  it("to no request is ignored, however large it is", run(function()
     for _, xid in ipairs { -1, 12345 } do
       local server, session = start(function(name, request, _, server)
         if name ~= "get" then return end
@@ -117,7 +117,7 @@ describe("an answer", function()
     end
   end))
 
-  it("that lists contenders ends the attempt, and its place is given up", run(function()
+  it("that lists contenders ends the attempt, which gives up its place", run(function()
     local server, session = start(function(name, xid, path)
       if name == "create2" then return answer(xid, text(path .. "0000000000") .. stat()) end
       if name == "children" then return answer(xid, names_of(MOST + 1)) end
@@ -153,7 +153,7 @@ describe("an answer", function()
     server:stop()
   end))
 
-  it("that is long costs no more memory than has come of it", run(function()
+  it("that is long uses no more memory than has arrived of it", run(function()
     local function resident()
       for line in io.lines("/proc/self/status") do
         local kilobytes = line:match("^VmRSS:%s*(%d+)")
@@ -166,7 +166,7 @@ describe("an answer", function()
     end)
     local before = resident()
     fails("connection_loss", session:get("/x", { timeout = 0.5 }))
-    local most = os.getenv "TSAN_OPTIONS" and 300000 or 30000 -- that sanitizer touches what is allocated
+    local most = os.getenv "TSAN_OPTIONS" and 300000 or 30000 -- that sanitizer touches all allocated memory
     assert.is_true(resident() - before < most, "allocated before it came")
     session:close(0)
     server:stop()

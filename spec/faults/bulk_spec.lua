@@ -1,4 +1,4 @@
--- Many large writes through one session: what stands behind them is served in time, heartbeats and locks among it.
+-- Many large writes through one session: requests behind them are served in time, also those of heartbeats and locks.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
@@ -6,7 +6,7 @@ local run = env.run
 
 local COUNT, DATA = 400, ("x"):rep(100000)
 
--- All sets at once; gives a function that waits for them, and one that tells how many are done.
+-- Starts all sets at once. Returns a function that waits for them, and a function that returns how many are done.
 local function set_all(session)
   assert(session:create("/d", "", { parents = true }))
   local waits, done = {}, 0
@@ -29,7 +29,7 @@ describe("many large writes at once", function()
     proxy:freeze("down")
     zk.sleep(0)
     env.eventually("as many as may be are out", function() return proxy:counts().setData >= 40 end)
-    zk.sleep(0.2) -- for those that may not
+    zk.sleep(0.2) -- time for writes that must not be sent
     assert.are.equal(40, proxy:counts().setData)
     proxy:heal()
     wait()
@@ -37,7 +37,7 @@ describe("many large writes at once", function()
     session:close()
   end))
 
-  it("leave the session connected, its hold valid, and a waiting lock its turn", run(function()
+  it("keep the session connected and its hold valid, and a waiting acquire is granted", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local hold, theirs = assert(session:lock("/held"):acquire(200)), assert(other:lock("/l"):acquire(200))

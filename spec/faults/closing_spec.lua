@@ -1,4 +1,4 @@
--- Every wait ends when its session is closed, whatever it waits for and however the link is.
+-- Every wait ends when its session is closed, whatever it waits for, with or without a connection.
 -- Tags: sanitize
 
 local env = require "spec.support.env"

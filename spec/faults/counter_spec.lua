@@ -1,6 +1,6 @@
--- ZooKeeper's counter at its end, on a real server whose tree was prepared (spec/support/snapshot.lua):
--- the numbers of sequential znodes stop at 2147483647, from where everybody gets the same one. The
--- lock treats the last million numbers as used up, empties its directory and makes it again.
+-- ZooKeeper's counter at its end, on a real server whose tree was prepared (spec/support/snapshot.lua).
+-- The numbers of sequential znodes stop at 2147483647; later znodes all get this number. The lock treats
+-- the last million numbers as used up, empties its directory and creates it again.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -56,7 +56,7 @@ describe("the counter of sequential znodes", function()
     one:close()
   end))
 
-  -- Makes the lock's directory in its usual way, and sets its counter. → its czxid
+  -- Creates the lock's directory by an acquire, and sets its counter. Returns the directory's czxid.
   local function prepare(one, namespace, counter)
     assert(one:lock("/l"):acquire(200)):release()
     env.queue_of(one, "/l", 0)
@@ -65,7 +65,7 @@ describe("the counter of sequential znodes", function()
     return stat.czxid
   end
 
-  -- One client's turns: reads a plain counter and adds one to it, which only works out under the lock.
+  -- A client's turns: reads a number, adds one and writes it. Without the lock, additions would get lost.
   local function client(namespace, book)
     local mine = session(namespace)
     local lock = mine:lock("/l")
@@ -103,7 +103,7 @@ describe("the counter of sequential znodes", function()
     assert.are.equal(tostring(CLIENTS * ROUNDS), (one:get("/counter")))
   end
 
-  -- Eight clients, eighty turns, from this number on. → the numbers that holders had
+  -- Eight clients, eighty turns, from this number on. Returns the numbers of the holders' znodes.
   local function through(counter)
     local namespace = env.namespace()
     local one = session(namespace)
@@ -112,7 +112,7 @@ describe("the counter of sequential znodes", function()
     local book = contend(namespace)
     check_exclusion(one, book)
     env.queue_of(one, "/l", 0)
-    assert.is_true(one:exists("/l").czxid > made) -- made again
+    assert.is_true(one:exists("/l").czxid > made) -- created again
     one:close()
     return book.numbers
   end
@@ -123,22 +123,22 @@ describe("the counter of sequential znodes", function()
     end
   end
 
-  it("near its end: eight clients, and the lock makes the directory again", env.run(function()
+  it("near its end: the lock creates the directory again under eight clients", env.run(function()
     all_below(CLIENTS * ROUNDS * 2, through(2147483600))
   end))
 
-  it("at its end: the same", env.run(function()
+  it("at its end: the lock creates the directory again under eight clients", env.run(function()
     all_below(CLIENTS * ROUNDS * 2, through(LAST))
   end))
 
-  it("where the lock sees its end coming: earlier contenders have their turn, then it starts at zero", env.run(function()
+  it("at the lock's limit: earlier contenders are served, then the numbers start at zero", env.run(function()
     local numbers = through(LIMIT - 20)
     all_below(LIMIT, numbers)
     assert.are.equal(LIMIT - 20, numbers[1])
     assert.is_true(numbers[#numbers] < CLIENTS * ROUNDS * 2)
   end))
 
-  -- A semaphore whose numbers are used up, and whose limit was written so often. → a session, the stat of its directory
+  -- A semaphore whose numbers are used up, and whose limit was written this often. Returns a session, and the stat of the directory.
   local function used_up(writes)
     local namespace = env.namespace()
     local one = session(namespace)
@@ -153,11 +153,11 @@ describe("the counter of sequential znodes", function()
   local function check_limit(one, made, limit, version)
     local data, stat = one:get("/s")
     assert.are.equal(tostring(limit), data)
-    assert.is_true(stat.czxid > made.czxid) -- made again
+    assert.is_true(stat.czxid > made.czxid) -- created again
     assert.are.equal(version, stat.version)
   end
 
-  it("of a semaphore: its directory is made again with its limit, at a higher version", env.run(function()
+  it("of a semaphore: its directory is created again with its limit, at a higher version", env.run(function()
     local one, made = used_up(2)
     local semaphore = one:semaphore("/s")
     local hold = assert(semaphore:acquire(200, 4))
@@ -178,7 +178,7 @@ describe("the counter of sequential znodes", function()
     end
   end))
 
-  it("of a semaphore: a lock on its path keeps the limit when it makes the directory again", env.run(function()
+  it("of a semaphore: a lock on its path keeps the limit when it creates the directory again", env.run(function()
     local one, made = used_up(1)
     assert(one:lock("/s"):acquire(200)):release()
     check_limit(one, made, 3, 2)

@@ -1,4 +1,4 @@
--- A request that the end of the session cuts short: what it says of a change that may have been made, and of one that was not.
+-- A request that is cut short by the end of the session: its message says whether its change may have been made.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
@@ -9,7 +9,7 @@ local run, fails = env.run, env.fails
 local DOUBT = "; the change may or may not have been made: check before you repeat it$"
 local NOT_MADE = "; the change was not made$"
 
--- Name > the request, and what the server calls it.
+-- Name > the request, and its name in the protocol.
 local CHANGES = {
   create = { "create2", function(session) return session:create("/x", "") end },
   ["create with its parents"] = { "create2", function(session) return session:create("/x/y", "", { parents = true }) end },
@@ -77,7 +77,7 @@ describe("a request that is cut short", function()
     end
   end))
 
-  it("says so of the writes of a hold", run(function()
+  it("says the same of the writes of a hold", run(function()
     local server, session
     server = nonsense.start(function(name, xid, path)
       if name == "create2" then return nonsense.answer(xid, wire.text(path .. "0000000000") .. nonsense.stat()) end

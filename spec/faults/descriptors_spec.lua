@@ -1,4 +1,4 @@
--- A process whose file descriptors are used up says so.
+-- A process without free file descriptors gets a clear message.
 
 local env = require "spec.support.env"
 local process = require "spec.support.process"
@@ -22,7 +22,7 @@ describe("without a free file descriptor", function()
     { "a name", "later", "localhost:1", "no free file descriptor" },
     { "a connection", "later", "127.0.0.1:1", "Too many open files" },
   } do
-    it(case[1] .. " is told the reason, not that memory is exhausted", function()
+    it(case[1] .. " fails with this reason, not with exhausted memory", function()
       local name = os.tmpname()
       local file = assert(io.open(name, "w"))
       file:write((PROGRAM:gsub("MODE", '"' .. case[2] .. '"'):gsub("HOST", case[3])))

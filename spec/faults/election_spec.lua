@@ -1,4 +1,4 @@
--- Elections when sessions expire, links break, processes die or are stopped, and answers get lost.
+-- Elections when sessions expire, connections break, processes die or are stopped, and answers get lost.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -11,7 +11,7 @@ local function expire(session)
   assert(testing.expire(env.server(), session.id))
 end
 
--- Leads until it is stopped; what it does goes to the log.
+-- Leads until it is stopped, and writes its steps to the log.
 local function logged(log, name, session)
   local election = session:election("/e", { value = name })
   return election, env.start(function()
@@ -38,7 +38,7 @@ describe("a leader's session that expires", function()
     fails("canceled", wait())
   end))
 
-  it("ends a campaign that waits with `lost`, but not one of lead", run(function()
+  it("ends a waiting campaign with `lost`, but not the campaign of lead", run(function()
     local namespace, led = env.namespace(), false
     local leader, waiter = env.session { namespace = namespace }, env.session { namespace = namespace }
     local term = assert(leader:election("/e"):campaign())
@@ -57,7 +57,7 @@ describe("a leader's session that expires", function()
 end)
 
 describe("observers", function()
-  it("go on with a new session, and what they see never goes back", run(function()
+  it("continue with a new session, and never see an older leader again", run(function()
     local namespace = env.namespace()
     local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
     local seen, last = {}, ""
@@ -81,13 +81,13 @@ describe("observers", function()
     env.eventually("the second", function() return seen[#seen] == "2" end)
     assert.are.same({ false, "1", "1b", false, "2" }, seen)
     assert.is_true(second:valid())
-    assert(other:delete_tree("/e")) -- an operator's hand
+    assert(other:delete_tree("/e")) -- like an operator
     env.eventually("no leader", function() return seen[#seen] == false end)
     session:close()
     wait()
   end))
 
-  it("see what has happened while the link was broken", run(function()
+  it("see changes that were made while the connection was broken", run(function()
     local namespace, proxy = env.namespace(), env.proxy()
     local session, other = env.session { namespace = namespace, hosts = proxy.hosts, timeout = 20 },
       env.session { namespace = namespace }
@@ -118,7 +118,7 @@ describe("observers", function()
   end))
 end)
 
-describe("a leader whose link is cut", function()
+describe("a leader whose connection is cut", function()
   it("is stopped at the end of its lease, before another one leads", run(function()
     local namespace, proxy, log = env.namespace(), env.proxy(), {}
     local cut_off, other = env.session { namespace = namespace, hosts = proxy.hosts, timeout = 6 },
@@ -141,7 +141,7 @@ describe("a leader whose link is cut", function()
     first_wait()
   end))
 
-  it("for less than its lease goes on with the same term", run(function()
+  it("for less than its lease keeps its term", run(function()
     local proxy, log = env.proxy(), {}
     local session = env.session { hosts = proxy.hosts, timeout = 10 }
     local election, wait = logged(log, "it", session)
@@ -159,7 +159,7 @@ describe("a leader whose link is cut", function()
 end)
 
 describe("another process that leads", function()
-  it("and is killed: the next one leads, after the session timeout at most; observers see it", run(function()
+  it("and is killed: the next candidate leads within the session timeout, and observers see it", run(function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace }
     local other = child.start(namespace, 2, nil, { script = "leader" })
@@ -191,7 +191,7 @@ describe("another process that leads", function()
     other:signal("CONT")
     assert.are.equal("stopped false", other:answer())
     assert.is_true(term:valid())
-    env.queue_of(session, "/e", 2) -- it stands again
+    env.queue_of(session, "/e", 2) -- it campaigns again
     term:resign()
     assert.is_true(assert(other:answer():match("^leading (%x+)$")) > term.token)
     other:signal("KILL")
@@ -202,7 +202,7 @@ end)
 describe("answers that get lost", function()
   for _, fault in ipairs { "drop_reply", "drop_request" } do
     for _, op in ipairs { "create2", "getChildren2" } do
-      it("to a candidate: it leads with one node: " .. fault .. " of " .. op, run(function()
+      it("to a candidate: it leads, with one node: " .. fault .. " of " .. op, run(function()
         local proxy = env.proxy()
         local session = env.session { hosts = proxy.hosts, timeout = 10 }
         assert(session:create("/e", nil, { parents = true }))
@@ -216,7 +216,7 @@ describe("answers that get lost", function()
       end))
     end
 
-    it("to a leader that proclaims: it says so again: " .. fault, run(function()
+    it("to a leader that proclaims: it proclaims again: " .. fault, run(function()
       local proxy = env.proxy()
       local session = env.session { hosts = proxy.hosts, timeout = 10 }
       local election = session:election("/e")
@@ -252,7 +252,7 @@ describe("answers that get lost", function()
 end)
 
 describe("a directory that is deleted under the candidates", function()
-  it("ends the term, and one of them leads", run(function()
+  it("ends the term, and a candidate leads", run(function()
     local namespace, log = env.namespace(), {}
     local one, two = env.session { namespace = namespace }, env.session { namespace = namespace }
     local first, first_wait = logged(log, "first", one)

@@ -1,4 +1,4 @@
--- The lock on an ensemble of three real servers, while the leader dies, or the server that the session is connected to.
+-- The lock on an ensemble of three real servers, when the leader dies, or the session's own server.
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
@@ -13,7 +13,7 @@ describe("an ensemble of three", function()
     return zk.session { hosts = ensemble.hosts, timeout = 15, namespace = namespace }
   end
 
-  -- The member that this session talks to.
+  -- The member to which this session is connected.
   local function server_of(one)
     for _, member in ipairs(ensemble.members) do
       if member.hosts == one.server then
@@ -22,7 +22,7 @@ describe("an ensemble of three", function()
     end
   end
 
-  it("whose leader dies keeps holds and waiters, and goes on", env.run(function()
+  it("whose leader dies keeps holds and waiters, and works again", env.run(function()
     local namespace = env.namespace()
     local one, other = session(namespace), session(namespace)
     local hold = assert(one:lock("/l"):acquire(200))
@@ -42,7 +42,7 @@ describe("an ensemble of three", function()
     other:close()
   end))
 
-  it("of which the serving member dies: the session moves, the hold stays", env.run(function()
+  it("whose serving member dies moves the session to another member; the hold stays valid", env.run(function()
     local one = session(env.namespace())
     local hold = assert(one:lock("/l"):acquire(200))
     local id, member = one.id, server_of(one)
@@ -60,7 +60,7 @@ describe("an ensemble of three", function()
 end)
 
 describe("an ensemble that may be reconfigured", function()
-  it("lets a follower go", env.run(function()
+  it("can remove a follower", env.run(function()
     local ensemble = assert(testing.ensemble { members = 3,
       config = { reconfigEnabled = true, standaloneEnabled = false }, jvm = { "-Dzookeeper.skipACL=yes" } })
     local leader = assert(ensemble:leader())

@@ -1,17 +1,17 @@
--- A server closes the connection when a request is longer than its jute.maxbuffer. So every request is measured before it
--- is sent, and the measure must be exact: two servers, of which one takes the longest request that the module sends, and
--- the other one byte less.
+-- A server closes the connection if a request is longer than its jute.maxbuffer. So the module measures every request
+-- before it sends it, and the measure must be exact. There are two servers: one accepts the longest request that the module
+-- sends, and the other one accepts one byte less.
 
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
-local MOST = 1000000 -- what the module sends at most
+local MOST = 1000000 -- the most bytes that the module sends
 
 local NAME = "/n" -- in a namespace like "/s": four bytes
 local HEADER, PART, OPEN = 8, 9, 4 + 4 + (4 + 5) + (4 + 6) -- of a request, of a part, the ACL world:anyone
 
--- Option > what its ACL has on the wire.
+-- Option > the size of its ACL on the wire.
 local ACLS = {
   open = OPEN,
   read = OPEN,
@@ -25,7 +25,7 @@ local function named(path) return 4 + #path + 4 end
 
 local function filler(bytes, rest) return ("x"):rep(bytes - rest) end
 
--- Name > what has this many bytes on the wire: fn(session, bytes).
+-- Name > fn(session, bytes): sends a request with this many bytes on the wire.
 local requests = {
   ["create"] = function(session, bytes) return session:create(NAME, filler(bytes, HEADER + create(0, OPEN))) end,
   ["create with a ttl"] = function(session, bytes)
@@ -86,7 +86,7 @@ describe("the longest request", function()
   end
 
   for name, request in pairs(requests) do
-    it("is sent, and a longer one is not: " .. name, run(function()
+    it("is sent, but not a longer one: " .. name, run(function()
       local session = fresh(exact)
       local id = session.id
       fails("too_large", request(session, MOST + 1))

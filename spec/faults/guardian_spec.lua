@@ -1,5 +1,5 @@
--- Processes that die, in every way there is, and the guardians that end their sessions; and processes that live,
--- whose guardians must not.
+-- Processes that die in every possible way: their guardians must end the sessions. Processes that live: their guardians
+-- must not.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -20,10 +20,10 @@ local function read(format, ...)
   return text
 end
 
--- What is given must make the process die, and then its znode goes at once.
+-- Calls a function that makes the process die. Then the process's znode must be deleted at once.
 local function released_by(kill, options)
   local worker, session, watch = start(options)
-  guardian(worker.pid) -- it is told the session when it is started
+  guardian(worker.pid) -- the guardian knows the session from its start
   local from = zk.now()
   kill(worker)
   assert.are.equal("deleted", watch:wait(2 * TIMEOUT))
@@ -47,7 +47,7 @@ describe("the session of a guarded process ends at once when it", function()
     it("dies by SIG" .. name, run(function() released_by(signal(name)):stop() end))
   end
 
-  it("is killed while it is stopped", run(function()
+  it("is killed while it is paused", run(function()
     released_by(function(worker)
       worker:signal("STOP")
       worker:signal("KILL")
@@ -56,7 +56,7 @@ describe("the session of a guarded process ends at once when it", function()
 
   it("exits without closing anything", run(function() released_by(command "exit"):stop() end))
   it("ends by an error", run(function() released_by(command "fail"):stop() end))
-  it("ends well", run(function() released_by(command "end"):stop() end))
+  it("ends normally", run(function() released_by(command "end"):stop() end))
 
   it("becomes another program", run(function()
     local worker = released_by(command "exec")
@@ -69,7 +69,7 @@ describe("the session of a guarded process ends at once when it", function()
     released_by(function(worker) os.execute("kill -9 -" .. worker.pid) end, { through = "setsid" }):stop()
   end))
 
-  it("dies, and children of it live on", run(function()
+  it("dies, and its children live on", run(function()
     local copy, program
     local worker = released_by(function(worker)
       copy, program = worker:ask("copy"), worker:ask("fork")
@@ -82,7 +82,7 @@ describe("the session of a guarded process ends at once when it", function()
 end)
 
 describe("a worker that its master has forked", function()
-  it("has a guardian of its own, and its death is not its master's", run(function()
+  it("has its own guardian, and its death does not end its master's session", run(function()
     local master, session = start()
     local pid = master:ask("worker")
     env.eventually("the worker's znode", function() return session:exists("/w") end)
@@ -101,7 +101,7 @@ describe("a worker that its master has forked", function()
 end)
 
 describe("a lock", function()
-  it("has its next holder at once when the holder is killed", run(function()
+  it("is granted to the next waiter at once when the holder is killed", run(function()
     local namespace = env.namespace()
     local holder = child.start(namespace, TIMEOUT, nil, { script = "guarded" })
     local session = env.session { namespace = namespace }
@@ -124,7 +124,7 @@ describe("a lock", function()
 end)
 
 describe("a guardian", function()
-  it("does nothing while the process is stopped", run(function()
+  it("does nothing while the process is paused", run(function()
     local worker, session, watch = start()
     local id = worker:ask("id")
     worker:signal("STOP")
@@ -146,11 +146,11 @@ describe("a guardian", function()
     assert.are.equal(id, session:exists("/e").ephemeral_owner)
     worker:signal("KILL")
     worker:stop()
-    testing.expire(env.server(), id) -- if no new guardian has done that
+    testing.expire(env.server(), id) -- unless a new guardian has ended the session
     session:close()
   end))
 
-  it("goes when its session is closed, and another session has its own", run(function()
+  it("ends when its session is closed; another session has its own guardian", run(function()
     local worker, session = start()
     local own = env.session { guardian = true }
     assert(own:connected(200))
@@ -165,7 +165,7 @@ describe("a guardian", function()
     session:close()
   end))
 
-  it("goes when its session expires, and the new session has one", run(function()
+  it("ends when its session expires; the new session has another one", run(function()
     local worker, session = start()
     local id, first = worker:ask("id"), guardian(worker.pid)
     assert(testing.expire(env.server(), id))
@@ -175,7 +175,7 @@ describe("a guardian", function()
     session:close()
   end))
 
-  it("that is killed does no harm; another one takes its place", run(function()
+  it("that is killed does no harm, and is replaced", run(function()
     local worker, session, watch = start {}
     local first = guardian(worker.pid)
     os.execute("kill -KILL " .. first)
@@ -197,7 +197,7 @@ describe("a guardian", function()
     assert.are_not.equal(tostring(worker.pid), read("/proc/%s/stat", pid):match("%) %a (%d+)"))
     assert.are.equal(pid, read("/proc/%s/stat", pid):match("%) %a %d+ %d+ (%d+)"), "a session of its own")
 
-    -- Only root may look at these two.
+    -- Only root may read these two.
     assert.are.equal("", process.output("cat /proc/" .. pid .. "/environ 2>/dev/null"))
     local descriptors
     env.eventually("it has closed its program's file", function()
@@ -219,21 +219,21 @@ describe("a guardian", function()
     session:close()
   end))
 
-  -- Root may read everything, so it has to do without its privileges here, and so have those it reads.
-  it("cannot be read or traced by others of the same user", run(function()
+  -- Root may read everything, so both the reader and the processes run without privileges here.
+  it("cannot be read or traced by other processes of the same user", run(function()
     local unprivileged = process.holds("setpriv --bounding-set=-all true") and "setpriv --bounding-set=-all" or ""
     local worker, session = start { through = unprivileged }
     local function readable(pid)
       return process.holds(unprivileged .. " head -c 1 /proc/" .. pid .. "/environ >/dev/null")
     end
     assert.is_true(readable(worker.pid))
-    local pid = guardian(worker.pid) -- it shuts itself off right after its start
+    local pid = guardian(worker.pid) -- it protects itself right after its start
     env.eventually("it cannot be read", function() return not readable(pid) end)
     worker:stop()
     session:close()
   end))
 
-  it("takes no signal that can be refused", run(function()
+  it("ignores all signals that can be ignored", run(function()
     local worker, session = start()
     local pid = guardian(worker.pid)
     for _, name in ipairs { "TERM", "INT", "HUP", "QUIT", "PIPE", "USR1" } do os.execute("kill -" .. name .. " " .. pid) end
@@ -247,7 +247,7 @@ describe("a guardian", function()
     session:close()
   end))
 
-  it("that cannot be started is reported in the log and disturbs nothing else", function()
+  it("that cannot be started is reported in the log and has no other effect", function()
     local folder = process.output("mktemp -d")
     local core = assert(package.searchpath("zkrecipes.core", package.cpath))
     os.execute(("mkdir %s/zkrecipes && cp %s %s/zkrecipes/"):format(folder, core, folder))
@@ -275,11 +275,11 @@ describe("a guardian whose server is gone", function()
   setup(function() server = assert(testing.start()) end)
   teardown(function() server:stop() end)
 
-  it("tries until it is back", run(function()
+  it("tries until the server is back", run(function()
     local worker, session, watch = start { hosts = server.hosts }
     server:kill()
     worker:signal("KILL")
-    server:restart() -- gives the session its whole time again
+    server:restart() -- the session gets its whole timeout again
     local from = zk.now()
     assert.are.equal("deleted", watch:wait(2 * TIMEOUT))
     assert.is_true(zk.now() - from < AT_ONCE)
@@ -288,7 +288,7 @@ describe("a guardian whose server is gone", function()
     session:close()
   end))
 
-  it("gives up when the session must be over", run(function()
+  it("gives up when the session has certainly expired", run(function()
     local worker, session = start { hosts = server.hosts, timeout = 4 }
     guardian(worker.pid)
     server:kill()
@@ -299,7 +299,7 @@ describe("a guardian whose server is gone", function()
     session:close()
   end))
 
-  it("does what a close could not do, once the process is dead", run(function()
+  it("ends a session that close could not end, once the process is dead", run(function()
     local worker, session, watch = start { hosts = server.hosts }
     server:kill()
     assert.matches("^closed", worker:ask("close 0.05"))
@@ -313,7 +313,7 @@ describe("a guardian whose server is gone", function()
     session:close()
   end))
 
-  it("leaves that to the timeout while the process lives", run(function()
+  it("leaves that session to its timeout while the process lives", run(function()
     local worker, session = start { hosts = server.hosts, timeout = 4 }
     server:kill()
     assert.matches("^closed", worker:ask("close 0.05"))
@@ -331,8 +331,8 @@ describe("on an ensemble", function()
   setup(function() ensemble = assert(testing.ensemble()) end)
   teardown(function() ensemble:stop() end)
 
-  -- A leader takes its ensemble's service with it for a moment, so a follower.
-  it("the guardian asks another server when the process's own dies with it", run(function()
+  -- Kills a follower, because the ensemble does not serve for a moment after its leader has died.
+  it("the guardian asks another server if the process's own server dies with the process", run(function()
     local follower = ensemble:followers()[1]
     local others = {}
     for _, member in ipairs(ensemble.members) do
@@ -342,13 +342,13 @@ describe("on an ensemble", function()
     local session = env.session { hosts = table.concat(others, ","), namespace = namespace }
     assert(session:connected(200))
     local worker
-    repeat -- until it happens to be connected there
+    repeat -- until the process is connected to the follower by chance
       if worker then worker:stop() end
       worker = child.start(namespace, TIMEOUT, ensemble.hosts, { script = "guarded" })
       assert(worker:ask("id"))
     until worker:ask("server") == follower.hosts
     assert.are.equal("/e", worker:ask("hold"))
-    assert(session:sync("/e")) -- its server may be behind, and the watch would tell the creation
+    assert(session:sync("/e")) -- its server may lag behind, and then the watch would report the creation
     local watch = session:watch("/e")
     assert(session:sync("/e"))
     local from = zk.now()

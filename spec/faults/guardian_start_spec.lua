@@ -1,4 +1,4 @@
--- How a guardian is started, and when the end of a connection is that of the session.
+-- How a guardian is started, and when the end of a connection is the end of the session.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
@@ -13,8 +13,8 @@ local hang = assert(package.searchpath("spec_hang", package.cpath))
 local guardian, unguarded, start = guardians.one, guardians.none, guardians.start
 
 describe("a guardian", function()
-  -- The planted program is `touch`, which is given its arguments.
-  it("is the program that was there when the module was loaded", run(function()
+  -- The planted program is `touch`, which gets the guardian's arguments.
+  it("is the program that existed when the module was loaded", run(function()
     local core = assert(package.searchpath("zkrecipes.core", package.cpath))
     assert.is_nil(core:find("^/"), "LUA_CPATH is relative")
     local folder = process.output("mktemp -d")
@@ -31,7 +31,7 @@ describe("a guardian", function()
     os.execute("rm -r " .. folder)
   end))
 
-  it("is that program also when the process has closed its descriptors", run(function()
+  it("is that program also if the process has closed its descriptors", run(function()
     local core = assert(package.searchpath("zkrecipes.core", package.cpath))
     local folder = process.output("mktemp -d")
     local own = folder .. "/own/zkrecipes"
@@ -41,7 +41,7 @@ describe("a guardian", function()
     guardian(worker.pid)
     worker:stop()
 
-    -- Another file in its place is not started.
+    -- A file that has replaced the program is not started.
     worker = child.start(env.namespace(), TIMEOUT, nil, { script = "guarded", through = through .. " GUARDED_WAITS=yes" })
     assert.are.equal("ready", worker:ask("ready")) -- it has loaded the module
     assert(os.execute(("cp $(command -v touch) %s/new && mv %s/new %s/guardian.so"):format(own, own, own)))
@@ -55,7 +55,7 @@ describe("a guardian", function()
     os.execute("rm -r " .. folder)
   end))
 
-  -- Nobody is kept waiting: heartbeats go on, and what was told meanwhile is known when it runs.
+  -- No call waits for the start: heartbeats continue, and the guardian gets all earlier orders when it runs.
   it("may be started from a disk that hangs", run(function()
     local file = os.tmpname()
     local worker, session, watch = start { timeout = 6, preload = hang, through = "env HANG_WHILE=" .. file } -- it answers meanwhile
@@ -73,8 +73,8 @@ describe("a guardian", function()
     session:close()
   end))
 
-  -- The orders that it was given stay unread, and the end of its socket says so before it says anything else.
-  it("says in the log why it could not be started, though it was told its orders", run(function()
+  -- The guardian does not read its orders. The end of its socket must not hide the reason.
+  it("has the log say why it could not be started, although it had orders already", run(function()
     local file = os.tmpname()
     local worker, session = start { timeout = 2, preload = hang, through = "env HANG_REFUSES=yes HANG_WHILE=" .. file }
     assert.are.equal("0 ", worker:ask("notes"))
@@ -88,7 +88,7 @@ describe("a guardian", function()
     session:close()
   end))
 
-  it("says in the log that it needs /proc", run(function()
+  it("has the log say that it needs /proc", run(function()
     local worker, session = start { timeout = 2, preload = hang, through = "env HANG_NO_PROC=yes" }
     env.eventually("the log tells", function()
       return worker:ask("notes"):find("the session has no guardian: it needs /proc: No such file or directory", 1, true)
@@ -110,7 +110,7 @@ describe("a close whose connection ends without an answer", function()
     proxy:heal()
   end)
 
-  it("is asked again on another connection", run(function()
+  it("is repeated on another connection", run(function()
     for _, fault in ipairs { "drop_request", "drop_reply" } do
       local worker, session, watch = start { hosts = proxy.hosts }
       proxy:clear()
@@ -125,7 +125,7 @@ describe("a close whose connection ends without an answer", function()
   end))
 
   for _, fin in ipairs { false, true } do
-    it("is left to the guardian when there is no other connection, fin = " .. tostring(fin), run(function()
+    it("is left to the guardian if there is no other connection, fin = " .. tostring(fin), run(function()
       local worker, session, watch = start { hosts = proxy.hosts }
       guardian(worker.pid)
       proxy:hold("closeSession")

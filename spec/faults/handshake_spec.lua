@@ -1,4 +1,4 @@
--- A server that accepts a connection and never answers its handshake, as a starting server does.
+-- A server that accepts a connection and never answers its handshake, like a server that is starting.
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
@@ -25,7 +25,7 @@ describe("a handshake that is not answered", function()
     session:close()
   end))
 
-  it("is given up soon, on a later one, and the session goes on", run(function()
+  it("is given up soon, on a later connection, and the session continues", run(function()
     local proxy = env.proxy()
     local session = zk.session { hosts = proxy.hosts, timeout = TIMEOUT }
     local hold = assert(session:lock("/handshake"):acquire(300))
@@ -39,7 +39,7 @@ describe("a handshake that is not answered", function()
     session:close()
   end))
 
-  -- As of a session that is ended while it is attached again: the server drops all that it asks.
+  -- This happens if a session is ended while it reconnects: the server drops all its requests.
   it("is given up soon, if only the request that proves the connection is not answered", run(function()
     local proxy = env.proxy()
     local session = zk.session { hosts = proxy.hosts, timeout = TIMEOUT }
@@ -56,7 +56,7 @@ describe("a handshake that is not answered", function()
     session:close()
   end))
 
-  it("says so, with the server's address", run(function()
+  it("is reported with the server's address", run(function()
     local proxy, lines = env.proxy(), {}
     proxy:freeze("down")
     local session = zk.session { hosts = proxy.hosts, timeout = 3, log = function(_, text) lines[#lines + 1] = text end }
@@ -73,8 +73,8 @@ describe("a handshake that is not answered", function()
     session:close()
   end))
 
-  -- The limit is a second, and up to a quarter more. On a busy machine an answer may be late, so one try of some must do.
-  it("is waited for as long as each answer comes in time", run(function()
+  -- The limit is a second, and up to a quarter more. On a busy machine an answer may be late, so one of several tries must succeed.
+  it("is not given up as long as each answer comes in time", run(function()
     local function slowly() zk.sleep(0.75) end
     for _ = 1, 20 do
       local server = nonsense.start(function(name) if name == "sync" or name == "auth" then slowly() end end, slowly)
@@ -106,7 +106,7 @@ describe("a handshake that is not answered", function()
     server:stop()
   end))
 
-  it("is waited for longer each time, so that a slow network keeps no client out", run(function()
+  it("gets a longer limit each time, so that a client can connect over a slow network", run(function()
     local proxy = env.proxy()
     proxy:delay(700) -- each way; the first limit is a second
     local session = zk.session { hosts = proxy.hosts, timeout = 20 }
@@ -118,7 +118,7 @@ describe("a handshake that is not answered", function()
 end)
 
 describe("a reason why there is no connection", function()
-  it("is told in each outage, also when the log had it just before", run(function()
+  it("is reported in each outage, also if the log has had it just before", run(function()
     local proxy, lines = env.proxy(), {}
     local session = zk.session { hosts = proxy.hosts, timeout = 6, log = function(_, text) lines[#lines + 1] = text end }
     for _ = 1, 3 do

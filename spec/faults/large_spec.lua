@@ -1,5 +1,5 @@
--- A server that takes less than we do drops the connection instead of saying so: data that are too large for it are told
--- apart from a bad link.
+-- A server that accepts shorter requests than we send closes the connection without an error. The module distinguishes data
+-- that are too large for the server from a bad connection.
 
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
@@ -25,7 +25,7 @@ describe("a server with a small jute.maxbuffer", function()
     end))
   end
 
-  it("tells a leader whose value is larger, and leaves it its term", run(function()
+  it("fails a proclaim of a larger value, and the leader keeps its term", run(function()
     local session = env.session { hosts = server.hosts }
     local term = assert(session:election("/e", { value = "small" }):campaign(200))
     assert.matches("jute.maxbuffer", fails("too_large", term:proclaim(("x"):rep(300000))))
@@ -35,7 +35,7 @@ describe("a server with a small jute.maxbuffer", function()
     session:close()
   end))
 
-  it("fails a presence's znode and its update, and goes on with data that fit", run(function()
+  it("fails a presence's create and update, and accepts data that fit", run(function()
     local session = env.session { hosts = server.hosts, timeout = 60 }
     local presence = session:presence("/presence", ("x"):rep(300000))
     fails("too_large", presence:ready(200))

@@ -20,7 +20,7 @@ for _, recipe in ipairs(RECIPES) do
       session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = timeout }
       direct = env.session { namespace = namespace }
       ours, theirs = recipe.make(session), recipe.make(direct)
-      assert(theirs:acquire()):release() -- its directory is there
+      assert(theirs:acquire()):release() -- creates the directory
       assert(session:connected(200))
     end
 
@@ -35,14 +35,14 @@ for _, recipe in ipairs(RECIPES) do
       return wait
     end
 
-    -- The server keeps its side of the connection, and what the proxy holds comes there.
+    -- The server keeps its side of the connection, and gets later what the proxy holds.
     local function lose_link()
       proxy:refuse()
       proxy:cut { side = "client" }
       env.eventually("the link is seen to be lost", function() return session.state ~= "connected" end)
     end
 
-    it("when it was given up: it is removed, and the holder stays alone", run(function()
+    it("after its caller has given up: it is removed, and there is one holder", run(function()
       begin(20)
       local wait = held(function() return fails("canceled", ours:acquire(200)) end)
       assert.are.equal(1, ours:cancel())
@@ -58,7 +58,7 @@ for _, recipe in ipairs(RECIPES) do
       contenders(0)
     end))
 
-    it("on a connection that is lost already: it is taken for ours", run(function()
+    it("on a lost connection of a session that lives: it is found and used", run(function()
       begin(20)
       local wait = held(function() return ours:acquire(20) end)
       lose_link()
@@ -74,7 +74,7 @@ for _, recipe in ipairs(RECIPES) do
       contenders(0)
     end))
 
-    it("of a session that its client has closed: it goes with the session", run(function()
+    it("of a session that its client has closed: it ends with the session", run(function()
       begin(1)
       local wait, id = held(function() return fails("closed", ours:acquire(20)) end), session.id
       lose_link()

@@ -1,5 +1,5 @@
--- Two holders at once, on real servers: the follower of all holders stops when the leader knows least of them, see
--- dev/torture/trials.lua. With the rule of the first version most volleys find two.
+-- Two holders at once, on real servers: the follower of all holders stops at the moment at which the leader knows least of
+-- them, see dev/torture/trials.lua. With the first version's rule most volleys find two holders.
 
 local env = require "spec.support.env"
 local trials = require "dev.torture.trials"
@@ -9,7 +9,7 @@ describe("a holder whose follower stops between two pings", function()
   setup(function() field = trials.open { tick = 0.5 } end)
   teardown(function() field:close() end)
 
-  -- A slow machine may strike holders that gave up long ago, which shows nothing: then once more.
+  -- On a slow machine all holders may have given up long before. This shows nothing, so the volley is repeated.
   local function least_margin()
     for _ = 1, 10 do
       local margins = field:volley { holders = 12, timeout = 1, tick = 0.5 }

@@ -1,16 +1,16 @@
--- From which moment the real client counts the lease: never later than when the request was sent that shows it. A proxy holds
--- answers back, so that the time of an answer would be a wrong one.
+-- The moment from which the real client counts the lease: never later than the sending of the request that proves it. A
+-- proxy delays answers, so counting from an answer would be wrong.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run = env.run
 
 local TIMEOUT, TICK = 10, 0.5
-local SPAN = TIMEOUT - TIMEOUT / 100 -- that a proof is worth
+local SPAN = TIMEOUT - TIMEOUT / 100 -- by which a proof extends the lease
 local HELD = 0.5 -- seconds; a second later the client would give up the attempt
 local ONE_WAY = 0.475 -- seconds
 
--- Until when the hold says that it is valid, or up to a millisecond less.
+-- The time until which the hold says that it is valid, or up to a millisecond less.
 local function ends(hold)
   local from, left
   repeat from, left = zk.now(), hold:left() until zk.now() - from < 0.001
@@ -43,9 +43,9 @@ for _, strict in ipairs { false, true } do
       env.eventually("the link is seen to be lost", function() return session.state ~= "connected" end)
     end
 
-    -- Connects again; the first answer to such a request is held back for a while. No heartbeat after that counts, since
-    -- none is answered. Gives when the client could connect, and when it had sent that request; or nil if it tried more
-    -- than once, as it does on a busy machine.
+    -- Reconnects. The first answer to such a request is delayed. No later heartbeat counts, because none is answered.
+    -- Returns the time from which the client could connect, and a time at which it had sent the request. Returns nil if
+    -- the client tried more than once, as on a busy machine.
     local function reconnect(request)
       proxy:clear()
       proxy:reset()
@@ -61,7 +61,7 @@ for _, strict in ipairs { false, true } do
       return proxy:counts().connect == 1 and from, sent
     end
 
-    -- The same until it was connected by one attempt. Also gives until when the hold was valid before and is now.
+    -- Repeats this until one attempt was enough. Also returns until when the hold was valid before, and is valid now.
     local function retime(request)
       while true do
         begin()
@@ -76,7 +76,7 @@ for _, strict in ipairs { false, true } do
 
     for request, name in pairs { connect = "a handshake", heartbeat = "the request that confirms it" } do
       if strict then
-        it("does not count " .. name .. " of a session that is there", run(function()
+        it("does not count " .. name .. " of an existing session", run(function()
           local _, _, before, after = retime(request)
           assert.is_true(after <= before + 0.001, after - before)
           finish()
@@ -103,20 +103,20 @@ for _, strict in ipairs { false, true } do
           proxy:release()
           env.eventually("a heartbeat counts", function() return not hold:valid() or ends(hold) > before + 0.01 end)
           first = ends(hold)
-        until hold:valid() -- else the machine was too busy
+        until hold:valid() -- if not, the machine was too busy
         assert.is_true(first >= from + TIMEOUT / 16 + SPAN - 0.001, "too early by " .. from + TIMEOUT / 16 + SPAN - first)
         finish()
       end))
     end
 
-    -- A heartbeat counts when four later ones were answered, each sent after the answer to the one before, and after the
-    -- waits of docs/lease.md: it is five round trips and those waits old.
+    -- A heartbeat counts when four later ones were answered. Each is sent after the answer to the one before and a wait
+    -- (docs/lease.md). So the heartbeat is five round trips and these waits old.
     it("counts from when a heartbeat was sent when answers come late", run(function()
       local oldest, counted = 5 * 2 * ONE_WAY + 4 * TIMEOUT / 40 + TICK / 2, false
       repeat
         begin()
         proxy:delay(1000 * ONE_WAY)
-        local first, all_late = ends(hold), zk.now() + oldest -- what was sent before may have been answered at once
+        local first, all_late = ends(hold), zk.now() + oldest -- earlier heartbeats may have been answered at once
         env.eventually("heartbeats count", function()
           counted = zk.now() > all_late and hold:valid() and ends(hold) > first + TIMEOUT / 4
           return counted or not hold:valid()

@@ -1,14 +1,14 @@
--- A time limit is kept on real servers too, far below the session's timeout: when they refuse, and when they accept and are silent.
--- spec/recipes/all/limits_spec.lua says the same of virtual time, to the microsecond, and of more outages.
+-- Time limits on real servers, far below the session's timeout: they are kept if servers refuse connections, and if servers accept them and
+-- stay silent. spec/recipes/all/limits_spec.lua tests more outages in virtual time, exact to the microsecond.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local limited = require "spec.support.limited"
 local run = env.run
 
-local TIMEOUT, LIMIT, LATE = 30, 0.3, 10 -- so much later only on a machine that does nothing else for long
+local TIMEOUT, LIMIT, LATE = 30, 0.3, 10 -- a call this late means that the machine has stalled
 
--- Whatever it waits with in the core: a request, a listing, a watch, a composition in Lua.
+-- Methods of all kinds: a request, a listing, a watch, a composition in Lua.
 local METHODS = { "Session:get", "Session:create", "Session:multi", "Session:delete_tree", "Lock:acquire",
   "Lock:acquire of a cohort", "Lock:contenders", "Semaphore:available", "Election:campaign by rank", "Election:leader",
   "Barrier:wait", "Barrier:open", "Latch:count_down", "CyclicBarrier:wait", "Multilock:acquire", "Queue:put", "Queue:put_all",
@@ -21,7 +21,7 @@ local function prepared_session(proxy, one)
   return session, one.prepare and one.prepare(session)
 end
 
--- Calls it with this limit; gives what is wrong, or nil.
+-- Calls the method with this limit. Returns what is wrong, or nil.
 local function call(name, limit, session, prepared)
   local from = zk.now()
   local ok, message, code = limited.cases[name].call(session, limit, prepared)

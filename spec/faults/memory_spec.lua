@@ -27,7 +27,7 @@ describe("exhausted memory", function()
     session:close()
   end))
 
-  it("in an acquire that makes its directory", run(function()
+  it("in an acquire that creates its directory", run(function()
     local session = env.session()
     assert(session:create("/", nil))
     at_every_allocation(function()
@@ -109,7 +109,7 @@ describe("exhausted memory", function()
     session:close()
   end))
 
-  it("in loading a tree, following it, and telling of its changes", run(function()
+  it("in loading a tree, following it, and reporting its changes", run(function()
     local session = env.session()
     assert(session:create("/t/a", "1", { parents = true }))
     local count = at_every_allocation(function(n)
@@ -278,7 +278,7 @@ describe("exhausted memory", function()
     session:close()
   end))
 
-  -- The first one leads, and resigns to the last one; all have led in the end, or failed.
+  -- The first candidate leads, and resigns to the last one. In the end each has led or failed.
   local function hand_over(elections, meanwhile)
     local term, waits, ended
     repeat

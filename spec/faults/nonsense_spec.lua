@@ -1,5 +1,5 @@
--- A server whose handshake is right and which then sends nonsense: the session closes the connection, the log says why, and the
--- process goes on. Reads are sent again; the outcome of writes is unknown.
+-- A server that answers the handshake correctly and then sends nonsense. The session closes the connection, the log says why, and the
+-- process continues. Reads are sent again; the outcome of writes is unknown.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -29,7 +29,7 @@ describe("a server that sends nonsense", function()
     server:stop()
   end
 
-  -- How often the log says it; it says so once for each connection that was given up.
+  -- How often the log has this text: once for each connection that was given up.
   local function told(log, what)
     local count = 0
     for _, line in ipairs(log) do
@@ -102,7 +102,7 @@ describe("a server that sends nonsense", function()
   }
 
   for op, read in pairs(READS) do
-    it("is left, and asked again: " .. op, run(function()
+    it("is disconnected, and the request is repeated: " .. op, run(function()
       each(read.cases, function(bad)
         local server, session, log = once(op, bad, read.good)
         assert(read.call(session))
@@ -145,7 +145,7 @@ describe("a server that sends nonsense", function()
   }
 
   for op, write in pairs(WRITES) do
-    it("loses the connection, and the outcome is unknown: " .. op, run(function()
+    it("is disconnected, and the outcome is unknown: " .. op, run(function()
       each(write.cases, function(bad)
         local server, session, log = once(op, bad)
         fails("connection_loss", write.call(session))
@@ -156,7 +156,7 @@ describe("a server that sends nonsense", function()
     end))
   end
 
-  it("is believed when it answers a transaction as it should", run(function()
+  it("is believed if it answers a transaction correctly", run(function()
     local server, session = once("multi", table.concat(all) .. LAST)
     assert(multi(session))
     assert.are.equal(1, server.connections)
@@ -173,13 +173,13 @@ describe("a server that sends nonsense", function()
     ["an event of an unknown type"] = { nonsense.event(-1, "/x"), answer(-1, int(-1) .. int(-112) .. text("")) },
     ["a frame of an invalid length"] = { int(-1) .. ("x"):rep(100), int(-2147483648) .. ("x"):rep(100) },
   }
-  -- To a client that proves itself with nothing, an answer to that is one to no request.
+  -- A client without credentials has sent no auth request, so an answer to auth is an answer to no request.
   FRAMES["an answer without a request"][5] = answer(-4, "", -115)
 
   for what, frames in pairs(FRAMES) do
-    it("is left: " .. what, run(function()
+    it("is disconnected: " .. what, run(function()
       each(frames, function(bad)
-        -- The nonsense comes behind the answer to a request, when nothing else is due.
+        -- The nonsense comes after the answer to a request, when no other answer is due.
         local server, session, log = start(function(name, xid, _, server)
           if name ~= "get" then return end
           return answer(xid, text("data") .. stat()) .. (server.counts.get == 1 and bad or "")
@@ -188,28 +188,28 @@ describe("a server that sends nonsense", function()
         env.eventually("another connection", function() return server.connections == 2 and session.state == "connected" end)
         local ends = table.concat(log, "\n")
         if #bad > 4 then assert.is_nil(ends:find("it closed", 1, true) or ends:find("connection broke", 1, true)) end -- we did
-        if #bad > 4 then assert.are.equal(1, told(log, what)) end -- the library itself leaves at an empty frame
+        if #bad > 4 then assert.are.equal(1, told(log, what)) end -- at an empty frame the library itself disconnects
         assert.are.equal("data", (session:get("/x")))
         stop(server, session)
       end)
     end))
   end
 
-  it("is told from one that closes the connection", run(function()
+  it("is distinguished from a server that closes the connection", run(function()
     local server, session, log = start(function() end)
     server:stop()
     env.eventually("it is told", function() return table.concat(log, "\n"):find("127.0.0.1:%d+: it closed the connection") end)
     session:close(0)
   end))
 
-  it("is left: an answer to a different request", run(function()
+  it("is disconnected: an answer to a different request", run(function()
     local server, session, log = once("get", function(xid) return answer(xid + 1, text("data") .. stat()) end, text("data") .. stat())
     assert.are.equal("data", (session:get("/x")))
     assert.are.equal(1, told(log, "an answer to a different request"))
     stop(server, session)
   end))
 
-  it("costs no more than a moment, however often it does so", run(function()
+  it("delays the client only for a moment, however often it sends nonsense", run(function()
     local used = os.clock()
     local server, session = start(function(name, xid) return name == "get" and answer(xid, int(99)) or nil end)
     local asked = env.start(function() return session:get("/x") end)
@@ -221,7 +221,7 @@ describe("a server that sends nonsense", function()
     server:stop()
   end))
 
-  it("keeps a lock's place: the create is looked for", run(function()
+  it("does not cost a lock's place: the client finds its create", run(function()
     local server, session = start(function(name, xid, path, server)
       if name == "create2" then
         if server.counts.create2 == 1 then return answer(xid, int(500) .. path) end

@@ -1,4 +1,4 @@
--- The proxy between real clients and a real server: its counts are exact, and each fault does just what it says.
+-- The proxy between real clients and a real server: its counts are exact, and each fault does what its description says.
 
 local process = require "spec.support.process"
 local proxies = require "spec.support.proxy"
@@ -32,7 +32,7 @@ describe("the proxy", function()
     return assert(wire.connect(proxy.hosts, options))
   end
 
-  -- Opens the session of a client that lost its connection again, past the proxy.
+  -- Reconnects to the session of a client that has lost its connection, without the proxy.
   local function recover(client)
     return assert(wire.connect(server.hosts, { id = client.id, password = client.password }))
   end
@@ -82,7 +82,7 @@ describe("the proxy", function()
       assert.equal(4 + 16 + 8, proxy:counts().bytes_down)
     end)
 
-    it("from the last reset on, and what never came as 0", function()
+    it("since the last reset, with 0 for requests that never came", function()
       local client = connect()
       client:sync("/x")
       proxy:reset()
@@ -114,7 +114,7 @@ describe("the proxy", function()
       assert.equal(3001, proxy:counts().replies)
     end)
 
-    it("and remembers what was asked in which order", function()
+    it("and remembers the requests in their order", function()
       local client = connect()
       client:create(path("a"))
       client:delete(path("a"))
@@ -131,7 +131,7 @@ describe("the proxy", function()
     assert.matches("Mode: standalone", require "zkrecipes.testing.wire".word(proxy.hosts:match("%d+$"), "srvr", 5))
   end)
 
-  it("cuts with a reset or an orderly end, or one side only", function()
+  it("ends connections by a reset or a FIN, or on one side only", function()
     for _, options in ipairs{ {}, { fin = true }, { side = "client" }, { side = "server" } } do
       local client = connect()
       proxy:cut(options)
@@ -178,7 +178,7 @@ describe("the proxy", function()
       assert_silent(client)
     end)
 
-    it("hides even the client's end: the server ends the session when its time is over", function()
+    it("hides even the end of the client: the server expires the session", function()
       local client = connect({ timeout = 1000 })
       client:create(path("mine"), "", wire.EPHEMERAL)
       proxy:blackhole("up")
@@ -216,7 +216,7 @@ describe("the proxy", function()
     local took = clock() - start
     assert.is_true(took >= 0.398, "took " .. took)
     proxy:heal()
-    local quick = process.eventually(function() -- a busy machine may be slow now and then, a delay is there always
+    local quick = process.eventually(function() -- a busy machine is slow sometimes, a delay is there always
       start = clock()
       assert.equal(0, (client:sync("/x")))
       return clock() - start < 0.39
@@ -246,7 +246,7 @@ describe("the proxy", function()
       is_there(path("n4")) })
   end)
 
-  it("cuts at any frame by its number, whatever it is", function()
+  it("cuts at any frame, by the frame's number", function()
     for n = 1, 3 do
       proxy:drop_request("*", n)
       local client = connect()
@@ -261,7 +261,7 @@ describe("the proxy", function()
     end
   end)
 
-  it("loses the opening of a session, before or after the server made it", function()
+  it("loses the opening of a session, before or after the server has created it", function()
     proxy:drop_request("connect")
     assert.same({ nil, "closed" }, { wire.connect(proxy.hosts) })
     proxy:drop_reply("connect")
@@ -308,7 +308,7 @@ describe("the proxy", function()
     assert(process.eventually(function() return is_there(path("ghost")) end))
   end)
 
-  it("says when a condition did not come true", function()
+  it("reports a condition that was not fulfilled", function()
     local value, message = proxy:wait_for("fired", 1, 0.05)
     assert.is_nil(value)
     assert.equal("proxy: waited for fired = 1: timeout 0", message)
@@ -336,7 +336,7 @@ describe("the proxy", function()
   end)
 end)
 
-describe("the proxy before an ensemble", function()
+describe("the proxy in front of an ensemble", function()
   it("has a port per member and can cut off one of them", function()
     local ensemble = assert(testing.ensemble())
     local proxy = proxies.start(ensemble)

@@ -1,7 +1,7 @@
 -- Producers and consumers of a queue are killed (kill -9), at any moment and at each of their requests; no item is lost.
 --
--- Where an item has ended is known by the workers' words (spec/support/worker.lua): it was acked; or the last word on it is the
--- "acking" of somebody who was killed: then it may be done; or it is in the queue, which is emptied here in the end.
+-- The output of the workers (spec/support/worker.lua) shows where each item has ended. It was acked; or its last line is the "acking" of a
+-- killed worker, so it may be done; or it is in the queue, which this spec empties in the end.
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
@@ -9,9 +9,9 @@ local layout = require "zkrecipes.recipes.queue.layout"
 
 local KILLS = tonumber(os.getenv "SPEC_KILLS") or 15
 
--- ---- Workers and their words -------------------------------------------------------------------
+-- ---- Workers and their output ------------------------------------------------------------------
 
--- Starts a worker; gives its pid and the file that it writes.
+-- Starts a worker. Returns its pid and its output file.
 local function start(hosts, namespace, path, role, name)
   local file = os.tmpname()
   local pipe = assert(io.popen(("exec sh -c 'echo $$; exec %s spec/support/worker.lua %s %s %s %s %s > %s 2>&1'"):format(
@@ -29,7 +29,7 @@ end
 local WORDS = { putting = true, put = true, claimed = true, acked = true, acking = true, missed = true, giving = true,
   refused = true, done = true }
 
--- Each word: item > how often. open: items that somebody died over.
+-- Each word: item > how often. open: items whose worker was killed.
 local function new_log()
   local log = { kills = 0, open = {} }
   for word in pairs(WORDS) do log[word] = {} end
@@ -60,7 +60,7 @@ end
 
 -- ---- The judgement -----------------------------------------------------------------------------
 
--- How many there are of `set` for which `is(item, times)`.
+-- Counts the items of `set` for which is(item, times) is true.
 local function many(set, is)
   local number = 0
   for item, times in pairs(set) do
@@ -72,7 +72,7 @@ end
 local function any() return true end
 local function again(_, times) return times > 1 end
 
--- When the queue is empty.
+-- Call it when the queue is empty.
 local function judge(log)
   local lost = many(log.put, function(item) return not log.acked[item] and not log.open[item] end)
   local foreign = many(log.claimed, function(item) return not log.putting[item] end)
@@ -98,7 +98,7 @@ local function give(queue, log, item, id)
   note(log, "put", item)
 end
 
--- What has an id can be put again.
+-- Items with an id can be put again.
 local function put_again(queue, log)
   for item in pairs(log.putting) do
     if item:find("i$") and not log.put[item] then give(queue, log, item, item) end
@@ -114,7 +114,7 @@ local function empty(queue, log)
   end
 end
 
--- Until the fault strikes or it is done; true when it struck. What the idle consumer waits for comes.
+-- Waits until the fault hits or the worker has ended. True: the fault has hit. Puts the item for which an idle consumer waits.
 local function live(session, queue, log, worker, proxy)
   local fifth = worker.role ~= "consumer"
   local function see_fifth(now)
@@ -132,8 +132,8 @@ local function live(session, queue, log, worker, proxy)
   return struck
 end
 
--- A life that ends at its n-th request of this name; false when it made not so many. fault: "hold", before the server has
--- it; "hold_reply", when it was done there.
+-- Runs a worker that is killed at its n-th request of this name. False: it has sent fewer. fault: "hold" (before the server gets the
+-- request) or "hold_reply" (after the server has done it).
 local function cut_short(session, namespace, log, role, fault, request, n)
   local proxy, path = env.proxy(), ("/%s-%s-%d"):format(role, fault, n)
   local queue = session:queue(path, { attempts = 1000 })

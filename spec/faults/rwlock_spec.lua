@@ -1,5 +1,5 @@
--- The read/write lock when answers get lost. What is lost of a claim, a release or a watch is the lock's own
--- business (wire_spec.lua); here is what the read/write lock adds: the downgrade, and who waits for it.
+-- The read/write lock when answers get lost: the downgrade, and readers that wait for it. wire_spec.lua tests the
+-- requests that it shares with the lock.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -58,7 +58,7 @@ describe("a read/write lock whose messages get lost", function()
       waits[3]():release()
     end))
 
-    it("lets a reader in whose read of the mark is lost: " .. fault .. " of getData", run(function()
+    it("admits a reader whose read of the mark is lost: " .. fault .. " of getData", run(function()
       local hold = assert(direct:rwlock("/rw"):write())
       local rw = session:rwlock("/rw")
       local wait = queued(2, rw.read, rw)
@@ -73,7 +73,7 @@ describe("a read/write lock whose messages get lost", function()
     end))
   end
 
-  it("lets a reader in when the downgrade happens during a cut", run(function()
+  it("admits a reader if the downgrade happens while the reader is cut off", run(function()
     local hold = assert(direct:rwlock("/rw"):write())
     local rw = session:rwlock("/rw")
     local wait = queued(2, rw.read, rw)
@@ -88,7 +88,7 @@ describe("a read/write lock whose messages get lost", function()
     hold:release()
   end))
 
-  it("hands over when the writer goes during a cut", run(function()
+  it("is handed over if the writer leaves while the waiter is cut off", run(function()
     local hold = assert(direct:rwlock("/rw"):write())
     local rw = session:rwlock("/rw")
     local waits = { queued(2, rw.read, rw), queued(3, rw.read, rw) }
@@ -103,7 +103,7 @@ describe("a read/write lock whose messages get lost", function()
     assert(waits[2]()):release()
   end))
 
-  it("loses a downgrade with its session, and nothing is left of it", run(function()
+  it("loses a downgrade with the session, and nothing is left", run(function()
     local lease = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 8 }
     local hold = assert(lease:rwlock("/rw"):write())
     local theirs = direct:rwlock("/rw")
@@ -119,7 +119,7 @@ describe("a read/write lock whose messages get lost", function()
     lease:close()
   end))
 
-  it("survives random cuts without a leak or two at once, fifty times", run(function()
+  it("survives random cuts without a leak or two conflicting holders, fifty times", run(function()
     local rw, theirs, writing = session:rwlock("/rw"), direct:rwlock("/rw"), 0
     for round = 1, 50 do
       local cutter = env.start(function()

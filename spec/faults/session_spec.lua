@@ -1,4 +1,4 @@
--- Sessions that end, servers that are not there, processes that are killed or stopped.
+-- Sessions that end, servers that cannot be reached, processes that are killed or paused.
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
@@ -12,7 +12,8 @@ local function expire(session)
   assert(testing.expire(env.server(), session.id))
 end
 
--- Whether no turn takes half a second. A busy machine may stop us now and then; what waits for something is stopped each time.
+-- True if no turn of the loop takes half a second. A busy machine may delay a single try, so several tries are made; a blocking call delays
+-- all of them.
 local function goes_on(turn)
   local from, longest = zk.now(), 0
   while zk.now() - from < 0.5 do
@@ -31,7 +32,7 @@ describe("a session that expires", function()
     hold:on_lost(function(_, word) why = word end)
     local id, generation = session.id, {}
     local watch = env.start(function()
-      local next_state = session:states() -- on Lua 5.1 one cannot wait in `for ... in`
+      local next_state = session:states() -- on Lua 5.1 `for ... in` cannot wait
       repeat generation[#generation + 1] = next_state() until generation[#generation] == "closed"
     end)
     expire(session)
@@ -39,7 +40,7 @@ describe("a session that expires", function()
     assert.are.equal("lost", why)
     assert.is_false(hold:valid())
     fails("lost", hold:set("/x", ""))
-    -- The hold may know from its vanished node before the session knows that it is over.
+    -- The hold may learn of its deleted node before the session learns of its end.
     env.eventually("a new session", function() return session.id ~= id and session.state == "connected" end)
     local again = assert(lock:acquire(200))
     assert.is_true(again.token > hold.token)
@@ -52,8 +53,8 @@ describe("a session that expires", function()
     assert.matches("lost connecting connected closed$", text)
   end))
 
-  -- Some servers that speak the protocol do so.
-  it("is known by its id: another id on a reconnect is its loss, without a message of expiry", run(function()
+  -- Some servers that implement the protocol do this.
+  it("is lost if a reconnect gives another id, without an expiry message", run(function()
     local proxy = env.proxy()
     local session = env.session { hosts = proxy.hosts }
     local hold = assert(session:lock("/l"):acquire(200))
@@ -72,7 +73,7 @@ describe("a session that expires", function()
     session:close()
   end))
 
-  it("ends a waiting acquire with `lost`, and the place in the queue", run(function()
+  it("ends a waiting acquire with `lost`, and its place in the queue", run(function()
     local namespace = env.namespace()
     local holder, waiter = env.session { namespace = namespace }, env.session { namespace = namespace }
     local hold = assert(holder:lock("/l"):acquire())
@@ -99,7 +100,7 @@ describe("a session that expires", function()
     watch:close()
   end))
 
-  it("presents the credentials of add_auth again", run(function()
+  it("sends the credentials of add_auth again", run(function()
     local session = env.session()
     assert(session:add_auth("digest", "ann:secret"))
     assert(session:create("/private", "x", { acl = "creator", parents = true }))
@@ -111,7 +112,7 @@ describe("a session that expires", function()
 end)
 
 describe("servers that come back with a lower maxSessionTimeout", function()
-  -- Restarted with another limit, and reached through the proxy by whoever is to be cut off.
+  -- The server is restarted with another limit. Clients that will be cut off use the proxy.
   local server, proxy
 
   local function limit_timeouts(milliseconds)
@@ -151,12 +152,12 @@ describe("servers that come back with a lower maxSessionTimeout", function()
     assert.are.equal("lost", lost())
   end))
 
-  it("shorten it also when the connection is gone again before it was proved", run(function()
+  it("shorten it also if the connection breaks before it was proved", run(function()
     local session = zk.session { hosts = proxy.hosts, timeout = 30 }
     local hold = assert(session:lock("/l"):acquire(200))
     proxy:hold_reply("heartbeat")
     limit_timeouts(2000)
-    assert(proxy:wait_for("fired", 1)) -- a server that is just starting may leave a connection without an answer
+    assert(proxy:wait_for("fired", 1)) -- a starting server may leave a connection without an answer
     proxy:refuse()
     proxy:cut()
     env.eventually("the loss of the link", function() return session.state == "suspended" end)
@@ -175,7 +176,7 @@ describe("session:close with a limit, while no server can be reached", function(
     return session
   end
 
-  it("keeps it when a session was lost before", run(function()
+  it("keeps the limit if a session was lost before", run(function()
     local session = cut_off(6)
     env.eventually("the loss of the session", function() return session.state == "connecting" end)
     local from = zk.now()
@@ -183,7 +184,7 @@ describe("session:close with a limit, while no server can be reached", function(
     assert.is_true(zk.now() - from < 4)
   end))
 
-  it("keeps the shorter one of two", run(function()
+  it("keeps the shorter of two limits", run(function()
     local session = cut_off(10)
     env.eventually("the loss of the link", function() return session.state == "suspended" end)
     local first = env.start(function() return session:close(30) end)
@@ -195,8 +196,8 @@ describe("session:close with a limit, while no server can be reached", function(
   end))
 end)
 
-describe("a server that is not there", function()
-  it("a refused port: the wait for it ends in time, with the reason", run(function()
+describe("a server that cannot be reached", function()
+  it("a refused port: the wait ends in time, with the reason", run(function()
     local session = zk.session { hosts = "127.0.0.1:1", timeout = 2 }
     local message = env.late(session:connected(0.3))
     assert.matches("not connected: .*127%.0%.0%.1:1", message)
@@ -205,7 +206,7 @@ describe("a server that is not there", function()
     session:close()
   end))
 
-  it("a name that does not resolve: the host never stalls", run(function()
+  it("a name that does not resolve: the host never blocks", run(function()
     env.eventually("a session that looks for its server stalls nobody", function()
       local session = zk.session { hosts = "no-such-host.invalid:2181", timeout = 2 }
       local quick = goes_on(function() zk.sleep(0.001) end)
@@ -238,7 +239,7 @@ describe("a server that dies and comes back", function()
   setup(function() server = assert(testing.start()) end)
   teardown(function() server:stop() end)
 
-  it("while a lock is wanted, held, released", run(function()
+  it("while a lock is acquired, held, released", run(function()
     local session = zk.session { hosts = server.hosts, timeout = 20, namespace = env.namespace() }
     local lock = session:lock("/l")
     assert(session:connected(200))
@@ -267,7 +268,7 @@ describe("a server that dies and comes back", function()
     session:close()
   end))
 
-  it("that is stopped for longer than the lease takes the holds, and gives the session back", run(function()
+  it("that is paused for longer than the lease ends the holds, but not the session", run(function()
     local session = zk.session { hosts = server.hosts, timeout = 5, tick = 0.5, namespace = env.namespace() }
     local hold = assert(session:lock("/l"):acquire(200))
     server:pause()
@@ -278,7 +279,7 @@ describe("a server that dies and comes back", function()
     session:close()
   end))
 
-  it("closing while it is stopped does not stall the host or another session", run(function()
+  it("that is paused during a close does not block the host or another session", run(function()
     local other = env.session()
     env.eventually("a close stalls nobody", function()
       local session = zk.session { hosts = server.hosts, timeout = 15 }
@@ -299,7 +300,7 @@ describe("a server that dies and comes back", function()
 end)
 
 describe("another process", function()
-  it("that is killed while it holds: the next one takes over, after the session timeout at most", run(function()
+  it("that is killed while it holds: the next waiter is granted within the session timeout", run(function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace }
     local holder = child.start(namespace, 2)
@@ -310,14 +311,14 @@ describe("another process", function()
     local from = zk.now()
     holder:signal("KILL")
     local hold = assert(wait())
-    assert.is_true(zk.now() - from < 15) -- the waiter's own session lasts so long
+    assert.is_true(zk.now() - from < 15) -- the timeout of the waiter's own session
     assert.is_true(hold.token > token)
     hold:release()
     env.queue_of(session, "/l", 0)
     holder:stop()
   end))
 
-  it("that is stopped for longer than its session: it says no at once, and writes nothing", run(function()
+  it("that is paused for longer than its session: its hold is not valid at once, and writes nothing", run(function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace }
     assert(session:create("/register", "0", { parents = true }))
@@ -327,7 +328,7 @@ describe("another process", function()
     holder:signal("STOP")
     local hold = assert(session:lock("/l"):acquire(200))
     assert(hold:set("/register", "2"))
-    holder:tell("valid") -- it lies in its pipe: the first thing it does on waking
+    holder:tell("valid") -- the order waits in its pipe until it wakes up
     holder:tell("write 3")
     holder:signal("CONT")
     assert.are.equal("false", holder:answer())
@@ -342,7 +343,7 @@ end)
 describe("a fork", function()
   local process = require "spec_fork"
 
-  it("leaves the parent's session alone, and says so in the child", run(function()
+  it("does not affect the parent's session, which raises a clear error in the child", run(function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace }
     local hold = assert(session:lock("/l"):acquire())
@@ -364,8 +365,8 @@ describe("a fork", function()
     session:close()
   end))
 
-  it("a session that the child opens itself works", run(function()
-    local parent, namespace = env.session(), env.namespace() -- what the child counted would be unknown here
+  it("lets the child open its own session", run(function()
+    local parent, namespace = env.session(), env.namespace() -- created here, because the parent does not see the child's counters
     assert(parent:connected(200))
     local pid = process.fork()
     if pid == 0 then

@@ -1,5 +1,5 @@
--- Versions at their end, on a real server whose tree was prepared (spec/support/snapshot.lua): after 2147483647 comes
--- -2147483648, and in the end -1, which means "any version" to ZooKeeper. (Servers with ZOOKEEPER-4743 leave it out.)
+-- Versions at their end, on a real server whose tree was prepared (spec/support/snapshot.lua). After 2147483647 comes
+-- -2147483648, and much later -1, which means "any version" to ZooKeeper. (Servers with ZOOKEEPER-4743 skip -1.)
 
 local zk = require "zkrecipes"
 local testing = require "zkrecipes.testing"
@@ -13,7 +13,7 @@ local REFUSED = "%-1 cannot be compared"
 describe("the version of a znode", function()
   local server
 
-  -- All of them at once: each preparation restarts the server twice.
+  -- Prepares all znodes at once, because each preparation restarts the server twice.
   setup(run(function()
     server = assert(testing.start())
     local session = zk.session { hosts = server.hosts, timeout = 15 }
@@ -40,7 +40,7 @@ describe("the version of a znode", function()
     assert.are.equal(0, assert(session:set(path, (session:get(path)))).version)
   end
 
-  -- A compare and set succeeds at this version and leads to that one, and fails over the one before.
+  -- A compare and set succeeds at this version and gives the next one. At the version before it fails.
   local function steps(session, path, version, after)
     assert.are.equal(version, session:exists(path).version)
     fails("bad_version", session:set(path, "x", version - 1))
@@ -51,13 +51,13 @@ describe("the version of a znode", function()
     assert.are.equal("one", (session:get(path)))
   end
 
-  it("goes on below zero: a compare and set holds over the edge", test(function(session)
+  it("continues below zero: compare and set works across the overflow", test(function(session)
     steps(session, "/last", LAST, FIRST)
     assert.are.equal(FIRST + 1, assert(session:set("/last", "two", FIRST)).version)
     assert.is_true(session:delete("/last", FIRST + 1))
   end))
 
-  -- What was read at -1 and is compared by it raises, at this line, and changes nothing.
+  -- Comparing with a version of -1 raises at this line and changes nothing.
   local function raises(fn, ...)
     local ok, message = pcall(fn, ...)
     assert.is_false(ok)
@@ -98,7 +98,7 @@ describe("the version of a znode", function()
     write_again(session, "/a")
     assert.is_true(a:resize(2))
     assert.are.equal(2, a:available())
-    -- Two writes make it smaller; the second one, a note, would be one over -1.
+    -- Two writes make the limit smaller. The second one, a note, would compare with version -1.
     local hold = assert(b:acquire(200))
     assert.is_true(b:resize(2))
     local version = session:exists("/b").version
@@ -116,7 +116,7 @@ describe("the version of a znode", function()
     assert.are.equal(6, counter:add(1))
   end))
 
-  -- Its directory would be deleted and made again with the limit as it was read: of another one nothing would be left.
+  -- The directory would be deleted and created again with the limit that was read. A limit written meanwhile would be lost.
   it("of a semaphore whose numbers are used up: no client empties the directory with version -1", test(function(session)
     local full = session:semaphore("/full")
     local made = session:exists("/full").czxid

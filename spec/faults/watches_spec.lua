@@ -1,11 +1,11 @@
--- What a session watches is registered again in one request after a reconnect: it must never be more than a server takes.
+-- After a reconnect, one request registers all watches of a session again. It must never be longer than a server accepts.
 -- Tags: sanitize
 
 local testing = require "zkrecipes.testing"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
--- Does something with one long path after the other until the session is full; gives how often.
+-- Calls a function with one long path after the other until the session is full. Returns how often it succeeded.
 local function fill(act)
   for i = 1, 2000 do
     local _, message, code = act(("/%04d"):format(i) .. ("x"):rep(995))
@@ -17,7 +17,7 @@ local function fill(act)
   error("never full")
 end
 
--- One blip of the link, and what it must leave alone: the session, its hold, and its place in a queue.
+-- Breaks the connection once. The session, its hold and its place in a queue must survive.
 local function survives(session, proxy, hold, other)
   local id = session.id
   assert(session:exists("/"))
@@ -35,7 +35,7 @@ local function survives(session, proxy, hold, other)
   hold:release()
 end
 
-describe("a session that watches as much as it may", function()
+describe("a session with as many watches as it may have", function()
   local proxy, session, other, hold
 
   local function begin()
@@ -52,7 +52,7 @@ describe("a session that watches as much as it may", function()
     other:close()
   end
 
-  it("survives a blip with watches on znodes and their children", run(function()
+  it("survives a reconnect with watches on znodes and their children", run(function()
     begin()
     local kept = {}
     assert(fill(function(path)
@@ -65,7 +65,7 @@ describe("a session that watches as much as it may", function()
     for _, watch in ipairs(kept) do watch:close() end
   end))
 
-  it("has room for any number of watches that are closed, and survives it then", run(function()
+  it("has room for any number of closed watches, and survives a reconnect then", run(function()
     begin()
     for i = 1, 1500 do
       local watch = assert(session:watch(("/%04d"):format(i) .. ("x"):rep(995)))
@@ -75,7 +75,7 @@ describe("a session that watches as much as it may", function()
     finish()
   end))
 
-  it("keeps a reserve for locks when await_gone was refused", run(function()
+  it("keeps a reserve for locks when await_gone is refused", run(function()
     begin()
     assert(fill(function(path)
       assert(other:create(path, "", { ephemeral = true }))
@@ -87,7 +87,7 @@ describe("a session that watches as much as it may", function()
     finish()
   end))
 
-  it("has room again for what was closed, and on a new session", run(function()
+  it("has room again after watches were closed, and in a new session", run(function()
     begin()
     local kept = {}
     local function keep(path)
@@ -112,8 +112,8 @@ describe("a session that watches as much as it may", function()
   end))
 end)
 
-describe("a znode that is replaced while the link is down", function()
-  it("is lost for its holder, and gone for its waiters", run(function()
+describe("a znode that is replaced while the connection is down", function()
+  it("counts as lost for its holder, and as gone for its waiters", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
     local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
     local other = env.session { namespace = namespace }
@@ -158,7 +158,7 @@ describe("a hold whose own znode may not be read", function()
 end)
 
 describe("a watch on a znode that may not be read", function()
-  it("ends, and asks no more", run(function()
+  it("ends, and sends no more requests", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
     local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
     local other = env.session { namespace = namespace }
@@ -175,7 +175,7 @@ describe("a watch on a znode that may not be read", function()
 end)
 
 describe("await_gone with a limit of 0", function()
-  it("looks, and leaves no watch", run(function()
+  it("reads the znode, and leaves no watch", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
     local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
     assert(session:create("/here", "", { ephemeral = true, parents = true }))
@@ -195,7 +195,7 @@ describe("await_gone with a limit of 0", function()
 end)
 
 describe("add_auth", function()
-  it("says the same thing once", run(function()
+  it("sends the same credential only once", run(function()
     local session = env.session()
     assert(session:add_auth("digest", "ann:secret"))
     local before = env.blocks()

@@ -39,7 +39,7 @@ describe("a lock whose messages get lost", function()
         session:close()
       end))
 
-      it("is given up without a trace: " .. fault .. " of " .. op, run(function()
+      it("leaves nothing when it is given up: " .. fault .. " of " .. op, run(function()
         local blocker = assert(direct:lock("/l"):acquire())
         local session = through_proxy(proxy, namespace)
         assert(session:connected(200))
@@ -67,7 +67,7 @@ describe("a lock whose messages get lost", function()
       session:close()
     end))
 
-    it("hands over when the watch's read is lost: " .. fault .. " of getData", run(function()
+    it("is handed over if the watch's read is lost: " .. fault .. " of getData", run(function()
       local blocker = assert(direct:lock("/l"):acquire())
       local session = through_proxy(proxy, namespace)
       assert(session:connected(200))
@@ -82,20 +82,20 @@ describe("a lock whose messages get lost", function()
       session:close()
     end))
 
-    it("reports a plain write whose fate is unknown: " .. fault .. " of setData", run(function()
+    it("reports a plain write with unknown outcome: " .. fault .. " of setData", run(function()
       local session = through_proxy(proxy, namespace)
       assert(session:connected(200))
       proxy[fault](proxy, "setData", 1)
       fails("connection_loss", session:set("/l", "x"))
       assert.are.equal(fault == "drop_reply" and "x" or nil, (direct:get("/l")))
-      -- a read is simply asked again
+      -- a read is sent again
       proxy[fault](proxy, "getData", 1)
       assert.is_truthy(select(2, session:get("/l")))
       session:close()
     end))
   end
 
-  it("is handed over when the predecessor goes during the cut", run(function()
+  it("is handed over if the contender ahead leaves while the waiter is cut off", run(function()
     local session = through_proxy(proxy, namespace, 10)
     local blocker = assert(direct:lock("/l"):acquire())
     local wait = env.start(function() return session:lock("/l"):acquire(200) end)
@@ -131,8 +131,8 @@ describe("a lock whose messages get lost", function()
     session:close()
   end))
 
-  it("is not valid any more before the server can give it away", run(function()
-    local timeout = 20 -- some seconds of it lie between the end of the lease and that of the session
+  it("is no longer valid before the server can grant it to another session", run(function()
+    local timeout = 20 -- the lease ends some seconds before the session
     local session = through_proxy(proxy, namespace, timeout)
     local hold = assert(session:lock("/l"):acquire())
     assert.is_true(hold:valid())
@@ -156,7 +156,7 @@ describe("a lock whose messages get lost", function()
     session:close()
   end))
 
-  -- A busy machine may lose so short a session; without heartbeats it is lost each time.
+  -- A busy machine may lose such a short session in one try. Without heartbeats every try loses it.
   local function outlives_its_lease()
     env.eventually("a hold of a strict session outlives its lease", function()
       local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 4, strict = true }
@@ -168,12 +168,12 @@ describe("a lock whose messages get lost", function()
     end)
   end
 
-  it("of a strict session proves its lease with writes", run(function()
+  it("proves its lease by writes in a strict session", run(function()
     outlives_its_lease()
     assert.is_true(proxy:counts().delete >= 5)
   end))
 
-  it("does so whatever stands in the way of its heartbeats", run(function()
+  it("proves its lease also if other znodes are in the way of its heartbeats", run(function()
     local maker = zk.session { hosts = env.server().hosts, timeout = 5 }
     assert(maker:create("/zkrecipes-heartbeat/none/child", "", { parents = true }))
     outlives_its_lease()
@@ -181,12 +181,12 @@ describe("a lock whose messages get lost", function()
     maker:close()
   end))
 
-  it("keeps its hold over a short cut, without a new election", run(function()
+  it("keeps its hold during a short cut", run(function()
     local session = through_proxy(proxy, namespace, 10)
     local hold = assert(session:lock("/l"):acquire())
     local id, seen = session.id, {}
     local watch = env.start(function()
-      local next_state = session:states() -- on Lua 5.1 one cannot wait in `for ... in`
+      local next_state = session:states() -- on Lua 5.1 `for ... in` cannot wait
       repeat
         seen[#seen + 1] = next_state()
         assert.is_true(seen[#seen] == "closed" or hold:valid())
