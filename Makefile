@@ -4,8 +4,8 @@
 #   SAN = asan | tsan | cov            an instrumented build, in a folder of its own
 #   CI  = 1                            warnings are errors
 #
-# The ZooKeeper client is linked from its static archive, and a version script keeps its functions to ourselves:
-# in a process that has loaded the multi-threaded client too, otherwise one client would be bound to the functions of the other.
+# The ZooKeeper client is linked from its static archive, and a version script hides its functions. Otherwise, in a process that has also
+# loaded the multi-threaded client, calls of one client would reach functions of the other.
 
 LUA ?= 5.4
 CC = gcc
@@ -40,13 +40,13 @@ CPPFLAGS += -Isrc $(shell $(PKG_CONFIG) --cflags $(lua_name) 2>/dev/null)
 LDFLAGS += -shared -pthread $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,$(EXPORTS) $(WRAP)
 EXPORTS = src/lua/exports.map
 ZOOKEEPER_LIB = -l:libzookeeper_st.a
-# So the library receives through src/zk/receive.c, and decodes through src/zk/decode.c.
+# These options make the library receive through src/zk/receive.c, and decode through src/zk/decode.c.
 WRAP = -Wl,--wrap=recv,--wrap=create_buffer_iarchive
 LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # ---- Building --------------------------------------------------------------------------------------------
 
-# Only the binding knows Lua: all else is compiled once for all interpreters.
+# Only the binding knows Lua. All other files are compiled once for all interpreters.
 SHARED = build/engine$(if $(SAN),-$(SAN))
 ON_HOST = $(wildcard src/core/*.c src/plain/*.c src/recipes/*.c src/recipes/*/*.c)
 ENGINE = $(ON_HOST) $(wildcard src/zk/*.c src/sim/*.c)
@@ -58,7 +58,7 @@ $(CORE): $(OBJECTS) $(EXPORTS)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
 
-# A program in the form of a shared object: see src/zk/spawn.c. Nobody could preload a sanitizer into it.
+# A program in the form of a shared object: see src/zk/spawn.c. It is not instrumented, because a sanitizer cannot be preloaded into it.
 $(GUARDIAN): $(wildcard src/guardian/*)
 	@mkdir -p $(@D)
 	$(CC) -g -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Isrc -shared -o $@ $(filter %.c,$^) -l:Scrt1.o
@@ -73,17 +73,17 @@ $(BUILD)/obj/%.o: src/%.c | guard
 
 -include $(OBJECTS:.o=.d)
 
-symbols: $(CORE) ## check that the module exports nothing but its entry, and takes no client from outside
+symbols: $(CORE) ## check that the module exports only its entry, and imports no client function
 	@! nm -D --defined-only $(CORE) | grep -v ' luaopen_zkrecipes_core$$'
 	@! nm -D --undefined-only $(CORE) | grep -E ' (zoo_|zookeeper_|zr_)'
 
-clean: ## remove what was built
+clean: ## remove the build folder
 	rm -rf build
 
 # ---- Specs -----------------------------------------------------------------------------------------------
 
 SPECS ?= spec
-# Spelled out, because an interpreter that we built has other defaults than Debian's.
+# Set explicitly, because an interpreter that we built has other defaults than Debian's.
 system_path = $(shell env -u LUA_PATH -u LUA_CPATH $(lua_name) -e 'io.write(package.$(1))')
 ENVIRONMENT = LUA_PATH='lua/?.lua;lua/?/init.lua;./?.lua;$(call system_path,path)' \
   LUA_CPATH='$(BUILD)/?.so;$(call system_path,cpath)' ZR_LUA='$(strip $(PRELOAD) $(INTERPRETER))' NO_COLOR=1
@@ -113,11 +113,11 @@ spec: spec-parts ## run the specs, or SPECS=..., with LUA and SAN as built
 test: deps ## install what is needed, build, run every spec against real servers
 	@$(MAKE) --no-print-directory spec
 
-# The I/O thread and its few blocks live as long as the process, so leaks are looked for by the specs
-# themselves (what is left) and by valgrind. A server may make the library ask for more memory than there is.
+# The I/O thread and its few blocks live as long as the process. So the specs themselves and valgrind find leaks, not the sanitizer.
+# A server may make the library allocate more memory than there is.
 SAN_ENV_asan = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 SAN_ENV_tsan = TSAN_OPTIONS=die_after_fork=0:halt_on_error=1:allocator_may_return_null=1
-# Specs in whose opening comment this line stands.
+# The specs that have this line in their opening comment.
 SANITIZED = $(sort $(shell grep -rlx --include='*_spec.lua' -e '-- Tags: sanitize' spec))
 
 asan: ## the specs under the address and undefined-behaviour sanitizers
@@ -138,12 +138,12 @@ SLOW = spec/unit/args_spec.lua spec/recipes/lock/lock_spec.lua spec/recipes/sess
 valgrind: $(CORE) $(BUILD)/spec_fork.so ## some of the specs under memcheck
 	@$(ENVIRONMENT) $(VALGRIND) $(INTERPRETER) "$$(command -v busted)" -o dev/busted-lines.lua $(SLOW)
 
-# A Lua whose C API checks what its callers do; the stock one accepts some wrong calls.
+# A Lua whose C API checks its callers. Debian's Lua accepts some wrong calls.
 apicheck: $(CORE) $(BUILD)/spec_fork.so ## the specs on a Lua 5.4 built with LUA_USE_APICHECK
 	@dev/build-lua-apicheck build/apicheck
 	@$(MAKE) --no-print-directory spec INTERPRETER=build/apicheck/lua SPECS="$(SANITIZED)"
 
-asan-apicheck: ## both at once, as CI does it
+asan-apicheck: ## asan and apicheck at once, as in CI
 	@dev/build-lua-apicheck build/apicheck
 	@$(MAKE) --no-print-directory asan INTERPRETER=build/apicheck/lua
 
@@ -172,8 +172,8 @@ TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c $(addprefix src/c
 MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(wildcard src/sim/*.c src/zk/*.c) \
   $(addprefix src/core/,alloc.c handshake.c lease.c names.c status.c))
 
-# The program that runs longest is optimized as a whole, and so is a quarter faster. What links the same objects for less (here, and
-# spec/histories/planted/plant.lua) does without, since that takes longer.
+# The program that runs longest is linked with whole-program optimization, which makes it a quarter faster. Programs that run for a short
+# time (here, and in spec/histories/planted/plant.lua) link the same objects without it, because it takes long.
 SIM_OBJECT = $(if $(SAN),,-flto -ffat-lto-objects)
 SIM_LINK = -fno-lto
 
@@ -195,18 +195,18 @@ sim-programs: $(SIM_PROGRAMS)
 ONE_SEED = $(filter command line,$(origin SEED))
 CHOICE = $(if $(HARNESS),--harness '$(HARNESS)') $(if $(RECIPE),--recipe '$(RECIPE)')
 
-histories: ## of every recipe, or RECIPE=...: SEEDS=... from FROM=1 on, or the one of SEED=... with its trace
+histories: ## run histories of every recipe, or RECIPE=...: SEEDS=... from FROM=1 on, or only SEED=... with its trace
 	@$(ENVIRONMENT) MAKE='$(MAKE)' $(INTERPRETER) spec/histories/main.lua $(SIM) $(CHOICE) $(if $(SEEDS),--seeds $(SEEDS)) \
 	  $(if $(FROM),--from $(FROM)) $(if $(ONE_SEED),--seed $(SEED)) $(if $(SHAPE),--shape '$(SHAPE)')
 
-planted: $(CORE) ## plant each bug of spec/histories/planted, of RECIPE=..., or BUG='its name', and see that histories catch it
+planted: $(CORE) ## plant each bug of spec/histories/planted, of RECIPE=..., or BUG='its name', and check that histories catch it
 	@$(ENVIRONMENT) MAKE='$(MAKE)' $(INTERPRETER) spec/histories/planted/plant.lua $(CHOICE) $(if $(BUG),--bug '$(BUG)')
 
-# What plant.lua must know of a build.
+# Prints the parts of a build for plant.lua.
 planted-parts: $(SIM)/histories $(SIM)/lease_histories
 	@printf '%s\n' '$(SIM)' '$(CC) $(SIM_FLAGS)' '$(HISTORIES_OBJECTS)' '$(LEASE_OBJECTS)'
 
-soak: $(CORE) ## each recipe, or RECIPE=..., for ROUNDS=2000 rounds in virtual time: nothing may have grown
+soak: $(CORE) ## each recipe, or RECIPE=..., for ROUNDS=2000 rounds in virtual time: nothing may grow
 	@$(ENVIRONMENT) $(INTERPRETER) spec/soak/main.lua --rounds $(or $(ROUNDS),2000) $(if $(RECIPE),--recipe '$(RECIPE)')
 
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
@@ -227,12 +227,12 @@ FUZZ_FLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=un
   -std=c11 -D_GNU_SOURCE -Isrc -Wall -Wextra -Wshadow $(if $(CI),-Werror)
 FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
 
-# How many times RUNS inputs each gets (once, if nothing is said): the quick ones get more.
+# How many times RUNS inputs each target gets (default once); quick targets get more.
 FUZZ_TIMES_paths = 20
 FUZZ_TIMES_hosts = 10
 FUZZ_TIMES_values = 5
 
-# A target includes the source whose static functions it calls; these are the others. Each is compiled once for all targets.
+# A target includes the source file whose static functions it calls. These are the other files; each is compiled once for all targets.
 FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
@@ -275,7 +275,7 @@ build/bench/Curator.class: bench/Curator.java
 	@mkdir -p $(@D)
 	javac -cp $(BENCH_CLASSES) -d $(@D) $<
 
-# Both modules are built by makes of their own, as the interpreter is chosen once per make.
+# Each module is built by a separate make, because a make builds for one interpreter.
 bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C program, Curator and kazoo: ROUNDS=5 MINUTES=10 ONLY=free,try MEMBERS=3 FSYNC=yes DOCS=1
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@$(MAKE) --no-print-directory all LUA=luajit
@@ -283,7 +283,7 @@ bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C
 
 ENSEMBLE_ROWS = free,at_once,handoff_100,contend_2,queue_1k_put,queue_1k_claim_1
 
-bench-ensemble: ## a few rows of it on an ensemble of three, with and without a log that is forced to the disk
+bench-ensemble: ## some rows of the benchmark on an ensemble of three, with and without a log that is forced to the disk
 	@$(MAKE) --no-print-directory bench MEMBERS=3 ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
 	@$(MAKE) --no-print-directory bench MEMBERS=3 FSYNC=yes ONLY=$(or $(ONLY),$(ENSEMBLE_ROWS))
 
@@ -320,7 +320,7 @@ lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rocks
 	@luarocks lint zkrecipes-scm-1.rockspec
 	@dev/check-rockspec
 
-rock: ## what README.md says to type; luarocks make into an empty tree, and require it from another folder
+rock: ## run the commands of README.md; luarocks make into an empty tree; require the module from another folder
 	@dev/check-rock $(CURDIR)
 
 demo: deps all ## see it work: a shared lock, a killed holder, on a server of its own or on HOSTS=...
@@ -338,15 +338,15 @@ T ?= 2
 torture-lease: deps all ## two holders at once? T=2 in ticks of 0.5 s, ROUNDS=200 holders, TICK=told or untold, LEASE_PAUSE=1
 	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/lease.lua $(T) $(or $(ROUNDS),200) $(TICK)
 
-demo-openresty: deps ## the same inside of nginx: a lock, a timer that only the leader runs, a reload, the status page
+demo-openresty: deps ## see it work inside nginx: a lock, a timer that only the leader runs, a reload, the status page
 	@$(MAKE) --no-print-directory -s LUA=luajit
 	@dev/zk exec -- lua5.4 dev/demo/openresty.lua
 
-load-openresty: deps ## 10,000 requests that wait for locks in one worker, and what plain requests feel of it
+load-openresty: deps ## 10,000 requests that wait for locks in one worker, and the latency of plain requests meanwhile
 	@$(MAKE) --no-print-directory -s LUA=luajit
 	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/openresty.lua load
 
-soak-openresty: deps ## SECONDS=... of requests that take locks, go away or stay, with reloads; what has grown
+soak-openresty: deps ## SECONDS=... of requests that take locks and disconnect or wait, with reloads; reports what has grown
 	@$(MAKE) --no-print-directory -s LUA=luajit
 	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) dev/openresty.lua soak $(SECONDS)
 
@@ -370,12 +370,12 @@ install = dpkg-query -W -f '$${db:Status-Status}\n' $(1) 2>/dev/null | grep -cx 
 	  { $(SUDO) apt-get -qq update && \
 	    DEBIAN_FRONTEND=noninteractive $(SUDO) apt-get -qq install -y --no-install-recommends $(1) >/dev/null; }
 
-deps: ## install what the build and the specs need, from Debian's packages
+deps: ## install Debian's packages that the build and the specs need
 	@$(call install,$(DEPS))
 
 BENCH_DEPS = default-jdk-headless libcurator-recipes-java python3-kazoo gnuplot-nox
 
-bench-deps: deps ## install the peers and what compiles and draws, from Debian's packages
+bench-deps: deps ## install Debian's packages of the peers, the compilers and the plotter
 	@$(call install,$(BENCH_DEPS))
 
 guard:

@@ -2,11 +2,11 @@
 -- make bench-quick: compares counts that do not depend on the machine with those in bench/expected.lua. More than a tenth above is a
 -- failure. STORE=1 stores the new counts.
 --
---   requests, bytes    on the wire per operation, by a proxy; names grow with the session's number, hence the tenth
---   instructions       of our own C code (src/) by callgrind; neither Lua's nor the client library's. Of the host's thread
---                      per operation, in a simulated world, where they are always the same. Of the I/O thread on a real
---                      server: an operation takes 2.6 to 4.4 turns of its loop, depending on when answers come, so these
---                      are per turn; the rest of an operation costs as much as about 2.4 turns (runs differ by 1 %)
+--   requests, bytes    on the wire per operation, by a proxy. Names grow with the session's number; therefore a tenth is allowed
+--   instructions       of our own C code (src/) by callgrind, without those of Lua and of the client library. For the host's
+--                      thread: per operation, in a simulated world, where they are always the same. For the I/O thread: per
+--                      turn of its loop, on a real server, because an operation takes 2.6 to 4.4 turns, depending on when
+--                      answers come. The rest of an operation costs as much as about 2.4 turns (runs differ by 1 %)
 --   memory             bytes per waiter: C allocated through core/alloc.h, and the Lua heap
 --
 -- Every count is the difference between many and few operations, so that beginning and end cancel out.

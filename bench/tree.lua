@@ -1,5 +1,5 @@
 -- make bench-tree: watched copies of 100,000 znodes in one process, in as many sessions as their watches need; without and with files.
--- It prints how long they took to load, how long the host stood still at most meanwhile, and their memory.
+-- It prints the time to load them, the longest stall of the host meanwhile, and their memory.
 
 local core = require "zkrecipes.core"
 local zk = require "zkrecipes"

@@ -64,7 +64,7 @@ local function acquire_of(lock)
   return function() return lock:acquire() end
 end
 
--- So many coroutines, each with its turns, after two turns to warm up.
+-- Runs this many coroutines, each with its turns, after two turns to warm up.
 local function crowd(count, turns, acquire_at)
   together(count, function(i) turns_of(acquire_at(i), 2) end)
   measure(count * turns, function()
@@ -240,7 +240,7 @@ function scenarios.semaphore(count, turns, leases)
   crowd(count, turns, function() return acquire_of(semaphore) end)
 end
 
--- Every tenth turn of each writes.
+-- Each coroutine writes in every tenth turn.
 function scenarios.read_mostly(count, turns)
   local rw = session:rwlock(path)
   local function acquire_at(i)
@@ -269,7 +269,7 @@ local function fill(queue, items)
   end
 end
 
--- Runs `work` on the queue so often, by so many coroutines, with so many items in it.
+-- Runs `work` on the queue this often, by this many coroutines, with this many items in the queue.
 local function queueing(work)
   return function(operations, items, count)
     local queue = session:queue(path)

@@ -1,12 +1,12 @@
--- Output for busted: a line for every failure, the files that took longest, then a last line "N passed, N failed". A pending
--- spec counts as failed where CI is set: nothing is skipped silently.
+-- Output for busted: a line for every failure, the slowest files, then a last line "N passed, N failed". If CI is set, a pending
+-- spec counts as failed, so that nothing is skipped silently.
 
 local base = require "busted.outputHandlers.base"
 local system = require "system"
 
 local SLOWEST = 10
 
--- The seconds that each file took, and those of the processor that this process used meanwhile (not its servers).
+-- The seconds that each file took, and the CPU seconds of this process (not of its servers).
 local files = {}
 
 local function begin_file(name)
@@ -18,8 +18,8 @@ local function end_file()
   file.took, file.clock = system.monotime() - file.began, os.clock() - file.clock
 end
 
--- Busted keeps every spec's function, and by that the modules that its file had loaded, to the end. A spec that collects garbage
--- would go through those of all files before it.
+-- Busted keeps every spec's function to the end, and with it the modules of its file. Without this, a spec that collects garbage
+-- would traverse the modules of all earlier files.
 local function forget(busted, element)
   for _, child in ipairs(busted.children(element)) do
     forget(busted, child)

@@ -1,6 +1,6 @@
 -- Nginx under load, for make load-openresty and make soak-openresty. $ZK_HOSTS names the servers.
 --
---   load           latency of plain requests in one worker, before and while 10,000 others wait for locks
+--   load           latency of plain requests in one worker, before and while 10,000 other requests wait for locks
 --   soak SECONDS   two workers; clients that take a lock and wait, some of which disconnect; a reload every 5 seconds, except in the last
 --                  fifth of the time, because new workers start from zero. It checks what has grown: the queues, sessions, watches, memory,
 --                  descriptors

@@ -16,7 +16,7 @@ local values = require "fuzz.api.values"
 local zk = require "zkrecipes"
 
 local WORKERS, CALLS = 5, 60
-local SHARES = 8      -- so many rounds call everything once at least
+local SHARES = 8      -- this many rounds call every function at least once
 local LIMIT = 300     -- seconds that a request to the server may take; a quiet machine takes milliseconds
 local PATIENCE = 600  -- seconds within which everything must be released; a quiet machine takes two
 
@@ -107,7 +107,7 @@ local function open_all(namespace)
   return first
 end
 
--- Errors for which no coroutine waits.
+-- Errors that no coroutine waits for.
 local function on_error(text)
   local problem = rules.reported(text)
   if problem then calls.wrong(problem, text) end
@@ -126,8 +126,8 @@ local function in_run(dice, namespace, share)
   end, { on_error = on_error })
 end
 
--- Ends, until the round is over, what would wait forever. It is a daemon, so that no zk.run waits for it. A random call may cancel it;
--- then another one starts.
+-- Ends waits that would last forever, until the round is over. It is a daemon, so that no zk.run waits for it. If a random call cancels it,
+-- another one starts.
 local function guard(host, round_now)
   tasks.spawn(host, { daemon = true, quiet = true, on_end = function(task)
     if not task.ok and not round_now.over then guard(host, round_now) end
@@ -209,7 +209,7 @@ local function report(rounds)
   return #never == 0
 end
 
--- Makes what stays for good, a thread and its few blocks, before anything is counted.
+-- Creates everything that stays until the process ends, a thread and its few blocks, before memory is counted.
 local function warm_up()
   zk.run(function()
     local session = zk.session { hosts = server }
@@ -220,7 +220,7 @@ local function warm_up()
   collectgarbage()
 end
 
--- Files of trees are written only where nothing else is.
+-- Trees write their files only into an empty folder.
 local function guard_files()
   local replace, ours = core.replace_file, {}
   for _, name in ipairs(values.files) do ours[name] = true end

@@ -333,8 +333,8 @@ static struct zr_handle *open_client(void)
     return handle;
 }
 
-/* Goes on until everything was answered and nothing has come for a while. The connection may
-   break at any time. */
+/* Runs until everything was answered and nothing has come for a while. The connection may break at
+   any time. */
 static void talk(struct zr_handle *handle, struct asked *all, struct input *input)
 {
     int answers = 0, idle = 0;

@@ -14,7 +14,7 @@ local function on(interpreter, variant)
   return ("env LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='build/%s/?.so;;' %s bench/zkrecipes.lua"):format(variant, interpreter)
 end
 
--- Where a grant is passed to the thread that decides.
+-- The rows in which a grant is passed to the deciding thread.
 local CROSSING = {}
 for row in ("free at_once handoff_10 handoff_100 handoff_1000 loop_10 loop_100 contend_2 contend_4 contend_8"):gmatch("%S+") do
   CROSSING[row] = true

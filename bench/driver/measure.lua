@@ -7,7 +7,7 @@ local proxies = require "spec.support.proxy"
 
 local M = {}
 
-local LIMIT = 600 -- seconds for one run; a quiet machine takes few
+local LIMIT = 600 -- seconds for one run; a quiet machine needs only a few
 local READY, WINDOW = 2, 1 -- seconds: when the window of a contest begins, and how long it is
 
 local runs = 0

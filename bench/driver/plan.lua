@@ -3,9 +3,9 @@
 --   kind     time (default): `run` in one process; microseconds per operation, and CPU per operation
 --            contend: so many processes at once; memory, start, failover: see measure.lua
 --            counts: through a proxy; what one more operation costs on the wire
---   run      scenario and arguments; of_contestant overrides them, false leaves the contestant out. With `candidate
---            guardian` a fail-over counts from the death on, otherwise from the end of the session's timeout
---   kept     the data stay and are filled up, not made again for each run; the name identifies them
+--   run      scenario and arguments; of_contestant overrides them, false leaves the contestant out. A fail-over with
+--            `candidate guardian` counts from the leader's death, otherwise from the end of the session's timeout
+--   kept     the data stay, and each run only adds what is missing; the name identifies them
 --
 -- Less is better everywhere.
 

@@ -30,7 +30,7 @@ function effects.releases(self, event)
   self.turns[event.worker] = (self.turns[event.worker] or 0) + 1
 end
 
--- The exact time of the loss is not known; that the hold was lost is trouble enough.
+-- The exact time of the loss is not known. The loss alone is already trouble.
 function effects.lost(self, event)
   local hold = self.open[event.key]
   hold.to, hold.ended, self.open[event.key] = hold.from, event.what, nil

@@ -1,11 +1,11 @@
--- The main job of this library, for a person to watch: several processes with many coroutines share a fair lock through a real ZooKeeper;
--- one holder is killed, and the next waiter takes over.
+-- Shows the main job of this library: several processes with many coroutines share a fair lock through a real ZooKeeper. One holder is
+-- killed, and the next waiter is granted the lock.
 --
 -- 1. Start a server (or use those that HOSTS names).
--- 2. Start the workers; all they do goes into a journal, which is shown as it grows.
+-- 2. Start the workers. They write all their steps to a journal, which is shown as it grows.
 -- 3. The third worker holds the lock for a long time: it is killed with kill -9.
--- 4. When all others have done their rounds, check the journal: no two held the lock at once, tokens only grew, nothing is left on the
---    server.
+-- 4. When all other workers have done their rounds, check the journal: there were never two holders at once, tokens only grew, and nothing
+--    is left on the server.
 --
 -- What can go wrong: a worker crashes, or nothing happens any more (QUIET). We are interrupted or killed: every worker has a guard that
 -- kills it when our end of its standard input is closed.

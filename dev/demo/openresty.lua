@@ -62,7 +62,7 @@ end
 local checks = {}
 local function check(text, good) checks[#checks + 1] = { text, good } end
 
--- ---- What it shows -----------------------------------------------------------------------------
+-- ---- The steps of the demo ---------------------------------------------------------------------
 
 -- The pids of the workers whose timer has fired, one entry per firing.
 local function fired()

@@ -14,7 +14,7 @@ local function note(name, what, ...)
   print(table.concat({ string.format("%.6f", zk.now()), number, name, what, ... }, " "))
 end
 
--- The work that only one may do at a time: here, writing the register under the hold's protection.
+-- The work that only the holder may do: here, a guarded write of the register.
 local function work(hold, name, seconds)
   local ok, message = hold:set("/register", hold.token)
   if not ok then note(name, "refused", message) end

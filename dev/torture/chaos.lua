@@ -60,7 +60,7 @@ function of_worker.delay(worker, random)
   worker.proxy:heal()
 end
 
--- → whether any of the faults that were armed has struck
+-- Returns true if any of the armed faults has hit a request.
 local function disarm(worker)
   local fired = worker.proxy:fired()
   worker.proxy:clear()

@@ -27,7 +27,7 @@ function effects.holds(self, turn, time, token)
   table.insert(self.holds, turn.hold)
 end
 
--- The hold has so many permits of a semaphore with several, beside other holders.
+-- The hold has this many permits of a semaphore that may have other holders.
 function effects.permits(_, turn, _, count) turn.hold.permits = tonumber(count) end
 
 function effects.downgrades(self) self.downgrades = self.downgrades + 1 end
@@ -139,7 +139,7 @@ function journal:holding(worker)
   return false
 end
 
--- A worker was killed: it waits for nothing any more; the write that it was about to make may have been made.
+-- A worker was killed: its waits are over, and the write that it was about to make may have been made.
 function journal:died(worker, time)
   for _, turn in pairs(self.turns[worker] or {}) do
     if turn.hold then turn.hold.killed = time end
@@ -148,8 +148,7 @@ function journal:died(worker, time)
   table.insert(self.losses, { worker = worker, time = time })
 end
 
--- A worker's session was ended from outside. The worker is not told: until it learns of it, it believes its lease, and other sessions may
--- be granted what it held.
+-- A worker's session was killed. Until the worker learns of this, it trusts its lease, while other sessions may be granted its locks.
 ---@param limit number when the lease must have ended
 function journal:expired(worker, time, limit)
   table.insert(self.expiries, { worker = worker, time = time, limit = limit })
@@ -164,8 +163,8 @@ local function noticed(self, expiry)
   return first
 end
 
--- Counts holds only up to the time at which their session was ended from outside. → for how long beyond that the longest of them was
--- believed valid
+-- Counts holds only up to the time at which their session was killed. Returns the longest time after that for which a worker took its hold
+-- for valid.
 function journal:cut_expired()
   local longest = 0
   for _, expiry in ipairs(self.expiries) do

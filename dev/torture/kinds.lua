@@ -1,5 +1,5 @@
--- What the workers of the torture run contend for: every kind of lock and election, behind acquire(limit) and cancel(); and holds with
--- token, path, valid, set and release.
+-- The locks and elections of the torture run: every kind has acquire(limit) and cancel(), and gives holds with token, path, valid, set and
+-- release.
 
 -- The limit of the pool changes from time to time, to one of these.
 local M = { LIMITS = { 4, 5, 6 }, PERMITS = { 1, 2, 3 } }
@@ -41,7 +41,7 @@ function MAKE.cohort(session, path)
   end, cancel = function() lock:cancel() end }
 end
 
--- Acquired twice, and so released twice.
+-- Acquired twice, so it must be released twice.
 local Twice = {}
 Twice.__index = Twice
 
@@ -70,7 +70,7 @@ Term.__index = Term
 function Term:valid() return self.term:valid() end
 function Term:set(...) return self.term:set(...) end
 
--- Resigns now and then to a waiting candidate, if that succeeds in time.
+-- Sometimes resigns to a waiting candidate, if that succeeds in time.
 function Term:release()
   local candidates = self.random:chance(0.2) and self.election:candidates() or {}
   local successor = #candidates > 1 and self.random:pick(candidates)

@@ -1,8 +1,8 @@
--- The barriers' part in the torture run: members in each worker, and what must hold for their notes.
+-- The barriers' part in the torture run: members in each worker, and the rules for their log lines.
 --
--- If a member went on, it did so with others: at some instant while it waited, as many waited as make a round, and none of these gave up.
--- If a member left a double barrier, it did so after others that had waited with it: as many as make a round had begun to leave, or had
--- lost their session. A member that was killed, or lost its session, may have been in a round.
+-- If a member has passed, its round was full: at some instant of its wait, enough members for a round waited, and none of these gave up.
+-- If a member has left a double barrier, enough members for a round had begun to leave before, or had lost their session. A member that was
+-- killed, or lost its session, may have been in a round.
 
 local zk = require "zkrecipes"
 
@@ -12,7 +12,7 @@ local SIZE = 3
 local MEMBERS = { cyclic = 2, double = 1 }
 local PATHS = { cyclic = "/meeting", double = "/phase" }
 local GAVE_UP = { timeout = true, connection_loss = true } -- its limit passed
--- Outcomes after which the member's znode may be there until the server has ended its session.
+-- Outcomes after which the member's znode may exist until the server has ended its session.
 local LINGERS = { lost = true, connection_loss = true }
 -- Seconds within which the server has certainly ended a session, and a worker has learned that its session is lost, even if it was stopped.
 local NOTICED = 20
@@ -55,7 +55,7 @@ function M.tasks(session, life, note)
   return tasks
 end
 
--- ---- The judgement -----------------------------------------------------------------------------
+-- ---- The checks --------------------------------------------------------------------------------
 
 function M.new() return { cyclic = {}, double = {}, by_name = {}, passed = 0 } end
 
@@ -82,7 +82,7 @@ end
 
 local function before(a, b) return a.time < b.time or a.time == b.time and a.change > b.change end
 
--- Beginnings and ends, in order, and how many waited after each. Each meeting learns the positions of its own two.
+-- The beginnings and ends of all waits, in order, with the number of waiting members after each. Sets the positions of each member's two.
 local function steps_of(all)
   local steps, count = {}, 0
   for _, one in ipairs(all) do
@@ -115,7 +115,7 @@ local function is_out(one, time, losses)
   return false
 end
 
--- The members that waited when this one did, and were out when it was gone.
+-- The members that waited at the same time as this one, and had left before it left.
 local function count_out(all, one, losses)
   local count = 0
   for _, other in ipairs(all) do
@@ -126,8 +126,8 @@ local function count_out(all, one, losses)
 end
 
 ---@param losses table[] { worker, time }: when a session was lost, or its worker killed
----@return string[] alone who went on without enough others
----@return string[] early who left while too many were still inside
+---@return string[] alone members that passed without a full round
+---@return string[] early members that left while too many were still inside
 function M.judge(meetings, losses)
   local alone, early = {}, {}
   for _, all in ipairs { meetings.cyclic, meetings.double } do

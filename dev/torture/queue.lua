@@ -1,4 +1,4 @@
--- The queue's part in the torture run: a producer and consumers in each worker, and what must hold for their notes.
+-- The queue's part in the torture run: a producer and consumers in each worker, and the rules for their log lines.
 --
 -- An item ends when its ack, its remove or the take that gave it was answered: once, whatever happened to earlier consumers that had
 -- claimed it. An item whose put was answered has ended, or the outcome of its ack or remove is unknown, or it is in the queue at the end.
@@ -18,7 +18,7 @@ local function remove(queue, item, note)
   if done ~= false then note("job", item, done and "removed" or code) end
 end
 
--- Repeats each put until it is answered; the id keeps the item from being there twice.
+-- Repeats each put until it is answered. The id prevents a second item.
 local function produce(queue, life, note)
   local count = 0
   while not life.over() do
@@ -41,7 +41,7 @@ local function settle(item, random)
   return item:ack()
 end
 
--- If the session was lost during an ack whose answer was lost, the code only says that the item is gone, not who deleted it.
+-- If session and answer of an ack were lost, the code only says that the item is gone, not which client deleted it.
 local function claim(session, queue, life, note)
   local item = queue:claim(life.random:between(0, 2))
   if item then
@@ -80,7 +80,7 @@ function M.tasks(session, life, note)
   return tasks
 end
 
--- ---- The judgement -----------------------------------------------------------------------------
+-- ---- The checks --------------------------------------------------------------------------------
 
 -- Outcomes after which an item may be done although no worker was told.
 local UNSURE = { connection_loss = true, unknown = true, canceled = true, closed = true, gone = true }
@@ -111,8 +111,8 @@ function M.left(session)
   return left
 end
 
----@return string[] lost items of which nothing is known any more, when there are more than takes without an answer
----@return string[] again items that ended twice, or have ended and are still there
+---@return string[] lost missing items, if there are more than takes without an answer
+---@return string[] again items that ended twice, or have ended and are still in the queue
 function M.judge(items, left)
   local lost, again = {}, {}
   for item in pairs(items.puts) do

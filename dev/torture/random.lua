@@ -4,7 +4,7 @@ local Random = {}
 Random.__index = Random
 
 ---@param seed integer
----@param stream? integer different streams of one seed have nothing to do with each other
+---@param stream? integer different streams of one seed are independent
 local function new(seed, stream)
   local self = setmetatable({ state = (seed * 7919 + (stream or 0) * 104729) % 2147483646 + 1 }, Random)
   for _ = 1, 10 do self:next() end

@@ -1,4 +1,4 @@
--- What the torture run prints.
+-- The report of the torture run.
 
 local chaos = require "dev.torture.chaos"
 local tally = require "dev.torture.tally"
@@ -61,7 +61,7 @@ local function report_figures(world)
   say("a hold whose session was ended from outside was believed valid for %s s at most", seconds(journal.outlived))
 end
 
--- Prints all that is known. → whether every check holds
+-- Prints the report. Returns true if every check holds.
 function M.report(world, checks)
   local failed = 0
   if world.seconds then

@@ -3,7 +3,7 @@
 local M = {}
 
 ---@param values number[] is sorted
----@return number|nil value the smallest that is as large as this share of all
+---@return number|nil value the smallest value that is not exceeded by this share of all values
 function M.quantile(values, share)
   table.sort(values)
   return values[math.max(1, math.ceil(share * #values))]
@@ -62,7 +62,7 @@ local function stall(lists, from, to)
   return longest
 end
 
--- From the end of the fault until the worker that it struck was granted something again.
+-- The time from the end of a fault to the next grant of the worker that it hit.
 local function back(holds, fault)
   local first = math.huge
   for _, hold in ipairs(holds) do
@@ -77,7 +77,7 @@ end
 
 -- How long the faults of each kind had effects.
 ---@param faults table[] { kind, worker (none: a server), holder: whether it held a lock, from, to }
----@param after number seconds for which a fault may be felt after its end
+---@param after number seconds for which a fault may have effects after its end
 ---@return table<string, {times: integer, holders: integer, stalls: number[], backs: number[]}> by kind
 function M.recoveries(holds, faults, after)
   local kinds, lists = {}, by_lock(holds)

@@ -126,7 +126,7 @@ local function strike(field, volley)
   field.follower:pause()
 end
 
--- Takes the time before each check: what it notes was certainly true then.
+-- Reads the clock before each check, so that the hold was certainly valid at the noted time.
 local function watch(holders, done)
   while not done() do
     for _, holder in ipairs(holders) do

@@ -69,10 +69,10 @@ local function add_one(turn)
   write(turn, function(...) return turn.hold:set(...) end)
 end
 
--- The hold is not ours any more, and we write nevertheless. hold:set knows that and asks no server. So half of the coroutines send the
--- check of the znode themselves, through the new session: the server must refuse, unless the znode still exists. (Our lease ends before the
--- server's session; then no other contender can have been granted.) The znode of the unfair lock has the same name for all, so such a check
--- proves nothing there.
+-- Writes with a hold that is lost. hold:set knows of the loss and sends no request. So half of the coroutines send a multi with a check of
+-- the znode through the new session. The server must refuse it, unless the znode still exists. (Our lease ends before the session on the
+-- server. As long as the znode exists, no other contender is granted.) The znode of the unfair lock has the same name for all contenders,
+-- so such a check proves nothing there.
 local function write_stale(turn)
   if not turn.known then return end
   if turn.which == "unfair" or turn.random:chance(0.5) then
@@ -84,7 +84,7 @@ local function write_stale(turn)
   end)
 end
 
--- Reads twice what must not change meanwhile; `expected`: what it must be, nil: anything.
+-- Reads the register twice; it must not change meanwhile. `expected`: its value; nil: any value.
 local function read_same(hold, session, name, random, expected)
   local before = session:get("/register-writer")
   zk.sleep(random:between(0, 0.05))
@@ -102,7 +102,7 @@ local function downgrade(turn)
   read_same(hold, turn.session, turn.name, turn.random, turn.written)
 end
 
--- Some coroutines hold it for long, so that faults meet a holder. Several hold the pool for long, and do nothing else, so that it is full.
+-- Some coroutines hold the lock for long, so that faults meet a holder. Several only hold the pool for long, so that it is full.
 local function work(turn)
   local random = turn.random
   local long = random:chance(0.015)
@@ -120,7 +120,7 @@ end
 
 -- ---- A turn ------------------------------------------------------------------------------------
 
--- Most wait as long as it takes, some only try, some have a short limit.
+-- Most attempts wait without a limit, some only try, some have a short limit.
 local function limit_of(random)
   local dice = random:next()
   if dice < 0.1 then return 0 end

@@ -4,8 +4,7 @@ local zk = require "zkrecipes"
 
 local here = debug.getinfo(1, "S").source:match("^@(.*/)[^/]*$") or "./"
 
--- The guard reads a pipe that only this process can write to. When the pipe ends, this process has ended, for whatever
--- reason.
+-- The guard reads a pipe that only this process can write to. The pipe ends when this process ends in any way.
 local RUN = [[
   log=$1 folder=$2
   shift 2
@@ -117,7 +116,7 @@ function Worker:finish(deadline)
   return status
 end
 
--- All that its lives have written to standard error.
+-- The standard error of all of the worker's lives.
 function Worker:complaints()
   local texts = {}
   for life = 1, self.life do
@@ -128,7 +127,7 @@ function Worker:complaints()
   return table.concat(texts)
 end
 
--- Whether one of its processes still exists.
+-- True if one of the worker's processes still exists.
 function Worker:runs()
   local status = os.execute("kill -0 " .. self.pid .. " 2>/dev/null")
   return status == true or status == 0 -- the result in Lua 5.1

@@ -38,20 +38,20 @@ end
 local function note(text) M.trace:write((text:gsub("[^\32-\126]", "?")), "\n") end
 M.note = note
 
--- Ends everything: what is wrong is in the last lines of the record.
+-- Ends the program. The last lines of the record show the violation.
 function M.wrong(what, detail)
   note("WRONG: " .. what .. ": " .. tostring(detail))
   M.trace:flush()
   os.exit(1)
 end
 
--- ---- The objects there are ---------------------------------------------------------------------
+-- ---- The objects -------------------------------------------------------------------------------
 
 local pool
 
 function M.clear(dice)
   pool = {}
-  M.dice, M.sessions = dice, {} -- a session stays reachable until its round has closed it: a coroutine that nobody knows may wait in it
+  M.dice, M.sessions = dice, {} -- keeps a session until its round has closed it, because an abandoned coroutine may wait in it
 end
 
 function M.keep(kind, object)
@@ -61,7 +61,7 @@ function M.keep(kind, object)
   list[#list < KEPT and #list + 1 or M.dice:below(KEPT) + 1] = object
 end
 
--- A method that was added later: its objects are found by their metatables.
+-- The objects of a method that was added later are found by their metatables.
 local function adopt(target, ...)
   for i = 1, select("#", ...) do
     local value = select(i, ...)
@@ -127,7 +127,7 @@ local function arguments(dice, target)
   if target.kind then
     local self, found = subject(dice, target)
     if not found then return nil end
-    if target.property or target.field or not dice:one_in(30) then list[1], list.n = self, 1 end -- else called with a dot
+    if target.property or target.field or not dice:one_in(30) then list[1], list.n = self, 1 end -- otherwise it is called with a dot
   end
   local count = dice:one_in(25) and dice:below(#names + 3) or #names
   for i = 1, target.property and 0 or count do
@@ -182,7 +182,7 @@ local function once(dice)
   return function() invoke(target, list) end, list
 end
 
--- In a coroutine that nothing refers to any more.
+-- In an abandoned coroutine.
 local function abandoned(dice)
   local fn, list = once(dice)
   make_short(list)
@@ -224,7 +224,7 @@ function M.work(dice, count)
   for _ = 1, count do dice:pick(WAYS)(dice) end
 end
 
--- As that, on the main thread, outside of coroutines.
+-- The same on the main thread, outside of coroutines.
 function M.work_on_main(dice, count)
   for _ = 1, count do
     local fn, list = once(dice)
@@ -245,7 +245,7 @@ local function each_of(dice, share, shares, call)
   end
 end
 
--- One of `shares` parts of all targets, so that the rounds together leave nothing out.
+-- One of `shares` parts of all targets. All parts together are complete.
 function M.sweep(dice, share, shares)
   each_of(dice, share, shares, function(target, list)
     in_task(dice, function() invoke(target, list) end)
@@ -258,7 +258,7 @@ end
 
 -- ---- The end -----------------------------------------------------------------------------------
 
--- Releases what keeps others waiting.
+-- Releases objects that keep other calls waiting.
 function M.close_all()
   local all = {}
   for session in pairs(M.sessions) do all[#all + 1] = session end

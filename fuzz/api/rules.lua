@@ -18,7 +18,7 @@ end
 
 local HERE = "^%.?/?fuzz/[%w/]+%.lua:%d+: "
 
--- Misuse for which no single function is responsible.
+-- Misuse that any function may report.
 local GENERAL = { "every coroutine waits for another one", "a task cannot wait for itself", "zk.run is running already",
   "the loop is running already", "zk.run belongs to", "cannot wait here", "do not wait in a generator",
   "would wait for itself" }
@@ -52,7 +52,7 @@ end
 local function first_line(text) return text:match("^[^\n]*") end
 
 function M.raised(name, problem)
-  if on_purpose(problem) or name == "pcall" then return end -- the latter is Lua's own
+  if on_purpose(problem) or name == "pcall" then return end -- pcall raises Lua's own errors
   if type(problem) ~= "string" then return "an error is no string" end
   if #problem > 20000 then return "an error is too long" end
   local message = first_line(problem)
@@ -85,7 +85,7 @@ function M.returned(name, count, first, second, third)
   return failure(second, third)
 end
 
--- ---- Errors that nobody waited for -------------------------------------------------------------
+-- ---- Errors that no task:wait has taken --------------------------------------------------------
 
 function M.reported(text)
   if text:find(values.PURPOSE, 1, true) then return end

@@ -66,7 +66,7 @@ for _, name in ipairs { "fd", "events", "pollfd", "timeout", "dispatch" } do
 end
 for _, name in ipairs(M.iterators) do
   add { label = name .. "()", name = name, kind = name, waits = true, property = true, call = function(next)
-    local a, b, c = next() -- no tail call, so that there is a line to name
+    local a, b, c = next() -- no tail call, so that errors can name this line
     return a, b, c
   end }
 end

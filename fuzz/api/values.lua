@@ -51,7 +51,7 @@ function M.version(dice)
   return dice:one_in(3) and dice:below(4) or dice:one_in(2) and -1 or dice:pick(NUMBERS)
 end
 
--- Of members, of items, of permits.
+-- Numbers of members, items or permits.
 local function few(dice) return dice:one_in(8) and dice:pick(NUMBERS) or dice:below(3) + 1 end
 
 M.count, M.size, M.limit, M.permits, M.capacity, M.attempts, M.quorum = few, few, few, few, few, few, few
@@ -144,7 +144,7 @@ function M.parts(dice)
   return list
 end
 
--- Of items to be put.
+-- A list of items to put.
 function M.list(dice)
   local list = {}
   for i = 1, dice:below(4) do
@@ -170,7 +170,7 @@ function M.auths(dice)
   return list
 end
 
--- Of a tree: most often its path is another one.
+-- The filter of a tree. Most filters do not fit the tree's path.
 function M.filter(dice)
   local list = {}
   for i = 1, dice:below(3) do
@@ -180,13 +180,13 @@ function M.filter(dice)
   return list
 end
 
--- Of a tree: the one or the other, whatever is called; no other file is written (see fuzz/api.lua).
+-- The file of a tree: one of two, for all calls, so that no other file is written (see fuzz/api.lua).
 M.files = { os.tmpname(), os.tmpname() }
 for _, name in ipairs(M.files) do os.remove(name) end
 
 function M.file(dice) return dice:one_in(8) and any_string(dice) or dice:pick(M.files) end
 
--- Of a configuration: the values are strings, or what random functions make of them.
+-- The codec of a configuration: one for strings, or random functions.
 function M.codec(dice)
   if dice:one_in(4) then return { encode = M.fn(dice), decode = M.fn(dice) } end
   return { encode = tostring, decode = function(data) return data ~= "" and data or nil, "empty" end }
