@@ -11,7 +11,8 @@ local core = require "zkrecipes.core"
 
 local MOST = 1000 -- bytes of a name
 
--- Every sequential znode ends so: ten digits, or fewer below zero. A contender's stem stands before them, and ends with this '-' or '_'.
+-- The end of every sequential znode's name: ten digits, or fewer below zero. In a contender's name the stem is ahead of the digits, and
+-- ends with this '-' or '_'.
 local NUMBERED = "^(.*)([-_])(%d%d%d%d%d%d%d%d%d%d?)$"
 
 local HEX = ("%x"):rep(16)

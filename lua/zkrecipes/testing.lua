@@ -8,7 +8,7 @@
 --   server:stop()
 --
 -- Needs bash and Java, and the server's jars: Debian's libzookeeper-java, or ZOOKEEPER_HOME or CLASSPATH.
--- Every call blocks until the thing is so (the server serves, the process is dead); no test needs to sleep.
+-- Every call blocks until its effect is complete (the server serves, the process is dead), so no test needs to sleep.
 
 local supervisor = require "zkrecipes.testing.supervisor"
 local server_of = require "zkrecipes.testing.server"

@@ -12,8 +12,7 @@ local function expire(session)
   assert(testing.expire(env.server(), session.id))
 end
 
--- True if no turn of the loop takes half a second. A busy machine may delay a single try, so several tries are made; a blocking call delays
--- all of them.
+-- True if no turn of the loop takes half a second. A busy machine delays some tries; a blocking call delays each of several.
 local function goes_on(turn)
   local from, longest = zk.now(), 0
   while zk.now() - from < 0.5 do

@@ -4,7 +4,7 @@
 /*
  * contest.h: what locks, read/write locks and elections share: a directory in which contenders
  * queue up, and an attempt that waits there until no conflicting contender is ahead. Each recipe's
- * own file says what it is for and names its things. Thread: the host's.
+ * own file says what it is for and names its objects. Thread: the host's.
  */
 
 #include "recipes/contest_object.h"

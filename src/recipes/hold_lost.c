@@ -62,7 +62,7 @@ static void watch_node(struct zr_hold *hold)
 struct wait {
     struct zr_task task;
     struct zr_hold *hold; /* counted */
-    bool contented;       /* it waits on when the guard was refused */
+    bool contented;       /* it keeps waiting if the guard was refused */
 };
 
 static void wait_over(struct zr_task *task)

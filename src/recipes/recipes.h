@@ -11,7 +11,7 @@
 /* Ends with a null pointer. Each becomes a method of the session. */
 extern const struct zr_recipe *const zr_recipes[];
 
-/* Every class there is, so that a binding can make them all at the start. Ends with null. */
+/* All classes, so that a binding can make them at the start. Ends with null. */
 extern const struct zr_class *const zr_classes[];
 
 #endif

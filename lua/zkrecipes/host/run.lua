@@ -5,8 +5,8 @@
 -- A coroutine fails: the others continue, and the error is reported. An error of fn is reported too while others run, and run raises
 -- it when they have ended. With fail_fast the first error cancels all coroutines, and run raises it.
 -- The loop is interrupted (Ctrl-C): run cancels all coroutines, gives them a moment for cleanup, closes the sessions, and raises the
--- interruption. SIGTERM: run does the same, but then ends the process by the signal. It may also come while run cleans up or closes
--- the sessions: run goes on with that.
+-- interruption. SIGTERM: run does the same, but then ends the process by the signal. If it comes while run cleans up or closes
+-- the sessions, run continues that.
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"

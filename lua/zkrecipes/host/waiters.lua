@@ -1,4 +1,4 @@
--- A list of coroutines that wait for the same thing. They are woken in the order in which they came.
+-- A list of coroutines that wait for the same event. They are woken in the order of their calls.
 --
 -- A coroutine enters the list and waits with the record that it gets. It calls wait.pause directly, because each of our frames below
 -- it would cost memory in every waiter. It leaves the list when it is woken or gives up.

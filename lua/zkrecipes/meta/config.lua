@@ -80,7 +80,7 @@ function Config:ready(timeout) end
 ---@return zkrecipes.Code? code "timeout", "connection_loss", "full", "closed", "auth_failed", "forked", "no_memory"
 function Config:await(fn, timeout) end
 
----Returns an iterator over the values: first the one that is there, then each other one. A slow reader gets the latest.
+---Returns an iterator over the values: first the present value, then each new one. A slow reader gets only the latest.
 ---```lua
 ---for value in conf:changes() do print(value.limit) end
 ---```
@@ -97,11 +97,12 @@ function Config:changes() end
 ---@param value any not nil
 ---@param expected? zkrecipes.Stat|integer the state, or the version, that the znode must have; nil: any, also none
 ---@param options? zkrecipes.ConfigWriteOptions
----@return true? ok, string? message, zkrecipes.Code? code "bad_version": it is not as expected; "error": the codec has failed;
+---@return true? ok, string? message, zkrecipes.Code? code "bad_version": it has changed; "error": the codec has failed;
 ---"too_large", "no_auth", "full", "connection_loss", "timeout", "closed" ...
 function Config:set(value, expected, options) end
 
----Writes what `fn` returns if the value is still the one that `fn` got; else calls it again. Exactly once, as `set`.
+---Calls `fn` with the value and writes its result, if the value has not changed meanwhile. If it has, calls `fn` again. Writes
+---exactly once, like `set`.
 ---```lua
 ---assert(conf:update(function(value)
 ---  value.limit = value.limit + 1
@@ -109,7 +110,7 @@ function Config:set(value, expected, options) end
 ---end))
 ---```
 ---@async
----@param fn fun(value: any, stat?: zkrecipes.Stat): any gets a table of its own; nil: write nothing; its errors are raised
+---@param fn fun(value: any, stat?: zkrecipes.Stat): any gets a copy of the value; nil: write nothing; its errors are raised
 ---@param options? zkrecipes.ConfigWriteOptions
 ---@return boolean? written false: `fn` returned nil
 ---@return any value_or_message what was written

@@ -34,7 +34,7 @@ function Counter:add(number, options) end
 ---@return integer? value, string? message, zkrecipes.Code? code "conflict", "connection_loss", "timeout", "no_auth", "closed" ...
 function Counter:get(options) end
 
----Sets the value, whatever the znode holds, exactly once.
+---Sets the value exactly once, whatever data the znode has.
 ---```lua
 ---assert(session:counter("/visits"):set(0))
 ---```
@@ -58,7 +58,7 @@ function Counter:set(number, options) end
 ---"timeout", "no_auth", "closed" ...
 function Counter:compare_and_set(expected, number, options) end
 
----Numbers and names that nobody else gets. The algorithm is ours: a counter gives blocks of numbers.
+---Unique numbers and names. The algorithm is ours: a counter gives blocks of numbers.
 ---@class zkrecipes.Ids
 ---@field path string
 ---@field session zkrecipes.Session
@@ -84,7 +84,7 @@ function Ids:next(options) end
 ---@param prefix string not empty, without a slash
 ---@param options? zkrecipes.CounterOptions
 ---@return string? name, string? message, zkrecipes.Code? code "full": the directory has used up its numbers; "conflict": it was
----made anew, so names may repeat; "connection_loss", "timeout", "no_auth", "closed" ...
+---created again, so names may repeat; "connection_loss", "timeout", "no_auth", "closed" ...
 function Ids:next_name(prefix, options) end
 
 -- ---- How a session makes them ------------------------------------------------------------------
@@ -103,7 +103,7 @@ function Session:counter(path) end
 ---@class zkrecipes.IdsOptions
 ---@field block? integer numbers that one request gets; default 1000
 
----Numbers and names that nobody else gets. Sends no request.
+---Unique numbers and names. Sends no request.
 ---```lua
 ---local ids = session:ids("/orders", { block = 100 })
 ---```

@@ -1,6 +1,6 @@
 ---@meta zkrecipes.group
 
--- Who is there. See docs/recipes/group.md.
+-- Group membership. See docs/recipes/group.md.
 
 ---@class zkrecipes.Session
 local Session = {}
@@ -18,7 +18,7 @@ local Session = {}
 ---@return zkrecipes.Group? group, string? message, zkrecipes.Code? code "closed", "auth_failed", "forked", "no_memory"
 function Session:group(path, options) end
 
----Those who are there, and their changes (the algorithm is that of ZooKeeper's group membership and Curator's GroupMember).
+---The present members, and their changes (the algorithm is that of ZooKeeper's group membership and Curator's GroupMember).
 ---@class zkrecipes.Group
 ---@field path string
 ---@field grace number
@@ -50,7 +50,7 @@ function Group:members() end
 ---"canceled", "full", "closed", "auth_failed", "forked", "no_memory"
 function Group:await(n, timeout) end
 
----Returns a reader, which tells first of all that are there.
+---Returns a reader, which first reports all present members.
 ---@return zkrecipes.GroupChanges? changes, string? message, zkrecipes.Code? code "closed", "auth_failed", "forked", "no_memory"
 function Group:changes() end
 
@@ -69,7 +69,7 @@ function Group:close() end
 ---@field presence zkrecipes.Presence
 local Member = {}
 
----Waits until the znode is there with the last data; see Presence:ready.
+---Waits until the znode exists with the last data; see Presence:ready.
 ---@param timeout? number seconds; nil: no limit
 ---@return true? ready, string? message, zkrecipes.Code? code "timeout" (another znode is in the way), "connection_loss", "canceled",
 ---"closed", "auth_failed", "no_auth", "no_children_for_ephemerals", "too_large", "full", "quota_exceeded", "server_error", "unsupported",

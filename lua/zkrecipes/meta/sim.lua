@@ -14,7 +14,7 @@ local sim = {}
 ---@field latency? number seconds that a message takes at least, default 0.0002
 ---@field jitter? number seconds that a message takes at most in addition, at random, default 0.0004
 ---@field limit? number seconds of virtual time after which a run is aborted, default 86400
----@field trace? boolean|fun(line: string) true: print a line to standard error for each thing that happens
+---@field trace? boolean|fun(line: string) true: print a line to standard error for each event
 
 ---Creates a world: servers, and one client process, `world.zk`. It needs no ZooKeeper and no Java, and waiting takes no real time.
 ---```lua

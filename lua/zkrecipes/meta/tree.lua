@@ -6,7 +6,7 @@
 local Session = {}
 
 ---@class zkrecipes.TreeOptions
----@field filter? string[] paths of what is wanted; `*` in a name stands for any bytes of that name; nil: all
+---@field filter? string[] paths of the wanted znodes; `*` in a name stands for any bytes of that name; nil: all
 ---@field file? string absolute path of a file that keeps the last copy; nil: none
 ---@field depth? integer 0: the znode alone; 1: its children too; nil: all below
 
@@ -81,7 +81,7 @@ function Tree:age() end
 ---@return zkrecipes.Code? code "timeout", "connection_loss", "full", "closed", "auth_failed", "forked", "no_memory"
 function Tree:await(fn, timeout) end
 
----Returns a reader, which is told first what is there and then of each change. It can be called like an iterator.
+---Returns a reader, which first gets the present znodes and then each change. It can be called like an iterator.
 ---```lua
 ---for change in conf:changes() do print(change.kind, change.path, change.data) end
 ---```

@@ -2,7 +2,7 @@
 --
 -- 1. List the directory of each path, all at the same time; the names show which znodes are ours. Skip a path whose session is not
 --    connected.
--- 2. A length without an answer within LIMIT is unknown: users look at the status during an outage.
+-- 2. A length without an answer within LIMIT is unknown, because users look at the status during an outage.
 -- 3. Calls at the same time, or soon after, share one query.
 --
 -- The query runs in its own tasks, because the caller may be killed meanwhile.

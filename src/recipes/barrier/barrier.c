@@ -8,7 +8,7 @@
  * waits until there is none. All tasks of a session that wait at one path share a watch.
  *
  * What can go wrong: an answer is lost: each request is repeated, because creating and deleting
- * twice do no harm. The session is lost: the requests and the waits go on in the next one.
+ * twice do no harm. The session is lost: the requests and the waits continue in the next one.
  */
 
 /* ---- close --------------------------------------------------------------------------------- */

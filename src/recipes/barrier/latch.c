@@ -8,7 +8,7 @@
 #include "core/names.h"
 
 /*
- * The latch opens for ever when it was counted down n times. The algorithm is ours.
+ * The latch opens after n counts, and stays open. The algorithm is ours.
  *
  * 1. The znode holds n; its version is the number of counts so far.
  * 2. count_down reads it. Then one request creates a znode for this count, and sets the latch's

@@ -117,7 +117,7 @@ static void give_up(struct zr_task *task)
     zr_task_finish(task, ZR_OK);
 }
 
-/* A task that waits for another one's look waits for that one's answer. */
+/* A task that waits for another task's look waits for the answer to it. */
 static bool asking(const struct zr_task *task)
 {
     const struct zr_znode_task *znode_task = ZR_HOLDER(task, struct zr_znode_task, task);

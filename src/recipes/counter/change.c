@@ -4,8 +4,8 @@
 
 /*
  * What the methods write: `add` the sum, `set` its value, `compare_and_set` its value if the
- * counter has the expected one. The first step of each decides that, and runs again when the
- * counter was read anew.
+ * counter has the expected one. The first step of each decides that, and runs again whenever the
+ * counter was read again.
  *
  * A value that an earlier call of this process has left is good enough for a write, because the
  * write is refused if it is old. To fail for a value, it must be fresh.

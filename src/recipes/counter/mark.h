@@ -6,7 +6,7 @@
  * its own writes. Only for the files of this folder. Thread: the host's.
  *
  * The name of a mark is never used again, and its create is never repeated. So while the mark
- * exists, nobody has deleted the counter's znode since the mark was made.
+ * exists, no client has deleted the counter's znode since the mark was created.
  */
 
 #include "core/call.h"

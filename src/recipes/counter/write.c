@@ -14,15 +14,16 @@
  * 3. The answer has both versions, so the next write begins with 2. The writes of one object take
  *    turns.
  *
- * Each version of the mark lets at most one multi pass, whenever and however often it arrives. And
- * the mark proves that the counter's znode was not deleted, and made anew with the same version,
- * since it was read.
+ * Each version of the mark lets at most one multi pass, whenever and however often it arrives. The
+ * mark also proves that since the read the counter's znode was not deleted and created again with
+ * the same version.
  *
  * What can go wrong: another client has written: the multi is refused for the counter's version;
  * read again. The answer is lost: the mark's data tell whether it was done (transact). The mark has
  * another version: an earlier request of ours was done late; its data tell which one. The mark is
  * gone: the session is lost, or the counter was deleted. Then a multi that was answered or not sent
- * was not done, and begins anew with another mark. But if an answer was lost, nobody can tell.
+ * was not done, and begins again with another mark. But if an answer was lost, the outcome stays
+ * unknown.
  * The session is lost before that: the multi is sent in the next session, under the same condition.
  */
 

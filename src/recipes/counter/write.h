@@ -15,9 +15,9 @@ struct zr_write {
     int64_t expected; /* of compare_and_set */
     int64_t value;    /* that is written; or that the counter has, if it is not the expected one */
     bool differs;     /* it is not the expected one */
-    bool fresh;       /* what is read from now on was true at some time during this call */
-    bool raw;         /* what is written, and what the znode holds, need not be numbers */
-    bool existing;    /* the znode is not made */
+    bool fresh;       /* the next read shows a state of a time during this call */
+    bool raw;         /* the new data and the znode's data need not be numbers */
+    bool existing;    /* a missing znode is not created */
     /* of those two: */
     bool doubted;         /* an answer was lost, and the multi may be done late */
     bool gone;            /* the mark was gone when we asked it */

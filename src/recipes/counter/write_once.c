@@ -6,7 +6,7 @@
 #include "recipes/counter/write.h"
 
 /*
- * The multi that writes, and whether it was done. The story is in write.c.
+ * The multi that writes, and its outcome. The steps are in write.c.
  */
 
 #define MEMORY_PAUSE_US 100000
@@ -25,7 +25,7 @@ static bool is_ours(struct zr_task *task, const struct zr_request *answer)
            memcmp(answer->data_reply.at, number, strlen(number)) == 0;
 }
 
-/* Without the mark nobody can tell; written() knows that. */
+/* Without the mark the outcome stays unknown; written() knows that. */
 static bool was_done(struct zr_task *task, const struct zr_request *answer)
 {
     zr_write_of(task)->doubted = task->doubtful = true;

@@ -29,7 +29,7 @@ struct zr_look {
     bool follows;                 /* its reads leave watches */
     zr_step *found;               /* the read of the leader's node is in task->call */
     zr_step *nobody;              /* no node of the listing is a candidate: there is no leader */
-    struct zr_call *read;         /* of who looks once: what was found */
+    struct zr_call *read;         /* of a caller that looks once: the answer */
     struct zr_seats *seats;       /* counted: the listing, or null */
     size_t at;                    /* in the listing: the node that is read */
     char ended[ZR_RANK_NAME];     /* by rank: the last leader that was found gone */

@@ -32,8 +32,8 @@
  * What can go wrong: the answer to the write is lost: the directory tells who leads (transact.c).
  * The best candidate's session is alive, but its process does not act: the others wait for it until
  * its session ends. Our seat is deleted from outside: go to 1. After 2^32 writes the directory's
- * version is -1, which a server does not compare, so both of two writes would succeed: nobody
- * writes.
+ * version is -1, which a server does not compare, so both of two writes would succeed: no
+ * candidate writes then.
  */
 
 #define LOOK_AGAIN_US 1000000

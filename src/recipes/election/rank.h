@@ -24,7 +24,7 @@ struct zr_named zr_named_read(const struct zr_request *answer);
 
 #define ZR_NAMED_TEXT (2 * ZR_RANK_NAME + 48)
 
-/* Writes that `leader` leads, and that `heir` shall follow it; heir "": nobody. Returns `text`. */
+/* Writes that `leader` leads, and that `heir` shall follow it; heir "": none. Returns `text`. */
 struct zr_bytes zr_named_write(const struct zr_named *named, char text[static ZR_NAMED_TEXT]);
 
 /* The rank in a seat's data; false: they are not a candidate's. */
@@ -102,7 +102,7 @@ enum zr_status zr_rank_campaign(struct zr_election *election, const struct zr_ar
 /* A method of the term, only for Lua: true if update_rank came too late for its seat's data. */
 enum zr_status zr_rank_outdated(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
 
-/* Nobody may write over the version -1: the server does not compare it. */
+/* No candidate may write over the version -1, because the server does not compare it. */
 #define ZR_RANK_WRAPPED                                                                            \
     "the directory is at version -1, which a server does not compare; write its data once more "   \
     "by "                                                                                          \

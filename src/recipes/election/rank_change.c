@@ -9,8 +9,8 @@
  * A candidate whose create is in flight sees it by itself (stood in rank.c). A candidate that leads
  * has other data, which Lua writes.
  *
- * What can go wrong: the answer is lost: write again. The call ends before the answer: nobody knows
- * the rank of that candidate but its seat, until a later call has written it (candidate->sent). The
+ * What can go wrong: the answer is lost: write again. The call ends before the answer: only the
+ * seat's data show the candidate's rank, until a later call has written it (candidate->sent). The
  * rank is changed again meanwhile: the later call does the rest. A candidate leaves: its seat is
  * left out.
  */

@@ -13,7 +13,7 @@
  *
  *   the directory   <seat>                             this seat leads as long as its znode exists
  *                   <seat> <heir> <token> <since>      the same, and this one follows; the write
- * that decided had this zxid (hexadecimal) and this time (milliseconds). "-": nobody follows a seat
+ * that decided had this zxid (hexadecimal) and this time (milliseconds). "-": none follows a seat
  * <rank>\n<value>                    the value: lua/zkrecipes/recipes/election/value.lua
  */
 

@@ -8,12 +8,13 @@
  * Which candidate is the best:
  * 1. Read the znodes of all candidates of a listing, all at the same time. The ranks of those that
  *    this session has are known, unless the answer to a write of update_rank is missing.
- * 2. A named successor that stands is the best. Otherwise, if fewer stand than the quorum, none is.
- *    Otherwise it is the one with the highest rank; of equal ones, the one that came first.
+ * 2. A named successor that stands is the best. If there is none and fewer candidates stand than
+ *    the quorum, no candidate is the best. If there are enough, the candidate with the highest rank
+ *    is the best; of equal ranks, the one that came first.
  *
- * The ranks are kept until the next look. A candidate that knows a better one by them, which still
- * stands, need not read: the better one acts. Only a look decides, never what is kept; and because
- * ranks change, nobody relies on it for longer than rank.c says.
+ * The ranks are kept until the next look. If they show a better candidate that still stands, our
+ * candidate need not read, because the better one acts. Kept ranks never decide who leads, only a
+ * look does. Because ranks change, no candidate uses them for longer than rank.c says.
  *
  * A candidate whose znode is gone, or is not ephemeral, does not stand. One without a rank stands,
  * for the quorum, but is never the best.

@@ -8,13 +8,13 @@
  * term:resign(successor), by rank:
  * 1. Read the directory.
  * 2. Write the successor's name behind our own, together with the token and the time that this
- *    write would hide, on three conditions: nobody has written since, our seat exists, and so does
- *    the successor's.
+ *    write would hide, on three conditions: no client has written since, our seat exists, and so
+ *    does the successor's.
  * 3. Resign. While the successor stands, it counts as the best (rank_poll.c).
  *
- * What can go wrong: somebody has written meanwhile, or the answer is lost: go to 1; to write twice
- * does no harm. The caller gives up: the name is removed in the background, until that is certain
- * or the term is over: whatever else fails, this tries again.
+ * What can go wrong: another client has written meanwhile, or the answer is lost: go to 1; writing
+ * twice does no harm. The caller gives up: a task in the background removes the name. It retries
+ * until the removal is certain or the term is over.
  */
 
 #define PAUSE_US 100000

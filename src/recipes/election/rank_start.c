@@ -5,7 +5,7 @@
 
 /*
  * A candidate by rank, from the call to its end. A try looks first, and stands only if no candidate
- * leads. All others stand at once (rank.c).
+ * leads. All other candidates stand at once (rank.c).
  */
 
 struct zr_candidate *zr_candidate_of(struct zr_task *task)

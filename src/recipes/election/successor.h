@@ -10,7 +10,7 @@
 
 #include "core/seat.h"
 
-/* Of candidates who stand in a queue. */
+/* The stem of candidates in a queue. */
 extern const struct zr_stem zr_candidate_stem;
 
 /* The number of the successor in these data of a leader's node; -1: none. */

@@ -6,8 +6,8 @@
  *
  * 1. Create it, in this session.
  * 2. Look at it, and leave a watch.
- * 3. It is ours: if it has not got the last data, write them. Then wait for an event or new data.
- * 4. It is not there: 1. Another znode is there: wait for an event, then 2.
+ * 3. If it is ours and does not have the last data, write them. Then wait for an event or new data.
+ * 4. If it does not exist, go to 1. If it is another client's, wait for an event, then go to 2.
  *
  * What can go wrong: the session is lost: the task ends, and begins again in the next session. The
  * znode of the lost session is in the way until the servers end that session. It may not be deleted
@@ -17,9 +17,9 @@
  * version is wrong, and 2 follows. So only an answered write says that the znode has the data; no
  * read does.
  *
- * Somebody else deletes the znode: an event; it is made again. Somebody else writes it: an event;
- * its version is not the one that we know, and our data are written again. Somebody else deletes
- * it, and a third one makes it while our write is on its way: the write fails, because it names the
+ * Another client deletes the znode: an event; create it again. Another client writes it: an event;
+ * its version is not the one that we know, so write our data again. One client deletes it and
+ * another one creates it while our write is in flight: the write fails, because it names the
  * version; but if both znodes were written equally often, it hits the other one. Its answer tells
  * us, and the event tells the other one, which writes its own data again if it is a presence.
  *
@@ -65,7 +65,7 @@ bool zr_presence_has(const struct zr_presence *presence, uint32_t count)
     return presence->state == ZR_PRESENCE_PRESENT && (int32_t)(presence->written - count) >= 0;
 }
 
-/* After a failure: tries again after a while. What is there stays. */
+/* After a failure: tries again after a while. An existing znode stays. */
 static void rest(struct zr_task *task, enum zr_status why)
 {
     struct zr_presence *presence = of(task);

@@ -5,8 +5,8 @@
 #include "core/alloc.h"
 
 /*
- * session:presence(path, data): an ephemeral znode that stands as long as the program wants it to:
- * each new session makes it again. keep.c has the steps; this file has the object.
+ * session:presence(path, data): an ephemeral znode that exists until the program leaves. Each new
+ * session creates it again. keep.c has the steps; this file has the object.
  *
  * ZooKeeper's page calls it group membership; Curator's class is PersistentNode.
  */

@@ -13,10 +13,10 @@
 #include "recipes/znode.h"
 
 enum zr_presence_state {
-    ZR_PRESENCE_JOINING, /* the znode is being made */
-    ZR_PRESENCE_PRESENT, /* it is there */
-    ZR_PRESENCE_BLOCKED, /* another one is in the way */
-    ZR_PRESENCE_LEFT,    /* it is gone, for good */
+    ZR_PRESENCE_JOINING, /* the znode is being created */
+    ZR_PRESENCE_PRESENT, /* it exists */
+    ZR_PRESENCE_BLOCKED, /* another client's znode is at the path */
+    ZR_PRESENCE_LEFT,    /* it is deleted, and will not be created again */
 };
 
 struct zr_presence {

@@ -3,7 +3,7 @@
 #include "recipes/rwlock/sharing.h"
 
 /*
- * hold:downgrade(): the writer of a read/write lock becomes a reader, and no writer comes between.
+ * hold:downgrade(): the writer of a read/write lock becomes a reader, and no writer holds between.
  *
  * 1. Mark the data of the hold's own node (sharing.h). The node stays, and with it the place at the
  *    head of the queue. Writers behind it keep waiting, as for any reader.

@@ -7,10 +7,10 @@
 -- 2. Call fn with the value, and encode what it returns.
 -- 3. Write that, if the znode is still as in 1: one durable write.
 --
--- What can go wrong: another client has written: read the znode, and begin again with 2. The znode does not exist: make it without data,
--- which is no value yet, and go on. fn returns nil, so nothing is written, or the data do not decode: a value that may be old is not good
--- enough for that; read the znode behind a sync, and begin again with 2. An answer is lost: the durable write finds out whether it was
--- done. A failure that no repetition can end (no right, too large, data that do not decode) is returned at once.
+-- What can go wrong: another client has written: read the znode, and go to 2. The znode does not exist: create it without data, which is no
+-- value yet, and continue. fn returns nil, so nothing is written, or the data do not decode: the value may be outdated, so read the znode
+-- after a sync, and go to 2. An answer is lost: the durable write finds out whether it was done. A failure that no repetition can end (no
+-- right, too large, data that do not decode) is returned at once.
 
 local core = require "zkrecipes.core"
 local classes = require "zkrecipes.classes"
@@ -71,7 +71,7 @@ local function known(config)
   return { data = data, stat = stat }
 end
 
--- No server of the session lags behind an answer that the session has got to a sync, or to a write.
+-- After an answer to a sync or a write, the session never reads an older state.
 local function look(config, session, behind)
   if behind then
     local ok, message, code = requests.sure(session.sync, session, config.path)
@@ -96,7 +96,7 @@ local function value_in(config, data)
   return value
 end
 
--- The stat of the znode, made without data; false if somebody else has made it; or nil, message, code.
+-- Creates the znode without data. Returns its stat; false if another client has created it; or nil, message, code.
 local function make(config, session)
   local path, stat, code = requests.sure(session.create, session, config.path, nil, { parents = true })
   if path then return stat end
@@ -142,7 +142,7 @@ function M.update(config, fn, limit)
       if done == nil then return nil, message, code end
     end
     found, message, code = look(config, session, wanted == nil)
-    fresh = true -- what is found from now on was so at some time during the call
+    fresh = true -- the next read shows a state of a time during the call
   end
   return nil, message, code
 end

@@ -1,19 +1,19 @@
--- Ids: numbers and names that nobody else gets. Composes the counter (src/recipes/counter) and sequential znodes.
+-- Ids: unique numbers and names. Composes the counter (src/recipes/counter) and sequential znodes.
 --
 -- next:
 -- 1. Give the next number of the block.
 -- 2. The block is used up: a task in the background adds `block` to the counter, once for all coroutines that ask meanwhile. The sum is the
 --    last number of the new block.
 --
--- What can go wrong: the answer to the add is lost (the counter finds out; if nobody can know, the callers fail, and the next call takes
--- another block: numbers are skipped, none is given twice). All callers give up: the block is kept for later ones. The counter was
--- deleted or set: a block that does not lie above the last one ends the object, because other processes may have given those numbers.
+-- What can go wrong: the answer to the add is lost (the counter finds out the outcome; if it cannot, the callers fail, and the next
+-- call takes another block: numbers are skipped, none is given twice). All callers give up: the block is kept for later ones. The counter
+-- was deleted or set: a block that does not lie above the last one ends the object, because other processes may have given those numbers.
 --
 -- next_name: create an ephemeral sequential znode and delete it in the background. The server does not give its number again while the
 -- directory exists.
 --
 -- What can go wrong: the answer is lost (create another one; the first one goes with the session). The server's numbers stop at 2147483647,
--- which everybody would get from then on. The directory was deleted and made anew: its numbers start again.
+-- which all later znodes get. The directory was deleted and created again: its numbers start again.
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -118,7 +118,7 @@ local function number_of(created, path)
   return number and number < LAST and number or nil
 end
 
--- In one life of the directory, what is created later has the greater number.
+-- As long as the directory exists, a later znode has a greater number.
 local function in_order(ids, number, czxid)
   local newest = ids.newest
   if newest and (czxid > newest.czxid) ~= (number > newest.number) then return false end
@@ -150,7 +150,7 @@ function Ids:next_name(prefix, options)
   local limit = limits.new(self.session, timeout_of(options, "next_name", 2))
   local created, stat, code = limit:told(create(self, limit, path))
   if not created then
-    -- The last number, whose znode another call has not deleted yet; or a znode that somebody has named so.
+    -- The last number, whose znode another call has not deleted yet; or a foreign znode with this name.
     if code == "node_exists" then return used_up(self) end
     return nil, stat, code
   end

@@ -1,11 +1,11 @@
--- Groups: who is there. Composes presences and a watched copy of the directory of their znodes.
+-- Group membership. Composes presences and a watched copy of the directory of their znodes.
 --
 -- 1. `join` keeps an ephemeral znode, named after the member's id (src/recipes/presence).
 -- 2. `members` lists the copy of the directory, in the order in which the znodes were made.
 -- 3. `changes` tells the copy's differences. With a grace, the end of a member is held back that long.
 --
--- What can go wrong: a member loses its session: its znode goes and comes back. Within the grace that is one change. Two members have one
--- id: the second waits until the first has left. What else can go wrong is the matter of the presence and of the copy.
+-- What can go wrong: a member loses its session: its znode is deleted and created again. Within the grace this is one change. Two members
+-- have the same id: the second waits until the first has left. The presence and the copy handle all other failures.
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -59,14 +59,14 @@ local function ended(changes)
   return shown(table.remove(changes.held, 1).change)
 end
 
--- Takes back the end of the member that has come again.
+-- Cancels the pending end of a member that has come back.
 local function held(changes, path)
   for i, each in ipairs(changes.held) do
     if each.change.path == path then return table.remove(changes.held, i).change end
   end
 end
 
--- What the reader is told of this difference of the copy; nil: nothing yet.
+-- The change that this difference of the copy means for the reader; nil: none yet.
 local function judge(changes, change)
   if change.path == changes.path then return nil end -- the directory itself
   if change.kind == "removed" and changes.grace > 0 then
@@ -90,7 +90,8 @@ end
 
 local QUIET = { timeout = true, connection_loss = true }
 
--- group_changes:next([timeout]): the next change. An end is told only if nothing else is there to be told: the member may have come back.
+-- group_changes:next([timeout]): the next change. The end of a member is reported only if no difference of the copy is left: one may
+-- show that the member has come back.
 function Changes:next(timeout)
   check.seconds(timeout, 1, "next", true)
   local deadline = timeout and self.now() + timeout

@@ -151,7 +151,7 @@ local function try_let_go(state, store, parts)
 end
 
 -- Back to its place, because no coroutine has it now: the attempt does not count. Waits until that is done, or the claim is gone with its
--- session, because nobody else would repeat it.
+-- session, because no caller repeats it.
 function M.let_go(state)
   if state.over or state.letting_go then return end
   state.letting_go = true

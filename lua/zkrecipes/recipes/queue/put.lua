@@ -107,7 +107,7 @@ local function put_with_id(store, lane, list)
     if said then
       extra, message, code = ids.forget_parts(store, said)
       if extra == nil then return nil, message, code end
-      -- A tombstone and the id's znode change together: twice the same znode without its tombstone, and somebody has deleted the tombstone.
+      -- A tombstone and the id's znode change together: the same znode twice without a tombstone: a client has deleted it.
       if not extra and stat.mzxid == alone then return ids.no_tombstone(store, entry.id) end
       alone = not extra and stat.mzxid
       if alone and not store:settle() then return nil, ("put %s: the connection was lost"):format(store.path), "connection_loss" end

@@ -1,6 +1,7 @@
 -- Walks through the items of some lanes, bucket by bucket: one listing at a time, and one read per item.
 --
--- What can go wrong: a listed item is gone when it is read, or is no item (the walk goes on to the next one). The servers cannot be asked.
+-- What can go wrong: a listed item is gone when it is read, or is no item: the walk continues with the next one. No server answers: the
+-- step fails.
 
 local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.recipes.queue.fetch"

@@ -8,7 +8,7 @@ local wait = require "zkrecipes.host.wait"
 local class = core.classes.rwlock
 local Rwlock = {}
 
--- ---- Waiting for oneself -----------------------------------------------------------------------
+-- ---- A coroutine that would wait for itself ----------------------------------------------------
 
 local WEAK_KEYS, WEAK_VALUES = { __mode = "k" }, { __mode = "v" }
 

@@ -1,18 +1,18 @@
 -- The bound of a number: no id of this number has a time after it. It is kept in a znode beside the number, "used-7" beside "7", which
--- outlives the holder. So whoever gets the number next begins behind all ids that were given, whatever its clock says.
+-- outlives the holder. So the next holder of the number begins after all ids that were given, whatever its clock says.
 --
 -- 1. The holder of the number reads the bound. (Its own znode was made before, so every write of an earlier holder is in what it reads.)
 -- 2. Before it uses a time after its own times, it writes a bound that is some seconds later, in a guarded write over the version that it
 --    knows.
 -- 3. When the write was answered, the times after the old bound, up to the new one, are its own. Nothing else gives it times.
 --
--- Two writes over one version cannot both be done. So the times of two writes never overlap, whoever wrote them: not even when somebody
--- has deleted the number's znode, and two processes use the number.
+-- Of two writes over the same version only one succeeds. So the times of two writes never overlap, even if another client has deleted the
+-- number's znode and two processes use the number.
 --
--- What can go wrong: the answer to a write is lost, or another has written. Then the bound is read again before the next write, and the
--- times go on behind it. A bound that was read is a floor, never a permission: it may be another holder's. If it was our own write, its
--- times are skipped, at most as many as one write asks for. A write that is done late, after the number has gone to another holder, makes
--- that one's write over the older version fail, so it reads again; nobody uses the late bound's times.
+-- What can go wrong: the answer to a write is lost, or another holder has written. Then the bound is read again before the next write, and
+-- later ids have times after it. A bound that was read is only a floor, because it may be another holder's. If it was our own write, its
+-- times are skipped, at most as many as one write reserves. A late write, done after the number has another holder, makes that holder's
+-- write over the older version fail. So that holder reads again, and no holder uses the times of the late bound.
 
 local core = require "zkrecipes.core"
 

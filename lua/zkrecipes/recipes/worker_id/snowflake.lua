@@ -3,9 +3,9 @@
 --
 -- 1. snowflake:acquire gets a number below 1024 (worker_id), and reads the number's bound (bound.lua). If that is far ahead of the clock,
 --    because an earlier holder's clock was wrong, it tries the next number.
--- 2. snowflake_ids:next gives one id after the other. Its time is the clock's, but never before the last id's, nor up to the bound that it
---    began with: so the ids go on in order when the clock is set back. When the sequence of a millisecond is used up, it takes the next
---    millisecond.
+-- 2. snowflake_ids:next gives one id after the other. Its time is the clock's, but never before the last id's, and always after the bound
+--    that it began with: so the ids keep their order if the clock is set back. When the sequence of a millisecond is used up, it takes the
+--    next millisecond.
 -- 3. Before it uses a time after the bound that it has written, it raises the bound, by a guarded write; the others of this process wait
 --    for it meanwhile. The first steps are small, and they double up to three seconds; a holder that begins ahead of the clock asks for
 --    one millisecond at first. So programs that take a number for a few ids, one after the other, do not drive its bound far ahead.
@@ -76,7 +76,7 @@ end
 
 -- ---- The bound ---------------------------------------------------------------------------------
 
--- The ids go on behind all times that others may have used.
+-- Later ids have times after all those that other holders may have used.
 local function go_on(ids)
   local floor = ids.bound.floor
   if ids.last < floor then ids.last, ids.sequence = floor, SEQUENCES - 1 end
