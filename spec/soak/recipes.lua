@@ -229,6 +229,27 @@ recipe("election, lead", function(soak, zk)
   end
 end)
 
+recipe("election, timer", function(soak, zk)
+  local first, second = soak:session(zk), soak:session()
+  return function()
+    local one, other, served = first:election "/e", second:election "/e", 0
+    local function serve(election)
+      return zk.spawn(function()
+        election:every(SOON, function(term)
+          served = served + 1
+          if served % 3 == 0 then term:resign() end
+        end, { remember = true })
+      end)
+    end
+    local tasks = { serve(one), serve(other) }
+    while served < 6 do zk.sleep(SOON) end
+    one:stop()
+    other:stop()
+    tasks[1]:wait()
+    tasks[2]:wait()
+  end
+end)
+
 local function handed_over(name, options)
   recipe(name, function(soak, zk)
     local all = {}

@@ -128,19 +128,50 @@ function Election:update_rank(rank) end
 ---@return nil, string message, zkrecipes.Code code "canceled" after stop(), "closed", "too_large", "no_auth" ...
 function Election:lead(fn, options) end
 
+---@class zkrecipes.EveryOptions: zkrecipes.CronOptions
+---@field remember? boolean true: the last run is kept in ZooKeeper, and the next leader goes on from there; default false
+
 ---A timer that fires on the leader only: at once after the election, then every `seconds` from there. If fn runs for longer, the
----times that it misses are skipped. All else is as in lead.
+---times that it misses are skipped. All else is as in lead. With `remember` the next leader neither repeats a beat nor forgets one.
 ---```lua
 ---election:every(60, function(term) clean_up(term.token) end)
+---election:every(3600, function(term, beat) count_up(term, beat.missed + 1) end, { remember = true })
 ---```
 ---@async
 ---@param seconds number 0.001 or more
----@param fn fun(term: zkrecipes.Term)
----@param options? zkrecipes.LeadOptions
+---@param fn fun(term: zkrecipes.Term, beat: zkrecipes.Beat?) beat: only with `remember`
+---@param options? zkrecipes.EveryOptions
 ---@return nil, string message, zkrecipes.Code code as from lead: "canceled" ...
 function Election:every(seconds, fn, options) end
 
----Ends every lead() and every() of this object: it stops their functions, and each call returns when its function has ended.
+---@class zkrecipes.CronOptions: zkrecipes.LeadOptions
+---@field catch_up? "once"|"none" once (default): one call makes up at once for all beats that have passed; none: they are left out
+---@field recover? boolean true: the beat of a run that was cut is called again; default false
+
+---What a timer that remembers tells its function.
+---@class zkrecipes.Beat
+---@field due number the beat: seconds since 1970, the servers' clock
+---@field missed integer how many beats before this one were not called
+---@field last? zkrecipes.LastRun nil before the first run
+---@field again? true this beat has begun before, and its run was cut (`recover`)
+
+---@class zkrecipes.LastRun
+---@field due number the beat of the run
+---@field outcome "done"|"failed"|"cut" cut: its process died, or its term ended, before the function returned
+
+---A timer that fires on the leader only, at the times of a cron expression, in UTC. It remembers: the next leader neither repeats a beat
+---nor forgets one. The record is kept in the znode `<path>-timer`. The syntax is that of crontab(5).
+---```lua
+---election:cron("0 3 * * *", function(term, beat) report(beat.due) end)
+---```
+---@async
+---@param expression string minute, hour, day of month, month, day of week
+---@param fn fun(term: zkrecipes.Term, beat: zkrecipes.Beat)
+---@param options? zkrecipes.CronOptions
+---@return nil, string message, zkrecipes.Code code as from lead: "canceled" ...
+function Election:cron(expression, fn, options) end
+
+---Ends every lead(), every() and cron() of this object: it stops their functions, and each call returns when its function has ended.
 ---```lua
 ---election:stop()
 ---```

@@ -14,6 +14,8 @@ local EXAMPLES = {
   ["counter.lua"] = "^together: 40\nreset\ntoo late, it has 0$",
   ["cqueues.lua"] = TURNS,
   ["election.lua"] = "\nno leader\nthe end$",
+  ["timer.lua"] = "^first: beat new, the last run is unknown\nfirst: beat new, the last run done\nfirst: beat new, the last run done\n"
+    .. "second: beat new, the last run cut\nsecond: beat new, the last run done\nthe end$",
   ["barrier.lua"] = "^closed: 0 steps\nopened: 6 steps$",
   ["ids.lua"] = "^mine: 1, 2\ntheirs: 101, 102\nmine: 3\nnames: 17 letters, one after the other$",
   ["guardian.lua"] = "\nthe next holder, %d%.%d+ s after kill %-9$",

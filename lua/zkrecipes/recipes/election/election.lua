@@ -11,6 +11,7 @@ local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.lost_answers"
 local successors = require "zkrecipes.recipes.election.successor"
 local tasks = require "zkrecipes.host.tasks"
+local timer = require "zkrecipes.recipes.election.timer"
 local wait = require "zkrecipes.host.wait"
 local paths = require "zkrecipes.path"
 
@@ -289,7 +290,9 @@ end
 
 function term_class.meta.__close(term) term:resign() end
 
-for name, method in pairs(lead.methods(function(term) return says[term].resigned end)) do Election[name] = method end
+local function resigned(term) return says[term].resigned end
+for name, method in pairs(lead.methods(resigned)) do Election[name] = method end
+for name, method in pairs(timer.methods(resigned)) do Election[name] = method end
 
 classes.extend(session_class, Session)
 classes.extend(election_class, Election)

@@ -1,8 +1,7 @@
 -- Runs a function while the caller leads:
 --
---   lead(election, fn, options)           campaigns, calls fn(term), resigns, campaigns again
---   every(election, seconds, fn, options) lead with a timer that calls fn while the caller leads
---   stop(election)                        ends all of these
+--   election:lead(fn, options)   campaigns, calls fn(term), resigns, campaigns again
+--   election:stop()              ends all of these, and the timers (timer.lua), which run in the same way
 --
 -- 1. A task campaigns, again and again.
 -- 2. When it is elected, it runs fn in a second task. It resigns only after fn has ended, so that no other candidate can lead while
@@ -24,7 +23,6 @@ local M = {}
 
 local OPTIONS = { cooldown = "number", backoff = "number", backoff_max = "number", on_error = "function" }
 local BACKOFF, BACKOFF_MAX = 1, 30
-local SHORTEST = 0.001 -- of every
 
 local active = setmetatable({}, { __mode = "k" }) -- election > its leads > their numbers
 
@@ -118,8 +116,12 @@ end
 
 -- ---- Methods -----------------------------------------------------------------------------------
 
-local function read_options(options, argument, name)
-  options = check.options(options, OPTIONS, argument, name)
+-- Reads the options of lead; more: further options and their types.
+function M.options(options, argument, name, more)
+  local known = {}
+  for option, kind in pairs(OPTIONS) do known[option] = kind end
+  for option, kind in pairs(more or {}) do known[option] = kind end
+  options = check.options(options, known, argument, name)
   check.seconds(options.cooldown, argument, name, true)
   check.seconds(options.backoff, argument, name, true)
   check.seconds(options.backoff_max, argument, name, true)
@@ -143,7 +145,8 @@ local function start(election, fn, options, resigned)
   return lead
 end
 
-local function run(election, name, fn, options, resigned)
+-- Leads until it is stopped; name: of the method.
+function M.run(election, name, fn, options, resigned)
   wait.check()
   local lead = start(election, fn, options, resigned)
   wait.pause(lead.host, lead.record)
@@ -160,22 +163,7 @@ function M.methods(resigned)
   -- election:lead(fn [, options]): runs until it is stopped or the session is closed.
   function methods:lead(fn, options)
     check.fn(fn, 1, "lead")
-    return run(self, "lead", fn, read_options(options, 2, "lead"), resigned)
-  end
-
-  -- election:every(seconds, fn [, options]): calls fn at once after the election, then every `seconds` from there.
-  function methods:every(seconds, fn, options)
-    check.seconds(seconds, 1, "every")
-    if seconds < SHORTEST then check.bad(1, "every", ("seconds must be at least %g, got %g"):format(SHORTEST, seconds)) end
-    check.fn(fn, 2, "every")
-    local now = core.host(self).adapter.now
-    return run(self, "every", function(term)
-      local from, beats = now(), 0
-      repeat
-        fn(term)
-        beats = math.max(beats + 1, math.ceil((now() - from) / seconds))
-      until not term:sleep(math.max(from + beats * seconds - now(), 0))
-    end, read_options(options, 3, "every"), resigned)
+    return M.run(self, "lead", fn, M.options(options, 2, "lead"), resigned)
   end
 
   -- election:stop(): stops the functions; lead and every return when their functions have ended.
