@@ -72,18 +72,19 @@ return {
     term = assert(of.session:election("/u", { fair = false }):campaign())
     of:costs({ sync = 1, exists = 1, delete = 1 }, function() term:resign() end)
   end },
-  { "timer that remembers, elected", "besides the campaign 1 read and 1 write; the first time 1 read and 3 writes", function(of)
-    local election, elected = of.session:election("/t"), 0
-    local function once() -- `cron` at a time that does not come
-      of:start(function() election:cron("0 0 29 2 *", function() end) end)
-      of:settle()
-      elected = elected + election:stop()
-    end
-    of.session:create("/t", "")
-    of:costs({ create = 1 + 1, children = 1, get = 1, multi = 3 - 1, delete = 1 }, once)
-    of:costs({ create = 1, children = 1, get = 1, multi = 1, delete = 1 }, once)
-    assert.are.equal(2, elected)
-  end },
+  { "timer that remembers, elected",
+    "besides the campaign 2 reads, one of which leaves a watch, and 1 write; the first time 3 writes", function(of)
+      local election, elected = of.session:election("/t"), 0
+      local function once() -- `cron` at a time that does not come
+        of:start(function() election:cron("0 0 29 2 *", function() end) end)
+        of:settle()
+        elected = elected + election:stop()
+      end
+      of.session:create("/t", "")
+      of:costs({ create = 1, children = 1, get = 2, multi = 3, delete = 1 }, once)
+      of:costs({ create = 1, children = 1, get = 2, multi = 1, delete = 1 }, once)
+      assert.are.equal(2, elected)
+    end },
   { "timer that remembers, a beat", "2 writes", function(of)
     local election = of.session:election("/t")
     of:start(function() election:every(10, function() end, { remember = true }) end)
