@@ -7,6 +7,7 @@
 --
 -- The query runs in its own tasks, because the caller may be killed meanwhile.
 
+local child = require "zkrecipes.path".child
 local core = require "zkrecipes.core"
 local waiters = require "zkrecipes.host.waiters"
 local activity = require "zkrecipes.status.activity"
@@ -82,7 +83,7 @@ local function shown(queue, ids, held)
   local places = {}
   for place, one in ipairs(queue.found or {}) do
     local id = one.name:match("^(%x+)%-")
-    if ids[id] and not held[queue.path .. "/" .. one.name] then places[#places + 1] = place end
+    if ids[id] and not held[child(queue.path, one.name)] then places[#places + 1] = place end
   end
   return { path = queue.path, length = queue.length, places = places, unknown = not queue.length or nil }
 end

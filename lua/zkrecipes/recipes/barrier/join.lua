@@ -9,6 +9,7 @@
 -- begun.
 
 local check = require "zkrecipes.check"
+local child = require "zkrecipes.path".child
 local core = require "zkrecipes.core"
 local limits = require "zkrecipes.limit"
 local activity = require "zkrecipes.status.activity"
@@ -71,7 +72,7 @@ end
 local function oldest(member, tags, limit)
   local session, least = member.requests, nil
   for i = 1, #tags do
-    local stat, message, code = surely(member, session.exists, session, member.path .. "/w-" .. tags[i])
+    local stat, message, code = surely(member, session.exists, session, child(member.path, "w-" .. tags[i]))
     if stat == nil then return nil, message, code end
     if stat and (not least or stat.czxid < least) then least = stat.czxid end
     if least and limit and least < limit then return least end
@@ -94,9 +95,9 @@ end
 -- Begins a round with the first n.
 local function begin(member, found)
   local parts, list = {}, table.concat(found, "\n", 1, member.size)
-  for i = 1, member.size do parts[i] = { "delete", member.path .. "/w-" .. found[i] } end
+  for i = 1, member.size do parts[i] = { "delete", child(member.path, "w-" .. found[i]) } end
   if member.leaves then
-    parts[#parts + 1] = { "create", member.path .. "/round-" .. requests.tag(member.session, member.id), list }
+    parts[#parts + 1] = { "create", child(member.path, "round-" .. requests.tag(member.session, member.id)), list }
   end
   return member.requests:multi(parts)
 end
@@ -210,7 +211,7 @@ local function new_member(limit, id, path, size, what, leaves)
   local session = limit.real
   local tag = ("n%d-%s"):format(size, requests.tag(session, id))
   return { session = session, limit = limit, requests = limit.session, id = id, path = path, size = size, what = what,
-    leaves = leaves, tag = tag, waits = path .. "/w-" .. tag, takes_part = path .. "/m-" .. tag, valid = same_id }
+    leaves = leaves, tag = tag, waits = child(path, "w-" .. tag), takes_part = child(path, "m-" .. tag), valid = same_id }
 end
 
 local function abandon_behind(member) M.behind(member.session, abandon, member) end

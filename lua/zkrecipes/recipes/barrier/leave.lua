@@ -16,6 +16,7 @@
 -- so that the other members do not wait for it, then the mark, and the round if it was the last member. Without a mark it counts among
 -- the dead.
 
+local child = require "zkrecipes.path".child
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
@@ -56,7 +57,7 @@ end
 local function find_round(member, names)
   for i = 1, #names do
     if names[i]:find("^round%-") then
-      local path = member.path .. "/" .. names[i]
+      local path = child(member.path, names[i])
       local round, message, code = read_round(member, path)
       if round == nil then return nil, message, code end
       if round and position(round.tags, member.tag) then
@@ -106,7 +107,7 @@ local function stragglers(member, tags, names)
   local there, at, paths = set_of(names), position(tags, member.tag) or 0, {}
   for i = 1, #tags do
     local tag = tags[(at + i - 1) % #tags + 1]
-    if tag ~= member.tag and there["m-" .. tag] then paths[#paths + 1] = member.path .. "/m-" .. tag end
+    if tag ~= member.tag and there["m-" .. tag] then paths[#paths + 1] = child(member.path, "m-" .. tag) end
   end
   return paths
 end
@@ -123,7 +124,7 @@ end
 
 local function sweep(member, names)
   for i = 1, #names do
-    if names[i]:find("^round%-") then sweep_one(member, member.path .. "/" .. names[i], names) end
+    if names[i]:find("^round%-") then sweep_one(member, child(member.path, names[i]), names) end
   end
 end
 
@@ -138,7 +139,7 @@ local function forget(member, names)
   if member.round then insist(member.session, member.session.delete, member.session, member.round) end
   local others = {}
   for i = 1, #names do
-    if member.path .. "/" .. names[i] ~= member.round then others[#others + 1] = names[i] end
+    if child(member.path, names[i]) ~= member.round then others[#others + 1] = names[i] end
   end
   sweep(member, others)
 end
@@ -179,7 +180,7 @@ end
 -- Deletes the m- znode and creates the mark. Returns true; false if the m- znode or the round was gone; or nil, message, code.
 local function depart(member)
   local session = member.requests
-  member.mark = member.round .. "/" .. member.tag
+  member.mark = child(member.round, member.tag)
   local done, message, code = surely(member, session.multi, session,
     { { "delete", member.takes_part }, { "create", member.mark, "", { ephemeral = true } } })
   if not done and code ~= "no_node" then return nil, message, code end

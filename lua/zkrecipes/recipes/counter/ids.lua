@@ -16,6 +16,7 @@
 -- which all later znodes get. The directory was deleted and created again: its numbers start again.
 
 local check = require "zkrecipes.check"
+local child = require "zkrecipes.path".child
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
@@ -145,7 +146,7 @@ end
 function Ids:next_name(prefix, options)
   if type(prefix) ~= "string" then check.bad(1, "next_name", "string expected, got " .. type(prefix)) end
   if prefix:find("/", 1, true) then check.bad(1, "next_name", ("prefix '%s' holds a slash"):format(check.shown(prefix))) end
-  local path = self.path .. "/" .. prefix
+  local path = child(self.path, prefix)
   check.path(path, 1, "next_name")
   local limit = limits.new(self.session, timeout_of(options, "next_name", 2))
   local created, stat, code = limit:told(create(self, limit, path))

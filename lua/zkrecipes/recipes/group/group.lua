@@ -8,6 +8,7 @@
 -- have the same id: the second waits until the first has left. The presence and the copy handle all other failures.
 
 local check = require "zkrecipes.check"
+local child = require "zkrecipes.path".child
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local escape = require "zkrecipes.escape"
@@ -130,7 +131,7 @@ function Group:join(data, options)
   local id = check.options(options, { id = "string" }, 2, "join").id or random_id()
   local name, message, code = escape(id)
   if not name then return nil, message, code end
-  local path = self.path .. "/" .. name
+  local path = child(self.path, name)
   local presence, problem, why = self.session:presence(path, data)
   if not presence then return nil, problem, why end
   return setmetatable({ id = id, path = path, presence = presence }, Member)

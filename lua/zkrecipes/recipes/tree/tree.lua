@@ -1,6 +1,7 @@
 -- The part of watched copies that is written in Lua: options, the iterators, and waits that run the user's code or consist of several.
 
 local check = require "zkrecipes.check"
+local child = require "zkrecipes.path".child
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
@@ -19,7 +20,7 @@ local function check_pattern(pattern, i, path)
   if type(pattern) ~= "string" then check.bad(2, "tree", ("option 'filter': path expected at %d, got %s"):format(i, type(pattern))) end
   local problem = core.path_problem(pattern)
   if problem then check.bad(2, "tree", ("option 'filter': path '%s' %s"):format(check.shown(pattern), problem)) end
-  local above = path == "/" and path or path .. "/"
+  local above = child(path, "")
   if #pattern <= #above or pattern:sub(1, #above) ~= above then
     check.bad(2, "tree", ("option 'filter': path below '%s' expected, got '%s'"):format(check.shown(path), check.shown(pattern)))
   end
