@@ -140,6 +140,7 @@ build = {
         "src/core/session_open.c",
         "src/core/session_proof.c",
         "src/core/session_state.c",
+        "src/core/session_tag.c",
         "src/core/session_timeout.c",
         "src/core/status.c",
         "src/core/stem.c",

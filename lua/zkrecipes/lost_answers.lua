@@ -76,13 +76,8 @@ function M.connected(session, timeout)
   return id
 end
 
-local tags = setmetatable({}, { __mode = "k" }) -- session > how many it has given
-
 -- tag(session, id): part of a name that no other contender uses. id: an id that the session has or had.
-function M.tag(session, id)
-  tags[session] = (tags[session] or 0) + 1
-  return ("%s-%d"):format(id, tags[session])
-end
+M.tag = core.classes.session.inner.tag
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -1,6 +1,5 @@
 #include "core/seat.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,15 +69,16 @@ static enum zr_status make_path(struct zr_seat *seat)
         return make_fixed_path(seat);
     const char *dir = strlen(seat->dir) == 1 ? "" : seat->dir;
     const char *note = seat->note != NULL ? seat->note : "";
-    size_t size = strlen(dir) + sizeof("/-18446744073709551615--2147483648") + 16 + strlen(note) +
-                  strlen(seat->stem->text);
+    size_t size =
+        strlen(dir) + ZR_TAG + sizeof("/--2147483648") + strlen(note) + strlen(seat->stem->text);
+    char tag[ZR_TAG];
     zr_free(seat->path);
     seat->path = zr_alloc(size);
     if (seat->path == NULL)
         return ZR_NO_MEMORY;
-    uint64_t id = (uint64_t)seat->session->id;
-    seat->prefix = (size_t)snprintf(seat->path, size, "%s/%016" PRIx64 "-%" PRIu64 "-%s%s", dir, id,
-                                    ++seat->session->tags, note, seat->stem->text);
+    zr_session_tag(seat->session, seat->session->id, tag);
+    seat->prefix =
+        (size_t)snprintf(seat->path, size, "%s/%s-%s%s", dir, tag, note, seat->stem->text);
     return ZR_OK;
 }
 

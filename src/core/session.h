@@ -113,7 +113,7 @@ struct zr_session {
     struct zr_list queue; /* struct zr_call: wait for a connection */
     int in_flight;
     size_t out_bytes;                         /* of data, in what is in flight */
-    uint64_t tags;                            /* counter of the names of seats */
+    uint64_t tags;                            /* how many zr_session_tag has given */
     struct zr_table watches, listings, seats; /* watch.h, listing.h, seat.h */
     struct zr_table strangers;                /* strangers.h ... */
     struct zr_list strangers_met;             /* ... the one that was met last at the end */
@@ -227,6 +227,13 @@ void zr_note_free(struct zr_note *note);
 /* Adds a line; dropped when the session does not log, memory is exhausted, or 1000 lines wait. */
 void zr_engine_note(struct zr_session *session, char level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Room for a tag, with its final 0. */
+#define ZR_TAG sizeof("0123456789abcdef-18446744073709551615")
+
+/* Writes "<id>-<number>": a part of a name that no other contender uses or has used. id: of the
+   ZooKeeper session, the present one or an earlier one of this session. */
+void zr_session_tag(struct zr_session *session, int64_t id, char tag[static ZR_TAG]);
 
 /* For the class of sessions. */
 void zr_session_free(struct zr_object *object);

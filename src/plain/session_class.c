@@ -1,5 +1,7 @@
 #include "plain/session_class.h"
 
+#include <stdlib.h>
+
 #include "core/alloc.h"
 #include "core/call.h"
 #include "core/verbs.h"
@@ -177,6 +179,15 @@ static enum zr_status call_usage(struct zr_object *self, struct zr_args *args, s
     return ZR_OK;
 }
 
+/* tag(id): a new tag of the session with this id. */
+static enum zr_status call_tag(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    char tag[ZR_TAG];
+    zr_session_tag(of(self), (int64_t)strtoull(args->at[0].bytes.at, NULL, 16), tag);
+    zr_emit_string(sink, NULL, tag);
+    return ZR_OK;
+}
+
 /* Why it is not connected, if that is known. */
 static void get_trouble(struct zr_object *self, struct zr_sink *sink)
 {
@@ -205,6 +216,7 @@ static const struct zr_method methods[] = {
     ZR_PLAIN_METHODS,
     {.name = "usage", .args = "", .call = call_usage},
     {.name = "await_gone", .args = "pt?", .start = zr_await_gone},
+    {.name = "tag", .args = "s", .call = call_tag, .inner = true},
     {.name = NULL},
 };
 

@@ -51,6 +51,7 @@ return {
     "while not value and M.PASSES[code] do", 'while code == "connection_loss" do'),
   bug("double", "a clean-up ends when memory is exhausted", "lost_answers.lua",
     "while not value and M.PASSES[code] do", 'while code == "connection_loss" do'),
+  core_bug("double", "two members get the same tag", "core/session_tag.c", "++session->tags", "session->tags"),
   bug("double", "a dropped member stays inside", "recipes/barrier/leave.lua",
     "  insist(session, session.delete, session, member.takes_part)\n", ""),
   bug("double", "a member is not guarded before it has left", "recipes/barrier/double_cyclic.lua",

@@ -161,9 +161,11 @@ static enum zr_status new_multi(struct zr_task *task, struct zr_call **call)
 static void name(struct zr_task *task)
 {
     struct count *count = count_of(task);
-    if (count->own[0] == '\0')
-        sprintf(count->own, "%s/%016" PRIx64 "-%" PRIu64, zr_znode_of(task)->full,
-                (uint64_t)task->session->id, ++task->session->tags);
+    char tag[ZR_TAG];
+    if (count->own[0] != '\0')
+        return;
+    zr_session_tag(task->session, task->session->id, tag);
+    sprintf(count->own, "%s/%s", zr_znode_of(task)->full, tag);
 }
 
 static void count(struct zr_task *task)
@@ -204,13 +206,11 @@ static void free_count(struct zr_task *task)
 static const struct zr_task_kind count_down_kind = {
     .name = "latch:count_down", .results = results, .free = free_count};
 
-#define TAG 40 /* bytes: "/", 16 digits, "-", up to 20 digits, the final 0 */
-
 static enum zr_status start_count_down(struct zr_object *self, struct zr_args *args,
                                        struct zr_task **task)
 {
     struct zr_znode_task *znode_task;
-    size_t size = sizeof(struct count) + strlen(((struct zr_znode *)self)->full) + TAG;
+    size_t size = sizeof(struct count) + strlen(((struct zr_znode *)self)->full) + 1 + ZR_TAG;
     enum zr_status status = zr_znode_task_new(size, self, &znode_task);
     if (status != ZR_OK)
         return status;

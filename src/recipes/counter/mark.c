@@ -1,6 +1,5 @@
 #include "recipes/counter/mark.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +17,7 @@
  * is left until the session ends.
  */
 
-#define TAG 48 /* bytes: "/mark-", 16 digits, "-", up to 20 digits, the final 0 */
+#define PREFIX "/mark-"
 #define MEMORY_PAUSE_US 100000
 
 /* ---- Making -------------------------------------------------------------------------------- */
@@ -45,12 +44,13 @@ static enum zr_status new_calls(struct zr_session *session, struct zr_mark *mark
 enum zr_status zr_mark_new(struct zr_session *session, const char *counter, struct zr_mark **out,
                            struct zr_call **create)
 {
-    struct zr_mark *mark = zr_alloc(sizeof(*mark) + strlen(counter) + TAG);
+    char tag[ZR_TAG];
+    struct zr_mark *mark = zr_alloc(sizeof(*mark) + strlen(counter) + sizeof(PREFIX) + sizeof(tag));
     if (mark == NULL)
         return ZR_NO_MEMORY;
     mark->generation = session->generation;
-    sprintf(mark->path, "%s/mark-%016" PRIx64 "-%" PRIu64, counter, (uint64_t)session->id,
-            ++session->tags);
+    zr_session_tag(session, session->id, tag);
+    sprintf(mark->path, "%s" PREFIX "%s", counter, tag);
     enum zr_status status = new_calls(session, mark, create);
     if (status == ZR_OK)
         *out = mark;
