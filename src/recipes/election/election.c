@@ -15,9 +15,42 @@
  * Unfair: the path is one node; the candidate that creates it leads (unfair.c). By rank: rank.c.
  *
  * A term is a hold with other names for its methods. The candidate's node has its value, which
- * others can read. What a candidate publishes about itself is up to Lua
+ * others can read (value.h). Lua writes what changes during a term
  * (lua/zkrecipes/recipes/election/election.lua). leader.c tells any caller which candidate leads.
  */
+
+/* ---- What a candidate's node says ---------------------------------------------------------- */
+
+/* marks(value, ready, successor[, rank]): what stands before and behind the value in the data.
+   ready: 0 or 1. successor: -1: none. */
+static enum zr_status call_marks(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    const struct zr_arg *at = args->at;
+    const struct zr_value value = {.value = at[0].bytes,
+                                   .ready = at[1].integer != 0,
+                                   .successor = at[2].integer,
+                                   .ranked = at[3].given,
+                                   .rank = at[3].integer};
+    const struct zr_value_marks marks = zr_value_marks(&value);
+    (void)self;
+    sink->bytes(sink, NULL, (struct zr_bytes){marks.head, marks.head_length});
+    sink->bytes(sink, NULL, (struct zr_bytes){marks.tail, marks.tail_length});
+    return ZR_OK;
+}
+
+/* decode(data): value, ready, rank; without the value if the data are null, without the rank if
+   there is none. */
+static enum zr_status call_decode(struct zr_object *self, struct zr_args *args,
+                                  struct zr_sink *sink)
+{
+    const struct zr_election *election = (struct zr_election *)self;
+    const struct zr_value value = zr_value_read(args->at[0].bytes, election->say != NULL);
+    sink->bytes(sink, NULL, value.value);
+    sink->boolean(sink, NULL, value.ready);
+    if (value.ranked)
+        sink->integer(sink, NULL, value.rank);
+    return ZR_OK;
+}
 
 /* ---- Terms --------------------------------------------------------------------------------- */
 
@@ -31,6 +64,7 @@ static enum zr_status call_named(struct zr_object *self, struct zr_args *args, s
 }
 
 static const struct zr_method term_methods[] = {
+    {.name = "marks", .args = "diiw?", .call = call_marks, .inner = true},
     {.name = "named", .args = "i", .call = call_named, .inner = true},
     {.name = "outdated", .args = "", .call = zr_rank_outdated, .inner = true},
     {.name = "resign_to", .args = "st?", .start = zr_rank_resign, .inner = true},
@@ -48,6 +82,7 @@ static const struct zr_option options[] = {
     {"value", 'd', offsetof(struct zr_election_options, value)},
     {"fair", 'n', offsetof(struct zr_election_options, unfair)},
     {"quorum", 'i', offsetof(struct zr_election_options, quorum)},
+    {"rank", 'i', offsetof(struct zr_election_options, rank)},
     {NULL, 0, 0},
 };
 
@@ -92,7 +127,8 @@ static void get_value(struct zr_object *self, struct zr_sink *sink)
 
 static const struct zr_method methods[] = {
     {.name = "campaign", .args = "t?", .start = start_campaign},
-    {.name = "change_rank", .args = "d", .start = zr_rank_change, .inner = true},
+    {.name = "decode", .args = "d?", .call = call_decode, .inner = true},
+    {.name = "change_rank", .args = "w", .start = zr_rank_change, .inner = true},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
     {.name = "candidates", .args = "t?", .start = start_candidates},
@@ -122,13 +158,13 @@ static void free_election(struct zr_object *self)
 
 const struct zr_class zr_election_class = {"election", methods, properties, forget, free_election};
 
-static enum zr_status make(struct zr_session *session, struct zr_args *args,
-                           struct zr_object **object)
+/* data: of its candidates' nodes. */
+static enum zr_status make_with(struct zr_bytes data, struct zr_session *session,
+                                struct zr_args *args, struct zr_object **object)
 {
     const struct zr_election_options *given = args->options;
-    struct zr_bytes value = given->value.at != NULL ? given->value : (struct zr_bytes){"", 0};
     enum zr_status status = zr_contest_new(sizeof(struct zr_election), &zr_election_class, session,
-                                           args->at[0].bytes.at, value, object);
+                                           args->at[0].bytes.at, data, object);
     if (status != ZR_OK)
         return status;
     struct zr_election *election = (struct zr_election *)*object;
@@ -137,11 +173,29 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
     if (given->quorum == 0)
         return ZR_OK;
     election->quorum = (size_t)given->quorum;
-    election->say = zr_rank_say_new(value);
+    election->say = zr_rank_say_new(data);
     if (election->say != NULL)
         return ZR_OK;
     zr_object_unref(*object);
     return ZR_NO_MEMORY;
+}
+
+static enum zr_status make(struct zr_session *session, struct zr_args *args,
+                           struct zr_object **object)
+{
+    const struct zr_election_options *given = args->options;
+    const struct zr_value value = {.value = given->value.at != NULL ? given->value
+                                                                    : (struct zr_bytes){"", 0},
+                                   .ranked = given->quorum != 0,
+                                   .rank = given->rank,
+                                   .successor = -1};
+    size_t length;
+    char *data = zr_value_write(&value, &length);
+    if (data == NULL)
+        return ZR_NO_MEMORY;
+    enum zr_status status = make_with((struct zr_bytes){data, length}, session, args, object);
+    zr_free(data);
+    return status;
 }
 
 const struct zr_recipe zr_election_recipe = {

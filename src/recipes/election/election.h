@@ -16,6 +16,7 @@ struct zr_election_options {
     struct zr_bytes value;
     bool unfair;    /* fair = false */
     int64_t quorum; /* by rank, for this many candidates at least; 0: not by rank */
+    int64_t rank;   /* of its candidates; only by rank */
 };
 
 /* Room for the name of a seat by rank, "<session id>-<counter>-rank-<number>"; longer ones are none

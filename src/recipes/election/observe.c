@@ -4,7 +4,7 @@
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/election/rank.h"
-#include "recipes/election/successor.h"
+#include "recipes/election/value.h"
 
 /*
  * Tells tasks of every change of the leader. One task of the election, the follower, looks for all

@@ -8,6 +8,7 @@
 
 #include "core/verbs.h"
 #include "recipes/election/election.h"
+#include "recipes/election/value.h"
 
 /* ---- What is stored (rank_data.c) ---------------------------------------------------------- */
 
@@ -27,14 +28,11 @@ struct zr_named zr_named_read(const struct zr_request *answer);
 /* Writes that `leader` leads, and that `heir` shall follow it; heir "": none. Returns `text`. */
 struct zr_bytes zr_named_write(const struct zr_named *named, char text[static ZR_NAMED_TEXT]);
 
-/* The rank in a seat's data; false: they are not a candidate's. */
-bool zr_rank_read(struct zr_bytes data, int64_t *rank);
-
 extern const struct zr_stem zr_rank_stem;
 
 /* ---- What the candidates of a handle say --------------------------------------------------- */
 
-/* The data of a seat: rank and value. Counted by the election and its candidates. */
+/* The data of a seat: rank and value (value.h). Counted by the election and its candidates. */
 struct zr_rank_say {
     int refs;
     int64_t rank;

@@ -109,6 +109,19 @@ static void free_change(struct zr_task *task)
 static const struct zr_task_kind kind = {
     .name = "election:update_rank", .writes = true, .results = zr_emit_true, .free = free_change};
 
+/* gives: the election's value with this rank; null when memory is exhausted. */
+static struct zr_rank_say *new_say(const struct zr_election *election, int64_t rank)
+{
+    struct zr_value value = zr_value_read(election->contest.data, true);
+    size_t length;
+    value.rank = rank;
+    char *data = zr_value_write(&value, &length);
+    struct zr_rank_say *say =
+        data != NULL ? zr_rank_say_new((struct zr_bytes){data, length}) : NULL;
+    zr_free(data);
+    return say;
+}
+
 enum zr_status zr_rank_change(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
     struct zr_election *election = (struct zr_election *)self;
@@ -117,7 +130,7 @@ enum zr_status zr_rank_change(struct zr_object *self, struct zr_args *args, stru
     if (status != ZR_OK)
         return status;
     struct change *change = zr_alloc(sizeof(*change));
-    struct zr_rank_say *say = change != NULL ? zr_rank_say_new(args->at[0].bytes) : NULL;
+    struct zr_rank_say *say = change != NULL ? new_say(election, args->at[0].integer) : NULL;
     if (say == NULL) {
         zr_free(change);
         return ZR_NO_MEMORY;

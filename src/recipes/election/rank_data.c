@@ -9,17 +9,15 @@
 #include "recipes/meaning.h"
 
 /*
- * What is stored, as text:
+ * What the directory's data say, as text. (A seat's data: value.h.)
  *
- *   the directory   <seat>                             this seat leads as long as its znode exists
- *                   <seat> <heir> <token> <since>      the same, and this one follows; the write
- * that decided had this zxid (hexadecimal) and this time (milliseconds). "-": none follows a seat
- * <rank>\n<value>                    the value: lua/zkrecipes/recipes/election/value.lua
+ *   <seat>                           this seat leads as long as its znode exists
+ *   <seat> <heir> <token> <since>    also: the heir follows it ("-": none does). The write that
+ *                                    decided had this zxid (hexadecimal) and time (milliseconds).
  */
 
 #define NOBODY "-"
 #define STEM "-rank-"
-#define RANK_DIGITS 16 /* of 2^53 */
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
@@ -86,27 +84,7 @@ struct zr_bytes zr_named_write(const struct zr_named *named, char text[static ZR
     return (struct zr_bytes){text, (size_t)length};
 }
 
-/* ---- A seat -------------------------------------------------------------------------------- */
-
-bool zr_rank_read(struct zr_bytes data, int64_t *rank)
-{
-    const char *end = data.at != NULL ? memchr(data.at, '\n', data.length) : NULL;
-    if (end == NULL || end == data.at)
-        return false;
-    const char *at = data.at;
-    bool negative = *at == '-';
-    at += negative;
-    if (at == end || end - at > RANK_DIGITS)
-        return false;
-    int64_t number = 0;
-    for (; at < end; at++) {
-        if (*at < '0' || *at > '9')
-            return false;
-        number = number * 10 + (*at - '0');
-    }
-    *rank = negative ? -number : number;
-    return true;
-}
+/* ---- What the candidates of a handle say --------------------------------------------------- */
 
 struct zr_rank_say *zr_rank_say_new(struct zr_bytes data)
 {

@@ -36,7 +36,7 @@ static void take_rank(struct zr_rank_entry *entry)
 {
     const struct zr_request *read = &entry->read->request;
     entry->stands = read->status == ZR_OK && read->stat.ephemeral_owner != 0;
-    entry->ranked = entry->stands && zr_rank_read(read->data_reply, &entry->rank);
+    entry->ranked = entry->stands && zr_rank_read(read->data_reply, &entry->rank) > 0;
     zr_call_free(entry->read);
     entry->read = NULL;
 }

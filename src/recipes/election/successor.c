@@ -1,35 +1,7 @@
 #include "recipes/election/successor.h"
 
-#include <string.h>
-
-#include "core/names.h"
+#include "recipes/election/value.h"
 #include "recipes/hold.h"
-
-/* "\0next-<ten digits>" */
-
-#define NEXT "\0next-"
-#define NEXT_LENGTH (sizeof(NEXT) - 1 + ZR_SEQUENCE_DIGITS)
-
-int64_t zr_successor_in(struct zr_bytes data)
-{
-    char number[ZR_SEQUENCE_DIGITS + 1] = "";
-    if (data.at == NULL || data.length < NEXT_LENGTH)
-        return -1;
-    const char *mark = data.at + data.length - NEXT_LENGTH;
-    if (memcmp(mark, NEXT, sizeof(NEXT) - 1) != 0)
-        return -1;
-    memcpy(number, mark + sizeof(NEXT) - 1, sizeof(number) - 1);
-    return zr_sequence(number, "");
-}
-
-struct zr_bytes zr_without_successor(struct zr_bytes data)
-{
-    if (zr_successor_in(data) >= 0)
-        data.length -= NEXT_LENGTH;
-    return data;
-}
-
-/* ---- As a word ----------------------------------------------------------------------------- */
 
 int64_t zr_successor_word(int64_t number)
 {

@@ -1,10 +1,10 @@
--- The part of elections and terms that is written in Lua: values with a mark of readiness (value.lua), sleeping until the term is
--- lost, observing, resigning to a named successor (successor.lua). lead.lua runs a function while the caller leads.
+-- The part of elections and terms that is written in Lua: what a leader says about itself, sleeping until the term is lost, observing,
+-- resigning to a named successor (successor.lua). lead.lua runs a function while the caller leads. How the data of a candidate's znode
+-- say something is known to C only (src/recipes/election/value.h).
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
-local values = require "zkrecipes.recipes.election.value"
 local failure = require "zkrecipes.failure"
 local lead = require "zkrecipes.recipes.election.lead"
 local limits = require "zkrecipes.limit"
@@ -18,22 +18,30 @@ local paths = require "zkrecipes.path"
 local session_class, election_class, term_class = core.classes.session, core.classes.election, core.classes.term
 local change_rank = classes.waiting(election_class.inner.change_rank)
 local resign_to = classes.waiting(term_class.inner.resign_to)
+local decode, marks = election_class.inner.decode, term_class.inner.marks
 local Session, Election, Term = {}, {}, {}
 
 -- ---- Making ------------------------------------------------------------------------------------
 
+local RANK_MAX = 2 ^ 53
+
+local function check_rank(value, argument, name)
+  if type(value) ~= "number" or value % 1 ~= 0 or value < -RANK_MAX or value > RANK_MAX then
+    check.bad(argument, name, "rank: whole number of at most 2^53 expected, got " .. tostring(value))
+  end
+end
+
 -- Election > its rules, if it is decided by rank: { rank, terms, stood }.
 local rules_of = setmetatable({}, { __mode = "k" })
 
--- Returns the options without the rank, and the rules made from it.
+-- Returns the options with the quorum, and the rules made from the rank, if there is one.
 local function take_rules(options)
   local given = {}
   check.plain(options, 2, "election", "table of options")
   for key, value in next, options do given[key] = value end
   local rank, quorum = given.rank, given.quorum
-  given.rank = nil
   if rank == nil and quorum == nil then return given end
-  values.check_rank(rank, 2, "election")
+  check_rank(rank, 2, "election")
   if given.fair ~= nil then check.bad(2, "election", "options 'rank' and 'fair' cannot be combined") end
   quorum = quorum or 1
   if type(quorum) ~= "number" or quorum % 1 ~= 0 or quorum < 1 then
@@ -47,12 +55,7 @@ end
 -- session:election(path [, options])
 function Session:election(path, options)
   local rules
-  if type(options) == "table" then
-    options, rules = take_rules(options)
-    if type(options.value) == "string" or rules and options.value == nil then
-      options.value = values.encode { value = options.value or "", rank = rules and rules.rank }
-    end
-  end
+  if type(options) == "table" then options, rules = take_rules(options) end
   local election, message, code = session_class.core.election(self, path, options)
   if election then rules_of[election] = rules end
   return election, message, code
@@ -73,7 +76,8 @@ local LOSSES_MAX, LARGE = 3, 64 * 1024
 
 -- `losses`: { how many answers were lost }.
 local function write(term, say, limit, losses)
-  local data = values.encode(say)
+  local before, behind = marks(term, say.value, say.ready and 1 or 0, say.successor or -1, say.rank)
+  local data = before .. say.value .. behind
   local done, message, code
   if limit then
     done, message, code = limit:write(term, "set", term.path, data)
@@ -108,7 +112,7 @@ function Election:campaign(timeout)
   local term, message, code = election_class.core.campaign(self, timeout)
   if not term then return nil, message, code end
   local rules = rules_of[self]
-  begin(self, term, (values.first(self.value, rules ~= nil)), rules and rules.rank)
+  begin(self, term, (decode(self, self.value)), rules and rules.rank)
   if rules then
     rules.stood = rules.stood + 1
     rules.terms[rules.stood] = term
@@ -119,7 +123,7 @@ end
 
 -- term:proclaim(value): sets the value that others see from now on.
 function Term:proclaim(value)
-  values.check(value, 1, "proclaim")
+  if type(value) ~= "string" then check.bad(1, "proclaim", "string expected, got " .. type(value)) end
   local say = says[self]
   local before = say.value
   say.value = value
@@ -153,10 +157,9 @@ function Election:update_rank(rank)
   if not rules then
     core.misuse("bad call of 'update_rank' (this election is not decided by rank; pass the option rank to session:election)")
   end
-  values.check_rank(rank, 1, "update_rank")
+  check_rank(rank, 1, "update_rank")
   rules.rank = rank
-  local data = values.encode { value = values.first(self.value, true), rank = rank }
-  local ok, message, code = change_rank(self, data)
+  local ok, message, code = change_rank(self, rank)
   local numbers = {}
   for number in pairs(rules.terms) do numbers[#numbers + 1] = number end
   table.sort(numbers)
@@ -193,16 +196,17 @@ end
 
 -- ---- The leader --------------------------------------------------------------------------------
 
--- What the election's methods give of a znode, decoded.
-local function decode(election, node)
-  node.by_rank = rules_of[election] ~= nil
-  return values.decode(node)
+-- Puts what the data of a node say in their place: `value`, `ready`, `rank`.
+local function read(election, node)
+  node.value, node.ready, node.rank = decode(election, node.data)
+  node.data = nil
+  return node
 end
 
 -- election:leader([timeout]): { value, ready, token, session, since }; or nil: there is no leader.
 function Election:leader(timeout)
   local node, message, code = election_class.core.leader(self, timeout)
-  if node then return decode(self, node) end
+  if node then return read(self, node) end
   if node == false then return nil end
   return nil, message, code
 end
@@ -210,7 +214,7 @@ end
 -- One step of observe(): the leader, or false, and how many changes were seen.
 function Election:next_leader(seen)
   local node, count, code = election_class.core.next_leader(self, seen)
-  if node then node = decode(self, node) end
+  if node then node = read(self, node) end
   return failure.told("election:next_leader", self.path, node, count, code)
 end
 
@@ -237,7 +241,7 @@ function Election:candidates(timeout)
   local list, message, code = election_class.core.candidates(self, timeout)
   if not list then return nil, message, code end
   for i = 1, #list do
-    local one = decode(self, list[i])
+    local one = read(self, list[i])
     one.leading, one.holding, one.shared = one.holding, nil, nil
   end
   return list
