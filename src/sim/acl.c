@@ -95,7 +95,7 @@ static size_t count_proofs(const struct zr_sim_identity *who)
     return count;
 }
 
-/* Writes what one entry stands for and returns the number of entries; 0: it is not valid. */
+/* Writes the entries that one entry stands for. Returns how many; 0: the entry is not valid. */
 static size_t expand(const struct zr_acl *entry, const struct zr_sim_identity *who,
                      struct zr_acl *to)
 {

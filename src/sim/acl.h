@@ -9,7 +9,7 @@
 struct zr_sim_acl {
     int refs;
     size_t count;
-    struct zr_acl list[]; /* the texts behind it, in the same block */
+    struct zr_acl list[]; /* its texts are in the same block */
 };
 
 struct zr_sim_identity {
@@ -24,7 +24,7 @@ struct zr_sim_acl *zr_sim_acl_ref(struct zr_sim_acl *acl);
 void zr_sim_acl_unref(struct zr_sim_acl *acl);
 
 /*
- * What the server makes of a list from a client: it removes duplicates, and replaces "auth" by the
+ * Corrects a client's list as the server does: removes duplicates, and replaces "auth" by the
  * client's identities. gives: *fixed. Errors: ZR_INVALID_ACL.
  */
 enum zr_status zr_sim_acl_fix(struct zr_acls asked, const struct zr_sim_identity *who,

@@ -37,7 +37,7 @@ static inline bool zr_sim_scheduled(const struct zr_sim_event *event)
     return event->place != 0;
 }
 
-/* The next one, or null. */
+/* The next event, or null if none is scheduled. */
 struct zr_sim_event *zr_sim_next_event(const struct zr_sim_agenda *agenda);
 
 void zr_sim_agenda_fini(struct zr_sim_agenda *agenda);

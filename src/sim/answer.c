@@ -1,7 +1,7 @@
 /*
- * Reads, with the checks in the order of ZooKeeper 3.8.0: does the znode exist, may the client read
- * it, what does it hold. Only an answer that succeeds leaves a watch; but an exists also leaves one
- * if the znode does not exist.
+ * Answers reads, with the checks in the order of ZooKeeper 3.8.0: first whether the znode exists,
+ * then whether the client may read it. Only a read that succeeds leaves a watch; but an exists also
+ * leaves a watch if the znode does not exist.
  */
 #include <string.h>
 

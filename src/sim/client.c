@@ -1,14 +1,14 @@
 /*
- * The table of zk.h for one simulated process. The host takes and waits; while it waits, the whole
- * world runs.
+ * Implements the functions of zk.h for one simulated process. The host takes messages and waits;
+ * while it waits, the whole world runs.
  */
 #include "core/alloc.h"
 #include "sim/process.h"
 #include "sim/world.h"
 #include "sim/world_alloc.h"
 
-/* A wait without a limit ends after this time too, as if by a signal. Otherwise a host that waits
-   forever looks like one that waits for long. */
+/* A wait without a limit ends after this time, as if by a signal. Otherwise the world would run
+   forever for a host that waits forever. */
 #define LONGEST_WAIT_US (3600 * INT64_C(1000000))
 
 static int64_t now_us(struct zr_zk *zk)

@@ -1,8 +1,8 @@
 /*
  * What happens on a connection:
- * 1. The handshake is answered: it begins the session or continues it. Credentials and watches
- *    follow.
- * 2. A first request is answered: CONNECTED.
+ * 1. The server answers the handshake, which begins the session or continues it. The client sends
+ *    its credentials, its watches and a first request.
+ * 2. The server answers the first request: CONNECTED.
  * 3. Answers and events come.
  * 4. Heartbeats through the leader renew the lease.
  *
@@ -21,8 +21,8 @@ static void schedule_beat(struct zr_handle *handle)
                     beat);
 }
 
-/* The first request is a sync, which the leader orders; or a write: the deletion of a node that
-   never exists. */
+/* A heartbeat is a sync, which the leader orders; or a write: the deletion of a znode that never
+   exists. */
 static void send_beat(struct zr_handle *handle, bool write)
 {
     bool goes = zr_lease_sent(&handle->lease, handle->process->world->now_us);
@@ -89,7 +89,8 @@ static void greeted(struct zr_handle *handle, const struct zr_sim_packet *packet
     send_beat(handle, false);
 }
 
-/* The first answer proves the connection; the handshake counts if the quorum saw it. */
+/* The first answer proves the connection. The handshake renews the lease only if the quorum saw
+   it. */
 static void prove(struct zr_handle *handle)
 {
     handle->phase = ZR_SIM_PROVED;

@@ -1,6 +1,6 @@
 /*
  * The driver's commands: faults of whole processes and servers, and changes to znodes. When a fault
- * ends, wires that it held continue by zr_sim_wire_resume, and events by zr_sim_put_off.
+ * ends, zr_sim_wire_resume lets the wires that it held continue, and zr_sim_put_off the events.
  */
 #include <string.h>
 
@@ -85,8 +85,8 @@ bool zr_sim_put_off(const struct zr_handle *handle, struct zr_sim_event *event)
     return true;
 }
 
-/* The library checks its clock before it reads what has come in. The limit of a handshake is ours,
-   and is checked after that. */
+/* The library checks its clock before it reads what has come in. Our own limit of a handshake is
+   checked after that. */
 static void notice_silence(struct zr_handle *handle, int64_t unused)
 {
     (void)unused;

@@ -1,9 +1,11 @@
 /*
- * 1. A packet arrives. If it needs the leader, it is forwarded at once. Every packet waits in line.
- * 2. The head of the line is answered when the server has applied the leader's decision on it.
- * 3. Reads are answered from the server's own tree. So a client never sees a state older than its
- *    own writes, and it gets the event of a change before it can read the change, because both are
- *    sent on the same wire.
+ * 1. A packet arrives at the server. If only the leader can answer it, the server forwards it at
+ *    once. Every packet joins the connection's queue.
+ * 2. If the head of the queue needs the leader, the server answers it when it has applied the
+ *    leader's decision on it.
+ * 3. If the head is a read, the server answers it from its own tree. So a client never sees a state
+ *    older than its own writes. It gets the event of a change before it can read the change,
+ *    because the server sends both on the same wire.
  *
  * What can go wrong: either end gives the connection up, a fault holds or breaks a wire, or the
  * client's process is stopped.
@@ -125,7 +127,7 @@ static void greet(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
     queue(conn, packet);
 }
 
-/* Answers at once, before the packets that wait in line. */
+/* Answers at once, before the packets in the queue. */
 static void authenticate(struct zr_sim_conn *conn, struct zr_sim_packet *packet)
 {
     bool known = zr_sim_identity_add(&conn->who, packet->copy.path, packet->copy.data);
@@ -219,8 +221,8 @@ void zr_sim_conn_unref(struct zr_sim_conn *conn)
     zr_sim_release(conn);
 }
 
-/* Packets in the client's kernel are still sent, unless they are to be lost or the server no longer
-   has the connection. */
+/* The client's kernel still sends its packets, unless they are to be lost or the server has given
+   the connection up. */
 void zr_sim_conn_let_go(struct zr_sim_conn *conn, bool arrives)
 {
     conn->handle = NULL;

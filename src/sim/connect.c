@@ -1,14 +1,16 @@
 /*
- * How a handle gets a connection and loses it. It tries one server after the other. It leaves a
- * server that is down, that is behind what the client has seen, or that is silent for two thirds of
- * the timeout, or for the limit of a handshake. What happens on a connection is in
- * client_protocol.c. When the connection is lost: SUSPENDED, requests in flight fail, and the
- * search begins again.
+ * How a handle gets a connection and loses it:
+ * 1. The handle tries one server after the other. It leaves a server that is down, that is behind
+ *    what the client has seen, or that is silent for two thirds of the timeout or for the limit of
+ *    a handshake.
+ * 2. What happens on a connection is in client_protocol.c.
+ * 3. The connection is lost: SUSPENDED. The requests in flight fail, and the handle goes to 1.
  */
 #include "sim/process.h"
 #include "sim/world.h"
 
-#define PAUSE_US 1000 /* between two servers; after a round, a sixtieth of the timeout */
+/* Between two attempts. After all servers were tried: a sixtieth of the timeout. */
+#define PAUSE_US 1000
 
 static struct zr_sim_world *world_of(const struct zr_handle *handle)
 {
@@ -39,7 +41,7 @@ static int64_t silence_us(const struct zr_handle *handle)
     return handle->heard_us + zr_sim_timeout_us(handle) * 2 / 3;
 }
 
-/* When a server that stays silent is left. */
+/* When the handle leaves a server that stays silent. */
 static int64_t patience_us(const struct zr_handle *handle)
 {
     int64_t due_us = silence_us(handle), answer_us = zr_handshake_due_us(&handle->handshake);
@@ -166,7 +168,7 @@ void zr_sim_handle_lost(struct zr_handle *handle, bool arrives)
         zr_sim_handle_try(handle);
 }
 
-/* If the host has never heard of the session, it is not told of its end either. */
+/* A host that was never told of the session is not told of its end. */
 void zr_sim_handle_over(struct zr_handle *handle, enum zr_message_kind kind)
 {
     bool silent = kind == ZR_MSG_EXPIRED && !handle->known;

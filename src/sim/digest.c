@@ -1,6 +1,6 @@
 /*
- * SHA-1 and base64. ACLs contain the hash, so with another hash the world would refuse requests
- * that the real server allows.
+ * SHA-1 and base64. ACLs contain the hash. With another hash the world would refuse requests that
+ * the real server allows.
  */
 #include "sim/digest.h"
 

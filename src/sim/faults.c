@@ -1,7 +1,8 @@
 /*
- * Faults of client processes and of single requests. A request meets at most one fault: from a plan
- * that names it; without one, from the dice. A fault that must be known before the request is sent
- * is stored in the packet; other faults happen right after sending.
+ * Faults of client processes and of single requests. A request meets at most one fault. If a plan
+ * names the request, it meets the plan's fault. If no plan does, the dice choose. A fault that must
+ * be known before the request is sent is stored in the packet; other faults happen right after the
+ * request was sent.
  */
 #include "sim/leader.h"
 #include "sim/process.h"
@@ -12,7 +13,7 @@
 
 struct zr_sim_planned {
     struct zr_link link;
-    struct zr_sim_plan plan; /* nth counts down */
+    struct zr_sim_plan plan; /* its `nth` counts down */
 };
 
 /* ---- Plans --------------------------------------------------------------------------------- */
@@ -70,7 +71,7 @@ static int64_t up_to(struct zr_sim_world *world, int64_t us)
     return zr_sim_random_below(&world->dice, us + 1);
 }
 
-/* Chooses at most one of the faults, with one throw. */
+/* Chooses at most one of the faults, with one throw of the dice. */
 static enum zr_sim_fault pick(struct zr_sim_world *world)
 {
     const struct zr_sim_faults *faults = &world->faults;

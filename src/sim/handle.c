@@ -1,6 +1,6 @@
 /*
- * The host's side of a handle: open, submit, close. Each of them only begins something: answers and
- * ends come when the clock moves, or at least not before the next take.
+ * The host's side of a handle: open, submit, close. Each of them only begins an operation. Its
+ * answer, or the end of the handle, comes when the clock moves, and never before the next take.
  */
 #include <string.h>
 
@@ -84,7 +84,7 @@ void zr_sim_handle_free(struct zr_handle *handle)
 
 /* ---- Submitting ---------------------------------------------------------------------------- */
 
-/* What the library checks: misplaced slashes and dots. */
+/* Checks what the library checks: misplaced slashes and dots. */
 static bool is_path(const char *path, bool sequential)
 {
     size_t length = strlen(path);
@@ -134,7 +134,7 @@ static bool is_valid(const struct zr_request *request)
     return request->op != ZR_OP_MULTI || request->part_count > 0;
 }
 
-/* Fails where the real client needs memory to send, so that specs can exhaust it here too. */
+/* Fails where the real client needs memory to send, so that specs can exhaust memory here too. */
 static bool is_affordable(struct zr_handle *handle, const struct zr_request *request)
 {
     if (request->op == ZR_OP_ADD_AUTH)

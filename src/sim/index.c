@@ -1,4 +1,4 @@
-/* Chains in a table that doubles when it is full. */
+/* Entries of the same hash form a chain. The table doubles when it is full. */
 #include "sim/index.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What a driver may inspect. It sees the leader's tree, not what the clients have seen. */
+/* What a driver may inspect: the leader's tree, not what the clients have seen. */
 #include <string.h>
 
 #include "sim/world.h"

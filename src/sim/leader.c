@@ -1,7 +1,7 @@
 /*
  * 1. A packet comes from one of the servers, in the order in which that server got it.
- * 2. The leader checks it against its tree and makes it a transaction. An error becomes one too,
- *    and takes a zxid like any other write.
+ * 2. The leader checks it against its tree and makes a transaction from it. An error becomes a
+ *    transaction, too, and takes a zxid like any other write.
  * 3. The leader applies the transaction at once; the other servers apply it when they get it.
  *
  * What can go wrong: a session has only one connection that may write, the newest. A write that
@@ -91,7 +91,7 @@ static void take_connect(struct zr_sim_world *world, struct zr_sim_packet *packe
     if (fresh) {
         zr_sim_leader_commit(world, zr_sim_txn_new(packet), true);
     } else {
-        packet->decided = true; /* not ordered with the transactions: its server may lag behind */
+        packet->decided = true; /* no transaction: its server may answer while it lags behind */
         zr_sim_conn_pump(packet->conn);
     }
 }

@@ -8,10 +8,10 @@
 /* A packet that needs the leader has reached the leader. takes: packet. */
 void zr_sim_leader_take(struct zr_sim_world *world, struct zr_sim_packet *packet);
 
-/* The next transaction: the leader applies it at once. takes: txn. */
+/* Makes this the next transaction. The leader applies it at once. takes: txn. */
 void zr_sim_leader_commit(struct zr_sim_world *world, struct zr_sim_txn *txn, bool counts);
 
-/* Deletes an empty container, or a TTL znode, if it still is one. */
+/* Deletes this container or TTL znode, if it still exists and has no children. */
 void zr_sim_leader_reap(struct zr_sim_world *world, const char *path);
 
 /*

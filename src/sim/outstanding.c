@@ -1,4 +1,4 @@
-/* The newest record of a path counts; a path without one is looked up in the leader's tree. */
+/* The newest record of a path counts. A path without a record is looked up in the leader's tree. */
 #include "sim/outstanding.h"
 
 #include <string.h>

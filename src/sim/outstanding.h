@@ -2,8 +2,8 @@
 #define ZR_SIM_OUTSTANDING_H
 
 /*
- * outstanding.h: the znodes as they will be after the parts of a multi that were checked so far:
- * records that hide the tree.
+ * outstanding.h: the znodes as they will be after the parts of a multi that were checked so far. A
+ * record stands for its znode in place of the tree's.
  */
 
 #include "sim/txn.h"
@@ -16,7 +16,7 @@ struct zr_sim_record {
     bool exists;
     int32_t version, cversion, aversion, children;
     int64_t owner;
-    struct zr_sim_acl *acl; /* the tree's, or that of a change before */
+    struct zr_sim_acl *acl; /* the tree's, or that of an earlier change of this multi */
 };
 
 struct zr_sim_outstanding {

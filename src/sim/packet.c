@@ -1,6 +1,6 @@
 /*
- * 1. The client's request is copied, because its pointers are the engine's and may die before the
- *    packet does.
+ * 1. The packet has a copy of the client's request, because the request points into memory of the
+ *    engine, which may be freed before the packet.
  * 2. The server writes its answer into the copy.
  * 3. The client writes the answer into the request, in memory that specs can make fail.
  */

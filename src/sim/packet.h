@@ -2,9 +2,9 @@
 #define ZR_SIM_PACKET_H
 
 /*
- * packet.h: what travels between a client and its server: a request with everything it needs, which
- * comes back as its own answer; or an event. The client may have given the request up long before
- * the packet is freed.
+ * packet.h: what travels between a client and its server: a request with everything it needs, or an
+ * event. The packet of a request comes back as its answer. The client may have given the request up
+ * long before the packet is freed.
  */
 
 #include "core/list.h"
@@ -49,12 +49,12 @@ struct zr_sim_packet {
     struct zr_sim_conn *conn; /* counted; null: a reply to a ping */
     int64_t sent_us;          /* when it was put on the wire */
     int64_t at_us;            /* it arrives at this time or later */
-    size_t size;              /* bytes, about */
+    size_t size;              /* about how many bytes */
     enum zr_sim_fate fate;
     bool through_leader;        /* only the leader can answer it ... */
     bool decided;               /* ... and its answer has come to the client's server */
     bool refused;               /* the session has another connection, or is over */
-    int64_t zxid;               /* the last one that the answering server had applied */
+    int64_t zxid;               /* of the last transaction that the answering server had applied */
     struct zr_request *request; /* the client's own, valid while the client keeps the connection */
     struct zr_request copy;     /* what the server sees, and where it puts its answer */
     struct zr_sim_acl *acl;     /* get_acl: the answer, counted */

@@ -4,8 +4,9 @@
  * refusal has nothing to undo.
  *
  * This also explains the strange end of the counter: the leader adds one to it without a check,
- * while the tree never lowers it. So a second sequential create in the same multi, or one that
- * comes before the first is committed, is numbered -2147483648, and later ones 2147483647 again.
+ * while the tree never lowers it. So a second sequential create in the same multi, or a create that
+ * comes before the first is committed, is numbered -2147483648; later creates are numbered
+ * 2147483647 again.
  */
 #include <stdio.h>
 #include <string.h>

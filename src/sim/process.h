@@ -1,7 +1,7 @@
 #ifndef ZR_SIM_PROCESS_H
 #define ZR_SIM_PROCESS_H
 
-/* process.h: a client process with its handles: the part of src/zk and of the client library. */
+/* process.h: a client process with its handles. It stands for src/zk and the client library. */
 
 #include "core/handshake.h"
 #include "core/lease.h"
@@ -12,7 +12,7 @@
 
 struct zr_sim_process {
     struct zr_zk table; /* first member */
-    int refs;           /* its user, and its connections */
+    int refs;           /* of its user, and of its connections */
     struct zr_sim_world *world;
     struct zr_link link;    /* in the world's processes */
     struct zr_list inbox;   /* struct zr_message */
@@ -32,7 +32,7 @@ enum zr_sim_phase {
     ZR_SIM_APART,      /* no connection; the alarm is the next attempt */
     ZR_SIM_CONNECTING, /* the handshake is under way */
     ZR_SIM_UP,         /* the server has answered it; a first request is under way */
-    ZR_SIM_PROVED,     /* that was answered too */
+    ZR_SIM_PROVED,     /* the first request was answered */
     ZR_SIM_OVER,       /* expired, or credentials refused */
 };
 
@@ -47,14 +47,14 @@ struct zr_handle {
     struct zr_sim_process *process;
     void *owner;
     enum zr_sim_phase phase;
-    struct zr_sim_conn *conn; /* null when apart or over */
+    struct zr_sim_conn *conn; /* null in the phases APART and OVER */
     int32_t timeout_ms;       /* asked for, then negotiated */
     bool write_heartbeat;
     struct zr_sim_credential *credentials;
     int64_t session_id, last_zxid;
-    int server;       /* the last one tried */
-    size_t tries;     /* failed, since the last success */
-    int64_t began_us; /* the present attempt */
+    int server;       /* the server that was tried last */
+    size_t tries;     /* attempts that have failed since the last success */
+    int64_t began_us; /* when the present attempt began */
     int64_t heard_us; /* when the server last sent anything */
     struct zr_handshake handshake;
     struct zr_list in_flight;    /* struct zr_request, by message.link */
@@ -63,10 +63,10 @@ struct zr_handle {
 
     struct zr_lease lease;
 
-    bool connected; /* the host was told so */
-    bool known;     /* ... of this session at all */
+    bool connected; /* the host was told that the handle is connected */
+    bool known;     /* the host was told of this session */
     bool owed;      /* CONNECTED is still to be reported: there was no memory */
-    bool missed;    /* an event could not be told */
+    bool missed;    /* an event could not be reported: there was no memory */
     struct zr_notice *suspended, *final,
         *ended; /* allocated in advance, so that reporting them cannot fail */
 
@@ -80,7 +80,7 @@ static inline struct zr_sim_process *zr_sim_process_of(const struct zr_zk *zk)
     return (struct zr_sim_process *)zk;
 }
 
-/* Of the session, asked for or negotiated. */
+/* The timeout that was asked for, and later the negotiated one. */
 static inline int64_t zr_sim_timeout_us(const struct zr_handle *handle)
 {
     return (int64_t)handle->timeout_ms * 1000;
@@ -98,35 +98,35 @@ bool zr_sim_put_off(const struct zr_handle *handle, struct zr_sim_event *event);
 struct zr_handle *zr_sim_handle_new(struct zr_sim_process *process,
                                     const struct zr_zk_config *config, void *owner);
 
-/* takes: handle. Whatever it had in flight is forgotten. */
+/* takes: handle. Forgets the requests in flight. */
 void zr_sim_handle_free(struct zr_handle *handle);
 
 /* See zr_zk.submit and .close. */
 void zr_sim_handle_submit(struct zr_handle *handle, struct zr_request *request);
 void zr_sim_handle_close(struct zr_handle *handle, int64_t linger_us);
 
-/* Makes a copy that is remembered. False: no memory. */
+/* Remembers a copy of the credential. False: no memory. */
 bool zr_sim_handle_remember(struct zr_handle *handle, const char *scheme, struct zr_bytes bytes);
 
 /* ---- connect.c ----------------------------------------------------------------------------- */
 
-/* Tries the next server, a little later. */
+/* Tries the next server after a short pause. */
 void zr_sim_handle_try(struct zr_handle *handle);
 
-/* takes: packet. It has a connection. */
+/* Sends the packet; the handle must have a connection. takes: packet. */
 void zr_sim_handle_send(struct zr_handle *handle, struct zr_sim_packet *packet, int64_t delay_us);
 
 /* The connection is lost: reports that, fails the requests in flight, and plans the next
    attempt. */
 void zr_sim_handle_lost(struct zr_handle *handle, bool arrives);
 
-/* Nothing was heard for too long. */
+/* True if the server was silent for too long. */
 bool zr_sim_handle_silent(const struct zr_handle *handle);
 
 /* The session is over, or the credentials were refused. */
 void zr_sim_handle_over(struct zr_handle *handle, enum zr_message_kind kind);
 
-/* The last act of a handle: requests in flight fail, ENDED is reported. */
+/* The end of a handle: fails the requests in flight, and reports ENDED. */
 void zr_sim_handle_finish(struct zr_handle *handle);
 
 /* ---- client_protocol.c --------------------------------------------------------------------- */
@@ -153,13 +153,13 @@ void zr_sim_report_reply(struct zr_handle *handle, struct zr_request *request);
 
 /* ---- watched.c ----------------------------------------------------------------------------- */
 
-/* The library's own list of watches: a request with a watch was answered. */
+/* Adds the watch of a request that was answered to the library's list. */
 void zr_sim_watched_add(struct zr_handle *handle, const struct zr_request *answered);
 
-/* An event came. True: a watch waited for it; it is removed. */
+/* An event came. True: the list had a watch for it, which is removed. */
 bool zr_sim_watched_take(struct zr_handle *handle, enum zr_event_kind event, const char *path);
 
-/* True when anything is watched at this path. */
+/* True if there is a watch on this path. */
 bool zr_sim_watched_on(const struct zr_handle *handle, const char *path);
 
 /* The server has removed all watches on this path. */

@@ -28,7 +28,7 @@ static inline int64_t zr_sim_random_below(struct zr_sim_random *random, int64_t 
     return below > 0 ? (int64_t)(next % (uint64_t)below) : 0;
 }
 
-/* True so many times in a million. */
+/* True in this many of a million calls. */
 static inline bool zr_sim_random_hit(struct zr_sim_random *random, uint32_t per_million)
 {
     return per_million > 0 && (uint64_t)zr_sim_random_below(random, 1000000) < per_million;

@@ -1,7 +1,7 @@
 /*
- * What is reported to the host, in the order in which it happened. If memory is exhausted,
- * CONNECTED waits for it, and all requests with it; an event becomes "any watch may have fired".
- * SUSPENDED is allocated together with CONNECTED, the final notices together with the handle.
+ * Reports to the host, in the order in which things happened. If memory is exhausted, CONNECTED and
+ * all requests wait for memory, and an event becomes "any watch may have fired". SUSPENDED is
+ * allocated together with CONNECTED, the final notices together with the handle.
  */
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /*
  * The leader's decisions come as transactions, in their order: at once to the leader itself, later
- * to the other servers. When a server applies one, watches fire, and the connection that asked for
- * it gets its answer.
+ * to the other servers. When a server applies a transaction, watches fire, and the connection that
+ * asked for the transaction gets its answer.
  *
  * The leader's pings are in the same stream. So the reply to a ping is sent before the answer to a
  * request that the leader handled later.
  *
  * What can go wrong is what the faults ask for: the server lags, is cut off from the leader, is
- * paused, or is down. A server that is cut off answers reads for a while, as real ones do, before
- * it drops its clients.
+ * paused, or is down. A server that is cut off answers reads for a while before it drops its
+ * clients, as real servers do.
  */
 #include "sim/server.h"
 
@@ -23,7 +23,7 @@ static bool is_leader(const struct zr_sim_server *server)
     return server->number == 0;
 }
 
-/* True if what was sent then arrives at the other side, or has arrived. */
+/* True if a message that was sent at this time, in either direction, arrives or has arrived. */
 static bool hears_leader(const struct zr_sim_server *server, int64_t sent_us)
 {
     bool cut = server->isolated && !(server->delivers && sent_us <= server->isolated_us);
@@ -110,7 +110,8 @@ static void apply_due(struct zr_sim_event *event)
     zr_sim_server_catch_up(ZR_HOLDER(event, struct zr_sim_server, apply));
 }
 
-/* A server without clients applies nothing until it is read, or until the next tick. */
+/* A server without clients applies nothing until a connection or a driver needs it, or until the
+   next tick. */
 void zr_sim_server_expect(struct zr_sim_server *server, struct zr_sim_txn *txn)
 {
     if (server->next == NULL)
@@ -180,7 +181,7 @@ void zr_sim_server_tick(struct zr_sim_server *server)
     zr_sim_server_catch_up(server);
 }
 
-/* What the leader does by the clock was put off until the end of its pause, which now ends. */
+/* If the leader was paused, what it does by the clock was put off until now. */
 static void end_pause(struct zr_sim_server *server)
 {
     bool leader_slept = is_leader(server) && is_paused(server);
@@ -192,7 +193,7 @@ static void end_pause(struct zr_sim_server *server)
 void zr_sim_server_stop(struct zr_sim_server *server, bool on)
 {
     if (!on && !server->stopped)
-        return; /* a pause goes on */
+        return; /* a pause continues */
     server->stopped = on;
     server->up_held_us = server->down_held_us = 0;
     end_pause(server);
@@ -245,7 +246,7 @@ static void put_off_conn(struct zr_sim_conn *conn)
     zr_sim_wire_resume(&conn->up);
 }
 
-/* Applies what the leader decided for it at once during its pause. */
+/* Sends the answers that became ready during the pause. */
 static void go_on(struct zr_sim_event *event)
 {
     struct zr_sim_server *server = ZR_HOLDER(event, struct zr_sim_server, resume);

@@ -24,14 +24,14 @@ struct zr_sim_server {
     struct zr_list conns;   /* struct zr_sim_conn, in the order in which they came */
     struct zr_sim_wire to_leader;
     bool stopped, isolated;
-    bool delivers;       /* isolated: what was on its way still arrives */
+    bool delivers;       /* isolated: messages that were on their way still arrive */
     int64_t isolated_us; /* since */
     int64_t paused_until_us;
-    int64_t up_held_us, down_held_us; /* until then nothing arrives at the leader, or from it */
+    int64_t up_held_us, down_held_us; /* until then nothing arrives at, or from, the leader */
     int64_t late_us;                  /* how long after a pause it reads from the leader again */
     struct zr_sim_event resume;
     size_t heard_count;   /* sessions that the leader has not been told of */
-    int64_t pings, pongs; /* that the leader sent it, and that it replied */
+    int64_t pings, pongs; /* that the leader sent it, and its replies */
 };
 
 /*
@@ -71,7 +71,7 @@ void zr_sim_conn_let_go(struct zr_sim_conn *conn, bool arrives);
 /* A packet has arrived at the server. takes: packet. */
 void zr_sim_conn_receive(struct zr_sim_conn *conn, struct zr_sim_packet *packet);
 
-/* The server answers, in order, what it can answer by now. */
+/* The server answers the packets that it can answer by now, in their order. */
 void zr_sim_conn_pump(struct zr_sim_conn *conn);
 
 /* A watch fired: sends the event to the client. borrows: path. */
@@ -86,19 +86,19 @@ void zr_sim_server_expect(struct zr_sim_server *server, struct zr_sim_txn *txn);
 /* Hangs up on the connections of a session. */
 void zr_sim_server_drop(struct zr_sim_server *server, int64_t id);
 
-/* Applies all that has come by now. */
+/* Applies the transactions that have come by now. */
 void zr_sim_server_catch_up(struct zr_sim_server *server);
 
 /* False: it takes no connection, because it is down or has been without the leader for too long. */
 bool zr_sim_server_serves(const struct zr_sim_server *server);
 
-/* Every half tick. */
+/* Call it every half tick. */
 void zr_sim_server_tick(struct zr_sim_server *server);
 
 /* True: the server is paused, and the event is put off until it runs again. */
 bool zr_sim_server_put_off(struct zr_sim_server *server, struct zr_sim_event *event);
 
-/* Down and up, cut off from the leader and back. */
+/* on: stops the server, or cuts it off from the leader; off: ends that. */
 void zr_sim_server_stop(struct zr_sim_server *server, bool on);
 void zr_sim_server_isolate(struct zr_sim_server *server, bool on, bool delivers);
 

@@ -1,9 +1,9 @@
 /*
  * 1. A handshake begins a session.
- * 2. Whatever the leader hears of a session moves the session's end into the future, rounded up to
- *    the next tick. Another server notes the sessions it hears from, and names them in its reply to
- *    the leader's next ping. So the leader learns it late, and never if that server is cut off
- *    first.
+ * 2. Each sign of life that the leader gets moves the session's end into the future, rounded up to
+ *    the next tick. Another server notes the sessions that it hears from, and names them in its
+ *    reply to the leader's next ping. So the leader learns of them late, and never if that server
+ *    is cut off first.
  * 3. At the session's end, or when the client asks for it, its ephemerals are deleted in one
  *    transaction, and every server that has a connection of it hangs up.
  */
@@ -73,7 +73,7 @@ struct zr_sim_session *zr_sim_session_begin(struct zr_sim_world *world, int32_t 
     return session;
 }
 
-/* The real server's set has no order: any of the remaining nodes may come next. */
+/* The real server's set has no order: any of the remaining znodes may come next. */
 static void shuffle(struct zr_sim_world *world, struct zr_sim_txn *txn)
 {
     for (size_t i = txn->count; i > 1; i--) {

@@ -13,8 +13,8 @@ struct zr_sim_session {
     uint64_t conn;      /* number of the connection that may write */
     bool renamed;       /* a fault: the next reconnect gets another session */
     bool doomed;        /* was silent for too long; a message can no longer save it */
-    int32_t heard_ms[]; /* per server that has heard of it and has not told the leader:
-                           what that server granted; else 0 */
+    int32_t heard_ms[]; /* of each server: the timeout that it granted, if it has heard from
+                           the session and not told the leader; otherwise 0 */
 };
 
 /* The session, or null when it is over or never was. */
@@ -51,7 +51,7 @@ void zr_sim_session_end(struct zr_sim_world *world, struct zr_sim_session *sessi
 /* The leader's threads: see ticks.c. */
 void zr_sim_tick_start(struct zr_sim_world *world);
 
-/* The leader's pause ends now, before its time: what was put off until then happens at once. */
+/* Ends the leader's pause early: what was put off until its end happens at once. */
 void zr_sim_tick_go_on(struct zr_sim_world *world);
 
 void zr_sim_sessions_fini(struct zr_sim_world *world);

@@ -21,12 +21,12 @@ struct zr_sim_world;
 
 /* ---- The world ----------------------------------------------------------------------------- */
 
-/* A field that is 0 has its default. */
+/* 0 in a field means its default. */
 struct zr_sim_options {
     uint64_t seed;
     int servers;      /* the first is the leader (3) */
-    int32_t tick_ms;  /* sessions last from 2 to 20 ticks (2000) ... */
-    int32_t least_ms; /* ... or from this on (two ticks) */
+    int32_t tick_ms;  /* a timeout is granted from 2 to 20 ticks (2000) ... */
+    int32_t least_ms; /* ... or from this time to 20 ticks (two ticks) */
     int32_t reap_ms;  /* time between two removals of empty containers and old TTL znodes (60000) */
     int64_t latency_us; /* of a message, at least ... (200) */
     int64_t jitter_us;  /* ... and up to this much more; negative: none (400) */
@@ -34,13 +34,13 @@ struct zr_sim_options {
     FILE *trace;        /* a line for everything that happens; null: none */
 };
 
-/* gives: a world. It lives until it was freed and its last client was freed. */
+/* gives: a world. It lives until it and its last client are freed. */
 struct zr_sim_world *zr_sim_world_new(const struct zr_sim_options *options);
 
-/* From now on the trace goes to this file; null: no trace. */
+/* Writes the trace to this file from now on; null: writes no trace. */
 void zr_sim_trace_to(struct zr_sim_world *world, FILE *to);
 
-/* takes: world. Its clients may go on. */
+/* takes: world. Its clients may outlive this call. */
 void zr_sim_world_free(struct zr_sim_world *world);
 
 /* gives: a new client process, freed with zk->free. */
@@ -53,7 +53,7 @@ int64_t zr_sim_now_us(const struct zr_sim_world *world);
 /* Runs the next event. A world ticks forever, so there always is one. */
 void zr_sim_step(struct zr_sim_world *world);
 
-/* Everything within this time happens. */
+/* Runs all events within this time. */
 void zr_sim_advance(struct zr_sim_world *world, int64_t us);
 
 /* Runs events until a process is ready, or until until_us. True: one is ready. */
@@ -68,14 +68,14 @@ int64_t zr_sim_paused_us(const struct zr_zk *zk);
 
 /* ---- Faults of one client process ---------------------------------------------------------- */
 
-/* Breaks all connections, or that of one session. Packets on their way to the server are lost, or
-   still arrive. */
+/* Breaks all connections (session 0), or that of one session. arrives: packets on their way to the
+   server still arrive; otherwise they are lost. */
 void zr_sim_cut(struct zr_zk *zk, int64_t session, bool arrives);
 
 /* Breaks all connections; no new one can be made until the link is up again. */
 void zr_sim_link(struct zr_zk *zk, bool up);
 
-/* Messages in these directions are held, until they are let through again. */
+/* Holds the messages in these directions, until a later call lets them through. */
 enum { ZR_SIM_TO_SERVER = 1, ZR_SIM_TO_CLIENT = 2 };
 void zr_sim_partition(struct zr_zk *zk, unsigned held);
 
@@ -94,8 +94,8 @@ enum zr_sim_fault {
     ZR_SIM_CUT,          /* the connection breaks `us` after it was sent, wherever it is then */
     ZR_SIM_EXPIRE,       /* the session is expired when it is sent */
     ZR_SIM_PAUSE,        /* the process stops for `us` after sending it */
-    ZR_SIM_RENAME, /* as ZR_SIM_CUT, and the reconnect is answered with another session; the old one
-                      expires after its timeout without a sign of life */
+    ZR_SIM_RENAME, /* as ZR_SIM_CUT, and the reconnect is answered with another session; the old
+                      session expires after its timeout without a sign of life */
     ZR_SIM_FAULTS  /* how many there are */
 };
 
@@ -103,7 +103,7 @@ enum zr_sim_fault {
 
 /*
  * The nth request (1 is the next) of this kind that the process sends meets this fault. op is an
- * enum zr_op or ZR_SIM_ANY_OP; session 0 is any. Several plans are independent.
+ * enum zr_op or ZR_SIM_ANY_OP; session 0 means any. Each plan counts for itself.
  */
 struct zr_sim_plan {
     int op;
@@ -129,14 +129,14 @@ bool zr_sim_expire(struct zr_sim_world *world, int64_t session);
 bool zr_sim_rename(struct zr_sim_world *world, int64_t session);
 
 /* From now on every handshake is granted at most this timeout, also for a session that has a longer
-   one; 0: no limit but that of the tick. */
+   timeout; 0: only the tick limits it. */
 void zr_sim_grant(struct zr_sim_world *world, int32_t timeout_ms);
 
-/* From now on the server applies transactions this much later than the leader. Not for the leader,
-   0. */
+/* From now on the server applies transactions this much later than the leader. server: not 0, the
+   leader. */
 void zr_sim_lag(struct zr_sim_world *world, int server, int64_t us);
 
-/* The server hears nothing from the leader. It answers reads for five ticks, then drops its
+/* on: the server hears nothing from the leader. It answers reads for five ticks, then drops its
    clients. */
 void zr_sim_isolate(struct zr_sim_world *world, int server, bool on);
 
@@ -160,8 +160,8 @@ void zr_sim_stop(struct zr_sim_world *world, int server, bool on);
 /* The next sequential child of this znode gets this number. False: there is no such znode. */
 bool zr_sim_set_counter(struct zr_sim_world *world, const char *path, int32_t counter);
 
-/* Writes to the znode the data that it has, or deletes it, from outside of all clients. False: it
-   does not exist, has children, or the leader is down. */
+/* touch writes to the znode the data that it has, remove deletes it; no client of the world does
+   it. False: the znode does not exist or has children, or the leader is down. */
 bool zr_sim_touch(struct zr_sim_world *world, const char *path);
 bool zr_sim_remove(struct zr_sim_world *world, const char *path);
 
@@ -171,7 +171,7 @@ bool zr_sim_remove(struct zr_sim_world *world, const char *path);
    bounds. */
 struct zr_sim_faults {
     uint32_t lose_request, lose_reply, late_request, delay, cut, expire, pause, rename;
-    uint32_t lag;     /* at a request: changes the lag of a server */
+    uint32_t lag;     /* how many of a million requests change the lag of a server */
     int64_t delay_us; /* delay, late_request, cut, rename */
     int64_t down_us;  /* after a connection broke, no new one can be made for this long */
     int64_t pause_us;
@@ -214,8 +214,8 @@ struct zr_sim_view {
     struct zr_stat stat;
 };
 
-/* How many znodes the leader has created or deleted. While it is the same, the same ones are there,
- * and the path of a view stays. */
+/* How many znodes the leader has created or deleted. While this number stays the same, the same
+   znodes exist, and the path of a view stays valid. */
 int64_t zr_sim_changes(const struct zr_sim_world *world);
 
 /* One znode, or false. */
@@ -228,7 +228,7 @@ void zr_sim_walk(const struct zr_sim_world *world, const char *path,
 /* Prints a line for each znode that zr_sim_walk visits. */
 void zr_sim_dump(const struct zr_sim_world *world, const char *path, FILE *to);
 
-/* Calls `saw` after each transaction of the leader; null: no longer. */
+/* Calls `saw` after each transaction of the leader; null: ends that. */
 void zr_sim_observe(struct zr_sim_world *world, void (*saw)(void *with, int64_t zxid), void *with);
 
 #endif

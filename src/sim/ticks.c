@@ -3,7 +3,7 @@
  * one server after the other, and begins again. A ping and the answers to requests travel to a
  * server in one stream, and a server's replies to pings and the requests that it forwards travel
  * back in one stream (server.c). At every tick another thread looks for sessions that were silent
- * for too long, dooms them and then ends them; and containers are reaped.
+ * for too long, dooms them and then ends them. At a tick the leader also reaps containers.
  *
  * What can go wrong: each thread gets its turn late, by up to late_us while the leader runs; and
  * the leader may be paused between any two steps.
@@ -125,7 +125,8 @@ void zr_sim_tick_go_on(struct zr_sim_world *world)
         zr_sim_schedule(&world->agenda, &world->doom, world->now_us, end_doomed);
 }
 
-/* In which part of the tick the leader asks the other servers is random, as in a real ensemble. */
+/* The part of the tick in which the leader pings the other servers is random, as in a real
+   ensemble. */
 void zr_sim_tick_start(struct zr_sim_world *world)
 {
     int64_t phase_us = zr_sim_random_below(&world->random, tick_us(world) / 2);

@@ -7,7 +7,7 @@
 #include "sim/acl.h"
 #include "sim/index.h"
 
-/* The owner of a znode also tells its kind; as in the server's snapshots. */
+/* The owner of a znode also tells its kind, as in the server's snapshots. */
 #define ZR_SIM_CONTAINER_OWNER INT64_MIN
 #define ZR_SIM_TTL_MASK ((int64_t)0xff00000000000000u)
 #define ZR_SIM_TTL_MAX INT64_C(0xffffffffff)
@@ -33,7 +33,7 @@ struct zr_sim_tree {
     int64_t changes; /* znodes added and removed */
 };
 
-/* A tree as a new server has it: the root, and /zookeeper with what belongs there. */
+/* Makes the tree of a new server: the root, and /zookeeper with what belongs there. */
 void zr_sim_tree_init(struct zr_sim_tree *tree);
 void zr_sim_tree_fini(struct zr_sim_tree *tree);
 
@@ -57,10 +57,10 @@ void zr_sim_node_set(struct zr_sim_node *node, struct zr_bytes data);
 /* keeps: a reference of acl. */
 void zr_sim_node_set_acl(struct zr_sim_node *node, struct zr_sim_acl *acl);
 
-/* What a client is told. */
+/* The stat as a client gets it. */
 struct zr_stat zr_sim_node_stat(const struct zr_sim_node *node);
 
-/* The children in the server's order, which is arbitrary because it hashes. */
+/* The children in the order of the server, which is arbitrary because the server hashes them. */
 static inline struct zr_sim_node *zr_sim_next_child(const struct zr_sim_node *node,
                                                     const struct zr_sim_node *after)
 {

@@ -3,8 +3,8 @@
 
 /*
  * txn.h: the leader's decisions, in order. Every server applies each of them to its tree, sooner or
- * later. A transaction without changes only takes a place in the order: an error, a sync, the begin
- * of a session.
+ * later. A transaction without changes only takes a place in the order: an error, a sync, the
+ * beginning of a session.
  */
 
 #include "sim/tree.h"
@@ -21,7 +21,7 @@ struct zr_sim_change {
     struct zr_sim_acl *acl; /* counted */
     int64_t owner;
     int32_t number;      /* create: the parent's new cversion; set, set_acl: the new version */
-    struct zr_stat stat; /* afterwards, once a server has applied it */
+    struct zr_stat stat; /* of the znode after the change, once a server has applied it */
 };
 
 struct zr_sim_txn {
@@ -30,7 +30,7 @@ struct zr_sim_txn {
     int64_t zxid, time_ms, at_us;
     int64_t ended;                /* the session that it ends, or 0 */
     int ping;                     /* the server that the leader pings with it, or 0 */
-    struct zr_sim_packet *packet; /* what asked for it, counted; or null */
+    struct zr_sim_packet *packet; /* the request for it, counted; or null */
     size_t count, room;
     struct zr_sim_change *changes;
 };

@@ -1,6 +1,6 @@
 /*
- * One entry for each watched path, with a list of watches for each kind. Firing takes the watch out
- * before the event is sent: it is a one-shot.
+ * One entry for each watched path, with a list of watches for each kind. A watch fires once: it is
+ * removed before its event is sent.
  */
 #include "sim/watch.h"
 

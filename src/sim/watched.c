@@ -1,7 +1,7 @@
 /*
- * As in the C client: a watch is added when its request is answered, under "data" if the node
- * exists, under "absence" if an exists found nothing. An event removes the watches that it
- * concerns; an event without a watch is not reported.
+ * The library's list of watches, as in the C client: a watch is added when its request is answered,
+ * under "data" if the znode exists, under "absence" if an exists found nothing. An event removes
+ * the watches that it concerns. An event without a watch is not reported.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * Only the first packet has an event in the agenda. So no packet can overtake it, however long it
- * is held, and when it arrives late, the packets behind it arrive with it.
+ * Only the first packet has an event in the agenda. So no packet can overtake it, however long the
+ * wire is held. If it arrives late, so do the packets behind it.
  */
 #include "sim/wire.h"
 

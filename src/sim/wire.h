@@ -13,12 +13,12 @@ struct zr_sim_wire {
     struct zr_sim_world *world;
     void *owner;
     struct zr_list queue;
-    struct zr_sim_event event; /* the arrival of the first */
+    struct zr_sim_event event; /* the arrival of the first packet */
     int64_t
         late_us; /* how long after a pause the receiver reads from it; see zr_sim_server_pause */
     /* takes: packet. */
     void (*deliver)(struct zr_sim_wire *wire, struct zr_sim_packet *packet);
-    /* Until when nothing can arrive: INT64_MAX means until zr_sim_wire_resume is called. */
+    /* Returns until when nothing can arrive; INT64_MAX: until zr_sim_wire_resume is called. */
     int64_t (*held_until)(const struct zr_sim_wire *wire);
 };
 

@@ -7,7 +7,7 @@
 
 #include "sim/world_alloc.h"
 
-#define EPOCH_ZXID INT64_C(0x100000000)     /* as the leader of a first epoch counts */
+#define EPOCH_ZXID INT64_C(0x100000000)     /* the first zxid of a first epoch */
 #define BEGINNING_US INT64_C(1000000000000) /* not 0, which means "none" in many places */
 #define WALL_MS INT64_C(1700000000000)      /* the servers' clock then */
 
@@ -55,7 +55,7 @@ static void set_options(struct zr_sim_world *world, const struct zr_sim_options 
     set->late_us = set->late_us > 0 ? set->late_us : set->jitter_us;
 }
 
-/* The top byte is the number of a server, from 1 to 254; so half of the ids are negative. */
+/* The top byte is the number of a server, from 1 to 254, so half of the ids are negative. */
 static int64_t first_session(struct zr_sim_world *world)
 {
     uint64_t server = 1 + (uint64_t)zr_sim_random_below(&world->random, 254);

@@ -11,7 +11,7 @@
 #include "sim/session.h"
 #include "sim/sim.h"
 
-/* How long the leader knows of its own create before it is committed. */
+/* How much later than the leader's decision a create is committed. */
 #define ZR_SIM_COMMIT_US 300
 
 struct zr_sim_world {
@@ -27,11 +27,12 @@ struct zr_sim_world {
     struct zr_list sessions; /* struct zr_sim_session */
     size_t session_count;
     int64_t last_session;
-    int32_t most_timeout_ms; /* that handshakes are granted; 0: as the tick says */
+    int32_t most_timeout_ms; /* the longest timeout that handshakes are granted; 0: only the tick
+                                limits it */
     uint64_t last_conn;
     struct zr_list processes; /* struct zr_sim_process */
     struct zr_sim_event tick, doom, ping, look;
-    size_t ping_next; /* the server that is pinged next; server_count: the round is over */
+    size_t ping_next; /* the server that gets the next ping; server_count: the round is over */
     int64_t reap_us;  /* next look at the containers */
     struct zr_sim_faults faults;
     int64_t requests[ZR_SIM_OPS], met[ZR_SIM_FAULTS], breaks;
@@ -39,7 +40,7 @@ struct zr_sim_world {
     void *with;
 };
 
-/* The latency of the next message. */
+/* Chooses the latency of the next message. */
 int64_t zr_sim_latency_us(struct zr_sim_world *world);
 
 /* The servers' clock. */

@@ -17,8 +17,8 @@ static inline void *zr_sim_alloc(size_t size)
     void *memory = malloc(size > 0 ? size : 1);
     if (memory == NULL)
         abort();
-    /* Otherwise the compiler makes a calloc of malloc and memset. glibc's calloc does without the
-       thread's cache of blocks, so it costs more. */
+    /* This keeps the compiler from turning malloc and memset into calloc. glibc's calloc does not
+       use the thread's cache of blocks, so it is slower. */
     __asm__("" : "+r"(memory));
     return memset(memory, 0, size);
 }
