@@ -9,9 +9,6 @@
  * them: when a request is too large for a server.
  */
 
-#define LOSSES_MAX 3
-#define LARGE (64 * 1024)
-
 bool zr_part_connected(struct zr_task *task, void (*begin)(struct zr_task *task))
 {
     struct zr_session *session = task->session;
@@ -29,10 +26,9 @@ static void ensure(struct zr_task *task, void (*begin)(struct zr_task *task))
     zr_part_ensure(task, seat->dir, length, true, begin);
 }
 
-/* A server with a lower limit than ours drops the connection instead of refusing the request. */
 bool zr_part_too_large(struct zr_task *task, size_t bytes)
 {
-    return ++task->losses >= LOSSES_MAX && bytes > LARGE;
+    return zr_lost_too_large(++task->losses, bytes);
 }
 
 void zr_part_refused(struct zr_task *task, void (*begin)(struct zr_task *task),

@@ -83,3 +83,13 @@ size_t zr_request_size(const struct zr_request *request)
 {
     return HEADER + record(request);
 }
+
+/* ---- Lost answers -------------------------------------------------------------------------- */
+
+#define LOSSES_MAX 3
+#define LARGE (64 * 1024)
+
+bool zr_lost_too_large(int losses, size_t bytes)
+{
+    return losses >= LOSSES_MAX && bytes > LARGE;
+}

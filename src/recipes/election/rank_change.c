@@ -15,9 +15,6 @@
  * left out.
  */
 
-#define LOSSES_MAX 3
-#define LARGE (64 * 1024)
-
 struct change {
     struct zr_task task;
     struct zr_election *election;   /* counted */
@@ -59,7 +56,7 @@ static void written(struct zr_task *task)
     if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         adopt(change);
     forget_candidate(change);
-    if (lost && ++change->losses >= LOSSES_MAX && change->say->length > LARGE)
+    if (lost && zr_lost_too_large(++change->losses, change->say->length))
         zr_verb_fail(task, ZR_TOO_LARGE);
     else if (lost || task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         write_next(task);

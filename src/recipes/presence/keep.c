@@ -27,8 +27,6 @@
  * comes to it.
  */
 
-#define LOSSES_MAX 3
-#define LARGE (64 * 1024)
 #define REST_US 1000000
 #define MEMORY_REST_US 100000
 
@@ -207,12 +205,11 @@ static void look(struct zr_task *task)
 
 /* ---- Writing it ----------------------------------------------------------------------------- */
 
-/* The connection was lost under a write. A server with a lower limit than ours drops the connection
-   instead of refusing the write. */
+/* The connection was lost under a write. */
 static void doubtful(struct zr_task *task)
 {
     struct zr_presence *presence = of(task);
-    if (++presence->losses >= LOSSES_MAX && presence->data.length > LARGE)
+    if (zr_lost_too_large(++presence->losses, presence->data.length))
         rest(task, ZR_TOO_LARGE);
     else
         look(task);

@@ -71,9 +71,6 @@ local function begin(election, term, value, rank)
   return term
 end
 
--- A server whose limit is lower than ours ends the connection at a request that is larger, each time.
-local LOSSES_MAX, LARGE = 3, 64 * 1024
-
 -- `losses`: { how many answers were lost }.
 local function write(term, say, limit, losses)
   local before, behind = marks(term, say.value, say.ready and 1 or 0, say.successor or -1, say.rank)
@@ -86,7 +83,7 @@ local function write(term, say, limit, losses)
   end
   if code ~= "connection_loss" then return done, message, code end
   losses[1] = losses[1] + 1
-  if #data <= LARGE or losses[1] < LOSSES_MAX then return nil, message, code end
+  if not core.lost_too_large(losses[1], #data) then return nil, message, code end
   return nil, ("the link broke %d times at a request with %d bytes of data; use a smaller value, or raise the servers' jute.maxbuffer")
     :format(losses[1], #data), "too_large"
 end
