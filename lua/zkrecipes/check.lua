@@ -25,14 +25,8 @@ local function callable(value)
   return type(meta) == "table" and type(meta.__call) == "function"
 end
 
--- Raises unless it is an object with this metatable.
-function M.self(object, meta, method)
-  if debug.getmetatable(object) ~= meta then
-    core.misuse(("calling '%s' on a bad self (%s expected, got %s); write object:%s(...)"):format(method,
-      meta.__name, type(object), method))
-  end
-  if core.collected(object) then core.misuse(("calling '%s' on an object that was collected already"):format(method)) end
-end
+-- self(object, meta, method): raises unless it is an object with this metatable.
+M.self = core.check_self
 
 -- Returns the method, made to check its self.
 function M.checked(meta, name, method)

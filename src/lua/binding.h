@@ -125,9 +125,9 @@ void zr_lua_objects_open(lua_State *L);
 int zr_lua_object_collect(lua_State *L);
 int zr_lua_object_close(lua_State *L);
 
-/* collected(object): true if its finalizer has run. The object is one of ours, or of a class in
-   Lua. */
-int zr_lua_object_collected(lua_State *L);
+/* check_self(object, meta, method): raises unless the object has this metatable and its finalizer
+   has not run. The object is one of ours, or of a class in Lua. */
+int zr_lua_object_check(lua_State *L);
 
 /* Pushes a property of the object at stack index 1, or nil if its class has no such property. */
 void zr_lua_push_property(lua_State *L, struct zr_object *object, const char *name);

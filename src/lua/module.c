@@ -124,7 +124,7 @@ static const luaL_Reg functions[] = {
     {"keep", zr_lua_object_keep},
     {"kept", zr_lua_object_kept},
     {"live", zr_lua_objects_live},
-    {"collected", zr_lua_object_collected},
+    {"check_self", zr_lua_object_check},
     {"own", zr_lua_own},
     {"misuse", zr_lua_raise},
     {"isatty", is_terminal},

@@ -152,32 +152,41 @@ void zr_lua_object_push(lua_State *L, int owner, struct zr_object *object)
     zr_lua_object_adopt(L, handle, zr_object_ref(object));
 }
 
-struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta)
+static int bad_self(lua_State *L, const char *method, int meta)
 {
-    const struct lua_object *handle = NULL;
-    if (lua_type(L, 1) == LUA_TUSERDATA && lua_getmetatable(L, 1)) {
-        if (lua_rawequal(L, -1, meta))
-            handle = lua_touserdata(L, 1);
-        lua_pop(L, 1);
-    }
-    if (handle == NULL) {
-        lua_pushliteral(L, "__name");
-        lua_rawget(L, meta);
-        const char *name = lua_tostring(L, -1);
-        zr_lua_misuse(L, "calling '%s' on a bad self (%s expected, got %s); write object:%s(...)",
-                      method, name, luaL_typename(L, 1), method);
-        return NULL;
-    }
-    if (handle->object == NULL)
-        zr_lua_misuse(L, "calling '%s' on an object that was collected already", method);
-    return handle->object;
+    lua_getfield(L, meta, "__name");
+    const char *name = lua_tostring(L, -1);
+    return zr_lua_misuse(L,
+                         "calling '%s' on a bad self (%s expected, got %s); write object:%s(...)",
+                         method, name != NULL ? name : "object", luaL_typename(L, 1), method);
 }
 
-int zr_lua_object_collected(lua_State *L)
+/* Raises unless the value at index 1 has this metatable and is not collected. Returns its handle;
+   null: it is an object of the Lua layer. */
+static const struct lua_object *check_self(lua_State *L, const char *method, int meta)
 {
+    if (!lua_getmetatable(L, 1) || !lua_rawequal(L, -1, meta))
+        bad_self(L, method, meta);
+    lua_pop(L, 1);
     const struct lua_object *handle = lua_touserdata(L, 1);
-    lua_pushboolean(L, handle != NULL && handle->object == NULL);
-    return 1;
+    if (handle != NULL && handle->object == NULL)
+        zr_lua_misuse(L, "calling '%s' on an object that was collected already", method);
+    return handle;
+}
+
+struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta)
+{
+    const struct lua_object *handle = check_self(L, method, meta);
+    if (handle == NULL)
+        bad_self(L, method, meta);
+    return handle != NULL ? handle->object : NULL;
+}
+
+int zr_lua_object_check(lua_State *L)
+{
+    luaL_checktype(L, 2, LUA_TTABLE);
+    check_self(L, luaL_checkstring(L, 3), 2);
+    return 0;
 }
 
 /* ---- Letting go ----------------------------------------------------------------------------- */
