@@ -25,9 +25,11 @@ local TRY = 1 -- seconds
 
 -- Requests > which of their arguments are the options.
 local REQUESTS = { create = 3, get = 2, set = 4, exists = 2, delete = 3, children = 2, get_acl = 2, set_acl = 4, sync = 2,
-  add_auth = 3, multi = 2, multi_in = 3 }
+  add_auth = 3, multi = 2, multi_in = 3, transact = 2 }
 
-local multi_in = classes.waiting(core.classes.session.inner.multi_in)
+-- Requests that users do not have.
+local INNER = { multi_in = classes.waiting(core.classes.session.inner.multi_in),
+  transact = classes.waiting(core.classes.session.inner.transact) }
 
 -- ---- Words -------------------------------------------------------------------------------------
 
@@ -95,7 +97,7 @@ local function request(limit, kind, object, name, ...)
   local at, list = REQUESTS[name], { ... }
   if refuses(limit) then return nil, refusal(limit, described(kind, name, list[1])), limit.late end
   list[at] = with_timeout(list[at], limit:rest())
-  local send = object[name] or multi_in -- which users do not have
+  local send = object[name] or INNER[name]
   local one, two, code = send(object, list[1], list[2], list[3], list[4])
   if one == nil and code == "connection_loss" and (limit.try or limit.now() >= limit.deadline) then
     limit.code = code
@@ -148,7 +150,12 @@ end
 -- multi_in(session, parts, id): a multi that is sent only in the session with this id; otherwise nil, message, "lost". A plain request that
 -- waits for its turn may be sent in the next session.
 function M.multi_in(session, parts, id)
-  return (M.real(session) == session and multi_in or View.multi_in)(session, parts, id)
+  return (M.real(session) == session and INNER or View).multi_in(session, parts, id)
+end
+
+-- transact(session, parts): a multi; false if its answer was lost: then what a read shows is the outcome.
+function M.transact(session, parts)
+  return (M.real(session) == session and INNER or View).transact(session, parts)
 end
 
 -- unknown(session): what was sent before may have been done: `told` will not say `timeout`, which means that nothing was.

@@ -28,18 +28,18 @@ local ATTEMPTS = 6
 
 -- transact(session, parts, was_done, ...): a multi that is done once, though answers may be lost. Returns its results, or true; or nil,
 -- message, code. session: may have a time limit (limit.lua).
--- * If the answer was lost, was_done(...) tells whether the multi was done. true: so does transact. false: the multi is sent again.
---   nil, message, code: it cannot tell, so these are the results, and within a time limit the code is not `timeout`.
--- * was_done must know our multi from those of others, by a name, tag or version that only ours writes. It must `sync` before it returns
---   false. Nevertheless a multi of an earlier session may be done later. If twice does harm, the parts must fail the second time (by a
---   name or a version), and the caller must know that failure.
--- * Each other failure of the multi passes; after `no_memory`, too, it may have been done. After ATTEMPTS lost answers transact gives up
---   with `connection_loss`, because a server ends the connection at each request that is too large for it.
+-- * If the answer was lost, the core sends a `sync`, until it is answered. Then was_done(...) reads whether the multi was done. true:
+--   transact returns true. false: the multi is sent again. nil, message, code: it cannot tell; transact returns that, and within a time
+--   limit the code is not `timeout`.
+-- * was_done must know our multi from those of others, by a name, tag or version that only ours writes. Nevertheless a multi of an earlier
+--   session may be done later. If twice does harm, the parts must fail the second time (by a name or a version), and the caller must know
+--   that failure.
+-- * transact returns each other failure of the multi. After `connection_loss` and `no_memory` it may have been done. After ATTEMPTS lost
+--   answers transact gives up with `connection_loss`, because a server ends the connection at each request that is too large for it.
 function M.transact(session, parts, was_done, ...)
-  local results, message, code
   for _ = 1, ATTEMPTS do
-    results, message, code = session:multi(parts)
-    if code ~= "connection_loss" then break end
+    local results, message, code = limits.transact(session, parts)
+    if results ~= false then return results, message, code end
     local done, problem, why = was_done(...)
     if done then return true end
     if done == nil then
@@ -47,7 +47,8 @@ function M.transact(session, parts, was_done, ...)
       return nil, problem, why
     end
   end
-  return results, message, code
+  limits.unknown(session)
+  return nil, ("session:multi %s: %d requests lost their answers, one after the other"):format(parts[1][2], ATTEMPTS), "connection_loss"
 end
 
 local SHORTEST, LONGEST = 0.05, 3 -- seconds

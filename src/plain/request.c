@@ -20,7 +20,8 @@
  * makes it. The session's namespace is made in any case.
  *
  * The guarded writes of holds (recipes/guarded.c) are such requests too: a multi that begins with a
- * check.
+ * check. So is `transact`: if its answer is lost, it waits until a sync is answered, so that its
+ * caller can read what has happened.
  */
 
 static void send(struct zr_task *task);
@@ -113,7 +114,9 @@ static void answered(struct zr_task *task)
     const struct zr_request *request = &plain->call->request;
     plain->outcome = request->status;
     enum zr_status status = judge(plain, request);
-    if (may_make_parents(plain, status)) {
+    if (plain->doubt != NULL && plain->doubt->asked) {
+        zr_task_finish(task, ZR_OK);
+    } else if (may_make_parents(plain, status)) {
         make_missing(task);
     } else if (plain->guard != NULL && status == ZR_NO_NODE &&
                request->parts[0].status == ZR_NO_NODE) {
@@ -135,7 +138,10 @@ static void send(struct zr_task *task)
     struct zr_plain *plain = zr_plain_of(task);
     struct zr_call *call = plain->call;
     plain->call = NULL;
-    zr_verb_request(task, call, harmless_twice(plain->op), ZR_STEP(answered));
+    if (plain->doubt != NULL)
+        zr_verb_transact(task, call, &plain->doubt->transaction, ZR_STEP(answered));
+    else
+        zr_verb_request(task, call, harmless_twice(plain->op), ZR_STEP(answered));
 }
 
 /* ---- Making -------------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ typedef enum zr_status zr_start(struct zr_object *self, struct zr_args *args,
 
 zr_start zr_plain_create, zr_plain_get, zr_plain_set, zr_plain_exists, zr_plain_delete,
     zr_plain_children, zr_plain_get_acl, zr_plain_set_acl, zr_plain_sync, zr_plain_add_auth,
-    zr_plain_reconfig, zr_plain_multi, zr_plain_multi_in, zr_await_gone;
+    zr_plain_reconfig, zr_plain_multi, zr_plain_multi_in, zr_plain_transact, zr_await_gone;
 
 /* A method whose last argument is a struct zr_request_options. */
 #define ZR_PLAIN_METHOD(word, letters, function)                                                   \
@@ -62,9 +62,15 @@ zr_start zr_plain_create, zr_plain_get, zr_plain_set, zr_plain_exists, zr_plain_
         ZR_PLAIN_METHOD("sync", "p", zr_plain_sync),                                               \
         ZR_PLAIN_METHOD("add_auth", "sd", zr_plain_add_auth),                                      \
         ZR_PLAIN_METHOD("multi", "m", zr_plain_multi),                                             \
+        {.name = "multi_in",                                                                       \
+         .args = "mso?",                                                                           \
+         .options = zr_request_options,                                                            \
+         .options_size = sizeof(struct zr_request_options),                                        \
+         .start = zr_plain_multi_in,                                                               \
+         .inner = true},                                                                           \
     {                                                                                              \
-        .name = "multi_in", .args = "mso?", .options = zr_request_options,                         \
-        .options_size = sizeof(struct zr_request_options), .start = zr_plain_multi_in,             \
+        .name = "transact", .args = "mo?", .options = zr_request_options,                          \
+        .options_size = sizeof(struct zr_request_options), .start = zr_plain_transact,             \
         .inner = true                                                                              \
     }
 

@@ -221,3 +221,31 @@ enum zr_status zr_plain_multi_in(struct zr_object *self, struct zr_args *args,
     plain->call->generation = session->generation;
     return zr_plain_run(plain, zr_plain_timeout_us(args), task);
 }
+
+/* The caller of `transact` finds out whether the multi was done: the verb ends here. */
+static bool leave_to_caller(struct zr_task *task, const struct zr_request *answer)
+{
+    (void)answer;
+    zr_plain_of(task)->doubt->asked = true;
+    return true;
+}
+
+/* transact(parts): as `multi`; but false if the answer was lost, as soon as a sync is answered
+   after that: what a read shows now is the outcome. */
+enum zr_status zr_plain_transact(struct zr_object *self, struct zr_args *args,
+                                 struct zr_task **task)
+{
+    struct zr_plain *plain;
+    enum zr_status status = new_multi(self, &args->at[0], args, &plain);
+    if (status != ZR_OK)
+        return status;
+    plain->doubt = zr_alloc(sizeof(*plain->doubt));
+    if (plain->doubt == NULL) {
+        zr_plain_free(&plain->task);
+        return ZR_NO_MEMORY;
+    }
+    plain->doubt->transaction = (struct zr_transaction){.op = ZR_OP_EXISTS, /* any read will do */
+                                                        .path = plain->call->request.parts[0].path,
+                                                        .was_done = leave_to_caller};
+    return zr_plain_run(plain, zr_plain_timeout_us(args), task);
+}

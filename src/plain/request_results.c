@@ -15,6 +15,9 @@ void zr_plain_free(struct zr_task *task)
     struct zr_plain *plain = zr_plain_of(task);
     struct zr_object *self = plain->self;
     zr_call_free(plain->call);
+    if (plain->doubt != NULL)
+        zr_transaction_fini(&plain->doubt->transaction);
+    zr_free(plain->doubt);
     zr_free(plain->subject);
     zr_free(plain->parent);
     zr_free(plain);
@@ -76,6 +79,10 @@ void zr_plain_multi_results(struct zr_task *task, struct zr_sink *sink)
     const struct zr_plain *plain = zr_plain_of(task);
     const struct zr_request *request = &plain->call->request;
     size_t first = plain->guard != NULL;
+    if (plain->doubt != NULL && plain->doubt->asked) {
+        sink->boolean(sink, NULL, false);
+        return;
+    }
     if (plain->op != ZR_OP_MULTI) {
         emit_part(plain, sink, &request->parts[first]);
         return;

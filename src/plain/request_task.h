@@ -5,12 +5,19 @@
 
 #include "core/call.h"
 #include "core/task.h"
+#include "core/verbs.h"
 #include "plain/request.h"
 
 /* How a write begins with a check of a node of ours. Static. */
 struct zr_guard {
     const struct zr_task_kind *kinds; /* by the method's enum zr_op */
     zr_step *gone;                    /* the check has failed: nothing was written */
+};
+
+/* How a `transact` asks whether its multi was done. */
+struct zr_doubt {
+    struct zr_transaction transaction;
+    bool asked; /* the answer was lost, and a sync was answered after that */
 };
 
 struct zr_plain {
@@ -22,6 +29,7 @@ struct zr_plain {
     struct zr_call *call;         /* before it is sent, and after it is answered */
     char *subject;                /* the user's path */
     char *parent;                 /* being made */
+    struct zr_doubt *doubt;       /* of `transact`; null: another method */
     bool parents;                 /* make it when it is missing */
     char detail[256];
 };
