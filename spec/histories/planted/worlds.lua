@@ -44,7 +44,7 @@ return {
   bug("cyclic", "gone is taken for begun", "recipes/barrier/join.lua",
     "return there ~= false", "return true"),
   bug("cyclic", "announced again in a new session", "recipes/barrier/join.lua",
-    "limits.multi_in(session, parts, member.id)", "session:multi(parts)"),
+    "limits.multi_in, session, parts, member.id)", "session.multi, session, parts)"),
   bug("cyclic", "nobody counts again", "recipes/barrier/join.lua",
     'if not done and code ~= "no_node" then', "if true then"),
   bug("cyclic", "a clean-up ends when memory is exhausted", "lost_answers.lua",

@@ -43,9 +43,9 @@ local function announce(member)
       local dir, problem, why = surely(member, session.create, session, member.path, "", { parents = true })
       if not dir and why ~= "node_exists" then return nil, problem, why end
     end
-    made, message, code = limits.multi_in(session, parts, member.id)
+    made, message, code = surely(member, limits.multi_in, session, parts, member.id)
     if code == "lost" then return lost(member) end
-  until code ~= "no_node" and code ~= "connection_loss"
+  until code ~= "no_node"
   if made or code == "node_exists" then return true end
   return nil, message, code
 end

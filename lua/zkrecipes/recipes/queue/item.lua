@@ -114,8 +114,6 @@ local function give_back_with(state, store, parts)
   state.given_back = true -- perhaps: for the next call, if this one ends without an answer
   local done, message, code = requests.transact(store.session, parts, function()
     unsure = true
-    local settled, problem, why = store:settle()
-    if not settled then return nil, problem, why end
     return false
   end)
   if done or faster(code) and unsure then
