@@ -48,6 +48,8 @@ local function open_recipes(session)
   calls.keep("group", session:group("/group"))
   calls.keep("member", session:group("/group"):join("1"))
   calls.keep("group_changes", (session:group("/group"):changes()))
+  calls.keep("two_phase", session:two_phase("/two_phase"))
+  calls.keep("participant", session:two_phase("/two_phase"):serve("a", { prepare = print, commit = print, abort = print }))
   calls.keep("tree", session:tree("/a"))
   calls.keep("config", session:config("/a"))
   calls.keep("value", core.classes.session.inner.value(session, "/a")) -- what a configuration writes with

@@ -27,6 +27,7 @@ require "zkrecipes.recipes.rwlock.rwlock"
 require "zkrecipes.recipes.semaphore.semaphore"
 require "zkrecipes.recipes.worker_id.snowflake"
 require "zkrecipes.recipes.tree.tree"
+require "zkrecipes.recipes.two_phase.two_phase"
 
 local M = { VERSION = "scm" }
 

@@ -41,6 +41,22 @@ end)
 
 -- ---- Trees -------------------------------------------------------------------------------------
 
+local function yes() return true end
+
+recipe("two-phase commit", function(soak, zk)
+  local session, other = soak:session(zk), soak:session()
+  local two = session:two_phase("/two", { keep = 0 })
+  local served = assert(two:serve("a", { prepare = yes, commit = yes, abort = yes }))
+  return function(number)
+    local part = assert(other:two_phase("/two", { keep = 0 }):serve("b", { prepare = function() return number % 3 > 0 end,
+      commit = yes, abort = yes }))
+    together(zk, number < 5 and 4 or 2, function(i) return two:run(number .. " " .. i, "x", { "a", "b" }, 1) end)
+    while #assert(two:pending()) > 0 or #assert(other:children "/two/transactions") > 0 do zk.sleep(SOON) end
+    assert(part:stop())
+    return served
+  end
+end)
+
 recipe("config", function(soak, zk)
   local session, other = soak:session(zk), soak:session()
   local kept = { session:config("/config", { default = "0" }), other:config("/config", { default = "0" }) }

@@ -5,7 +5,7 @@ local process = require "spec.support.process"
 local M = {}
 
 -- Methods that need no session, or no servers.
-M.others = { ["Task:wait"] = true }
+M.others = { ["Task:wait"] = true, ["Participant:wait"] = true, ["Participant:stop"] = true } -- they wait for functions
 
 local function read(path)
   local file = assert(io.open(path))
@@ -86,6 +86,9 @@ local plain = {
   ["Counter:compare_and_set"] = function(session, limit) return session:counter("/n"):compare_and_set(0, 1, { timeout = limit }) end,
   ["Config:set"] = function(session, limit) return session:config("/n"):set("1", nil, { timeout = limit }) end,
   ["Config:update"] = function(session, limit) return session:config("/n"):update(function() return "1" end, { timeout = limit }) end,
+  ["TwoPhase:run"] = function(session, limit) return session:two_phase("/t"):run("1", "", { "a" }, limit) end,
+  ["TwoPhase:outcome"] = function(session, limit) return session:two_phase("/t"):outcome("1", limit) end,
+  ["TwoPhase:pending"] = function(session, limit) return session:two_phase("/t"):pending(limit) end,
   ["Ids:next"] = function(session, limit) return session:ids("/i"):next({ timeout = limit }) end,
   ["Ids:next_name"] = function(session, limit) return session:ids("/i"):next_name("x-", { timeout = limit }) end,
   ["Lock:contenders"] = function(session, limit) return session:lock("/q"):contenders(limit) end,

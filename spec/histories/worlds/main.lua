@@ -12,7 +12,7 @@ local history = require "spec.histories.worlds.history"
 local parse = require "spec.histories.options"
 
 local SEEDS = 1200 -- seeds of each recipe, so that all take about two minutes on two processors
-local FEWER = { ranked = 300, requested = 300, mixed = 600 }
+local FEWER = { ranked = 300, requested = 300, mixed = 600, two_phase = 600 }
 local AGAIN = 100
 
 local options = parse(arg, { recipe = true, seeds = true, from = true, seed = true, part = true, parts = true }, { first = true })
@@ -110,7 +110,7 @@ local function spread()
   for job = 1, jobs do
     local ends = 0
     for line in pipes[job]:lines() do
-      local name, well, ill, took = line:match "^SUM (%l+) (%d+) (%d+) ([%d.]+)$"
+      local name, well, ill, took = line:match "^SUM ([%l_]+) (%d+) (%d+) ([%d.]+)$"
       if name then
         local sum = sums[name] or { 0, 0, 0 }
         sums[name] = { sum[1] + well, sum[2] + ill, sum[3] + took }

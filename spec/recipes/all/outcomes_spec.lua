@@ -104,6 +104,9 @@ local CASES = {
   { "recipes/config.md", "config:update", function(of) return of.config:update(function(value) return value .. "1" end) end },
   { "recipes/config.md", "config:update", function(of) return of.new_config:update(function(value) return value .. "1" end) end,
     what = "the first" },
+  { "recipes/two_phase.md", "two_phase:run", function(of) return of.two_phase:run("t", "", { "a" }, 30) end },
+  { "recipes/two_phase.md", "two_phase:outcome", function(of) return of.two_phase:outcome("t") end },
+  { "recipes/two_phase.md", "two_phase:pending", function(of) return of.two_phase:pending() end },
   { "session.md", "session:get", function(of) return of.session:get("/x") end },
   { "session.md", "session:exists", function(of) return of.session:exists("/x") end },
   { "session.md", "session:children", function(of) return of.session:children("/x") end },
@@ -199,6 +202,11 @@ local SUBJECTS = {
     local config = session:config "/x"
     assert(config:ready(20))
     return config
+  end,
+  two_phase = function(session, other)
+    local function yes() return true end
+    assert(other:two_phase("/two"):serve("a", { prepare = yes, commit = yes, abort = yes }))
+    return session:two_phase "/two"
   end,
   new_config = function(session) return session:config("/new", { default = "0" }) end,
   changes = function(session, other)

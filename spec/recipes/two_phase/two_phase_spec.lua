@@ -1,0 +1,274 @@
+-- Two-phase commit on a real server. What it promises under faults is proven in histories.
+-- Tags: sanitize
+
+local zk = require "zkrecipes"
+local env = require "spec.support.env"
+local testing = require "zkrecipes.testing"
+local run = env.run
+
+-- A participant that keeps what is called. answers: what `prepare`, `commit` and `abort` do.
+local function serving(two, name, answers)
+  local calls = {}
+  local function handler(what)
+    return function(id, data)
+      calls[#calls + 1] = ("%s %s %s"):format(what, id, data)
+      if answers and answers[what] then return answers[what](id, data) end
+      return true
+    end
+  end
+  local participant = assert(two:serve(name, { prepare = handler "prepare", commit = handler "commit", abort = handler "abort" }))
+  return calls, participant
+end
+
+local function ended(two) env.eventually("everything has ended", function() return #(assert(two:pending())) == 0 end) end
+
+local function opened(namespace) return env.session({ namespace = namespace }):two_phase "/tp" end
+
+describe("two-phase commit", function()
+  it("commits if all say yes", run(function()
+    local namespace = env.namespace()
+    local two, other = opened(namespace), opened(namespace)
+    local one, first = serving(two, "one")
+    local second, last = serving(other, "two/2")
+    assert.are.equal("committed", two:run("t1", "data", { "one", "two/2" }, 200))
+    ended(two)
+    assert.are.same({ "prepare t1 data", "commit t1 data" }, one)
+    assert.are.same({ "prepare t1 data", "commit t1 data" }, second)
+    assert.are.equal("committed", two:outcome "t1")
+    assert.is_false(two:outcome "t2")
+    assert(first:stop())
+    assert(last:stop())
+  end))
+
+  it("aborts if one says no, raises, or returns a failure; and tells why", run(function()
+    local noes = {
+      [function() return false end] = "it returned false",
+      [function() return nil end] = "it returned nothing",
+      [function() return nil, "disk full" end] = "disk full",
+      [function() error("boom", 0) end] = "boom",
+      [function() error { "boom" } end] = "table: ",
+    }
+    local namespace = env.namespace()
+    local two, other, number = opened(namespace), opened(namespace), 0
+    local one = serving(two, "one")
+    local answer
+    local second = serving(other, "two", { prepare = function() return answer() end })
+    for no, why in pairs(noes) do
+      answer, number = no, number + 1
+      local id = "t" .. number
+      local state, told = two:run(id, "x", { "one", "two" }, 200)
+      assert.are.equal("aborted", state)
+      assert.is_truthy(told:find("'two' voted no: " .. why, 1, true), told)
+      assert.are.same({ "aborted", told }, { two:outcome(id) })
+    end
+    ended(two)
+    assert.are.equal("abort t5 x", second[#second])
+    assert.are.equal("abort t5 x", one[#one])
+  end))
+
+  it("aborts when a vote does not come in time, and tells whose", run(function()
+    local two = opened(env.namespace())
+    local one = serving(two, "one")
+    local state, why = two:run("t", "x", { "one", "away" }, 0.5)
+    assert.are.equal("aborted", state)
+    assert.matches("no vote came in time from .*away", why)
+    local pending = assert(two:pending())
+    assert.are.same({ "t", "aborted", "away" }, { pending[1].id, pending[1].state, table.concat(pending[1].awaited, " ") })
+    env.eventually("one has aborted", function() return one[#one] == "abort t x" end)
+    local late = serving(two, "away") -- it comes back, and is not asked
+    ended(two)
+    assert.are.same({ "abort t x" }, late)
+  end))
+
+  it("does not wait for a participant whose functions are slow: others are served meanwhile", run(function()
+    local two, open = opened(env.namespace()), false
+    local one = serving(two, "one", { commit = function(id)
+      while id == "slow" and not open do zk.sleep(0.005) end
+      return true
+    end })
+    assert.are.equal("committed", two:run("slow", "", { "one" }, 200))
+    assert.are.equal("committed", two:run("fast", "", { "one" }, 200))
+    env.eventually("fast is committed", function() return one[#one] == "commit fast " end)
+    open = true
+    ended(two)
+  end))
+
+  it("calls commit until it succeeds", run(function()
+    local two, failures = opened(env.namespace()), 0
+    local one = serving(two, "one", { commit = function()
+      failures = failures + 1
+      if failures == 1 then error "not yet" end
+      if failures == 2 then return nil, "not yet" end
+      return true
+    end })
+    assert.are.equal("committed", two:run("t", "", { "one" }, 200))
+    ended(two)
+    assert.are.same({ "prepare t ", "commit t ", "commit t ", "commit t " }, one)
+  end))
+
+  it("joins a transaction that has the id, or returns its outcome; refuses another one", run(function()
+    local two, open = opened(env.namespace()), false
+    local one = serving(two, "one", { prepare = function()
+      while not open do zk.sleep(0.005) end
+      return true
+    end })
+    local first = env.start(two.run, two, "t", "x", { "one" }, 200)
+    env.eventually("it is asked", function() return one[1] end)
+    local second = env.start(two.run, two, "t", "x", { "one" }, 200)
+    assert.matches("another transaction has this id", env.fails("conflict", two:run("t", "y", { "one" }, 200)))
+    env.fails("conflict", two:run("t", "x", { "one", "two" }, 200))
+    assert.are.equal("open", two:outcome "t")
+    open = true
+    assert.are.same({ "committed", "committed" }, { first(), second() })
+    ended(two)
+    assert.are.equal("committed", two:run("t", "x", { "one" }, 200))
+    env.fails("conflict", two:run("t", "y", { "one" }, 200))
+    assert.are.same({ "prepare t x", "commit t x" }, one)
+  end))
+
+  it("takes ids and names of any bytes, and data of any bytes", run(function()
+    local two = opened(env.namespace())
+    local names = { "../x", "\0\255", "a b\n" }
+    local calls = {}
+    for i, name in ipairs(names) do calls[i] = serving(two, name) end
+    local data = "\0\n\nstate aborted\n"
+    assert.are.equal("committed", two:run("/id.1\n", data, names, 200))
+    ended(two)
+    for i = 1, #names do assert.are.same({ "prepare /id.1\n " .. data, "commit /id.1\n " .. data }, calls[i]) end
+  end))
+
+  it("tidies: only the outcome stays, and that not longer than it is kept", run(function()
+    local session = env.session()
+    local two = session:two_phase("/tp", { keep = 0 })
+    local _, part = serving(two, "one")
+    for i = 1, 3 do assert.are.equal("committed", two:run("t" .. i, ("x"):rep(1000), { "one" }, 1)) end
+    env.eventually("nothing is left", function() return #session:children "/tp/transactions" == 0 end)
+    assert.are.same({}, session:children "/tp/participants/one")
+    assert(part:stop())
+  end))
+
+  it("shows an operator what is in doubt, and who is awaited", run(function()
+    local two, open = opened(env.namespace()), false
+    serving(two, "one", { prepare = function() return true end })
+    serving(two, "two", { prepare = function()
+      while not open do zk.sleep(0.005) end
+      return true
+    end })
+    local wait = env.start(two.run, two, "t", "x", { "one", "two" }, 200)
+    env.eventually("one has voted", function()
+      local list = assert(two:pending())
+      return list[1] and table.concat(list[1].awaited, " ") == "two"
+    end)
+    local one = two:pending()[1]
+    assert.are.same({ "t", "open", "x", 198 }, { one.id, one.state, one.data, one.seconds })
+    assert.are.same({ "one", "two" }, one.participants)
+    assert.is_true(math.abs(one.since - os.time()) < 3600)
+    open = true
+    assert.are.equal("committed", wait())
+    ended(two)
+  end))
+
+  it("goes on when its session is lost", run(function()
+    local namespace = env.namespace()
+    local session = env.session { namespace = namespace }
+    local two, other = session:two_phase "/tp", opened(namespace)
+    local one = serving(two, "one")
+    assert.are.equal("committed", other:run("t1", "", { "one" }, 200))
+    assert(testing.expire(env.server(), session.id))
+    assert.are.equal("committed", other:run("t2", "", { "one" }, 200))
+    ended(other)
+    assert.are.same({ "prepare t1 ", "commit t1 ", "prepare t2 ", "commit t2 " }, one)
+  end))
+
+  it("reports a znode that holds no transaction", run(function()
+    local session = env.session()
+    local two = session:two_phase "/tp"
+    assert(session:create("/tp/transactions/t", "hello", { parents = true }))
+    assert.matches("two_phase:run /tp: transaction 't': the znode /tp/transactions/t holds no transaction; delete it",
+      env.fails("conflict", two:run("t", "", { "one" }, 200)))
+    env.fails("conflict", two:outcome "t")
+    assert.are.same({}, two:pending())
+  end))
+
+  it("ends with its session", run(function()
+    local session = env.session()
+    local two = session:two_phase "/tp"
+    local _, part = serving(two, "one")
+    session:close()
+    assert(part:wait(200))
+    env.fails("closed", two:serve("one", { prepare = print, commit = print, abort = print }))
+    env.fails("closed", two:run("t", "", { "one" }, 200))
+  end))
+end)
+
+describe("a participant", function()
+  it("that is stopped begins nothing more, and waits for the functions that run", run(function()
+    local two, open = opened(env.namespace()), false
+    local one, part = serving(two, "one", { commit = function()
+      while not open do zk.sleep(0.005) end
+      return true
+    end })
+    assert.are.equal("committed", two:run("t", "", { "one" }, 200))
+    env.eventually("it commits", function() return #one == 2 end)
+    assert.matches("functions still run", env.fails("timeout", part:stop(0.01)))
+    local stopped = env.start(part.stop, part)
+    open = true
+    assert(stopped())
+    assert(part:stop())
+    local again = serving(two, "one") -- what was not acknowledged, is called again
+    ended(two)
+    assert.is_true(#again <= 1 and (again[1] == nil or again[1] == "commit t "))
+  end))
+
+  it("that is closed in a function cancels it, and the next one goes on", run(function()
+    local two = opened(env.namespace())
+    local one, part = serving(two, "one", { commit = function() zk.sleep(1000) end })
+    assert.are.equal("committed", two:run("t", "", { "one" }, 200))
+    env.eventually("it commits", function() return #one == 2 end)
+    assert.is_true(part:close())
+    assert(part:wait(200))
+    local again = serving(two, "one")
+    ended(two)
+    assert.are.same({ "commit t " }, again)
+  end))
+
+  it("cannot wait for its own end", run(function()
+    local two, part, problem = opened(env.namespace()), nil, nil
+    local function prepare()
+      local _, raised = pcall(part.stop, part)
+      problem = raised
+      return true
+    end
+    local _
+    _, part = serving(two, "one", { prepare = prepare })
+    assert.are.equal("committed", two:run("t", "", { "one" }, 200))
+    assert.matches("cannot wait for the end of the participant; call close", problem)
+    ended(two)
+  end))
+end)
+
+describe("the arguments of two-phase commit", function()
+  it("are checked", run(function()
+    local session = env.session()
+    local two = session:two_phase "/tp"
+    env.raises("#1 to 'two_phase' %(path of a znode below the root expected", session.two_phase, session, "/")
+    env.raises("unknown option 'kept'; there are: keep", session.two_phase, session, "/tp", { kept = 1 })
+    local function refused(pattern, method, ...) env.raises(pattern, two[method], two, ...) end
+    refused("#1 to 'run' %(string expected, got nil%)", "run")
+    refused("#1 to 'run' %(the id is empty%)", "run", "")
+    refused("#2 to 'run' %(string expected, got nil%)", "run", "t")
+    refused("#3 to 'run' %(list of names expected, got nil%)", "run", "t", "")
+    refused("at least one participant expected", "run", "t", "", {})
+    refused("the participant 'a' is named twice", "run", "t", "", { "a", "a" })
+    refused("name of a participant expected at 2", "run", "t", "", { "a", "" })
+    refused("#4 to 'run' %(seconds expected, got nil%)", "run", "t", "", { "a" })
+    refused("#1 to 'serve' %(the id is empty%)", "serve", "")
+    refused("#2 to 'serve' %(table of functions expected", "serve", "a")
+    refused("function expected", "serve", "a", { prepare = print })
+    refused("unknown option 'undo'", "serve", "a", { prepare = print, commit = print, abort = print, undo = print })
+    local many = {}
+    for i = 1, 1001 do many[i] = "p" .. i end
+    refused("at most 1000 participants expected, got 1001", "run", "t", "", many, 1)
+    env.fails("too_large", two:run("t", ("x"):rep(2 * 1024 * 1024), { "a" }, 200))
+  end))
+end)
