@@ -105,7 +105,15 @@ for-nginx: | guard
 .PHONY: for-nginx
 endif
 
-spec-parts: $(CORE) $(GUARDIAN) $(BUILD)/spec_fork.so $(BUILD)/spec_hang.so
+DISCOVERY_CLASSES = $(subst $() ,:,$(patsubst %,/usr/share/java/%.jar,curator-x-discovery curator-framework curator-client zookeeper \
+  zookeeper-jute guava jackson-core jackson-databind jackson-annotations slf4j-api slf4j-nop))
+
+build/java/Discovery.class: spec/support/Discovery.java
+	@mkdir -p $(@D)
+	@javac -cp $(DISCOVERY_CLASSES) -d $(@D) $<
+	@printf 'build/java:%s' '$(DISCOVERY_CLASSES)' >$(@D)/classpath
+
+spec-parts: $(CORE) $(GUARDIAN) $(BUILD)/spec_fork.so $(BUILD)/spec_hang.so build/java/Discovery.class
 
 spec: spec-parts ## run the specs, or SPECS=..., with LUA and SAN as built
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)
@@ -362,7 +370,7 @@ ci: deps ## what CI runs
 
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
-  lua-cjson lua-coxpcall lua-posix default-jre-headless libzookeeper-java libslf4j-java \
+  lua-cjson lua-coxpcall lua-posix default-jdk-headless libzookeeper-java libslf4j-java libcurator-discovery-java \
   nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev spin
 
 # Asks apt only when something is missing.
@@ -373,7 +381,7 @@ install = dpkg-query -W -f '$${db:Status-Status}\n' $(1) 2>/dev/null | grep -cx 
 deps: ## install Debian's packages that the build and the specs need
 	@$(call install,$(DEPS))
 
-BENCH_DEPS = default-jdk-headless libcurator-recipes-java python3-kazoo gnuplot-nox
+BENCH_DEPS = libcurator-recipes-java python3-kazoo gnuplot-nox
 
 bench-deps: deps ## install Debian's packages of the peers, the compilers and the plotter
 	@$(call install,$(BENCH_DEPS))

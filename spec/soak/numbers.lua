@@ -41,6 +41,24 @@ end)
 
 -- ---- Trees -------------------------------------------------------------------------------------
 
+recipe("registry", function(soak, zk)
+  local session, other = soak:session(zk), soak:session()
+  local kept = session:registry "/registry"
+  return function(number)
+    local registry = other:registry "/registry"
+    local changes = registry:changes("web " .. number % 3)
+    local one = registry:register("web " .. number % 3, { id = "a", address = "a", weight = number % 5 + 1 })
+    assert(kept:await("web " .. number % 3, 1, 10))
+    assert(changes:next(10))
+    kept:pick("web " .. number % 3, "least"):down(1)
+    assert(one:update({ port = number % 1000 }, 10))
+    assert(one:leave(10))
+    while #kept:names() > 0 do zk.sleep(SOON) end
+    changes:close()
+    registry:close()
+  end
+end)
+
 local function yes() return true end
 
 recipe("two-phase commit", function(soak, zk)

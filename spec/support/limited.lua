@@ -146,6 +146,27 @@ case("Group:ready", function(session, limit) return session:group("/g"):ready(li
 waits("Group:await", function(_, limit, group) return group:await(1, limit) end, { prepare = loaded_group, silent = "timeout" })
 waits("GroupChanges:next", function(_, limit, changes) return changes:next(limit) end,
   { prepare = function(session) return (loaded_group(session):changes()) end, silent = "timeout" })
+case("Registry:ready", function(session, limit) return session:registry("/s"):ready(limit) end, { at_zero = "timeout" })
+local function loaded_registry(session)
+  local registry = session:registry "/s"
+  assert(registry:ready(5))
+  return registry
+end
+waits("Registry:await", function(_, limit, registry) return registry:await("web", 1, limit) end,
+  { prepare = loaded_registry, silent = "timeout" })
+waits("RegistryChanges:next", function(_, limit, changes) return changes:next(limit) end,
+  { prepare = function(session) return (loaded_registry(session):changes()) end, silent = "timeout" })
+local function registry_stranger(other) return assert(other:create("/s/web/m", "", { parents = true })) end
+local function new_registration(session) return session:registry("/s"):register("web", { id = "m", address = "a" }) end
+waits("Registration:ready", function(session, limit) return new_registration(session):ready(limit) end,
+  { block = registry_stranger, at_zero = "timeout" })
+waits("Registration:update", function(session, limit) return new_registration(session):update({ port = 1 }, limit) end,
+  { block = registry_stranger })
+case("Registration:leave", function(_, limit, registration) return registration:leave(limit) end, { prepare = function(session)
+  local registration = new_registration(session)
+  assert(registration:ready(5))
+  return registration
+end })
 local function group_stranger(other) return assert(other:create("/g/m", "", { parents = true })) end
 local function new_member(session) return session:group("/g"):join("", { id = "m" }) end
 waits("Member:ready", function(session, limit) return new_member(session):ready(limit) end, { block = group_stranger, at_zero = "timeout" })

@@ -32,6 +32,8 @@ describe("a table that inherits", function()
     ["semaphore"] = function(options) session:semaphore("/s", 1, options) end,
     ["worker_id"] = function(options) session:worker_id("/w", 1, options) end,
     ["group"] = function(options) session:group("/g", options) end,
+    ["registry"] = function(options) session:registry("/s", options) end,
+    ["register"] = function(options) session:registry("/s"):register("web", options) end,
     ["two_phase"] = function(options) session:two_phase("/t", options) end,
     ["serve"] = function(options) session:two_phase("/t"):serve("a", options) end,
     ["snowflake"] = function(options) session:snowflake("/w", options) end,

@@ -8,7 +8,7 @@ local Session = {}
 ---@class zkrecipes.TreeOptions
 ---@field filter? string[] paths of the wanted znodes; `*` in a name stands for any bytes of that name; nil: all
 ---@field file? string absolute path of a file that keeps the last copy; nil: none
----@field depth? integer 0: the znode alone; 1: its children too; nil: all below
+---@field depth? integer 0: the znode alone; 1: its children too; 2: theirs too ...; nil: all below
 
 ---Returns a watched copy of a znode and those below it, which begins to load. See docs/recipes/tree.md.
 ---```lua

@@ -38,6 +38,7 @@ end
 local CHOICES = {
   { without = {} },
   { without = {} },
+  { depth = 2, without = {} },
   { depth = 1, without = { "/t/b/x", "/t/b/y" } },
   { depth = 0, without = { "/t/a", "/t/b", "/t/b/x", "/t/b/y", "/t/c" } },
   { filter = { "/t/b/x", "/t/a" }, without = { "/t/b/y", "/t/c" } },

@@ -27,6 +27,7 @@ local EXAMPLES = {
     .. "changed\tgreen\tport 8002\tport 9000\nleft\tred$",
   ["presence.lua"] = "^one at port 8001, two at port 8002\none at port 8001, two at port 9002\ntwo at port 9002\nnobody$",
   ["multilock.lua"] = "\nthe last one: %a+ > %a+$",
+  ["registry.lua"] = "^red 20, green 20, blue 20\nred 10, green 20, blue 30\nred 30, green 0, blue 30\nred 0, green 0, blue 60$",
   ["rwlock.lua"] = "\nwriting, alone\na third reads, token %x+\nread by two: true$",
   ["script.lua"] = "^run number 1$",
   ["semaphore.lua"] = "\nall permits at once\n3 permits are free now$",

@@ -104,6 +104,8 @@ local CASES = {
   { "recipes/config.md", "config:update", function(of) return of.config:update(function(value) return value .. "1" end) end },
   { "recipes/config.md", "config:update", function(of) return of.new_config:update(function(value) return value .. "1" end) end,
     what = "the first" },
+  { "recipes/registry.md", "registry:ready", function(of) return of.registry:ready(20) end },
+  { "recipes/registry.md", "registry:await", function(of) return of.registry:await("web", 1, 20) end },
   { "recipes/two_phase.md", "two_phase:run", function(of) return of.two_phase:run("t", "", { "a" }, 30) end },
   { "recipes/two_phase.md", "two_phase:outcome", function(of) return of.two_phase:outcome("t") end },
   { "recipes/two_phase.md", "two_phase:pending", function(of) return of.two_phase:pending() end },
@@ -202,6 +204,10 @@ local SUBJECTS = {
     local config = session:config "/x"
     assert(config:ready(20))
     return config
+  end,
+  registry = function(session, other)
+    assert(other:create("/services/web/a", '{"id":"a","address":"a"}', { parents = true }))
+    return session:registry "/services"
   end,
   two_phase = function(session, other)
     local function yes() return true end

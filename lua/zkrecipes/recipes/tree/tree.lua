@@ -35,13 +35,15 @@ local function filter_of(path, patterns)
   return table.concat(patterns, "\0") .. "\0"
 end
 
+local DEPTH_MAX = 1000 -- no path has so many parts
+
 -- session:tree(path [, options])
 function Session:tree(path, options)
   check.path(path, 1, "tree")
   options = check.options(options, { depth = "number", filter = "table", file = "string" }, 2, "tree")
   local depth = options.depth
-  if depth ~= nil and depth ~= 0 and depth ~= 1 then
-    check.bad(2, "tree", "option 'depth': 0 (the znode alone) or 1 (its children too) expected, got " .. tostring(depth))
+  if depth ~= nil and (depth % 1 ~= 0 or depth < 0 or depth > DEPTH_MAX) then
+    check.bad(2, "tree", ("option 'depth': whole number from 0 (no children) to %d expected, got %s"):format(DEPTH_MAX, tostring(depth)))
   end
   check.file(options.file, 2, "tree")
   local tree, message, code = session_class.core.tree(self, path, depth, filter_of(path, options.filter))
