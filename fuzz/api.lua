@@ -54,6 +54,8 @@ local function open_recipes(session)
   calls.keep("registry_changes", (registry:changes()))
   calls.keep("two_phase", session:two_phase("/two_phase"))
   calls.keep("participant", session:two_phase("/two_phase"):serve("a", { prepare = print, commit = print, abort = print }))
+  calls.keep("partitioner", session:partitioner("/parts", { "a", "b" }))
+  calls.keep("partitioner_changes", (session:partitioner("/parts", { "a", "c" }):changes()))
   calls.keep("tree", session:tree("/a"))
   calls.keep("config", session:config("/a"))
   calls.keep("value", core.classes.session.inner.value(session, "/a")) -- what a configuration writes with

@@ -175,7 +175,7 @@ describe("the definitions", function()
 
   it("name the source of each recipe", function()
     for _, class in ipairs { "Lock", "Rwlock", "Multilock", "Semaphore", "Election", "Queue", "Barrier", "Latch", "CyclicBarrier",
-      "DoubleBarrier", "Counter", "Ids", "Presence", "Group", "Tree" } do
+      "DoubleBarrier", "Counter", "Ids", "Presence", "Group", "Partitioner", "Tree" } do
       local above = classes[class]
       assert(above:find("algorithm", 1, true) or above:find("page of recipes", 1, true), class)
     end

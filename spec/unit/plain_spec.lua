@@ -36,6 +36,7 @@ describe("a table that inherits", function()
     ["register"] = function(options) session:registry("/s"):register("web", options) end,
     ["two_phase"] = function(options) session:two_phase("/t", options) end,
     ["serve"] = function(options) session:two_phase("/t"):serve("a", options) end,
+    ["partitioner"] = function(options) session:partitioner("/p", {}, options) end,
     ["snowflake"] = function(options) session:snowflake("/w", options) end,
     ["election"] = function(options) session:election("/e", options) end,
     ["queue"] = function(options) session:queue("/q", options) end,

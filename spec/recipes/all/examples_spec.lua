@@ -25,6 +25,7 @@ local EXAMPLES = {
   ["queue.lua"] = "^queued: 6\ndead letter: broken, attempts: 2\nleft: 0$",
   ["group.lua"] = "^1 of 3: red at port 8001\n2 of 3: green at port 8002\n3 of 3: blue at port 8003\n"
     .. "changed\tgreen\tport 8002\tport 9000\nleft\tred$",
+  ["partitioner.lua"] = "^red %d+, green %d+, blue %d+\nred %d+, green %d+\n%d+ shards of blue moved, and 0 others$",
   ["presence.lua"] = "^one at port 8001, two at port 8002\none at port 8001, two at port 9002\ntwo at port 9002\nnobody$",
   ["multilock.lua"] = "\nthe last one: %a+ > %a+$",
   ["registry.lua"] = "^red 20, green 20, blue 20\nred 10, green 20, blue 30\nred 30, green 0, blue 30\nred 0, green 0, blue 60$",
