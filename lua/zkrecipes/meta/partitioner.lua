@@ -35,14 +35,14 @@ local Partitioner = {}
 ---@field backoff_max? number seconds; default 30
 ---@field on_error? fun(problem: any, part: string)
 
----Calls fn in a coroutine of its own for each part that is mine, until it is stopped.
+---Calls fn in a coroutine of its own for each part that is mine, until the partitioner is closed.
 ---```lua
 ---partitioner:run(function(part, hold) while hold:valid() do work(part, hold) end end)
 ---```
 ---@async
 ---@param fn fun(part: string, hold: zkrecipes.Hold)
 ---@param options? zkrecipes.PartitionerRunOptions
----@return nil, string message, zkrecipes.Code code "canceled", "closed", "auth_failed", "forked"
+---@return true? closed, string? message, zkrecipes.Code? code "canceled" (by stop), "closed", "auth_failed", "forked"
 function Partitioner:run(fn, options) end
 
 ---Cancels the functions of run; the parts stay mine.

@@ -152,6 +152,7 @@ function Partitioner:close(timeout)
   local work = self.work
   local left, member = wait.limit(work.host, timeout), work.member
   self.member = self.member or member
+  if work.run then runs.stop(work.run) end
   work:shut(CLOSED, "closed")
   local left_it, message, code = true, nil, nil
   if self.member then left_it, message, code = self.member:leave(timeout and left()) end

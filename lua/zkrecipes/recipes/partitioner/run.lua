@@ -30,7 +30,7 @@ local function ended_one(run)
   wake_if_over(run)
 end
 
--- stop(run, code, message): idempotent; does not wait.
+-- stop(run [, code, message]): idempotent; does not wait. code: of the failure that the caller gets; nil: none, the partitioner is closed.
 function M.stop(run, code, message)
   if run.ended then return end
   run.ended = { message, code }
@@ -54,14 +54,16 @@ local function set_record(run)
   run.record = wait.record(function() M.stop(run, "canceled", "its caller was canceled") end)
 end
 
--- wait(run): runs until it is stopped; nil, message, code.
+-- wait(run): runs until it is stopped; true if the partitioner was closed; or nil, message, code.
 function M.wait(run)
   wait.check()
   set_record(run)
   run.work.run = run
   wake_keepers(run.work)
   wait.pause(run.work.host, run.record)
-  return nil, run.ended[1], run.ended[2]
+  local message, code = run.ended[1], run.ended[2]
+  if not code then return true end
+  return nil, message, code
 end
 
 core.own(debug.getinfo(1, "S").source)
