@@ -159,6 +159,27 @@ recipe("group", function(soak, zk)
   end
 end)
 
+recipe("partitioner", function(soak, zk)
+  local session, other = soak:session(zk), soak:session()
+  local kept = session:partitioner("/parts", { "a", "b", "c", "d" }, { id = "kept", settle = SOON })
+  local changes = kept:changes()
+  zk.spawn(function()
+    kept:run(function(_, hold)
+      while hold:valid() do zk.sleep(SOON) end
+    end)
+  end)
+  return function(number)
+    local one = other:partitioner("/parts", { "a", "b", "c", "d" }, { id = "one", settle = SOON })
+    local reader = one:changes()
+    assert(one:ready(10))
+    while #one:mine() + #kept:mine() < 4 do zk.sleep(SOON) end
+    if number % 3 == 0 then assert(one:set_parts({ "a" }, 10)) end
+    while changes:next(SOON) do end -- luacheck: ignore
+    if number % 2 == 0 then reader:close() end
+    assert(one:close(10))
+  end
+end)
+
 -- ---- Numbers for workers ------------------------------------------------------------------------
 
 recipe("worker_id", function(soak, zk)

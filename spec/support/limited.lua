@@ -176,6 +176,16 @@ case("Member:leave", function(_, limit, member) return member:leave(limit) end, 
   assert(member:ready(5))
   return member
 end })
+local function divided(session)
+  local partitioner = session:partitioner("/parts", { "a" }, { settle = 0 })
+  assert(partitioner:ready(5))
+  return partitioner
+end
+case("Partitioner:ready", function(session, limit) return session:partitioner("/parts", { "a" }):ready(limit) end, { at_zero = "timeout" })
+case("Partitioner:set_parts", function(_, limit, partitioner) return partitioner:set_parts({ "b" }, limit) end, { prepare = divided })
+case("Partitioner:close", function(_, limit, partitioner) return partitioner:close(limit) end, { prepare = divided })
+waits("PartitionerChanges:next", function(_, limit, changes) return changes:next(limit) end, { silent = "timeout",
+  prepare = function(session) return (session:partitioner("/parts", {}):changes()) end })
 local function stranger(other) return assert(other:create("/p", "")) end
 waits("Presence:ready", function(session, limit) return session:presence("/p"):ready(limit) end, { block = stranger, at_zero = "timeout" })
 waits("Presence:update", function(session, limit) return session:presence("/p"):update("2", limit) end, { block = stranger })

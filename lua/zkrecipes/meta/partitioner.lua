@@ -69,7 +69,8 @@ function Partitioner:changes() end
 ---Waits until the parts were divided once.
 ---@param timeout? number seconds; nil: no limit
 ---@return true? ready, string? message, zkrecipes.Code? code "timeout" (also while another member has the id), "connection_loss",
----"canceled", "closed", "auth_failed", "forked", "no_memory"
+---"canceled", "closed", "auth_failed", "no_auth", "no_children_for_ephemerals", "too_large", "full", "quota_exceeded", "server_error",
+---"unsupported", "no_memory", "forked"
 function Partitioner:ready(timeout) end
 
 ---Gives it another set of parts; waits until the other members can see that.

@@ -9,7 +9,8 @@ end
 
 return {
   bug("keeper.lua", "a part is owned without its lock", "local hold, message, code = keeper.lock:acquire()",
-    'local hold, message, code = keeper.work.session:lock(keeper.work.path .. "/" .. keeper.work.id):acquire()'),
+    'local hold, message, code = keeper.work.session:lock("/own/" .. keeper.work.id .. keeper.number):acquire()',
+    { old = "keeper.task = tasks.behind(", new = "keeper.number = work.came\n  keeper.task = tasks.behind(" }),
   bug("keeper.lua", "the lock is released before the function has ended", "  while keeper.service do pause(keeper) end\n", ""),
   bug("keeper.lua", "a part that moves is not released", "  own.hold:release()\n", ""),
   bug("keeper.lua", "the function is not stopped when the part moves", "  stop_service(keeper)\n  while", "  while"),

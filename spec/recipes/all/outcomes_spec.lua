@@ -97,6 +97,9 @@ local CASES = {
   { "recipes/presence.md", "presence:leave", function(of) return of.presence:leave(20) end },
   { "recipes/group.md", "group:ready", function(of) return of.group:ready(20) end },
   { "recipes/group.md", "group:await", function(of) return of.group:await(1, 20) end },
+  { "recipes/partitioner.md", "partitioner:ready", function(of) return of.new_partitioner:ready(20) end },
+  { "recipes/partitioner.md", "partitioner:set_parts", function(of) return of.partitioner:set_parts({ "b" }, 20) end },
+  { "recipes/partitioner.md", "partitioner:close", function(of) return of.partitioner:close(20) end },
   { "recipes/config.md", "config:ready", function(of) return of.config:ready(20) end },
   { "recipes/config.md", "config:await", function(of) return of.config:await(function() return true end, 20) end },
   { "recipes/config.md", "config:set", function(of) return of.config:set("2") end },
@@ -194,6 +197,12 @@ local SUBJECTS = {
   group = function(session, other)
     assert(other:create("/group/x", "", { parents = true }))
     return session:group "/group"
+  end,
+  new_partitioner = function(session) return session:partitioner("/parts", { "a", "b" }) end,
+  partitioner = function(session)
+    local partitioner = session:partitioner("/parts", { "a", "b" })
+    assert(partitioner:ready(20))
+    return partitioner
   end,
   tree = function(session, other)
     assert(other:create("/x", "1"))

@@ -77,11 +77,8 @@ function Partitioner:changes()
   return reader, nil, nil, reader
 end
 
--- partitioner:ready([timeout]): waits until the parts were divided once.
-function Partitioner:ready(timeout)
-  check.seconds(timeout, 1, "ready", true)
-  local work = self.work
-  local left = wait.limit(work.host, timeout)
+-- Waits until the parts were divided.
+local function await_division(work, left)
   while work.divisions == 0 and not work.over do
     local record = work.ready:enter()
     if left() == 0 or not wait.pause(work.host, record, left()) then
@@ -91,6 +88,18 @@ function Partitioner:ready(timeout)
   end
   if work.over then return ended(work) end
   return true
+end
+
+-- partitioner:ready([timeout]): waits until we are a member, and the parts were divided once.
+function Partitioner:ready(timeout)
+  check.seconds(timeout, 1, "ready", true)
+  local work = self.work
+  local left = wait.limit(work.host, timeout)
+  if work.divisions == 0 and not work.over then
+    local here, message, code = work.member:ready(timeout)
+    if not here then return nil, message, code end
+  end
+  return await_division(work, left)
 end
 
 -- Gives the set; raises unless it is a list of different names.
