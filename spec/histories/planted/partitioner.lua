@@ -18,7 +18,6 @@ return {
     { old = "local told = hold:on_lost(function() poke(keeper) end)", new = "local told = true" }),
   bug("keeper.lua", "a keeper that is given up goes on waiting", "  self.lock:cancel()\n", ""),
   bug("keeper.lua", "an end is told with no reason", 'own.why = not own.hold:valid() and "lost" or keeper.why or "moved"', "own.why = nil"),
-  bug("keeper.lua", "a part that is wanted again is not", "function Keeper:want()\n  self.wanted = true", "function Keeper:want()"),
   bug("changes.lua", "a part that ended and came again is told as new", "  if known then\n    reader.known[part] = nil",
     "  if known and not now then\n    reader.known[part] = nil"),
   bug("changes.lua", "the end of the partitioner hides the end of the parts", "work.over and not next(work.keepers)", "work.over"),

@@ -22,11 +22,14 @@ end
 
 -- A session that the servers have ended may take its hold for valid a moment longer, so it does not count.
 local function owners(h, part)
-  local names = {}
+  local names, last = {}, nil
   for _, one in ipairs(h.members) do
-    if one.partitioner:hold(part) and h.world:alive(one.session.id or "0") then names[#names + 1] = one.name end
+    if one.partitioner:hold(part) and h.world:alive(one.session.id or "0") then
+      names[#names + 1] = one.name
+      last = one
+    end
   end
-  return names
+  return names, last
 end
 
 local function check_alone(h)
@@ -68,7 +71,9 @@ local function function_of(h, zk, one)
     local ok, problem = zk.pcall(work, h, zk, one, part, hold)
     one.serves[part] = nil
     if not ok and problem ~= zk.canceled and tostring(problem):find "violation" then h.problem = h.problem or problem end
-    if not ok and problem == zk.canceled then one.stopped = part end
+    if problem == zk.canceled and h.over and not hold:valid() then
+      h.problem = h.problem or ("violation: %s was released while the function of %s runs"):format(part, one.name)
+    end
     if not ok then error(problem, 0) end
   end
 end
@@ -176,12 +181,14 @@ end
 local function check_divided(h)
   local members = {}
   for _, name in ipairs(h.world:children(DIR .. "/members") or {}) do
-    members[#members + 1] = { id = name, weight = (division.decode(h.world:get(DIR .. "/members/" .. name))) }
+    local weight, _, nonce = division.decode(h.world:get(DIR .. "/members/" .. name))
+    members[#members + 1] = { id = name, weight = weight, nonce = nonce }
   end
   for _, part in ipairs(PARTS) do
-    local names, owner = owners(h, part), division.owner(part, members)
+    local names, one = owners(h, part)
+    local owner = division.owner(part, members)
     h:expect(#names == (owner and 1 or 0), "%s has %d owners", part, #names)
-    h:expect(not owner or names[1]:match "^%a+" == owner.id, "%s owns %s, not %s", tostring(names[1]), part, owner and owner.id or "")
+    h:expect(not owner or one.partitioner.work.nonce == owner.nonce, "%s owns %s, not %s", names[1] or "", part, owner and owner.id or "")
   end
   for _, one in ipairs(h.members) do
     h:expect(#one.partitioner:differing() == 0, "%s is told of another set", one.name)
