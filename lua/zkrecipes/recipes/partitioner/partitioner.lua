@@ -134,7 +134,6 @@ function Partitioner:set_parts(parts, timeout)
   if work.over then return ended(work) end
   local locks, message, code = lock_paths(work.path, set)
   if not locks then return nil, message, code end
-  if set.mark == work.set.mark then return true end
   work:take(set, locks)
   return work.member:update(division.encode(work.weight, set.mark, work.nonce), timeout)
 end
