@@ -6,7 +6,7 @@
 local env = require "spec.support.env"
 
 local KILLS = tonumber(os.getenv "SPEC_KILLS") or 12
-local PARTS, MEMBERS = 12, 3
+local PARTS, MEMBERS = 30, 3 -- so many parts that each member has some
 
 local function start(hosts, namespace, id)
   local file = os.tmpname()
