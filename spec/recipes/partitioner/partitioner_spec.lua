@@ -235,6 +235,32 @@ describe("a partitioner", function()
     end)
   end))
 
+  it("is kept while it runs, and while a reader is kept", run(function()
+    local session = sessions(1)[1]
+    local served
+    local task = zk.spawn(function()
+      return session:partitioner("/app", { "x" }, { settle = SETTLE }):run(function(_, hold)
+        served = hold
+        zk.sleep(1000)
+      end)
+    end)
+    env.eventually("x is served", function() return served end)
+    local changes = session:partitioner("/other", { "y" }, { settle = SETTLE }):changes()
+    local gained = assert(changes:next(LIMIT))
+    for _ = 1, 5 do
+      collectgarbage()
+      zk.sleep(0.01)
+    end
+    assert.is_true(served:valid())
+    assert.is_true(gained.hold:valid())
+    task:cancel()
+    task:wait()
+    env.eventually("the first has left", function()
+      collectgarbage()
+      return #session:children("/app/members") == 0
+    end)
+  end))
+
   it("ends with its session", run(function()
     local session = sessions(1)[1]
     local a, serves, task = serving(session, "a", parts(3))

@@ -1,5 +1,5 @@
--- When a partitioner divides, in virtual time: a burst of changes is settled once, endless changes are not waited for, and a session that is
--- lost and regained in time moves nothing.
+-- When a partitioner divides, in virtual time: a burst of changes is settled once, endless changes are not waited for, and a session that
+-- is lost and regained in time moves nothing.
 
 local sim = require "zkrecipes.sim"
 

@@ -70,6 +70,7 @@ function Partitioner:changes()
   local work = self.work
   if work.over then return ended(work) end
   local reader = changes.new(work)
+  reader.partitioner = self
   work.reads = work.reads + 1
   work.readers[reader] = work.reads
   local all = wait.in_order(work.numbers)
@@ -142,6 +143,7 @@ end
 function Partitioner:run(fn, options)
   local run = runs.new(self.work, fn, options)
   if self.work.over then return ended(self.work) end
+  run.partitioner = self -- so that it is not collected meanwhile: no variable of this function refers to it while it waits
   return runs.wait(run)
 end
 
