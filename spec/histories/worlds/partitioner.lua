@@ -10,7 +10,7 @@ local PARTS = { "a", "b/1", "c", "d", "e", "\0", "g", "queue", "i" }
 local CALM = 120 -- seconds after the faults in which everything is divided
 
 local GIVES_UP = { timeout = true, connection_loss = true, canceled = true, closed = true }
-local MAY_FAIL = { lost = true, connection_loss = true, closed = true }
+local MAY_FAIL = { lost = true, connection_loss = true, closed = true, no_node = true } -- no_node: the directory is not made yet
 
 local function set_of(n)
   local set = {}

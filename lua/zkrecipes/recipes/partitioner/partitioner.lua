@@ -143,7 +143,6 @@ end
 function Partitioner:run(fn, options)
   local run = runs.new(self.work, fn, options)
   if self.work.over then return ended(self.work) end
-  run.partitioner = self -- so that it is not collected meanwhile: no variable of this function refers to it while it waits
   return runs.wait(run)
 end
 
