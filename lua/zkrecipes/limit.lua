@@ -3,6 +3,7 @@
 --   local limit = limits.new(session, timeout)   begins now; nil: no limit; 0: to try
 --   limit.session                 the session's requests, each with the time that is left as its limit
 --   limit:write(hold, name, ...)  a guarded write of a hold, with the time that is left as its limit
+--   limit:call(what, fn)          fn(the time that is left), which calls a method of the core
 --   limit.left()                  the seconds that are left, 0 at least; nil: no limit
 --   return limit:told(...)        the results of the method, with the right code
 --   limits.for_method(session, timeout)   as `new`; without a timeout as `request`
@@ -110,6 +111,18 @@ end
 function Limit:write(hold, name, ...)
   if not self.deadline then return hold[name](hold, ...) end
   return request(self, "hold", hold, name, ...)
+end
+
+-- call(what, fn): a method of the core, called by fn(the time that is left, or nil).
+function Limit:call(what, fn)
+  if not self.deadline then return fn() end
+  if refuses(self) then return nil, refusal(self, what), self.late end
+  local one, two, code = fn(self.try and 0 or self:rest())
+  if one == nil and (code == "timeout" or code == "connection_loss") and (self.try or self.now() >= self.deadline) then
+    self.code = code
+    return nil, two, self.late
+  end
+  return one, two, code
 end
 
 -- A limit for one look, as an argument: of a method that takes one.

@@ -37,6 +37,7 @@ struct zr_object {
  *   t  seconds, not negative      args->at[i].integer, in microseconds
  *   a  ACL                        args->at[i].acl
  *   m  list of a multi's parts    args->at[i].parts, part_count
+ *   l  list of strings            args->at[i].list, list_count
  *   o  table of options           args->options, a struct laid out as `options` says
  * What is left out has given = false (and, for options, the struct zeroed).
  */
@@ -118,6 +119,8 @@ struct zr_arg {
     struct zr_acls acl;
     const struct zr_request *parts; /* op, path, data, version, mode, acl of each */
     size_t part_count;
+    const struct zr_bytes *list;
+    size_t list_count;
 };
 
 struct zr_args {

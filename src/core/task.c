@@ -205,6 +205,15 @@ void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
         first.step(task);
 }
 
+void zr_task_limit(struct zr_task *task, int64_t timeout_us)
+{
+    struct zr_engine *engine = task->session->engine;
+    zr_timer_stop(&engine->timers, &task->deadline);
+    if (timeout_us >= 0)
+        zr_timer_start(&engine->timers, &task->deadline, zr_engine_now_us(engine) + timeout_us,
+                       deadline_passed);
+}
+
 void zr_task_start_cleaning(struct zr_task *task, const struct zr_task_kind *kind,
                             struct zr_session *session)
 {

@@ -137,6 +137,10 @@ void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
                    struct zr_session *session, const char *subject, int64_t timeout_us,
                    struct zr_next first);
 
+/* For steps: replaces the limit of a task that does not try; timeout_us: from now; negative: no
+   limit. */
+void zr_task_limit(struct zr_task *task, int64_t timeout_us);
+
 /* Starts it as a clean-up without a waiter: kind->clean is its first step. */
 void zr_task_start_cleaning(struct zr_task *task, const struct zr_task_kind *kind,
                             struct zr_session *session);

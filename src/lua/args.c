@@ -41,6 +41,9 @@ static void read_argument(struct reader *reader, int index, char letter, struct 
     case 'm':
         arg->parts = zr_lua_read_parts(reader, index, &arg->part_count);
         break;
+    case 'l':
+        arg->list = zr_lua_read_strings(reader, index, &arg->list_count);
+        break;
     case 'o':
         zr_lua_read_options(reader, index, options, options_at);
         break;

@@ -205,6 +205,7 @@ struct zr_acls zr_lua_read_acl(struct reader *reader, int index);
 int32_t zr_lua_read_perms(struct reader *reader, int index);
 struct zr_auths zr_lua_read_auths(struct reader *reader, int index);
 struct zr_request *zr_lua_read_parts(struct reader *reader, int index, size_t *count);
+struct zr_bytes *zr_lua_read_strings(struct reader *reader, int index, size_t *count);
 
 /* ---- Misuse (misuse.c) ----------------------------------------------------------------------- */
 

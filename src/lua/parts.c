@@ -2,7 +2,8 @@
 
 #include "lua/binding.h"
 
-/* Reads the parts of a multi: a list of lists, { "create", path, data, options } and so on. */
+/* Reads lists: the parts of a multi, which are lists again, { "create", path, data, options } and
+   so on; and strings. */
 
 struct create_options {
     bool ephemeral, sequential;
@@ -96,4 +97,18 @@ struct zr_request *zr_lua_read_parts(struct reader *reader, int index, size_t *c
         zr_lua_leave(reader, before);
     }
     return parts;
+}
+
+struct zr_bytes *zr_lua_read_strings(struct reader *reader, int index, size_t *count)
+{
+    *count = zr_lua_list_length(reader, index, "list of strings");
+    struct zr_bytes *list = zr_lua_temporary(reader, *count, sizeof(*list));
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(reader->L, index, (int)i + 1);
+        if (lua_type(reader->L, -1) != LUA_TSTRING)
+            zr_lua_bad_type(reader, -1, "list of strings");
+        list[i].at = lua_tolstring(reader->L, -1, &list[i].length);
+        lua_pop(reader->L, 1);
+    }
+    return list;
 }

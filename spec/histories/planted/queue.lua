@@ -1,8 +1,8 @@
 -- Bugs of the queue. See plant.lua.
 
 local function bug(name, file, old, new)
-  return { name = "queue: " .. name, file = ("lua/zkrecipes/recipes/queue/%s.lua"):format(file), harness = "queue", old = old,
-    new = new }
+  file = file:find "%.c$" and "src/recipes/queue/" .. file or ("lua/zkrecipes/recipes/queue/%s.lua"):format(file)
+  return { name = "queue: " .. name, file = file, harness = "queue", old = old, new = new }
 end
 
 return {
@@ -17,7 +17,21 @@ return {
     "store.session.multi(store.session, {"),
   bug("a lost answer of an ack counts as done", "item",
     "    return was_acked(state, store)\n  end)", "    return true\n  end)"),
-  bug("a lost answer of a put counts as done", "store", "was_put, self, lane, bucket, entries, done)", "function() return true end)"),
+  bug("a lost answer of a put counts as done", "append.c", "if (zr_item_has_tag(names->at[i], zr_put_of(task)->tag))", "if (true)"),
+  bug("a lost answer of a put with an id counts as done", "append.c",
+    "return answer->status == ZR_OK && zr_put_says_ours(zr_put_of(task), answer->data_reply);", "return true;"),
+  bug("a lost answer of a put counts as not done", "append.c", [[
+            return true;
+    return false;
+]], [[
+            return false;
+    return false;
+]]),
+  bug("a lost answer of a move counts as done", "append.c", "    return answer->status == ZR_NO_NODE;", "    return true;"),
+  bug("a put does not look whether its bucket is sealed", "append.c", "add(&parts, ZR_OP_CHECK, bucket)->version = 0;",
+    "add(&parts, ZR_OP_CHECK, bucket);"),
+  bug("a put does not seal its bucket when it makes the next one", "roll.c",
+    "{.op = ZR_OP_SET, .path = full, .data = {\"\", 0}, .version = 0},", "{.op = ZR_OP_CHECK, .path = full, .version = 0},"),
   bug("buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else"),
   bug("the dead are not noticed", "idle_lock", ', store.path .. "/consumers" })', " })"),
   bug("lanes are listed before they are watched", "idle_lock", [[
@@ -34,13 +48,17 @@ return {
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, claim]], "  local store, claim"),
   bug("items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b"),
-  bug("a move forgets to delete", "place", '  extra[#extra + 1] = { "delete", path, version }\n', ""),
-  bug("take and bury do not look for claims", "place",
+  bug("a move forgets to delete", "append.c", "    add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;\n", ""),
+  bug("a move does not name the version of what it moves", "append.c", "add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;",
+    "add(parts, ZR_OP_DELETE, put->from.at);"),
+  bug("bury does not look for claims", "append.c", "    if (put->claim.at != NULL && !put->held)\n", "    if (false)\n"),
+  bug("take does not look for claims", "place",
     'return { { "create", path, "", { ephemeral = true } }, { "delete", path } }', "return {}"),
   bug("what cannot be read is looked at again and again", "consumers", "        fetch.leave_out(desk, place)\n", ""),
   bug("an ack does not remember that its answer may be lost", "item",
     "local unsure = state.unsure\n  state.unsure = true", "local unsure = nil\n  state.unsure = true"),
-  bug("two processes use the same tags", "store", '("%s_%d_%d"):format(self.id, self.number, self.tags)',
+  bug("two processes use the same tags", "put.c", "(uint64_t)zr_queue_of(task)->session_id, put->first);", "(uint64_t)1, put->first);"),
+  bug("two processes use the same tags for claims", "store", '("%s_%d_%d"):format(self.id, self.number, self.tags)',
     '("%s_%d_%d"):format("x", self.number, self.tags)'),
   bug("a take whose answer is lost counts as done", "claim",
     "if store:settle() and store.session:exists(path) and store.session.id == id then return nil, places.GONE end",
@@ -69,10 +87,10 @@ return {
   bug("remove does not count what it removes", "queue",
     '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', ""),
   bug("redrive does not count attempts from zero", "queue", "entry.attempts = 0\n", "\n"),
-  bug("what is moved is not counted", "place", '  extra[#extra + 1] = { "set", place.lane.out, "" }\n', ""),
-  bug("a producer takes all the room that is left", "put", "math.min(math.floor(left / 10), 100) - room", "left - room"),
-  bug("put_all does not look how much room there is", "put", "local room = math.min(left, count)",
-    "local room = left > 0 and count or 0"),
+  bug("what is moved is not counted", "append.c", "    add(parts, ZR_OP_SET, put->out.at);\n", ""),
+  bug("a producer takes all the room that is left", "room.c", "rest = least(left / 10, CREDIT_MAX) - room;", "rest = left - room;"),
+  bug("put_all does not look how much room there is", "room.c", "int64_t room = least(left, (int64_t)put->count),",
+    "int64_t room = left > 0 ? (int64_t)put->count : 0,"),
   bug("a simple take does not care who deletes", "simple", [[
       local done
       done, problem, why = queue.session:delete(child(queue, name))
@@ -83,16 +101,20 @@ return {
   if code == "connection_loss" then return put(queue, data) end
   if path then return true end
 ]]),
-  bug("an id is forgotten too early", "ids", "now - stat.mtime < REMEMBER * 1000", "now - stat.mtime < REMEMBER * 500"),
-  bug("an id is never forgotten", "ids", "  return false, said, stat\n", "  return true\n"),
-  bug("an old id is put again by all callers that come at once", "ids",
-    'if tombstone then return { { "delete", layout.item_path(tombstone) } } end', "if tombstone then return {} end"),
+  bug("an id is forgotten too early", "known.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < REMEMBER_MS / 2)"),
+  bug("an id is never forgotten", "known.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < 1000000000)"),
+  bug("an old id is put again by all callers that come at once", "append.c", [[
+    if (put->tombstone != NULL)
+        add(&parts, ZR_OP_DELETE, put->tombstone);
+]], ""),
+  bug("a put trusts an old time", "known.c", "> EXACT_US)", "> 1000000000000)"),
   bug("tombstones are removed too early", "ids", "  if stat.ctime > limit then return false end\n", ""),
   bug("tombstones are never removed", "ids", "tasks.behind(host, { quiet = true }, remove_tombstones, store)", ""),
   bug("tombstones are removed without their ids", "ids",
     'return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }', 'return { { "delete", path } }'),
   bug("an item with an id is done without a tombstone", "ids", "if not entry.id then return false end", "do return false end"),
-  bug("an id does not follow its item when that is moved", "place", "if entry.id then list.ids, list.known = { moved }, true end", ""),
+  bug("an id does not follow its item when that is moved", "append.c", "    if (put->id_path != NULL)\n        add_id(",
+    "    if (put->id_path != NULL && put->from.at == NULL)\n        add_id("),
   bug("each clean-up of a dropped item takes one attempt off", "item", "  if state.over or state.letting_go then return end\n", [[
   if state.over then return end
   _G.assert = function(...) return ... end

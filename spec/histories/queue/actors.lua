@@ -256,12 +256,12 @@ end
 -- If an item is taken after the caller's limit has passed, it is put back. The caller was told connection_loss. If this put fails or is
 -- never answered, the item may be gone: one item for each such put. An item that was given to a caller is not put back.
 local append = stores.append
-function stores.append(store, lane, entries, ...)
-  local back = current.back[entries[1].data] and 1 or 0
+function stores.append(store, lane, entry, ...)
+  local back = current.back[entry.data] and 1 or 0
   current.gone = current.gone + back
-  local ok, message, code = append(store, lane, entries, ...)
+  local ok, message, code = append(store, lane, entry, ...)
   if ok then current.gone = current.gone - back end
-  if back == 1 then current.back[entries[1].data] = nil end
+  if back == 1 then current.back[entry.data] = nil end
   return ok, message, code
 end
 

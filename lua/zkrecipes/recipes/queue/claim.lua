@@ -49,7 +49,7 @@ local function look_for_claim(desk, place, entry, claim, unsure)
 end
 
 local function bury(desk, place, entry, version)
-  local ok, message, code = places.move(desk, place, entry, version, desk.store.dead, places.unclaimed(desk, place))
+  local ok, message, code = places.move(desk, place, entry, version, desk.store.dead, false)
   if ok or places.faster(code) then return nil, places.GONE end
   return nil, message, code
 end

@@ -104,8 +104,7 @@ local function unwanted(desk, item)
   local entry, lane = state.entry, state.place.lane
   entry.attempts = entry.attempts - 1
   if state.tombstone then return places.move(desk, state.tombstone, entry, 0, lane) end
-  entry.tag = store:new_tag()
-  store:append(lane, { entry })
+  store:append(lane, entry)
 end
 
 local function deliver(desk, waiter, item)

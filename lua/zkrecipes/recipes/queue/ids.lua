@@ -66,43 +66,6 @@ function M.find(store, said)
   return false
 end
 
--- The tag in the data of an id's znode.
-function M.tag(said) return said:match("%S+$") end
-
--- ---- How long an id is known -------------------------------------------------------------------
-
-local function was_removed(said) return said:match("^%S+") == REMOVED end
-
--- Returns whether the id is known, true or false. If it is unknown but has a tombstone, also the data of the id's znode and its stat.
--- Or nil, message, code.
-function M.known(store, id)
-  local said, stat, code = M.read(store, id)
-  if not said then return said, stat, code end
-  local place = parse(store, said)
-  if not place or place.lane ~= store.done then return true end
-  if was_removed(said) then return false, said, stat end
-  local now, message, why = store:exact_now()
-  if not now then return nil, message, why end
-  if now - stat.mtime < REMEMBER * 1000 then return true end
-  return false, said, stat
-end
-
--- Returns the parts that remove the id's tombstone in the request that puts the id again; false if the tombstone is gone: another
--- process puts or removes the id now; or nil, message, code. (A version of the id's znode would prove nothing: a new one has the same
--- versions.)
-function M.forget_parts(store, said)
-  local tombstone, message, code = M.find(store, said)
-  if tombstone == nil then return nil, message, code end
-  if tombstone then return { { "delete", layout.item_path(tombstone) } } end
-  return false
-end
-
--- The failure of a put whose id names a tombstone that was deleted by hand.
-function M.no_tombstone(store, id)
-  return nil, ("the tombstone of the id '%s' was deleted, but not the znode of the id; delete %s too, then put again"):format(id,
-    (layout.id_path(store.path, id))), "conflict"
-end
-
 -- ---- The end of an item ------------------------------------------------------------------------
 
 -- `parts` end the item at this place: appends the parts that leave its tombstone. `removed`: the item was removed. Returns the tombstone,
@@ -111,25 +74,22 @@ function M.leave_tombstone(store, parts, place, entry, removed)
   if not entry.id then return false end
   local bucket, message, code = store:tail(store.done)
   if not bucket then return nil, message, code end
-  local tombstone = { tag = layout.tag(place.name), attempts = 0, priority = entry.priority, id = entry.id, data = "",
-    says = removed and REMOVED }
-  local more = store:put_parts(store.done, bucket, { tombstone, ids = { tombstone }, known = true })
-  tombstone.bucket, tombstone.at = bucket, #parts + 1
-  for i = 1, #more do parts[#parts + 1] = more[i] end
+  local tombstone = { tag = layout.tag(place.name), attempts = 0, priority = entry.priority, id = entry.id, data = "" }
+  local path, count = layout.bucket_path(store.done, bucket), #parts
+  parts[count + 1] = { "check", path, 0 }
+  parts[count + 2] = { "create", ("%s/%s-q-"):format(path, tombstone.tag), layout.encode(tombstone), { sequential = true } }
+  parts[count + 3] = { "set", store.done.put_count, "" }
+  parts[count + 4] = { "set", (layout.id_path(store.path, entry.id)),
+    ("%s %d %s"):format(removed and REMOVED or store.done.name, bucket, tombstone.tag) }
+  tombstone.bucket, tombstone.at = bucket, count + 2
   return tombstone
 end
 
--- Call it after such a request has succeeded. Returns the place of the tombstone. The next bucket may have to be made; the item's consumer
--- does not wait for that.
+-- Call it after such a request has succeeded. Returns the place of the tombstone.
 function M.left(store, tombstone, results)
-  local name, at = results[tombstone.at + 1]:match("[^/]+$"), tombstone.at + 1
-  if layout.sequence(name) < layout.BUCKET - 1 then
-    store:after_put(store.done, tombstone.bucket, results, at)
-  else
-    store = store:unlimited()
-    tasks.behind(core.host(store.session), { quiet = true }, store.after_put, store, store.done, tombstone.bucket, results, at)
-  end
-  return { lane = store.done, bucket = tombstone.bucket, name = name }
+  local path = results[tombstone.at]
+  store:counted(store.done, tombstone.bucket, path, results[tombstone.at + 1])
+  return { lane = store.done, bucket = tombstone.bucket, name = path:match("[^/]+$") }
 end
 
 -- Call it after such a request has failed. True if it failed because the bucket takes no tombstones any more; then the next request uses

@@ -162,8 +162,7 @@ end
 
 -- Moves the item to the dead letters or to the delayed items.
 local function move_away(state, desk, lane)
-  local claim = { { "delete", state.claim } }
-  local ok, message, code = places.move(desk, state.place, state.entry, state.version, lane, claim)
+  local ok, message, code = places.move(desk, state.place, state.entry, state.version, lane, true)
   if ok then
     finish(state, "nacked")
     return true

@@ -22,7 +22,6 @@ local M = {}
 M.BUCKET = 1000      -- items after which a bucket is sealed
 M.PRIORITIES = 65535 -- the largest
 M.ID_MAX = 200       -- bytes
-M.DATA_MAX = 980000  -- bytes. A request that claims, moves or buries an item must also have room for the paths
 
 local SLOT_MS = 60000
 

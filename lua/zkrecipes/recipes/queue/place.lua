@@ -29,22 +29,12 @@ function M.for_now(desk)
   return setmetatable({ store = desk.store:for_now() }, { __index = desk, __newindex = desk })
 end
 
--- Appends the entry to another lane, and deletes it here. It keeps its tag, which identifies it if the answer is lost. True; or nil,
--- message, code: no_node or bad_version if another process was faster.
-function M.move(desk, place, entry, version, lane, claim_parts)
-  local store, path = desk.store, layout.item_path(place)
-  local extra = claim_parts or {}
-  extra[#extra + 1] = { "delete", path, version }
-  extra[#extra + 1] = { "set", place.lane.out, "" }
-  local moved = { tag = layout.tag(place.name), attempts = entry.attempts, priority = entry.priority, id = entry.id,
-    data = entry.data, due = entry.due }
-  local list = { moved }
-  if entry.id then list.ids, list.known = { moved }, true end
-  return store:append(lane, list, extra, function()
-    local stat, message, code = store.session:exists(path)
-    if stat == nil then return nil, message, code end
-    return not stat
-  end)
+-- Moves the entry to another lane. It keeps its tag, which identifies it if the answer is lost. held: its claim is ours, and is deleted;
+-- false: it must have no claim; nil: nobody can claim it. True; or nil, message, code: no_node, bad_version or node_exists if another
+-- process was faster.
+function M.move(desk, place, entry, version, lane, held)
+  return desk.store:append(lane, entry, { from = layout.item_path(place), version = version, out = place.lane.out,
+    tag = layout.tag(place.name), claim = held ~= nil and M.claim_path(desk, place) or nil, held = held })
 end
 
 function M.claim_path(desk, place)

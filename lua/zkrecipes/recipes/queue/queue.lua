@@ -1,5 +1,5 @@
--- The queue: session:queue(path, options). layout.lua says what is where on the servers. put.lua and store.lua put items, fetch.lua finds
--- them, claim.lua claims them, item.lua acks them, consumers.lua has the waiting callers, and walk.lua lists the items.
+-- The queue: session:queue(path, options). layout.lua says what is where on the servers. put.lua and src/recipes/queue put items,
+-- fetch.lua finds them, claim.lua claims them, item.lua acks them, consumers.lua has the waiting callers, and walk.lua lists the items.
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -16,7 +16,9 @@ local puts = require "zkrecipes.recipes.queue.put"
 local simple = require "zkrecipes.recipes.queue.simple"
 local stores = require "zkrecipes.recipes.queue.store"
 local walks = require "zkrecipes.recipes.queue.walk"
-local limits = require "zkrecipes.limit"
+
+local new_engine, engine = core.classes.session.inner.queue, core.classes.queue.inner
+local size, dead_size = classes.waiting(engine.size), classes.waiting(engine.dead_size)
 
 local Session = {}
 
@@ -43,9 +45,11 @@ local function make(session, path, options)
   local idle_lock, message, code = session:lock(options.format and path or path .. "/seat")
   if not idle_lock then return nil, failure.say("session:queue", path, message), code end
   if options.format then return simple.new(session, path) end
-  local store = stores.new(session, path)
+  local queue, problem, why = new_engine(session, path, layout.BUCKET, options.capacity)
+  if not queue then return nil, problem, why end
+  local store = stores.new(session, path, queue)
   local desk = consumers.new(store, idle_lock, options.attempts or ATTEMPTS)
-  desk.queue = setmetatable({ path = path, store = store, capacity = options.capacity, credit = 0, desk = desk }, Queue)
+  desk.queue = setmetatable({ path = path, store = store, desk = desk }, Queue)
   return desk.queue -- items and tasks that refer to the desk keep the queue alive
 end
 
@@ -100,8 +104,7 @@ end
 function Queue:size(timeout)
   check.self(self, Queue, "size")
   check.seconds(timeout, 1, "size", true)
-  local limit = limits.for_method(self.store.session, timeout)
-  return limit:told(self.store:within(limit):size())
+  return size(self.store.core, timeout)
 end
 
 function Queue:peek()
@@ -151,7 +154,7 @@ end
 
 function Queue:dead_size()
   check.self(self, Queue, "dead_size")
-  return self.store:for_now():length(self.store.dead)
+  return dead_size(self.store.core)
 end
 
 -- Puts dead letters back as new items, `limit` at most (nil: all). Each takes no longer than one request may; there may be many.

@@ -1,0 +1,145 @@
+-- Puts in simulated worlds: while allocations fail and answers are lost; and what ends with the coroutine that puts.
+-- Tags: sanitize
+
+local core = require "zkrecipes.core"
+local env = require "spec.support.env"
+local layout = require "zkrecipes.recipes.queue.layout"
+local sim = require "zkrecipes.sim"
+
+local fails = env.fails
+
+-- Calls fn(world, session) in a world with one process.
+local function with_session(fn)
+  local world = sim.new { limit = 1000 }
+  world:run(function()
+    local session = world.zk.session { timeout = 30 }
+    assert(session:connected(5))
+    fn(world, session)
+  end)
+end
+
+local PUTS = {
+  ["the first item"] = { expected = 1, put = function(queue) return queue:put "x" end },
+  ["an item"] = { expected = 2, made = true, put = function(queue) return queue:put("x", { priority = 7 }) end },
+  ["a delayed item"] = { expected = 2, made = true, put = function(queue) return queue:put("x", { delay = 0.5 }) end },
+  ["an item with an id"] = { expected = 2, made = true, put = function(queue) return queue:put("x", { id = "a b" }) end },
+  ["an old id"] = { expected = 2, made = true, old = "x", put = function(queue) return queue:put("x", { id = "x" }) end },
+  ["a list"] = { expected = 6, made = true, put = function(queue) return queue:put_all { "1", "2", "3", "4", "5" } end },
+  ["an item into a queue with a capacity"] = { expected = 2, made = true, options = { capacity = 9 },
+    put = function(queue) return queue:put "x" end },
+}
+
+local function prepare(world, session, case)
+  local queue = session:queue("/jobs", case.options)
+  if case.made then assert(queue:put "0") end
+  if case.old then
+    assert(queue:put("1", { id = case.old }))
+    for _ = 1, 2 do assert(queue:take(5)) end
+    assert(queue:put "0")
+    world:advance(61)
+  end
+  return queue
+end
+
+-- Returns whether the put whose n-th allocation failed was done, its code, the number of items afterwards, and whether it failed.
+local function starved(case, n, fault)
+  local done, message, code, size, failed
+  with_session(function(world, session)
+    local queue = prepare(world, session, case)
+    if fault then world:plan(session, fault, { kind = "multi", down = 2 }) end
+    core.alloc_fail(n)
+    done, message, code = case.put(queue)
+    failed = core.alloc_failed()
+    core.alloc_fail(0)
+    size = assert(queue:size())
+  end)
+  return done, code or message, size, failed
+end
+
+describe("while an allocation fails", function()
+  for name, case in pairs(PUTS) do
+    for _, fault in ipairs { "none", "lose_reply", "lose_request" } do
+      it("a put either puts or says no_memory: " .. name .. ", fault: " .. fault, function()
+        finally(function() core.alloc_fail(0) end)
+        local n, put = 0, 0
+        repeat
+          n = n + 1
+          local done, code, size, failed = starved(case, n, fault ~= "none" and fault or nil)
+          if done then
+            put = put + 1
+            assert.equal(case.expected, size, "allocation " .. n)
+          else
+            assert.equal("no_memory", code, "allocation " .. n)
+            assert.equal(case.made and 1 or 0, size, "allocation " .. n)
+          end
+        until not failed
+        assert.is_true(put > 0 and n > 3, n)
+      end)
+    end
+  end
+
+  it("a bucket that could not be sealed is sealed by a later put", function()
+    local before = layout.BUCKET
+    finally(function() layout.BUCKET = before end)
+    layout.BUCKET = 3
+    local n, failed = 0, true
+    while failed do
+      n = n + 1
+      with_session(function(world, session)
+        local queue = session:queue("/jobs")
+        assert(queue:put_all { "1", "2" })
+        core.alloc_fail(n)
+        queue:put "3"
+        failed = core.alloc_failed()
+        core.alloc_fail(0)
+        for _ = 1, 4 do assert(queue:put "4") end
+        world:advance(1)
+        assert.is_true(tonumber((world:get("/jobs/lanes/00000"))) >= 1)
+      end)
+    end
+  end)
+end)
+
+describe("a put", function()
+  it("goes on without its coroutine, which was canceled, only as far as its request was sent", function()
+    with_session(function(world, session)
+      local queue = session:queue("/jobs")
+      assert(queue:put "0")
+      world:plan(session, "delay", { kind = "multi", seconds = 1 })
+      local task = world.zk.spawn(queue.put, queue, "1")
+      world:advance(0.1)
+      task:cancel()
+      world:advance(3)
+      assert.equal(2, queue:size())
+    end)
+  end)
+
+  it("makes another bucket while many are in flight, and none is refused", function()
+    local before = layout.BUCKET
+    finally(function() layout.BUCKET = before end)
+    layout.BUCKET = 20
+    with_session(function(world, session)
+      local queue = session:queue("/jobs")
+      assert(queue:put "0")
+      local requests, puts = world:requests(world.zk, "multi"), {}
+      for i = 1, 200 do puts[i] = function() return assert(queue:put(tostring(i))) end end
+      world.zk.all(puts)
+      world:advance(1)
+      local buckets = tonumber((world:get("/jobs/lanes/00000")))
+      assert.is_true(buckets >= 1)
+      assert.equal(200 + buckets, world:requests(world.zk, "multi") - requests)
+      for i = 0, 200 do assert.equal(tostring(i), (queue:take(5))) end
+    end)
+  end)
+
+  it("that comes too late for its limit was not done, and says so", function()
+    with_session(function(world, session)
+      local queue = session:queue("/jobs", { capacity = 1 })
+      assert(queue:put "0")
+      local from = world:now()
+      fails("full", queue:put("1", { timeout = 2 }))
+      assert.is_true(world:now() - from < 2.1)
+      assert.equal(1, queue:size())
+    end)
+  end)
+end)

@@ -1,0 +1,57 @@
+#ifndef ZR_QUEUE_NAMES_H
+#define ZR_QUEUE_NAMES_H
+
+/*
+ * names.h: the names and texts of a queue on the servers, as layout.lua has them: pure functions.
+ * Any thread.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/zk.h"
+
+#define ZR_LANE_NAME 8      /* bytes for a lane's name */
+#define ZR_PRIORITIES 65535 /* the largest priority */
+#define ZR_BUCKET_NAME 24   /* bytes for "/b-" and a number */
+#define ZR_ITEM_TAG 48      /* bytes for a tag: 16 digits, "_0_", 20 digits */
+#define ZR_QUEUE_ID_MAX 200 /* bytes of an id */
+#define ZR_ITEM_MAX 980000  /* bytes of an item's data */
+#define ZR_SLOT_MS 60000    /* delayed items that are due in the same minute share a bucket */
+
+/* Write into the buffer and return it. */
+char *zr_lane_name(int64_t priority, char *buffer);
+char *zr_bucket_name(int64_t number, char *buffer); /* "/b-0000000007" */
+
+/* The priority of the lane with this name, or -1. */
+int64_t zr_lane_priority(const char *name);
+
+/* The number of a bucket in the data of a lane, or -1. */
+int64_t zr_bucket_number(struct zr_bytes data);
+
+/* The number at the end of an item's path, or -1. */
+int64_t zr_item_number(const char *path);
+
+/* True if the name is that of an item with this tag. */
+bool zr_item_has_tag(const char *name, const char *tag);
+
+/* An item's header. Writes at most ZR_HEADER_MAX bytes; returns how many. id: null: none. */
+#define ZR_HEADER_MAX (40 + 3 * ZR_QUEUE_ID_MAX)
+size_t zr_item_header(char *buffer, int64_t attempts, int64_t priority, struct zr_bytes id);
+
+/* The path of an id's znode behind the queue's: "/ids/2f/resize-17". Writes at most ZR_ID_PATH_MAX
+   bytes; returns the length of its folder. */
+#define ZR_ID_PATH_MAX (12 + 3 * ZR_QUEUE_ID_MAX)
+size_t zr_id_path(char *buffer, struct zr_bytes id);
+
+/* What an id's znode says: the name of a lane (or "removed"), a bucket, a tag. False if the data
+   are no such text. gives: pointers into a copy in `room`, of ZR_PLACE_MAX bytes. */
+#define ZR_PLACE_MAX 160
+struct zr_place {
+    const char *lane, *tag;
+    int64_t bucket;
+};
+bool zr_place_read(struct zr_bytes data, char *room, struct zr_place *place);
+
+#endif

@@ -1,0 +1,94 @@
+#ifndef ZR_QUEUE_PUT_H
+#define ZR_QUEUE_PUT_H
+
+/*
+ * put.h: a task that puts items into a lane, all or none; only for the files of this folder. put.c
+ * has the methods and room.c the capacity; append.c sends the transaction, make.c makes what it
+ * needs on the servers, known.c knows ids, and roll.c begins a new bucket. Thread: the host's.
+ */
+
+#include "recipes/queue/queue.h"
+
+struct zr_put {
+    struct zr_queue_task queue_task;
+
+    /* What is put. */
+    size_t count;             /* of items */
+    struct zr_bytes *entries; /* what each znode will hold */
+    size_t largest;           /* bytes of data of the largest item */
+    int64_t priority;
+    int64_t delay_us; /* 0: none */
+    int64_t due_ms;   /* 0: it is not delayed, or the server's time is not known yet */
+    struct zr_lane *lane;
+    char tag[ZR_ITEM_TAG]; /* of the first item */
+    uint64_t first;        /* the number in it, from which the other tags follow */
+    char *id_path;         /* "/ids/2f/resize-17"; null: no id */
+    size_t id_folder;      /* how many bytes of it name its folder */
+    bool id_there;         /* the znode of the id exists: it is set, not created */
+    char *tombstone;       /* the user's path: it is deleted in the same transaction; or null */
+    int64_t alone;         /* known.c: mzxid of the id's znode when no tombstone was there */
+    int64_t said_zxid;     /* ... when it was read last */
+    int64_t said_ms;       /* ... its mtime then */
+    char *said;            /* ... room for the texts of `place`; null: no id */
+    struct zr_place place;
+
+    /* A move. The texts are the user's paths. */
+    struct zr_bytes from, claim, out; /* of the item, its claim, its lane's `out`; at: null: none */
+    int32_t version;                  /* of the item */
+    bool held;
+
+    /* Where it is. */
+    int64_t limit_us;    /* that the caller has given, or -1 */
+    int64_t deadline_us; /* ... on the clock of the engine */
+    int64_t pause_us;    /* between two looks for room */
+    bool limited;        /* it needs room */
+    bool full;           /* it waits for room */
+    bool was_known;      /* the id is known, so nothing was put */
+    int64_t bucket;
+    int missing;       /* how often something was missing */
+    int rounds;        /* how often the id was looked at */
+    int making;        /* make.c: how far it has come */
+    size_t first_part; /* append.c: which part of the transaction is the first item */
+    void (*made)(struct zr_task *task); /* ... what to do then */
+    void (*told)(struct zr_task *task);
+    void (*found)(struct zr_task *task);
+    char *asked; /* the path of `transaction` */
+    struct zr_transaction transaction;
+};
+
+struct zr_put *zr_put_of(struct zr_task *task);
+
+/* Steps. choose: chooses the lane, and appends. append: sends the transaction. */
+void zr_put_choose(struct zr_task *task);
+void zr_put_append(struct zr_task *task);
+
+/* room.c: waits for room, then puts as many items as there is room for, at least one. */
+void zr_put_find_room(struct zr_task *task);
+void zr_put_wait_for_room(struct zr_task *task); /* there is none now */
+void zr_put_explain_full(struct zr_task *task);
+
+/* known.c: ends the task if the id is known; otherwise appends, or waits for room if the queue is
+   full. */
+void zr_put_look_at_id(struct zr_task *task);
+/* True if the id's znode says that it is the item with our tag. */
+bool zr_put_says_ours(struct zr_put *put, struct zr_bytes said);
+
+/* make.c: learns the lane's tail, then runs `found`. */
+void zr_put_find_tail(struct zr_task *task, void (*found)(struct zr_task *task));
+/* Makes the directories, then runs `made`. */
+void zr_put_make(struct zr_task *task, void (*made)(struct zr_task *task));
+/* Makes the bucket of delayed items, or the folder of the id; then appends. */
+void zr_put_make_slot(struct zr_task *task);
+void zr_put_make_folder(struct zr_task *task);
+/* Asks a server for its time, by a write that changes nothing, then runs `told`. */
+void zr_put_ask_time(struct zr_task *task, void (*told)(struct zr_task *task));
+
+/* An item was put into the bucket of this number: the path with its number, and the mtime of what
+   was written. Learns the time, and begins the next bucket if this one is full. */
+void zr_lane_put(struct zr_queue *queue, struct zr_lane *lane, int64_t number, const char *created,
+                 int64_t mtime_ms);
+
+/* roll.c: seals the bucket of this number, and makes the next one, in the background. */
+void zr_lane_roll(struct zr_queue *queue, struct zr_lane *lane, int64_t number);
+
+#endif

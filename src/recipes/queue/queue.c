@@ -1,0 +1,193 @@
+#include "recipes/queue/put.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "core/names.h"
+
+/*
+ * The queue's engine: the object that puts and counts items. Claims, acks and listings are written
+ * in Lua (lua/zkrecipes/recipes/queue), which has the class that users see, and passes its calls on
+ * to the methods here.
+ */
+
+/* ---- Lanes --------------------------------------------------------------------------------- */
+
+/* gives: the user's path of the lane. */
+static char *lane_path(const struct zr_queue *queue, const char *name)
+{
+    const char *root = queue->znode.path;
+    const char *folder = zr_lane_priority(name) >= 0 ? "/lanes" : "";
+    size_t size = strlen(root) + strlen(folder) + strlen(name) + 2;
+    char *path = zr_alloc(size);
+    if (path != NULL)
+        snprintf(path, size, "%s%s/%s", root, folder, name);
+    return path;
+}
+
+static void free_lane(struct zr_lane *lane)
+{
+    zr_free(lane->path);
+    zr_free(lane);
+}
+
+static struct zr_lane *new_lane(struct zr_queue *queue, const char *name)
+{
+    struct zr_lane *lane = zr_alloc(sizeof(*lane));
+    if (lane == NULL)
+        return NULL;
+    lane->tail = -1;
+    snprintf(lane->name, sizeof(lane->name), "%s", name);
+    lane->path = lane_path(queue, name);
+    if (lane->path != NULL && zr_table_add(&queue->lanes, &lane->node, lane->name) == ZR_OK)
+        return lane;
+    free_lane(lane);
+    return NULL;
+}
+
+struct zr_lane *zr_queue_lane(struct zr_queue *queue, const char *name)
+{
+    struct zr_node *node = zr_table_find(&queue->lanes, name);
+    return node != NULL ? ZR_HOLDER(node, struct zr_lane, node) : new_lane(queue, name);
+}
+
+/* ---- Time ---------------------------------------------------------------------------------- */
+
+/* The server's clock is ahead of that by the time that the answer took, and never behind. */
+void zr_queue_tell(struct zr_queue *queue, int64_t mtime_ms)
+{
+    queue->told_us = zr_engine_now_us(queue->znode.session->engine);
+    queue->server_ms = mtime_ms;
+}
+
+int64_t zr_queue_age_us(const struct zr_queue *queue)
+{
+    if (queue->told_us < 0)
+        return INT64_MAX;
+    return zr_engine_now_us(queue->znode.session->engine) - queue->told_us;
+}
+
+int64_t zr_queue_now_ms(const struct zr_queue *queue)
+{
+    return queue->server_ms + zr_queue_age_us(queue) / 1000;
+}
+
+/* The server's time in milliseconds, and how many seconds ago it was told; nothing if it was not
+   told yet. */
+static enum zr_status time_now(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    const struct zr_queue *queue = (struct zr_queue *)self;
+    (void)args;
+    if (queue->told_us < 0)
+        return ZR_OK;
+    sink->number(sink, NULL, (double)queue->server_ms + (double)zr_queue_age_us(queue) / 1000);
+    sink->number(sink, NULL, (double)zr_queue_age_us(queue) / 1e6);
+    return ZR_OK;
+}
+
+/* ---- What Lua has learned ------------------------------------------------------------------ */
+
+/* forget_tail(lane, number): this bucket takes no items any more. */
+static enum zr_status forget_tail(struct zr_object *self, struct zr_args *args,
+                                  struct zr_sink *sink)
+{
+    struct zr_lane *lane = zr_queue_lane((struct zr_queue *)self, args->at[0].bytes.at);
+    (void)sink;
+    if (lane != NULL && lane->tail == args->at[1].integer)
+        lane->tail = -1;
+    return ZR_OK;
+}
+
+/* counted(lane, number, path, mtime): see zr_lane_put. */
+static enum zr_status counted(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    struct zr_queue *queue = (struct zr_queue *)self;
+    struct zr_lane *lane = zr_queue_lane(queue, args->at[0].bytes.at);
+    (void)sink;
+    if (lane != NULL)
+        zr_lane_put(queue, lane, args->at[1].integer, args->at[2].bytes.at, args->at[3].integer);
+    return ZR_OK;
+}
+
+/* ---- Paths --------------------------------------------------------------------------------- */
+
+char *zr_queue_full(const struct zr_queue *queue, const char *path, const char *more)
+{
+    const char *prefix = queue->znode.session->namespace;
+    size_t size = strlen(prefix) + strlen(path) + strlen(more) + 1;
+    char *full = zr_alloc(size);
+    if (full != NULL)
+        snprintf(full, size, "%s%s%s", prefix, path, more);
+    return full;
+}
+
+void zr_queue_read(struct zr_task *task, enum zr_op op, const char *path, const char *more,
+                   struct zr_next next)
+{
+    char *full = zr_queue_full(zr_queue_of(task), path, more);
+    if (full != NULL)
+        zr_verb_read(task, op, full, false, next);
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+    zr_free(full);
+}
+
+/* ---- The class ----------------------------------------------------------------------------- */
+
+static void free_queue(struct zr_object *self)
+{
+    struct zr_queue *queue = (struct zr_queue *)self;
+    struct zr_node *node;
+    while ((node = zr_table_any(&queue->lanes)) != NULL) {
+        zr_table_remove(&queue->lanes, node);
+        free_lane(ZR_HOLDER(node, struct zr_lane, node));
+    }
+    zr_table_fini(&queue->lanes);
+    zr_znode_free(self);
+}
+
+#define APPEND_OPTIONS                                                                             \
+    .options = zr_append_options, .options_size = sizeof(struct zr_append_options)
+
+static const struct zr_method methods[] = {
+    {.name = "put", .args = "di?d?t?t?", .start = zr_queue_start_put, .inner = true},
+    {.name = "put_all", .args = "li?t?", .start = zr_queue_start_put_list, .inner = true},
+    {.name = "append",
+     .args = "dot?",
+     APPEND_OPTIONS,
+     .start = zr_queue_start_append,
+     .inner = true},
+    {.name = "size", .args = "t?", .start = zr_queue_start_size, .inner = true},
+    {.name = "dead_size", .args = "t?", .start = zr_queue_start_dead_size, .inner = true},
+    {.name = "tail", .args = "st?", .start = zr_queue_start_tail, .inner = true},
+    {.name = "forget_tail", .args = "sw", .call = forget_tail, .inner = true},
+    {.name = "counted", .args = "swsw", .call = counted, .inner = true},
+    {.name = "ask_time", .args = "t?", .start = zr_queue_start_ask_time, .inner = true},
+    {.name = "time", .args = "", .call = time_now, .inner = true},
+    {.name = NULL},
+};
+
+static const struct zr_property properties[] = {
+    {"path", zr_znode_get_path}, {"session", zr_znode_get_session}, {NULL, NULL}};
+
+const struct zr_class zr_queue_class = {"queue", methods, properties, NULL, free_queue};
+
+/* queue(path, bucket size [, capacity]) */
+static enum zr_status make(struct zr_session *session, struct zr_args *args,
+                           struct zr_object **object)
+{
+    enum zr_status status =
+        zr_znode_new(sizeof(struct zr_queue), &zr_queue_class, session, args, object);
+    if (status != ZR_OK)
+        return status;
+    struct zr_queue *queue = (struct zr_queue *)*object;
+    queue->told_us = -1;
+    queue->bucket_size = args->at[1].integer;
+    queue->capacity = args->at[2].integer;
+    return ZR_OK;
+}
+
+const struct zr_recipe zr_queue_recipe = {
+    .name = "queue", .args = "pii?", .inner = true, .make = make};
