@@ -20,13 +20,6 @@ return {
   bug("a lost answer of a put counts as done", "append.c", "if (zr_item_has_tag(names->at[i], zr_put_of(task)->tag))", "if (true)"),
   bug("a lost answer of a put with an id counts as done", "append.c",
     "return answer->status == ZR_OK && zr_put_says_ours(zr_put_of(task), answer->data_reply);", "return true;"),
-  bug("a lost answer of a put counts as not done", "append.c", [[
-            return true;
-    return false;
-]], [[
-            return false;
-    return false;
-]]),
   bug("a lost answer of a move counts as done", "append.c", "    return answer->status == ZR_NO_NODE;", "    return true;"),
   bug("a put does not look whether its bucket is sealed", "append.c", "add(&parts, ZR_OP_CHECK, bucket)->version = 0;",
     "add(&parts, ZR_OP_CHECK, bucket);"),
@@ -49,8 +42,6 @@ return {
   local store, claim]], "  local store, claim"),
   bug("items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b"),
   bug("a move forgets to delete", "append.c", "    add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;\n", ""),
-  bug("a move does not name the version of what it moves", "append.c", "add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;",
-    "add(parts, ZR_OP_DELETE, put->from.at);"),
   bug("bury does not look for claims", "append.c", "    if (put->claim.at != NULL && !put->held)\n", "    if (false)\n"),
   bug("take does not look for claims", "place",
     'return { { "create", path, "", { ephemeral = true } }, { "delete", path } }', "return {}"),
@@ -107,7 +98,6 @@ return {
     if (put->tombstone != NULL)
         add(&parts, ZR_OP_DELETE, put->tombstone);
 ]], ""),
-  bug("a put trusts an old time", "known.c", "> EXACT_US)", "> 1000000000000)"),
   bug("tombstones are removed too early", "ids", "  if stat.ctime > limit then return false end\n", ""),
   bug("tombstones are never removed", "ids", "tasks.behind(host, { quiet = true }, remove_tombstones, store)", ""),
   bug("tombstones are removed without their ids", "ids",

@@ -12,6 +12,7 @@ local M = {}
 
 local LOOK = 0.5    -- seconds between two reads
 local MINUTE = 60
+local LATE = 10     -- seconds after which no request arrives any more
 local SLACK = 30    -- seconds by which a process's view of the server's time may lag: after a late answer or a pause
 
 local violation
@@ -105,7 +106,15 @@ local function remove(history, queue, id)
   local one = of(history, id)
   one.removing, one.seen = one.removing + 1, {}
   local done, _, code = queue:remove(id)
-  one.removing, one.seen = one.removing - 1, {}
+  local function over() one.removing, one.seen = one.removing - 1, {} end
+  if code ~= "connection_loss" then
+    over()
+  else
+    history.world.zk.spawn(function() -- its request may still arrive
+      history.world.zk.sleep(LATE)
+      over()
+    end)
+  end
   if done then
     history.unlisted = true -- it is unknown which of the items was removed
   elseif code == "connection_loss" then

@@ -15,7 +15,7 @@ end
 
 return {
   { "put", "1 write; with a new bucket, one in a thousand: 1 write more for the process that makes it, 1 write and 1 read more for each "
-    .. "other one", function(of)
+    .. "other process", function(of)
     local queue, other = filled(of, {})
     assert(queue:put("0"))
     for _ = 1, 3 do of:costs({ multi = 1 }, function() assert(queue:put("1")) end) end

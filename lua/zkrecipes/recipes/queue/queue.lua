@@ -194,7 +194,7 @@ local function remove_from(desk, place, id)
     ids.left(store, tombstone, done)
     return true
   end
-  if code == "bad_version" and ids.behind(store, tombstone) then return remove_from(desk, place, id) end
+  if places.faster(code) and code ~= "node_exists" and ids.behind(store, tombstone) then return remove_from(desk, place, id) end
   return nil, message, code
 end
 

@@ -116,13 +116,14 @@ end
 -- this one is full.
 function M:counted(lane, bucket, path, stat) inner.counted(self.core, lane.name, bucket, path, stat.mtime) end
 
--- True if another bucket takes items now; then the next request uses that one. True also if the servers cannot be asked: the next request
--- says why.
+-- True if the bucket took no items when a request was refused, because it was sealed or did not exist yet: then the next request uses
+-- the right one. True also if the servers cannot be asked: the next request says why.
 function M:is_behind(lane, bucket)
-  local stat = self.session:exists(layout.bucket_path(lane, bucket))
+  local path = layout.bucket_path(lane, bucket)
+  local stat = self.session:exists(path)
   if stat and stat.version == 0 then return false end
   inner.forget_tail(self.core, lane.name, bucket)
-  return self:tail(lane) ~= bucket
+  return self:tail(lane) ~= bucket or not stat and self.session:exists(path) ~= false
 end
 
 -- ---- Moving ------------------------------------------------------------------------------------
