@@ -6,8 +6,10 @@ local function bug(name, file, old, new)
 end
 
 return {
-  bug("ack without the version of its claim", "item", '{ "delete", layout.item_path(place), state.version }',
-    '{ "delete", layout.item_path(place) }'),
+  bug("ack without the version of its claim", "append.c", "add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;",
+    "add(parts, ZR_OP_DELETE, put->from.at);"),
+  bug("ack does not end its claim", "append.c", "    if (put->claim.at != NULL)\n        add(parts, ZR_OP_DELETE, put->claim.at);\n",
+    "    if (put->claim.at != NULL && !put->held)\n        add(parts, ZR_OP_DELETE, put->claim.at);\n"),
   bug("claims outlive their session", "claim", '{ "create", claim, entry.claimant, { ephemeral = true } },',
     '{ "create", claim, entry.claimant },'),
   bug("a claim whose answer is lost is left behind", "claim", "return look_for_claim(desk, place, entry, claim, unsure)",
@@ -15,12 +17,10 @@ return {
   bug("a claim of a session that is over is given", "claim", "if done and store.session.id == id then", "if done then"),
   bug("a claim is made in another session than its presence", "claim", "limits.multi_in(store.session, {",
     "store.session.multi(store.session, {"),
-  bug("a lost answer of an ack counts as done", "item",
-    "    return was_acked(state, store)\n  end)", "    return true\n  end)"),
   bug("a lost answer of a put counts as done", "append.c", "if (zr_item_has_tag(names->at[i], zr_put_of(task)->tag))", "if (true)"),
   bug("a lost answer of a put with an id counts as done", "append.c",
     "return answer->status == ZR_OK && zr_put_says_ours(zr_put_of(task), answer->data_reply);", "return true;"),
-  bug("a lost answer of a move counts as done", "append.c", "    return answer->status == ZR_NO_NODE;", "    return true;"),
+  bug("a lost answer of a move or an ack counts as done", "append.c", "    return answer->status == ZR_NO_NODE;", "    return true;"),
   bug("a put does not look whether its bucket is sealed", "append.c", "add(&parts, ZR_OP_CHECK, bucket)->version = 0;",
     "add(&parts, ZR_OP_CHECK, bucket);"),
   bug("a put does not seal its bucket when it makes the next one", "roll.c",
@@ -42,9 +42,7 @@ return {
   local store, claim]], "  local store, claim"),
   bug("items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b"),
   bug("a move forgets to delete", "append.c", "    add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;\n", ""),
-  bug("bury does not look for claims", "append.c", "    if (put->claim.at != NULL && !put->held)\n", "    if (false)\n"),
-  bug("take does not look for claims", "place",
-    'return { { "create", path, "", { ephemeral = true } }, { "delete", path } }', "return {}"),
+  bug("take, remove and bury do not look for claims", "append.c", "    if (put->claim.at != NULL && !put->held)\n", "    if (false)\n"),
   bug("what cannot be read is looked at again and again", "consumers", "        fetch.leave_out(desk, place)\n", ""),
   bug("an ack does not remember that its answer may be lost", "item",
     "local unsure = state.unsure\n  state.unsure = true", "local unsure = nil\n  state.unsure = true"),
@@ -59,24 +57,11 @@ return {
   bug("a take gives what has had all its attempts", "claim", [[
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, path]], "  local store, path"),
-  bug("remove does not look for claims", "queue", "parts = desk.store, places.unclaimed(desk, place)",
-    "parts = desk.store, {}"),
+  bug("remove does not look for claims", "queue", "claim = places.claim_path(desk, place), once = true,\n", "once = true,\n"),
   bug("remove looks only once where it is", "queue", "if stat.mzxid == before then return false end",
     "if before then return false end"),
-  bug("a removed item leaves no tombstone", "queue", [[
-  local tombstone, problem, why = ids.leave_tombstone(store, parts, place, { id = id, priority = 0 }, true)
-  if not tombstone then return nil, problem, why end
-  local done, message, code = store.session:multi(parts)
-  if done then
-    ids.left(store, tombstone, done)
-]], [[
-  local tombstone
-  parts[#parts + 1] = { "delete", (layout.id_path(store.path, id)) }
-  local done, message, code = store.session:multi(parts)
-  if done then
-]]),
-  bug("remove does not count what it removes", "queue",
-    '  parts[#parts + 1] = { "set", place.lane.out, "" }\n', ""),
+  bug("a removed item leaves no tombstone", "append.c", "struct zr_request *part = add(parts, put->id_there ?",
+    "struct zr_request *part = add(parts, put->removed ? ZR_OP_DELETE : put->id_there ?"),
   bug("redrive does not count attempts from zero", "queue", "entry.attempts = 0\n", "\n"),
   bug("what is moved is not counted", "append.c", "    add(parts, ZR_OP_SET, put->out.at);\n", ""),
   bug("a producer takes all the room that is left", "room.c", "rest = least(left / 10, CREDIT_MAX) - room;", "rest = left - room;"),
@@ -102,7 +87,8 @@ return {
   bug("tombstones are never removed", "ids", "tasks.behind(host, { quiet = true }, remove_tombstones, store)", ""),
   bug("tombstones are removed without their ids", "ids",
     'return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }', 'return { { "delete", path } }'),
-  bug("an item with an id is done without a tombstone", "ids", "if not entry.id then return false end", "do return false end"),
+  bug("an item with an id is done without a tombstone", "store", "self:append(entry.id and self.done or nil, tombstone",
+    "self:append(nil, tombstone"),
   bug("an id does not follow its item when that is moved", "append.c", "    if (put->id_path != NULL)\n        add_id(",
     "    if (put->id_path != NULL && put->from.at == NULL)\n        add_id("),
   bug("each clean-up of a dropped item takes one attempt off", "item", "  if state.over or state.letting_go then return end\n", [[
@@ -110,6 +96,8 @@ return {
   _G.assert = function(...) return ... end
   state.entry.attempts = state.entry.attempts - (state.letting_go and 1 or 0)
 ]]),
-  bug("a tombstone in a bucket that is sealed is no reason to ask again", "ids",
-    "  return tombstone and store:is_behind(store.done, tombstone.bucket)", "  return tombstone and false"),
+  bug("a tombstone in a bucket that is sealed is no reason to ask again", "append.c",
+    "else if (status == ZR_BAD_VERSION && part < put->first_part)",
+    "else if (status == ZR_BAD_VERSION && part < put->first_part && put->from.at == NULL)"),
+  bug("an ack that was done late is a lost claim", "append.c", "    if (zr_put_of(task)->doubted)\n", "    if (false)\n"),
 }

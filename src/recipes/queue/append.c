@@ -61,7 +61,6 @@ static void add_items(struct parts *parts, struct zr_put *put, const char *bucke
     const char *in = say(parts, "%s/in", put->lane->path);
     const char *due = put->due_ms > 0 ? say(parts, "%013" PRId64 "-", put->due_ms) : "";
     int64_t id = zr_queue_of(&put->queue_task.znode_task.task)->session_id;
-    put->first_part = parts->count;
     for (size_t i = 0; i < put->count; i++) {
         const char *path = i == 0 ? say(parts, "%s/%s%s-q-", bucket, due, put->tag)
                                   : say(parts, "%s/%s%016" PRIx64 "_0_%" PRIu64 "-q-", bucket, due,
@@ -75,7 +74,8 @@ static void add_items(struct parts *parts, struct zr_put *put, const char *bucke
 
 static void add_id(struct parts *parts, const struct zr_put *put, const char *root)
 {
-    const char *place = say(parts, "%s %" PRId64 " %s", put->lane->name, put->bucket, put->tag);
+    const char *lane = put->removed ? "removed" : put->lane->name;
+    const char *place = say(parts, "%s %" PRId64 " %s", lane, put->bucket, put->tag);
     struct zr_request *part = add(parts, put->id_there ? ZR_OP_SET : ZR_OP_CREATE,
                                   say(parts, "%s%s", root, put->id_path));
     part->data = (struct zr_bytes){place, strlen(place)};
@@ -97,30 +97,48 @@ static bool is_delayed(const struct zr_put *put)
     return put->due_ms > 0;
 }
 
+/* The bucket may be sealed. */
+static bool may_be_sealed(const struct zr_put *put)
+{
+    return put->lane != NULL && !is_delayed(put);
+}
+
+static void add_bucket(struct parts *parts, struct zr_put *put)
+{
+    char name[ZR_BUCKET_NAME];
+    const char *path = say(parts, "%s%s", put->lane->path, zr_bucket_name(put->bucket, name));
+    if (may_be_sealed(put))
+        add(parts, ZR_OP_CHECK, path)->version = 0;
+    add_items(parts, put, path);
+}
+
+/* How many bytes the texts of the parts need, at most. */
+static size_t room_for(const struct zr_put *put, const char *root)
+{
+    size_t path = put->lane != NULL ? strlen(put->lane->path) : 0;
+    path += ZR_BUCKET_NAME + ZR_ITEM_TAG + 24;
+    return path * (put->count + 3) + strlen(root) + ZR_ID_PATH_MAX + ZR_ITEM_TAG + 64;
+}
+
 static enum zr_status new_multi(struct zr_put *put, struct zr_call **call)
 {
-    const struct zr_queue *queue = zr_queue_of(&put->queue_task.znode_task.task);
-    const char *root = queue->znode.path;
-    char name[ZR_BUCKET_NAME];
-    size_t most = 2 * put->count + 7,
-           path = strlen(put->lane->path) + ZR_BUCKET_NAME + ZR_ITEM_TAG + 24;
-    size_t room = path * (put->count + 3) + strlen(root) + ZR_ID_PATH_MAX + ZR_ITEM_TAG + 64;
-    struct parts parts = {.at = zr_alloc(most * sizeof(struct zr_request) + room)};
+    struct zr_task *task = &put->queue_task.znode_task.task;
+    const char *root = task->subject;
+    size_t most = 2 * put->count + 7;
+    struct parts parts = {.at = zr_alloc(most * sizeof(struct zr_request) + room_for(put, root))};
     if (parts.at == NULL)
         return ZR_NO_MEMORY;
     parts.text = (char *)(parts.at + most);
-    const char *bucket = say(&parts, "%s%s", put->lane->path, zr_bucket_name(put->bucket, name));
-    if (!is_delayed(put))
-        add(&parts, ZR_OP_CHECK, bucket)->version = 0;
-    add_items(&parts, put, bucket);
+    put->first_part = may_be_sealed(put);
+    if (put->lane != NULL)
+        add_bucket(&parts, put);
     if (put->tombstone != NULL)
         add(&parts, ZR_OP_DELETE, put->tombstone);
     if (put->from.at != NULL)
         add_move(&parts, put);
     if (put->id_path != NULL)
         add_id(&parts, put, root);
-    enum zr_status status = zr_call_new_multi(put->queue_task.znode_task.task.session, NULL,
-                                              parts.at, parts.count, call);
+    enum zr_status status = zr_call_new_multi(task->session, NULL, parts.at, parts.count, call);
     zr_free(parts.at);
     return status;
 }
@@ -143,7 +161,7 @@ static bool has_id(struct zr_task *task, const struct zr_request *answer)
 
 static bool is_moved(struct zr_task *task, const struct zr_request *answer)
 {
-    (void)task;
+    zr_put_of(task)->doubted = true;
     return answer->status == ZR_NO_NODE;
 }
 
@@ -215,6 +233,32 @@ static void bucket_missing(struct zr_task *task)
     zr_put_append(task);
 }
 
+static void looked_for(struct zr_task *task)
+{
+    if (task->outcome == ZR_NO_NODE)
+        zr_task_finish(task, ZR_OK);
+    else
+        zr_verb_fail(task, task->outcome == ZR_OK ? ZR_BAD_VERSION : task->outcome);
+}
+
+static void settled(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK)
+        zr_queue_read(task, ZR_OP_EXISTS, zr_put_of(task)->from.at, "", ZR_STEP(looked_for));
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
+/* The item that is moved has changed. If an answer was lost before, the transaction may have been
+   done late: then the item is gone. */
+static void not_as_expected(struct zr_task *task, enum zr_status status)
+{
+    if (zr_put_of(task)->doubted)
+        zr_queue_read(task, ZR_OP_SYNC, task->subject, "", ZR_STEP(settled));
+    else
+        zr_verb_fail(task, status);
+}
+
 /* part: the index of the part of the transaction whose znode is missing. */
 static void missing(struct zr_task *task, size_t part)
 {
@@ -229,7 +273,7 @@ static void missing(struct zr_task *task, size_t part)
     else if (put->tombstone != NULL)
         zr_put_look_at_id(task);
     else
-        zr_verb_fail(task, ZR_NO_NODE);
+        not_as_expected(task, ZR_NO_NODE);
 }
 
 static void sealed(struct zr_task *task)
@@ -251,27 +295,30 @@ static void refused(struct zr_task *task)
         sealed(task);
     else if (status == ZR_NODE_EXISTS && put->id_path != NULL && part == count - 1)
         id_exists(task);
+    else if (status == ZR_BAD_VERSION)
+        not_as_expected(task, status);
     else
         zr_verb_fail(task, status);
 }
 
-void zr_lane_put(struct zr_queue *queue, struct zr_lane *lane, int64_t number, const char *created,
-                 int64_t mtime_ms)
+/* Learns the time, and begins the next bucket if this one is full. */
+static void learn(struct zr_task *task, const struct zr_request *multi)
 {
-    bool full = zr_item_number(created) >= queue->bucket_size - 1;
-    zr_queue_tell(queue, mtime_ms);
-    if (full && strcmp(lane->name, "later") != 0)
-        zr_lane_roll(queue, lane, number);
+    struct zr_put *put = zr_put_of(task);
+    struct zr_queue *queue = zr_queue_of(task);
+    size_t last = put->first_part + 2 * put->count - 2;
+    const char *path = multi->parts[last].created, *name = strrchr(path, '/');
+    zr_queue_tell(queue, multi->parts[last + 1].stat.mtime_ms);
+    snprintf(put->created, sizeof(put->created), "%s", name != NULL ? name + 1 : "");
+    if (!is_delayed(put) && zr_item_number(path) >= queue->bucket_size - 1)
+        zr_lane_roll(queue, put->lane, put->bucket);
 }
 
 static void put_done(struct zr_task *task)
 {
-    struct zr_put *put = zr_put_of(task);
     const struct zr_request *multi = &task->call->request;
-    size_t last = put->first_part + 2 * put->count - 2;
-    if (multi->op == ZR_OP_MULTI)
-        zr_lane_put(zr_queue_of(task), put->lane, put->bucket, multi->parts[last].created,
-                    multi->parts[last + 1].stat.mtime_ms);
+    if (multi->op == ZR_OP_MULTI && zr_put_of(task)->count > 0)
+        learn(task, multi);
     zr_task_finish(task, ZR_OK);
 }
 
@@ -289,16 +336,19 @@ void zr_put_append(struct zr_task *task)
 {
     struct zr_put *put = zr_put_of(task);
     struct zr_call *call;
-    if (!is_delayed(put) && put->lane->tail < 0) {
-        zr_put_find_tail(task, zr_put_append);
+    if (may_be_sealed(put) && put->lane->tail < 0) {
+        zr_put_find_tail(task);
         return;
     }
-    put->bucket = is_delayed(put) ? put->due_ms / ZR_SLOT_MS : put->lane->tail;
+    if (put->lane != NULL)
+        put->bucket = is_delayed(put) ? put->due_ms / ZR_SLOT_MS : put->lane->tail;
     enum zr_status status = prepare(put);
     if (status == ZR_OK)
         status = new_multi(put, &call);
-    if (status == ZR_OK)
-        zr_verb_transact(task, call, &put->transaction, ZR_STEP(answered));
-    else
+    if (status != ZR_OK)
         zr_verb_fail(task, status);
+    else if (put->once)
+        zr_verb_request(task, call, false, ZR_STEP(answered));
+    else
+        zr_verb_transact(task, call, &put->transaction, ZR_STEP(answered));
 }

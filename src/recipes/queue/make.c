@@ -91,13 +91,11 @@ void zr_put_make(struct zr_task *task, void (*made)(struct zr_task *task))
 
 /* ---- The tail of a lane -------------------------------------------------------------------- */
 
-static void read_tail(struct zr_task *task);
-
 static void tail_read(struct zr_task *task)
 {
     struct zr_put *put = zr_put_of(task);
     if (task->outcome == ZR_NO_NODE && put->missing++ < 2) {
-        zr_put_make(task, read_tail);
+        zr_put_make(task, zr_put_find_tail);
         return;
     }
     if (task->outcome != ZR_OK) {
@@ -115,18 +113,12 @@ static void tail_read(struct zr_task *task)
     }
     if (put->lane->tail < 0)
         put->lane->tail = tail;
-    put->found(task);
+    zr_put_append(task);
 }
 
-static void read_tail(struct zr_task *task)
+void zr_put_find_tail(struct zr_task *task)
 {
     zr_queue_read(task, ZR_OP_GET, zr_put_of(task)->lane->path, "", ZR_STEP(tail_read));
-}
-
-void zr_put_find_tail(struct zr_task *task, void (*found)(struct zr_task *task))
-{
-    zr_put_of(task)->found = found;
-    read_tail(task);
 }
 
 /* ---- Slots and ids ------------------------------------------------------------------------- */

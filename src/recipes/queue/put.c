@@ -17,11 +17,11 @@
  * put_all(list of data [, priority [, timeout]])   how many items were put: the first ones
  * For what is still written in Lua:
  *
- * append(data, options [, timeout])   moves an item to another lane, or puts back an item that was
- *                        taken. Fails with no_node, bad_version or node_exists if another process
- *                        was faster
- * tail(lane [, timeout])              the bucket of the lane that takes items
- * ask_time([timeout])                 afterwards the server's time is known
+ * append(data, options [, timeout])   moves an item to another lane: the dead letters, the delayed
+ *                items, the tombstones; or only ends it; or puts back an item that was taken.
+ * Returns true and the bucket and the name of the new znode, if its answer was not lost. Fails with
+ * no_node, bad_version or node_exists if another process was faster ask_time([timeout]) afterwards
+ * the server's time is known
  *
  * What can go wrong: there is no session yet: wait for one. The time is not known, which a delay
  * needs: ask for it.
@@ -55,11 +55,11 @@ void zr_put_choose(struct zr_task *task)
         zr_put_ask_time(task, zr_put_choose);
         return;
     }
-    if (put->lane == NULL) {
+    if (put->lane == NULL && put->count > 0) {
         zr_lane_name(put->priority, name);
         put->lane = zr_queue_lane(zr_queue_of(task), put->due_ms > 0 ? "later" : name);
     }
-    if (put->lane != NULL)
+    if (put->lane != NULL || put->count == 0)
         zr_put_append(task);
     else
         zr_verb_fail(task, ZR_NO_MEMORY);
@@ -143,6 +143,16 @@ static void emit_put(struct zr_task *task, struct zr_sink *sink)
         zr_emit_string(sink, NULL, "known");
 }
 
+static void emit_place(struct zr_task *task, struct zr_sink *sink)
+{
+    const struct zr_put *put = zr_put_of(task);
+    sink->boolean(sink, NULL, true);
+    if (put->created[0] != '\0') {
+        sink->integer(sink, NULL, put->bucket);
+        zr_emit_string(sink, NULL, put->created);
+    }
+}
+
 static void emit_count(struct zr_task *task, struct zr_sink *sink)
 {
     sink->integer(sink, NULL, (int64_t)zr_put_of(task)->count);
@@ -154,7 +164,7 @@ static void emit_count(struct zr_task *task, struct zr_sink *sink)
     }
 static const struct zr_task_kind put_kind = KIND("queue:put", emit_put);
 static const struct zr_task_kind list_kind = KIND("queue:put_all", emit_count);
-static const struct zr_task_kind append_kind = KIND("append", emit_put);
+static const struct zr_task_kind append_kind = KIND("append", emit_place);
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
@@ -277,12 +287,21 @@ enum zr_status zr_queue_start_put_list(struct zr_object *self, struct zr_args *a
 
 #define APPEND(name) offsetof(struct zr_append_options, name)
 const struct zr_option zr_append_options[] = {
-    {"lane", 's', APPEND(lane)},         {"id", 'd', APPEND(id)},
-    {"tag", 's', APPEND(tag)},           {"from", 's', APPEND(from)},
-    {"claim", 's', APPEND(claim)},       {"out", 's', APPEND(out)},
-    {"priority", 'i', APPEND(priority)}, {"attempts", 'i', APPEND(attempts)},
-    {"due", 'i', APPEND(due)},           {"version", 'i', APPEND(version)},
-    {"held", 'b', APPEND(held)},         {NULL, 0, 0},
+    {"lane", 's', APPEND(lane)},
+    {"id", 'd', APPEND(id)},
+    {"tag", 's', APPEND(tag)},
+    {"from", 's', APPEND(from)},
+    {"claim", 's', APPEND(claim)},
+    {"out", 's', APPEND(out)},
+    {"priority", 'i', APPEND(priority)},
+    {"attempts", 'i', APPEND(attempts)},
+    {"due", 'i', APPEND(due)},
+    {"version", 'i', APPEND(version)},
+    {"held", 'b', APPEND(held)},
+    {"once", 'b', APPEND(once)},
+    {"doubted", 'b', APPEND(doubted)},
+    {"removed", 'b', APPEND(removed)},
+    {NULL, 0, 0},
 };
 
 static void set_move(struct zr_put *put, char **room, const struct zr_append_options *options)
@@ -293,6 +312,9 @@ static void set_move(struct zr_put *put, char **room, const struct zr_append_opt
         put->claim.at = copy_text(room, options->claim);
     put->version = (int32_t)options->version;
     put->held = options->held;
+    put->once = options->once;
+    put->doubted = options->doubted;
+    put->removed = options->removed;
     put->id_there = true;
     snprintf(put->tag, sizeof(put->tag), "%s", options->tag.at);
 }
@@ -311,34 +333,23 @@ enum zr_status zr_queue_start_append(struct zr_object *self, struct zr_args *arg
         return status;
     put->priority = options->priority;
     put->due_ms = options->due;
-    put->lane = zr_queue_lane((struct zr_queue *)self, options->lane.at);
     encode(put, &room, 0, options->attempts, options->id, data);
     put->largest = 0;
     if (options->from.at != NULL)
         set_move(put, &room, options);
-    status = put->lane != NULL ? set_id(put, &room, options->id) : ZR_NO_MEMORY;
+    put->count = options->lane.at != NULL;
+    if (put->count > 0) {
+        put->lane = zr_queue_lane((struct zr_queue *)self, options->lane.at);
+        status = put->lane != NULL ? set_id(put, &room, options->id) : ZR_NO_MEMORY;
+    }
     return run(put, status, limit_of(&args->at[2]), &append_kind, ZR_STEP(check), task);
 }
 
-/* ---- Tails and times ----------------------------------------------------------------------- */
+/* ---- The time ------------------------------------------------------------------------------ */
 
 static void finish(struct zr_task *task)
 {
     zr_task_finish(task, ZR_OK);
-}
-
-static void tail_known(struct zr_task *task)
-{
-    zr_put_of(task)->bucket = zr_put_of(task)->lane->tail;
-    finish(task);
-}
-
-static void tail(struct zr_task *task)
-{
-    if (zr_put_of(task)->lane->tail >= 0)
-        tail_known(task);
-    else
-        zr_put_find_tail(task, tail_known);
 }
 
 static void tell_time(struct zr_task *task)
@@ -346,26 +357,7 @@ static void tell_time(struct zr_task *task)
     zr_put_ask_time(task, finish);
 }
 
-static void emit_tail(struct zr_task *task, struct zr_sink *sink)
-{
-    sink->integer(sink, NULL, zr_put_of(task)->bucket);
-}
-
-static const struct zr_task_kind tail_kind = KIND("tail", emit_tail);
 static const struct zr_task_kind time_kind = KIND("ask_time", emit_put);
-
-enum zr_status zr_queue_start_tail(struct zr_object *self, struct zr_args *args,
-                                   struct zr_task **task)
-{
-    struct zr_put *put;
-    char *room;
-    enum zr_status status = new_put(self, NULL, 0, 0, &put, &room);
-    if (status != ZR_OK)
-        return status;
-    put->lane = zr_queue_lane((struct zr_queue *)self, args->at[0].bytes.at);
-    return run(put, put->lane != NULL ? ZR_OK : ZR_NO_MEMORY, limit_of(&args->at[1]), &tail_kind,
-               ZR_STEP(tail), task);
-}
 
 enum zr_status zr_queue_start_ask_time(struct zr_object *self, struct zr_args *args,
                                        struct zr_task **task)

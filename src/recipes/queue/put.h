@@ -35,7 +35,8 @@ struct zr_put {
     /* A move. The texts are the user's paths. */
     struct zr_bytes from, claim, out; /* of the item, its claim, its lane's `out`; at: null: none */
     int32_t version;                  /* of the item */
-    bool held;
+    bool held, once, removed;
+    bool doubted; /* an answer was lost */
 
     /* Where it is. */
     int64_t limit_us;    /* that the caller has given, or -1 */
@@ -51,8 +52,8 @@ struct zr_put {
     size_t first_part; /* append.c: which part of the transaction is the first item */
     void (*made)(struct zr_task *task); /* ... what to do then */
     void (*told)(struct zr_task *task);
-    void (*found)(struct zr_task *task);
-    char *asked; /* the path of `transaction` */
+    char *asked;                    /* the path of `transaction` */
+    char created[ZR_ITEM_TAG + 32]; /* the name of the znode that was put last; "": none */
     struct zr_transaction transaction;
 };
 
@@ -73,8 +74,8 @@ void zr_put_look_at_id(struct zr_task *task);
 /* True if the id's znode says that it is the item with our tag. */
 bool zr_put_says_ours(struct zr_put *put, struct zr_bytes said);
 
-/* make.c: learns the lane's tail, then runs `found`. */
-void zr_put_find_tail(struct zr_task *task, void (*found)(struct zr_task *task));
+/* make.c: learns the lane's tail, then appends. */
+void zr_put_find_tail(struct zr_task *task);
 /* Makes the directories, then runs `made`. */
 void zr_put_make(struct zr_task *task, void (*made)(struct zr_task *task));
 /* Makes the bucket of delayed items, or the folder of the id; then appends. */
@@ -82,11 +83,6 @@ void zr_put_make_slot(struct zr_task *task);
 void zr_put_make_folder(struct zr_task *task);
 /* Asks a server for its time, by a write that changes nothing, then runs `told`. */
 void zr_put_ask_time(struct zr_task *task, void (*told)(struct zr_task *task));
-
-/* An item was put into the bucket of this number: the path with its number, and the mtime of what
-   was written. Learns the time, and begins the next bucket if this one is full. */
-void zr_lane_put(struct zr_queue *queue, struct zr_lane *lane, int64_t number, const char *created,
-                 int64_t mtime_ms);
 
 /* roll.c: seals the bucket of this number, and makes the next one, in the background. */
 void zr_lane_roll(struct zr_queue *queue, struct zr_lane *lane, int64_t number);

@@ -1,4 +1,4 @@
-#include "recipes/queue/put.h"
+#include "recipes/queue/queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,30 +87,6 @@ static enum zr_status time_now(struct zr_object *self, struct zr_args *args, str
     return ZR_OK;
 }
 
-/* ---- What Lua has learned ------------------------------------------------------------------ */
-
-/* forget_tail(lane, number): this bucket takes no items any more. */
-static enum zr_status forget_tail(struct zr_object *self, struct zr_args *args,
-                                  struct zr_sink *sink)
-{
-    struct zr_lane *lane = zr_queue_lane((struct zr_queue *)self, args->at[0].bytes.at);
-    (void)sink;
-    if (lane != NULL && lane->tail == args->at[1].integer)
-        lane->tail = -1;
-    return ZR_OK;
-}
-
-/* counted(lane, number, path, mtime): see zr_lane_put. */
-static enum zr_status counted(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
-{
-    struct zr_queue *queue = (struct zr_queue *)self;
-    struct zr_lane *lane = zr_queue_lane(queue, args->at[0].bytes.at);
-    (void)sink;
-    if (lane != NULL)
-        zr_lane_put(queue, lane, args->at[1].integer, args->at[2].bytes.at, args->at[3].integer);
-    return ZR_OK;
-}
-
 /* ---- Paths --------------------------------------------------------------------------------- */
 
 char *zr_queue_full(const struct zr_queue *queue, const char *path, const char *more)
@@ -161,9 +137,6 @@ static const struct zr_method methods[] = {
      .inner = true},
     {.name = "size", .args = "t?", .start = zr_queue_start_size, .inner = true},
     {.name = "dead_size", .args = "t?", .start = zr_queue_start_dead_size, .inner = true},
-    {.name = "tail", .args = "st?", .start = zr_queue_start_tail, .inner = true},
-    {.name = "forget_tail", .args = "sw", .call = forget_tail, .inner = true},
-    {.name = "counted", .args = "swsw", .call = counted, .inner = true},
     {.name = "ask_time", .args = "t?", .start = zr_queue_start_ask_time, .inner = true},
     {.name = "time", .args = "", .call = time_now, .inner = true},
     {.name = NULL},

@@ -87,17 +87,18 @@ enum zr_status zr_queue_start_put_list(struct zr_object *self, struct zr_args *a
                                        struct zr_task **task);
 enum zr_status zr_queue_start_append(struct zr_object *self, struct zr_args *args,
                                      struct zr_task **task);
-enum zr_status zr_queue_start_tail(struct zr_object *self, struct zr_args *args,
-                                   struct zr_task **task);
 enum zr_status zr_queue_start_ask_time(struct zr_object *self, struct zr_args *args,
                                        struct zr_task **task);
 extern const struct zr_option zr_append_options[];
 
-/* What `append` takes. It moves an item, if `from` is its path. */
+/* What `append` takes. It moves an item, if `from` is its path; without a lane, it only ends it. */
 struct zr_append_options {
     struct zr_bytes lane, id, tag, from, claim, out;
     int64_t priority, attempts, due, version;
-    bool held; /* the claim is ours, so it is deleted; otherwise the item must have no claim */
+    bool held;    /* the claim is ours, so it is deleted; otherwise the item must have no claim */
+    bool once;    /* it is not sent again after a lost answer */
+    bool doubted; /* it may have been done before, because an answer was lost */
+    bool removed; /* the id's znode says so in place of the lane */
 };
 
 #endif

@@ -14,7 +14,6 @@
 -- were of another session, no process would notice that it has ended.
 
 local core = require "zkrecipes.core"
-local ids = require "zkrecipes.recipes.queue.ids"
 local items = require "zkrecipes.recipes.queue.item"
 local layout = require "zkrecipes.recipes.queue.layout"
 local places = require "zkrecipes.recipes.queue.place"
@@ -90,20 +89,13 @@ function M.take(desk, place)
   local entry, version, why = places.read(desk, place)
   if not entry then return nil, version, why end
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
-  local store, path = desk.store, layout.item_path(place)
-  local parts = places.unclaimed(desk, place)
-  parts[#parts + 1] = { "delete", path, version }
-  parts[#parts + 1] = { "set", place.lane.out, "" }
-  local tombstone, problem, reason = ids.leave_tombstone(store, parts, place, entry)
-  if tombstone == nil then return nil, problem, reason end
-  local done
-  local id = desk.presence.id
-  done, message, code = store.session:multi(parts)
+  local store, path, id = desk.store, layout.item_path(place), desk.presence.id
+  local done, bucket, name = store:finish(place, entry, { version = version, claim = places.claim_path(desk, place), once = true })
+  message, code = bucket, name
   if done then
     entry.attempts = entry.attempts + 1
-    return items.new(desk, place, entry, version, nil, tombstone and ids.left(store, tombstone, done))
+    return items.new(desk, place, entry, version, nil, entry.id and { lane = store.done, bucket = bucket, name = name })
   elseif places.faster(code) then
-    if ids.behind(store, tombstone) then return M.take(desk, place) end
     return nil, places.GONE
   elseif not places.uncertain(code) then
     return nil, message, code

@@ -66,38 +66,6 @@ function M.find(store, said)
   return false
 end
 
--- ---- The end of an item ------------------------------------------------------------------------
-
--- `parts` end the item at this place: appends the parts that leave its tombstone. `removed`: the item was removed. Returns the tombstone,
--- for M.left and M.behind; false if the item has no id; or nil, message, code.
-function M.leave_tombstone(store, parts, place, entry, removed)
-  if not entry.id then return false end
-  local bucket, message, code = store:tail(store.done)
-  if not bucket then return nil, message, code end
-  local tombstone = { tag = layout.tag(place.name), attempts = 0, priority = entry.priority, id = entry.id, data = "" }
-  local path, count = layout.bucket_path(store.done, bucket), #parts
-  parts[count + 1] = { "check", path, 0 }
-  parts[count + 2] = { "create", ("%s/%s-q-"):format(path, tombstone.tag), layout.encode(tombstone), { sequential = true } }
-  parts[count + 3] = { "set", store.done.put_count, "" }
-  parts[count + 4] = { "set", (layout.id_path(store.path, entry.id)),
-    ("%s %d %s"):format(removed and REMOVED or store.done.name, bucket, tombstone.tag) }
-  tombstone.bucket, tombstone.at = bucket, count + 2
-  return tombstone
-end
-
--- Call it after such a request has succeeded. Returns the place of the tombstone.
-function M.left(store, tombstone, results)
-  local path = results[tombstone.at]
-  store:counted(store.done, tombstone.bucket, path, results[tombstone.at + 1])
-  return { lane = store.done, bucket = tombstone.bucket, name = path:match("[^/]+$") }
-end
-
--- Call it after such a request has failed. True if it failed because the bucket takes no tombstones any more; then the next request uses
--- another bucket.
-function M.behind(store, tombstone)
-  return tombstone and store:is_behind(store.done, tombstone.bucket)
-end
-
 -- ---- Tidying up --------------------------------------------------------------------------------
 
 -- Returns the parts of a request that removes the tombstone at this path, if it is older than `limit`; false if the tombstone is too young;

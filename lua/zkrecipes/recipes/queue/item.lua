@@ -1,17 +1,16 @@
 -- Items that were claimed: ack, nack, and giving back. claim.lua says how an item is claimed.
 --
--- Ack: delete the claim, and the item in the version that our claim has given it. So a consumer that has lost its claim cannot ack for
--- another one.
+-- Ack: delete the claim, and the item in the version that our claim has given it (`finish` in store.lua). So a consumer that has lost its
+-- claim cannot ack for another one.
 --
 -- What can go wrong: the session is lost, and the claim with it (the item is free again, at its place). The answer is lost: after an ack
--- the item's version shows the outcome.
+-- the item is gone.
 
 local check = require "zkrecipes.check"
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local failure = require "zkrecipes.failure"
-local ids = require "zkrecipes.recipes.queue.ids"
 local layout = require "zkrecipes.recipes.queue.layout"
 local places = require "zkrecipes.recipes.queue.place"
 local requests = require "zkrecipes.lost_answers"
@@ -65,47 +64,18 @@ local function lost(state, method)
   return nil, ("item:%s %s: %s"):format(method, layout.item_path(state.place), why), "lost"
 end
 
--- After a lost answer: true if the item was acked; false if it still has the version of our claim; or nil, message, code.
-local function was_acked(state, store)
-  local settled, message, code = store:settle()
-  if not settled then return nil, message, code end
-  local stat
-  stat, message, code = store.session:exists(layout.item_path(state.place))
-  if stat == nil then return nil, message, code end
-  if stat and stat.version ~= state.version then return lost(state, "ack") end
-  return not stat
-end
-
--- Deletes the item and its claim. True; nil if the request must be sent again with other parts; or nil, message, code.
-local function try_ack(state, store)
-  local place = state.place
-  local parts = { { "delete", state.claim }, { "delete", layout.item_path(place), state.version },
-    { "set", place.lane.out, "" } }
-  local tombstone, problem, why = ids.leave_tombstone(store, parts, place, state.entry)
-  if tombstone == nil then return nil, problem, why end
+local function ack(state)
   local unsure = state.unsure
   state.unsure = true -- stays so for the next call if this one ends without an answer
-  local done, message, code = requests.transact(store.session, parts, function()
-    unsure = true
-    return was_acked(state, store)
-  end)
-  if tombstone and done and done ~= true then ids.left(store, tombstone, done) end
-  if done then return true end
+  local done, message, code = state.desk.store:for_now():finish(state.place, state.entry, { version = state.version,
+    claim = state.claim, held = true, doubted = unsure })
   if not uncertain(code) then state.unsure = unsure end
-  if not faster(code) then return nil, message, code end
-  if ids.behind(store, tombstone) then return nil end
-  if unsure then done, message, code = was_acked(state, store) end
-  if done ~= false and unsure then return done, message, code end
-  return lost(state, "ack")
-end
-
-local function ack(state)
-  local store = state.desk.store:for_now()
-  local done, message, code
-  repeat done, message, code = try_ack(state, store) until done or code
-  if not done then return nil, message, code end
-  finish(state, "acked")
-  return true
+  if done then
+    finish(state, "acked")
+    return true
+  end
+  if faster(code) then return lost(state, "ack") end
+  return nil, message, code
 end
 
 -- Gives the item back: true; or nil, message, code. After a lost answer the request is sent again, and fails if it was done before.

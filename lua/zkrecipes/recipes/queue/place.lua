@@ -41,11 +41,5 @@ function M.claim_path(desk, place)
   return desk.store.path .. "/claims/" .. layout.claim_name(place.lane, place.bucket, place.name)
 end
 
--- Returns parts that fail if the item is claimed.
-function M.unclaimed(desk, place)
-  local path = M.claim_path(desk, place)
-  return { { "create", path, "", { ephemeral = true } }, { "delete", path } }
-end
-
 core.own(debug.getinfo(1, "S").source)
 return M

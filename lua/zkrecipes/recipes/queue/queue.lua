@@ -181,21 +181,11 @@ function Queue:redrive(limit)
   return count
 end
 
--- True; or nil, message, code, as session:multi; nil alone if there is nothing to remove.
+-- True; or nil, message, code; nil alone if there is nothing to remove.
 local function remove_from(desk, place, id)
   if not place then return nil end
-  local store, parts = desk.store, places.unclaimed(desk, place)
-  parts[#parts + 1] = { "delete", layout.item_path(place) }
-  parts[#parts + 1] = { "set", place.lane.out, "" }
-  local tombstone, problem, why = ids.leave_tombstone(store, parts, place, { id = id, priority = 0 }, true)
-  if not tombstone then return nil, problem, why end
-  local done, message, code = store.session:multi(parts)
-  if done then
-    ids.left(store, tombstone, done)
-    return true
-  end
-  if places.faster(code) and code ~= "node_exists" and ids.behind(store, tombstone) then return remove_from(desk, place, id) end
-  return nil, message, code
+  return desk.store:finish(place, { id = id, priority = 0 }, { version = -1, claim = places.claim_path(desk, place), once = true,
+    removed = true })
 end
 
 -- The item may be moved after we have read where it is. Then its id's znode has changed.

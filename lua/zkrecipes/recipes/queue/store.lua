@@ -1,7 +1,7 @@
--- What the consumers of a queue need of the servers: tags, time, lost answers, and moving items to another lane. Puts are C
--- (src/recipes/queue), and so are moves, which end with a put; `core` is the object that does them.
+-- What the consumers of a queue need of the servers: tags, time, moving items to another lane, and ending them. `core` is the object that
+-- does this (src/recipes/queue), and that puts.
 --
--- The end of an item: delete its claim and its znode, and count it in `out`.
+-- The end of an item: delete its claim and its znode, and count it in `out`; if it has an id, put its tombstone.
 
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
@@ -15,7 +15,7 @@ local ROUNDS = 5
 local EXACT = 10 -- seconds for which the local clock may carry on a time that a server told, where the time must be exact
 
 local inner = core.classes.queue.inner
-local append, find_tail, ask_time = classes.waiting(inner.append), classes.waiting(inner.tail), classes.waiting(inner.ask_time)
+local append, ask_time = classes.waiting(inner.append), classes.waiting(inner.ask_time)
 
 -- queue: the object of the core.
 function M.new(session, path, queue)
@@ -105,36 +105,23 @@ function M:exact_now()
   return (inner.time(self.core))
 end
 
--- ---- Buckets -----------------------------------------------------------------------------------
-
--- Returns the number of the bucket that takes items; or nil, message, code.
-function M:tail(lane)
-  return limited(self, "tail", function(left) return find_tail(self.core, lane.name, left) end)
-end
-
--- Call it after something was put into a bucket. path: of the new znode. stat: of the counter that was written. Begins the next bucket if
--- this one is full.
-function M:counted(lane, bucket, path, stat) inner.counted(self.core, lane.name, bucket, path, stat.mtime) end
-
--- True if the bucket took no items when a request was refused, because it was sealed or did not exist yet: then the next request uses
--- the right one. True also if the servers cannot be asked: the next request says why.
-function M:is_behind(lane, bucket)
-  local path = layout.bucket_path(lane, bucket)
-  local stat = self.session:exists(path)
-  if stat and stat.version == 0 then return false end
-  inner.forget_tail(self.core, lane.name, bucket)
-  return self:tail(lane) ~= bucket or not stat and self.session:exists(path) ~= false
-end
-
 -- ---- Moving ------------------------------------------------------------------------------------
 
--- Appends an entry to a lane. options: see `append` in src/recipes/queue/put.c. True; or nil, message, code: no_node, bad_version or
--- node_exists if the item is moved, and another process was faster.
+-- Appends an entry to a lane (nil: to none, for an item that ends). options: see `append` in src/recipes/queue/put.c. True, and the bucket
+-- and the name if the answer was not lost; or nil, message, code: no_node, bad_version or node_exists if the item is moved, and another
+-- process was faster.
 function M:append(lane, entry, options)
   options = options or {}
-  options.lane, options.id, options.due = lane.name, entry.id, entry.due
+  options.lane, options.id, options.due = lane and lane.name, entry.id, entry.due
   options.priority, options.attempts = entry.priority, entry.attempts
   return limited(self, "append", function(left) return append(self.core, entry.data, options, left) end)
+end
+
+-- Ends the item at this place. If it has an id, its tombstone takes its place, see ids.lua. Returns as `append`.
+function M:finish(place, entry, options)
+  options.from, options.out, options.tag = layout.item_path(place), place.lane.out, layout.tag(place.name)
+  local tombstone = { attempts = 0, priority = entry.priority, id = entry.id, data = "" }
+  return self:append(entry.id and self.done or nil, tombstone, options)
 end
 
 -- Waits until all earlier requests have arrived at the server, or never will. True; or nil, message, code.
