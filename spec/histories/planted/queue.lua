@@ -6,9 +6,9 @@ local function bug(name, file, old, new)
 end
 
 return {
-  bug("ack without the version of its claim", "append.c", "add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;",
+  bug("ack without the version of its claim", "parts.c", "add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;",
     "add(parts, ZR_OP_DELETE, put->from.at);"),
-  bug("ack does not end its claim", "append.c", "    if (put->claim.at != NULL)\n        add(parts, ZR_OP_DELETE, put->claim.at);\n",
+  bug("ack does not end its claim", "parts.c", "    if (put->claim.at != NULL)\n        add(parts, ZR_OP_DELETE, put->claim.at);\n",
     "    if (put->claim.at != NULL && !put->held)\n        add(parts, ZR_OP_DELETE, put->claim.at);\n"),
   bug("claims outlive their session", "claim", '{ "create", claim, entry.claimant, { ephemeral = true } },',
     '{ "create", claim, entry.claimant },'),
@@ -21,7 +21,7 @@ return {
   bug("a lost answer of a put with an id counts as done", "append.c",
     "return answer->status == ZR_OK && zr_put_says_ours(zr_put_of(task), answer->data_reply);", "return true;"),
   bug("a lost answer of a move or an ack counts as done", "append.c", "    return answer->status == ZR_NO_NODE;", "    return true;"),
-  bug("a put does not look whether its bucket is sealed", "append.c", "add(parts, ZR_OP_CHECK, path)->version = 0;",
+  bug("a put does not look whether its bucket is sealed", "parts.c", "add(parts, ZR_OP_CHECK, path)->version = 0;",
     "add(parts, ZR_OP_CHECK, path);"),
   bug("a put does not seal its bucket when it makes the next one", "roll.c",
     "{.op = ZR_OP_SET, .path = full, .data = {\"\", 0}, .version = 0},", "{.op = ZR_OP_CHECK, .path = full, .version = 0},"),
@@ -41,8 +41,8 @@ return {
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, claim]], "  local store, claim"),
   bug("items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b"),
-  bug("a move forgets to delete", "append.c", "    add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;\n", ""),
-  bug("take, remove and bury do not look for claims", "append.c", "    if (put->claim.at != NULL && !put->held)\n", "    if (false)\n"),
+  bug("a move forgets to delete", "parts.c", "    add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;\n", ""),
+  bug("take, remove and bury do not look for claims", "parts.c", "    if (put->claim.at != NULL && !put->held)\n", "    if (false)\n"),
   bug("what cannot be read is looked at again and again", "consumers", "        fetch.leave_out(desk, place)\n", ""),
   bug("an ack does not remember that its answer may be lost", "item",
     "local unsure = state.unsure\n  state.unsure = true", "local unsure = nil\n  state.unsure = true"),
@@ -60,10 +60,10 @@ return {
   bug("remove does not look for claims", "queue", "claim = places.claim_path(desk, place), once = true,\n", "once = true,\n"),
   bug("remove looks only once where it is", "queue", "if stat.mzxid == before then return false end",
     "if before then return false end"),
-  bug("a removed item leaves no tombstone", "append.c", "struct zr_request *part = add(parts, put->id_there ?",
+  bug("a removed item leaves no tombstone", "parts.c", "struct zr_request *part = add(parts, put->id_there ?",
     "struct zr_request *part = add(parts, put->removed ? ZR_OP_DELETE : put->id_there ?"),
   bug("redrive does not count attempts from zero", "queue", "entry.attempts = 0\n", "\n"),
-  bug("what is moved is not counted", "append.c", "    add(parts, ZR_OP_SET, put->out.at);\n", ""),
+  bug("what is moved is not counted", "parts.c", "    add(parts, ZR_OP_SET, put->out.at);\n", ""),
   bug("a producer takes all the room that is left", "room.c", "rest = least(left / 10, CREDIT_MAX) - room;", "rest = left - room;"),
   bug("put_all does not look how much room there is", "room.c", "int64_t room = least(left, (int64_t)put->count),",
     "int64_t room = left > 0 ? (int64_t)put->count : 0,"),
@@ -79,7 +79,7 @@ return {
 ]]),
   bug("an id is forgotten too early", "known.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < REMEMBER_MS / 2)"),
   bug("an id is never forgotten", "known.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < 1000000000)"),
-  bug("an old id is put again by all callers that come at once", "append.c", [[
+  bug("an old id is put again by all callers that come at once", "parts.c", [[
     if (put->tombstone != NULL)
         add(&parts, ZR_OP_DELETE, put->tombstone);
 ]], ""),
@@ -89,7 +89,7 @@ return {
     'return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }', 'return { { "delete", path } }'),
   bug("an item with an id is done without a tombstone", "store", "self:append(entry.id and self.done or nil, tombstone",
     "self:append(nil, tombstone"),
-  bug("an id does not follow its item when that is moved", "append.c", "    if (put->id_path != NULL)\n        add_id(",
+  bug("an id does not follow its item when that is moved", "parts.c", "    if (put->id_path != NULL)\n        add_id(",
     "    if (put->id_path != NULL && put->from.at == NULL)\n        add_id("),
   bug("each clean-up of a dropped item takes one attempt off", "item", "  if state.over or state.letting_go then return end\n", [[
   if state.over then return end
@@ -99,5 +99,7 @@ return {
   bug("a tombstone in a bucket that is sealed is no reason to ask again", "append.c",
     "else if (status == ZR_BAD_VERSION && part < put->first_part)",
     "else if (status == ZR_BAD_VERSION && part < put->first_part && put->from.at == NULL)"),
-  bug("an ack that was done late is a lost claim", "append.c", "    if (zr_put_of(task)->doubted)\n", "    if (false)\n"),
+  bug("an ack that was done late is a lost claim", "append.c", "    else if (put->doubted)\n", "    else if (false)\n"),
+  bug("an item that is given back wakes no consumer", "parts.c", "    add(parts, ZR_OP_SET, put->bell.at);\n", ""),
+  bug("an item is given back in any version", "parts.c", "    item->version = put->version;\n", ""),
 }

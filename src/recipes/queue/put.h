@@ -2,9 +2,10 @@
 #define ZR_QUEUE_PUT_H
 
 /*
- * put.h: a task that puts items into a lane, all or none; only for the files of this folder. put.c
- * has the methods and room.c the capacity; append.c sends the transaction, make.c makes what it
- * needs on the servers, known.c knows ids, and roll.c begins a new bucket. Thread: the host's.
+ * put.h: a task that puts items into a lane, all or none; only for the files of this folder.
+ * start.c has the methods, put.c the first steps and room.c the capacity; append.c sends the
+ * transaction of parts.c, make.c makes what it needs on the servers, known.c knows ids, and roll.c
+ * begins a new bucket. Thread: the host's.
  */
 
 #include "recipes/queue/queue.h"
@@ -34,6 +35,8 @@ struct zr_put {
 
     /* A move. The texts are the user's paths. */
     struct zr_bytes from, claim, out; /* of the item, its claim, its lane's `out`; at: null: none */
+    struct zr_bytes bell;             /* of its lane's `in`, if it is given back */
+    struct zr_bytes text;             /* what it holds then; at: null: the same as before */
     int32_t version;                  /* of the item */
     bool held, once, removed;
     bool doubted; /* an answer was lost */
@@ -59,9 +62,16 @@ struct zr_put {
 
 struct zr_put *zr_put_of(struct zr_task *task);
 
-/* Steps. choose: chooses the lane, and appends. append: sends the transaction. */
+/* Steps. check: the first one. choose: chooses the lane, and appends. append: sends the
+   transaction. */
+void zr_put_check(struct zr_task *task);
 void zr_put_choose(struct zr_task *task);
 void zr_put_append(struct zr_task *task);
+
+/* parts.c. gives: the transaction. */
+enum zr_status zr_put_new_multi(struct zr_put *put, struct zr_call **call);
+/* True if its first part checks that the bucket is not sealed. */
+bool zr_put_may_be_sealed(const struct zr_put *put);
 
 /* room.c: waits for room, then puts as many items as there is room for, at least one. */
 void zr_put_find_room(struct zr_task *task);

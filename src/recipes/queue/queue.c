@@ -8,9 +8,9 @@
 #include "core/names.h"
 
 /*
- * The queue's engine: the object that puts and counts items. Claims, acks and listings are written
- * in Lua (lua/zkrecipes/recipes/queue), which has the class that users see, and passes its calls on
- * to the methods here.
+ * The queue's engine: the object that puts, moves, ends and counts items. Claims and listings are
+ * written in Lua (lua/zkrecipes/recipes/queue), which has the class that users see, and passes its
+ * calls on to the methods here.
  */
 
 /* ---- Lanes --------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
 
 /*
  * queue.h: what the files of this folder share; only for them. The layout of a queue on the servers
- * is described in lua/zkrecipes/recipes/queue/layout.lua, because claims, listings and tombstones
- * are still written in Lua. Thread: the host's.
+ * is described in lua/zkrecipes/recipes/queue/layout.lua, because claims and listings are still
+ * written in Lua. Thread: the host's.
  */
 
 #include "core/table.h"
@@ -91,9 +91,11 @@ enum zr_status zr_queue_start_ask_time(struct zr_object *self, struct zr_args *a
                                        struct zr_task **task);
 extern const struct zr_option zr_append_options[];
 
-/* What `append` takes. It moves an item, if `from` is its path; without a lane, it only ends it. */
+/* What `append` takes. It moves an item, if `from` is its path; without a lane, it only ends it; or
+   gives it back, if `bell` is the path of its lane's `in`: unchanged, or with `text` as its data.
+ */
 struct zr_append_options {
-    struct zr_bytes lane, id, tag, from, claim, out;
+    struct zr_bytes lane, id, tag, from, claim, out, bell, text;
     int64_t priority, attempts, due, version;
     bool held;    /* the claim is ours, so it is deleted; otherwise the item must have no claim */
     bool once;    /* it is not sent again after a lost answer */

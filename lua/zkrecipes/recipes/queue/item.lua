@@ -78,34 +78,20 @@ local function ack(state)
   return nil, message, code
 end
 
--- Gives the item back: true; or nil, message, code. After a lost answer the request is sent again, and fails if it was done before.
-local function give_back_with(state, store, parts)
+-- Gives the item back to its place: true; or nil, message, code. text: what it holds then; nil: the same.
+local function give_back(state, store, text)
   local unsure = state.given_back
   state.given_back = true -- perhaps: for the next call, if this one ends without an answer
-  local done, message, code = requests.transact(store.session, parts, function()
-    unsure = true
-    return false
-  end)
-  if done or faster(code) and unsure then
+  local done, message, code = store:give_back(state.place, state.entry, { version = state.version, claim = state.claim, text = text,
+    doubted = unsure })
+  if not uncertain(code) then state.given_back = unsure end
+  if done then
     finish(state, "nacked")
     state.desk:came_back()
     return true
   end
   if faster(code) then return lost(state, "nack") end
-  if not uncertain(code) then state.given_back = unsure end
   return nil, message, code
-end
-
--- on_item: the part of the request that finds the item in the version of our claim.
-local function parts_of(state, on_item)
-  local lane = state.place.lane
-  return { { "delete", state.claim }, on_item, { "set", lane.put_count, "" }, { "set", lane.out, "" } }
-end
-
--- Back to its place.
-local function give_back(state)
-  local store = state.desk.store:for_now()
-  return give_back_with(state, store, parts_of(state, { "check", layout.item_path(state.place), state.version }))
 end
 
 -- The same entry before our claim. It is a copy, so the attempt is taken off once, however many requests are sent.
@@ -113,8 +99,8 @@ local function before_claim(entry)
   return { attempts = entry.attempts - 1, priority = entry.priority, claimant = entry.claimant, id = entry.id, data = entry.data }
 end
 
-local function try_let_go(state, store, parts)
-  local _, message, code = give_back_with(state, store, parts)
+local function try_let_go(state, text)
+  local _, message, code = give_back(state, state.desk.store, text)
   return state.over, message, code
 end
 
@@ -123,9 +109,8 @@ end
 function M.let_go(state)
   if state.over or state.letting_go then return end
   state.letting_go = true
-  local store, path = state.desk.store, layout.item_path(state.place)
-  local parts = parts_of(state, { "set", path, layout.encode(before_claim(state.entry)), state.version })
-  local ok, problem = coroutines.pcall(requests.insist, store.session, try_let_go, state, store, parts)
+  local text = layout.encode(before_claim(state.entry))
+  local ok, problem = coroutines.pcall(requests.insist, state.desk.store.session, try_let_go, state, text)
   state.letting_go = false
   if not ok then error(problem, 0) end
 end
@@ -143,7 +128,7 @@ end
 
 local function nack(state, delay)
   local desk, entry = state.desk, state.entry
-  if entry.attempts < desk.max_attempts and delay == 0 then return give_back(state) end
+  if entry.attempts < desk.max_attempts and delay == 0 then return give_back(state, desk.store:for_now()) end
   desk = places.for_now(desk)
   if entry.attempts >= desk.max_attempts then return move_away(state, desk, desk.store.dead) end
   local now, message, code = desk.store:now()

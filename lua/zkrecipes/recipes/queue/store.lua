@@ -107,7 +107,7 @@ end
 
 -- ---- Moving ------------------------------------------------------------------------------------
 
--- Appends an entry to a lane (nil: to none, for an item that ends). options: see `append` in src/recipes/queue/put.c. True, and the bucket
+-- Appends an entry to a lane (nil: to none, for an item that ends). options: see src/recipes/queue/start.c. True, and the bucket
 -- and the name if the answer was not lost; or nil, message, code: no_node, bad_version or node_exists if the item is moved, and another
 -- process was faster.
 function M:append(lane, entry, options)
@@ -122,6 +122,13 @@ function M:finish(place, entry, options)
   options.from, options.out, options.tag = layout.item_path(place), place.lane.out, layout.tag(place.name)
   local tombstone = { attempts = 0, priority = entry.priority, id = entry.id, data = "" }
   return self:append(entry.id and self.done or nil, tombstone, options)
+end
+
+-- Gives a claimed item back to its place. options.text: what it holds then, if it changes. Returns as `append`.
+function M:give_back(place, entry, options)
+  options.from, options.out, options.tag = layout.item_path(place), place.lane.out, layout.tag(place.name)
+  options.held, options.bell = true, place.lane.put_count
+  return self:append(nil, { attempts = 0, priority = entry.priority, data = "" }, options)
 end
 
 -- Waits until all earlier requests have arrived at the server, or never will. True; or nil, message, code.
