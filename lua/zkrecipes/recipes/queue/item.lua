@@ -67,7 +67,7 @@ end
 local function ack(state)
   local unsure = state.unsure
   state.unsure = true -- stays so for the next call if this one ends without an answer
-  local done, message, code = state.desk.store:for_now():finish(state.place, state.entry, { version = state.version,
+  local done, message, code = state.desk.store:finish(state.place, state.entry, { version = state.version,
     claim = state.claim, held = true, doubted = unsure })
   if not uncertain(code) then state.unsure = unsure end
   if done then
@@ -79,11 +79,11 @@ local function ack(state)
 end
 
 -- Gives the item back to its place: true; or nil, message, code. text: what it holds then; nil: the same.
-local function give_back(state, store, text)
+local function give_back(state, text)
   local unsure = state.given_back
   state.given_back = true -- perhaps: for the next call, if this one ends without an answer
-  local done, message, code = store:give_back(state.place, state.entry, { version = state.version, claim = state.claim, text = text,
-    doubted = unsure })
+  local done, message, code = state.desk.store:give_back(state.place, state.entry, { version = state.version, claim = state.claim,
+    text = text, doubted = unsure })
   if not uncertain(code) then state.given_back = unsure end
   if done then
     finish(state, "nacked")
@@ -100,7 +100,7 @@ local function before_claim(entry)
 end
 
 local function try_let_go(state, text)
-  local _, message, code = give_back(state, state.desk.store, text)
+  local _, message, code = give_back(state, text)
   return state.over, message, code
 end
 
@@ -128,7 +128,7 @@ end
 
 local function nack(state, delay)
   local desk, entry = state.desk, state.entry
-  if entry.attempts < desk.max_attempts and delay == 0 then return give_back(state, desk.store:for_now()) end
+  if entry.attempts < desk.max_attempts and delay == 0 then return give_back(state) end
   desk = places.for_now(desk)
   if entry.attempts >= desk.max_attempts then return move_away(state, desk, desk.store.dead) end
   local now, message, code = desk.store:now()

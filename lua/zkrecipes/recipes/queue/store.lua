@@ -114,6 +114,7 @@ function M:append(lane, entry, options)
   options = options or {}
   options.lane, options.id, options.due = lane and lane.name, entry.id, entry.due
   options.priority, options.attempts = entry.priority, entry.attempts
+  if not self.limit then return append(self.core, entry.data, options) end -- it takes no longer than one request may
   return limited(self, "append", function(left) return append(self.core, entry.data, options, left) end)
 end
 
