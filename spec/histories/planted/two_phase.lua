@@ -45,6 +45,8 @@ return {
     .. "  return nil, message, code\nend\n\n-- The transaction; false"),
   part("what another has tidied is done again", " or record.sum then return end", " then return end"),
   part("stop does not stop", "    if work.task and which(work) then work.task:cancel() end\n", ""),
+  part("a participant that was stopped calls again what fails", 'part.stopping and (not ok or name == "prepare")',
+    'part.stopping and name == "prepare"'),
   run("the time for votes is over at once", "  local over = limit.now() + record.milliseconds / 1000\n", "  local over = limit.now()\n"),
   run("an id that is there is a failure", '    if code == "node_exists" then tx, message, code = join(session, place, record) end\n',
     '    if code == "node_exists" then tx, message, code = nil, "x: it is there", "node_exists" end\n'),

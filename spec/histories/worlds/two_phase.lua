@@ -1,8 +1,8 @@
 -- Two-phase commit: no participant commits what another aborts; what is called, and what `run` returns, is the one decision that the leader
 -- has; nothing is committed without a yes of each participant; a transaction that is aborted because of the time is not aborted too early;
--- nothing is tidied that a participant has not done; who has voted is not asked again. When the faults stop, everything ends: what is
--- pending waits only for a participant that never serves. Coordinators and participants are stopped at any moment, functions fail, names
--- are served twice, ids are run again.
+-- nothing is tidied that a participant has not done; who has voted is not asked again; a service that was stopped calls nothing more. When
+-- the faults stop, everything ends: what is pending waits only for a participant that never serves. Coordinators and participants are
+-- stopped at any moment, functions fail, names are served twice, ids are run again.
 
 local DIR = "/tp"
 local SLACK = 0.02 -- seconds: the trace rounds
@@ -79,6 +79,7 @@ local function handlers_of(h, zk, name, service)
   local function ended(state)
     return function(id, data)
       rule(h, data == "data of " .. id, "%s gets other data for %s", name, id)
+      rule(h, not service.stopped, "%s is stopped, and is called for %s", name, id)
       h.called[#h.called + 1] = { id = id, name = name, state = state, at = h.world:now() }
       if trouble(h, zk) then return fail(h) end
       local entry = entry_of(book, id)
@@ -88,9 +89,10 @@ local function handlers_of(h, zk, name, service)
   end
   return { commit = ended "committed", abort = ended "aborted", prepare = function(id, data)
     rule(h, data == "data of " .. id, "%s gets other data for %s", name, id)
+    rule(h, not service.stopped, "%s is stopped, and is asked for %s", name, id)
     local entry = entry_of(book, id)
     local voted = vote_of(h, zk, id, name)
-    rule(h, not voted or voted > service.since - h.stale - SLACK, "%s has voted for %s, and is asked again", name, id)
+    rule(h, not voted or voted > service.since - SLACK, "%s has voted for %s, and is asked again", name, id)
     rule(h, not service.prepared[id], "%s is asked twice for %s", name, id)
     service.prepared[id] = true
     if trouble(h, zk) then return fail(h) end
@@ -118,6 +120,7 @@ local function server(h, zk, two, name)
   while not h.healed and not stays do
     local service = begin_service(h, zk, two, name, answers)
     zk.sleep(h:within(h:chance(0.4) and 1 or 15))
+    service.stopped = true
     if h:chance(0.5) then
       service.participant:close()
     else

@@ -72,9 +72,12 @@ describe("two-phase commit", function()
     local state, why = two:run("t", "x", { "one", "away" }, 0.5)
     assert.are.equal("aborted", state)
     assert.matches("no vote came in time from .*away", why)
-    local pending = assert(two:pending())
-    assert.are.same({ "t", "aborted", "away" }, { pending[1].id, pending[1].state, table.concat(pending[1].awaited, " ") })
-    env.eventually("one has aborted", function() return one[#one] == "abort t x" end)
+    env.eventually("only away is awaited", function()
+      local pending = assert(two:pending())
+      assert.are.same({ "t", "aborted" }, { pending[1].id, pending[1].state })
+      return table.concat(pending[1].awaited, " ") == "away"
+    end)
+    assert.are.equal("abort t x", one[#one])
     local late = serving(two, "away") -- it comes back, and is not asked
     ended(two)
     assert.are.same({ "abort t x" }, late)
@@ -231,6 +234,28 @@ describe("a participant", function()
     ended(two)
     assert.are.same({ "commit t " }, again)
   end))
+
+  for _, way in ipairs { "that is stopped", "whose session is closed" } do
+    it(way .. " while a function runs does not repeat it if it fails", run(function()
+      local namespace, open = env.namespace(), false
+      local session = env.session { namespace = namespace }
+      local two = session:two_phase "/tp"
+      local one, part = serving(two, "one", { commit = function()
+        while not open do zk.sleep(0.005) end
+        return nil, "not yet"
+      end })
+      assert.are.equal("committed", two:run("t", "", { "one" }, 200))
+      env.eventually("it commits", function() return #one == 2 end)
+      if way == "that is stopped" then env.fails("timeout", part:stop(0)) else session:close() end
+      open = true
+      assert(part:wait(200))
+      two = opened(namespace)
+      local again = serving(two, "one")
+      ended(two)
+      assert.are.same({ "prepare t ", "commit t " }, one)
+      assert.are.same({ "commit t " }, again)
+    end))
+  end
 
   it("cannot wait for its own end", run(function()
     local two, part, problem = opened(env.namespace()), nil, nil

@@ -68,12 +68,13 @@ local function result(ok, ...)
   return true, value
 end
 
--- Calls handlers[name](id, data): false and why, or true and what it returned.
+-- Calls handlers[name](id, data): false and why, or true and what it returned. If the participant was stopped meanwhile, only a success of
+-- `commit` or `abort` is told on: no vote is created, and nothing is called again.
 local function call(part, work, name, tx)
   work.inside = true
   local ok, value = result(coroutines.pcall(part.handlers[name], tx.place.id, tx.record.data))
   work.inside = false
-  if part.stopping and name == "prepare" then error(wait.canceled, 0) end
+  if part.stopping and (not ok or name == "prepare") then error(wait.canceled, 0) end
   return ok, value
 end
 
@@ -266,6 +267,7 @@ end
 
 local function is_outside(work) return not work.inside end
 
+-- The writes before the inbox is read bring this session's server up to date: it has each vote of an earlier process with this name.
 local function work_inbox(part)
   if persist(part, make_inbox, part) and persist(part, clocks.ask, part.clock) then
     start_task(part, {}, brooms.work, part.broom)
