@@ -54,7 +54,9 @@ return {
     '    if done or code == "connection_loss" then return { place = place, record = record } end\n'),
   clock("the servers' time is taken for seconds", "milliseconds / 1000 end", "milliseconds / 1001 end"),
   broom("what is tidied is forgotten at once", "return broom.keep + 2 * record.milliseconds / 1000", "return 0"),
-  broom("what was left untidied stays", "    return transactions.tidy(session, tx)\n", "    return true\n"),
+  broom("what was left untidied stays", "    return transactions.tidy_what_is_left(session, tx)\n", "    return true\n"),
+  broom("what waits for a deleted inbox stays", "transactions.tidy_what_is_left(session, tx)", "transactions.tidy(session, tx)"),
+  step("an inbox is not looked at", "  if awaited then return false end\n", ""),
   broom("what others have tidied stays", "    return transactions.forget(session, place)\n", "    return true\n"),
   broom("what it has tidied itself stays", "  table.insert(broom.mine, { place = tx.place, "
     .. "due = broom.clock.now() + kept_for(broom, tx.record) })\n", ""),

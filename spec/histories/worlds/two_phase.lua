@@ -1,8 +1,8 @@
 -- Two-phase commit: no participant commits what another aborts; what is called, and what `run` returns, is the one decision that the leader
 -- has; nothing is committed without a yes of each participant; a transaction that is aborted because of the time is not aborted too early;
 -- nothing is tidied that a participant has not done; who has voted is not asked again; a service that was stopped calls nothing more. When
--- the faults stop, everything ends: what is pending waits only for a participant that never serves. Coordinators and participants are
--- stopped at any moment, functions fail, names are served twice, ids are run again.
+-- the faults stop, everything ends: what is pending waits only for a participant that never serves, until an operator deletes its inbox.
+-- Coordinators and participants are stopped at any moment, functions fail, names are served twice, ids are run again.
 
 local DIR = "/tp"
 local SLACK = 0.02 -- seconds: the trace rounds
@@ -205,7 +205,7 @@ local function check_votes(h, id, one)
   for _, name in ipairs(h.names[id]) do
     local entry = (h.books[name] or {})[id] or {}
     h:expect(one.decided.state ~= "committed" or entry.yes, "%s is committed, and %s has not said yes", id, name)
-    h:expect(not one.tidied or entry.ended and entry.ended_at <= one.tidied + SLACK, "%s is tidied, and %s has not done it", id, name)
+    h:expect(not one.tidied or h.given_up and name == "ghost" or entry.ended and entry.ended_at <= one.tidied + SLACK, "%s is tidied, and %s has not done it", id, name)
   end
 end
 
@@ -213,7 +213,7 @@ local function check_transactions(h, found)
   for id, one in pairs(found) do
     h:expect(one.decided, "%s is not decided", id)
     check_votes(h, id, one)
-    local ghost = h.names[id][#h.names[id]] == "ghost" and not h.books.ghost
+    local ghost = h.names[id][#h.names[id]] == "ghost" and not h.books.ghost and not h.given_up
     h:expect(one.tidied or ghost, "%s is not tidied", id)
     h:expect(one.deleted or ghost, "%s is not forgotten", id)
   end
@@ -222,7 +222,7 @@ end
 local function check_pending(h, list)
   for _, one in ipairs(list) do
     local alone = #one.participants == 1 -- then nobody else completes it
-    h:expect(not h.books.ghost and (alone or one.state == "aborted") and table.concat(one.awaited, ",") == "ghost",
+    h:expect(not h.books.ghost and not h.given_up and (alone or one.state == "aborted") and table.concat(one.awaited, ",") == "ghost",
       "%s is %s, and waits for %s", one.id, one.state, table.concat(one.awaited, ","))
   end
 end
@@ -234,6 +234,15 @@ local function session_of(h, zk)
   end }
   h.sessions[#h.sessions + 1] = session
   return session
+end
+
+-- An operator deletes the inbox of a participant that does not come back.
+local function give_up(h, session)
+  local inbox = DIR .. "/participants/ghost"
+  h.given_up = true
+  for _, entry in ipairs(session:children(inbox) or {}) do session:delete(inbox .. "/" .. entry) end
+  local ok, message, code = session:delete(inbox)
+  h:expect(ok or code == "no_node", "the inbox is not deleted: %s", tostring(message))
 end
 
 return function(h)
@@ -265,9 +274,10 @@ return function(h)
   end
   function h.check()
     h:expect(not h.violated, "%s", h.violated)
+    if not h.books.ghost and h:chance(0.5) then give_up(h, last.two.session) end
     h.world:advance(60)
     check_pending(h, h:expect(last.two:pending(100), "pending fails"))
-    h.world:advance(3 * h.keep + 60)
+    h.world:advance((h.given_up and 8 or 3) * h.keep + 60)
     local found = transactions_of(h)
     check_called(h, found)
     check_runs(h, found)

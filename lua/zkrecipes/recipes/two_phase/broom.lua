@@ -2,8 +2,8 @@
 --
 -- 1. What this participant has tidied is deleted when its time is over: the `keep` of session:two_phase, and twice the time for votes, so
 --    that each `run` of the transaction has ended by then.
--- 2. Every `keep` seconds: list all transactions, and look at each that is not in 1. If it should have been decided, conclude it. If all
---    have acknowledged it, tidy it. If it was tidied long ago by a participant that has died, delete it.
+-- 2. Every `keep` seconds: list all transactions, and look at each that is not in 1. If it should have been decided, conclude it. If no
+--    inbox has it any more, tidy it. If it was tidied long ago by a participant that has died, delete it.
 --
 -- What can go wrong: another participant does the same. Each of these writes names a version, so it is done once.
 
@@ -57,7 +57,7 @@ local function sweep_one(broom, place)
     if clocks.since(broom.clock, tx.stat.ctime) < kept_for(broom, record) then return true end
     return transactions.conclude(session, tx)
   elseif not record.sum then
-    return transactions.tidy(session, tx)
+    return transactions.tidy_what_is_left(session, tx)
   elseif clocks.since(broom.clock, tx.stat.mtime) >= kept_for(broom, record) then
     return transactions.forget(session, place)
   end

@@ -158,19 +158,49 @@ end
 
 -- ---- Tidying -----------------------------------------------------------------------------------
 
+-- marks: the znodes below the transaction. given_up: the participants without a mark. Creating their marks fails if they have them by now.
+local function leave_outcome(session, tx, marks, given_up)
+  local parts = {}
+  for _, name in ipairs(given_up) do
+    local mark = records.mark(tx.place, tx.record.tag, "done", name)
+    parts[#parts + 1] = { "create", mark, "" }
+    parts[#parts + 1] = { "delete", mark }
+  end
+  for _, name in ipairs(marks) do parts[#parts + 1] = { "delete", tx.place.path .. "/" .. name } end
+  parts[#parts + 1] = { "set", tx.place.path, records.encode(records.tidied(tx.record)), 1 }
+  local done, message, code = session:multi(parts)
+  if done then return true end
+  if code == "no_node" or code == "bad_version" or code == "node_exists" then return false end
+  return nil, message, code
+end
+
+-- True if the transaction is in an inbox of these participants; or nil, message, code.
+local function is_awaited(session, tx, names)
+  for _, name in ipairs(names) do
+    local stat, message, code = session:exists(records.entry(tx.place, tx.record.tag, name))
+    if stat == nil then return nil, message, code end
+    if stat then return true end
+  end
+  return false
+end
+
 -- Leaves the outcome only, if all have their marks. True if this call has done it; false; or nil, message, code.
 function M.tidy(session, tx)
-  local missing, names, code = M.without(session, tx, "done")
+  local missing, marks, code = M.without(session, tx, "done")
   if code == "no_node" or missing and #missing > 0 then return false end
-  if not missing then return nil, names, code end
-  local parts = {}
-  for _, name in ipairs(names) do parts[#parts + 1] = { "delete", tx.place.path .. "/" .. name } end
-  parts[#parts + 1] = { "set", tx.place.path, records.encode(records.tidied(tx.record)), 1 }
-  local done, message
-  done, message, code = session:multi(parts)
-  if done then return true end
-  if code == "no_node" or code == "bad_version" then return false end
-  return nil, message, code
+  if not missing then return nil, marks, code end
+  return leave_outcome(session, tx, marks, missing)
+end
+
+-- As `tidy`, but does not wait for a participant whose inbox was deleted by hand.
+function M.tidy_what_is_left(session, tx)
+  local missing, marks, code = M.without(session, tx, "done")
+  if code == "no_node" then return false end
+  if not missing then return nil, marks, code end
+  local awaited, message, why = is_awaited(session, tx, missing)
+  if awaited == nil then return nil, message, why end
+  if awaited then return false end
+  return leave_outcome(session, tx, marks, missing)
 end
 
 -- Deletes what tidy has left. As `tidy`.
