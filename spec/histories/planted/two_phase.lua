@@ -58,6 +58,5 @@ return {
   broom("what waits for a deleted inbox stays", "transactions.tidy_what_is_left(session, tx)", "transactions.tidy(session, tx)"),
   step("an inbox is not looked at", "  if awaited then return false end\n", ""),
   broom("what others have tidied stays", "    return transactions.forget(session, place)\n", "    return true\n"),
-  broom("what it has tidied itself stays", "  table.insert(broom.mine, { place = tx.place, "
-    .. "due = broom.clock.now() + kept_for(broom, tx.record) })\n", ""),
+  broom("what it has tidied itself stays", "  broom.mine:start({ place = tx.place }, due)\n", ""),
 }

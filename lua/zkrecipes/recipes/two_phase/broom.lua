@@ -11,6 +11,7 @@ local core = require "zkrecipes.core"
 local clocks = require "zkrecipes.recipes.two_phase.clock"
 local records = require "zkrecipes.recipes.two_phase.record"
 local requests = require "zkrecipes.lost_answers"
+local timers = require "zkrecipes.host.timers"
 local transactions = require "zkrecipes.recipes.two_phase.transaction"
 local wait = require "zkrecipes.host.wait"
 
@@ -20,31 +21,30 @@ local SHORTEST = 1 -- seconds between two looks at all
 local AGAIN = 10   -- seconds to wait after a failure that does not pass
 
 function M.new(session, two, clock)
-  return { session = session, folder = two.path, keep = two.keep, clock = clock, host = core.host(session), mine = {}, at = {} }
+  return { session = session, folder = two.path, keep = two.keep, clock = clock, host = core.host(session), at = {},
+    mine = timers.new() }
 end
 
 local function kept_for(broom, record) return broom.keep + 2 * record.milliseconds / 1000 end
 
-local function wake(broom)
-  if broom.record then wait.wake(broom.host, broom.record) end
-end
-
 -- This participant has tidied it.
 function M.add(broom, tx)
-  table.insert(broom.mine, { place = tx.place, due = broom.clock.now() + kept_for(broom, tx.record) })
+  local due = broom.clock.now() + kept_for(broom, tx.record)
+  broom.mine:start({ place = tx.place }, due)
   broom.at[tx.place.name] = true
-  wake(broom)
+  if broom.record and due < broom.till then wait.wake(broom.host, broom.record) end
 end
 
 local function sweep_mine(broom)
-  for i = #broom.mine, 1, -1 do
-    local one = broom.mine[i]
-    if one.due <= broom.clock.now() then
-      local done, message, code = transactions.forget(broom.session, one.place)
-      if done == nil then return nil, message, code end
-      table.remove(broom.mine, i)
-      broom.at[one.place.name] = nil
+  local one = broom.mine:expire(broom.clock.now())
+  while one do
+    local done, message, code = transactions.forget(broom.session, one.place)
+    if done == nil then
+      broom.mine:start(one, one.at)
+      return nil, message, code
     end
+    broom.at[one.place.name] = nil
+    one = broom.mine:expire(broom.clock.now())
   end
   return true
 end
@@ -80,15 +80,10 @@ local function sweep_all(broom)
   return true
 end
 
-local function pause(broom, seconds)
-  broom.record = wait.record()
-  wait.pause(broom.host, broom.record, seconds)
+local function pause(broom, till)
+  broom.record, broom.till = wait.record(), till
+  wait.pause(broom.host, broom.record, math.max(till - broom.clock.now(), 0))
   broom.record = nil
-end
-
-local function next_due(broom, all)
-  for _, one in ipairs(broom.mine) do all = math.min(all, one.due) end
-  return all
 end
 
 -- The task. It ends when it is canceled.
@@ -96,13 +91,13 @@ function M.work(broom)
   local now = broom.clock.now
   local all = now() + math.max(broom.keep, SHORTEST)
   while true do
-    pause(broom, math.max(next_due(broom, all) - now(), 0))
+    pause(broom, math.min(broom.mine:next() or all, all))
     local ok = requests.insist(broom.session, sweep_mine, broom)
     if now() >= all then
       ok = requests.insist(broom.session, sweep_all, broom) and ok
       all = now() + math.max(broom.keep, SHORTEST)
     end
-    if not ok then pause(broom, AGAIN) end
+    if not ok then pause(broom, now() + AGAIN) end
   end
 end
 
