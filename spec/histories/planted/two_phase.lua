@@ -44,6 +44,8 @@ return {
     .. "  return nil, message, code\nend\n\n-- The transaction; false", 'if done or code ~= "x" then return true end\n'
     .. "  return nil, message, code\nend\n\n-- The transaction; false"),
   part("what another has tidied is done again", " or record.sum then return end", " then return end"),
+  part("who comes late reports a deletion", "  if not persist(part, part.session.exists, part.session, "
+    .. "records.entry(place, tag, part.escaped)) then return end\n", ""),
   part("stop does not stop", "    if work.task and which(work) then work.task:cancel() end\n", ""),
   part("a participant that was stopped calls again what fails", 'part.stopping and (not ok or name == "prepare")',
     'part.stopping and name == "prepare"'),

@@ -158,7 +158,9 @@ local function settled(part, tx, left)
   return record, message, code
 end
 
-local function was_deleted(part, place)
+-- The transaction is gone. If our inbox has it no more, another process has done it under this name.
+local function is_gone(part, place, tag)
+  if not persist(part, part.session.exists, part.session, records.entry(place, tag, part.escaped)) then return end
   tell(part, ("'%s': another client has deleted '%s'; its outcome is not known"):format(part.name, check.shown(place.id)))
 end
 
@@ -178,10 +180,10 @@ end
 
 local function take_part(part, work, place, tag)
   local tx = persist(part, find, part, place, tag)
-  if tx == false then return was_deleted(part, place) end
+  if tx == false then return is_gone(part, place, tag) end
   if not tx then return end
   local record = decision(part, work, tx)
-  if record == false then return was_deleted(part, place) end
+  if record == false then return is_gone(part, place, tag) end
   if not record or record.sum then return end -- tidied: another process has done it under this name
   finish(part, work, tx, record.state == "committed" and "commit" or "abort")
   if not persist(part, acknowledge, part, tx) then return end
