@@ -109,6 +109,7 @@ build = {
     ["zkrecipes.recipes.worker_id.bound"] = "lua/zkrecipes/recipes/worker_id/bound.lua",
     ["zkrecipes.recipes.worker_id.snowflake"] = "lua/zkrecipes/recipes/worker_id/snowflake.lua",
     ["zkrecipes.recipes.tree.file"] = "lua/zkrecipes/recipes/tree/file.lua",
+    ["zkrecipes.recipes.tree.options"] = "lua/zkrecipes/recipes/tree/options.lua",
     ["zkrecipes.recipes.tree.tree"] = "lua/zkrecipes/recipes/tree/tree.lua",
     ["zkrecipes.recipes.two_phase.broom"] = "lua/zkrecipes/recipes/two_phase/broom.lua",
     ["zkrecipes.recipes.two_phase.clock"] = "lua/zkrecipes/recipes/two_phase/clock.lua",

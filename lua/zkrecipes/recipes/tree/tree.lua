@@ -1,11 +1,11 @@
 -- The part of watched copies that is written in Lua: options, the iterators, and waits that run the user's code or consist of several.
 
 local check = require "zkrecipes.check"
-local child = require "zkrecipes.path".child
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local files = require "zkrecipes.recipes.tree.file"
+local options_of = require "zkrecipes.recipes.tree.options".check
 local activity = require "zkrecipes.status.activity"
 
 local session_class, tree_class, changes_class = core.classes.session, core.classes.tree, core.classes.changes
@@ -16,37 +16,11 @@ local await_change = classes.waiting(changes_class.inner.await)
 
 -- ---- Making ------------------------------------------------------------------------------------
 
-local function check_pattern(pattern, i, path)
-  if type(pattern) ~= "string" then check.bad(2, "tree", ("option 'filter': path expected at %d, got %s"):format(i, type(pattern))) end
-  local problem = core.path_problem(pattern)
-  if problem then check.bad(2, "tree", ("option 'filter': path '%s' %s"):format(check.shown(pattern), problem)) end
-  local above = child(path, "")
-  if #pattern <= #above or pattern:sub(1, #above) ~= above then
-    check.bad(2, "tree", ("option 'filter': path below '%s' expected, got '%s'"):format(check.shown(path), check.shown(pattern)))
-  end
-end
-
--- The patterns, each with a zero byte behind it; nil: all is wanted.
-local function filter_of(path, patterns)
-  if not patterns then return nil end
-  check.list(patterns, 2, "tree", "list of patterns", "filter")
-  if #patterns == 0 then check.bad(2, "tree", "option 'filter': at least one pattern expected") end
-  for i = 1, #patterns do check_pattern(patterns[i], i, path) end
-  return table.concat(patterns, "\0") .. "\0"
-end
-
-local DEPTH_MAX = 1000 -- no path has so many parts
-
 -- session:tree(path [, options])
 function Session:tree(path, options)
   check.path(path, 1, "tree")
-  options = check.options(options, { depth = "number", filter = "table", file = "string" }, 2, "tree")
-  local depth = options.depth
-  if depth ~= nil and (depth % 1 ~= 0 or depth < 0 or depth > DEPTH_MAX) then
-    check.bad(2, "tree", ("option 'depth': whole number from 0 (no children) to %d expected, got %s"):format(DEPTH_MAX, tostring(depth)))
-  end
-  check.file(options.file, 2, "tree")
-  local tree, message, code = session_class.core.tree(self, path, depth, filter_of(path, options.filter))
+  options = options_of(path, options, {}, "tree", 2)
+  local tree, message, code = session_class.core.tree(self, path, options.depth, options.patterns)
   if not tree then return nil, message, code end
   activity.copies(core.host(self), tree)
   if options.file then files.open(self, tree, options.file) end
