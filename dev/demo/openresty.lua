@@ -105,6 +105,9 @@ local function show()
   print(("  now it fires in process %s, after %.1f s"):format(next_one, socket.gettime() - from))
   check("after a reload a new worker goes on within 3 s", socket.gettime() - from < 3)
 
+  local greeting = eventually("the configuration is there", function() return get("/greeting"):match("^good morning, 0 s old") end)
+  check("all workers read one copy of the configuration", greeting ~= nil)
+
   local page = get("/status")
   print("\nThe status, http://127.0.0.1:" .. port .. "/status:\n  " .. get("/status?format=json"):sub(1, 160) .. " ...")
   check("the status page is there", page:find("<h1>zkrecipes</h1>", 1, true) ~= nil)

@@ -15,6 +15,15 @@ function app.lock_of(name)
   return key and session:lock("/orders/" .. key)
 end
 
+-- One worker watches /conf, all read it. A program has one copy for each host.
+app.conf = require("zkrecipes.openresty").shared_tree("conf", "/conf")
+
+-- An operator would set this.
+zk.spawn(function()
+  local ok, message, code = session:create("/conf/greeting", "good morning", { parents = true })
+  if not ok and code ~= "node_exists" then ngx.log(ngx.WARN, message) end
+end)
+
 -- All workers stand; one of them leads, and fires. At a reload, or when it dies, another one goes on.
 zk.spawn(function()
   session:election("/timer"):every(1, function(term)

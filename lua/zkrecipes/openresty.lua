@@ -2,10 +2,12 @@
 --
 --   log_by_lua_block     { require("zkrecipes.openresty").release() }
 --   content_by_lua_block { require("zkrecipes.openresty").status() }
+--   init_worker_by_lua_block { conf = require("zkrecipes.openresty").shared_tree("conf", "/conf") }
 
 local contexts = require "zkrecipes.openresty.contexts"
 local core = require "zkrecipes.core"
 local page = require "zkrecipes.status.page"
+local shared_trees = require "zkrecipes.openresty.shared.tree"
 local status = require "zkrecipes.status.status"
 local workers = require "zkrecipes.openresty.workers"
 
@@ -62,6 +64,9 @@ function M.status()
   ngx.header.content_type = form[1]
   ngx.print(form[2](workers.all(own, asking)))
 end
+
+-- shared_tree(dict_name, path [, options]): a watched copy that one worker of the host writes and all read.
+function M.shared_tree(dict_name, path, options) return shared_trees.new(dict_name, path, options) end
 
 core.own(debug.getinfo(1, "S").source)
 return M

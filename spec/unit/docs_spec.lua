@@ -89,9 +89,9 @@ describe("the documents name", function()
   end
 
   it("every function for the configuration of nginx", function()
-    for name in read("lua/zkrecipes/openresty.lua"):gmatch("function M%.(%l+)%(") do
+    for name in read("lua/zkrecipes/openresty.lua"):gmatch("function M%.([%l_]+)%(") do
       assert(META:find("function openresty." .. name .. "(", 1, true), "openresty." .. name .. " is not in the definitions")
-      assert(DOCS:find('require("zkrecipes.openresty").' .. name .. "()", 1, true), "openresty." .. name .. " is in no page of docs/")
+      assert(DOCS:find('require("zkrecipes.openresty").' .. name .. "(", 1, true), "openresty." .. name .. " is in no page of docs/")
     end
   end)
 

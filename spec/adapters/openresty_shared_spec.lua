@@ -1,0 +1,244 @@
+-- A shared tree in nginx: one worker watches, all read. The watching worker is killed, stopped and reloaded; the dictionary is too small.
+
+local env = require "spec.support.env"
+local nginx = require "spec.support.nginx"
+local process = require "spec.support.process"
+
+local HTTP = [[
+  lua_shared_dict conf %s;
+  init_worker_by_lua_block {
+    zk = require "zkrecipes"
+    tree = require("zkrecipes.openresty").shared_tree("conf", "/conf",
+      { session = { hosts = "%s", timeout = 60, namespace = "%s", request_timeout = 200 } })
+    function say(...)
+      local list = { ... }
+      for i = 1, select("#", ...) do list[i] = tostring(list[i]) end
+      ngx.print(table.concat(list, " "))
+    end
+  }
+  upstream by_tree {
+    server 0.0.0.1;
+    balancer_by_lua_block { assert(require("ngx.balancer").set_current_peer("127.0.0.1", tonumber((tree:get("/conf/port"))))) }
+  }
+]]
+
+local SERVER = [[
+  location = /ready { content_by_lua_block { say(tree:ready(200)) } }
+  location = /ready0 { content_by_lua_block { say(tree:ready(0)) } }
+  location = /get { content_by_lua_block {
+    local data, stat, problem = tree:get(ngx.var.arg_path)
+    say(ngx.worker.pid(), data, stat and stat.mzxid, problem, table.concat(tree:children() or {}, ","))
+  } }
+  location = /stat { content_by_lua_block {
+    local _, stat = tree:get(ngx.var.arg_path)
+    local names = {}
+    for name in pairs(stat) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do ngx.say(name, " ", stat[name]) end
+  } }
+  location = /pairs { content_by_lua_block {
+    for path, data in tree:pairs() do ngx.say(path, " ", #data) end
+  } }
+  location = /age { content_by_lua_block { say(tree:age()) } }
+  location = /problem { content_by_lua_block { say(tree:problem()) } }
+  location = /watcher { content_by_lua_block {
+    local last = ngx.shared.conf:get(tree.prefix .. "#turn") or 0
+    local text = ngx.shared.conf:get(tree.prefix .. "#seat:" .. last) or ""
+    local pid = tonumber(text:match("^%d+")) or 0
+    ngx.print(ngx.shared.conf:get(tree.prefix .. "#seat:" .. last + 1) and 0 or pid)
+  } }
+  location = /busy { content_by_lua_block {
+    -- as if it were killed in the middle of a write
+    local dict, last = ngx.shared.conf, ngx.shared.conf:get(tree.prefix .. "#turn")
+    dict:set(tree.prefix .. "#busy:" .. last, true)
+    dict:set(tree.prefix .. "=/conf/orphan", "d 1 1 1 0 0 0 0 0 0 1 0\n\nx")
+    dict:delete(tree.prefix .. "=/conf/a")
+    ngx.print(ngx.worker.pid())
+  } }
+  location = /proxied {
+    rewrite ^ /plain break;
+    proxy_pass http://by_tree;
+    header_filter_by_lua_block { ngx.header["X-A"] = tree:get("/conf/a") }
+    body_filter_by_lua_block { tree:age() }
+    log_by_lua_block { tree:children() }
+  }
+]]
+describe("a shared tree in nginx", function()
+  local it_runs, session, namespace, proxy
+
+  local function start(workers, size)
+    namespace, proxy = env.namespace(), env.proxy()
+    session = env.session { namespace = namespace }
+    assert(session:create("/conf/a", "1", { parents = true }))
+    proxy:reset()
+    it_runs = nginx.start { workers = workers, server = SERVER, http = HTTP:format(size or "1m", proxy.hosts, namespace) }
+  end
+
+  after_each(function()
+    it_runs:stop()
+    session:close()
+  end)
+
+  local function get(path) return (select(2, it_runs:get(path))) end
+
+  local function eventually(what, condition) return assert(process.eventually(condition, 60), what) end
+
+  -- pid > what that worker says.
+  local function ask_all(path)
+    local open, said = {}, {}
+    for i = 1, 40 do open[i] = it_runs:open(path) end
+    for i = 1, 40 do
+      local pid, text = select(2, nginx.answer(open[i])):match("^(%d+) (.*)$")
+      said[pid] = text
+    end
+    return said
+  end
+
+  local function all_say(count, path, pattern)
+    eventually("all workers say " .. pattern, function()
+      local seen = 0
+      for _, text in pairs(ask_all(path)) do
+        if not text:find(pattern) then return false end
+        seen = seen + 1
+      end
+      return seen >= count
+    end)
+  end
+
+  local function watcher(other)
+    return eventually("a worker watches", function()
+      local pid = get("/watcher")
+      return pid ~= "0" and pid ~= other and pid
+    end)
+  end
+
+  local function shows(data, path)
+    eventually("it shows " .. data, function() return get("/get?path=" .. (path or "/conf/a")):find("^%d+ " .. data .. " ") end)
+  end
+
+  it("is read by all workers, in every phase, with stats, children and its age", function()
+    start(2)
+    assert.equal("true", get("/ready"))
+    all_say(2, "/get?path=/conf/a", "^1 %x+ nil a$")
+    assert(session:create("/conf/port", tostring(it_runs.port)))
+    assert(session:create("/conf/a/deep", ("\0\n/"):rep(100000)))
+    shows(it_runs.port, "/conf/port")
+    eventually("all is there", function() return get("/pairs"):find("/conf/a/deep 300000", 1, true) end)
+    assert.equal(("/conf 0\n/conf/a 1\n/conf/a/deep 300000\n/conf/port %d\n"):format(#tostring(it_runs.port)), get("/pairs"))
+    local _, stat = session:get("/conf/a")
+    for name, value in get("/stat?path=/conf/a"):gmatch("(%S+) (%S+)") do assert.equal(tostring(stat[name]), value) end
+    assert.is_true(tonumber(get("/age")) < 60)
+    assert.equal("plain\n", get("/proxied"))
+    assert(session:delete("/conf/a/deep"))
+    eventually("it is gone", function() return get("/get?path=/conf/a/deep"):find("nil nil nil", 1, true) end)
+    assert(session:delete_tree("/conf"))
+    eventually("all is gone", function() return get("/pairs") == "" end)
+    assert.equal("nil", get("/problem"))
+  end)
+
+  -- The requests of a host until it has shown a new znode and new data.
+  local function spent(workers)
+    start(workers)
+    get("/ready")
+    all_say(workers, "/get?path=/conf/a", "^1 ")
+    assert(session:set("/conf/a", "2"))
+    all_say(workers, "/get?path=/conf/a", "^2 ")
+    assert(session:create("/conf/b", ""))
+    all_say(workers, "/get?path=/conf/a", "a,b$")
+    local counts, found = proxy:counts(), {}
+    for name, count in pairs(counts) do
+      if not ("ping heartbeat bytes_up bytes_down replies"):find(name, 1, true) and count > 0 then found[name] = count end
+    end
+    return found
+  end
+
+  it("costs a host with four workers as many requests, watches and sessions as a host with one", function()
+    local one = spent(1)
+    it_runs:stop()
+    session:close()
+    local four = spent(4)
+    assert.is_true(one.requests > 0 and one.connect == 1)
+    assert.same(one, four)
+  end)
+
+  it("goes on when the watching worker is killed, also in the middle of a write", function()
+    start(3)
+    get("/ready")
+    local pid = watcher()
+    process.output("kill -STOP " .. pid)
+    get("/busy")
+    process.output("kill -KILL " .. pid)
+    assert(session:set("/conf/a", "2"))
+    watcher(pid)
+    shows "2"
+    eventually("the half is gone", function() return get("/get?path=/conf/orphan"):find("nil nil nil a$") end)
+    eventually("the age is small again", function() return tonumber(get("/age")) < 5 end)
+  end)
+
+  it("goes on at a reload, with the values at once", function()
+    start(2)
+    get("/ready")
+    local pid = watcher()
+    it_runs:signal("HUP")
+    assert.equal("true", get("/ready0"))
+    assert.matches("^%d+ 1 ", get("/get?path=/conf/a"))
+    watcher(pid)
+    assert(session:set("/conf/a", "2"))
+    shows "2"
+    assert.is_nil(it_runs:log():find("%[error%]"), it_runs:log())
+  end)
+
+  it("never goes back, with a watching worker that was stopped while another took over", function()
+    start(2)
+    get("/ready")
+    local pid = watcher()
+    process.output("kill -STOP " .. pid)
+    assert(session:set("/conf/a", "2"))
+    watcher(pid)
+    shows "2"
+    assert(session:set("/conf/a", "3"))
+    shows "3"
+    process.output("kill -CONT " .. pid)
+    all_say(2, "/get?path=/conf/a", "^3 ")
+    assert.are_not.equal(pid, watcher())
+  end)
+
+  it("keeps its values while no server answers, and grows old", function()
+    start(2)
+    get("/ready")
+    local pid = watcher()
+    proxy:refuse()
+    proxy:cut()
+    process.output("kill -KILL " .. pid)
+    watcher(pid)
+    local age = tonumber(get("/age"))
+    eventually("it grows old", function() return tonumber(get("/age")) > age + 0.5 end)
+    all_say(2, "/get?path=/conf/a", "^1 ")
+    assert(session:set("/conf/a", "2"))
+    proxy:heal()
+    shows "2"
+  end)
+
+  it("shows nothing if the dictionary is too small for the whole, and says so", function()
+    start(2, "32k")
+    for i = 1, 40 do assert(session:create("/conf/" .. i, ("x"):rep(2000))) end
+    eventually("it is full", function() return get("/problem") == "no_memory" end)
+    assert(it_runs:log():find("the dictionary is full"))
+  end)
+
+  it("keeps its values and grows old while the dictionary is full, and goes on when there is room", function()
+    start(2, "64k")
+    get("/ready")
+    for i = 1, 40 do assert(session:create("/conf/" .. i, ("x"):rep(2000))) end
+    eventually("it is full", function() return get("/problem") == "no_memory" end)
+    local age = tonumber(get("/age"))
+    eventually("it grows old", function() return tonumber(get("/age")) > age + 1 end)
+    assert.matches("^%d+ 1 ", get("/get?path=/conf/a"))
+    for path, size in get("/pairs"):gmatch("(%S+) (%d+)") do
+      assert.equal(path:find("/%d+$") and "2000" or path == "/conf/a" and "1" or "0", size)
+    end
+    for i = 1, 39 do assert(session:delete("/conf/" .. i)) end
+    shows(("x"):rep(2000), "/conf/40")
+    eventually("nothing is missing", function() return get("/problem") == "nil" and tonumber(get("/age")) < 5 end)
+  end)
+end)
