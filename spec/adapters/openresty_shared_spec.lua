@@ -171,6 +171,7 @@ describe("a shared tree in nginx", function()
     assert(session:set("/conf/a", "2"))
     watcher(pid)
     shows "2"
+    assert.is_true((proxy:counts().sync or 0) >= 1) -- the new one has let its server catch up
     eventually("the half is gone", function() return get("/get?path=/conf/orphan"):find("nil nil nil a$") end)
     eventually("the age is small again", function() return tonumber(get("/age")) < 5 end)
   end)
@@ -224,6 +225,8 @@ describe("a shared tree in nginx", function()
     for i = 1, 40 do assert(session:create("/conf/" .. i, ("x"):rep(2000))) end
     eventually("it is full", function() return get("/problem") == "no_memory" end)
     assert(it_runs:log():find("the dictionary is full"))
+    assert.equal("", get("/pairs"))
+    assert.matches("^nil ", get("/ready0"))
   end)
 
   it("keeps its values and grows old while the dictionary is full, and goes on when there is room", function()
@@ -234,6 +237,7 @@ describe("a shared tree in nginx", function()
     local age = tonumber(get("/age"))
     eventually("it grows old", function() return tonumber(get("/age")) > age + 1 end)
     assert.matches("^%d+ 1 ", get("/get?path=/conf/a"))
+    assert.matches(" .*a$", get("/get?path=/conf/a"))
     for path, size in get("/pairs"):gmatch("(%S+) (%d+)") do
       assert.equal(path:find("/%d+$") and "2000" or path == "/conf/a" and "1" or "0", size)
     end

@@ -27,6 +27,7 @@ local core = require "zkrecipes.core"
 local M = {}
 
 local STALE = 10 -- seconds
+local EARLIER = 8 -- seats whose keys a process may have left, because it was killed while it deleted them
 
 local Seat = {}
 Seat.__index = Seat
@@ -133,7 +134,7 @@ local function activate(seat)
   end
   local before = turn(seat)
   if not seat.dict:safe_set(key(seat, "#turn"), seat.number) then return nil, "no_memory" end
-  forget_others(seat, before)
+  forget_others(seat, math.max(before - EARLIER, 1))
   seat.active = true
   return true
 end
