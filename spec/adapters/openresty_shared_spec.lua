@@ -55,6 +55,21 @@ local SERVER = [[
     dict:delete(tree.prefix .. "=/conf/a")
     ngx.print(ngx.worker.pid())
   } }
+  location = /whole { content_by_lua_block { -- of one byte, as it is always written; 0: it is mixed
+    local data = tree:get("/conf/a")
+    say(data:find("^" .. data:sub(1, 1) .. "+$") and #data or 0)
+  } }
+  location = /misuse { content_by_lua_block {
+    local shared_tree = require("zkrecipes.openresty").shared_tree
+    local function no(...) ngx.say(select(2, pcall(shared_tree, ...))) end
+    no("other", "/conf")
+    no("conf", "conf")
+    no("conf", "/conf", { depth = 2 })
+    no("conf", "/conf", { filter = { "/other" } })
+    no("conf", "/conf", { hosts = "x" })
+    ngx.say(select(2, pcall(tree.get, tree, 7)))
+    ngx.say(shared_tree("conf", "/conf", tree.options) == tree)
+  } }
   location = /proxied {
     rewrite ^ /plain break;
     proxy_pass http://by_tree;
@@ -134,6 +149,27 @@ describe("a shared tree in nginx", function()
     assert(session:delete_tree("/conf"))
     eventually("all is gone", function() return get("/pairs") == "" end)
     assert.equal("nil", get("/problem"))
+  end)
+
+  it("tells misuse at the caller's line, and gives the same tree again", function()
+    start(1)
+    local patterns = { "#1.*lua_shared_dict.*other", "#2.*path 'conf'", "#3.*'depth'", "#3.*'filter'", "#3.*unknown option 'hosts'", "#1",
+      "^true$" }
+    for line in get("/misuse"):gmatch("[^\n]+") do assert.matches(table.remove(patterns, 1), line) end
+    assert.same({}, patterns)
+  end)
+
+  it("never shows a mixed znode while watching workers are killed as they write", function()
+    start(2)
+    get("/ready")
+    for i = 1, 6 do
+      local pid = watcher()
+      for j = 0, 9 do assert(session:set("/conf/a", tostring(j):rep(200000))) end
+      process.output("kill -KILL " .. pid)
+      for _ = 1, 5 do assert.are_not.equal("0", get("/whole"), "round " .. i) end
+      watcher(pid)
+    end
+    shows(("9"):rep(200000))
   end)
 
   -- The requests of a host until it has shown a new znode and new data.
