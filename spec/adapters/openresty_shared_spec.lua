@@ -123,7 +123,7 @@ describe("a shared tree in nginx", function()
   local function watcher(other)
     return eventually("a worker watches", function()
       local pid = get("/watcher")
-      return pid ~= "0" and pid ~= other and pid
+      return pid:find("^[1-9]%d*$") and pid ~= other and pid
     end)
   end
 
@@ -201,7 +201,6 @@ describe("a shared tree in nginx", function()
     start(3)
     get("/ready")
     local pid = watcher()
-    process.output("kill -STOP " .. pid)
     get("/busy")
     process.output("kill -KILL " .. pid)
     assert(session:set("/conf/a", "2"))
@@ -230,8 +229,10 @@ describe("a shared tree in nginx", function()
     get("/ready")
     local pid = watcher()
     process.output("kill -STOP " .. pid)
+    local spare = it_runs:open("/plain") -- the kernel may wake the stopped worker for the next connection, and only it
     assert(session:set("/conf/a", "2"))
     watcher(pid)
+    spare:close()
     shows "2"
     assert(session:set("/conf/a", "3"))
     shows "3"
