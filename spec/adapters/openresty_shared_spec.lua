@@ -64,7 +64,7 @@ local SERVER = [[
     local function no(...) ngx.say(select(2, pcall(shared_tree, ...))) end
     no("other", "/conf")
     no("conf", "conf")
-    no("conf", "/conf", { depth = 2 })
+    no("conf", "/conf", { depth = -1 })
     no("conf", "/conf", { filter = { "/other" } })
     no("conf", "/conf", { hosts = "x" })
     ngx.say(select(2, pcall(tree.get, tree, 7)))
