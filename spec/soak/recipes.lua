@@ -207,47 +207,38 @@ end
 standing("election, observe", { value = "v" })
 standing("by rank, observe", { value = "v", rank = 1 })
 
-recipe("election, lead", function(soak, zk)
-  local first, second = soak:session(zk), soak:session()
-  return function()
-    local one, other, served = first:election "/e", second:election "/e", 0
-    local function serve(election)
-      return zk.spawn(function()
-        election:lead(function(term)
-          served = served + 1
-          term:ready()
-          term:sleep(SOON)
-        end)
-      end)
+-- Two processes lead in turn: run(election, count) leads until it is stopped, and calls count() in each term.
+local function in_turn(name, turns, run)
+  recipe(name, function(soak, zk)
+    local first, second = soak:session(zk), soak:session()
+    return function()
+      local one, other, served = first:election "/e", second:election "/e", 0
+      local function count()
+        served = served + 1
+        return served
+      end
+      local tasks = { zk.spawn(run, one, count), zk.spawn(run, other, count) }
+      while served < turns do zk.sleep(SOON) end
+      one:stop()
+      other:stop()
+      tasks[1]:wait()
+      tasks[2]:wait()
     end
-    local tasks = { serve(one), serve(other) }
-    while served < 3 do zk.sleep(SOON) end
-    one:stop()
-    other:stop()
-    tasks[1]:wait()
-    tasks[2]:wait()
-  end
+  end)
+end
+
+in_turn("election, lead", 3, function(election, count)
+  election:lead(function(term)
+    count()
+    term:ready()
+    term:sleep(SOON)
+  end)
 end)
 
-recipe("election, timer", function(soak, zk)
-  local first, second = soak:session(zk), soak:session()
-  return function()
-    local one, other, served = first:election "/e", second:election "/e", 0
-    local function serve(election)
-      return zk.spawn(function()
-        election:every(SOON, function(term)
-          served = served + 1
-          if served % 3 == 0 then term:resign() end
-        end, { remember = true })
-      end)
-    end
-    local tasks = { serve(one), serve(other) }
-    while served < 6 do zk.sleep(SOON) end
-    one:stop()
-    other:stop()
-    tasks[1]:wait()
-    tasks[2]:wait()
-  end
+in_turn("election, timer", 6, function(election, count)
+  election:every(SOON, function(term)
+    if count() % 3 == 0 then term:resign() end
+  end, { remember = true })
 end)
 
 local function handed_over(name, options)
