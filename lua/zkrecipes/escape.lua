@@ -23,9 +23,10 @@ local HEX = ("%x"):rep(16)
 local BEGINNINGS = { "^" .. HEX .. "[-_]", "^__", "^_c_", "^qn%-", "^w%-", "^m%-", "^round%-", "^b%-",
   "^used%-%d", "^mark%-" .. HEX }
 
--- What queues, latches, semaphores and workers keep in their directories, and the server at the root.
+-- What queues, latches, semaphores, workers, transactions and partitions keep in their directories, and the server at the root.
 local WORDS = {}
-local NAMES = "zookeeper . .. seat lanes dead later claims consumers ids done in out open leases locks ready queue"
+local NAMES = "zookeeper . .. seat lanes dead later claims consumers ids done in out open leases locks ready queue "
+  .. "transactions participants clock parts members"
 for word in NAMES:gmatch "%S+" do WORDS[word] = true end
 
 local function hex(char) return ("=%02X"):format(char:byte()) end
@@ -65,6 +66,7 @@ local function escape(name)
   if name == "" then return "=" end
   local escaped = name:gsub("[^A-Za-z0-9_.\128-\255-]", hex):gsub("[\128-\255]+", beyond_ascii)
   escaped = escaped:gsub(NUMBERED, function(head, dash, digits) return head .. hex(dash) .. digits end)
+  escaped = escaped:gsub("%-timer$", hex "-" .. "timer") -- the record of a timer stands beside its election
   if is_reserved(name) then escaped = hex(name) .. escaped:sub(2) end
   return escaped
 end

@@ -12,8 +12,9 @@ local HEX = ("%x"):rep(16)
 -- Names of znodes of recipes, Curator, kazoo and the server.
 local OURS = { "^[.][.]?$", "^zookeeper$", "^_c_", "^__", "[-_]%-?%d%d%d%d%d%d%d%d%d%d?$", "^" .. HEX .. "[-_]", "^latch%-", "^qn%-",
   "^w%-", "^m%-", "^round%-", "^lock%-", "^rank%-", "^lease%-", "^b%-", "^used%-%d",
-  "^mark%-" .. HEX }
-local WORDS = "seat lanes dead later claims consumers ids done in out open leases locks ready queue"
+  "^mark%-" .. HEX, "%-timer$" }
+local WORDS = "seat lanes dead later claims consumers ids done in out open leases locks ready queue transactions participants clock "
+  .. "parts members"
 for word in WORDS:gmatch "%S+" do OURS[#OURS + 1] = "^" .. word .. "$" end
 
 local SPECIAL = { "", ".", "..", "...", "/", "//", "a/b", "../..", "zookeeper", "Zookeeper", "=", "==", "=2F", "/=2F", "%2F", "\0", "a\0b",
@@ -22,7 +23,8 @@ local SPECIAL = { "", ".", "..", "...", "/", "//", "a/b", "../..", "zookeeper", 
   "m-7", "round-1", "b-0000000001", "__WRIT__0000000000", "__READ__0000000000", "x__lock__0000000003", "_c_1-lock-0000000000",
   "lock--2147483648", "lock--147483648", "0123456789abcdef-1", "0123456789abcdef_1_2-q-0000000001", "order-1700000000", "1700000000",
   "seat", "lanes", "dead", "later", "claims", "consumers", "ids", "in", "out", "open", "opens",
-  "done", "leases", "locks", "ready", "queue", "queues", "used-0", "used-1023", "used-x", "mark-0123456789abcdef-1", "mark-up" }
+  "done", "leases", "locks", "ready", "queue", "queues", "used-0", "used-1023", "used-x", "mark-0123456789abcdef-1", "mark-up",
+  "transactions", "participants", "clock", "parts", "members", "job-timer", "-timer", "timer", "timers" }
 
 local function back(escaped)
   if escaped == "=" then return "" end
@@ -90,6 +92,8 @@ describe("zk.escape", function()
     assert.are.equal("=71ueue", zk.escape "queue")
     assert.are.equal("=75sed-0", zk.escape "used-0")
     assert.are.equal("used-car", zk.escape "used-car")
+    assert.are.equal("job=2Dtimer", zk.escape "job-timer")
+    assert.are.equal("timer", zk.escape "timer")
     assert.are.equal("=6Dark-0123456789abcdef-1", zk.escape "mark-0123456789abcdef-1")
     assert.are.equal("=5F_READ_=5F0000000000", zk.escape "__READ__0000000000")
   end)

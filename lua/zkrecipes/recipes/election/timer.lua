@@ -27,6 +27,7 @@ local M = {}
 
 local SHORTEST = 0.001 -- seconds between two beats
 local EXACT = 600      -- seconds for which our clock counts on from the servers' clock
+local LONGEST = 86400  -- seconds: a longer sleep is cut in parts
 
 -- ---- The schedule of `every` ---------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ local function next_beat(timer, term, missed)
     local due, count = timer.schedule:between(idle_since(record), at, record)
     if due then return { due = due, missed = missed + count - 1 } end
     local wake = timer.schedule:next(math.max(idle_since(record), at), record)
-    if not term:sleep(math.max(wake - at, SHORTEST)) then return end
+    if not term:sleep(math.min(math.max(wake - at, SHORTEST), LONGEST)) then return end
     if timer.clock() - timer.told > EXACT and not write(timer, term) then return end
   end
 end
