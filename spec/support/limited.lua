@@ -4,8 +4,8 @@ local process = require "spec.support.process"
 
 local M = {}
 
--- Methods that need no session, or no servers.
-M.others = { ["Task:wait"] = true, ["Participant:wait"] = true, ["Participant:stop"] = true } -- they wait for functions
+-- Methods that need no session or no servers: they wait for functions of the user, or exist in nginx alone.
+M.others = { ["Task:wait"] = true, ["Participant:wait"] = true, ["Participant:stop"] = true, ["SharedTree:ready"] = true }
 
 local function read(path)
   local file = assert(io.open(path))

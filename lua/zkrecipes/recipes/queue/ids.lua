@@ -18,6 +18,7 @@
 local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.recipes.queue.fetch"
 local layout = require "zkrecipes.recipes.queue.layout"
+local paths = require "zkrecipes.path"
 local tasks = require "zkrecipes.host.tasks"
 
 local M = {}
@@ -86,13 +87,13 @@ local function remove_each(store, all)
 end
 
 -- Removes these tombstones. True; or false if there is nothing more to do for now.
-local function remove_together(store, paths)
+local function remove_together(store, those)
   local now = store:exact_now()
   if not now then return false end
   local fns, all, parts, young = {}, {}, {}, false
-  for i = 1, #paths do
+  for i = 1, #those do
     fns[i] = function()
-      local found = removal(store, paths[i], now - REMEMBER * 1000)
+      local found = removal(store, those[i], now - REMEMBER * 1000)
       if found == false then young = true end
       all[#all + 1] = found or nil
     end
@@ -107,11 +108,11 @@ end
 
 -- Removes the tombstones of one bucket. True if it has removed all of them.
 local function empty(store, bucket, names)
-  local path = layout.bucket_path(store.done, bucket) .. "/"
+  local path = layout.bucket_path(store.done, bucket)
   for from = 1, #names, TOGETHER do
-    local paths = {}
-    for i = from, math.min(from + TOGETHER - 1, #names) do paths[#paths + 1] = path .. names[i] end
-    if not remove_together(store, paths) then return false end
+    local those = {}
+    for i = from, math.min(from + TOGETHER - 1, #names) do those[#those + 1] = paths.child(path, names[i]) end
+    if not remove_together(store, those) then return false end
   end
   return true
 end

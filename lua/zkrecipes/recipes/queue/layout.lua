@@ -16,6 +16,7 @@
 -- An item keeps its tag when it is moved, and its tombstone has the same tag.
 
 local core = require "zkrecipes.core"
+local paths = require "zkrecipes.path"
 
 local M = {}
 
@@ -78,9 +79,9 @@ end
 -- A lane is { path, name, tail = number of the bucket that takes items, or nil if it is unknown }.
 function M.lane(path, name) return { path = path, name = name, put_count = path .. "/in", out = path .. "/out" } end
 
-function M.bucket_path(lane, number) return lane.path .. "/" .. M.bucket_name(number) end
+function M.bucket_path(lane, number) return paths.child(lane.path, M.bucket_name(number)) end
 
-function M.item_path(place) return M.bucket_path(place.lane, place.bucket) .. "/" .. place.name end
+function M.item_path(place) return paths.child(M.bucket_path(place.lane, place.bucket), place.name) end
 
 -- ---- What an item holds ------------------------------------------------------------------------
 

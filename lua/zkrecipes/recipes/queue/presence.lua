@@ -5,6 +5,7 @@
 
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
+local paths = require "zkrecipes.path"
 local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
 
@@ -68,7 +69,7 @@ function M:rank(store)
     if names then
       table.sort(names)
       for i = 1, #names do
-        if folder .. "/" .. names[i] == self.path then self.count, self.number = #names, i - 1 end
+        if paths.child(folder, names[i]) == self.path then self.count, self.number = #names, i - 1 end
       end
     end
     self.ranked = now + FRESH

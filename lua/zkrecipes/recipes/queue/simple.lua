@@ -10,6 +10,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local limits = require "zkrecipes.limit"
+local paths = require "zkrecipes.path"
 
 local M = {}
 
@@ -65,10 +66,8 @@ local function list(queue)
   return ours
 end
 
-local function child(queue, name) return queue.path .. "/" .. name end
-
 local function put(queue, data)
-  local path, message, code = queue.session:create(child(queue, "qn-"), data, { sequential = true, parents = true })
+  local path, message, code = queue.session:create(paths.child(queue.path, "qn-"), data, { sequential = true, parents = true })
   if path then return true end
   if code ~= "node_exists" then return nil, message, code end
   return nil, "create: the directory has used up its sequence numbers; delete it when it is empty, and the next put creates it", "full"
@@ -119,10 +118,10 @@ end
 local function take(queue)
   local name, message, code = next_name(queue)
   while name do
-    local data, problem, why = queue.session:get(child(queue, name))
+    local data, problem, why = queue.session:get(paths.child(queue.path, name))
     if not why then
       local done
-      done, problem, why = queue.session:delete(child(queue, name))
+      done, problem, why = queue.session:delete(paths.child(queue.path, name))
       if done then return data or "" end
     end
     if why ~= "no_node" then return nil, problem, why end
@@ -176,7 +175,7 @@ end
 -- code.
 local function read(queue, names, from)
   for at = from, #names do
-    local path = child(queue, names[at])
+    local path = paths.child(queue.path, names[at])
     local data, message, code = queue.session:get(path)
     if not code then return { data = data, path = path }, at end
     if code ~= "no_node" then return nil, message, code end

@@ -17,6 +17,7 @@ local failure = require "zkrecipes.failure"
 local instances = require "zkrecipes.recipes.registry.instance"
 local json = require "zkrecipes.recipes.registry.json"
 local limits = require "zkrecipes.limit"
+local paths = require "zkrecipes.path"
 local registrations = require "zkrecipes.recipes.registry.registration"
 
 local session_class = core.classes.session
@@ -29,7 +30,7 @@ local LONGEST_DOWN = 60 -- seconds
 -- Raises unless it can be the name of a znode. Curator does not escape names, so they are not escaped here.
 local function check_name(base, value, argument, method, what)
   if type(value) ~= "string" then check.bad(argument, method, ("%s expected, got %s"):format(what, type(value))) end
-  local problem = value:find("/", 1, true) and "has a '/'" or core.path_problem(base .. "/" .. value)
+  local problem = value:find("/", 1, true) and "has a '/'" or core.path_problem(paths.child(base, value))
   if value == "" then problem = "is empty" end
   if problem then check.bad(argument, method, ("the %s '%s' %s"):format(what, check.shown(value), problem)) end
 end
@@ -167,7 +168,7 @@ local function filter_of(path, names)
   local filter = {}
   for i = 1, #names do
     check_name(path, names[i], 2, "registry", "name")
-    filter[i] = path .. "/" .. names[i]
+    filter[i] = paths.child(path, names[i])
   end
   if #filter == 0 then check.bad(2, "registry", "option 'names': at least one name expected") end
   return filter

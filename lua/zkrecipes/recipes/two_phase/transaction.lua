@@ -6,6 +6,7 @@ local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local limits = require "zkrecipes.limit"
+local paths = require "zkrecipes.path"
 local records = require "zkrecipes.recipes.two_phase.record"
 
 local M = {}
@@ -45,7 +46,7 @@ function M.without(session, tx, kind)
   local names, message, code = session:children(tx.place.path)
   if not names then return nil, message, code end
   local there, missing = {}, {}
-  for _, name in ipairs(names) do there[tx.place.path .. "/" .. name] = true end
+  for _, name in ipairs(names) do there[paths.child(tx.place.path, name)] = true end
   for _, name in ipairs(tx.record.names) do
     if not there[records.mark(tx.place, tx.record.tag, kind, name)] then missing[#missing + 1] = name end
   end
@@ -166,7 +167,7 @@ local function leave_outcome(session, tx, marks, given_up)
     parts[#parts + 1] = { "create", mark, "" }
     parts[#parts + 1] = { "delete", mark }
   end
-  for _, name in ipairs(marks) do parts[#parts + 1] = { "delete", tx.place.path .. "/" .. name } end
+  for _, name in ipairs(marks) do parts[#parts + 1] = { "delete", paths.child(tx.place.path, name) } end
   parts[#parts + 1] = { "set", tx.place.path, records.encode(records.tidied(tx.record)), 1 }
   local done, message, code = session:multi(parts)
   if done then return true end

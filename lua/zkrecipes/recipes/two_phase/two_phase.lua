@@ -34,6 +34,7 @@ local escape = require "zkrecipes.escape"
 local failure = require "zkrecipes.failure"
 local limits = require "zkrecipes.limit"
 local participants = require "zkrecipes.recipes.two_phase.participant"
+local paths = require "zkrecipes.path"
 local records = require "zkrecipes.recipes.two_phase.record"
 local requests = require "zkrecipes.lost_answers"
 local transactions = require "zkrecipes.recipes.two_phase.transaction"
@@ -80,10 +81,10 @@ end
 -- ---- The coordinator ---------------------------------------------------------------------------
 
 local function make_folders(session, place, names)
-  local paths = { place.folder .. "/transactions" }
-  for i = 1, #names do paths[#paths + 1] = records.inbox(place, names[i]) end
-  for i = 1, #paths do
-    local made, message, code = requests.sure(session.create, session, paths[i], "", { parents = true })
+  local folders = { place.folder .. "/transactions" }
+  for i = 1, #names do folders[#folders + 1] = records.inbox(place, names[i]) end
+  for i = 1, #folders do
+    local made, message, code = requests.sure(session.create, session, folders[i], "", { parents = true })
     if not made and code ~= "node_exists" then return nil, message, code end
   end
   return true
@@ -192,7 +193,7 @@ local function entries(two, session)
   if not names then return code == "no_node" and found or nil, message, code end
   table.sort(names)
   for _, name in ipairs(names) do
-    local list, problem, why = session:children(folder .. "/" .. name)
+    local list, problem, why = session:children(paths.child(folder, name))
     if not list and why ~= "no_node" then return nil, problem, why end
     for _, entry in ipairs(list or {}) do
       found[entry] = found[entry] or {}
