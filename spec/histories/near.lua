@@ -46,6 +46,6 @@ return {
   ["semaphore: a mark whose answer was lost is not repeated"] = 13110,
   ["semaphore: resize does not write the limit that it reads"] = 768,
   ["tree: a request of an earlier session is sent in the next"] = 58,
-  ["tree: an event that is late for want of memory does not count"] = 2268,
+  ["tree: an event that is late for want of memory does not count"] = 2982,
   ["worker_id: the turn goes before the number"] = 1375,
 }
