@@ -162,6 +162,7 @@ end
 scenarios["try"] = function(turns)
   local hold = assert(second_session():lock(path):acquire())
   local lock = session:lock(path)
+  assert(session:connected(LONG)) -- a try waits for no connection
   measure(turns, function()
     for _ = 1, turns do
       local _, message, code = lock:acquire(0)

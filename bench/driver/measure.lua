@@ -24,9 +24,12 @@ local function command(contestant, hosts, path, scenario)
   return ("exec timeout -s KILL %d %s %s %s %s 2>&1"):format(LIMIT, contestant.command, hosts, path, scenario)
 end
 
+-- Why there are no figures: the error of a Lua program, or the last line.
+local function reason(text) return ("\n" .. text):match("\nlua[%w.]*: ([^\n]*)") or text:match("([^\n]*)%s*$") end
+
 local function parse(text)
   local line = text and text:match("({[^\n]*})")
-  if not line then return nil, text and text:match("([^\n]*)%s*$") or "no answer" end
+  if not line then return nil, text and reason(text) or "no answer" end
   local figures = {}
   for name, value in line:gmatch('"(%w+)":(%-?[%d.]+)') do figures[name] = tonumber(value) end
   return figures
