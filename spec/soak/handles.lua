@@ -30,7 +30,7 @@ end
 
 -- These recipes already make new handles for each round, or need a handle that stays, for example to cancel.
 local STAY = { ["lock, one session"] = true, ["lock, many paths"] = true, ["lock, many, unfair"] = true,
-  ["semaphore, resized"] = true, multilock = true, ["multilock, handles"] = true, ["election, lead"] = true,
+  ["semaphore, resized"] = true, multilock = true, ["multilock, handles"] = true, ["election, lead"] = true, ["election, timer"] = true,
   ["barrier, double"] = true }
 
 -- recipe(name, begin, more): as in recipes.lua, which this adds to.
