@@ -69,9 +69,9 @@ return {
     "int64_t room = left > 0 ? (int64_t)put->count : 0,"),
   bug("a simple take does not care who deletes", "simple", [[
       local done
-      done, problem, why = queue.session:delete(child(queue, name))
+      done, problem, why = queue.session:delete(paths.child(queue.path, name))
       if done then return data or "" end]], [[
-      queue.session:delete(child(queue, name))
+      queue.session:delete(paths.child(queue.path, name))
       return data or ""]]),
   bug("a simple put is done again when its answer is lost", "simple", "  if path then return true end\n", [[
   if code == "connection_loss" then return put(queue, data) end
