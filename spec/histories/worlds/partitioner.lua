@@ -3,7 +3,7 @@
 -- When the faults have stopped, each part has exactly one owner, and it is the member that the division names. Nothing is left in the end.
 
 local division = require "zkrecipes.recipes.partitioner.division"
-local works = require "zkrecipes.recipes.partitioner.work"
+local random = require "zkrecipes.random"
 
 local DIR, OUT = "/p", "/out"
 local PARTS = { "a", "b/1", "c", "d", "e", "\0", "g", "queue", "i" }
@@ -212,7 +212,7 @@ end
 return function(h)
   h.members, h.tokens, h.differ = {}, {}, h:chance(0.4)
   local nonces, letters = 0, { "a", "b", "c", "d", "e", "f", "g", "h" }
-  function works.random_hex()
+  function random.hex()
     nonces = nonces + 1
     return ("%016x"):format(nonces)
   end

@@ -13,6 +13,7 @@ local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local escape = require "zkrecipes.escape"
 local failure = require "zkrecipes.failure"
+local random = require "zkrecipes.random"
 
 local session_class = core.classes.session
 
@@ -117,18 +118,10 @@ Changes.__close = function(changes) changes:close() end
 
 Group.__index = Group
 
--- math.random may give the same in two processes.
-local function random_id()
-  local file = assert(io.open("/dev/urandom", "rb"))
-  local bytes = file:read(8)
-  file:close()
-  return (bytes:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
-end
-
 -- group:join([data [, { id = }]]) -> member
 function Group:join(data, options)
   if data ~= nil and type(data) ~= "string" then check.bad(1, "join", "string or nil expected, got " .. type(data)) end
-  local id = check.options(options, { id = "string" }, 2, "join").id or random_id()
+  local id = check.options(options, { id = "string" }, 2, "join").id or random.hex(8)
   local name, message, code = escape(id)
   if not name then return nil, message, code end
   local path = child(self.path, name)

@@ -24,6 +24,7 @@ local division = require "zkrecipes.recipes.partitioner.division"
 local escape = require "zkrecipes.escape"
 local failure = require "zkrecipes.failure"
 local limits = require "zkrecipes.limit"
+local random = require "zkrecipes.random"
 local runs = require "zkrecipes.recipes.partitioner.run"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
@@ -192,7 +193,7 @@ local function read_options(options)
     check.bad(3, "partitioner", ("option 'weight': number above 0, and at most %.0f, expected, got %s"):format(WEIGHT_MAX, weight))
   end
   check.seconds(options.settle, 3, "partitioner", true)
-  return { weight = weight, id = options.id or works.random_hex(), settle = options.settle or SETTLE }
+  return { weight = weight, id = options.id or random.hex(8), settle = options.settle or SETTLE }
 end
 
 local function dropped(work) tasks.later(work.host, work.shut, work, CLOSED, "closed") end

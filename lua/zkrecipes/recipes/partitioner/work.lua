@@ -12,6 +12,7 @@ local dispatch = require "zkrecipes.host.dispatch"
 local division = require "zkrecipes.recipes.partitioner.division"
 local keepers = require "zkrecipes.recipes.partitioner.keeper"
 local paths = require "zkrecipes.path"
+local random = require "zkrecipes.random"
 local requests = require "zkrecipes.lost_answers"
 local runs = require "zkrecipes.recipes.partitioner.run"
 local tasks = require "zkrecipes.host.tasks"
@@ -172,19 +173,11 @@ end
 
 -- ---- The beginning ------------------------------------------------------------------------------
 
--- A text that no other partitioner has. Histories replace it, because what they do must depend on their seed alone.
-function Work.random_hex()
-  local file = assert(io.open("/dev/urandom", "rb"))
-  local bytes = file:read(8)
-  file:close()
-  return (bytes:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
-end
-
 -- new(session, path, set, locks, options): options: weight, id, settle.
 function Work.new(session, path, set, locks, options)
   local host = core.host(session)
   return setmetatable({ session = session, host = host, path = path, set = set, locks = locks, id = options.id, weight = options.weight,
-    settle = options.settle, nonce = Work.random_hex(), keepers = {}, numbers = {}, came = 0, readers = setmetatable({}, { __mode = "k" }),
+    settle = options.settle, nonce = random.hex(8), keepers = {}, numbers = {}, came = 0, readers = setmetatable({}, { __mode = "k" }),
     reads = 0, differing = NONE, divisions = 0, ready = waiters.new(host), idle = waiters.new(host) }, Work)
 end
 

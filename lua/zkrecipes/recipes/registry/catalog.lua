@@ -6,11 +6,12 @@
 -- What can go wrong: data that are none of Curator's JSON: the znode is skipped and a problem is noted, until it changes. Two znodes
 -- have one id: both are shown, each with its path.
 
-local choice = require "zkrecipes.recipes.registry.choice"
 local core = require "zkrecipes.core"
 local dispatch = require "zkrecipes.host.dispatch"
 local instances = require "zkrecipes.recipes.registry.instance"
 local json = require "zkrecipes.recipes.registry.json"
+local random = require "zkrecipes.random"
+local rendezvous = require "zkrecipes.rendezvous"
 
 local M = {}
 
@@ -64,13 +65,14 @@ local function entry_of(catalog, path, of)
   if of.problem then return nil, "it may not be read", of.problem end
   local record, why = json.read(of.data)
   if not record then return nil, why, "conflict" end
-  return { name = place(catalog, path), path = path, token = of.stat.czxid, data = of.data, record = record, hash = choice.hash(record.id) }
+  return { name = place(catalog, path), path = path, token = of.stat.czxid, data = of.data, record = record,
+    hash = rendezvous.hash(record.id) }
 end
 
 -- Programs that begin at the same time do not all begin with the same instance.
 local function new_state(service, weight)
   local state = instances.state(service)
-  state.last_use, state.share = -choice.random(), choice.random() * weight
+  state.last_use, state.share = -random.number(), random.number() * weight
   return state
 end
 

@@ -5,36 +5,19 @@
 -- round_robin   the instance whose last use is the longest ago
 -- weighted      by weight, evenly mixed: nginx's smooth round robin
 -- least         fewest uses that are not over; among several the one whose last use is the longest ago
--- hash          rendezvous: each instance and the key give a number, and the largest wins. If an instance leaves, only its keys move
+-- hash          rendezvous hashing: if an instance leaves, only its keys move
 
 local core = require "zkrecipes.core"
+local random = require "zkrecipes.random"
+local rendezvous = require "zkrecipes.rendezvous"
 
 local M = {}
-
-local PRIME = 67108859 -- below 2^26: squares are exact in each Lua
-
--- ---- Numbers at random -------------------------------------------------------------------------
-
-local GENERATOR, MOST = 16807, 2147483647
-local seed
-
--- Below 1. math.random may give the same in two processes, and belongs to the user.
-function M.random()
-  if not seed then
-    local file = assert(io.open("/dev/urandom", "rb"))
-    local a, b, c, d = file:read(4):byte(1, 4)
-    file:close()
-    seed = (((a * 256 + b) * 256 + c) * 256 + d) % (MOST - 1) + 1
-  end
-  seed = seed * GENERATOR % MOST
-  return (seed - 1) / (MOST - 1)
-end
 
 -- ---- Strategies --------------------------------------------------------------------------------
 
 local strategies = {}
 
-function strategies.random(_, list) return list[math.floor(M.random() * #list) + 1] end
+function strategies.random(_, list) return list[math.floor(random.number() * #list) + 1] end
 
 local function longest_unused(list, is_better)
   local found = list[1]
@@ -69,31 +52,12 @@ function strategies.weighted(_, list)
   return found
 end
 
--- ---- Hash --------------------------------------------------------------------------------------
-
-local function mixed(x, other)
-  x = (x * x + other) % PRIME
-  return (x * x + x + other * 3) % PRIME
-end
-
--- A number below PRIME of this text, the same in each process.
-function M.hash(text)
-  local x = #text
-  for i = 1, #text do x = (x * 257 + text:byte(i)) % PRIME end
-  return mixed(mixed(x, 40503), 2654435)
-end
-
--- From the equal distribution by the weight: an instance of twice the weight has twice the keys.
-local function points(number, entry)
-  local x = mixed(mixed((number + entry.hash) % PRIME, entry.hash), number)
-  return math.log((x + 1) / (PRIME + 1)) / entry.record.weight
-end
-
+-- An instance of twice the weight has twice the keys.
 function strategies.hash(_, list, key)
-  local number = M.hash(key)
+  local number = rendezvous.hash(key)
   local found, most
   for i = 1, #list do
-    local got = points(number, list[i])
+    local got = rendezvous.score(number, list[i].hash, list[i].record.weight)
     if not found or got > most or got == most and list[i].path < found.path then found, most = list[i], got end
   end
   return found

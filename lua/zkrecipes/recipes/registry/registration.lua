@@ -4,6 +4,7 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local json = require "zkrecipes.recipes.registry.json"
+local random = require "zkrecipes.random"
 
 local Registration = {}
 Registration.__index = Registration
@@ -69,13 +70,9 @@ local function checked(given, argument, name)
   for key, value in next, given do check_one(key, value, argument, name) end
 end
 
--- The text of a UUID, as Curator's ids: math.random may give the same in two processes.
+-- The text of a UUID, as Curator's ids.
 local function random_id()
-  local file = assert(io.open("/dev/urandom", "rb"))
-  local bytes = file:read(16)
-  file:close()
-  local digits = bytes:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end)
-  return (digits:gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x).(%x%x%x).(%x%x%x)(%x*)$", "%1-%2-4%3-8%4-%5"))
+  return (random.hex(16):gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x).(%x%x%x).(%x%x%x)(%x*)$", "%1-%2-4%3-8%4-%5"))
 end
 
 -- The record of a new instance.

@@ -1,0 +1,33 @@
+-- Random names and numbers that differ between processes. math.random may give the same in two processes, and it belongs to the user.
+
+local core = require "zkrecipes.core"
+
+local M = {}
+
+local function bytes(count)
+  local file = assert(io.open("/dev/urandom", "rb"))
+  local text = file:read(count)
+  file:close()
+  return text
+end
+
+-- hex(count): count random bytes as hexadecimal digits. (Histories replace it, because what they do must depend on their seed alone.)
+function M.hex(count)
+  return (bytes(count):gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))
+end
+
+local GENERATOR, MOST = 16807, 2147483647
+local seed
+
+-- A number from 0 and below 1, without a system call.
+function M.number()
+  if not seed then
+    local a, b, c, d = bytes(4):byte(1, 4)
+    seed = (((a * 256 + b) * 256 + c) * 256 + d) % (MOST - 1) + 1
+  end
+  seed = seed * GENERATOR % MOST
+  return (seed - 1) / (MOST - 1)
+end
+
+core.own(debug.getinfo(1, "S").source)
+return M
