@@ -41,6 +41,7 @@ build = {
     ["zkrecipes.host.fifo"] = "lua/zkrecipes/host/fifo.lua",
     ["zkrecipes.host.host"] = "lua/zkrecipes/host/host.lua",
     ["zkrecipes.host.loop"] = "lua/zkrecipes/host/loop.lua",
+    ["zkrecipes.host.retry"] = "lua/zkrecipes/host/retry.lua",
     ["zkrecipes.host.run"] = "lua/zkrecipes/host/run.lua",
     ["zkrecipes.host.scopes"] = "lua/zkrecipes/host/scopes.lua",
     ["zkrecipes.host.tasks"] = "lua/zkrecipes/host/tasks.lua",

@@ -10,6 +10,9 @@ local M = {}
 -- Failures after which the same request may succeed.
 M.PASSES = { lost = true, no_memory = true, full = true, connection_loss = true, server_error = true }
 
+-- Failures after which no request of the session can succeed.
+M.ENDS = { closed = true, auth_failed = true, forked = true }
+
 -- sure(call, ...): calls until the outcome is known.
 function M.sure(call, ...)
   local value, message, code

@@ -16,25 +16,15 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local requests = require "zkrecipes.lost_answers"
+local retry = require "zkrecipes.host.retry"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
-local OPTIONS = { cooldown = "number", backoff = "number", backoff_max = "number", on_error = "function" }
-local BACKOFF, BACKOFF_MAX = 1, 30
-
 local active = setmetatable({}, { __mode = "k" }) -- election > its leads > their numbers
 
 -- ---- One term ----------------------------------------------------------------------------------
-
-local function report(lead, problem)
-  if not lead.on_error then return lead.host.report(lead.host, problem) end
-  local ok, other = coroutines.pcall(lead.on_error, problem)
-  if not ok and other ~= wait.canceled then
-    lead.host.report(lead.host, tostring(problem) .. "\nand on_error failed: " .. tostring(other))
-  end
-end
 
 -- lead() returns to its caller when neither the campaigning task nor the function runs any more.
 local function wake_if_over(lead)
@@ -73,19 +63,13 @@ local function serve(lead, term)
   local told, problem = term:on_lost(service.cancel)
   if not told then
     service.cancel()
-    report(lead, problem)
+    retry.report(lead.host, lead.on_error, problem)
   end
   wait.pause(lead.host, service.record)
   return service.task, service.lost
 end
 
 -- ---- The campaigner ----------------------------------------------------------------------------
-
-local function backoff(lead, failures)
-  if failures == 0 then return 0 end
-  local longest = math.min(lead.backoff * 2 ^ math.min(failures - 1, 64), lead.backoff_max) -- 0 * inf would be nan
-  return longest * (0.5 + math.random() / 2)
-end
 
 local function pause(lead, seconds)
   if seconds > 0 then wait.pause(lead.host, wait.record(), seconds) end
@@ -95,7 +79,7 @@ end
 local function ended_well(lead, task, lost)
   local problem = task.results[1]
   if task.ok or lost or problem == wait.canceled then return true end
-  report(lead, problem)
+  retry.report(lead.host, lead.on_error, problem)
   return false
 end
 
@@ -110,7 +94,7 @@ local function campaign(lead)
     else
       return nil, message, code
     end
-    pause(lead, math.max(backoff(lead, failures), term and lead.cooldown or 0))
+    pause(lead, math.max(retry.seconds(lead, failures), term and lead.cooldown or 0))
   end
 end
 
@@ -118,13 +102,12 @@ end
 
 -- Reads the options of lead; more: further options and their types.
 function M.options(options, argument, name, more)
-  local known = {}
-  for option, kind in pairs(OPTIONS) do known[option] = kind end
+  local known = { cooldown = "number" }
+  for option, kind in pairs(retry.OPTIONS) do known[option] = kind end
   for option, kind in pairs(more or {}) do known[option] = kind end
   options = check.options(options, known, argument, name)
   check.seconds(options.cooldown, argument, name, true)
-  check.seconds(options.backoff, argument, name, true)
-  check.seconds(options.backoff_max, argument, name, true)
+  retry.check(options, argument, name)
   return options
 end
 
@@ -133,12 +116,10 @@ local started = 0
 local function start(election, fn, options, resigned)
   local host, lead = core.host(election), nil
   started = started + 1
-  lead = {
-    election = election, host = host, fn = fn, resigned = resigned, on_error = options.on_error,
-    cooldown = options.cooldown or 0, backoff = options.backoff or BACKOFF,
-    backoff_max = options.backoff_max or BACKOFF_MAX,
+  lead = retry.set({
+    election = election, host = host, fn = fn, resigned = resigned, cooldown = options.cooldown or 0,
     record = wait.record(function() lead.task:cancel() end),
-  }
+  }, options)
   lead.task = tasks.spawn(host, { quiet = true, on_end = function() wake_if_over(lead) end }, campaign, lead)
   active[election] = active[election] or {}
   active[election][lead] = started

@@ -10,9 +10,9 @@
 -- outside: its end releases what it holds.
 
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.host.coroutines"
 local dispatch = require "zkrecipes.host.dispatch"
 local requests = require "zkrecipes.lost_answers"
+local retry = require "zkrecipes.host.retry"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
@@ -22,7 +22,6 @@ local Keeper = {}
 Keeper.__index = Keeper
 
 local SHORTEST, LONGEST = 0.05, 3 -- seconds, after a lock that could not be acquired
-local FATAL = { closed = true, auth_failed = true, forked = true }
 
 -- ---- Waiting -----------------------------------------------------------------------------------
 
@@ -45,20 +44,10 @@ Keeper.poke = poke
 
 -- ---- The user's function -----------------------------------------------------------------------
 
-local function report(keeper, run, problem)
-  local host = keeper.host
-  if not run.on_error then return host.report(host, problem) end
-  local ok, other = coroutines.pcall(run.on_error, problem, keeper.part)
-  if not ok and other ~= wait.canceled then
-    host.report(host, tostring(problem) .. "\nand on_error failed: " .. tostring(other))
-  end
-end
-
 local function failed(keeper, run, problem)
   keeper.failures = keeper.failures + 1
-  local longest = math.min(run.backoff * 2 ^ math.min(keeper.failures - 1, 64), run.backoff_max)
-  keeper.retry_at = keeper.host.adapter.now() + longest * (0.5 + math.random() / 2)
-  tasks.behind(keeper.host, { quiet = true }, report, keeper, run, problem)
+  keeper.retry_at = keeper.host.adapter.now() + retry.seconds(run, keeper.failures)
+  tasks.behind(keeper.host, { quiet = true }, retry.report, keeper.host, run.on_error, problem, keeper.part)
 end
 
 -- The end of the function's task.
@@ -148,7 +137,7 @@ local function keep(keeper)
     if hold then
       seconds = SHORTEST
       if keeper.wanted then own(keeper, hold) else hold:release() end
-    elseif FATAL[code] then
+    elseif requests.ENDS[code] then
       return
     elseif code ~= "canceled" then
       if not requests.PASSES[code] then complain(keeper, message) end

@@ -5,12 +5,10 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
+local retry = require "zkrecipes.host.retry"
 local wait = require "zkrecipes.host.wait"
 
 local M = {}
-
-local OPTIONS = { backoff = "number", backoff_max = "number", on_error = "function" }
-local BACKOFF, BACKOFF_MAX = 1, 30 -- seconds
 
 local function wake_keepers(work)
   local all = wait.in_order(work.numbers)
@@ -41,12 +39,10 @@ end
 -- new(work, fn, options): raises if the arguments are wrong or there is a run already.
 function M.new(work, fn, options)
   check.fn(fn, 1, "run")
-  options = check.options(options, OPTIONS, 2, "run")
-  check.seconds(options.backoff, 2, "run", true)
-  check.seconds(options.backoff_max, 2, "run", true)
+  options = check.options(options, retry.OPTIONS, 2, "run")
+  retry.check(options, 2, "run")
   if work.run then core.misuse("bad call of 'run' (it runs already; a partitioner runs one function at a time)") end
-  return { work = work, fn = fn, on_error = options.on_error, backoff = options.backoff or BACKOFF,
-    backoff_max = options.backoff_max or BACKOFF_MAX, live = 0, ended_one = ended_one }
+  return retry.set({ work = work, fn = fn, live = 0, ended_one = ended_one }, options)
 end
 
 -- The record of the caller's wait. It closes over no variable of the frame that waits.

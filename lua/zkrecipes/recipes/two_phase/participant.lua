@@ -34,7 +34,6 @@ local changed = classes.waiting(tree_class.inner.changed)
 
 local MOST = 100                    -- transactions at a time
 local SHORTEST, LONGEST = 0.1, 10   -- seconds between two attempts
-local OVER = { closed = true, forked = true, auth_failed = true } -- codes after which nothing can be done any more
 
 local Participant = { __name = "zkrecipes.participant" }
 Participant.__index = Participant
@@ -48,7 +47,7 @@ local function persist(part, call, ...)
   local pause, known = SHORTEST, nil
   while true do
     local value, message, code = call(...)
-    if value ~= nil or OVER[code] then return value, message, code end
+    if value ~= nil or requests.ENDS[code] then return value, message, code end
     if not requests.PASSES[code] and message ~= known then
       known = message
       tell(part, ("'%s': %s; it is tried again"):format(part.name, tostring(message)))
