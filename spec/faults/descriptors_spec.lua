@@ -9,7 +9,10 @@ zk.run(function()
   local files, session = {}, nil
   if MODE == "later" then session = zk.session { hosts = "127.0.0.1:1", timeout = 2 } end
   if session then session:connected(0.2) end
-  repeat files[#files + 1] = io.open("/dev/null") until #files == 0 or not io.open("/dev/null")
+  repeat
+    local file = io.open("/dev/null")
+    files[#files + 1] = file -- if one were collected, its descriptor would be free
+  until not file
   session = zk.session { hosts = "HOST", timeout = 2, log = function(_, text) print("log: " .. text) end }
   local _, message, code = session:connected(1)
   print(code .. ": " .. message)

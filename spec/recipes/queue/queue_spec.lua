@@ -106,8 +106,9 @@ describe("a queue", function()
             local item = mine:claim(0.5)
             if item then
               assert.is_nil(seen[item.data])
-              seen[item.data], total = true, total + 1
+              seen[item.data] = true
               assert(item:ack())
+              total = total + 1
             end
           end
         end)
