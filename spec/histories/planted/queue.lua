@@ -23,7 +23,7 @@ return {
   bug("a lost answer of a move or an ack counts as done", "append.c", "    return answer->status == ZR_NO_NODE;", "    return true;"),
   bug("a put does not look whether its bucket is sealed", "parts.c", "add(parts, ZR_OP_CHECK, path)->version = 0;",
     "add(parts, ZR_OP_CHECK, path);"),
-  bug("a put does not seal its bucket when it makes the next one", "roll.c",
+  bug("a put does not seal its bucket when it makes the next one", "next_bucket.c",
     "{.op = ZR_OP_SET, .path = full, .data = {\"\", 0}, .version = 0},", "{.op = ZR_OP_CHECK, .path = full, .version = 0},"),
   bug("buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else"),
   bug("the dead are not noticed", "idle_lock", ', store.path .. "/consumers" })', " })"),
@@ -64,8 +64,8 @@ return {
     "struct zr_request *part = add(parts, put->removed ? ZR_OP_DELETE : put->id_there ?"),
   bug("redrive does not count attempts from zero", "queue", "entry.attempts = 0\n", "\n"),
   bug("what is moved is not counted", "parts.c", "    add(parts, ZR_OP_SET, put->out.at);\n", ""),
-  bug("a producer takes all the room that is left", "room.c", "rest = least(left / 10, CREDIT_MAX) - room;", "rest = left - room;"),
-  bug("put_all does not look how much room there is", "room.c", "int64_t room = least(left, (int64_t)put->count),",
+  bug("a producer takes all the room that is left", "capacity.c", "rest = least(left / 10, CREDIT_MAX) - room;", "rest = left - room;"),
+  bug("put_all does not look how much room there is", "capacity.c", "int64_t room = least(left, (int64_t)put->count),",
     "int64_t room = left > 0 ? (int64_t)put->count : 0,"),
   bug("a simple take does not care who deletes", "simple", [[
       local done
@@ -77,8 +77,8 @@ return {
   if code == "connection_loss" then return put(queue, data) end
   if path then return true end
 ]]),
-  bug("an id is forgotten too early", "known.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < REMEMBER_MS / 2)"),
-  bug("an id is never forgotten", "known.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < 1000000000)"),
+  bug("an id is forgotten too early", "known_id.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < REMEMBER_MS / 2)"),
+  bug("an id is never forgotten", "known_id.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < 1000000000)"),
   bug("an old id is put again by all callers that come at once", "parts.c", [[
     if (put->tombstone != NULL)
         add(&parts, ZR_OP_DELETE, put->tombstone);

@@ -10,7 +10,7 @@ local function bug_in(file)
 end
 
 local step, part = bug_in "transaction", bug_in "participant"
-local run, broom, clock = bug_in "two_phase", bug_in "broom", bug_in "clock"
+local run, tidy, clock = bug_in "two_phase", bug_in "tidying", bug_in "clock"
 
 return {
   step("a decision names no version", "records.encode(record), 0 }", "records.encode(record) }"),
@@ -55,10 +55,10 @@ return {
   run("a lost answer of the creation counts as created", "    if done then return { place = place, record = record } end\n",
     '    if done or code == "connection_loss" then return { place = place, record = record } end\n'),
   clock("the servers' time is taken for seconds", "milliseconds / 1000 end", "milliseconds / 1001 end"),
-  broom("what is tidied is forgotten at once", "return broom.keep + 2 * record.milliseconds / 1000", "return 0"),
-  broom("what was left untidied stays", "    return transactions.tidy_what_is_left(session, tx)\n", "    return true\n"),
-  broom("what waits for a deleted inbox stays", "transactions.tidy_what_is_left(session, tx)", "transactions.tidy(session, tx)"),
+  tidy("what is tidied is forgotten at once", "return tidying.keep + 2 * record.milliseconds / 1000", "return 0"),
+  tidy("what was left untidied stays", "    return transactions.tidy_what_is_left(session, tx)\n", "    return true\n"),
+  tidy("what waits for a deleted inbox stays", "transactions.tidy_what_is_left(session, tx)", "transactions.tidy(session, tx)"),
   step("an inbox is not looked at", "  if awaited then return false end\n", ""),
-  broom("what others have tidied stays", "    return transactions.forget(session, place)\n", "    return true\n"),
-  broom("what it has tidied itself stays", "  broom.mine:start({ place = tx.place }, due)\n", ""),
+  tidy("what others have tidied stays", "    return transactions.forget(session, place)\n", "    return true\n"),
+  tidy("what it has tidied itself stays", "  tidying.mine:start({ place = tx.place }, due)\n", ""),
 }

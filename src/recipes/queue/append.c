@@ -21,8 +21,8 @@
  * If it is refused, the server says for which part, and that says what to do.
  *
  * What can go wrong: the bucket is sealed, or was emptied and deleted: read the lane's tail. A
- * directory does not exist yet: make it. The id's znode exists: look at it (known.c). The item that
- * is moved has changed: fail. The answer is lost: an item with our tag is in the bucket if the
+ * directory does not exist yet: make it. The id's znode exists: look at it (known_id.c). The item
+ * that is moved has changed: fail. The answer is lost: an item with our tag is in the bucket if the
  * transaction was done; if there is an id, its znode has our tag; a moved item is gone; an item
  * that was given back has no claim.
  */

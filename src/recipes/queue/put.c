@@ -7,7 +7,7 @@
 /*
  * Puts items into a queue: one item, or several in one transaction.
  * 1. Give it a tag, by which it is known if its answer is lost.
- * 2. Wait for room, if the queue has a capacity (room.c).
+ * 2. Wait for room, if the queue has a capacity (capacity.c).
  * 3. Choose the lane: that of its priority, or that of the delayed items.
  * 4. Send the transaction (append.c).
  *

@@ -3,9 +3,9 @@
 
 /*
  * put.h: a task that puts items into a lane, all or none; only for the files of this folder.
- * start.c has the methods, put.c the first steps and room.c the capacity; append.c sends the
- * transaction of parts.c, make.c makes what it needs on the servers, known.c knows ids, and roll.c
- * begins a new bucket. Thread: the host's.
+ * start.c has the methods, put.c the first steps and capacity.c the capacity; append.c sends the
+ * transaction of parts.c, make.c makes what it needs on the servers, known_id.c knows ids, and
+ * next_bucket.c begins a new bucket. Thread: the host's.
  */
 
 #include "recipes/queue/queue.h"
@@ -27,7 +27,7 @@ struct zr_put {
     size_t id_folder;      /* how many bytes of it name its folder */
     bool id_there;         /* the znode of the id exists: it is set, not created */
     char *tombstone;       /* the user's path: it is deleted in the same transaction; or null */
-    int64_t alone;         /* known.c: mzxid of the id's znode when no tombstone was there */
+    int64_t alone;         /* known_id.c: mzxid of the id's znode when no tombstone was there */
     int64_t said_zxid;     /* ... when it was read last */
     int64_t said_ms;       /* ... its mtime then */
     char *said;            /* ... room for the texts of `place`; null: no id */
@@ -73,13 +73,13 @@ enum zr_status zr_put_new_multi(struct zr_put *put, struct zr_call **call);
 /* True if its first part checks that the bucket is not sealed. */
 bool zr_put_may_be_sealed(const struct zr_put *put);
 
-/* room.c: waits for room, then puts as many items as there is room for, at least one. */
+/* capacity.c: waits for room, then puts as many items as there is room for, at least one. */
 void zr_put_find_room(struct zr_task *task);
 void zr_put_wait_for_room(struct zr_task *task); /* there is none now */
 void zr_put_explain_full(struct zr_task *task);
 
-/* known.c: ends the task if the id is known; otherwise appends, or waits for room if the queue is
-   full. */
+/* known_id.c: ends the task if the id is known; otherwise appends, or waits for room if the queue
+   is full. */
 void zr_put_look_at_id(struct zr_task *task);
 /* True if the id's znode says that it is the item with our tag. */
 bool zr_put_says_ours(struct zr_put *put, struct zr_bytes said);
@@ -94,7 +94,7 @@ void zr_put_make_folder(struct zr_task *task);
 /* Asks a server for its time, by a write that changes nothing, then runs `told`. */
 void zr_put_ask_time(struct zr_task *task, void (*told)(struct zr_task *task));
 
-/* roll.c: seals the bucket of this number, and makes the next one, in the background. */
+/* next_bucket.c: seals the bucket of this number, and makes the next one, in the background. */
 void zr_lane_roll(struct zr_queue *queue, struct zr_lane *lane, int64_t number);
 
 #endif

@@ -1,6 +1,6 @@
 -- A participant: two_phase:serve(name, { prepare =, commit =, abort = }). See two_phase.lua for the story.
 --
--- One task watches the inbox and starts a task for each transaction in it, up to MOST at a time. Another task sweeps (broom.lua).
+-- One task watches the inbox and starts a task for each transaction in it, up to MOST at a time. Another task sweeps (tidying.lua).
 --
 -- The task of a transaction: read it; if it is open and has no vote of ours, call `prepare` and vote; wait for the decision; call `commit`
 -- or `abort`; acknowledge; tidy.
@@ -15,7 +15,7 @@ local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
-local brooms = require "zkrecipes.recipes.two_phase.broom"
+local tidyings = require "zkrecipes.recipes.two_phase.tidying"
 local clocks = require "zkrecipes.recipes.two_phase.clock"
 local dispatch = require "zkrecipes.host.dispatch"
 local escape = require "zkrecipes.escape"
@@ -187,7 +187,7 @@ local function take_part(part, work, place, tag)
   finish(part, work, tx, record.state == "committed" and "commit" or "abort")
   if not persist(part, acknowledge, part, tx) then return end
   tx.record = record
-  if persist(part, transactions.tidy, part.session, tx) then brooms.add(part.broom, tx) end
+  if persist(part, transactions.tidy, part.session, tx) then tidyings.add(part.tidying, tx) end
 end
 
 -- ---- The inbox ---------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ local function is_outside(work) return not work.inside end
 -- The writes before the inbox is read bring this session's server up to date: it has each vote of an earlier process with this name.
 local function work_inbox(part)
   if persist(part, make_inbox, part) and persist(part, clocks.ask, part.clock) then
-    start_task(part, {}, brooms.work, part.broom)
+    start_task(part, {}, tidyings.work, part.tidying)
     persist(part, follow, part)
   end
   cancel(part, is_outside) -- the session is over
@@ -321,7 +321,7 @@ function M.start(two, name, handlers)
     inbox = records.inbox({ folder = two.path }, escaped), handlers = handlers, known = {}, tasks = {}, started = 0, running = 0,
     working = 0, waiters = waiters.new(host) }, Participant)
   part.clock = clocks.new(session, two.path .. "/clock")
-  part.broom = brooms.new(part.session, two, part.clock)
+  part.tidying = tidyings.new(part.session, two, part.clock)
   start_task(part, {}, work_inbox, part)
   return part
 end

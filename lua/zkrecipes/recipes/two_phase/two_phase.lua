@@ -25,7 +25,7 @@
 -- * A request of an earlier transaction with this id arrives late. Names of votes, of marks and in inboxes have the tag of their
 --   transaction, so it cannot vote in the new one. A create fails as long as the outcome is kept.
 -- * `run` is called again with an id: it joins that transaction, or returns its outcome, if participants and data are the same.
--- * The one that would tidy dies. A participant that serves looks for what is left, now and then (broom.lua).
+-- * The one that would tidy dies. A participant that serves looks for what is left, now and then (tidying.lua).
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"

@@ -25,79 +25,79 @@ function M.new(session, two, clock)
     mine = timers.new() }
 end
 
-local function kept_for(broom, record) return broom.keep + 2 * record.milliseconds / 1000 end
+local function kept_for(tidying, record) return tidying.keep + 2 * record.milliseconds / 1000 end
 
 -- This participant has tidied it.
-function M.add(broom, tx)
-  local due = broom.clock.now() + kept_for(broom, tx.record)
-  broom.mine:start({ place = tx.place }, due)
-  broom.at[tx.place.name] = true
-  if broom.record and due < broom.till then wait.wake(broom.host, broom.record) end
+function M.add(tidying, tx)
+  local due = tidying.clock.now() + kept_for(tidying, tx.record)
+  tidying.mine:start({ place = tx.place }, due)
+  tidying.at[tx.place.name] = true
+  if tidying.record and due < tidying.till then wait.wake(tidying.host, tidying.record) end
 end
 
-local function sweep_mine(broom)
-  local one = broom.mine:expire(broom.clock.now())
+local function sweep_mine(tidying)
+  local one = tidying.mine:expire(tidying.clock.now())
   while one do
-    local done, message, code = transactions.forget(broom.session, one.place)
+    local done, message, code = transactions.forget(tidying.session, one.place)
     if done == nil then
-      broom.mine:start(one, one.at)
+      tidying.mine:start(one, one.at)
       return nil, message, code
     end
-    broom.at[one.place.name] = nil
-    one = broom.mine:expire(broom.clock.now())
+    tidying.at[one.place.name] = nil
+    one = tidying.mine:expire(tidying.clock.now())
   end
   return true
 end
 
-local function sweep_one(broom, place)
-  local tx, message, code = transactions.get(broom.session, place)
+local function sweep_one(tidying, place)
+  local tx, message, code = transactions.get(tidying.session, place)
   if not tx then return code == "no_node" or code == "conflict" or nil, message, code end
-  local record, session = tx.record, broom.session
+  local record, session = tx.record, tidying.session
   if record.state == "open" then
-    if clocks.since(broom.clock, tx.stat.ctime) < kept_for(broom, record) then return true end
+    if clocks.since(tidying.clock, tx.stat.ctime) < kept_for(tidying, record) then return true end
     return transactions.conclude(session, tx)
   elseif not record.sum then
     return transactions.tidy_what_is_left(session, tx)
-  elseif clocks.since(broom.clock, tx.stat.mtime) >= kept_for(broom, record) then
+  elseif clocks.since(tidying.clock, tx.stat.mtime) >= kept_for(tidying, record) then
     return transactions.forget(session, place)
   end
   return true
 end
 
-local function sweep_all(broom)
-  local session, folder = broom.session, broom.folder .. "/transactions"
-  local ok, message, code = clocks.ask(broom.clock)
+local function sweep_all(tidying)
+  local session, folder = tidying.session, tidying.folder .. "/transactions"
+  local ok, message, code = clocks.ask(tidying.clock)
   if not ok then return nil, message, code end
   local names
   names, message, code = session:children(folder)
   if not names then return code == "no_node" or nil, message, code end
   for _, name in ipairs(names) do
-    if not broom.at[name] then
-      local done, problem, why = sweep_one(broom, records.place_of_name(broom.folder, name))
+    if not tidying.at[name] then
+      local done, problem, why = sweep_one(tidying, records.place_of_name(tidying.folder, name))
       if done == nil and why ~= "no_node" then return nil, problem, why end
     end
   end
   return true
 end
 
-local function pause(broom, till)
-  broom.record, broom.till = wait.record(), till
-  wait.pause(broom.host, broom.record, math.max(till - broom.clock.now(), 0))
-  broom.record = nil
+local function pause(tidying, till)
+  tidying.record, tidying.till = wait.record(), till
+  wait.pause(tidying.host, tidying.record, math.max(till - tidying.clock.now(), 0))
+  tidying.record = nil
 end
 
 -- The task. It ends when it is canceled.
-function M.work(broom)
-  local now = broom.clock.now
-  local all = now() + math.max(broom.keep, SHORTEST)
+function M.work(tidying)
+  local now = tidying.clock.now
+  local all = now() + math.max(tidying.keep, SHORTEST)
   while true do
-    pause(broom, math.min(broom.mine:next() or all, all))
-    local ok = requests.insist(broom.session, sweep_mine, broom)
+    pause(tidying, math.min(tidying.mine:next() or all, all))
+    local ok = requests.insist(tidying.session, sweep_mine, tidying)
     if now() >= all then
-      ok = requests.insist(broom.session, sweep_all, broom) and ok
-      all = now() + math.max(broom.keep, SHORTEST)
+      ok = requests.insist(tidying.session, sweep_all, tidying) and ok
+      all = now() + math.max(tidying.keep, SHORTEST)
     end
-    if not ok then pause(broom, now() + AGAIN) end
+    if not ok then pause(tidying, now() + AGAIN) end
   end
 end
 
