@@ -161,6 +161,13 @@ static int world_advance(lua_State *L)
     return 0;
 }
 
+/* world:leader_only(): from now on the trace has only the lines that begin with "leader:". */
+static int world_leader_only(lua_State *L)
+{
+    zr_sim_trace_leader_only(zr_lua_world_check(L)->world);
+    return 0;
+}
+
 /* world:text(): the trace since the last call, or nil. */
 static int world_text(lua_State *L)
 {
@@ -169,8 +176,14 @@ static int world_text(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-    {"engine", world_engine},   {"now", world_now},   {"run", world_run}, {"next", world_next},
-    {"advance", world_advance}, {"text", world_text}, {NULL, NULL},
+    {"engine", world_engine},
+    {"now", world_now},
+    {"run", world_run},
+    {"next", world_next},
+    {"advance", world_advance},
+    {"text", world_text},
+    {"leader_only", world_leader_only},
+    {NULL, NULL},
 };
 
 /* ---- The table ------------------------------------------------------------------------------ */

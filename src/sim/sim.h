@@ -32,6 +32,7 @@ struct zr_sim_options {
     int64_t jitter_us;  /* ... and up to this much more; negative: none (400) */
     int64_t late_us;    /* a server's thread gets its turn up to this late (as jitter_us) */
     FILE *trace;        /* a line for everything that happens; null: none */
+    bool leader_only;   /* the trace has only the lines that begin with "leader:" */
 };
 
 /* gives: a world. It lives until it and its last client are freed. */
@@ -39,6 +40,9 @@ struct zr_sim_world *zr_sim_world_new(const struct zr_sim_options *options);
 
 /* Writes the trace to this file from now on; null: writes no trace. */
 void zr_sim_trace_to(struct zr_sim_world *world, FILE *to);
+
+/* From now on the trace has only the lines that begin with "leader:". */
+void zr_sim_trace_leader_only(struct zr_sim_world *world);
 
 /* takes: world. Its clients may outlive this call. */
 void zr_sim_world_free(struct zr_sim_world *world);

@@ -3,10 +3,13 @@
  * the actions of the clients decide everything: no decision depends on threads, real time or
  * addresses.
  */
+#include <string.h>
+
 #include "sim/world.h"
 
 #include "sim/world_alloc.h"
 
+#define LEADER "leader:"
 #define EPOCH_ZXID INT64_C(0x100000000)     /* the first zxid of a first epoch */
 #define BEGINNING_US INT64_C(1000000000000) /* not 0, which means "none" in many places */
 #define WALL_MS INT64_C(1700000000000)      /* the servers' clock then */
@@ -27,6 +30,8 @@ void zr_sim_trace(const struct zr_sim_world *world, const char *format, ...)
     va_list arguments;
     if (world->options.trace == NULL)
         return;
+    if (world->options.leader_only && strncmp(format, LEADER, strlen(LEADER)) != 0)
+        return;
     int64_t us = world->now_us - BEGINNING_US;
     fprintf(world->options.trace, "%6lld.%06d  ", (long long)(us / 1000000), (int)(us % 1000000));
     va_start(arguments, format);
@@ -38,6 +43,11 @@ void zr_sim_trace(const struct zr_sim_world *world, const char *format, ...)
 void zr_sim_trace_to(struct zr_sim_world *world, FILE *to)
 {
     world->options.trace = to;
+}
+
+void zr_sim_trace_leader_only(struct zr_sim_world *world)
+{
+    world->options.leader_only = true;
 }
 
 /* ---- Beginning and end --------------------------------------------------------------------- */
