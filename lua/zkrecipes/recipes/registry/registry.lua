@@ -103,7 +103,9 @@ function Registry:pick(name, strategy, key)
   strategy = strategy or "round_robin"
   check_strategy(strategy, key)
   local service = self.catalog:service(name)
-  if not service and self.tree:age() == math.huge then return none(self, name, "the copy is not loaded yet", "timeout") end
+  if not service and self.tree:age() == math.huge then
+    return none(self, name, "the copy is not loaded yet; call registry:ready() first, or try again", "timeout")
+  end
   if not service or #service.enabled == 0 then return none(self, name, "no instance of '%s' is registered", "no_node") end
   local entry = choice.choose(service, strategy, key, self.least_bad)
   if not entry then return none(self, name, "all instances of '%s' are down", "conflict") end
