@@ -176,7 +176,9 @@ $(SIM)/spec/%.o: spec/%.c
 
 -include $(wildcard $(SIM)/*/*.d $(SIM)/*/*/*.d $(SIM)/*/*/*/*.d)
 
-in_sim = $(patsubst src/%.c,$(SIM)/%.o,$(filter src/%,$(1))) $(patsubst spec/%.c,$(SIM)/spec/%.o,$(filter spec/%,$(1)))
+# A sanitized build has no other flags for these programs than for the module, so they share its objects.
+SIM_ENGINE = $(if $(SAN),$(SHARED),$(SIM))
+in_sim = $(patsubst src/%.c,$(SIM_ENGINE)/%.o,$(filter src/%,$(1))) $(patsubst spec/%.c,$(SIM)/spec/%.o,$(filter spec/%,$(1)))
 ENGINE_OBJECTS = $(call in_sim,$(ON_HOST) $(wildcard src/sim/*.c))
 HISTORIES_OBJECTS = $(call in_sim,spec/histories/no_fork.c $(wildcard spec/histories/engine/*.c)) $(ENGINE_OBJECTS)
 LEASE_OBJECTS = $(call in_sim,spec/histories/no_fork.c $(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
@@ -216,7 +218,7 @@ planted: $(CORE) ## plant each bug of spec/histories/planted, of RECIPE=..., or 
 
 # Prints the parts of a build for plant.lua.
 planted-parts: $(SIM)/histories $(SIM)/lease_histories
-	@printf '%s\n' '$(SIM)' '$(CC) $(SIM_FLAGS)' '$(HISTORIES_OBJECTS)' '$(LEASE_OBJECTS)'
+	@printf '%s\n' '$(SIM_ENGINE)' '$(CC) $(SIM_FLAGS)' '$(HISTORIES_OBJECTS)' '$(LEASE_OBJECTS)'
 
 soak: $(CORE) ## each recipe, or RECIPE=..., for ROUNDS=2000 rounds in virtual time: nothing may grow
 	@$(ENVIRONMENT) $(INTERPRETER) spec/soak/main.lua --rounds $(or $(ROUNDS),2000) $(if $(RECIPE),--recipe '$(RECIPE)')

@@ -2,7 +2,9 @@
 -- to the code a seed may give another history and catch nothing. That costs time, but no bug is missed.
 
 return {
+  ["a handshake counts from its answer"] = 7442,
   ["a seat that somebody removed is waited with"] = 7865,
+  ["a second wake overwrites the first outcome"] = 64134,
   ["an answer for which there was no memory leaves no watch"] = 31180,
   ["barrier: an older answer lets pass"] = 410,
   ["config: what is read first is called fresh"] = 2338,
@@ -13,6 +15,7 @@ return {
   ["election: a function goes on after a pause"] = 322,
   ["election: a successor that has gone is resigned to"] = 209,
   ["foreign: a stranger is taken for a contender of kazoo"] = 1504,
+  ["half of a short timeout is a tick"] = 9729,
   ["latch: counted again after a lost answer"] = 436,
   ["no guard in writes"] = 9768,
   ["partitioner: a keeper that is given up goes on waiting"] = 49,
@@ -31,8 +34,10 @@ return {
   ["queue: after a take whose answer is lost another session tells"] = 105,
   ["queue: an ack does not remember that its answer may be lost"] = 269,
   ["queue: an ack that was done late is a lost claim"] = 269,
+  ["queue: an item is given back in any version"] = 521,
   ["queue: each clean-up of a dropped item takes one attempt off"] = 521,
   ["queue: lanes are listed before they are watched"] = 711,
+  ["queue: put_all does not look how much room there is"] = 230,
   ["queue: remove looks only once where it is"] = 345,
   ["queue: the dead are not noticed"] = 122,
   ["queue: two processes use the same tags for claims"] = 378,

@@ -27,6 +27,7 @@ local sim = require "zkrecipes.sim"
 local M = {}
 
 local ENDS = 400 -- seconds after the healing in which all users must have ended
+local MOST_REQUESTS = 100000 -- a history has at most some thousand
 local STALE = 0.1 -- seconds that a server may be behind the leader without a fault
 
 local History = {}
@@ -179,10 +180,17 @@ local function unended(h)
   end
 end
 
+local function requests(h)
+  local sum = 0
+  for _, zk in ipairs(h.processes) do sum = sum + h.world:requests(zk) end
+  return sum
+end
+
 local function wait_for_users(h)
   local over = h.world:now() + ENDS
   while unended(h) do
     h:expect(h.world:now() < over, "%s has not ended", unended(h) or "")
+    h:expect(requests(h) < MOST_REQUESTS, "%s has not ended after so many requests", unended(h) or "")
     h.world:advance(2)
   end
 end
