@@ -149,7 +149,7 @@ enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_class *
     zr_list_init(&session->to_audit);
     session->watched = (struct zr_budget){
         .limit = ZR_WATCHED_BYTES_COMMON,
-        .what = "the paths that it watches; at the limit watch, observe, claim fail with 'full'"};
+        .what = "the paths that it watches; at the limit methods that watch fail with 'full'"};
     session->ephemeral = (struct zr_budget){
         .limit = ZR_EPHEMERAL_BYTES_MAX,
         .what = "the paths of its ephemeral znodes; at the limit creates of them fail with 'full'"};
