@@ -142,6 +142,7 @@ build = {
         "src/core/alloc.c",
         "src/core/budget.c",
         "src/core/call.c",
+        "src/core/call_acl.c",
         "src/core/call_new.c",
         "src/core/contend.c",
         "src/core/create_parts.c",

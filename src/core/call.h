@@ -37,6 +37,17 @@ struct zr_call {
     char room[];            /* path, data, created */
 };
 
+/* ---- ACLs (call_acl.c) --------------------------------------------------------------------- */
+
+/* The session's ACL, or the one that allows everything. */
+struct zr_acls zr_acls_of(const struct zr_session *session);
+
+/* gives: a copy of the list in one block, or null when memory is exhausted. */
+struct zr_acl *zr_acls_copy(const struct zr_acls *acls);
+
+/* The call is being freed: frees its own ACL and those of its parts. */
+void zr_call_free_acls(struct zr_call *call);
+
 /* ---- Making (call_new.c) ------------------------------------------------------------------- */
 
 /*
@@ -63,12 +74,6 @@ enum zr_status zr_call_set_acl(struct zr_call *call, const struct zr_acls *acls)
 
 /* Checks the size again, after fields were set in the request. Errors: ZR_TOO_LARGE. */
 enum zr_status zr_call_fits(const struct zr_call *call);
-
-/* gives: a copy of the list in one block, or null when memory is exhausted. */
-struct zr_acl *zr_acls_copy(const struct zr_acls *acls);
-
-/* The call is being freed: frees its own ACL and those of its parts. */
-void zr_call_free_acls(struct zr_call *call);
 
 /* ---- Sending and taking back (call.c) ------------------------------------------------------ */
 

@@ -6,55 +6,8 @@
 
 /*
  * Makes requests. One block of memory has the call, its path and data, and room for all that its
- * answer certainly needs. Only an ACL of its own is a second block.
+ * answer certainly needs. Only an ACL of its own is a second block (call_acl.c).
  */
-
-/* ---- ACLs ---------------------------------------------------------------------------------- */
-
-static const struct zr_acl open_acl[] = {{31, "world", "anyone"}};
-
-struct zr_acl *zr_acls_copy(const struct zr_acls *acls)
-{
-    size_t size = acls->count * sizeof(struct zr_acl);
-    for (size_t i = 0; i < acls->count; i++)
-        size += strlen(acls->list[i].scheme) + strlen(acls->list[i].id) + 2;
-    struct zr_acl *copy = zr_alloc(size);
-    if (copy == NULL)
-        return NULL;
-    char *text = (char *)(copy + acls->count);
-    for (size_t i = 0; i < acls->count; i++) {
-        copy[i].perms = acls->list[i].perms;
-        copy[i].scheme = strcpy(text, acls->list[i].scheme);
-        text += strlen(text) + 1;
-        copy[i].id = strcpy(text, acls->list[i].id);
-        text += strlen(text) + 1;
-    }
-    return copy;
-}
-
-enum zr_status zr_call_set_acl(struct zr_call *call, const struct zr_acls *acls)
-{
-    struct zr_acl *copy = zr_acls_copy(acls);
-    if (copy == NULL)
-        return ZR_NO_MEMORY;
-    zr_free(call->acl);
-    call->acl = copy;
-    call->request.acl = (struct zr_acls){copy, acls->count};
-    return zr_call_fits(call);
-}
-
-static bool own_acl(const struct zr_session *session, const struct zr_request *part)
-{
-    return part->acl.list != session->acl.list && part->acl.list != open_acl;
-}
-
-void zr_call_free_acls(struct zr_call *call)
-{
-    for (size_t i = 0; i < call->request.part_count; i++)
-        if (own_acl(call->session, &call->request.parts[i]))
-            zr_free((struct zr_acl *)call->request.parts[i].acl.list);
-    zr_free(call->acl);
-}
 
 /* ---- One request --------------------------------------------------------------------------- */
 
@@ -94,13 +47,24 @@ static struct zr_call *new_call(struct zr_session *session, enum zr_op op, size_
     call->request.message.kind = ZR_MSG_REPLY;
     call->request.op = op;
     call->request.version = ZR_ANY_VERSION;
-    call->request.acl = session->acl.count > 0 ? session->acl : (struct zr_acls){open_acl, 1};
+    call->request.acl = zr_acls_of(session);
     return call;
 }
 
 enum zr_status zr_call_fits(const struct zr_call *call)
 {
     return zr_request_size(&call->request) <= ZR_REQUEST_MAX ? ZR_OK : ZR_TOO_LARGE;
+}
+
+enum zr_status zr_call_set_acl(struct zr_call *call, const struct zr_acls *acls)
+{
+    struct zr_acl *copy = zr_acls_copy(acls);
+    if (copy == NULL)
+        return ZR_NO_MEMORY;
+    zr_free(call->acl);
+    call->acl = copy;
+    call->request.acl = (struct zr_acls){copy, acls->count};
+    return zr_call_fits(call);
 }
 
 /* Frees a call that is too large and sets it to null. */
@@ -151,7 +115,7 @@ static enum zr_status copy_part(struct zr_session *session, struct zr_request *p
     part->version = from->version;
     part->mode = from->mode;
     if (from->acl.count == 0) {
-        part->acl = session->acl.count > 0 ? session->acl : (struct zr_acls){open_acl, 1};
+        part->acl = zr_acls_of(session);
         return ZR_OK;
     }
     part->acl = (struct zr_acls){zr_acls_copy(&from->acl), from->acl.count};
