@@ -62,7 +62,7 @@ function M.claim(desk, place, unsure)
   if not entry then return nil, version, why end
   if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
   local store, claim = desk.store, places.claim_path(desk, place)
-  entry.attempts, entry.claimant = entry.attempts + 1, store:new_tag()
+  entry.attempts, entry.claimant = entry.attempts + 1, requests.tag(limits.real(store.session), id)
   local done, message, code = limits.multi_in(store.session, {
     { "create", claim, entry.claimant, { ephemeral = true } },
     { "set", layout.item_path(place), layout.encode(entry), version },

@@ -5,6 +5,7 @@
 
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
+local limits = require "zkrecipes.limit"
 local paths = require "zkrecipes.path"
 local requests = require "zkrecipes.lost_answers"
 local tasks = require "zkrecipes.host.tasks"
@@ -20,10 +21,11 @@ function M.new(store) return setmetatable({ store = store, host = core.host(stor
 function M:ensure()
   local store = self.store
   if self.made and self.id == store.session.id then return self.path, self.id end
-  local ready, problem, why = store:ready()
-  if not ready then return nil, problem, why end
+  local known, problem, why = store:known_id()
+  if not known then return nil, problem, why end
   if self.id ~= store.session.id then
-    self.path, self.id, self.made = store.path .. "/consumers/" .. store:new_tag(), store.session.id, false
+    local tag = requests.tag(limits.real(store.session), known)
+    self.path, self.id, self.made = paths.child(store.path .. "/consumers", tag), store.session.id, false
   end
   local path, id = self.path, self.id
   local made, message, code = store.session:create(path, "", { ephemeral = true })

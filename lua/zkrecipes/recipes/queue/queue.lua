@@ -162,8 +162,6 @@ function Queue:redrive(limit)
   check.self(self, Queue, "redrive")
   if limit ~= nil and limit ~= 0 then check.count(limit, 2 ^ 31 - 1, 1, "redrive") end
   local desk = places.for_now(self.desk)
-  local ready, problem, why = desk.store:ready()
-  if not ready then return nil, problem, why end
   local count, next_item = 0, walks.new(self.desk, dead_only)
   while not limit or count < limit do
     local view, place, entry, version = next_item(desk)

@@ -1,4 +1,4 @@
--- What the consumers of a queue need of the servers: tags, time, moving items to another lane, and ending them. `core` is the object that
+-- What the consumers of a queue need of the servers: time, moving items to another lane, and ending them. `core` is the object that
 -- does this (src/recipes/queue), and that puts.
 --
 -- The end of an item: delete its claim and its znode, and count it in `out`; if it has an id, put its tombstone.
@@ -19,7 +19,7 @@ local append, ask_time = classes.waiting(inner.append), classes.waiting(inner.as
 
 -- queue: the object of the core.
 function M.new(session, path, queue)
-  local self = setmetatable({ session = session, path = path, core = queue, lanes = {}, tags = 0 }, M)
+  local self = setmetatable({ session = session, path = path, core = queue, lanes = {} }, M)
   self.dead = layout.lane(path .. "/dead", "dead")
   self.later = layout.lane(path .. "/later", "later")
   self.done = layout.lane(path .. "/done", "done")
@@ -38,34 +38,15 @@ function M:for_now() return self.whole and self or self:within(limits.request(se
 -- Returns the store without that limit, for what continues in the background.
 function M:unlimited() return self.whole or self end
 
-local handles = setmetatable({}, { __mode = "k" }) -- session > how many stores it has
-
-local function know_id(self)
-  local id = self.session.id
-  if id and id ~= self.id then
-    local session = limits.real(self.session)
-    handles[session] = (handles[session] or 0) + 1
-    self.id, self.number = id, handles[session]
-  end
-  return self.id
-end
-
--- Tags begin with the id of a session, the present one or an earlier one. True if an id is known; or nil, message, code.
-function M:ready()
-  if know_id(self) then return true end
+-- Returns the id of the session, or of an earlier one if it has none just now; or nil, message, code.
+function M:known_id()
   for _ = 1, ROUNDS do -- the session may be lost before this coroutine runs again
+    self.id = self.session.id or self.id
+    if self.id then return self.id end
     local stat, message, code = self.session:exists(self.path)
     if stat == nil then return nil, message, code end
-    if know_id(self) then return true end
   end
   return nil, "session: it was lost several times in a row", "connection_loss"
-end
-
--- Returns a tag that no other client uses or has used. The store must be ready.
-function M:new_tag()
-  know_id(self)
-  self.tags = self.tags + 1
-  return ("%s_%d_%d"):format(self.id, self.number, self.tags)
 end
 
 function M:lane(priority)
