@@ -48,6 +48,7 @@ build = {
     ["zkrecipes.host.timers"] = "lua/zkrecipes/host/timers.lua",
     ["zkrecipes.host.wait"] = "lua/zkrecipes/host/wait.lua",
     ["zkrecipes.host.waiters"] = "lua/zkrecipes/host/waiters.lua",
+    ["zkrecipes.host.wakeup"] = "lua/zkrecipes/host/wakeup.lua",
     ["zkrecipes.limit"] = "lua/zkrecipes/limit.lua",
     ["zkrecipes.lost_answers"] = "lua/zkrecipes/lost_answers.lua",
     ["zkrecipes.module"] = "lua/zkrecipes/module.lua",

@@ -15,6 +15,7 @@ local requests = require "zkrecipes.lost_answers"
 local retry = require "zkrecipes.host.retry"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
+local wakeups = require "zkrecipes.host.wakeup"
 
 local M = {}
 
@@ -22,25 +23,6 @@ local Keeper = {}
 Keeper.__index = Keeper
 
 local SHORTEST, LONGEST = 0.05, 3 -- seconds, after a lock that could not be acquired
-
--- ---- Waiting -----------------------------------------------------------------------------------
-
--- Something has changed: the keeper's next or present pause ends.
-local function poke(keeper)
-  keeper.poked = true
-  if keeper.record then wait.wake(keeper.host, keeper.record) end
-end
-
-local function pause(keeper, seconds)
-  if not keeper.poked then
-    keeper.record = wait.record()
-    wait.pause(keeper.host, keeper.record, seconds)
-    keeper.record = nil
-  end
-  keeper.poked = false
-end
-
-Keeper.poke = poke
 
 -- ---- The user's function -----------------------------------------------------------------------
 
@@ -59,7 +41,7 @@ local function ended(keeper, run, hold, task)
   elseif problem ~= wait.canceled and hold:valid() then
     failed(keeper, run, problem)
   end
-  poke(keeper)
+  keeper.wakeup:wake()
   run.ended_one(run)
 end
 
@@ -95,10 +77,10 @@ local function serve(keeper, hold)
     local run, service = keeper.work.run, keeper.service
     if service and (service.run ~= run or run.ended) then stop_service(keeper) end
     local seconds = due(keeper, run)
-    if seconds == 0 then begin(keeper, run, hold) else pause(keeper, seconds) end
+    if seconds == 0 then begin(keeper, run, hold) else keeper.wakeup:pause(seconds) end
   end
   stop_service(keeper)
-  while keeper.service do pause(keeper) end
+  while keeper.service do keeper.wakeup:pause() end
 end
 
 -- Ends the hold; idempotent. The reason is told to the readers of changes.
@@ -114,7 +96,7 @@ end
 local function own(keeper, hold)
   keeper.own = { part = keeper.part, hold = hold }
   keeper.served, keeper.failures, keeper.retry_at = nil, 0, 0
-  local told = hold:on_lost(function() poke(keeper) end)
+  local told = hold:on_lost(function() keeper.wakeup:wake() end)
   if told then
     keeper.work:tell(keeper.part)
     serve(keeper, hold)
@@ -141,7 +123,7 @@ local function keep(keeper)
       return
     elseif code ~= "canceled" then
       if not requests.PASSES[code] then complain(keeper, message) end
-      pause(keeper, seconds)
+      keeper.wakeup:pause(seconds)
       seconds = math.min(2 * seconds, LONGEST)
     end
   end
@@ -157,7 +139,7 @@ end
 -- want(): it may have been given up a moment ago.
 function Keeper:want()
   self.wanted = true
-  poke(self)
+  self.wakeup:wake()
 end
 
 -- give_up(why): "moved", "removed" or "closed". The lock is released when the function has ended.
@@ -165,12 +147,13 @@ function Keeper:give_up(why)
   if not self.wanted then return end
   self.wanted, self.why = false, why
   self.lock:cancel()
-  poke(self)
+  self.wakeup:wake()
 end
 
 -- new(work, part, lock): work: what the keeper needs of the partitioner: { session, host, run; tell(part), keeper_ended(keeper) }.
 function M.new(work, part, lock)
-  local keeper = setmetatable({ work = work, host = work.host, part = part, lock = lock, wanted = true }, Keeper)
+  local keeper = setmetatable({ work = work, host = work.host, part = part, lock = lock, wanted = true,
+    wakeup = wakeups.new(work.host) }, Keeper)
   keeper.task = tasks.behind(work.host, { on_end = function() over(keeper) end }, keep, keeper)
   return keeper
 end

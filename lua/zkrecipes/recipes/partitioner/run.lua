@@ -12,7 +12,7 @@ local M = {}
 
 local function wake_keepers(work)
   local all = wait.in_order(work.numbers)
-  for i = 1, #all do work.keepers[all[i]]:poke() end
+  for i = 1, #all do work.keepers[all[i]].wakeup:wake() end
 end
 
 -- The caller goes on when no function of this run is left.

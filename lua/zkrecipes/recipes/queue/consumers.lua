@@ -27,6 +27,7 @@ local limits = require "zkrecipes.limit"
 local activity = require "zkrecipes.status.activity"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
+local wakeups = require "zkrecipes.host.wakeup"
 
 local M = {}
 M.__index = M
@@ -40,31 +41,16 @@ function M.new(store, lock, max_attempts)
   return setmetatable({ store = store, host = core.host(store.session), idle_lock = lock, max_attempts = max_attempts,
     presence = presence, guard = presence:guard(), line = lines.new(), claims = 0, working = 0,
     batch = {}, at = 1, batch_until = 0, events = 0, looked = -1,
-    working_on = {}, unreadable = {}, watches = {} }, M)
+    working_on = {}, unreadable = {}, watches = {},
+    wakeup = wakeups.new(core.host(store.session)) }, M)
 end
 
 local function daemon(desk, fn, ...) return tasks.behind(desk.host, { quiet = true }, fn, ...) end
 
--- ---- Being stirred -----------------------------------------------------------------------------
-
-local function stir(desk)
-  desk.stirred = true
-  if desk.parked then wait.wake(desk.host, desk.parked) end
-end
-
 -- Something has changed: makes the task look again.
 function M:happened()
   self.events = self.events + 1
-  stir(self)
-end
-
-local function park(desk, timeout)
-  if not desk.stirred then
-    desk.parked = wait.record()
-    wait.pause(desk.host, desk.parked, timeout)
-    desk.parked = nil
-  end
-  desk.stirred = false
+  self.wakeup:wake()
 end
 
 -- ---- Telling -----------------------------------------------------------------------------------
@@ -172,7 +158,7 @@ local function idle(desk)
   idle_lock.acquire(desk)
   local due = desk.next_due
   local left = due and math.max((due - desk.store:now()) / 1000, 0.001)
-  park(desk, idle_lock.holds(desk) and left or nil)
+  desk.wakeup:pause(idle_lock.holds(desk) and left or nil)
   if due and idle_lock.holds(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
 end
 
@@ -190,7 +176,7 @@ local function look_at_servers(desk)
   if not list then
     if code ~= "connection_loss" then return fail_all(desk, message, code) end
     fail_tries(desk, message, code)
-    if desk.line.count > 0 then park(desk, AGAIN) end
+    if desk.line.count > 0 then desk.wakeup:pause(AGAIN) end
     return
   end
   desk.looked = seen
@@ -228,7 +214,7 @@ end
 
 -- Makes sure that the task runs while coroutines wait.
 function M:serve()
-  if self.running then return stir(self) end
+  if self.running then return self.wakeup:wake() end
   self.running = true
   if self.at > #self.batch then self.events = self.events + 1 end
   tasks.behind(self.host, { quiet = true, on_end = function(task)
@@ -256,7 +242,7 @@ local function leave(desk, waiter)
   waiter.gone = true
   if waiter.item then return daemon(desk, unwanted, desk, waiter.item) end
   desk.line:remove(waiter)
-  if desk.line.count == 0 then stir(desk) end
+  if desk.line.count == 0 then desk.wakeup:wake() end
 end
 
 -- A separate function, so that the closure uses no variable of the frame that waits: if that coroutine is killed (in nginx), its variables

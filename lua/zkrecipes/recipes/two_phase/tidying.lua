@@ -13,7 +13,7 @@ local records = require "zkrecipes.recipes.two_phase.record"
 local requests = require "zkrecipes.lost_answers"
 local timers = require "zkrecipes.host.timers"
 local transactions = require "zkrecipes.recipes.two_phase.transaction"
-local wait = require "zkrecipes.host.wait"
+local wakeups = require "zkrecipes.host.wakeup"
 
 local M = {}
 
@@ -21,8 +21,8 @@ local SHORTEST = 1 -- seconds between two looks at all
 local AGAIN = 10   -- seconds to wait after a failure that does not pass
 
 function M.new(session, two, clock)
-  return { session = session, folder = two.path, keep = two.keep, clock = clock, host = core.host(session), at = {},
-    mine = timers.new() }
+  return { session = session, folder = two.path, keep = two.keep, clock = clock, at = {}, mine = timers.new(),
+    wakeup = wakeups.new(core.host(session)), till = math.huge }
 end
 
 local function kept_for(tidying, record) return tidying.keep + 2 * record.milliseconds / 1000 end
@@ -32,7 +32,7 @@ function M.add(tidying, tx)
   local due = tidying.clock.now() + kept_for(tidying, tx.record)
   tidying.mine:start({ place = tx.place }, due)
   tidying.at[tx.place.name] = true
-  if tidying.record and due < tidying.till then wait.wake(tidying.host, tidying.record) end
+  if due < tidying.till then tidying.wakeup:wake() end
 end
 
 local function sweep_mine(tidying)
@@ -81,9 +81,8 @@ local function sweep_all(tidying)
 end
 
 local function pause(tidying, till)
-  tidying.record, tidying.till = wait.record(), till
-  wait.pause(tidying.host, tidying.record, math.max(till - tidying.clock.now(), 0))
-  tidying.record = nil
+  tidying.till = till
+  tidying.wakeup:pause(math.max(till - tidying.clock.now(), 0))
 end
 
 -- The task. It ends when it is canceled.
