@@ -126,6 +126,7 @@ build = {
     ["zkrecipes.recipes.two_phase.transaction"] = "lua/zkrecipes/recipes/two_phase/transaction.lua",
     ["zkrecipes.recipes.two_phase.two_phase"] = "lua/zkrecipes/recipes/two_phase/two_phase.lua",
     ["zkrecipes.rendezvous"] = "lua/zkrecipes/rendezvous.lua",
+    ["zkrecipes.server_clock"] = "lua/zkrecipes/server_clock.lua",
     ["zkrecipes.session"] = "lua/zkrecipes/session.lua",
     ["zkrecipes.sim"] = "lua/zkrecipes/sim.lua",
     ["zkrecipes.sim.faults"] = "lua/zkrecipes/sim/faults.lua",

@@ -2,15 +2,15 @@
 
 local TIMER = "lua/zkrecipes/recipes/election/timer.lua"
 
-local function bug(name, old, new)
-  return { name = "timer: " .. name, file = TIMER, harness = "worlds", run = "--recipe timer --seeds 3000", old = old, new = new }
+local function bug(name, old, new, file)
+  return { name = "timer: " .. name, file = file or TIMER, harness = "worlds", run = "--recipe timer --seeds 3000", old = old, new = new }
 end
 
 return {
   bug("a beat is called before it is written", "  if not write(timer, term) then return end\n", ""),
   bug("a leader does not read the record", "  timer.record = decode(data)\n", ""),
-  bug("a leader takes its own clock for the servers'", "timer.offset = stat.mtime / 1000 - timer.told",
-    "timer.offset = timer.offset or stat.mtime / 1000 - timer.told - 1"),
+  bug("a leader takes its own clock for the servers'", "self.ahead = stat.mtime / 1000 - self.told_at",
+    "self.ahead = self.ahead or stat.mtime / 1000 - self.told_at - 1", "lua/zkrecipes/server_clock.lua"),
   bug("the end of a run is not written", "not timer.resigned(term) and write(timer, term)", "term:valid()"),
   bug("a function that fails is called done", "ok and \"done\" or \"failed\"", "\"done\""),
   bug("a run that was cut is called done", "record.outcome == \"running\" and \"cut\" or record.outcome",

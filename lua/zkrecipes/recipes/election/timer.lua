@@ -16,6 +16,7 @@
 -- the last beat.
 
 local check = require "zkrecipes.check"
+local clocks = require "zkrecipes.server_clock"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local cron = require "zkrecipes.recipes.election.cron"
@@ -80,15 +81,11 @@ local function refuse(timer, message, code)
   if not OVER[code] then error(failure.say("election:" .. timer.name, timer.election.path, message), 0) end
 end
 
--- The servers' clock. It may be ahead of this by the time that the answer to the last write took.
-local function now(timer) return timer.clock() + timer.offset end
-
 -- Writes the record. True; or nothing: the term is over.
 local function write(timer, term)
   local stat, message, code = requests.sure_while(term, term.set, term, timer.path, encode(timer.record))
   if not stat then return refuse(timer, message, code) end
-  timer.told = timer.clock()
-  timer.offset = stat.mtime / 1000 - timer.told
+  timer.clock:told(stat)
   return true
 end
 
@@ -111,7 +108,7 @@ local function remember(timer, term)
   timer.record = nil
   if not read(timer, term) or not write(timer, term) then return end
   if timer.record then return true end
-  local at = now(timer)
+  local at = timer.clock:time()
   timer.record = { due = timer.seconds and at - timer.seconds or at, ended = 0, outcome = "none" }
   return write(timer, term)
 end
@@ -124,12 +121,12 @@ local function idle_since(record) return math.max(record.due, record.ended) end
 -- Sleeps until there is a beat that was not called. Returns it; or nothing: the term is over. missed: how many were left out already.
 local function next_beat(timer, term, missed)
   while true do
-    local record, at = timer.record, now(timer)
+    local record, at = timer.record, timer.clock:time()
     local due, count = timer.schedule:between(idle_since(record), at, record)
     if due then return { due = due, missed = missed + count - 1 } end
     local wake = timer.schedule:next(math.max(idle_since(record), at), record)
     if not term:sleep(math.min(math.max(wake - at, SHORTEST), LONGEST)) then return end
-    if timer.clock() - timer.told > EXACT and not write(timer, term) then return end
+    if timer.clock:age() > EXACT and not write(timer, term) then return end
   end
 end
 
@@ -140,7 +137,7 @@ local function call(timer, term, beat)
   if not write(timer, term) then return end
   local ok, problem = coroutines.protected(timer.fn, term, beat)
   timer.record.outcome = ok and "done" or "failed"
-  if not beat.again then timer.record.ended = recorded(now(timer)) end -- the beats since the run was cut have still to be called
+  if not beat.again then timer.record.ended = recorded(timer.clock:time()) end -- the beats since the run was cut have still to be called
   local kept = not timer.resigned(term) and write(timer, term)
   if not ok then error(problem, 0) end
   return kept
@@ -156,8 +153,8 @@ end
 local function skip(timer)
   local record = timer.record
   if timer.seconds and record.outcome == "none" then return 0 end
-  local _, count = timer.schedule:between(idle_since(record), now(timer), record)
-  record.ended = math.max(record.ended, recorded(now(timer)))
+  local _, count = timer.schedule:between(idle_since(record), timer.clock:time(), record)
+  record.ended = math.max(record.ended, recorded(timer.clock:time()))
   return count
 end
 
@@ -187,10 +184,9 @@ local function check_catch_up(options, name)
 end
 
 local function run_remembered(election, name, schedule, fn, options, resigned)
-  local clock = core.host(election).adapter.now
   return lead.run(election, name, function(term)
     serve({ election = election, path = election.path .. "-timer", name = name, schedule = schedule, seconds = schedule.seconds,
-      fn = fn, catch_up = options.catch_up, recover = options.recover, clock = clock, resigned = resigned }, term)
+      fn = fn, catch_up = options.catch_up, recover = options.recover, clock = clocks.new(election), resigned = resigned }, term)
   end, options, resigned)
 end
 

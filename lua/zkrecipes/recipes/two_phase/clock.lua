@@ -1,20 +1,23 @@
--- The servers' time, as a participant knows it: the time of one of its writes, carried on with the clock of its own that runs evenly.
+-- How a participant asks for the servers' time, and the time for votes that follows from it.
 --
 -- What can go wrong: another server becomes the leader, and its clock differs. Then the time for votes is shorter or longer, but never
 -- longer than for a transaction that was made just now.
 
+local clocks = require "zkrecipes.server_clock"
 local core = require "zkrecipes.core"
 local requests = require "zkrecipes.lost_answers"
 
 local M = {}
 
-function M.new(session, path) return { session = session, path = path, now = core.host(session).adapter.now } end
+-- A clock of server_clock.lua, with what M.ask needs.
+function M.new(session, path)
+  local clock = clocks.new(session)
+  clock.session, clock.path = session, path
+  return clock
+end
 
 -- A part of a multi that asks for the time.
 function M.part(clock) return { "set", clock.path, "" } end
-
--- Learns it from the stat of a write that was just answered.
-function M.told(clock, stat) clock.ahead = stat.mtime / 1000 - clock.now() end
 
 -- Asks, and makes the znode if it does not exist. True; or nil, message, code.
 function M.ask(clock)
@@ -27,12 +30,12 @@ function M.ask(clock)
     if not made then return nil, stat, code end
   end
   if code then return nil, message, code end
-  M.told(clock, stat)
+  clock:told(stat)
   return true
 end
 
 -- Seconds since this time of the servers.
-function M.since(clock, milliseconds) return clock.now() + clock.ahead - milliseconds / 1000 end
+function M.since(clock, milliseconds) return clock:time() - milliseconds / 1000 end
 
 -- A function: the seconds in which votes for the transaction may still come.
 function M.left(clock, tx)

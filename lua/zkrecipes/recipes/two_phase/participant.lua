@@ -113,7 +113,7 @@ local function vote(part, tx)
     { "create", records.mark(tx.place, tx.record.tag, "yes", part.escaped), "" },
     clocks.part(part.clock),
   }
-  if done then clocks.told(part.clock, done[3]) end
+  if done then part.clock:told(done[3]) end
   if done or code == "node_exists" or code == "bad_version" then return true end
   if code ~= "no_node" then return nil, message, code end
   local found, problem, why = transactions.read(part.session, tx.place)
