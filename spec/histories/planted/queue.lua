@@ -12,7 +12,7 @@ return {
     "    if (put->claim.at != NULL && !put->held)\n        add(parts, ZR_OP_DELETE, put->claim.at);\n"),
   bug("claims outlive their session", "claim", '{ "create", claim, entry.claimant, { ephemeral = true } },',
     '{ "create", claim, entry.claimant },'),
-  bug("a claim whose answer is lost is left behind", "claim", "return look_for_claim(desk, place, entry, claim, unsure)",
+  bug("a claim whose answer is lost is left behind", "claim", "return look_for_claim(consumer, place, entry, claim, unsure)",
     "return nil, places.GONE"),
   bug("a claim of a session that is over is given", "claim", "if done and store.session.id == id then", "if done then"),
   bug("a claim is made in another session than its presence", "claim", "limits.multi_in(store.session, {",
@@ -28,22 +28,22 @@ return {
   bug("buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else"),
   bug("the dead are not noticed", "idle_lock", ', store.path .. "/consumers" })', " })"),
   bug("lanes are listed before they are watched", "idle_lock", [[
-  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.put_count, store.path .. "/consumers" })
+  local ok, problem, why = watch_paths(consumer, { store.path .. "/lanes", store.later.put_count, store.path .. "/consumers" })
   if not ok then return nil, problem, why end
   local lanes, message, code = store:list_lanes()
 ]], [[
   local lanes, message, code = store:list_lanes()
-  local ok, problem, why = watch_paths(desk, { store.path .. "/lanes", store.later.put_count, store.path .. "/consumers" })
+  local ok, problem, why = watch_paths(consumer, { store.path .. "/lanes", store.later.put_count, store.path .. "/consumers" })
   if not ok then return nil, problem, why end
 ]]),
-  bug("no look after the watches are set", "idle_lock", "  desk.watching = true\n  desk:happened()", "  desk.watching = true"),
+  bug("no look after the watches are set", "idle_lock", "  consumer.watching = true\n  consumer:happened()", "  consumer.watching = true"),
   bug("a poison item goes round forever", "claim", [[
-  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
+  if entry.attempts >= consumer.max_attempts then return bury(consumer, place, entry, version) end
   local store, claim]], "  local store, claim"),
   bug("items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b"),
   bug("a move forgets to delete", "parts.c", "    add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;\n", ""),
   bug("take, remove and bury do not look for claims", "parts.c", "    if (put->claim.at != NULL && !put->held)\n", "    if (false)\n"),
-  bug("what cannot be read is looked at again and again", "consumers", "        fetch.leave_out(desk, place)\n", ""),
+  bug("what cannot be read is looked at again and again", "consumers", "        fetch.leave_out(consumer, place)\n", ""),
   bug("an ack does not remember that its answer may be lost", "item",
     "local unsure = state.unsure\n  state.unsure = true", "local unsure = nil\n  state.unsure = true"),
   bug("two processes use the same tags", "put.c", "(uint64_t)zr_queue_of(task)->session_id, put->first);", "(uint64_t)1, put->first);"),
@@ -51,13 +51,13 @@ return {
     '("%s_%d_%d"):format("x", self.number, self.tags)'),
   bug("a take whose answer is lost counts as done", "claim",
     "if store:settle() and store.session:exists(path) and store.session.id == id then return nil, places.GONE end",
-    "if store:settle() then return items.new(desk, place, entry, version) end"),
+    "if store:settle() then return items.new(consumer, place, entry, version) end"),
   bug("after a take whose answer is lost another session tells", "claim",
     "store.session:exists(path) and store.session.id == id then", "store.session:exists(path) then"),
   bug("a take gives what has had all its attempts", "claim", [[
-  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
+  if entry.attempts >= consumer.max_attempts then return bury(consumer, place, entry, version) end
   local store, path]], "  local store, path"),
-  bug("remove does not look for claims", "queue", "claim = places.claim_path(desk, place), once = true,\n", "once = true,\n"),
+  bug("remove does not look for claims", "queue", "claim = places.claim_path(consumer, place), once = true,\n", "once = true,\n"),
   bug("remove looks only once where it is", "queue", "if stat.mzxid == before then return false end",
     "if before then return false end"),
   bug("a removed item leaves no tombstone", "parts.c", "struct zr_request *part = add(parts, put->id_there ?",

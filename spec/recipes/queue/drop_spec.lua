@@ -33,7 +33,7 @@ end
 
 local function no_claim(world) return #world:children("/jobs/claims") == 0 end
 
-local function claims_of(queue) return queue.desk.claims end
+local function claims_of(queue) return queue.consumer.claims end
 
 -- The item is there as if it had never been claimed.
 local function untouched(world, queue, attempts)
@@ -201,7 +201,7 @@ end)
 describe("a step that must succeed", function()
   it("is repeated after each temporary failure, with growing pauses", in_world(function(world, _, queue)
     local codes, times = { "server_error", "no_memory", "connection_loss", "full", "lost", "server_error", "server_error" }, {}
-    local value = requests.insist(queue.desk.store.session, function(given)
+    local value = requests.insist(queue.consumer.store.session, function(given)
       times[#times + 1] = world:now()
       if codes[#times] then return nil, "message", codes[#times] end
       return given
@@ -212,7 +212,7 @@ describe("a step that must succeed", function()
   end))
 
   it("is given up after any other code, and if there is nothing to do", in_world(function(_, _, queue)
-    local store, asked = queue.desk.store, 0
+    local store, asked = queue.consumer.store, 0
     local function step(...)
       asked = asked + 1
       return ...

@@ -98,12 +98,12 @@ describe("a waiter for a queue", function()
       for _ = 1, 50 do
         local task = zk.spawn(queue.claim, queue, 1)
         world:advance(0.5)
-        gone[queue.desk.line.ahead] = true
+        gone[queue.consumer.line.ahead] = true
         task:cancel()
         world:advance(0.1)
       end
       for _ = 1, 50 do queue:claim(0) end
-      assert.equal(1, queue.desk.line.count)
+      assert.equal(1, queue.consumer.line.count)
       collectgarbage()
       collectgarbage()
       local left = 0

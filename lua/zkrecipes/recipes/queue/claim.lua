@@ -23,45 +23,45 @@ local requests = require "zkrecipes.lost_answers"
 local M = {}
 
 -- Returns the item if the claim is ours; otherwise as claim().
-local function look_once(desk, place, entry, claim)
-  local store = desk.store
+local function look_once(consumer, place, entry, claim)
+  local store = consumer.store
   local settled, message, code = store:settle()
   if not settled then return nil, message, code end
-  local found, version, why = places.read(desk, place)
+  local found, version, why = places.read(consumer, place)
   if not found then return nil, version, why end
   if found.claimant ~= entry.claimant then return nil, places.GONE end
   local stat
   stat, message, code = store.session:exists(claim)
   if stat == nil then return nil, message, code end
   if not stat or stat.ephemeral_owner ~= store.session.id then return nil, places.GONE end
-  return items.new(desk, place, entry, version, claim)
+  return items.new(consumer, place, entry, version, claim)
 end
 
 -- The answer to a claim was lost, or the session may have changed: finds out whether the claim is ours. It asks until it knows: a claim
 -- that no coroutine knows of would keep its item as long as the session lives.
-local function look_for_claim(desk, place, entry, claim, unsure)
-  return requests.insist(limits.real(desk.store.session), function()
-    local item, message, code = look_once(desk, place, entry, claim)
+local function look_for_claim(consumer, place, entry, claim, unsure)
+  return requests.insist(limits.real(consumer.store.session), function()
+    local item, message, code = look_once(consumer, place, entry, claim)
     if requests.PASSES[code] and unsure then unsure(message, code) end
     return item, message, code
   end)
 end
 
-local function bury(desk, place, entry, version)
-  local ok, message, code = places.move(desk, place, entry, version, desk.store.dead, false)
+local function bury(consumer, place, entry, version)
+  local ok, message, code = places.move(consumer, place, entry, version, consumer.store.dead, false)
   if ok or places.faster(code) then return nil, places.GONE end
   return nil, message, code
 end
 
 -- Returns the item; or nil and GONE or UNREADABLE; or nil, message, code. unsure(message, code), if given, is called when the outcome
 -- cannot be found out soon.
-function M.claim(desk, place, unsure)
-  local presence, id, problem = desk.presence:ensure()
+function M.claim(consumer, place, unsure)
+  local presence, id, problem = consumer.presence:ensure()
   if not presence then return nil, id, problem end
-  local entry, version, why = places.read(desk, place)
+  local entry, version, why = places.read(consumer, place)
   if not entry then return nil, version, why end
-  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
-  local store, claim = desk.store, places.claim_path(desk, place)
+  if entry.attempts >= consumer.max_attempts then return bury(consumer, place, entry, version) end
+  local store, claim = consumer.store, places.claim_path(consumer, place)
   entry.attempts, entry.claimant = entry.attempts + 1, requests.tag(limits.real(store.session), id)
   local done, message, code = limits.multi_in(store.session, {
     { "create", claim, entry.claimant, { ephemeral = true } },
@@ -69,13 +69,13 @@ function M.claim(desk, place, unsure)
     { "check", presence },
   }, id)
   if done and store.session.id == id then
-    return items.new(desk, place, entry, done[2].version, claim)
+    return items.new(consumer, place, entry, done[2].version, claim)
   elseif code == "lost" then
-    return M.claim(desk, place, unsure) -- nothing was sent
+    return M.claim(consumer, place, unsure) -- nothing was sent
   elseif done or places.uncertain(code) then
-    return look_for_claim(desk, place, entry, claim, unsure)
+    return look_for_claim(consumer, place, entry, claim, unsure)
   elseif places.faster(code) then
-    if code == "no_node" then desk.presence:check(presence) end
+    if code == "no_node" then consumer.presence:check(presence) end
     return nil, places.GONE
   end
   return nil, message, code
@@ -83,18 +83,18 @@ end
 
 -- Returns an item that only this process has: it is on no server any more. Otherwise as claim(), with true at the end if the item may be
 -- lost.
-function M.take(desk, place)
-  local ok, message, code = desk.presence:ensure()
+function M.take(consumer, place)
+  local ok, message, code = consumer.presence:ensure()
   if not ok then return nil, message, code end
-  local entry, version, why = places.read(desk, place)
+  local entry, version, why = places.read(consumer, place)
   if not entry then return nil, version, why end
-  if entry.attempts >= desk.max_attempts then return bury(desk, place, entry, version) end
-  local store, path, id = desk.store, layout.item_path(place), desk.presence.id
-  local done, bucket, name = store:finish(place, entry, { version = version, claim = places.claim_path(desk, place), once = true })
+  if entry.attempts >= consumer.max_attempts then return bury(consumer, place, entry, version) end
+  local store, path, id = consumer.store, layout.item_path(place), consumer.presence.id
+  local done, bucket, name = store:finish(place, entry, { version = version, claim = places.claim_path(consumer, place), once = true })
   message, code = bucket, name
   if done then
     entry.attempts = entry.attempts + 1
-    return items.new(desk, place, entry, version, nil, entry.id and { lane = store.done, bucket = bucket, name = name })
+    return items.new(consumer, place, entry, version, nil, entry.id and { lane = store.done, bucket = bucket, name = name })
   elseif places.faster(code) then
     return nil, places.GONE
   elseif not places.uncertain(code) then

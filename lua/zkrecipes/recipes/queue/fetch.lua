@@ -20,8 +20,8 @@ local FIRST = layout.priority_name(0)
 
 -- ---- Claims ------------------------------------------------------------------------------------
 
-local function list_claims(desk)
-  local names, message, code = desk.store.session:children(desk.store.path .. "/claims")
+local function list_claims(consumer)
+  local names, message, code = consumer.store.session:children(consumer.store.path .. "/claims")
   if code == "no_node" then return {} end
   if not names then return nil, message, code end
   local claims = {}
@@ -61,36 +61,36 @@ function M.list_bucket(store, lane, number)
 end
 
 -- The item is unreadable: later listings leave it out as long as its znode exists.
-function M.leave_out(desk, place)
+function M.leave_out(consumer, place)
   local path = layout.bucket_path(place.lane, place.bucket)
-  desk.unreadable[path] = desk.unreadable[path] or {}
-  desk.unreadable[path][place.name] = true
+  consumer.unreadable[path] = consumer.unreadable[path] or {}
+  consumer.unreadable[path][place.name] = true
 end
 
-local function free_of(desk, lane, bucket, names, claims)
+local function free_of(consumer, lane, bucket, names, claims)
   local path = layout.bucket_path(lane, bucket)
-  local places, unreadable, still = {}, desk.unreadable[path] or {}, nil
+  local places, unreadable, still = {}, consumer.unreadable[path] or {}, nil
   for i = 1, #names do
     local key = layout.claim_name(lane, bucket, names[i])
     if unreadable[names[i]] then
       still = still or {}
       still[names[i]] = true
-    elseif not claims[key] and not desk.working_on[key] then
+    elseif not claims[key] and not consumer.working_on[key] then
       places[#places + 1] = { lane = lane, bucket = bucket, name = names[i], key = key }
     end
   end
-  desk.unreadable[path] = still
+  consumer.unreadable[path] = still
   return places
 end
 
 -- Returns the known buckets of the lane that may hold items, the first one first. Reads them again when the last one is sealed.
-local function next_bucket(desk, lane, after)
+local function next_bucket(consumer, lane, after)
   local known = lane.buckets or {}
   for i = 1, #known do
     if known[i] > after then return known[i] end
   end
   local message, code
-  known, message, code = M.list_buckets(desk.store, lane)
+  known, message, code = M.list_buckets(consumer.store, lane)
   if not known then return nil, message, code end
   lane.buckets = known
   for i = 1, #known do
@@ -99,32 +99,32 @@ local function next_bucket(desk, lane, after)
   return false
 end
 
-local function drop_bucket(desk, lane, number)
-  desk.store.session:delete(layout.bucket_path(lane, number))
-  desk.unreadable[layout.bucket_path(lane, number)] = nil
+local function drop_bucket(consumer, lane, number)
+  consumer.store.session:delete(layout.bucket_path(lane, number))
+  consumer.unreadable[layout.bucket_path(lane, number)] = nil
   for i = 1, #(lane.buckets or {}) do
     if lane.buckets[i] == number then return table.remove(lane.buckets, i) end
   end
 end
 
 -- Returns the first free places of the lane; or nil, message, code.
-local function first_free(desk, lane, found)
-  local number, message, code = next_bucket(desk, lane, -1)
+local function first_free(consumer, lane, found)
+  local number, message, code = next_bucket(consumer, lane, -1)
   while number do
-    local names, sealed, why = M.list_bucket(desk.store, lane, number)
+    local names, sealed, why = M.list_bucket(consumer.store, lane, number)
     if not names then return nil, sealed, why end
     if #names > 0 then
       if not found.claims then
-        found.claims, message, code = list_claims(desk)
+        found.claims, message, code = list_claims(consumer)
         if not found.claims then return nil, message, code end
       end
-      local places = free_of(desk, lane, number, names, found.claims)
+      local places = free_of(consumer, lane, number, names, found.claims)
       if #places > 0 then return places end
     elseif sealed then
-      drop_bucket(desk, lane, number)
+      drop_bucket(consumer, lane, number)
     end
     if not sealed then return {} end
-    number, message, code = next_bucket(desk, lane, number)
+    number, message, code = next_bucket(consumer, lane, number)
   end
   if number == nil then return nil, message, code end
   return {}
@@ -133,8 +133,8 @@ end
 -- ---- Shares ------------------------------------------------------------------------------------
 
 -- Returns our share of these places. If it is empty, returns all of them, from a start that differs for each consumer.
-local function share(desk, places, limit)
-  local count, rank = desk.presence:rank(desk.store)
+local function share(consumer, places, limit)
+  local count, rank = consumer.presence:rank(consumer.store)
   local mine = {}
   for i = 1, #places do
     if count == 1 or layout.sequence(places[i].name) % count == rank then mine[#mine + 1] = places[i] end
@@ -147,15 +147,15 @@ local function share(desk, places, limit)
 end
 
 -- Returns a list of places, to be claimed in this order; or nil, message, code.
-function M.look(desk)
-  local lanes, message, code = desk.store:list_lanes()
+function M.look(consumer)
+  local lanes, message, code = consumer.store:list_lanes()
   if not lanes then return nil, message, code end
   local found = {}
   for i = 1, #lanes do
     local places
-    places, message, code = first_free(desk, lanes[i], found)
+    places, message, code = first_free(consumer, lanes[i], found)
     if not places then return nil, message, code end
-    if #places > 0 then return share(desk, places, lanes[i].name > FIRST and FEW or BATCH) end
+    if #places > 0 then return share(consumer, places, lanes[i].name > FIRST and FEW or BATCH) end
   end
   return {}
 end

@@ -29,28 +29,28 @@ local faster, uncertain = places.faster, places.uncertain
 -- Ends the item for its consumer.
 local function finish(state, how)
   if state.over then return end -- what ended it first counts
-  state.desk.claims = state.desk.claims - 1
+  state.consumer.claims = state.consumer.claims - 1
   state.over = how
 end
 
 -- Gives back an item that the program has dropped. An item that is closed is also collected, so this may be called several times.
 local function lose(state)
-  local host = state.desk.host
+  local host = state.consumer.host
   if state.over or host.engine:forked() then return end
   tasks.later(host, tasks.behind, host, { quiet = true }, M.let_go, state)
 end
 
 -- claim: the path of the claim; nil if the item was taken. Then `tombstone` is the place of the tombstone of its id, if it has an id.
-function M.new(desk, place, entry, version, claim, tombstone)
-  local state = { desk = desk, place = place, entry = entry, version = version, claim = claim, tombstone = tombstone }
-  if claim then desk.claims = desk.claims + 1 end
+function M.new(consumer, place, entry, version, claim, tombstone)
+  local state = { consumer = consumer, place = place, entry = entry, version = version, claim = claim, tombstone = tombstone }
+  if claim then consumer.claims = consumer.claims + 1 end
   return setmetatable({ state = state, data = entry.data, id = entry.id, attempts = entry.attempts,
     priority = entry.priority, path = layout.item_path(place), guard = claim and collected.guard(lose, state) }, Item)
 end
 
 -- Returns a plain table about the item, for listings.
-function M.view(desk, place, entry, version, claimed)
-  local item = M.new(desk, place, entry, version)
+function M.view(consumer, place, entry, version, claimed)
+  local item = M.new(consumer, place, entry, version)
   item.state, item.claimed = nil, claimed
   return setmetatable(item, nil)
 end
@@ -67,7 +67,7 @@ end
 local function ack(state)
   local unsure = state.unsure
   state.unsure = true -- stays so for the next call if this one ends without an answer
-  local done, message, code = state.desk.store:finish(state.place, state.entry, { version = state.version,
+  local done, message, code = state.consumer.store:finish(state.place, state.entry, { version = state.version,
     claim = state.claim, held = true, doubted = unsure })
   if not uncertain(code) then state.unsure = unsure end
   if done then
@@ -82,12 +82,12 @@ end
 local function give_back(state, text)
   local unsure = state.given_back
   state.given_back = true -- perhaps: for the next call, if this one ends without an answer
-  local done, message, code = state.desk.store:give_back(state.place, state.entry, { version = state.version, claim = state.claim,
+  local done, message, code = state.consumer.store:give_back(state.place, state.entry, { version = state.version, claim = state.claim,
     text = text, doubted = unsure })
   if not uncertain(code) then state.given_back = unsure end
   if done then
     finish(state, "nacked")
-    state.desk:came_back()
+    state.consumer:came_back()
     return true
   end
   if faster(code) then return lost(state, "nack") end
@@ -110,14 +110,14 @@ function M.let_go(state)
   if state.over or state.letting_go then return end
   state.letting_go = true
   local text = layout.encode(before_claim(state.entry))
-  local ok, problem = coroutines.pcall(requests.insist, state.desk.store.session, try_let_go, state, text)
+  local ok, problem = coroutines.pcall(requests.insist, state.consumer.store.session, try_let_go, state, text)
   state.letting_go = false
   if not ok then error(problem, 0) end
 end
 
 -- Moves the item to the dead letters or to the delayed items.
-local function move_away(state, desk, lane)
-  local ok, message, code = places.move(desk, state.place, state.entry, state.version, lane, true)
+local function move_away(state, consumer, lane)
+  local ok, message, code = places.move(consumer, state.place, state.entry, state.version, lane, true)
   if ok then
     finish(state, "nacked")
     return true
@@ -127,14 +127,14 @@ local function move_away(state, desk, lane)
 end
 
 local function nack(state, delay)
-  local desk, entry = state.desk, state.entry
-  if entry.attempts < desk.max_attempts and delay == 0 then return give_back(state) end
-  desk = places.for_now(desk)
-  if entry.attempts >= desk.max_attempts then return move_away(state, desk, desk.store.dead) end
-  local now, message, code = desk.store:now()
+  local consumer, entry = state.consumer, state.entry
+  if entry.attempts < consumer.max_attempts and delay == 0 then return give_back(state) end
+  consumer = places.for_now(consumer)
+  if entry.attempts >= consumer.max_attempts then return move_away(state, consumer, consumer.store.dead) end
+  local now, message, code = consumer.store:now()
   if not now then return nil, message, code end
   entry.due = math.ceil(now + delay * 1000)
-  return move_away(state, desk, desk.store.later)
+  return move_away(state, consumer, consumer.store.later)
 end
 
 -- ---- Methods -----------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ local function keeping(item, fn, ...)
   state.item = item
   local ok, message, code = fn(state, ...)
   state.item = nil
-  if state.over then activity.ended(state.desk.host, item) end
+  if state.over then activity.ended(state.consumer.host, item) end
   return ok, message, code
 end
 
@@ -178,7 +178,7 @@ end
 
 -- The running coroutine has it.
 function M.given(item)
-  if item.state.claim then activity.granted(item.state.desk.host, item, abandon) end
+  if item.state.claim then activity.granted(item.state.consumer.host, item, abandon) end
   return item
 end
 

@@ -28,58 +28,58 @@ function M.list(store, slot)
   return by_due(names)
 end
 
-local function release(desk, slot, name)
-  local store = desk.store
+local function release(consumer, slot, name)
+  local store = consumer.store
   local place = { lane = store.later, bucket = slot, name = name }
-  local entry, version, code = places.read(desk, place)
+  local entry, version, code = places.read(consumer, place)
   if not entry then return code == nil, version, code end
-  local ok, message, why = places.move(desk, place, entry, version, store:lane(entry.priority))
+  local ok, message, why = places.move(consumer, place, entry, version, store:lane(entry.priority))
   if ok or why == "no_node" or why == "bad_version" then return true end
   return nil, message, why
 end
 
 -- Moves the due items of one minute. Returns when the next one is due (false: there is none); or nil, message, code.
-local function release_slot(desk, slot, now)
-  local names, message, code = M.list(desk.store, slot)
+local function release_slot(consumer, slot, now)
+  local names, message, code = M.list(consumer.store, slot)
   if not names then return nil, message, code end
   for i = 1, #names do
     local due = layout.due_of(names[i])
     if due > now then return due end
-    local ok, problem, why = release(desk, slot, names[i])
+    local ok, problem, why = release(consumer, slot, names[i])
     if not ok then return nil, problem, why end
   end
-  if layout.slot_begins(slot + 2) < now then desk.store.session:delete(layout.bucket_path(desk.store.later, slot)) end
+  if layout.slot_begins(slot + 2) < now then consumer.store.session:delete(layout.bucket_path(consumer.store.later, slot)) end
   return false
 end
 
-local function release_due(desk, now)
-  local slots, message, code = fetch.list_buckets(desk.store, desk.store.later)
+local function release_due(consumer, now)
+  local slots, message, code = fetch.list_buckets(consumer.store, consumer.store.later)
   if not slots then return nil, message, code end
   for i = 1, #slots do
     local begins = layout.slot_begins(slots[i])
     if begins > now then return begins end
     local due
-    due, message, code = release_slot(desk, slots[i], now)
+    due, message, code = release_slot(consumer, slots[i], now)
     if due == nil then return nil, message, code end
     if due then return due end
   end
   return false
 end
 
--- Moves the due items into their lanes. True; or nil, message, code. desk.next_due says when to look again.
-function M.look(desk)
-  local store = desk.store
+-- Moves the due items into their lanes. True; or nil, message, code. consumer.next_due says when to look again.
+function M.look(consumer)
+  local store = consumer.store
   local puts, message, code = store.session:exists(store.later.put_count)
   if puts == nil then return nil, message, code end
   if not puts then return true end
   local now
   now, message, code = store:now()
   if not now then return nil, message, code end
-  if puts.version == desk.later_seen and not (desk.next_due and desk.next_due <= now) then return true end
+  if puts.version == consumer.later_seen and not (consumer.next_due and consumer.next_due <= now) then return true end
   local due
-  due, message, code = release_due(desk, now)
+  due, message, code = release_due(consumer, now)
   if due == nil then return nil, message, code end
-  desk.later_seen, desk.next_due = puts.version, due
+  consumer.later_seen, consumer.next_due = puts.version, due
   return true
 end
 

@@ -57,7 +57,7 @@ local function abandon(presence)
   end
 end
 
--- For the desk to refer to: when the desk is collected, the znode is deleted.
+-- The consumer refers to this: when the consumer is collected, the znode is deleted.
 function M:guard() return collected.guard(abandon, self) end
 
 -- ---- The others --------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ function M.put(queue, data, options)
   check.seconds(given.timeout, 2, "put", true)
   if given.id then ids.tidy(queue.store) end
   local done, message, code = put(queue.store.core, data, given.priority, given.id, given.delay, given.timeout)
-  queue.desk:more_urgent(given.priority or 0)
+  queue.consumer:more_urgent(given.priority or 0)
   return done, message, code
 end
 

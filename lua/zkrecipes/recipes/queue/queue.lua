@@ -1,11 +1,11 @@
 -- The queue: session:queue(path, options). layout.lua says what is where on the servers. put.lua and src/recipes/queue put items,
--- fetch.lua finds them, claim.lua claims them, item.lua acks them, consumers.lua has the waiting callers, and walk.lua lists the items.
+-- fetch.lua finds them, claim.lua claims them, item.lua acks them, consumer.lua has the waiting callers, and walk.lua lists the items.
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local arguments = require "zkrecipes.recipes.queue.arguments"
-local consumers = require "zkrecipes.recipes.queue.consumers"
+local consumers = require "zkrecipes.recipes.queue.consumer"
 local failure = require "zkrecipes.failure"
 local fetch = require "zkrecipes.recipes.queue.fetch"
 local ids = require "zkrecipes.recipes.queue.ids"
@@ -48,9 +48,9 @@ local function make(session, path, options)
   local queue, problem, why = new_engine(session, path, layout.BUCKET, options.capacity)
   if not queue then return nil, problem, why end
   local store = stores.new(session, path, queue)
-  local desk = consumers.new(store, idle_lock, options.attempts or ATTEMPTS)
-  desk.queue = setmetatable({ path = path, store = store, desk = desk }, Queue)
-  return desk.queue -- items and tasks that refer to the desk keep the queue alive
+  local consumer = consumers.new(store, idle_lock, options.attempts or ATTEMPTS)
+  consumer.queue = setmetatable({ path = path, store = store, consumer = consumer }, Queue)
+  return consumer.queue -- items and tasks that refer to the consumer keep the queue alive
 end
 
 function Session:queue(path, options)
@@ -88,13 +88,13 @@ end
 function Queue:claim(timeout)
   check.self(self, Queue, "claim")
   check.seconds(timeout, 1, "claim", true)
-  return self.desk:wait_for(self, "claim", timeout)
+  return self.consumer:wait_for(self, "claim", timeout)
 end
 
 function Queue:take(timeout)
   check.self(self, Queue, "take")
   check.seconds(timeout, 1, "take", true)
-  local item, message, code = self.desk:wait_for(self, "take", timeout)
+  local item, message, code = self.consumer:wait_for(self, "take", timeout)
   if not item then return nil, message, code end
   return item.data, item
 end
@@ -109,23 +109,23 @@ end
 
 function Queue:peek()
   check.self(self, Queue, "peek")
-  local desk = places.for_now(self.desk)
+  local consumer = places.for_now(self.consumer)
   while true do
-    local list, message, code = fetch.look(desk)
+    local list, message, code = fetch.look(consumer)
     if not list then return nil, message, code end
     if #list == 0 then return false end
     for i = 1, #list do
-      local entry, version, why = places.read(desk, list[i])
-      if entry then return items.view(desk, list[i], entry, version, false) end
+      local entry, version, why = places.read(consumer, list[i])
+      if entry then return items.view(consumer, list[i], entry, version, false) end
       if why then return nil, version, why end
-      if version == places.UNREADABLE then fetch.leave_out(desk, list[i]) end
+      if version == places.UNREADABLE then fetch.leave_out(consumer, list[i]) end
     end
   end
 end
 
 -- Returns an iterator for `for`: the items of a walk through these lanes. If it cannot read, it raises at the line of the loop.
 local function each(queue, what, list_lanes)
-  local next_item = walks.new(queue.desk, list_lanes)
+  local next_item = walks.new(queue.consumer, list_lanes)
   return function()
     local view, message, code = next_item()
     if view == nil and code then error(failure.say(what, queue.path, message), 2) end
@@ -161,28 +161,28 @@ end
 function Queue:redrive(limit)
   check.self(self, Queue, "redrive")
   if limit ~= nil and limit ~= 0 then check.count(limit, 2 ^ 31 - 1, 1, "redrive") end
-  local desk = places.for_now(self.desk)
-  local count, next_item = 0, walks.new(self.desk, dead_only)
+  local consumer = places.for_now(self.consumer)
+  local count, next_item = 0, walks.new(self.consumer, dead_only)
   while not limit or count < limit do
-    local view, place, entry, version = next_item(desk)
+    local view, place, entry, version = next_item(consumer)
     if not view and entry then return nil, place, entry end -- place, entry: a message and a code
     if not view then break end
     entry.attempts = 0
-    local ok, message, code = places.move(desk, place, entry, version, self.store:lane(entry.priority))
+    local ok, message, code = places.move(consumer, place, entry, version, self.store:lane(entry.priority))
     if ok then
       count = count + 1
     elseif code ~= "no_node" and code ~= "bad_version" then
       return nil, message, code
     end
-    desk = places.for_now(self.desk)
+    consumer = places.for_now(self.consumer)
   end
   return count
 end
 
 -- True; or nil, message, code; nil alone if there is nothing to remove.
-local function remove_from(desk, place, id)
+local function remove_from(consumer, place, id)
   if not place then return nil end
-  return desk.store:finish(place, { id = id, priority = 0 }, { version = -1, claim = places.claim_path(desk, place), once = true,
+  return consumer.store:finish(place, { id = id, priority = 0 }, { version = -1, claim = places.claim_path(consumer, place), once = true,
     removed = true })
 end
 
@@ -191,17 +191,17 @@ function Queue:remove(id)
   check.self(self, Queue, "remove")
   arguments.data(id, "remove", 1)
   arguments.id(id, "", "remove", 1)
-  local desk, before = places.for_now(self.desk), nil
+  local consumer, before = places.for_now(self.consumer), nil
   while true do
-    local said, stat, why = ids.read(desk.store, id)
+    local said, stat, why = ids.read(consumer.store, id)
     if not said then return said, stat, why end
     if stat.mzxid == before then return false end
     before = stat.mzxid
-    local place, message, code = ids.find(desk.store, said)
+    local place, message, code = ids.find(consumer.store, said)
     if place == nil then return nil, message, code end
     if place and place.lane == self.store.done then return false end
     local done
-    done, message, code = remove_from(desk, place, id)
+    done, message, code = remove_from(consumer, place, id)
     if done then return true end
     if code == "node_exists" then
       return nil, ("queue:remove %s: the item '%s' is claimed"):format(self.path, id), "conflict"

@@ -48,20 +48,21 @@ local function advance(walk, store)
   return { lane = lanes[lane], bucket = buckets[b], name = names[at] }
 end
 
-local function view(desk, place, entry, version)
+local function view(consumer, place, entry, version)
   local key = layout.claim_name(place.lane, place.bucket, place.name)
-  local claimed = version > 0 and desk.store.session:exists(desk.store.path .. "/claims/" .. key) ~= false
-  local seen = items.view(desk, place, entry, version, claimed)
+  local claimed = version > 0 and consumer.store.session:exists(consumer.store.path .. "/claims/" .. key) ~= false
+  local seen = items.view(consumer, place, entry, version, claimed)
   seen.due = layout.due_of(place.name)
   return seen
 end
 
 -- Returns a function that gives the next item: its view, place, entry and version; nothing at the end; or nil, message, code. Each call
--- takes no longer than one request may, or as long as the desk that it is given allows. list_lanes(store): the lanes; or nil, message, code
-function M.new(desk, list_lanes)
+-- takes no longer than one request may, or as long as the consumer that it is given allows. list_lanes(store): the lanes; or nil,
+-- message, code.
+function M.new(consumer, list_lanes)
   local walk = { list_lanes = list_lanes, lane = 0, buckets = {}, b = 0, names = {}, at = 0 }
   return function(now)
-    now = now or places.for_now(desk)
+    now = now or places.for_now(consumer)
     while true do
       local place, message, code = advance(walk, now.store)
       if not place then return nil, message, code end

@@ -1,15 +1,15 @@
--- The desk: what the coroutines of one process share that want items from one queue. They wait in a line (line.lua). One task looks for
--- items and starts a worker task for each, so many claims are in flight at once. No claim runs in a coroutine of the user, which may end at
--- any moment.
+-- A process is one consumer of a queue: this is what its coroutines share that want items. They wait in a line (line.lua). One task looks
+-- for items and starts a worker task for each, so many claims are in flight at once. No claim runs in a coroutine of the user, which may
+-- end at any moment.
 --
 -- 1. While a coroutine waits: give the next place of the last listing to a worker. If there is none, list again.
--- 2. If the queue is empty, the desk acquires the idle lock: a fair lock of all idle processes. The holder of it watches what comes
---    in; the other processes sleep, and a put wakes only one process. The desk keeps the lock while a coroutine waits.
+-- 2. If the queue is empty, the consumer acquires the idle lock: a fair lock of all idle processes. The holder of it watches what comes
+--    in; the other processes sleep, and a put wakes only one process. The consumer keeps the lock while a coroutine waits.
 -- 3. If a consumer dies, its claims are deleted with its session, and so is its `consumers/<session>`, which the holder of the lock
 --    watches.
 --
 -- What can go wrong: a waiter leaves while its worker claims (the item goes to the next waiter, or back to the queue). The session is lost,
--- and the idle lock with it (the desk acquires it again). A listed item is gone (the worker takes the next place).
+-- and the idle lock with it (the consumer acquires it again). A listed item is gone (the worker takes the next place).
 
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
@@ -45,7 +45,7 @@ function M.new(store, lock, max_attempts)
     wakeup = wakeups.new(core.host(store.session)) }, M)
 end
 
-local function daemon(desk, fn, ...) return tasks.behind(desk.host, { quiet = true }, fn, ...) end
+local function daemon(consumer, fn, ...) return tasks.behind(consumer.host, { quiet = true }, fn, ...) end
 
 -- Something has changed: makes the task look again.
 function M:happened()
@@ -55,161 +55,161 @@ end
 
 -- ---- Telling -----------------------------------------------------------------------------------
 
-local function tell(desk, waiter, item, message, code)
+local function tell(consumer, waiter, item, message, code)
   waiter.item, waiter.message, waiter.code = item, message, code
-  wait.wake(desk.host, waiter.record)
+  wait.wake(consumer.host, waiter.record)
 end
 
-local function fail_all(desk, message, code)
-  local waiter = desk.line:pop()
+local function fail_all(consumer, message, code)
+  local waiter = consumer.line:pop()
   while waiter do
-    tell(desk, waiter, nil, message, code)
-    waiter = desk.line:pop()
+    tell(consumer, waiter, nil, message, code)
+    waiter = consumer.line:pop()
   end
 end
 
 -- Callers that only try (timeout 0) wait neither for an item nor for a connection.
-local function fail_tries(desk, message, code)
-  local tries = desk.line:pop_tries()
-  for i = 1, #tries do tell(desk, tries[i], nil, message, code) end
+local function fail_tries(consumer, message, code)
+  local tries = consumer.line:pop_tries()
+  for i = 1, #tries do tell(consumer, tries[i], nil, message, code) end
 end
 
 -- ---- Workers -----------------------------------------------------------------------------------
 
-local function next_place(desk)
-  if desk.host.adapter.now() > desk.batch_until then return nil end
-  local place = desk.batch[desk.at]
-  desk.at = desk.at + 1
+local function next_place(consumer)
+  if consumer.host.adapter.now() > consumer.batch_until then return nil end
+  local place = consumer.batch[consumer.at]
+  consumer.at = consumer.at + 1
   return place
 end
 
 -- Puts back an item for which no caller waits any more.
-local function unwanted(desk, item)
+local function unwanted(consumer, item)
   if item.state.claim then return items.let_go(item.state) end
-  local state, store = item.state, desk.store
+  local state, store = item.state, consumer.store
   local entry, lane = state.entry, state.place.lane
   entry.attempts = entry.attempts - 1
-  if state.tombstone then return places.move(desk, state.tombstone, entry, 0, lane) end
+  if state.tombstone then return places.move(consumer, state.tombstone, entry, 0, lane) end
   store:append(lane, entry)
 end
 
-local function deliver(desk, waiter, item)
+local function deliver(consumer, waiter, item)
   if waiter.gone then
-    local other = desk.line:pop()
+    local other = consumer.line:pop()
     if other and other.method ~= waiter.method then
-      desk.line:put_back(other)
+      consumer.line:put_back(other)
       other = nil
     end
     waiter = other
   end
-  if waiter then return tell(desk, waiter, item) end
-  unwanted(desk, item)
+  if waiter then return tell(consumer, waiter, item) end
+  unwanted(consumer, item)
 end
 
 -- Returns what to call when the answer to a claim is lost and there is no connection. The worker keeps looking for the outcome, because the
 -- claim may be ours, but a caller that only tries does not wait for that.
-local function unsure_of(desk, waiter)
+local function unsure_of(consumer, waiter)
   return waiter.try and function(message, code)
     if waiter.gone then return end
     waiter.gone = true
-    tell(desk, waiter, nil, message, code)
+    tell(consumer, waiter, nil, message, code)
   end
 end
 
 -- Claims an item for this waiter: the one at this place, or a later one.
-local function work(desk, waiter, place)
-  local unsure = unsure_of(desk, waiter)
+local function work(consumer, waiter, place)
+  local unsure = unsure_of(consumer, waiter)
   local item, message, code, done
   while place and not item and not code do
-    desk.working_on[place.key] = true
+    consumer.working_on[place.key] = true
     local ok
-    ok, item, message, code, done = coroutines.pcall(claims[waiter.method], desk, place, unsure)
-    desk.working_on[place.key] = nil
+    ok, item, message, code, done = coroutines.pcall(claims[waiter.method], consumer, place, unsure)
+    consumer.working_on[place.key] = nil
     if not ok then
-      desk.working = desk.working - 1
-      tell(desk, waiter, nil, "queue " .. desk.store.path .. ": " .. tostring(item), "error")
+      consumer.working = consumer.working - 1
+      tell(consumer, waiter, nil, "queue " .. consumer.store.path .. ": " .. tostring(item), "error")
       error(item, 0)
     end
     if not item and not code then
       if message == places.UNREADABLE then
-        fetch.leave_out(desk, place)
+        fetch.leave_out(consumer, place)
       else
-        desk.presence:count_again()
+        consumer.presence:count_again()
       end
-      place = next_place(desk)
+      place = next_place(consumer)
     end
   end
-  desk.working = desk.working - 1 -- from here on `claims` counts the item, or the line counts the waiter
+  consumer.working = consumer.working - 1 -- from here on `claims` counts the item, or the line counts the waiter
   if item then
-    deliver(desk, waiter, item)
+    deliver(consumer, waiter, item)
   elseif code and (code ~= "connection_loss" or waiter.try or done) then
-    tell(desk, waiter, nil, message, code)
+    tell(consumer, waiter, nil, message, code)
   else
-    if not waiter.gone then desk.line:put_back(waiter) end
-    desk.events = desk.events + 1
-    desk:serve()
+    if not waiter.gone then consumer.line:put_back(waiter) end
+    consumer.events = consumer.events + 1
+    consumer:serve()
   end
 end
 
 -- ---- The task ----------------------------------------------------------------------------------
 
 -- The queue is empty: waits until something comes in.
-local function idle(desk)
-  idle_lock.acquire(desk)
-  local due = desk.next_due
-  local left = due and math.max((due - desk.store:now()) / 1000, 0.001)
-  desk.wakeup:pause(idle_lock.holds(desk) and left or nil)
-  if due and idle_lock.holds(desk) and desk.store:now() >= due then desk.events = desk.events + 1 end
+local function idle(consumer)
+  idle_lock.acquire(consumer)
+  local due = consumer.next_due
+  local left = due and math.max((due - consumer.store:now()) / 1000, 0.001)
+  consumer.wakeup:pause(idle_lock.holds(consumer) and left or nil)
+  if due and idle_lock.holds(consumer) and consumer.store:now() >= due then consumer.events = consumer.events + 1 end
 end
 
-local function look_at_servers(desk)
-  local seen = desk.events
+local function look_at_servers(consumer)
+  local seen = consumer.events
   local ok, list, message, code = true, nil, nil, nil
-  if desk.watching then ok, message, code = idle_lock.watch(desk) end
-  if ok then ok, message, code = later.look(desk) end
-  if ok then list, message, code = fetch.look(desk) end
-  if list then ids.tidy(desk.store) end
+  if consumer.watching then ok, message, code = idle_lock.watch(consumer) end
+  if ok then ok, message, code = later.look(consumer) end
+  if ok then list, message, code = fetch.look(consumer) end
+  if list then ids.tidy(consumer.store) end
   if list and list[1] then -- once here, not in each of many workers
-    ok, message, code = desk.presence:ensure()
+    ok, message, code = consumer.presence:ensure()
     if not ok then list = nil end
   end
   if not list then
-    if code ~= "connection_loss" then return fail_all(desk, message, code) end
-    fail_tries(desk, message, code)
-    if desk.line.count > 0 then desk.wakeup:pause(AGAIN) end
+    if code ~= "connection_loss" then return fail_all(consumer, message, code) end
+    fail_tries(consumer, message, code)
+    if consumer.line.count > 0 then consumer.wakeup:pause(AGAIN) end
     return
   end
-  desk.looked = seen
-  desk.batch, desk.at, desk.batch_until = list, 1, desk.host.adapter.now() + FRESH
+  consumer.looked = seen
+  consumer.batch, consumer.at, consumer.batch_until = list, 1, consumer.host.adapter.now() + FRESH
 end
 
-local function look(desk)
-  desk.asking = true
-  look_at_servers(desk)
-  desk.asking = false
+local function look(consumer)
+  consumer.asking = true
+  look_at_servers(consumer)
+  consumer.asking = false
 end
 
-local function run(desk)
-  while desk.line.count > 0 do
-    local place = next_place(desk)
+local function run(consumer)
+  while consumer.line.count > 0 do
+    local place = next_place(consumer)
     if place then
-      desk.working = desk.working + 1
-      daemon(desk, work, desk, desk.line:pop(), place)
-    elseif desk.looked ~= desk.events then
-      look(desk)
-    elseif #desk.batch > 0 then -- all places were given out, and there may be more
-      desk.events = desk.events + 1
+      consumer.working = consumer.working + 1
+      daemon(consumer, work, consumer, consumer.line:pop(), place)
+    elseif consumer.looked ~= consumer.events then
+      look(consumer)
+    elseif #consumer.batch > 0 then -- all places were given out, and there may be more
+      consumer.events = consumer.events + 1
     else
-      fail_tries(desk, "there is no item", "timeout")
-      if desk.line.count > 0 then idle(desk) end
+      fail_tries(consumer, "there is no item", "timeout")
+      if consumer.line.count > 0 then idle(consumer) end
     end
   end
 end
 
-local function finish(desk)
-  desk.running, desk.watching, desk.asking = false, false, false
-  if desk.acquiring then desk.idle_lock:cancel() end
-  idle_lock.release(desk)
+local function finish(consumer)
+  consumer.running, consumer.watching, consumer.asking = false, false, false
+  if consumer.acquiring then consumer.idle_lock:cancel() end
+  idle_lock.release(consumer)
 end
 
 -- Makes sure that the task runs while coroutines wait.
@@ -237,23 +237,23 @@ end
 
 -- ---- Waiting -----------------------------------------------------------------------------------
 
-local function leave(desk, waiter)
+local function leave(consumer, waiter)
   if waiter.gone then return end
   waiter.gone = true
-  if waiter.item then return daemon(desk, unwanted, desk, waiter.item) end
-  desk.line:remove(waiter)
-  if desk.line.count == 0 then desk.wakeup:wake() end
+  if waiter.item then return daemon(consumer, unwanted, consumer, waiter.item) end
+  consumer.line:remove(waiter)
+  if consumer.line.count == 0 then consumer.wakeup:wake() end
 end
 
 -- A separate function, so that the closure uses no variable of the frame that waits: if that coroutine is killed (in nginx), its variables
 -- are lost.
-local function new_waiter(desk, queue, method, try)
+local function new_waiter(consumer, queue, method, try)
   local waiter = { method = method, try = try }
   waiter.record = wait.record(function(record)
-    activity.forget(desk.host, record)
-    leave(desk, waiter)
+    activity.forget(consumer.host, record)
+    leave(consumer, waiter)
   end)
-  if not try then activity.begin(desk.host, waiter.record, queue) end
+  if not try then activity.begin(consumer.host, waiter.record, queue) end
   return waiter
 end
 
