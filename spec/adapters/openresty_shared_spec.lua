@@ -43,9 +43,9 @@ local SERVER = [[
   location = /problem { content_by_lua_block { say(tree:problem()) } }
   location = /watcher { content_by_lua_block {
     local last = ngx.shared.conf:get(tree.prefix .. "#turn") or 0
-    local text = ngx.shared.conf:get(tree.prefix .. "#seat:" .. last) or ""
+    local text = ngx.shared.conf:get(tree.prefix .. "#writer:" .. last) or ""
     local pid = tonumber(text:match("^%d+")) or 0
-    ngx.print(ngx.shared.conf:get(tree.prefix .. "#seat:" .. last + 1) and 0 or pid)
+    ngx.print(ngx.shared.conf:get(tree.prefix .. "#writer:" .. last + 1) and 0 or pid)
   } }
   location = /busy { content_by_lua_block {
     -- as if it were killed in the middle of a write

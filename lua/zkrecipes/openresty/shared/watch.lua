@@ -1,27 +1,27 @@
--- The worker that has the seat watches, and writes what it sees into the dictionary.
+-- The worker that is the writer (writer.lua) watches, and writes what it sees into the dictionary.
 --
--- 1. It waits until no other process writes (seat.lua). If the dictionary shows a copy, it lets its server catch up with the leader (sync).
+-- 1. It waits until no other process writes. If the dictionary shows a copy, it lets its server catch up with the leader (sync).
 --    So what it reads is at least as new as what was ever shown: no older state replaces a newer one, and no zxid needs to be compared.
 -- 2. It makes a tree. `levels` has the paths whose entries may differ from the tree: what the tree's reader tells of, with the parents, and
 --    at the beginning all paths that have an entry (the process before may have been killed in the middle).
 -- 3. It writes them in steps of STEP entries, without a wait inside of a step: the deepest first, then it deletes. See copy.lua.
 -- 4. When nothing is left to be written, the dictionary is what the tree is, and as old: the status says so. Until then the age grows.
 --
--- What can go wrong: the dictionary is full: the old entry stays, and the new one is tried again. Another process has the next seat:
--- `begin` tells, and this process writes no more. The worker is about to end: it leaves the seat. The copy of a file is never written
+-- What can go wrong: the dictionary is full: the old entry stays, and the new one is tried again. There is a later writer: `begin` tells,
+-- and this process writes no more. The worker is about to end: it leaves. The copy of a file is never written
 -- over a copy that is shown.
 
 local clock = require "zkrecipes.openresty.shared.clock"
 local copy = require "zkrecipes.openresty.shared.copy"
 local core = require "zkrecipes.core"
 local parent_of = require "zkrecipes.path".parent
-local seats = require "zkrecipes.openresty.shared.seat"
+local writers = require "zkrecipes.openresty.shared.writer"
 
 local M = {}
 
 local BEAT, SOON = 0.5, 0.02 -- seconds between two statuses; until the next try when another process still writes
 local STEP = 200             -- entries
-local LOOK = 0.5             -- seconds between two looks at the seat of another worker
+local LOOK = 0.5             -- seconds between two looks at the present writer
 
 local take = core.classes.changes.inner.take
 
@@ -143,9 +143,9 @@ end
 -- The copy of a file shows nothing that is newer than what the dictionary shows.
 local function may_write(watch) return watch.tree.source == "server" or watch.tree.source == "file" and not watch.was_loaded end
 
--- Writes one step if there is something to write. Returns true; or nil and why not, as Seat:begin.
+-- Writes one step if there is something to write. Returns true; or nil and why not, as Writer:begin.
 local function step(watch)
-  local done, why = watch.seat:begin()
+  local done, why = watch.writer:begin()
   if not done then return nil, why end
   if may_write(watch) then
     drain(watch)
@@ -154,7 +154,7 @@ local function step(watch)
   local known = copy.status(watch.shared)
   local status = may_write(watch) and new_status(watch, known) or known
   copy.set_status(watch.shared, status)
-  watch.seat:finish()
+  watch.writer:finish()
   return true
 end
 
@@ -167,13 +167,13 @@ local function report(shared, text)
   shared.told = text
 end
 
--- Waits until this process may write. Nil: another has the next seat, or the worker ends.
-local function begin(shared, seat)
+-- Waits until this process may write. Nil: there is a later writer, or the worker ends.
+local function begin(shared, writer)
   while not ngx.worker.exiting() do
-    local done, why = seat:begin()
+    local done, why = writer:begin()
     if done then
       if not shared.dict:get(shared.prefix .. "#status") then copy.set_status(shared, {}) end
-      seat:finish()
+      writer:finish()
       return true
     end
     if why == "over" then return nil end
@@ -183,8 +183,8 @@ local function begin(shared, seat)
 end
 
 -- Lets the server catch up. Nil: as for `begin`.
-local function catch_up(shared, seat, session)
-  while begin(shared, seat) do
+local function catch_up(shared, writer, session)
+  while begin(shared, writer) do
     if session:sync(shared.path, { timeout = BEAT }) then return true end
     zk().sleep(SOON)
   end
@@ -218,12 +218,12 @@ local function make_tree(shared, session)
   return session:tree(shared.path, { depth = options.depth, filter = options.filter, file = options.file })
 end
 
-local function watch_with(shared, seat, session)
+local function watch_with(shared, writer, session)
   local was_loaded = copy.status(shared).loaded
-  if was_loaded and not catch_up(shared, seat, session) then return end
+  if was_loaded and not catch_up(shared, writer, session) then return end
   local tree, message = make_tree(shared, session)
   if not tree then return report(shared, message) end
-  local watch = { shared = shared, seat = seat, tree = tree, changes = tree:changes(), was_loaded = was_loaded,
+  local watch = { shared = shared, writer = writer, tree = tree, changes = tree:changes(), was_loaded = was_loaded,
     levels = {}, deepest = -1, gone = {}, full = {} }
   mark_entries(watch)
   local ok, problem = pcall(follow, watch)
@@ -232,30 +232,30 @@ local function watch_with(shared, seat, session)
 end
 
 -- A session of its own, or that of the worker.
-local function watch_once(shared, seat)
-  if not begin(shared, seat) then return end
+local function watch_once(shared, writer)
+  if not begin(shared, writer) then return end
   local own = shared.options.session
   local session, message = (own and zk().session or zk().shared)(own)
   if not session then return report(shared, message) end
-  local ok, problem = pcall(watch_with, shared, seat, session)
+  local ok, problem = pcall(watch_with, shared, writer, session)
   if own then session:close() end
   if not ok then error(problem, 0) end
 end
 
-local function try(shared, seat)
-  local done, problem = seat:take()
+local function try(shared, writer)
+  local done, problem = writer:take()
   if not done then return problem and report(shared, "the dictionary is full: " .. problem) end
-  local ok, failure = pcall(watch_once, shared, seat)
-  seat:leave()
+  local ok, failure = pcall(watch_once, shared, writer)
+  writer:leave()
   if not ok and (failure == zk().canceled or ngx.worker.exiting()) then error(failure, 0) end
   if not ok then report(shared, tostring(failure)) end
 end
 
 -- Runs as long as the worker does.
 function M.run(shared)
-  local seat = seats.new(shared.dict, shared.prefix)
+  local writer = writers.new(shared.dict, shared.prefix)
   while not ngx.worker.exiting() do
-    try(shared, seat)
+    try(shared, writer)
     zk().sleep(LOOK)
   end
 end

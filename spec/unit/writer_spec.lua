@@ -1,9 +1,9 @@
--- Who writes a tree that the workers of an nginx share (openresty/shared/seat.lua), in simulated processes that are switched at each access
+-- Who writes a tree that the workers of an nginx share (openresty/shared/writer.lua), in simulated processes that are switched at each access
 -- to the dictionary, killed, and stopped; and what an entry of the dictionary says (copy.lua). In nginx:
 -- spec/adapters/openresty_shared_spec.lua.
 
 local CLOCK = "zkrecipes.openresty.shared.clock"
-local SEAT, COPY = "zkrecipes.openresty.shared.seat", "zkrecipes.openresty.shared.copy"
+local WRITER, COPY = "zkrecipes.openresty.shared.writer", "zkrecipes.openresty.shared.copy"
 
 local world -- { now, alive = pid > true }
 
@@ -47,8 +47,8 @@ local function proc(pid)
   return { read = function() return text end, close = function() end }
 end
 
-describe("the seats of a shared tree", function()
-  local seats, copy, real_open, real_ngx, pid_now
+describe("the writers of a shared tree", function()
+  local writers, copy, real_open, real_ngx, pid_now
 
   setup(function()
     real_open, real_ngx = io.open, rawget(_G, "ngx")
@@ -59,23 +59,23 @@ describe("the seats of a shared tree", function()
     end
     rawset(_G, "ngx", { worker = { pid = function() return pid_now end } })
     package.loaded[CLOCK] = { now = function() return world.now end }
-    seats, copy = require(SEAT), require(COPY)
+    writers, copy = require(WRITER), require(COPY)
   end)
 
   teardown(function()
     io.open = real_open -- luacheck: ignore 122
     rawset(_G, "ngx", real_ngx)
-    package.loaded[CLOCK], package.loaded[SEAT], package.loaded[COPY] = nil, nil, nil
+    package.loaded[CLOCK], package.loaded[WRITER], package.loaded[COPY] = nil, nil, nil
     world = nil
   end)
 
   local function pause() coroutine.yield() end
 
-  -- Waits for its turn to write; false: it has lost the seat.
-  local function begin(seat)
+  -- Waits for its turn to write; false: there is a later writer.
+  local function begin(writer)
     local done, why
     repeat
-      done, why = seat:begin()
+      done, why = writer:begin()
       pause()
     until done or why == "over"
     return done
@@ -84,19 +84,19 @@ describe("the seats of a shared tree", function()
   -- What a worker does.
   local function work(process, dict)
     pid_now = process.pid
-    local seat = seats.new(dict, "t:")
+    local writer = writers.new(dict, "t:")
     while true do
-      if seat:take() then
+      if writer:take() then
         for _ = 1, math.random(6) do
-          if not begin(seat) then break end
+          if not begin(writer) then break end
           process.writes = true
           world.wrote[process.pid] = (world.wrote[process.pid] or 0) + 1
           pause()
           pause()
           process.writes = false
-          seat:finish()
+          writer:finish()
         end
-        if math.random(2) == 1 then seat:leave() end
+        if math.random(2) == 1 then writer:leave() end
       end
       pause()
     end
@@ -109,7 +109,7 @@ describe("the seats of a shared tree", function()
     return process
   end
 
-  local function writers(processes)
+  local function count_writers(processes)
     local count = 0
     for i = 1, #processes do count = count + (processes[i].writes and 1 or 0) end
     return count
@@ -132,7 +132,7 @@ describe("the seats of a shared tree", function()
       end
       if math.random(40) == 1 then world.now = world.now + 11 end
       assert(coroutine.resume(processes[current].co))
-      assert(writers(processes) <= 1, "two processes write; seed " .. seed)
+      assert(count_writers(processes) <= 1, "two processes write; seed " .. seed)
     end
     return last, dict
   end
