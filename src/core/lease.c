@@ -115,7 +115,7 @@ static void extend(struct zr_lease *lease, int64_t from_us, int64_t now_us)
         lease->deadline_us = until(lease, from_us);
 }
 
-/* How long after its mark the next heartbeat must be sent that the pending one needs. */
+/* How long after this stage the next heartbeat must be sent that the pending one needs. */
 static int64_t wait_us(const struct zr_lease *lease, int stage)
 {
     const int64_t waits_us[STAGES] = {

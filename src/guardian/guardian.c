@@ -72,7 +72,7 @@ static bool replaced(void)
 static bool sound(const struct zr_guardian_order *order, ssize_t length)
 {
     if (length != (ssize_t)sizeof *order || order->server_count > ZR_GUARDIAN_SERVERS ||
-        order->timeout_ms < 0 || memcmp(order->mark, ZR_GUARDIAN_MARK, sizeof order->mark) != 0)
+        order->timeout_ms < 0 || memcmp(order->magic, ZR_GUARDIAN_MAGIC, sizeof order->magic) != 0)
         return false;
     for (uint32_t i = 0; i < order->server_count; i++)
         if (order->servers[i].length > sizeof order->servers[i].address)

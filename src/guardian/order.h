@@ -3,7 +3,7 @@
 
 /*
  * order.h: what a process tells its guardian, one order per packet, over a pair of sockets whose
- * other end only the process holds. Both come from the same build; the mark shows when they
+ * other end only the process holds. Both come from the same build; the magic bytes show when they
  * do not.
  *
  * The guardian finds what it needs in the lowest descriptors, so that whatever else it was started
@@ -23,7 +23,7 @@ enum {
 };
 #define ZR_GUARDIAN_PROGRAM_DIGIT "3"
 
-#define ZR_GUARDIAN_MARK "zkguard1"
+#define ZR_GUARDIAN_MAGIC "zkguard1"
 #define ZR_GUARDIAN_SERVERS 64
 
 enum zr_guardian_task {
@@ -44,7 +44,7 @@ struct zr_guardian_server {
 };
 
 struct zr_guardian_order {
-    char mark[8];
+    char magic[8];
     int32_t task; /* enum zr_guardian_task */
     int32_t timeout_ms;
     int64_t session_id;

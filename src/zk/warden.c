@@ -88,7 +88,7 @@ static void send_order(const struct zr_warden *warden, const struct zr_guardian_
 void zr_warden_tell(struct zr_handle *handle)
 {
     struct zr_warden *warden = &handle->warden;
-    struct zr_guardian_order order = {.mark = ZR_GUARDIAN_MARK,
+    struct zr_guardian_order order = {.magic = ZR_GUARDIAN_MAGIC,
                                       .task = ZR_GUARD,
                                       .timeout_ms = handle->client.timeout_ms,
                                       .session_id = handle->client.session_id};
@@ -140,7 +140,7 @@ void zr_warden_dismiss(struct zr_handle *handle, bool over)
     struct zr_warden *warden = &handle->warden;
     if (warden->fd < 0)
         return;
-    const struct zr_guardian_order order = {.mark = ZR_GUARDIAN_MARK,
+    const struct zr_guardian_order order = {.magic = ZR_GUARDIAN_MAGIC,
                                             .task = over ? ZR_GUARD_NOTHING : ZR_GUARD_BRIEFLY};
     send_order(warden, &order);
     close(warden->fd);

@@ -100,6 +100,6 @@ return {
     "else if (status == ZR_BAD_VERSION && part < put->first_part)",
     "else if (status == ZR_BAD_VERSION && part < put->first_part && put->from.at == NULL)"),
   bug("an ack that was done late is a lost claim", "append.c", "    else if (put->doubted)\n", "    else if (false)\n"),
-  bug("an item that is given back wakes no consumer", "parts.c", "    add(parts, ZR_OP_SET, put->bell.at);\n", ""),
+  bug("an item that is given back wakes no consumer", "parts.c", "    add(parts, ZR_OP_SET, put->put_count.at);\n", ""),
   bug("an item is given back in any version", "parts.c", "    item->version = put->version;\n", ""),
 }

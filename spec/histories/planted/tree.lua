@@ -30,8 +30,8 @@ return {
   bug("readers are not told of what is gone", "recipes/tree/picture.c",
     "zr_list_append(&node->tree->log, &node->entry.link);", "zr_list_append((struct zr_list *)(node->state != NULL ? " ..
     "&node->tree->log.head : node->tree->log.head.next), &node->entry.link);"),
-  bug("the mark passes what is still to be added", "recipes/tree/changes.c",
-    "    reader->before = hold(before);\n", "    move_mark(reader, &node->entry.link);\n    reader->before = hold(before);\n"),
+  bug("the position passes what is still to be added", "recipes/tree/changes.c",
+    "    reader->before = hold(before);\n", "    move_to(reader, &node->entry.link);\n    reader->before = hold(before);\n"),
   bug("the age forgets what is to be read again", "recipes/tree/picture.c",
     "return settled < proof_us ? settled : proof_us;", "return settled == 0 ? settled : proof_us;"),
   bug("the age counts from the notice of a break", "core/session_proof.c",

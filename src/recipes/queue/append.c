@@ -69,7 +69,7 @@ static enum zr_status prepare(struct zr_put *put)
     struct zr_transaction *transaction = &put->transaction;
     char bucket[ZR_BUCKET_NAME];
     zr_free(put->asked);
-    if (put->bell.at != NULL)
+    if (put->put_count.at != NULL)
         put->asked = zr_queue_full(queue, put->claim.at, "");
     else if (put->from.at != NULL)
         put->asked = zr_queue_full(queue, put->from.at, "");
@@ -154,7 +154,7 @@ static void settled(struct zr_task *task)
 static void not_as_expected(struct zr_task *task, enum zr_status status)
 {
     const struct zr_put *put = zr_put_of(task);
-    if (put->doubted && put->bell.at != NULL)
+    if (put->doubted && put->put_count.at != NULL)
         zr_task_finish(task, ZR_OK);
     else if (put->doubted)
         zr_queue_read(task, ZR_OP_SYNC, task->subject, "", ZR_STEP(settled));

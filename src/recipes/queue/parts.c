@@ -72,7 +72,7 @@ static void add_return(struct parts *parts, const struct zr_put *put)
         add(parts, put->text.at != NULL ? ZR_OP_SET : ZR_OP_CHECK, put->from.at);
     item->version = put->version;
     item->data = put->text;
-    add(parts, ZR_OP_SET, put->bell.at);
+    add(parts, ZR_OP_SET, put->put_count.at);
 }
 
 /* If the claim is not ours, these parts fail if there is one. */
@@ -82,7 +82,7 @@ static void add_move(struct parts *parts, const struct zr_put *put)
         add(parts, ZR_OP_CREATE, put->claim.at)->mode = ZR_EPHEMERAL;
     if (put->claim.at != NULL)
         add(parts, ZR_OP_DELETE, put->claim.at);
-    if (put->bell.at != NULL)
+    if (put->put_count.at != NULL)
         add_return(parts, put);
     else
         add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;

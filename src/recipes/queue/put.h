@@ -35,7 +35,7 @@ struct zr_put {
 
     /* A move. The texts are the user's paths. */
     struct zr_bytes from, claim, out; /* of the item, its claim, its lane's `out`; at: null: none */
-    struct zr_bytes bell;             /* of its lane's `in`, if it is given back */
+    struct zr_bytes put_count;        /* of its lane's `in`, if it is given back */
     struct zr_bytes text;             /* what it holds then; at: null: the same as before */
     int32_t version;                  /* of the item */
     bool held, once, removed;

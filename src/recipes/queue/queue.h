@@ -92,10 +92,10 @@ enum zr_status zr_queue_start_ask_time(struct zr_object *self, struct zr_args *a
 extern const struct zr_option zr_append_options[];
 
 /* What `append` takes. It moves an item, if `from` is its path; without a lane, it only ends it; or
-   gives it back, if `bell` is the path of its lane's `in`: unchanged, or with `text` as its data.
- */
+   gives it back, if `put_count` is the path of its lane's `in`: unchanged, or with `text` as its
+   data. */
 struct zr_append_options {
-    struct zr_bytes lane, id, tag, from, claim, out, bell, text;
+    struct zr_bytes lane, id, tag, from, claim, out, put_count, text;
     int64_t priority, attempts, due, version;
     bool held;    /* the claim is ours, so it is deleted; otherwise the item must have no claim */
     bool once;    /* it is not sent again after a lost answer */

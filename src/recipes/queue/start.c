@@ -215,7 +215,7 @@ const struct zr_option zr_append_options[] = {
     {"once", 'b', APPEND(once)},
     {"doubted", 'b', APPEND(doubted)},
     {"removed", 'b', APPEND(removed)},
-    {"bell", 's', APPEND(bell)},
+    {"put_count", 's', APPEND(put_count)},
     {"text", 'd', APPEND(text)},
     {NULL, 0, 0},
 };
@@ -226,8 +226,8 @@ static void set_move(struct zr_put *put, char **room, const struct zr_append_opt
     put->out.at = copy_text(room, options->out);
     if (options->claim.at != NULL)
         put->claim.at = copy_text(room, options->claim);
-    if (options->bell.at != NULL)
-        put->bell.at = copy_text(room, options->bell);
+    if (options->put_count.at != NULL)
+        put->put_count.at = copy_text(room, options->put_count);
     if (options->text.at != NULL)
         put->text = (struct zr_bytes){copy_text(room, options->text), options->text.length};
     put->version = (int32_t)options->version;
@@ -245,7 +245,7 @@ enum zr_status zr_queue_start_append(struct zr_object *self, struct zr_args *arg
     const struct zr_append_options *options = args->options;
     const struct zr_bytes data = args->at[0].bytes;
     size_t more = ZR_ID_PATH_MAX + options->from.length + options->claim.length +
-                  options->out.length + options->bell.length + options->text.length;
+                  options->out.length + options->put_count.length + options->text.length;
     struct zr_put *put;
     char *room;
     enum zr_status status = new_put(self, &data, 1, more + 5, &put, &room);

@@ -5,12 +5,12 @@
 /*
  * tree:changes(): tells a reader what changes, so that its picture becomes that of the copy.
  *
- * 1. A reader has a mark in the log; what is behind it may be news. A new reader's mark is at the
- *    beginning: it is told first what is there.
+ * 1. A reader has a position in the log; what is behind it may be news. A new reader's position is
+ *    at the beginning: it is told first what is there.
  * 2. For each znode that it was told of, the reader keeps what it was told (one reference).
- * 3. take() compares the first node behind the mark with what was told: added, changed, removed, or
- *    nothing; then the mark moves behind it. If the znode was deleted and made again meanwhile, it
- *    is told as removed, and the next time as added.
+ * 3. take() compares the first node behind the position with what was told: added, changed,
+ *    removed, or nothing; then the position moves behind it. If the znode was deleted and made
+ *    again meanwhile, it is told as removed, and the next time as added.
  *
  * So a slow reader gets the latest state of each path, and needs memory for what it was told, not
  * for each change. A node whose znode is gone stays in the log until no reader has to be told so.
@@ -30,7 +30,7 @@ struct zr_changes {
     struct zr_object object;
     struct zr_tree *tree; /* counted */
     struct zr_link in_tree;
-    struct zr_tree_entry mark;
+    struct zr_tree_entry position;
     struct zr_table told;
     struct told *spare; /* so that what is told can be noted */
     bool closed;
@@ -85,32 +85,32 @@ static struct zr_tree_state *hold(struct zr_tree_state *state)
 
 /* ---- What comes next ----------------------------------------------------------------------- */
 
-static void move_mark(struct zr_changes *reader, struct zr_link *behind)
+static void move_to(struct zr_changes *reader, struct zr_link *behind)
 {
-    struct zr_link *mark = &reader->mark.link;
-    zr_unlink(mark);
-    mark->prev = behind;
-    mark->next = behind->next;
-    behind->next->prev = mark;
-    behind->next = mark;
+    struct zr_link *position = &reader->position.link;
+    zr_unlink(position);
+    position->prev = behind;
+    position->next = behind->next;
+    behind->next->prev = position;
+    behind->next = position;
 }
 
-/* The first node behind the mark of which there is something to tell, or null. The mark stands
-   before it. */
+/* The first node behind the position of which there is something to tell, or null. The position
+   stands before it. */
 static struct zr_tree_node *next(struct zr_changes *reader)
 {
     const struct zr_list *log = &reader->tree->log;
     struct zr_link *link;
-    while ((link = reader->mark.link.next) != &log->head) {
+    while ((link = reader->position.link.next) != &log->head) {
         struct zr_tree_entry *entry = ZR_HOLDER(link, struct zr_tree_entry, link);
         struct zr_tree_node *node = ZR_HOLDER(entry, struct zr_tree_node, entry);
-        if (!entry->mark) {
+        if (!entry->is_position) {
             const struct told *told = find(reader, node);
             if (!zr_tree_same(told != NULL ? told->state : NULL, node->state))
                 return node;
         }
-        move_mark(reader, link);
-        if (!entry->mark)
+        move_to(reader, link);
+        if (!entry->is_position)
             passed(node);
     }
     return NULL;
@@ -277,7 +277,7 @@ static void close_reader(struct zr_object *self)
     if (reader->closed)
         return;
     reader->closed = true;
-    zr_unlink(&reader->mark.link);
+    zr_unlink(&reader->position.link);
     zr_unlink(&reader->in_tree);
     while ((node = zr_table_any(&reader->told)) != NULL)
         forget(reader, ZR_HOLDER(node, struct told, in_table));
@@ -331,9 +331,9 @@ enum zr_status zr_tree_changes(struct zr_object *self, struct zr_args *args,
         return ZR_NO_MEMORY;
     reader->object = (struct zr_object){&zr_changes_class, 1};
     reader->tree = (struct zr_tree *)zr_object_ref(self);
-    reader->mark.mark = true;
+    reader->position.is_position = true;
     zr_list_append(&tree->readers, &reader->in_tree);
-    move_mark(reader, &tree->log.head);
+    move_to(reader, &tree->log.head);
     *object = &reader->object;
     return ZR_OK;
 }

@@ -6,8 +6,8 @@
 /*
  * What is shown, and how old it is.
  *
- * Each change moves its node to the end of the log, where every reader finds it behind its mark
- * (changes.c). So the log has each znode at most once, however often it changes.
+ * Each change moves its node to the end of the log, where every reader finds it behind its
+ * position (changes.c). So the log has each znode at most once, however often it changes.
  *
  * The copy is proven up to the proof of the session (session_proof.c), as long as nothing is to be
  * read again. An event says that something must be read again: then it is proven only up to the

@@ -20,10 +20,10 @@ struct zr_tree_state {
     struct zr_bytes data; /* one block, or null */
 };
 
-/* Members of the log: nodes, and the marks of readers. */
+/* Members of the log: nodes, and the positions of readers. */
 struct zr_tree_entry {
     struct zr_link link;
-    bool mark;
+    bool is_position;
 };
 
 struct zr_tree_node {

@@ -109,7 +109,7 @@ end
 -- Gives a claimed item back to its place. options.text: what it holds then, if it changes. Returns as `append`.
 function M:give_back(place, entry, options)
   options.from, options.out, options.tag = layout.item_path(place), place.lane.out, layout.tag(place.name)
-  options.held, options.bell = true, place.lane.put_count
+  options.held, options.put_count = true, place.lane.put_count
   return self:append(nil, { attempts = 0, priority = entry.priority, data = "" }, options)
 end
 
