@@ -1,5 +1,5 @@
--- Who writes a tree that the workers of an nginx share (openresty/shared/writer.lua), in simulated processes that are switched at each access
--- to the dictionary, killed, and stopped; and what an entry of the dictionary says (copy.lua). In nginx:
+-- Who writes a tree that the workers of an nginx share (openresty/shared/writer.lua), in simulated processes that are switched at each
+-- access to the dictionary, killed, and stopped; and what an entry of the dictionary says (copy.lua). In nginx:
 -- spec/adapters/openresty_shared_spec.lua.
 
 local CLOCK = "zkrecipes.openresty.shared.clock"
