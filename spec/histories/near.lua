@@ -40,7 +40,7 @@ return {
   ["queue: put_all does not look how much room there is"] = 230,
   ["queue: remove looks only once where it is"] = 345,
   ["queue: the dead are not noticed"] = 122,
-  ["queue: two processes use the same tags for claims"] = 378,
+  ["queue: two processes have the same name in consumers"] = 378,
   ["ranked: a lost answer of the naming is a failure"] = 6,
   ["ranked: no quorum"] = 921,
   ["ranked: nobody looks when the first one of a handle gives up"] = 49,
