@@ -8,7 +8,7 @@
  *
  * What can go wrong: the connection is lost between the sync and the read: both are sent again,
  * because a read counts only behind a sync on the same connection. Memory is exhausted: pause, and
- * ask again. The read is refused: nobody can tell the outcome.
+ * ask again. The read is refused: the outcome stays unknown.
  */
 
 #define MEMORY_PAUSE_US 100000
@@ -58,7 +58,7 @@ static void read_answered(struct zr_task *task)
     else if (task->outcome == ZR_CONNECTION_LOSS || sync->request.status == ZR_CONNECTION_LOSS)
         ask(task);
     else if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
-        zr_task_verb_done(task, task->outcome); /* task->doubtful: nobody can tell */
+        zr_task_verb_done(task, task->outcome); /* task->doubtful: it is unknown */
     else if (!synced)
         zr_task_verb_done(task, sync->request.status);
     else

@@ -14,7 +14,7 @@
  * and renamed, so a reader sees the old one or the new one. Nothing is forced to the disk, because
  * that would stall the host.
  *
- * What can go wrong: the folder is writable for others, who put something of theirs in the way.
+ * What can go wrong: other users may write to the folder, and put a file in the way.
  * Only a plain file of our user, with one name, which no other user may write, is read; a link is
  * never followed. The name beside it is ours alone: O_EXCL. One that a killed process with our
  * number has left is removed.

@@ -41,7 +41,7 @@ static bool only_reads(const struct zr_request *request)
            request->op == ZR_OP_CHILDREN || request->op == ZR_OP_GET_ACL;
 }
 
-/* Whoever sent a write would take ZR_NO_MEMORY for a refusal; and no answer to it is large. */
+/* The sender of a write would take ZR_NO_MEMORY for a refusal; and no answer to it is large. */
 enum zr_status zr_completion_unread(const struct zr_request *request, enum zr_status why)
 {
     if (why == ZR_CONNECTION_LOSS || (why == ZR_TOO_LARGE && !only_reads(request)))

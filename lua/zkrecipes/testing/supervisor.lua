@@ -70,7 +70,7 @@ ask() {
   (($? > 128)) && patience=1
   exec {s}>&-
 } 2>/dev/null
-# That the configuration names our folder proves that the port is not somebody else's server.
+# That the configuration names our folder proves that no other program's server has the port.
 serves() { ask conf; [[ $answer == *"$folder/data"* ]] && ask srvr && [[ $answer == *Mode:* ]]; }
 launch() {
   halt

@@ -79,7 +79,7 @@ describe("a counter whose answer is lost", function()
   end
 
   it("says that the add may have counted, if the mark's ACL forbids reading", function()
-    assert.matches("the read that would tell failed", meanwhile(function(other, mark)
+    assert.matches("the read that would show the outcome failed", meanwhile(function(other, mark)
       assert(other:set_acl(mark, { { scheme = "world", id = "anyone", perms = "wcd" } }))
     end))
   end)

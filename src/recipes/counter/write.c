@@ -122,7 +122,8 @@ static void explain_doubt(struct zr_task *task)
             task->detail = "an answer was lost, and no other came within the time limit";
     } else if (task->status != ZR_CANCELED && task->status != ZR_CLOSED &&
                task->status != ZR_FORKED) {
-        zr_task_explain(task, "an answer was lost, and the read that would tell failed: %s",
+        zr_task_explain(task,
+                        "an answer was lost, and the read that would show the outcome failed: %s",
                         zr_status_text(task->status));
         task->status = ZR_CONNECTION_LOSS;
     }

@@ -254,7 +254,7 @@ static void write_data(struct zr_task *task)
     zr_verb_request(task, call, false, ZR_STEP(wrote));
 }
 
-/* Does what is to be done, and waits if nothing is. */
+/* Takes the next step, or waits if there is none. */
 static void settle(struct zr_task *task)
 {
     struct zr_presence *presence = of(task);

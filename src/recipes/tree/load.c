@@ -15,8 +15,8 @@
  *
  * What can go wrong: the connection is lost: the request is sent again. The session is lost: it
  * comes back, and its node is in the queue again. Too much is watched, or memory is exhausted, or
- * the server refuses to answer: the node rests for a while. The server sends no event to those who
- * may not read the znode, and uses the watch up: what may not be read, and a root that is not
+ * the server refuses to answer: the node rests for a while. The server sends no event to a client
+ * that may not read the znode, and uses the watch up: what may not be read, and a root that is not
  * there, is read again each minute.
  */
 

@@ -10,7 +10,7 @@
  * that is no longer kept stays in the table while a reader does not know that its znode is gone
  * (changes.c). If the znode is made again meanwhile, the node is used again.
  *
- * How deep the tree is, is bounded by what a session may watch, so these functions may recurse.
+ * What a session may watch bounds the depth of the tree, so these functions may recurse.
  */
 
 static struct zr_tree_node *at(struct zr_node *node)

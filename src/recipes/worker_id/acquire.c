@@ -19,18 +19,18 @@
  * So no freed number is missed: from each waiter a chain of turns with at least its max leads to
  * one that watches the numbers, or is about to look at them. If a turn in the chain goes, however
  * it ends, the one behind it looks. And no freed number wakes a herd: with one max, one waiter
- * watches. The queue also keeps contenders from running for the same number: whoever was refused
- * once takes a turn.
+ * watches. The queue also keeps contenders from running for the same number: a contender that was
+ * refused once takes a turn.
  *
  * A new attempt may take a number that a waiter was just woken for; then the waiter goes on
  * waiting.
  *
  * A try (timeout 0) takes no turn. If it is refused, it lists again.
  *
- * What can go wrong: answers are lost: the verbs find out what became of the znodes. The wait ends
+ * What can go wrong: answers are lost: the verbs find out whether the znodes exist. The wait ends
  * without a grant: the clean-up gives up the turn and the number. The session is lost: its znodes
- * stand until the servers end it, and so long nobody gets its number. A stranger's znode has the
- * name of a number: that number is taken; a stranger's turn: see strangers.h.
+ * stand until the servers end it, and until then no contender gets its number. A stranger's znode
+ * has the name of a number: that number is taken. A stranger's turn: see strangers.h.
  */
 
 #define CLAIMED_US 20000

@@ -8,7 +8,7 @@
 #include "core/names.h"
 
 /*
- * A number is taken if there is a znode with its name, whoever made it: the holder's, a lost
+ * A number is taken if there is a znode with its name, of any client: the holder's, a lost
  * session's that still stands, or a stranger's. Only decimal digits without a zero in front are a
  * number. So other znodes in the directory do no harm.
  *

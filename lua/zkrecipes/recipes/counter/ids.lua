@@ -68,7 +68,7 @@ local function arrived(ids, trip, task)
   ids.waiters:wake()
 end
 
--- One add for all who wait now; trip: what it came to.
+-- One add for all callers that wait now; trip: its result.
 local function fetch(ids)
   local trip = {}
   ids.trip = trip

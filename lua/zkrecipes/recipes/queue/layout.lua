@@ -87,9 +87,9 @@ function M.item_path(place) return paths.child(M.bucket_path(place.lane, place.b
 
 local HEADER = "^zq1 (%d%d?%d?%d?%d?%d?%d?%d?%d?) (%d%d?%d?%d?%d?) ([%w_%-]+) (%S+)\n"
 
--- entry: { attempts, priority, claimant = tag of the last claim, id, data }. It raises instead of writing an item that nobody could read.
+-- entry: { attempts, priority, claimant = tag of the last claim, id, data }. It raises rather than write an item that cannot be read.
 function M.encode(entry)
-  assert(entry.attempts >= 0, "queue: an item with less than no attempts")
+  assert(entry.attempts >= 0, "queue: an item with a negative number of attempts")
   local id = entry.id and entry.id:gsub("[^%w_-]", escape) or "."
   return ("zq1 %d %d %s %s\n%s"):format(entry.attempts, entry.priority, entry.claimant or "-", id, entry.data)
 end

@@ -30,7 +30,7 @@ function M.for_now(consumer)
 end
 
 -- Moves the entry to another lane. It keeps its tag, which identifies it if the answer is lost. held: its claim is ours, and is deleted;
--- false: it must have no claim; nil: nobody can claim it. True; or nil, message, code: no_node, bad_version or node_exists if another
+-- false: it must have no claim; nil: no process can claim it. True; or nil, message, code: no_node, bad_version or node_exists if another
 -- process was faster.
 function M.move(consumer, place, entry, version, lane, held)
   return consumer.store:append(lane, entry, { from = layout.item_path(place), version = version, out = place.lane.out,

@@ -64,7 +64,7 @@ local function write(session, tx, record)
   return session:multi(parts)
 end
 
--- Decides, unless that is done. The record with the decision, whoever made it; false: it cannot be committed, votes are missing; or nil,
+-- Decides, unless that is done. The record with the decision, of any client; false: it cannot be committed, votes are missing; or nil,
 -- message, code.
 function M.decide(session, tx, state, why)
   local record = records.decided(tx.record, state, why)
