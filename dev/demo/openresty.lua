@@ -17,20 +17,32 @@ local function read(path)
   return text
 end
 
-local probe = assert(socket.bind("127.0.0.1", 0))
-local port = select(2, probe:getsockname())
-probe:close()
+local function free_port()
+  local probe = assert(socket.bind("127.0.0.1", 0))
+  local port = select(2, probe:getsockname())
+  probe:close()
+  return port
+end
+
+local port = free_port()
 
 -- ---- nginx -------------------------------------------------------------------------------------
 
 local dir = output("mktemp -d")
-os.execute(("cp examples/openresty/app.lua %s; chmod 755 %s"):format(dir, dir))
-local conf = read("examples/openresty/nginx.conf"):gsub("127.0.0.1:8080", "127.0.0.1:" .. port)
-  :gsub("access_log off;", "access_log off; client_body_temp_path t; proxy_temp_path t; fastcgi_temp_path t; " ..
-    "uwsgi_temp_path t; scgi_temp_path t;")
-local file = assert(io.open(dir .. "/nginx.conf", "w"))
-file:write(conf)
-file:close()
+os.execute(("cp examples/openresty/*.lua %s; chmod 755 %s"):format(dir, dir))
+
+-- Copies a file of the example, with free ports, and with a place for temporary files.
+local function copy(name, documented, free)
+  local text = read("examples/openresty/" .. name):gsub("127.0.0.1:" .. documented, "127.0.0.1:" .. free)
+    :gsub("access_log off;", "access_log off; client_body_temp_path t; proxy_temp_path t; fastcgi_temp_path t; " ..
+      "uwsgi_temp_path t; scgi_temp_path t;")
+  local file = assert(io.open(dir .. "/" .. name, "w"))
+  file:write(text)
+  file:close()
+end
+
+copy("nginx.conf", 8080, port)
+copy("balancer.conf", 8081, free_port())
 os.execute(("nginx -p %s -c nginx.conf -e stderr 2>%s/log & echo $! >%s/started"):format(dir, dir, dir))
 local master = read(dir .. "/started"):match("%d+")
 

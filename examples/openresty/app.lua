@@ -18,6 +18,9 @@ end
 -- One worker watches /conf, all read it. A program has one copy for each host.
 app.conf = require("zkrecipes.openresty").shared_tree("conf", "/conf")
 
+-- The services to which balancer.conf sends requests.
+require("balancer").start(session, "/services")
+
 -- An operator would set this.
 zk.spawn(function()
   local ok, message, code = session:create("/conf/greeting", "good morning", { parents = true })
