@@ -295,6 +295,16 @@ bench: bench-deps build/bench/floor build/bench/Curator.class ## beside a bare C
 	@$(MAKE) --no-print-directory all LUA=luajit
 	@ROUNDS='$(ROUNDS)' MINUTES='$(MINUTES)' ONLY='$(ONLY)' MEMBERS='$(MEMBERS)' FSYNC='$(FSYNC)' HOSTS='$(HOSTS)' DOCS='$(DOCS)' lua5.4 bench/main.lua
 
+REQUESTS_CLASSES = $(DISCOVERY_CLASSES):/usr/share/java/curator-recipes.jar
+
+build/bench/Requests.class: bench/requests/Requests.java
+	@mkdir -p $(@D)
+	javac -nowarn -Xlint:-deprecation -cp $(REQUESTS_CLASSES) -d $(@D) $<
+
+bench-requests: bench-deps build/bench/Requests.class ## requests of the coordination recipes beside Curator's and kazoo's: ONLY=load,count DOCS=1
+	@$(MAKE) --no-print-directory all LUA=5.4
+	@ONLY='$(ONLY)' DOCS='$(DOCS)' lua5.4 bench/requests/main.lua
+
 ENSEMBLE_ROWS = free,at_once,handoff_100,contend_2,queue_1k_put,queue_1k_claim_1
 
 bench-ensemble: ## some rows of the benchmark on an ensemble of three, with and without a log that is forced to the disk

@@ -131,10 +131,11 @@ function kinds.failover(contestant, hosts, _, scenario)
   return figures, why
 end
 
--- The difference between many and few operations, divided by the difference of their numbers.
+-- The difference between many and few operations, divided by the difference of their numbers. The contestant says how many it did, or
+-- `each` does.
 function kinds.counts(contestant, hosts, row)
-  local form, few, many, each = row.run[1], row.run[2], row.run[3], row.run[4] or 1
-  local proxy, seen = proxies.start(hosts), {}
+  local form, few, many, each = row.run[1], row.run[2], row.run[3], row.run[4]
+  local proxy, seen, ops = proxies.start(hosts), {}, {}
   for i, count in ipairs { few, many } do
     proxy:reset()
     local figures, why = M.run(contestant, proxy.hosts, form:format(count))
@@ -142,10 +143,10 @@ function kinds.counts(contestant, hosts, row)
       proxy:stop()
       return nil, why
     end
-    seen[i] = proxy:counts()
+    seen[i], ops[i] = proxy:counts(), figures.ops
   end
   proxy:stop()
-  local figures, more = {}, (many - few) * each
+  local figures, more = {}, each and (many - few) * each or ops[2] - ops[1]
   for _, name in ipairs { "requests", "bytes_up", "bytes_down" } do
     figures[name] = (seen[2][name] - seen[1][name]) / more
   end
