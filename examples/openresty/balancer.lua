@@ -13,10 +13,9 @@
 local nginx = require "ngx.balancer"
 
 local MORE_TRIES = 2 -- for a request, after its first
-local PATIENCE = 5 -- seconds that a request waits until its service has an instance
 local UNUSABLE = 60 -- seconds
 
-local balancer = {}
+local balancer = { patience = 5 } -- seconds that a request waits until its service has an instance
 
 local registry
 
@@ -28,7 +27,7 @@ end
 
 -- For access_by_lua.
 function balancer.await(service)
-  local found, message = registry:await(service, 1, PATIENCE)
+  local found, message = registry:await(service, 1, balancer.patience)
   if found then return end
   ngx.log(ngx.WARN, message)
   return ngx.exit(503)
