@@ -6,10 +6,6 @@
  *
  * What must hold: the process lives; every request comes back once, with an answer that is whole or
  * with a status that is not ZR_OK; all memory is given back.
- *
- * Left out, because the client library gives no chance to refuse them: a length of a frame of more
- * than a megabyte (it allocates what the frame says), and a frame of exactly 24 bytes that says
- * that it is an event of the session (it looks like one of the library's own).
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -71,10 +67,6 @@ static void send_frame(const struct frame *frame, uint32_t stated)
 {
     uint8_t whole[MOST_FRAME + 4];
     uint32_t wire = htonl(stated);
-    bool session_event = frame->length == 24 && memcmp(frame->bytes, "\xff\xff\xff\xff", 4) == 0 &&
-                         memcmp(frame->bytes + 16, "\xff\xff\xff\xff", 4) == 0;
-    if (session_event)
-        return;
     memcpy(whole, &wire, 4);
     memcpy(whole + 4, frame->bytes, frame->length);
     send_raw(whole, frame->length + 4);
@@ -130,6 +122,14 @@ static void send_other(struct input *input)
     send_well(&frame);
 }
 
+/* Some are negative, some too large. */
+static uint32_t any_length(uint8_t byte)
+{
+    if (byte < 128)
+        return byte;
+    return byte % 2 == 0 ? (uint32_t)byte << 18 : (uint32_t)(int8_t)byte;
+}
+
 /* Sends one answer, as the input says. */
 static void send_mutated(struct frame *frame, struct input *input)
 {
@@ -147,7 +147,7 @@ static void send_mutated(struct frame *frame, struct input *input)
             send_other(input);
         else if (how == 6)
             send_well(frame);
-        else if (how == 7 && (stated = (uint32_t)(int8_t)next(input)) != frame->length) {
+        else if (how == 7 && (stated = any_length(next(input))) != frame->length) {
             send_frame(frame, stated);
             return;
         }

@@ -166,7 +166,8 @@ describe("a server that sends nonsense", function()
   local FRAMES = {
     ["an answer without a request"] = { answer(1, stat()), answer(0, ""), answer(-3, ""), answer(7, "", -101) },
     ["a truncated answer"] = { nonsense.frame "", nonsense.frame "\0", nonsense.frame(int(-2) .. int(0)) },
-    ["a truncated event"] = { answer(-1), answer(-1, int(3)), answer(-1, int(3) .. int(3)) },
+    ["a truncated event"] = { answer(-1), answer(-1, int(3)), answer(-1, int(3) .. int(3)),
+      answer(-1, int(-1) .. int(-112)), answer(-1, int(-1) .. int(3)) },
     ["an event with a truncated path"] = { answer(-1, int(3) .. int(3) .. int(50) .. "/x"), answer(-1, int(3) .. int(3) .. HUGE .. "/"),
       answer(-1, int(3) .. int(3) .. int(-1)) },
     ["an event with an invalid path"] = { nonsense.event(3, ""), nonsense.event(3, "x"), nonsense.event(2, "/a\0b") },

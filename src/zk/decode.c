@@ -22,10 +22,9 @@
 #include "zk/clock.h"
 #include "zk/completion.h"
 
-#define HEADER 16        /* xid, zxid, error */
-#define ERROR 12         /* where in it the error is */
-#define EVENT_HEADER 12  /* type, state, length of the path */
-#define SESSION_EVENT 28 /* as the library makes them, with an empty path */
+#define HEADER 16       /* xid, zxid, error */
+#define ERROR 12        /* where in it the error is */
+#define EVENT_HEADER 12 /* type, state, length of the path */
 #define PING_XID (-2)
 #define EVENT_XID (-1)
 #define AUTH_XID (-4)
@@ -46,11 +45,12 @@ static struct {
 
 static const char *cut; /* the frame just received, if it has only the header */
 
-static bool fresh; /* true if the next archive may be over a frame that was just received */
+static bool fresh; /* the next archive may be over a frame that was just received */
 
 void zr_decode_begin(void)
 {
     fresh = zr_completion_handle->client.up;
+    zr_completion_handle->client.incoming.whole = false;
     cut = NULL;
 }
 
@@ -219,13 +219,6 @@ static bool is_answer(int32_t xid)
     return xid == AUTH_XID || xid == WATCHES_XID;
 }
 
-/* The library reports its own failure before it has received a frame. */
-static bool is_session_event(const char *at, size_t length)
-{
-    return length == SESSION_EVENT && number_at(at) == EVENT_XID &&
-           number_at(at + HEADER) == ZOO_SESSION_EVENT;
-}
-
 static struct iarchive *open_frame(char *at, size_t length)
 {
     struct iarchive *archive = __real_create_buffer_iarchive(at, (int)length);
@@ -252,7 +245,7 @@ struct iarchive *__wrap_create_buffer_iarchive(char *buffer, int stated)
 {
     static char ping[HEADER] = "\xff\xff\xff\xfe";
     size_t length = (size_t)stated;
-    bool received = fresh && !is_session_event(buffer, length);
+    bool received = fresh && zr_completion_handle->client.incoming.whole; /* not its own */
     fresh = false;
     if (!received)
         return open_frame(buffer, length);

@@ -106,6 +106,8 @@ static ssize_t receive_frame(int fd, void *to, size_t size, struct zr_incoming *
         incoming->left -= (uint32_t)got;
     if (incoming->left == 0)
         incoming->known = 0;
+    bool broken = got == 0 || (got < 0 && errno != EAGAIN); /* of an empty frame it gets -1 too */
+    incoming->whole = incoming->left == 0 && !broken;
     return got;
 }
 

@@ -21,6 +21,7 @@ struct zr_incoming {
     uint32_t left;       /* bytes that the library has yet to get */
     uint32_t surplus;    /* bytes behind those that it never gets */
     bool begun;          /* the library has asked for what is behind the length */
+    bool whole;          /* the library has got a frame in the present zookeeper_process */
     enum zr_status fate; /* ZR_OK; ZR_TOO_LARGE, ZR_NO_MEMORY: the library gets only the header */
 };
 
