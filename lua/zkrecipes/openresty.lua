@@ -25,10 +25,10 @@ local function release(holds, hold)
 end
 
 -- Releases what the request still holds. If a handler is killed while it works, its locks wait for the garbage collector, which may
--- run late; the log phase always runs.
+-- run late; the log phase always runs. If ngx.ctx was replaced, the collector may have released a hold a moment ago; then it raises here.
 function M.release()
   local holds, list = contexts.held()
-  for i = 1, #list do release(holds, list[i]) end
+  for i = 1, #list do pcall(release, holds, list[i]) end
 end
 
 local function json(list, notes) return status.json { workers = list, notes = notes } end

@@ -12,6 +12,7 @@ local HTTP = [[
     session = zk.shared { hosts = "%s", timeout = 60, namespace = "%s" }
     lock = session:lock("/l")
     again = session:lock("/l", { reentrant = true })
+    other = session:lock("/o", { reentrant = true })
     rw = session:rwlock("/rw")
     collectgarbage("stop") -- the collector must not help
     function enter() return again:acquire(3) and "entered" or "refused" end
@@ -34,6 +35,29 @@ local SERVER = [[
     local hold = assert(lock:acquire(200))
     ngx.ctx = { mine = true }
     ngx.exit(204)
+  } }
+
+  # The collector removes what only the replaced ngx.ctx referred to.
+  location = /collected { content_by_lua_block {
+    held = { assert(lock:acquire(200)), assert(other:acquire(200)) }
+    ngx.ctx = { mine = true }
+    collectgarbage() collectgarbage()
+    held[3] = assert(rw:write(200))
+    collectgarbage("stop")
+    ngx.exit(204)
+  } }
+  location = /dropped { content_by_lua_block {
+    local probe = setmetatable({ assert(lock:acquire(200)) }, { __mode = "v" })
+    ngx.ctx = { mine = true }
+    repeat collectgarbage() until not probe[1] -- it has called the finalizer; what the hold refers to is there until its next cycle
+    collectgarbage("stop")
+    ngx.exit(204)
+  } }
+  location = /held { content_by_lua_block {
+    local valid = 0
+    for i = 1, 3 do valid = valid + (held[i]:valid() and 1 or 0) end
+    held = nil
+    ngx.print(valid)
   } }
 
   # A subrequest that is killed has no log phase; its request goes on.
@@ -75,6 +99,23 @@ local SERVER = [[
     ngx.thread.wait(one) ngx.thread.wait(two)
     table.sort(said)
     ngx.print(table.concat(said, " "))
+  } }
+
+  # Light threads one after the other, in a request, and in a task that lives long.
+  location = /many { content_by_lua_block {
+    local function run()
+      for i = 1, 300 do
+        ngx.thread.wait(ngx.thread.spawn(function()
+          local hold = assert(other:acquire(200))
+          assert(other:acquire(200)):release()
+          hold:release()
+        end))
+      end
+      local kept, count = require("zkrecipes.openresty.contexts").self().kept, 0
+      for _ in pairs(kept.selves) do count = count + 1 end
+      return count
+    end
+    ngx.print(run() < 50, " ", zk.spawn(run):wait() < 50)
   } }
 
   # Many requests on one connection, and many streams.
@@ -125,6 +166,18 @@ describe("a lock that a request of nginx holds", function()
     becomes(0)
   end)
 
+  it("is released if ngx.ctx was replaced and the collector ran, as long as the program keeps the hold", function()
+    assert.equal(204, (it_runs:get("/collected")))
+    assert.equal("0", (select(2, it_runs:get("/held"))))
+    becomes(0)
+  end)
+
+  it("is released if ngx.ctx was replaced and the collector has found it, and the log phase goes on", function()
+    assert.equal(204, (it_runs:get("/dropped")))
+    becomes(0)
+    assert.is_nil(it_runs:log():find("failed to run log_by_lua", 1, true))
+  end)
+
   it("is released if a subrequest has acquired it and was killed", function()
     assert.equal("1", (select(2, it_runs:get("/sub"))))
     becomes(0)
@@ -157,6 +210,10 @@ describe("a lock that a request of nginx holds", function()
   it("is held by only one of the request's light threads", function()
     assert.equal("entered refused", (select(2, it_runs:get("/threads"))))
     becomes(0)
+  end)
+
+  it("that lives long keeps nothing of its light threads that are over", function()
+    assert.equal("true true", (select(2, it_runs:get("/many", 200))))
   end)
 
   -- Frames of HTTP/2: length, type, flags, stream.

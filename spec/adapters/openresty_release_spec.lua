@@ -95,10 +95,10 @@ local SERVER = [[
     if ngx.var.arg_put then assert(queue:put("item")) end
     local item = assert(queue:claim(200))
     local held = 0
-    for _ in pairs(ngx.ctx.zkrecipes.holds) do held = held + 1 end
+    for _ in pairs(ngx.ctx.zkrecipes.held.holds) do held = held + 1 end
     if ngx.var.arg_put then ngx.exit(204) end
     item:ack()
-    for _ in pairs(ngx.ctx.zkrecipes.holds) do held = held - 1 end
+    for _ in pairs(ngx.ctx.zkrecipes.held.holds) do held = held - 1 end
     ngx.print(item.data, " ", item.attempts, " ", held)
   } }
 
@@ -114,7 +114,7 @@ local SERVER = [[
   location = /many { content_by_lua_block {
     local count = 0
     for i = 1, 200 do assert(lock:acquire(200)):release() end
-    for _ in pairs(ngx.ctx.zkrecipes.holds) do count = count + 1 end
+    for _ in pairs(ngx.ctx.zkrecipes.held.holds) do count = count + 1 end
     ngx.print(count)
   } }
 

@@ -3,7 +3,7 @@
 -- * We identify a request by its connection and its number on that connection. `ngx.ctx` alone is not enough: nginx clears it at an
 --   internal redirect (error_page, ngx.exec), a subrequest has its own, and programs replace it. We look for the data in ngx.ctx first,
 --   which is fast, and then by connection and number. The tables of ngx.ctx keep the data alive: nginx frees them when the request has
---   ended, also those that it has cleared.
+--   ended, also those that it has cleared. If a program replaces ngx.ctx, only the holds keep the list of the request's holds alive.
 -- * We identify a timer of ours (timers.lua) by its address while it lives, and a timer of the user by its ngx.ctx.
 
 local core = require "zkrecipes.core"
@@ -21,14 +21,19 @@ local OF_REQUEST = { set = true, server_rewrite = true, rewrite = true, access =
 -- Each of these phases begins when the code of the phase before has ended, with all its light threads.
 local IN_TURN = { server_rewrite = true, rewrite = true, access = true, precontent = true, content = true }
 
-local kept_of = setmetatable({}, { __mode = "v" }) -- connection and number > what is kept with a request
-local home = setmetatable({}, { __mode = "kv" })   -- hold > the holds of its request
+-- Connection and number > what is kept with a request; connection and number > its holds.
+local kept_of, held_of = setmetatable({}, { __mode = "v" }), setmetatable({}, { __mode = "v" })
+
+local MOST_SELVES = 16 -- from here on it looks for those that are over
 
 -- The request's address; the main request and its subrequests have different addresses.
 local function address() return tonumber(ffi.cast("uintptr_t", request())) end
 
--- { holds, where, selves, for_request, addresses }. holds: hold > true, or how to give it back; where: hold > the subrequest that got it.
-local function new() return { holds = {}, where = {}, selves = {}, addresses = {} } end
+-- holds: hold > true, or how to give it back; where: hold > the subrequest that got it.
+local function no_holds() return { holds = {}, where = {} } end
+
+-- held: as no_holds; selves: coroutine > what identifies it, `count` of them; addresses: address > start time.
+local function new(held) return { held = held, selves = {}, count = 0, most = MOST_SELVES, addresses = {} } end
 
 local function key_of_request() return ngx.var.connection .. ":" .. ngx.var.connection_requests end
 
@@ -38,19 +43,20 @@ local function of_request(make)
   local kept = ngx.ctx.zkrecipes
   if kept and kept.addresses[at] == since then return kept end
   local key = key_of_request()
-  kept = kept_of[key] or make and new()
+  local held = held_of[key] or make and no_holds()
+  kept = kept_of[key] or held and new(held)
   if not kept then return nil end
-  kept.addresses[at], kept_of[key], ngx.ctx.zkrecipes = since, kept, kept
+  kept.addresses[at], kept_of[key], held_of[key], ngx.ctx.zkrecipes = since, kept, kept.held, kept
   return kept
 end
 
 local function of_timer()
   local life = timers.life(address())
   if life then
-    life.kept = life.kept or new()
+    life.kept = life.kept or new(no_holds())
     return life.kept
   end
-  ngx.ctx.zkrecipes = ngx.ctx.zkrecipes or new()
+  ngx.ctx.zkrecipes = ngx.ctx.zkrecipes or new(no_holds())
   return ngx.ctx.zkrecipes
 end
 
@@ -68,20 +74,31 @@ function M.in_background()
   return not (life and life.for_request)
 end
 
+-- The hold refers to the holds of its request by itself: Lua 5.1 would never collect it if a weak table did that.
+local function set_held(hold, held)
+  if type(hold) == "userdata" then core.keep(hold, "held", held) else rawset(hold, "held", held) end
+end
+
+local function held_with(hold)
+  if type(hold) == "userdata" then return core.kept(hold, "held") end
+  return rawget(hold, "held")
+end
+
 -- Stores that the request holds this. The reference is strong: if the collector ran between the end of a killed handler and the log
 -- phase, it would remove the hold from a weak table at once, but release it only some time later. Holds of timers are not stored.
 -- give_back(hold): releases it; nil: call its release or resign.
 function M.granted(hold, give_back)
   if not OF_REQUEST[ngx.get_phase()] then return end
-  local kept = of_request(true)
-  kept.holds[hold], home[hold] = give_back or true, kept
-  if ngx.is_subrequest then kept.where[hold] = address() end
+  local held = of_request(true).held
+  held.holds[hold] = give_back or true
+  set_held(hold, held)
+  if ngx.is_subrequest then held.where[hold] = address() end
 end
 
 -- The request does not hold it any more.
 function M.ended(hold)
-  local kept = home[hold]
-  if kept then kept.holds[hold], kept.where[hold] = nil, nil end
+  local held = held_with(hold)
+  if held then held.holds[hold], held.where[hold] = nil, nil end
 end
 
 -- The request's holds: hold > true or give_back; and a list of the holds to release now. A subrequest releases only its own holds,
@@ -89,20 +106,35 @@ end
 function M.held()
   local kept = of_request(false)
   if not kept then return {}, {} end
-  local list, sub = {}, ngx.is_subrequest and address()
-  for hold in pairs(kept.holds) do
-    if not sub or kept.where[hold] == sub then list[#list + 1] = hold end
+  local held, list, sub = kept.held, {}, ngx.is_subrequest and address()
+  for hold in pairs(held.holds) do
+    if not sub or held.where[hold] == sub then list[#list + 1] = hold end
   end
-  return kept.holds, list
+  return held.holds, list
 end
 
 -- ---- Who holds it ------------------------------------------------------------------------------
 
+-- Forgets the light threads that are over. While the request holds something, it may inherit that from one of them.
+local function forget_dead(kept)
+  if kept.count < kept.most or next(kept.held.holds) then return end
+  for co in pairs(kept.selves) do
+    if co ~= "main" and coroutine.status(co) == "dead" then kept.selves[co], kept.count = nil, kept.count - 1 end
+  end
+  kept.most = math.max(2 * kept.count, MOST_SELVES)
+end
+
+local function new_self(kept, co)
+  forget_dead(kept)
+  local self = { kept = kept, co = co }
+  kept.selves[co], kept.count = self, kept.count + 1
+  return self
+end
+
 -- Identifies the running code: nginx reuses the coroutine for another request.
 function M.self()
   local kept, co = current(), coroutine.running() or "main"
-  local self = kept.selves[co] or { kept = kept, co = co }
-  kept.selves[co] = self
+  local self = kept.selves[co] or new_self(kept, co)
   self.phase, self.address = ngx.get_phase(), address()
   self.internal = IN_TURN[self.phase] and ngx.req.is_internal()
   return self
