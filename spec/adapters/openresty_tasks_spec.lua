@@ -90,6 +90,23 @@ local SERVER = [[
     hold:release()
   } }
 
+  # A participant's function ends its task; `commits` counts the calls.
+  location = /commits { content_by_lua_block {
+    local two, commits = session:two_phase "/tp", 0
+    local function yes() return true end
+    local function commit()
+      commits = commits + 1
+      if commits < 3 then exit() end
+      return true
+    end
+    local part = two:serve("one", { prepare = yes, commit = commit, abort = yes })
+    local outcome = two:run("t", "", { "one" }, 200)
+    local limit = zk.now() + 200
+    while #two:pending() > 0 and zk.now() < limit do ngx.sleep(0.01) end
+    ngx.print(outcome, " ", commits, " ", #two:pending())
+    part:close()
+  } }
+
   location = /log { content_by_lua_block {
     local other = zk.session { hosts = "127.0.0.1:1", timeout = 4, log = function() told = told + 1 exit() end }
     local limit = zk.now() + 200
@@ -173,6 +190,11 @@ describe("a task in nginx that ends its light thread", function()
   it("resigns if it leads, and its election continues", function()
     start("init_by_lua_block { leads = true }\n")
     assert(process.eventually(function() return tonumber((select(2, it_runs:get("/terms")))) >= 2 end))
+  end)
+
+  it("is begun again if it does the work of a participant", function()
+    start()
+    assert.equal("committed 3 0", (select(2, it_runs:get("/commits", 250))))
   end)
 
   it("as a session's log function does not end the dispatcher", function()

@@ -1,5 +1,6 @@
 -- Ids on a real server.
 
+local sim = require "zkrecipes.sim"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
@@ -34,6 +35,17 @@ describe("ids", function()
     assert.equal("40", session:get("/ids"))
     session:close()
   end))
+
+  it("keep nothing of a call whose limit has passed", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local session = world:session()
+      local ids = session:ids "/ids"
+      world:stop_server(1)
+      for _ = 1, 10 do env.late(ids:next { timeout = 0.1 }) end
+      assert.is_nil(next(ids.waiters.numbers))
+    end)
+  end)
 
   it("end at 2^53, and never go back", run(function()
     local session = env.session()

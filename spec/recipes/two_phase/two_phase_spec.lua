@@ -257,6 +257,13 @@ describe("a participant", function()
     end))
   end
 
+  it("keeps nothing of a wait whose limit has passed", run(function()
+    local _, part = serving(opened(env.namespace()), "one")
+    for _ = 1, 10 do env.fails("timeout", part:wait(1e-6)) end
+    assert.is_nil(next(part.waiters.numbers))
+    part:close()
+  end))
+
   it("cannot wait for its own end", run(function()
     local two, part, problem = opened(env.namespace()), nil, nil
     local function prepare()

@@ -81,7 +81,11 @@ end
 local function await_block(ids, seconds)
   local trip = ids.trip or fetch(ids)
   if ids.trip ~= trip then return trip.ok, trip.message, trip.code end -- it has ended already
-  if not wait.pause(ids.host, ids.waiters:enter(), seconds) then return limits.passed(ids.session, "ids:next " .. ids.path, true) end
+  local record = ids.waiters:enter()
+  if not wait.pause(ids.host, record, seconds) then
+    record:give_up()
+    return limits.passed(ids.session, "ids:next " .. ids.path, true)
+  end
   if trip.code then return nil, trip.message, trip.code end
   return true
 end

@@ -7,6 +7,7 @@
 --
 -- What can go wrong:
 -- * A function raises, or fails. A failed `prepare` is a no; the other two are called again, with growing pauses.
+-- * A function ends its task, in nginx by ngx.exit. The transaction begins again; its vote and the decision are found.
 -- * A request fails. It is sent again, with growing pauses, until the session is closed; the log tells what cannot be done.
 -- * Another process serves with this name. Both do the work, and the first answer counts.
 -- * Another client has deleted the transaction. Its outcome is not known any more, so nothing is called; the log tells.
@@ -206,8 +207,17 @@ local function start_task(part, work, fn, ...)
   end }, fn, ...)
 end
 
+local start_more
+
+-- nginx ends a task if a function in it calls ngx.exit. Then the transaction is still in the inbox.
+local function start_again(part, entry)
+  wait.pause(part.host, wait.record(), SHORTEST)
+  part.known[entry] = nil
+  start_more(part)
+end
+
 -- Starts what is in the inbox and was not started. An entry stays in the copy for a moment after it was deleted.
-local function start_more(part)
+function start_more(part)
   part.crowded = false
   local there = {}
   for _, entry in ipairs(part.tree and part.tree:children() or {}) do
@@ -219,8 +229,13 @@ local function start_more(part)
       else
         local work = {}
         part.known[entry], part.working = "working", part.working + 1
-        function work.on_end()
-          part.working, part.known[entry] = part.working - 1, "over"
+        function work.on_end(task)
+          part.working = part.working - 1
+          if task.ok or task.results[1] == wait.canceled then
+            part.known[entry] = "over"
+          else
+            start_task(part, {}, start_again, part, entry)
+          end
           if part.crowded and not part.stopping then start_more(part) end
         end
         start_task(part, work, take_part, part, work, place, tag)
@@ -284,7 +299,11 @@ function Participant:wait(timeout)
   check.seconds(timeout, 1, "wait", true)
   wait.check()
   if self.running == 0 then return true end
-  if timeout ~= 0 and wait.pause(self.host, self.waiters:enter(), timeout) then return true end
+  if timeout ~= 0 then
+    local record = self.waiters:enter()
+    if wait.pause(self.host, record, timeout) then return true end
+    record:give_up()
+  end
   return nil, ("participant:wait %s: the time limit passed"):format(self.path), "timeout"
 end
 
