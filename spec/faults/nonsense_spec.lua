@@ -222,6 +222,19 @@ describe("a server that sends nonsense", function()
     server:stop()
   end))
 
+  -- The client would connect again and again.
+  it("is given up for a while if it grants a timeout within which no answer could come", run(function()
+    local log, server = {}, nonsense.start(function() end)
+    server.timeout = 5
+    local session = env.session { hosts = server.hosts, namespace = "/", timeout = 10, log = function(_, line) log[#log + 1] = line end }
+    env.eventually("the log tells", function()
+      return table.concat(log):find("does not answer like a ZooKeeper server", 1, true)
+    end)
+    server.timeout = 10000
+    assert(session:connected(200))
+    stop(server, session)
+  end))
+
   it("does not cost a lock's place: the client finds its create", run(function()
     local server, session = start(function(name, xid, path, server)
       if name == "create2" then

@@ -23,8 +23,10 @@
 
 #include "zk/clock.h"
 
-/* No server has sessions this long; a number this large is text that was read as a number. */
+/* No server has sessions this long; a number this large is text that was read as a number. Within a
+   timeout this short no answer would come: the library would connect again and again. */
 #define LONGEST_TIMEOUT_MS (24 * 60 * 60 * 1000)
+#define SHORTEST_TIMEOUT_MS 100
 
 /* The host may have closed the handle meanwhile and expect nothing; it checks that first. */
 static void publish(struct zr_handle *handle)
@@ -59,6 +61,7 @@ void zr_connection_up(struct zr_handle *handle, bool writable, int32_t timeout_m
         return;
     zr_lease_granted(&handle->lease, client->began_us, (int64_t)timeout_ms * 1000);
     publish(handle);
+    client->unfit = timeout_ms < SHORTEST_TIMEOUT_MS;
 }
 
 /* A handshake passes through the leader, but only that of a new session through the quorum. */
