@@ -11,6 +11,8 @@ local page = require "zkrecipes.status.page"
 local status = require "zkrecipes.status.status"
 local testing = require "zkrecipes.testing"
 
+local unpack = table.unpack or unpack -- luacheck: ignore 113
+
 -- Calls fn(world, zk, session) in a world where a process waits for this many locks, each of which has other waiters too.
 local function crowded(paths, waiters, fn)
   local world = sim.new { servers = 1, seed = 1 }
@@ -113,6 +115,25 @@ describe("the places in the queues", function()
       first:cancel()
       assert.equal(5, #second:wait().queues)
       world:heal()
+    end)
+  end)
+
+  -- In nginx if no timer is free.
+  it("are unknown while the query cannot begin, and then queried once", function()
+    local behind, waiting = host_tasks.behind, {}
+    finally(function() host_tasks.behind = behind end)
+    crowded(5, 2, function(world, zk)
+      host_tasks.behind = function(...) waiting[#waiting + 1] = { ... } end
+      for _ = 1, 5 do
+        local from, found = world:now(), zk.status { queues = true, max_age = 2 }
+        assert.is_true(world:now() - from < 2)
+        for i = 1, 5 do assert.same({ "/q" .. i, true }, { found.queues[i].path, found.queues[i].unknown }) end
+        world:advance(5)
+      end
+      host_tasks.behind = behind
+      assert.equal(1, #waiting)
+      behind(unpack(waiting[1]))
+      assert.equal(3, zk.status { queues = true, max_age = 2 }.queues[1].length)
     end)
   end)
 

@@ -5,6 +5,8 @@
 -- 2. A length without an answer within LIMIT is unknown, because users look at the status during an outage.
 -- 3. Calls at the same time, or soon after, share one query.
 --
+-- What can go wrong: the query finds no free timer of nginx and begins late. Meanwhile all lengths are unknown, and no other query begins.
+--
 -- The query runs in its own tasks, because the caller may be killed meanwhile.
 
 local child = require "zkrecipes.path".child
@@ -88,16 +90,22 @@ local function shown(queue, ids, held)
   return { path = queue.path, length = queue.length, places = places, unknown = not queue.length or nil }
 end
 
-local function finish(look)
+local function rows_of(look)
   local ids, held = ours_of(look.host)
-  for i = 1, #look.asked do look.queues[i] = shown(look.asked[i], ids, held) end
-  table.sort(look.queues, function(a, b) return a.path < b.path end)
-  look.done = true
+  local rows = {}
+  for i = 1, #look.asked do rows[i] = shown(look.asked[i], ids, held) end
+  table.sort(rows, function(a, b) return a.path < b.path end)
+  return rows
+end
+
+local function finish(look)
+  look.queues, look.done = rows_of(look), true
   look.waiters:wake()
 end
 
 local function run(look)
   local askers, left, record = {}, 0, wait.record()
+  look.asks, look.began, look.asked = true, look.host.adapter.now(), queues_of(look.host)
   local function on_end()
     left = left - 1
     if left == 0 then wait.wake(look.host, record) end
@@ -114,26 +122,32 @@ local function run(look)
 end
 
 local function begin(host, now)
-  local look = { host = host, began = now, asked = queues_of(host), queues = {}, waiters = waiters.new(host), done = false }
+  local look = { host = host, began = now, asked = queues_of(host), asks = false, waiters = waiters.new(host), done = false }
   tasks.behind(host, { quiet = true, on_end = function() finish(look) end }, run, look)
   return look
 end
 
 hosts.extend(function(host) host.look = false end) -- the last look
 
+-- True if the answer of this look is new enough. One that has not begun to ask is: its task waits for a free timer of nginx.
+local function serves(look, age, now)
+  if not look then return false end
+  return not (look.asks or look.done) or age ~= nil and now - look.began <= math.max(age, look.done and 0 or LIMIT)
+end
+
 -- of(host [, age]): a list for zkrecipes.Status, see meta/status.lua; it may be this many seconds old. Waits, for little more than LIMIT
 -- at most.
 function M.of(host, age)
   local now, look = host.adapter.now(), host.look
-  if not (look and age and now - look.began <= math.max(age, look.done and 0 or LIMIT)) then
+  if not serves(look, age, now) then
     look = begin(host, now)
     host.look = look
   end
   if not look.done then
     local record = look.waiters:enter()
-    if not wait.pause(host, record, 2 * LIMIT) then record:give_up() end
+    if not wait.pause(host, record, 1.5 * LIMIT) then record:give_up() end
   end
-  return look.queues
+  return look.queues or rows_of(look)
 end
 
 core.own(debug.getinfo(1, "S").source)
