@@ -104,5 +104,10 @@ for _, recipe in ipairs(recipes) do
     collectgarbage()
   end
 end
+if passed + failed == 0 then
+  local names = {}
+  for i, recipe in ipairs(recipes) do names[i] = recipe.name end
+  print("there is no recipe of this name; there are: " .. table.concat(names, "; "))
+end
 print(("%d passed, %d failed"):format(passed, failed))
-os.exit(failed == 0 and 0 or 1)
+os.exit(passed > 0 and failed == 0 and 0 or 1)
