@@ -108,12 +108,24 @@ void zr_verb_ask(struct zr_task *task, const struct zr_request *what, bool repea
     zr_verb_request(task, call, repeat, next);
 }
 
+enum zr_status zr_verb_try_read(struct zr_task *task, enum zr_op op, const char *path, bool watch,
+                                struct zr_next next)
+{
+    struct zr_call *call;
+    enum zr_status status = zr_call_new_full(task->session, op, path, ZR_NO_DATA, &call);
+    if (status != ZR_OK)
+        return status;
+    call->request.watch = watch;
+    zr_verb_request(task, call, true, next);
+    return ZR_OK;
+}
+
 void zr_verb_read(struct zr_task *task, enum zr_op op, const char *path, bool watch,
                   struct zr_next next)
 {
-    const struct zr_request what = {
-        .op = op, .path = path, .version = ZR_ANY_VERSION, .watch = watch};
-    zr_verb_ask(task, &what, true, next);
+    enum zr_status status = zr_verb_try_read(task, op, path, watch, next);
+    if (status != ZR_OK)
+        zr_verb_fail(task, status);
 }
 
 void zr_part_list(struct zr_task *task, const char *dir, void (*resume)(struct zr_task *))

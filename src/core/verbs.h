@@ -87,6 +87,11 @@ void zr_verb_ask(struct zr_task *task, const struct zr_request *what, bool repea
 void zr_verb_read(struct zr_task *task, enum zr_op op, const char *path, bool watch,
                   struct zr_next next);
 
+/* As `read`, for a task that goes on if the request cannot be made: then it returns why
+   (ZR_NO_MEMORY, ZR_TOO_LARGE), and the verb has not begun. */
+enum zr_status zr_verb_try_read(struct zr_task *task, enum zr_op op, const char *path, bool watch,
+                                struct zr_next next);
+
 /*
  * How `transact` finds out whether a transaction was done whose answer was lost. Zeroed, but for
  * the first three fields. They must show this transaction and no other: by a name, tag or version

@@ -77,14 +77,11 @@ static void learn(struct zr_task *task, const struct zr_request *answer)
    was done. */
 static void ask(struct zr_task *task, enum zr_op op, struct zr_next next)
 {
-    struct zr_call *call;
     const char *path = zr_counter_of(task)->mark->path;
-    if (zr_call_new_full(task->session, op, path, ZR_NO_DATA, &call) != ZR_OK) {
+    if (zr_verb_try_read(task, op, path, false, next) == ZR_OK)
+        task->doubtful = zr_write_of(task)->doubted;
+    else
         ask_mark_later(task);
-        return;
-    }
-    zr_verb_request(task, call, true, next);
-    task->doubtful = zr_write_of(task)->doubted;
 }
 
 static void mark_read(struct zr_task *task)

@@ -201,11 +201,7 @@ static void read_again(struct zr_task *task)
 
 static void ask(struct zr_task *task, enum zr_op op, struct zr_next next)
 {
-    struct zr_call *call;
-    const char *dir = of(task)->term->seat.dir;
-    if (zr_call_new_full(task->session, op, dir, ZR_NO_DATA, &call) == ZR_OK)
-        zr_verb_request(task, call, true, next);
-    else
+    if (zr_verb_try_read(task, op, of(task)->term->seat.dir, false, next) != ZR_OK)
         take_back_later(task);
 }
 

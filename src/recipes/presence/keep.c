@@ -189,18 +189,12 @@ static enum zr_status follow(struct zr_presence *presence)
 static void look(struct zr_task *task)
 {
     struct zr_presence *presence = of(task);
-    struct zr_call *call;
     presence->seen = presence->events;
     enum zr_status status = follow(presence);
     if (status == ZR_OK)
-        status =
-            zr_call_new_full(task->session, ZR_OP_EXISTS, presence->znode.full, ZR_NO_DATA, &call);
-    if (status != ZR_OK) {
+        status = zr_verb_try_read(task, ZR_OP_EXISTS, presence->znode.full, true, ZR_STEP(looked));
+    if (status != ZR_OK)
         rest(task, status);
-        return;
-    }
-    call->request.watch = true;
-    zr_verb_request(task, call, true, ZR_STEP(looked));
 }
 
 /* ---- Writing it ----------------------------------------------------------------------------- */
