@@ -42,14 +42,14 @@ local SERVER = [[
   location = /age { content_by_lua_block { say(tree:age()) } }
   location = /problem { content_by_lua_block { say(tree:problem()) } }
   location = /watcher { content_by_lua_block {
-    local last = ngx.shared.conf:get(tree.prefix .. "#turn") or 0
+    local last = ngx.shared.conf:get(tree.prefix .. "#begun") or 0
     local text = ngx.shared.conf:get(tree.prefix .. "#writer:" .. last) or ""
     local pid = tonumber(text:match("^%d+")) or 0
     ngx.print(ngx.shared.conf:get(tree.prefix .. "#writer:" .. last + 1) and 0 or pid)
   } }
   location = /busy { content_by_lua_block {
     -- as if it were killed in the middle of a write
-    local dict, last = ngx.shared.conf, ngx.shared.conf:get(tree.prefix .. "#turn")
+    local dict, last = ngx.shared.conf, ngx.shared.conf:get(tree.prefix .. "#begun")
     dict:set(tree.prefix .. "#busy:" .. last, true)
     dict:set(tree.prefix .. "=/conf/orphan", "d 1 1 1 0 0 0 0 0 0 1 0\n\nx")
     dict:delete(tree.prefix .. "=/conf/a")

@@ -5,14 +5,14 @@
 --
 --   #writer:N   the process of writer N: its pid, when it was started (/proc), when it became the writer; pid 0: it has left
 --   #busy:N     writer N is writing
---   #turn       the number of the last writer that has begun to write
+--   #begun      the number of the last writer that has begun to write
 --   #beat       a writer's number, and when it wrote last
 --
 -- 1. A worker looks at the last writer. It may become the next one if that process has left, is dead, or has not written for STALE seconds.
 --    `add` is atomic, so only one worker gets the number.
 -- 2. Each time that a writer writes, it sets its #busy first. Then it looks whether there is a later writer; if so, it does not write, and
 --    ends. It makes #busy false when it has written: in place, so that the next time needs no memory.
--- 3. A new writer waits until no earlier writer is busy and alive. Then it writes, and moves #turn.
+-- 3. A new writer waits until no earlier writer is busy and alive. Then it writes, and moves #begun.
 --
 -- Why two processes never write at the same time: all keys are in one memory, and each access to it locks the dictionary, so all
 -- processes see one order. Either the earlier writer sees the new one in 2 and does not write, or the new one was added after that look;
@@ -20,7 +20,7 @@
 --
 -- What can go wrong: a process is killed while it is busy: it is dead, so 3 does not wait for it. It is stopped (SIGSTOP) while it is busy:
 -- no process writes until it goes on or dies; the readers see that in the age. A new process has its pid: the start time differs. A worker
--- was slow, and takes a number that was deleted meanwhile: #turn is beyond it, so it gives the number up. The dictionary is full: there is
+-- was slow, and takes a number that was deleted meanwhile: #begun is beyond it, so it gives the number up. The dictionary is full: there is
 -- no writer.
 
 local clock = require "zkrecipes.openresty.shared.clock"
@@ -76,11 +76,11 @@ end
 
 local function key(writer, kind, number) return writer.prefix .. kind .. (number or "") end
 
-local function turn(writer) return writer.dict:get(key(writer, "#turn")) or 0 end
+local function begun(writer) return writer.dict:get(key(writer, "#begun")) or 0 end
 
 -- The last number.
 local function last(writer)
-  local number = turn(writer)
+  local number = begun(writer)
   while writer.dict:get(key(writer, "#writer:", number + 1)) do number = number + 1 end
   return number
 end
@@ -102,7 +102,7 @@ function Writer:take()
   local name = key(self, "#writer:", number)
   local done, problem = self.dict:safe_add(name, writer_text(self.pid, self.start))
   if not done then return nil, problem ~= "exists" and problem or nil end
-  if turn(self) > number then
+  if begun(self) > number then
     self.dict:delete(name)
     return nil
   end
@@ -114,7 +114,7 @@ end
 
 -- True if no earlier writer writes any more.
 local function is_alone(writer)
-  for number = turn(writer), writer.number - 1 do
+  for number = begun(writer), writer.number - 1 do
     local text = writer.dict:get(key(writer, "#writer:", number))
     if writer.dict:get(key(writer, "#busy:", number)) and lives(writer, text) then return false end
   end
@@ -128,14 +128,14 @@ local function forget_others(writer, from)
   end
 end
 
--- Moves #turn to this writer. True; or nil and why not.
+-- Moves #begun to this writer. True; or nil and why not.
 local function activate(writer)
   if not is_alone(writer) then
     writer.dict:replace(key(writer, "#writer:", writer.number), writer_text(writer.pid, writer.start)) -- in place
     return nil, "wait"
   end
-  local before = turn(writer)
-  if not writer.dict:safe_set(key(writer, "#turn"), writer.number) then return nil, "no_memory" end
+  local before = begun(writer)
+  if not writer.dict:safe_set(key(writer, "#begun"), writer.number) then return nil, "no_memory" end
   forget_others(writer, math.max(before - EARLIER, 1))
   writer.active = true
   return true
@@ -146,7 +146,7 @@ end
 function Writer:begin()
   local busy = key(self, "#busy:", self.number)
   local done, why = self.dict:safe_set(busy, true), "no_memory"
-  if done and (self.dict:get(key(self, "#writer:", self.number + 1)) or turn(self) > self.number) then done, why = nil, "over" end
+  if done and (self.dict:get(key(self, "#writer:", self.number + 1)) or begun(self) > self.number) then done, why = nil, "over" end
   if done and not self.active then done, why = activate(self) end
   if done and not self.dict:safe_set(key(self, "#beat"), ("%010d %016.3f"):format(self.number, clock.now())) then
     done, why = nil, "no_memory"
