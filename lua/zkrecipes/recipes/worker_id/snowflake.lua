@@ -62,7 +62,7 @@ local function say(ids, why, code) return nil, "snowflake_ids:next " .. ids.path
 
 local function refuse(ids)
   local code = ids.session.state == "closed" and "closed" or "lost"
-  return say(ids, ("the number %d is not certainly ours any more; acquire again"):format(ids.number), code)
+  return say(ids, ("another process may have the number %d by now; acquire again"):format(ids.number), code)
 end
 
 local function behind(ids, ms, now)
