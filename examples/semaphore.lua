@@ -18,7 +18,7 @@ zk.run(function()
   end
   for _, job in ipairs(jobs) do job:wait() end
 
-  local hold = slots:acquire(0, 3) -- only try: fails when another process runs jobs
+  local hold = slots:acquire(30, 3) -- waits while another process runs jobs
   print(hold and "all permits at once" or "others are at work")
   if hold then hold:release() end
 
