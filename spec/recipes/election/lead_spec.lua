@@ -2,6 +2,7 @@
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
+local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
@@ -280,6 +281,24 @@ describe("election:every", function()
     assert.is_true(tokens[1] < tokens[2])
     assert.are.equal(tokens[2], tokens[3])
   end))
+
+  it("reports that its znode cannot be watched, and pauses before the next campaign", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      assert(world:session():create("/e", ""))
+      local session = world:session { acl = { { perms = "cdwa", scheme = "world", id = "anyone" } } } -- nobody may read what it creates
+      local election, calls, problems = session:election "/e", 0, {}
+      local task = world.zk.spawn(function()
+        return election:every(1, function() calls = calls + 1 end, { on_error = function(problem) problems[#problems + 1] = problem end })
+      end)
+      world:advance(20)
+      election:stop()
+      fails("canceled", task:wait(30))
+      assert.is_true(calls > 1 and calls < 10, calls)
+      assert.equal(calls, #problems)
+      assert.matches("^election:every /e: the znode's ACL does not allow it", problems[1])
+    end)
+  end)
 end)
 
 describe("what is left of leading", function()

@@ -125,7 +125,8 @@ describe("a timer that remembers", function()
 
   it("says what to do if its znode has other data, and begins anew when it is deleted", run(function()
     local session, problems = env.session(), {}
-    for _, data in ipairs { "hello", "due 1\nended 0\noutcome done\n", record(1, 0, "odd"), record(1, 0, "done") .. "x", "\0" } do
+    for _, data in ipairs { "hello", "due 1\nended 0\noutcome done\n", record(1, 0, "odd"), record(1, 0, "done") .. "x", "\0",
+      record(1e13, 0, "done"), record(1, 1e20, "done"), "due " .. ("9"):rep(400) .. ".000\nended 0.000\noutcome done\n" } do
       session:create("/e-timer", "")
       assert(session:set("/e-timer", data))
       local beats, stop = started(session, "every", 1, { remember = true, backoff = 0.01, backoff_max = 0.02,

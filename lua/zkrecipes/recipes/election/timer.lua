@@ -56,11 +56,19 @@ local function encode(record)
   return record and ("due %.3f\nended %.3f\noutcome %s\n"):format(record.due, record.ended, record.outcome) or ""
 end
 
+local FARTHEST = 1e11 -- seconds since 1970: a time beyond it, three thousand years ahead, is none that we have written
+
+local function moment(text)
+  local time = tonumber(text or "")
+  if time and time < FARTHEST then return time end
+end
+
 -- Returns nil if there is none yet; false if it cannot be read.
 local function decode(data)
   if data == nil or data == "" then return nil end
   local due, ended, outcome = data:match "^due (%d+%.%d%d%d)\nended (%d+%.%d%d%d)\noutcome (%l+)\n$"
-  return OUTCOMES[outcome] ~= nil and { due = tonumber(due), ended = tonumber(ended), outcome = outcome }
+  due, ended = moment(due), moment(ended)
+  return due ~= nil and ended ~= nil and OUTCOMES[outcome] ~= nil and { due = due, ended = ended, outcome = outcome }
 end
 
 -- What the function is told of the last run.
@@ -79,6 +87,13 @@ local OVER = { lost = true, closed = true, connection_loss = true }
 -- Raises unless the term is over: then there is nothing more to do.
 local function refuse(timer, message, code)
   if not OVER[code] then error(failure.say("election:" .. timer.name, timer.election.path, message), 0) end
+end
+
+-- True; or nothing: the term is over. If the term's znode cannot be watched, it raises, so that the next campaign comes after a pause.
+local function sleep(timer, term, seconds)
+  local ok, message, code = term:sleep(seconds)
+  if ok then return true end
+  return refuse(timer, message, code)
 end
 
 -- Writes the record. True; or nothing: the term is over.
@@ -125,7 +140,7 @@ local function next_beat(timer, term, missed)
     local due, count = timer.schedule:between(idle_since(record), at, record)
     if due then return { due = due, missed = missed + count - 1 } end
     local wake = timer.schedule:next(math.max(idle_since(record), at), record)
-    if not term:sleep(math.min(math.max(wake - at, SHORTEST), LONGEST)) then return end
+    if not sleep(timer, term, math.min(math.max(wake - at, SHORTEST), LONGEST)) then return end
     if timer.clock:age() > EXACT and not write(timer, term) then return end
   end
 end
@@ -192,13 +207,13 @@ end
 
 -- Without a record: at once after the election, then every `seconds` from there.
 local function run_plain(election, seconds, fn, options, resigned)
-  local clock = core.host(election).adapter.now
+  local clock, timer = core.host(election).adapter.now, { election = election, name = "every" }
   return lead.run(election, "every", function(term)
     local from, count = clock(), 0
     repeat
       fn(term)
       count = math.max(count + 1, math.ceil((clock() - from) / seconds))
-    until not term:sleep(math.max(from + count * seconds - clock(), 0))
+    until not sleep(timer, term, math.max(from + count * seconds - clock(), 0))
   end, options, resigned)
 end
 
