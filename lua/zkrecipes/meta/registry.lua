@@ -35,7 +35,7 @@ local Registry = {}
 ---@field id? string default: a random UUID
 ---@field port? integer
 ---@field ssl_port? integer
----@field weight? number above 0; default 1
+---@field weight? number above 0, at most 1e9; default 1
 ---@field enabled? boolean default true
 ---@field meta? any has JSON; Curator's payload
 ---@field fields? table<string, string> foreign members: name > JSON text

@@ -69,6 +69,21 @@ describe("pick", function()
     end
   end))
 
+  it("weighted: in proportion at once when a weight changes, and when a heavy one is down", with({ { "a", 1e6 }, { "b", 1 }, { "c", 1 } },
+    function(registry, world, members)
+      counted(registry, 3000, "weighted")
+      assert(members[1]:update({ weight = 2 }, 30))
+      world:advance(1)
+      local count = counted(registry, 400, "weighted")
+      for id, expected in pairs { a = 200, b = 100, c = 100 } do assert.is_true(math.abs((count[id] or 0) - expected) <= 4, id) end
+      assert(members[1]:update({ weight = 1000 }, 30))
+      world:advance(1)
+      counted(registry, 501, "weighted")
+      registry:instances("web")[1]:down(60)
+      count = counted(registry, 200, "weighted")
+      for _, id in ipairs { "b", "c" } do assert.is_true(math.abs((count[id] or 0) - 100) <= 4, id) end
+    end))
+
   it("least: fewest uses that are not over", with(THREE, function(registry)
     local uses, seen = {}, {}
     for i = 1, 6 do

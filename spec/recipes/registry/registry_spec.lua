@@ -156,12 +156,30 @@ describe("a registry", function()
       registry:instances("web")[2].address })
   end))
 
+  it("keeps what it had before an update that is too large", run(function()
+    local session, other = pair()
+    local mine = register(session:registry "/s", "web", { id = "mine", address = "a", meta = { zone = "x" } })
+    fails("too_large", mine:update({ meta = ("x"):rep(2e6) }, LIMIT))
+    assert(mine:update({ port = 7 }, LIMIT))
+    local decoded = cjson.decode((assert(other:get "/s/web/mine")))
+    assert.same({ 7, "x" }, { decoded.port, decoded.payload.zone })
+  end))
+
+  it("has the meta as they were when they were given", run(function()
+    local session, other = pair()
+    local meta = { zone = "x" }
+    local mine = register(session:registry "/s", "web", { id = "mine", address = "a", meta = meta })
+    meta.zone = print -- it has no JSON
+    assert(mine:update({ port = 7 }, LIMIT))
+    assert.equal("x", cjson.decode((assert(other:get "/s/web/mine"))).payload.zone)
+  end))
+
   it("takes the weight from the payload of a program that has it there", run(function()
     local session, other = pair()
     local registry = session:registry "/s"
     local cases = { { 7, '"weight":7,"payload":{"weight":3}' }, { 3, '"payload":{"weight":3}' },
       { 4, '"payload":{"@class":"x","metadata":{"weight":"4"}}' }, { 1, '"payload":{"weight":-1}' }, { 1, '"payload":"weight"' },
-      { 1, '"weight":true' }, { 1, '"weight":null,"payload":null' }, { 1, '"weight":"heavy"' } }
+      { 1, '"weight":true' }, { 1, '"weight":null,"payload":null' }, { 1, '"weight":"heavy"' }, { 1, '"weight":1e308' } }
     for i, case in ipairs(cases) do put(other, "/web/" .. i, ('{"id":"%d","address":"a",%s}'):format(i, case[2])) end
     for i, instance in ipairs(assert(registry:await("web", #cases, LIMIT))) do assert.equal(cases[i][1], instance.weight, cases[i][2]) end
   end))

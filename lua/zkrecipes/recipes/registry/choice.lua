@@ -39,14 +39,20 @@ end
 
 function strategies.least(_, list) return longest_unused(list, freer) end
 
+local function total_weight(list)
+  local total = 0
+  for i = 1, #list do total = total + list[i].record.weight end
+  return total
+end
+
+-- No share is beyond the total weight, unless another weight, or an instance that is not here any more, has left it behind. Such a share
+-- would let one instance be picked alone for a long time, or not at all.
 function strategies.weighted(_, list)
-  local total, found = 0, nil
+  local total, found = total_weight(list), nil
   for i = 1, #list do
-    local entry = list[i]
-    local weight, state = entry.record.weight, entry.state
-    total = total + weight
-    state.share = state.share + weight
-    if not found or state.share > found.state.share then found = entry end
+    local state = list[i].state
+    state.share = math.max(-total, math.min(state.share, total)) + list[i].record.weight
+    if not found or state.share > found.state.share then found = list[i] end
   end
   found.state.share = found.state.share - total
   return found

@@ -2,7 +2,7 @@
 --
 --     json.load()               true; or nil and what to install: only a registry needs lua-cjson
 --     json.read(data)           what the data of an instance's znode say; or nil and why they do not say it
---     json.write(record, fields)   the data of this record; fields: the other members of the object, name > JSON text
+--     json.write(record, fields)   the data of this record, whose meta is JSON text; fields: the other members, name > JSON text
 --     json.fields(data)         these others, of data that `read` has accepted
 --     json.is_text(text)        true if this is the JSON text of one value
 --     json.null()               lua-cjson's null
@@ -17,6 +17,7 @@ local core = require "zkrecipes.core"
 local M = {}
 
 local PORT_MAX = 65535
+local WEIGHT_MAX = 1e9 -- sums of weights must stay exact enough to be compared
 
 local cjson -- an instance of lua-cjson with settings of its own
 
@@ -137,11 +138,14 @@ local function wrong(object)
     or wrong_type(object, "serviceType", "string")
 end
 
--- A number above 0, also if it is written as a string: Spring's metadata are strings.
+-- A weight, also if it is written as a string: Spring's metadata are strings.
 local function positive(value)
   value = tonumber(value ~= cjson.null and type(value) ~= "table" and type(value) ~= "boolean" and value or nil)
-  return value and value > 0 and value < math.huge and value or nil
+  return value and value > 0 and value <= WEIGHT_MAX and value or nil
 end
+
+-- True if it can be the weight of an instance.
+function M.is_weight(value) return type(value) == "number" and positive(value) ~= nil end
 
 -- The weight may be the member of ours, or be in the payload of a program that has no such member.
 local function weight_of(object)
@@ -179,7 +183,7 @@ function M.write(record, fields)
   add("address", text_of(record.address))
   add("port", text_of(record.port))
   add("sslPort", text_of(record.ssl_port))
-  add("payload", text_of(record.meta))
+  add("payload", record.meta or "null")
   add("registrationTimeUTC", ("%.0f"):format(record.registered * 1000))
   add("serviceType", text_of(record.type))
   add("uriSpec", fields.uriSpec or "null")

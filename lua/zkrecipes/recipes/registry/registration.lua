@@ -18,9 +18,7 @@ local function check_text(value) return type(value) == "string" and value ~= "" 
 local function check_port(value) return json.is_port(value) or "whole number from 0 to 65535 expected" end
 local function check_flag(value) return type(value) == "boolean" or "boolean expected" end
 
-local function check_weight(value)
-  return type(value) == "number" and value > 0 and value < math.huge or "number above 0 expected"
-end
+local function check_weight(value) return json.is_weight(value) or "number above 0, and at most 1e9, expected" end
 
 local function check_meta(value)
   local text, problem = json.encode(value)
@@ -56,11 +54,15 @@ local function copied(value)
   return list
 end
 
+-- Tables are copied: the user may change them later.
+local COPIES = { fields = copied, meta = json.encode }
+
 -- Puts what is given into the record.
 local function merge(record, given)
   for key, value in next, given do
     if value == json.null() then value = DEFAULTS[key] end
-    record[key] = key == "fields" and copied(value) or value
+    if value ~= nil and COPIES[key] then value = COPIES[key](value) end
+    record[key] = value
   end
   return record
 end
@@ -105,8 +107,11 @@ function Registration:update(changes, timeout)
   checked(changes, 1, "update")
   if changes.id ~= nil and changes.id ~= self.id then check.bad(1, "update", "an id cannot be changed") end
   check.seconds(timeout, 2, "update", true)
-  merge(self.record, changes)
-  return self.presence:update(data_of(self.record), timeout)
+  local before, record = self.record, merge(copied(self.record), changes)
+  self.record = record
+  local ok, message, code = self.presence:update(data_of(record), timeout)
+  if code == "too_large" and self.record == record then self.record = before end -- the presence has not taken it
+  return ok, message, code
 end
 
 failure.name(Registration, "registration")
