@@ -120,6 +120,9 @@ describe("two-phase commit", function()
     local second = env.start(two.run, two, "t", "x", { "one" }, 200)
     assert.matches("another transaction has this id", env.fails("conflict", two:run("t", "y", { "one" }, 200)))
     env.fails("conflict", two:run("t", "x", { "one", "two" }, 200))
+    assert.matches("not known: votes may still come for %d+ seconds; call run again",
+      env.fails("connection_loss", two:run("t", "x", { "one" }, 0)))
+    env.fails("connection_loss", two:run("t", "x", { "one" }, 0.01))
     assert.are.equal("open", two:outcome "t")
     open = true
     assert.are.same({ "committed", "committed" }, { first(), second() })

@@ -63,7 +63,7 @@ function M.mark(at, tag, kind, name) return ("%s/%s.%s.%s"):format(at.path, kind
 local function line(key, value) return value and ("%s %s\n"):format(key, value) or "" end
 
 function M.encode(record)
-  return table.concat { MAGIC, "\n", line("state", record.state), line("tag", record.tag), line("milliseconds", record.milliseconds),
+  return table.concat { MAGIC, "\n", line("state", record.state), line("milliseconds", record.milliseconds), line("tag", record.tag),
     line("names", record.names and table.concat(record.names, " ")), line("sum", record.sum),
     line("why", record.why and check.shown(record.why)), "\n", record.data or "" }
 end

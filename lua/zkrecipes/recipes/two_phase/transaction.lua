@@ -131,12 +131,19 @@ local function look_again(session, tx)
   return found.record.state ~= "open" and found.record
 end
 
-local function follow(session, tx, left, tree)
+local EARLY = "session:get %s: votes may still come for %g seconds; call run again with the same arguments"
+
+local function too_late(session, tx, left, wait)
+  if wait() >= left() then return M.conclude(session, tx) end
+  return nil, EARLY:format(tx.place.path, math.ceil(left())), "timeout"
+end
+
+local function follow(session, tx, left, wait, tree)
   local known = {}
   while true do
-    local news, message, code = await_news(tree, tx, known, left)
+    local news, message, code = await_news(tree, tx, known, wait)
     local record = news
-    if not news and LATE[code] then return M.conclude(session, tx) end
+    if not news and LATE[code] then return too_late(session, tx, left, wait) end
     if not news then return nil, message, code end
     if news == ALL then record, message, code = M.decide(session, tx, COMMITTED) end
     if news == GONE then record, message, code = look_again(session, tx) end
@@ -145,14 +152,15 @@ local function follow(session, tx, left, tree)
   end
 end
 
--- Waits for the decision; makes it if all have voted, or when no time is left. left(): seconds. The record; or nil, message, code.
-function M.settle(session, tx, left)
+-- Waits for the decision; makes it if all have voted, or when no time is left. left(): the seconds for which votes may come; wait(): those
+-- that it may wait, if they may be less; then it may return `timeout`. The record; or nil, message, code.
+function M.settle(session, tx, left, wait)
   if tx.record.state ~= "open" then return tx.record end
   local tree, message, code = session_class.core.tree(limits.real(session), tx.place.path, 0)
   if not tree then return nil, message, code end
   local function close() tree_class.core.close(tree) end
   local record
-  record, message, code = coroutines.guarded(close, follow, session, tx, left, tree)
+  record, message, code = coroutines.guarded(close, follow, session, tx, left, wait or left, tree)
   close()
   return record, message, code
 end

@@ -24,7 +24,8 @@
 --   until the inbox is empty.
 -- * A request of an earlier transaction with this id arrives late. Names of votes, of marks and in inboxes have the tag of their
 --   transaction, so it cannot vote in the new one. A create fails as long as the outcome is kept.
--- * `run` is called again with an id: it joins that transaction, or returns its outcome, if participants and data are the same.
+-- * `run` is called again with an id: it joins that transaction, or returns its outcome, if participants and data are the same. If its
+--   limit is shorter than the time for votes, it returns without the outcome: it does not abort what others may still vote for.
 -- * The one that would tidy dies. A participant that serves looks for what is left, now and then (tidying.lua).
 
 local check = require "zkrecipes.check"
@@ -129,10 +130,12 @@ local function coordinate(two, place, record, limit)
   local id, problem, why = requests.connected(session, limit.left())
   if not id then return nil, problem, why end
   record.tag = requests.tag(two.session, id)
-  local over = limit.now() + record.milliseconds / 1000
+  local began = limit.now()
   local tx, message, code = begin(session, place, record)
   if not tx then return nil, message, code end
-  return transactions.settle(session, tx, function() return math.max(over - limit.now(), 0) end)
+  local over = began + tx.record.milliseconds / 1000 -- the time of the transaction, which may be longer than ours if it was found
+  local function left() return math.max(over - limit.now(), 0) end
+  return transactions.settle(session, tx, left, function() return math.min(left(), limit.left()) end)
 end
 
 -- The state of a transaction, and why it was aborted.
