@@ -4,7 +4,7 @@
 local core = require "zkrecipes.core"
 local rendezvous = require "zkrecipes.rendezvous"
 
-local M = {}
+local M = { WEIGHT_MAX = 1e6 }
 
 local hash, PRIME = rendezvous.hash, rendezvous.PRIME
 
@@ -29,7 +29,7 @@ function M.encode(weight, mark, nonce) return ("%.17g %s %s"):format(weight, mar
 function M.decode(data)
   local weight, mark, nonce = (data or ""):match "^(%S+) (%d+%-%x+) (%x+)$"
   weight = tonumber(weight)
-  if weight and weight > 0 and weight < math.huge then return weight, mark, nonce end
+  if weight and weight > 0 and weight <= M.WEIGHT_MAX then return weight, mark, nonce end
 end
 
 -- ---- The division ------------------------------------------------------------------------------

@@ -31,7 +31,6 @@ local wait = require "zkrecipes.host.wait"
 local works = require "zkrecipes.recipes.partitioner.work"
 
 local SETTLE = 1 -- seconds
-local WEIGHT_MAX = 1e6
 local PARTS = "list of parts"
 local CLOSED = "it was closed"
 
@@ -189,8 +188,8 @@ local Session = {}
 local function read_options(options)
   options = check.options(options, { weight = "number", id = "string", settle = "number" }, 3, "partitioner")
   local weight = options.weight or 1
-  if not (weight > 0 and weight <= WEIGHT_MAX) then
-    check.bad(3, "partitioner", ("option 'weight': number above 0, and at most %.0f, expected, got %s"):format(WEIGHT_MAX, weight))
+  if not (weight > 0 and weight <= division.WEIGHT_MAX) then
+    check.bad(3, "partitioner", ("option 'weight': number above 0, and at most %.0f, expected, got %s"):format(division.WEIGHT_MAX, weight))
   end
   check.seconds(options.settle, 3, "partitioner", true)
   return { weight = weight, id = options.id or random.hex(8), settle = options.settle or SETTLE }
