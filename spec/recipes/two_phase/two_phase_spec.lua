@@ -3,7 +3,9 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
 local testing = require "zkrecipes.testing"
+local transactions = require "zkrecipes.recipes.two_phase.transaction"
 local run = env.run
 
 -- A participant that keeps what is called. answers: what `prepare`, `commit` and `abort` do.
@@ -195,6 +197,52 @@ describe("two-phase commit", function()
     env.fails("conflict", two:outcome "t")
     assert.are.same({}, two:pending())
   end))
+
+  it("goes on beside records that no run can have written", run(function()
+    local session = env.session()
+    local two = session:two_phase "/tp"
+    local one = serving(two, "one")
+    assert.are.equal("committed", two:run("t", "", { "one" }, 200))
+    for _, milliseconds in ipairs { "1e300", "-5", "nan", "inf", "x" } do
+      local text = ("zkrecipes two-phase 1\nstate open\nmilliseconds %s\ntag 9\nnames one\n\n"):format(milliseconds)
+      assert(session:create("/tp/transactions/" .. milliseconds, text))
+      assert(session:create(("/tp/participants/one/%s.9"):format(milliseconds), ""))
+      env.fails("conflict", two:outcome(milliseconds))
+    end
+    assert.are.equal("committed", two:run("t2", "", { "one" }, 200))
+    env.eventually("both are committed", function() return #one == 4 end)
+  end))
+
+  it("forgets the others if one may not be read", run(function()
+    local session = env.session()
+    local two = session:two_phase("/tp", { keep = 0 })
+    assert(session:create("/tp/transactions/0", "x", { parents = true,
+      acl = { { perms = "d", scheme = "world", id = "anyone" } } }))
+    local text = "zkrecipes two-phase 1\nstate open\nmilliseconds 0\ntag 9\nnames ghost\n\n"
+    local other = assert(session:create("/tp/transactions/1", text))
+    serving(two, "one")
+    env.eventually("it is ended", function() return session:exists(other) == false end)
+  end))
+
+  it("is tidied in two parts if one is too large for a request", function()
+    local world = sim.new { seed = 1 }
+    world:run(function()
+      local session, tx = world:session(), { place = { path = "/t" }, record = { tag = "9", state = "aborted", data = "", names = {},
+        milliseconds = 1 } }
+      for i = 1, 900 do tx.record.names[i] = ("x"):rep(600) .. i end
+      assert(session:create("/t", "open"))
+      assert(session:set("/t", "aborted"))
+      for _, kind in ipairs { "yes", "done" } do
+        local parts = {}
+        for _, name in ipairs(tx.record.names) do parts[#parts + 1] = { "create", ("/t/%s.9.%s"):format(kind, name), "" } end
+        assert(session:multi(parts))
+      end
+      assert.is_true(transactions.tidy(session, tx))
+      assert.are.same({}, session:children "/t")
+      assert.are.equal(2, select(2, session:get "/t").version)
+      assert.is_false(transactions.tidy(session, tx))
+    end)
+  end)
 
   it("ends with its session", run(function()
     local session = env.session()

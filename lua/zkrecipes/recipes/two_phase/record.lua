@@ -19,6 +19,7 @@ local M = {}
 
 local MAGIC = "zkrecipes two-phase 1"
 local STATES = { open = true, committed = true, aborted = true }
+local LONGEST = 1e12 -- milliseconds: the longest time for votes that a run may have
 
 -- ---- Places ------------------------------------------------------------------------------------
 
@@ -74,13 +75,15 @@ function M.decode(text)
   if not head or head:sub(1, #MAGIC + 1) ~= MAGIC .. "\n" then return nil end
   local record = { data = data }
   for key, value in head:gmatch "(%l+) ([^\n]*)\n" do record[key] = value end
-  record.milliseconds, record.zkrecipes = tonumber(record.milliseconds), nil
+  record.milliseconds, record.zkrecipes = tonumber(record.milliseconds or ""), nil
   if record.names then
     local list = {}
     for name in record.names:gmatch "%S+" do list[#list + 1] = name end
     record.names = list
   end
-  if STATES[record.state] and record.tag and record.milliseconds and (record.names or record.sum) then return record end
+  local milliseconds = record.milliseconds
+  if not milliseconds or not (milliseconds >= 0 and milliseconds <= LONGEST) then return nil end
+  if STATES[record.state] and record.tag and (record.names or record.sum) then return record end
 end
 
 -- The record with a decision.

@@ -167,8 +167,23 @@ end
 
 -- ---- Tidying -----------------------------------------------------------------------------------
 
+local leave_outcome
+
+-- The votes first: all that is below the transaction is too large for one request. True, false; or nil, message, code.
+local function leave_in_two(session, tx, marks, given_up)
+  local parts, rest = { { "check", tx.place.path, 1 } }, {}
+  for _, name in ipairs(marks) do
+    if name:find "^yes%." then parts[#parts + 1] = { "delete", paths.child(tx.place.path, name) } else rest[#rest + 1] = name end
+  end
+  if #parts == 1 then return nil, "session:multi " .. tx.place.path .. ": what is left of the transaction is too large", "too_large" end
+  local done, message, code = session:multi(parts)
+  if done then return leave_outcome(session, tx, rest, given_up) end
+  if code == "no_node" or code == "bad_version" then code = "connection_loss" end -- another one does the same: look again
+  return nil, message, code
+end
+
 -- marks: the znodes below the transaction. given_up: the participants without a mark. Creating their marks fails if they have them by now.
-local function leave_outcome(session, tx, marks, given_up)
+function leave_outcome(session, tx, marks, given_up)
   local parts = {}
   for _, name in ipairs(given_up) do
     local mark = records.mark(tx.place, tx.record.tag, "done", name)
@@ -179,6 +194,7 @@ local function leave_outcome(session, tx, marks, given_up)
   parts[#parts + 1] = { "set", tx.place.path, records.encode(records.tidied(tx.record)), 1 }
   local done, message, code = session:multi(parts)
   if done then return true end
+  if code == "too_large" then return leave_in_two(session, tx, marks, given_up) end
   if code == "no_node" or code == "bad_version" or code == "node_exists" then return false end
   return nil, message, code
 end
