@@ -23,10 +23,10 @@ local HEX = ("%x"):rep(16)
 local BEGINNINGS = { "^" .. HEX .. "[-_]", "^__", "^_c_", "^qn%-", "^w%-", "^m%-", "^round%-", "^b%-",
   "^used%-%d", "^mark%-" .. HEX }
 
--- What queues, latches, semaphores, workers, transactions and partitions keep in their directories, and the server at the root.
+-- What queues, latches, semaphores, workers, transactions, partitions and topics keep in their directories, and the server at the root.
 local WORDS = {}
 local NAMES = "zookeeper . .. seat lanes dead later claims consumers ids done in out open leases locks ready queue "
-  .. "transactions participants clock parts members"
+  .. "transactions participants clock parts members head messages subscribers"
 for word in NAMES:gmatch "%S+" do WORDS[word] = true end
 
 local function hex(char) return ("=%02X"):format(char:byte()) end

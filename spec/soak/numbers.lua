@@ -75,6 +75,33 @@ recipe("two-phase commit", function(soak, zk)
   end
 end)
 
+recipe("topic", function(soak, zk)
+  local session, other = soak:session(zk), soak:session()
+  local topic, theirs = session:topic("/topic", { keep = { count = 8 } }), other:topic("/topic", { keep = { count = 8 } })
+  local kept = assert(topic:subscribe { from = "now", name = "kept" })
+  function soak.rest() -- how many messages a publisher has read ahead depends on the round
+    topic.publisher.retention:forget()
+    theirs.publisher.retention:forget()
+  end
+  return function(number)
+    local mine = assert(theirs:subscribe { from = "start" })
+    together(zk, number < 5 and 24 or 4, function(i)
+      return (i % 2 == 0 and topic or theirs):publish("data", { id = number % 7 .. "." .. i })
+    end)
+    for _ = 1, 4 do assert(mine:next(10)) end
+    local message = kept:next(SOON)
+    while message do
+      assert(kept:ack(message.position))
+      message = kept:next(SOON)
+    end
+    if number % 2 == 0 then mine:close() end
+    if number % 3 == 0 then
+      assert(other:topic("/topic"):subscribe { name = "other" }):close()
+      assert(theirs:forget "other")
+    end
+  end
+end)
+
 recipe("config", function(soak, zk)
   local session, other = soak:session(zk), soak:session()
   local kept = { session:config("/config", { default = "0" }), other:config("/config", { default = "0" }) }

@@ -86,6 +86,11 @@ local plain = {
   ["Counter:compare_and_set"] = function(session, limit) return session:counter("/n"):compare_and_set(0, 1, { timeout = limit }) end,
   ["Config:set"] = function(session, limit) return session:config("/n"):set("1", nil, { timeout = limit }) end,
   ["Config:update"] = function(session, limit) return session:config("/n"):update(function() return "1" end, { timeout = limit }) end,
+  ["Topic:publish"] = function(session, limit) return session:topic("/t"):publish("x", { timeout = limit }) end,
+  ["Topic:publish with an id"] = function(session, limit) return session:topic("/t"):publish("x", { id = "i", timeout = limit }) end,
+  ["Topic:subscribe"] = function(session, limit) return session:topic("/t"):subscribe { timeout = limit } end,
+  ["Topic:subscribe with a name"] = function(session, limit) return session:topic("/t"):subscribe { name = "n", timeout = limit } end,
+  ["Topic:forget"] = function(session, limit) return session:topic("/t"):forget("n", limit) end,
   ["TwoPhase:run"] = function(session, limit) return session:two_phase("/t"):run("1", "", { "a" }, limit) end,
   ["TwoPhase:outcome"] = function(session, limit) return session:two_phase("/t"):outcome("1", limit) end,
   ["TwoPhase:pending"] = function(session, limit) return session:two_phase("/t"):pending(limit) end,
@@ -186,6 +191,15 @@ case("Partitioner:set_parts", function(_, limit, partitioner) return partitioner
 case("Partitioner:close", function(_, limit, partitioner) return partitioner:close(limit) end, { prepare = divided })
 waits("PartitionerChanges:next", function(_, limit, changes) return changes:next(limit) end, { silent = "timeout",
   prepare = function(session) return (session:partitioner("/parts", {}):changes()) end })
+local function subscribed(session)
+  local subscription = assert(session:topic("/t"):subscribe { name = "n" })
+  assert(session:topic("/t"):publish "x")
+  assert(subscription:next(5))
+  return subscription
+end
+waits("Subscription:next", function(_, limit, subscription) return subscription:next(limit) end,
+  { prepare = subscribed, silent = "timeout" })
+case("Subscription:ack", function(_, limit, subscription) return subscription:ack(1, limit) end, { prepare = subscribed })
 local function stranger(other) return assert(other:create("/p", "")) end
 waits("Presence:ready", function(session, limit) return session:presence("/p"):ready(limit) end, { block = stranger, at_zero = "timeout" })
 waits("Presence:update", function(session, limit) return session:presence("/p"):update("2", limit) end, { block = stranger })

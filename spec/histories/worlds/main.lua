@@ -12,7 +12,7 @@ local history = require "spec.histories.worlds.history"
 local parse = require "spec.histories.options"
 
 local SEEDS = 1200 -- seeds of each recipe, so that all take about two minutes on two processors
-local FEWER = { ranked = 300, requested = 300, mixed = 600, two_phase = 600, registry = 600, partitioner = 120 }
+local FEWER = { ranked = 300, requested = 300, mixed = 600, two_phase = 600, registry = 600, topic = 600, partitioner = 120 }
 local AGAIN = 100
 
 local options = parse(arg, { recipe = true, seeds = true, from = true, seed = true, part = true, parts = true }, { first = true })

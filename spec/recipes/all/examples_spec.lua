@@ -39,6 +39,7 @@ local EXAMPLES = {
   ["unfair_lock.lua"] = "^turns: 20$",
   ["successor.lua"] = "\nand now: new, old 2, old 3\n.*old 2 leads\nold 3 leads$",
   ["worker_id.lua"] = "\nids: %d+, %d+\nin order: true$",
+  ["topic.lua"] = "^again: 4\nbilling: order 1 order 2 order 3 order 4\nbilling: order 3 order 4\nmissed: 14, then order 16$",
   ["two_phase.lua"] = "^60\tcommitted\n60\taborted\t'north' voted no: not enough money\n40\tcommitted\nnorth has 0, south has 100$",
   ["tree.lua"] = "^version 1%.0\nadded : %- > 1%.0\nadded /limit: %- > 10\nchanged /limit: 10 > 20\n"
     .. "removed /limit: 20 > %-\nleft: zkrecipes%-example%-tree 1%.0\nclosed$",

@@ -112,6 +112,13 @@ local CASES = {
   { "recipes/two_phase.md", "two_phase:run", function(of) return of.two_phase:run("t", "", { "a" }, 30) end },
   { "recipes/two_phase.md", "two_phase:outcome", function(of) return of.two_phase:outcome("t") end },
   { "recipes/two_phase.md", "two_phase:pending", function(of) return of.two_phase:pending() end },
+  { "recipes/topic.md", "topic:publish", function(of) return of.topic:publish "x" end },
+  { "recipes/topic.md", "topic:publish", function(of) return of.topic:publish("x", { id = "i" }) end, what = "with an id" },
+  { "recipes/topic.md", "topic:subscribe", function(of) return of.topic:subscribe() end },
+  { "recipes/topic.md", "topic:subscribe", function(of) return of.topic:subscribe { name = "n" } end, what = "with a name" },
+  { "recipes/topic.md", "topic:forget", function(of) return of.topic:forget "n" end },
+  { "recipes/topic.md", "subscription:next", function(of) return of.subscription:next(100) end },
+  { "recipes/topic.md", "subscription:ack", function(of) return of.read_subscription:ack(1) end },
   { "session.md", "session:get", function(of) return of.session:get("/x") end },
   { "session.md", "session:exists", function(of) return of.session:exists("/x") end },
   { "session.md", "session:children", function(of) return of.session:children("/x") end },
@@ -222,6 +229,20 @@ local SUBJECTS = {
     local function yes() return true end
     assert(other:two_phase("/two"):serve("a", { prepare = yes, commit = yes, abort = yes }))
     return session:two_phase "/two"
+  end,
+  topic = function(session, other)
+    assert(other:topic("/topic"):publish "1")
+    return session:topic "/topic"
+  end,
+  subscription = function(session, other)
+    assert(other:topic("/topic"):publish "1")
+    return assert(session:topic("/topic"):subscribe { from = "start" })
+  end,
+  read_subscription = function(session, other)
+    assert(other:topic("/topic"):publish "1")
+    local subscription = assert(session:topic("/topic"):subscribe { from = "start", name = "n" })
+    assert(subscription:next(20))
+    return subscription
   end,
   new_config = function(session) return session:config("/new", { default = "0" }) end,
   changes = function(session, other)
