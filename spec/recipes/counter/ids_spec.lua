@@ -93,6 +93,25 @@ describe("ids", function()
     session:close()
   end))
 
+  it("end for ever when a name shows that the directory was made anew", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local ids, theirs, given = session:ids("/ids", { block = 10 }), other:ids "/ids", {}
+    assert.equal(1, ids:next())
+    for _ = 1, 3 do given[assert(theirs:next_name "order-")] = true end
+    given[assert(ids:next_name "order-")] = true
+    assert(session:delete_tree "/ids")
+    for _ = 1, 8 do -- the server's sequence begins again, and passes the last number that was given here
+      local name = ids:next_name "order-"
+      assert.is_nil(given[name])
+      assert.is_nil(name)
+    end
+    assert.matches("^ids:next_name /ids: the directory was made anew", fails("conflict", ids:next_name "order-"))
+    assert.matches("^ids:next /ids: the directory was made anew", fails("conflict", ids:next())) -- 2 to 10 may be given again
+    session:close()
+    other:close()
+  end))
+
   it("raise misuse", run(function()
     local session = env.session()
     local ids = session:ids("/ids")

@@ -13,7 +13,8 @@
 -- directory exists.
 --
 -- What can go wrong: the answer is lost (create another one; the first one goes with the session). The server's numbers stop at 2147483647,
--- which all later znodes get. The directory was deleted and created again: its numbers start again.
+-- which all later znodes get. The directory was deleted and created again: its numbers start again, and so does the counter, so the
+-- object ends.
 
 local check = require "zkrecipes.check"
 local child = require "zkrecipes.path".child
@@ -41,10 +42,13 @@ end
 
 -- ---- Numbers -------------------------------------------------------------------------------------
 
+-- The object has ended: the answer of each call from now on.
+local function over(ids, method) return nil, ("ids:%s %s: %s"):format(method, ids.path, ids.problem), "conflict" end
+
 local function went_back(ids, first)
-  ids.problem = ("ids:next %s: the counter went back: %.0f comes after %.0f; it was deleted or set, so numbers may repeat: "
-    .. "use another path"):format(ids.path, first, ids.last)
-  return nil, ids.problem, "conflict"
+  ids.problem = ("the counter went back: %.0f comes after %.0f; it was deleted or set, so numbers may repeat: "
+    .. "use another path"):format(first, ids.last)
+  return over(ids, "next")
 end
 
 -- Adds a block; or nil, message, code.
@@ -107,7 +111,7 @@ function Ids:next(options)
   if timeout == 0 and limits.away(session) then return limits.unconnected(session, "ids:next " .. self.path) end
   local limit = limits.new(session, timeout)
   while not number do
-    if self.problem then return nil, self.problem, "conflict" end
+    if self.problem then return over(self, "next") end
     local ok, message, code = await_block(self, limit:rest())
     if not ok then return nil, message, code end
     number = take(self)
@@ -152,6 +156,7 @@ function Ids:next_name(prefix, options)
   if prefix:find("/", 1, true) then check.bad(1, "next_name", ("prefix '%s' holds a slash"):format(check.shown(prefix))) end
   local path = child(self.path, prefix)
   check.path(path, 1, "next_name")
+  if self.problem then return over(self, "next_name") end
   local limit = limits.new(self.session, timeout_of(options, "next_name", 2))
   local created, stat, code = limit:told(create(self, limit, path))
   if not created then
@@ -163,8 +168,9 @@ function Ids:next_name(prefix, options)
   local number = number_of(created, path)
   if not number then return used_up(self) end
   if not in_order(self, number, stat.czxid) then
-    return nil, ("ids:next_name %s: the directory was made anew, so names may repeat: use another path"):format(self.path), "conflict"
+    self.problem = self.problem or "the directory was made anew, so names and numbers may repeat: use another path"
   end
+  if self.problem then return over(self, "next_name") end -- another call may have seen it meanwhile
   return created:sub(#self.path + 2)
 end
 
