@@ -227,6 +227,30 @@ describe("a configuration", function()
     session:close()
   end))
 
+  it("keeps its value when the codec raises an error that has no text", run(function()
+    local session, other = pair()
+    local mute = setmetatable({}, { __tostring = function() error "no text" end })
+    local odd = setmetatable({}, { __tostring = function() return {} end })
+    local decode = function(data) return data end
+    local encode = decode
+    local config = loaded(session, { codec = { encode = function(value) return encode(value) end,
+      decode = function(data) return decode(data) end } })
+    assert(config:set "good")
+    assert(config:await(function(value) return value == "good" end, LIMIT))
+    for i, problem in ipairs { mute, odd } do
+      decode = function() error(problem) end
+      assert(other:set("/a/conf", "other " .. i))
+      env.eventually("it is seen", function() return select(2, config:problem()) == "conflict" end)
+  assert.matches("the codec's decode raised: a table without a text$", (config:problem()))
+      assert.equal("good", (config:get()))
+      decode = function() return nil, problem end
+      assert.matches("decode failed: a table without a text", fails("conflict", config:update(function() return "x" end)))
+      encode = decode
+      assert.matches("encode failed: a table without a text", fails("error", config:set "x"))
+    end
+    session:close()
+  end))
+
   it("has strings without a codec, and accepts false as a value", run(function()
     local session = pair()
     local config = loaded(session, {})
