@@ -31,6 +31,18 @@ describe("ids", function()
     end)
   end)
 
+  it("keep nothing for callers whose limit passes while no server answers", function()
+    with_session(function(world, session)
+      local ids = session:ids("/ids", { block = 1 })
+      assert.equal(1, ids:next())
+      world:disconnect(session)
+      for _ = 1, 5 do fails("connection_loss", ids:next { timeout = 0.5 }) end
+      assert.is_nil(next(ids.waiters.numbers))
+      world:heal()
+      assert.equal(2, ids:next())
+    end)
+  end)
+
   for code, reason in pairs { error = "some error", canceled = wait.canceled } do
     it("fail for all callers if the task that adds the block ends, and work again later: " .. code, function()
       with_session(function(world, session)
