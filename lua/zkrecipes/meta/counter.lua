@@ -84,7 +84,7 @@ function Ids:next(options) end
 ---@param prefix string not empty, without a slash
 ---@param options? zkrecipes.CounterOptions
 ---@return string? name, string? message, zkrecipes.Code? code "full": the directory has used up its numbers; "conflict": it was
----created again, so names may repeat; "connection_loss", "timeout", "no_auth", "closed" ...
+---created again, so names may repeat; "error": the task that creates was killed; "connection_loss", "timeout", "no_auth", "closed" ...
 function Ids:next_name(prefix, options) end
 
 -- ---- How a session makes them ------------------------------------------------------------------

@@ -43,6 +43,31 @@ describe("ids", function()
     end)
   end)
 
+  it("leave no znode of a name whose caller is canceled, at every moment", function()
+    with_session(function(world, session)
+      local ids = session:ids "/ids"
+      assert(ids:next_name "n-")
+      world:advance(1)
+      local bytes = session:usage().ephemeral_bytes
+      for i = 0, 30 do
+        local task = world.zk.spawn(function() ids:next_name "n-" end)
+        world:advance(i * 0.0001)
+        task:cancel()
+      end
+      world:disconnect(session)
+      local task = world.zk.spawn(function() ids:next_name "n-" end)
+      world.zk.sleep(0)
+      task:cancel()
+      world:heal()
+      world:advance(60)
+      assert.equal(1, #world:children "/ids") -- the counter's mark
+      assert.equal(bytes, session:usage().ephemeral_bytes)
+      local requests = world:requests()
+      world:advance(60)
+      assert.equal(requests, world:requests())
+    end)
+  end)
+
   for code, reason in pairs { error = "some error", canceled = wait.canceled } do
     it("fail for all callers if the task that adds the block ends, and work again later: " .. code, function()
       with_session(function(world, session)

@@ -9,12 +9,12 @@
 -- call takes another block: numbers are skipped, none is given twice). All callers give up: the block is kept for later ones. The counter
 -- was deleted or set: a block that does not lie above the last one ends the object, because other processes may have given those numbers.
 --
--- next_name: create an ephemeral sequential znode and delete it in the background. The server does not give its number again while the
--- directory exists.
+-- next_name: a task in the background creates an ephemeral sequential znode and deletes it. The server does not give its number again
+-- while the directory exists.
 --
--- What can go wrong: the answer is lost (create another one; the first one goes with the session). The server's numbers stop at 2147483647,
--- which all later znodes get. The directory was deleted and created again: its numbers start again, and so does the counter, so the
--- object ends.
+-- What can go wrong: the answer is lost (create another one; the first one goes with the session). The caller gives up (the task in the
+-- background deletes the znode nevertheless). The server's numbers stop at 2147483647, which all later znodes get. The directory was
+-- deleted and created again: its numbers start again, and so does the counter, so the object ends.
 
 local check = require "zkrecipes.check"
 local child = require "zkrecipes.path".child
@@ -61,14 +61,17 @@ local function extend(ids)
   return true
 end
 
--- The task that adds the block has ended; it may have been canceled or killed, or have raised an error.
+-- A task of this object has ended; it may have been canceled or killed, or have raised an error. trip: its results.
+local function ended(ids, trip, task, text)
+  if task.ok then return end
+  local reason = task.results[1]
+  trip.message = text:format(ids.path, tostring(reason))
+  trip.code = reason == wait.canceled and "canceled" or "error"
+end
+
 local function arrived(ids, trip, task)
   ids.trip = nil
-  if not task.ok then
-    local reason = task.results[1]
-    trip.message = ("ids:next %s: the block was not added: %s"):format(ids.path, tostring(reason))
-    trip.code = reason == wait.canceled and "canceled" or "error"
-  end
+  ended(ids, trip, task, "ids:next %s: the block was not added: %s")
   ids.waiters:wake()
 end
 
@@ -139,15 +142,45 @@ local function used_up(ids)
   return nil, ("ids:next_name %s: the directory has used up its sequence numbers; use another path"):format(ids.path), "full"
 end
 
-local function create(ids, limit, path)
+-- Goes on until the outcome is known, or the caller (trip) waits no more.
+local function create(ids, limit, path, trip)
   local session = limit.session
-  local created, stat, code = requests.sure(session.create, session, path, "", { ephemeral = true, sequential = true })
+  local function attempt()
+    return requests.sure_while(trip, session.create, session, path, "", { ephemeral = true, sequential = true })
+  end
+  local created, stat, code = attempt()
   while code == "no_node" do
     local sum, problem, why = ids.counter:add(0, { timeout = limit:rest() }) -- this makes the directory
     if not sum then return nil, problem, why end
-    created, stat, code = requests.sure(session.create, session, path, "", { ephemeral = true, sequential = true })
+    created, stat, code = attempt()
   end
   return created, stat, code
+end
+
+-- Creates a znode and deletes it. It is a task of its own, so that the znode is also deleted if the caller is canceled or killed.
+local function make(ids, limit, path, trip)
+  trip.created, trip.message, trip.code = limit:told(create(ids, limit, path, trip))
+  trip.waiters:wake()
+  if trip.created then requests.insist(ids.session, ids.session.delete, ids.session, trip.created) end
+end
+
+local Trip = {}
+Trip.__index = Trip
+
+-- True while the caller waits.
+function Trip:valid() return next(self.waiters.numbers) ~= nil end
+
+-- The znode's path and stat; or nil, message, code.
+local function made(ids, limit, path)
+  local trip = setmetatable({ waiters = waiters.new(ids.host) }, Trip)
+  local record = trip.waiters:enter()
+  local function on_end(task)
+    if not trip.created then ended(ids, trip, task, "ids:next_name %s: the znode was not created: %s") end
+    trip.waiters:wake()
+  end
+  tasks.behind(ids.host, { quiet = true, on_end = on_end }, make, ids, limit, path, trip)
+  wait.pause(ids.host, record)
+  return trip.created, trip.message, trip.code
 end
 
 -- ids:next_name(prefix [, { timeout = }])
@@ -156,15 +189,15 @@ function Ids:next_name(prefix, options)
   if prefix:find("/", 1, true) then check.bad(1, "next_name", ("prefix '%s' holds a slash"):format(check.shown(prefix))) end
   local path = child(self.path, prefix)
   check.path(path, 1, "next_name")
-  if self.problem then return over(self, "next_name") end
   local limit = limits.new(self.session, timeout_of(options, "next_name", 2))
-  local created, stat, code = limit:told(create(self, limit, path))
+  wait.check()
+  if self.problem then return over(self, "next_name") end
+  local created, stat, code = made(self, limit, path)
   if not created then
     -- The last number, whose znode another call has not deleted yet; or a foreign znode with this name.
     if code == "node_exists" then return used_up(self) end
     return nil, stat, code
   end
-  tasks.behind(self.host, { quiet = true }, requests.insist, self.session, self.session.delete, self.session, created)
   local number = number_of(created, path)
   if not number then return used_up(self) end
   if not in_order(self, number, stat.czxid) then
