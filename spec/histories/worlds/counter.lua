@@ -1,8 +1,9 @@
 -- The counter. A successful add counts exactly once, an add with unknown outcome at most once. compare_and_set is linearizable. After a
 -- deletion no sum contains what the counter held before. A counter that only one coroutine uses behaves like a variable. No id is given
--- twice. In some histories an allocation fails now and then.
+-- or name twice, and none by an object that has seen the deletion of its znode. In some histories an allocation fails now and then.
 
 local SHARED, COMPARED, REMOVED, OWN, IDS = "/c/shared", "/c/compared", "/c/removed", "/c/own", "/c/ids"
+local NAMES, ANEW = "/c/names", "/c/anew"
 local MOST = 50 -- adds: each has its own bit of the 53
 
 -- A call whose write may have been done, or may still be done.
@@ -216,6 +217,32 @@ local function taker(h, zk, ids, seen)
   end
 end
 
+-- ---- Names: none is given twice, and none after a conflict ---------------------------------------
+
+local function namer(h, zk, ids, seen)
+  for _ = 1, h:below(6) do
+    zk.sleep(h:chance(0.6) and 0 or h:within(4))
+    local name, message, code = h:attempt(zk, function() return ids:next_name("n-", some_limit(h)) end)
+    if name == nil then expect_failure(h, "next_name", message, code) end
+    h:expect(name == nil or not seen[name], "the name %s is given twice", name)
+    seen[name or ""] = true
+  end
+end
+
+-- One object, whose directory is deleted again and again.
+local function namer_of_anew(h, zk, session)
+  local ids, ended = session:ids(ANEW, { block = 3 }), false
+  for _ = 1, h:below(10) do
+    zk.sleep(h:chance(0.6) and 0 or h:within(2))
+    local method = h:pick { "next", "next_name", "next_name" }
+    local given, message, code = h:attempt(zk, function() return ids[method](ids, method == "next_name" and "n-" or nil) end)
+    h:expect(given == nil or not ended, "%s has given %s after a conflict", method, tostring(given))
+    ended = ended or code == "conflict"
+    if given == nil and not ended then expect_failure(h, method, message, code) end
+    if h:chance(0.3) then session:delete_tree(ANEW, { timeout = 5 }) end
+  end
+end
+
 -- ---- The history ---------------------------------------------------------------------------------
 
 -- books.counters has the only references, so that `check` can drop them.
@@ -236,13 +263,25 @@ local function users(h, number, zk, session, books)
   h:user("loner " .. number, zk, function() loner(h, zk, counters.own) end)
 end
 
+-- A name whose answer is lost stays until its session ends, so these users have a session of their own, which is closed at the end.
+local function namers(h, number, zk, books)
+  local session = h:session(zk)
+  local ids = session:ids(NAMES)
+  table.insert(books.others, session)
+  for place = 1, h:below(3) do
+    h:user(("namer %d.%d"):format(number, place), zk, function() namer(h, zk, ids, books.names) end)
+  end
+  h:user("namer of anew " .. number, zk, function() namer_of_anew(h, zk, session) end)
+end
+
 return function(h)
-  local books, first = { adds = {}, compared = {}, ids = {}, removed = 0, counters = {} }, nil
+  local books, first = { adds = {}, compared = {}, ids = {}, names = {}, removed = 0, counters = {}, others = {} }, nil
   for number = 1, 1 + h:below(3) do
     local zk = h:process()
     local session = h:session(zk)
     first = first or session
     users(h, number, zk, session, books)
+    if h.seed % 5 == 2 then namers(h, number, zk, books) end -- not always: they take the other users' time
   end
   h.starves = h:chance(0.3)
   function h.check()
@@ -258,6 +297,7 @@ return function(h)
     for _, counters in ipairs(books.counters) do
       for name in pairs(counters) do counters[name] = nil end
     end
+    for _, other in ipairs(books.others) do other:close() end
     collectgarbage()
     collectgarbage()
   end
