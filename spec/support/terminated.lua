@@ -48,7 +48,7 @@ function ways.closes()
 end
 
 zk.run(function()
-  local session = zk.session { hosts = hosts, namespace = namespace, timeout = 30 }
+  local session = zk.session { hosts = hosts, namespace = namespace, timeout = 120 }
   assert(session:lock("/l"):acquire())
   print(io.open("/proc/self/stat"):read("*n"))
   if way == "forks" or way == "closes" then return ways[way]() end
