@@ -37,7 +37,7 @@ local SERVER = [[
     for _, name in ipairs(names) do ngx.say(name, " ", stat[name]) end
   } }
   location = /pairs { content_by_lua_block {
-    for path, data in tree:pairs() do ngx.say(path, " ", #data) end
+    for path, data in tree:pairs() do ngx.say(path, " ", data and #data or "-") end
   } }
   location = /age { content_by_lua_block { say(tree:age()) } }
   location = /problem { content_by_lua_block { say(tree:problem()) } }
@@ -81,10 +81,12 @@ local SERVER = [[
 describe("a shared tree in nginx", function()
   local it_runs, session, namespace, proxy
 
-  local function start(workers, size)
+  -- count: of further znodes, each with 2,000 bytes.
+  local function start(workers, size, count)
     namespace, proxy = env.namespace(), env.proxy()
     session = env.session { namespace = namespace }
     assert(session:create("/conf/a", "1", { parents = true }))
+    for i = 1, count or 0 do assert(session:create("/conf/" .. i, ("x"):rep(2000))) end
     proxy:reset()
     it_runs = nginx.start { workers = workers, server = SERVER, http = HTTP:format(size or "1m", proxy.hosts, namespace) }
   end
@@ -258,8 +260,7 @@ describe("a shared tree in nginx", function()
   end)
 
   it("shows nothing if the dictionary is too small for the whole, and says so", function()
-    start(2, "32k")
-    for i = 1, 40 do assert(session:create("/conf/" .. i, ("x"):rep(2000))) end
+    start(2, "32k", 40)
     eventually("it is full", function() return get("/problem") == "no_memory" end)
     assert(it_runs:log():find("the dictionary is full"))
     assert.equal("", get("/pairs"))
