@@ -54,20 +54,25 @@ function M.transact(session, parts, was_done, ...)
   return nil, ("session:multi %s: %d requests lost their answers, one after the other"):format(parts[1][2], ATTEMPTS), "connection_loss"
 end
 
-local SHORTEST, LONGEST = 0.05, 3 -- seconds
+-- again(host, pauses, goes_on, call, ...): calls call(...) while goes_on(seconds, its results) is true, and pauses for these seconds in
+-- between. Returns the last results. pauses: { the shortest, the longest }; each is twice as long as the one before.
+function M.again(host, pauses, goes_on, call, ...)
+  local seconds = pauses[1]
+  while true do
+    local value, message, code = call(...)
+    if not goes_on(seconds, value, message, code) then return value, message, code end
+    wait.pause(host, wait.record(), seconds)
+    seconds = math.min(2 * seconds, pauses[2])
+  end
+end
+
+local PAUSES = { 0.05, 3 } -- seconds
+
+local function passes(_, value, _, code) return not value and M.PASSES[code] end
 
 -- insist(session, call, ...): for clean-ups in the background, which no other process would do. Calls call(...), with growing pauses,
 -- until it gives something, or fails for a reason that does not pass (`closed`: the session is over).
-function M.insist(session, call, ...)
-  local host, pause = core.host(session), SHORTEST
-  local value, message, code = call(...)
-  while not value and M.PASSES[code] do
-    wait.pause(host, wait.record(), pause)
-    pause = math.min(2 * pause, LONGEST)
-    value, message, code = call(...)
-  end
-  return value, message, code
-end
+function M.insist(session, call, ...) return M.again(core.host(session), PAUSES, passes, call, ...) end
 
 -- connected(session, timeout): its id, which it has only while it is connected; or nil, message, code.
 function M.connected(session, timeout)

@@ -22,7 +22,7 @@ local M = {}
 local Keeper = {}
 Keeper.__index = Keeper
 
-local SHORTEST, LONGEST = 0.05, 3 -- seconds, after a lock that could not be acquired
+local PAUSES = { backoff = 0.05, backoff_max = 3 } -- seconds, after a lock that could not be acquired
 
 -- ---- The user's function -----------------------------------------------------------------------
 
@@ -113,18 +113,18 @@ local function complain(keeper, message)
 end
 
 local function keep(keeper)
-  local seconds = SHORTEST
+  local failures = 0
   while keeper.wanted do
     local hold, message, code = keeper.lock:acquire()
     if hold then
-      seconds = SHORTEST
+      failures = 0
       if keeper.wanted then own(keeper, hold) else hold:release() end
     elseif requests.ENDS[code] then
       return
     elseif code ~= "canceled" then
       if not requests.PASSES[code] then complain(keeper, message) end
-      keeper.wakeup:pause(seconds)
-      seconds = math.min(2 * seconds, LONGEST)
+      failures = failures + 1
+      keeper.wakeup:pause(retry.seconds(PAUSES, failures))
     end
   end
 end

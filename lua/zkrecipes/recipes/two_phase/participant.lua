@@ -33,8 +33,8 @@ local M = {}
 local session_class, tree_class = core.classes.session, core.classes.tree
 local changed = classes.waiting(tree_class.inner.changed)
 
-local MOST = 100                    -- transactions at a time
-local SHORTEST, LONGEST = 0.1, 10   -- seconds between two attempts
+local MOST = 100           -- transactions at a time
+local PAUSES = { 0.1, 10 } -- seconds between two attempts
 
 local Participant = { __name = "zkrecipes.participant" }
 Participant.__index = Participant
@@ -45,17 +45,16 @@ local function tell(part, text) dispatch.tell(part.host, "warning", ("two_phase:
 
 -- Calls call(...) until it gives something, false too; or nil, message, code if the session is over.
 local function persist(part, call, ...)
-  local pause, known = SHORTEST, nil
-  while true do
-    local value, message, code = call(...)
-    if value ~= nil or requests.ENDS[code] then return value, message, code end
+  local known
+  local function goes_on(_, value, message, code)
+    if value ~= nil or requests.ENDS[code] then return false end
     if not requests.PASSES[code] and message ~= known then
       known = message
       tell(part, ("'%s': %s; it is tried again"):format(part.name, tostring(message)))
     end
-    wait.pause(part.host, wait.record(), pause)
-    pause = math.min(2 * pause, LONGEST)
+    return true
   end
+  return requests.again(part.host, PAUSES, goes_on, call, ...)
 end
 
 -- ---- The user's functions ----------------------------------------------------------------------
@@ -87,14 +86,12 @@ end
 
 -- Calls commit or abort until it succeeds.
 local function finish(part, work, tx, name)
-  local pause = SHORTEST
-  while true do
-    local ok, why = call(part, work, name, tx)
-    if ok then return end
-    tell(part, ("'%s': %s of '%s' failed: %s; it is called again in %g s"):format(part.name, name, check.shown(tx.place.id), why, pause))
-    wait.pause(part.host, wait.record(), pause)
-    pause = math.min(2 * pause, LONGEST)
-  end
+  requests.again(part.host, PAUSES, function(seconds, ok, why)
+    if ok then return false end
+    local text = "'%s': %s of '%s' failed: %s; it is called again in %g s"
+    tell(part, text:format(part.name, name, check.shown(tx.place.id), why, seconds))
+    return true
+  end, call, part, work, name, tx)
 end
 
 -- ---- Voting ------------------------------------------------------------------------------------
@@ -211,7 +208,7 @@ local start_more
 
 -- nginx ends a task if a function in it calls ngx.exit. Then the transaction is still in the inbox.
 local function start_again(part, entry)
-  wait.pause(part.host, wait.record(), SHORTEST)
+  wait.pause(part.host, wait.record(), PAUSES[1])
   part.known[entry] = nil
   start_more(part)
 end
