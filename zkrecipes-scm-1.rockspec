@@ -252,6 +252,7 @@ build = {
         "src/recipes/hold_lost.c",
         "src/recipes/kazoo.c",
         "src/recipes/lock.c",
+        "src/recipes/lock_request.c",
         "src/recipes/meaning.c",
         "src/recipes/queue/append.c",
         "src/recipes/queue/capacity.c",

@@ -69,6 +69,19 @@ describe("exhausted memory", function()
     env.queue_of(other, "/l", 0)
   end))
 
+  it("in asking the holder to release", run(function()
+    local namespace = env.namespace()
+    local session, other = env.session { namespace = namespace }, env.session { namespace = namespace }
+    local hold, lock = assert(other:lock("/l"):acquire()), session:lock("/l")
+    local unfair = session:lock("/u", { fair = false })
+    local count = at_every_allocation(function()
+      assert.are.equal(1, check(lock:request(200)) or 1)
+      assert.are.equal(0, check(unfair:request(200)) or 0)
+    end)
+    assert.is_true(count > 5)
+    hold:release()
+  end))
+
   it("in writing to a counter: an add that fails did not count, unless it says so", run(function()
     local session = env.session()
     local counted = 0

@@ -139,7 +139,7 @@ enum zr_status zr_contest_contenders(struct zr_object *self, const char *method,
                                      struct zr_args *args, struct zr_task **task)
 {
     struct zr_contest *contest = (struct zr_contest *)self;
-    return zr_contenders_start(contest->session, self, method, contest->dir, contest->path,
+    return zr_contenders_start(contest->session, self, method, contest->dir, true, contest->path,
                                &args->at[0], task);
 }
 

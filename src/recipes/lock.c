@@ -2,6 +2,7 @@
 
 #include "recipes/contest.h"
 #include "recipes/kazoo.h"
+#include "recipes/lock_request.h"
 #include "recipes/unfair.h"
 
 /*
@@ -45,11 +46,19 @@ static enum zr_status start_contenders(struct zr_object *self, struct zr_args *a
                : zr_contest_contenders(self, "lock:contenders", args, task);
 }
 
+static enum zr_status start_request(struct zr_object *self, struct zr_args *args,
+                                    struct zr_task **task)
+{
+    struct lock *lock = (struct lock *)self;
+    return zr_lock_request(&lock->contest, !lock->unfair, &args->at[0], task);
+}
+
 static const struct zr_method methods[] = {
     {.name = "acquire", .args = "t?", .start = start_acquire},
     {.name = "cancel", .args = "", .call = zr_contest_cancel},
     {.name = "attempts", .args = "", .call = zr_contest_attempts},
     {.name = "contenders", .args = "t?", .start = start_contenders},
+    {.name = "request", .args = "t?", .start = start_request},
     {.name = NULL},
 };
 

@@ -93,6 +93,6 @@ enum zr_status zr_unfair_contenders(struct zr_object *self, const char *method,
                                     struct zr_args *args, struct zr_task **task)
 {
     struct zr_contest *unfair = (struct zr_contest *)self;
-    return zr_contenders_start_one(unfair->session, self, method, unfair->dir, unfair->path,
-                                   &args->at[0], task);
+    return zr_contenders_start(unfair->session, self, method, unfair->dir, false, unfair->path,
+                               &args->at[0], task);
 }

@@ -33,6 +33,24 @@ describe("lock:request()", function()
     assert.are.same({ [0] = true, true }, asked)
   end)
 
+  it("fails if the holder's znode changes before each try", function()
+    local world = sim.new { latency = 0.01, jitter = 0 }
+    world:run(function()
+      local holder, other = world:session(), world:session()
+      local hold = assert(holder:lock("/l"):acquire())
+      local writing = true
+      local writer = world.test.spawn(function()
+        while writing do assert(holder:set(hold.path, "mine")) end
+      end)
+      local count, message, code = other:lock("/l"):request()
+      writing = false
+      writer:wait()
+      assert.are.same({ nil, "conflict" }, { count, code })
+      assert.are.equal("lock:request /l: the holder's znode keeps changing; try again later", message)
+      assert.are.equal(1, other:lock("/l"):request())
+    end)
+  end)
+
   it("is not lost if two clients request at the same time", function()
     sweep(function(world, after)
       local holder, one, two = world:session(), world:session(), world:session()

@@ -1,8 +1,8 @@
 -- Features of locks that are written in Lua:
 --
 --   reentrant    the coroutine that holds the lock acquires it again without a request; its releases are counted
---   on_request   lock:request() writes a word into the holder's znode, as Curator's Revoker does; the holder
---                watches its znode, restores its data and calls on_request(hold)
+--   on_request   lock:request() writes a word into the holder's znode (src/recipes/lock_request.c); the holder watches
+--                its znode, restores its data and calls on_request(hold)
 --   cohort       the coroutines that use one handle share one znode; see cohort.lua
 
 local check = require "zkrecipes.check"
@@ -10,8 +10,6 @@ local cohorts = require "zkrecipes.recipes.lock.cohort"
 local core = require "zkrecipes.core"
 local coroutines = require "zkrecipes.host.coroutines"
 local dispatch = require "zkrecipes.host.dispatch"
-local failure = require "zkrecipes.failure"
-local limits = require "zkrecipes.limit"
 local classes = require "zkrecipes.classes"
 local own_holds = require "zkrecipes.recipes.lock.own_holds"
 local requests = require "zkrecipes.lost_answers"
@@ -134,52 +132,6 @@ local function acquire(lock, timeout)
       setmetatable({ hold }, weak), way)
   end
   return hold, message, code
-end
-
-local ASK_ROUNDS = 10
-
--- Writes the word into the znode, unless the znode has changed since it was read: it may carry the mark of a downgrade now. Returns
--- true; or false and whether it has changed (if not, it is gone); or nil, message, code.
-local function ask(limit, contender)
-  local stat, message, code = limit.session:set(contender.path, REQUEST, contender.version)
-  if stat then return true end
-  if code == "no_node" then return false, false end
-  if code == "bad_version" then return false, true end
-  return nil, message, code
-end
-
--- Asks all holders that are not in `asked` yet, and counts them there. Returns true; false if a holder must be read again; or nil,
--- message, code.
-local function ask_holders(lock, asked, limit)
-  local all, message, code = lock:contenders(limit.try and 0 or limit:rest())
-  if not all then return nil, message, code end
-  local unchanged = true
-  for i = 1, #all do
-    local path = all[i].path
-    if all[i].holding and not all[i].shared and not asked[path] then
-      local done, changed, why = ask(limit, all[i])
-      if done == nil then return nil, changed, why end
-      if done then
-        asked[path], asked.count = true, asked.count + 1
-      elseif changed then
-        unchanged = false
-      end
-    end
-  end
-  return unchanged
-end
-
--- lock:request([timeout]): asks the holders to release; returns how many it asked. It does not ask readers of a read/write lock: their
--- znode may carry the mark of a downgrade.
-function Lock:request(timeout)
-  check.seconds(timeout, 1, "request", true)
-  local asked, limit = { count = 0 }, limits.new(self.session, timeout)
-  for _ = 1, ASK_ROUNDS do
-    local done, message, code = ask_holders(self, asked, limit)
-    if done == nil then return failure.told("lock:request", self.path, limit:told(nil, message, code)) end
-    if done then return asked.count end
-  end
-  return nil, ("lock:request %s: the holder's znode keeps changing; try again later"):format(self.path), "conflict"
 end
 
 -- ---- Reentrant ---------------------------------------------------------------------------------
