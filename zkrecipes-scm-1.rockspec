@@ -237,6 +237,7 @@ build = {
         "src/recipes/counter/write_once.c",
         "src/recipes/election/election.c",
         "src/recipes/election/leader.c",
+        "src/recipes/election/make_room.c",
         "src/recipes/election/observe.c",
         "src/recipes/election/rank.c",
         "src/recipes/election/rank_change.c",

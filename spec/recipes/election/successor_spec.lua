@@ -1,9 +1,10 @@
--- Resigning to a named successor in an election with a queue, on a real server. By rank: ranked_spec.lua; with faults:
--- spec/histories/worlds/election.lua.
+-- Resigning to a named successor in an election with a queue, on a real server, and once on simulated ones. By rank: ranked_spec.lua; with
+-- faults: spec/histories/worlds/election.lua.
 -- Tags: sanitize
 
 local budgets = require "spec.support.budget"
 local env = require "spec.support.env"
+local sim = require "zkrecipes.sim"
 local run, fails = env.run, env.fails
 local unpack = table.unpack or unpack -- luacheck: compat
 
@@ -178,6 +179,25 @@ for _, sessions in ipairs { "a session each", "one session" } do
 end
 
 describe("a named successor", function()
+  it("may be known from another server, which is ahead of the leader's", function()
+    local world = sim.new()
+    world:run(function()
+      local leader, other = world:session(), world:session()
+      local term = assert(leader:election("/e"):campaign())
+      world:move(leader, 2)
+      world:move(other, 1)
+      world:advance(0.5)
+      assert(leader:get("/e"))
+      world:lag(2, 30)
+      local waits = world.zk.spawn(function() return other:election("/e"):campaign(100) end)
+      world:advance(0.1)
+      local heir = assert(other:election("/e"):candidates())[2]
+      assert.are.equal(1, #assert(leader:election("/e"):candidates()))
+      assert.is_true(term:resign(heir))
+      assert.are.equal(heir.token, assert(waits:wait()).token)
+    end)
+  end)
+
   it("is named although the answer is lost, and can name the next one", run(function()
     for _, fault in ipairs { "drop_reply", "drop_request" } do
       local namespace, proxy = env.namespace(), env.proxy()

@@ -3,6 +3,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
+#include "recipes/election/make_room.h"
 #include "recipes/election/rank.h"
 #include "recipes/election/successor.h"
 #include "recipes/unfair.h"
@@ -67,6 +68,7 @@ static const struct zr_method term_methods[] = {
     {.name = "marks", .args = "diiw?", .call = call_marks, .inner = true},
     {.name = "named", .args = "i", .call = call_named, .inner = true},
     {.name = "outdated", .args = "", .call = zr_rank_outdated, .inner = true},
+    {.name = "make_room", .args = "ss?t?", .start = zr_make_room, .inner = true},
     {.name = "resign_to", .args = "st?", .start = zr_rank_resign, .inner = true},
     {.name = "resign", .args = "", .call = zr_hold_release},
     ZR_HOLD_METHODS,

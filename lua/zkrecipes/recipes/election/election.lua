@@ -260,8 +260,7 @@ end
 
 -- Waits until no candidate is between the term and its successor.
 local function make_room(term, election, successor, limit)
-  return successors.make_room { election = election, session = limit.session, term = term,
-    leader = paths.name(term.path), heir = paths.name(successor.path), left = limit.left,
+  return successors.make_room { election = election, term = term, heir = paths.name(successor.path), limit = limit,
     name = function(number)
       name_successor(term, number)
       return tell(term, "resign", limit)
@@ -282,7 +281,7 @@ function Term:resign(successor, timeout)
     else
       local limit = limits.new(election.session, timeout)
       local ok, message, code = make_room(self, election, successor, limit)
-      if not ok then return limit:told(nil, message, code) end
+      if not ok then return nil, message, code end
     end
   end
   say.resigned = true
