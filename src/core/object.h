@@ -111,6 +111,7 @@ struct zr_recipe {
 };
 
 #define ZR_ARGS_MAX 6
+#define ZR_MISUSE_TEXT 128
 
 struct zr_arg {
     bool given;
@@ -126,7 +127,8 @@ struct zr_arg {
 struct zr_args {
     struct zr_arg at[ZR_ARGS_MAX];
     const void *options; /* never null for a method with options */
-    const char *misuse;  /* out: what is wrong with them; static text */
+    const char *misuse;  /* out: what is wrong with them; static text, or in `text` */
+    char text[ZR_MISUSE_TEXT];
 };
 
 /*

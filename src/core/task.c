@@ -90,6 +90,18 @@ void zr_task_interrupt(struct zr_task *task, enum zr_status status)
     clean(task);
 }
 
+/* As an interruption, for a verb that has failed or a limit that has passed. */
+static void fail(struct zr_task *task, enum zr_status status)
+{
+    if (task->phase != ZR_RUNNING || task->kind->give_up == NULL) {
+        zr_task_interrupt(task, status);
+        return;
+    }
+    stop_waiting(task);
+    task->outcome = status;
+    task->kind->give_up(task);
+}
+
 void zr_task_session_over(struct zr_task *task, enum zr_status status)
 {
     if (task->phase == ZR_CLEANING) {
@@ -110,7 +122,7 @@ void zr_task_verb_done(struct zr_task *task, enum zr_status status)
     else if (task->phase == ZR_CLEANING)
         zr_task_finish(task, status);
     else
-        zr_task_interrupt(task, status);
+        fail(task, status);
 }
 
 void zr_task_drop(struct zr_task *task, bool taken)
@@ -138,7 +150,7 @@ void zr_task_detach(struct zr_task *task)
 static void unanswered(struct zr_task *task)
 {
     task->detail = zr_task_silence(task);
-    zr_task_interrupt(task, ZR_CONNECTION_LOSS);
+    fail(task, ZR_CONNECTION_LOSS);
 }
 
 static void deadline_passed(struct zr_timer *timer)
@@ -148,7 +160,7 @@ static void deadline_passed(struct zr_timer *timer)
     bool asking = task->kind->asking != NULL ? task->kind->asking(task) : task->asking;
     bool no_time = task->tries && task->kind->local;
     if ((connected && (!asking || no_time)) || task->kind->own)
-        zr_task_interrupt(task, ZR_TIMEOUT);
+        fail(task, ZR_TIMEOUT);
     else
         unanswered(task);
 }

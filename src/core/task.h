@@ -39,6 +39,10 @@ struct zr_task_kind {
     /* Runs after an interruption or a failure, and cannot be interrupted; ends with zr_task_finish
        (any status). May run twice. Null: there is nothing to clean. */
     zr_step *clean;
+    /* Runs instead of its end when a verb has failed or the limit has passed: task->outcome says
+       why, and no verb is in flight. It may set another limit. The end of the session and the
+       waiter still end the task. Null: it ends. */
+    zr_step *give_up;
     /* The loss of the session ends it: it owns something in the session, or waits for something
        there. */
     bool bound;
@@ -56,6 +60,8 @@ struct zr_task_kind {
     bool writes;
     /* Emits the results of a success. After that the task is only dropped. */
     void (*results)(struct zr_task *task, struct zr_sink *sink);
+    /* Emits what follows nil, message and code if it has failed. Null: nothing. */
+    void (*failed)(struct zr_task *task, struct zr_sink *sink);
     /* It has succeeded, but its waiter did not take the results: undo it and call zr_task_release.
        Null: nothing to undo. */
     void (*discard)(struct zr_task *task);
@@ -137,8 +143,7 @@ void zr_task_start(struct zr_task *task, const struct zr_task_kind *kind,
                    struct zr_session *session, const char *subject, int64_t timeout_us,
                    struct zr_next first);
 
-/* For steps: replaces the limit of a task that does not try; timeout_us: from now; negative: no
-   limit. */
+/* For steps: replaces the limit; timeout_us: from now, not 0; negative: no limit. */
 void zr_task_limit(struct zr_task *task, int64_t timeout_us);
 
 /* Starts it as a clean-up without a waiter: kind->clean is its first step. */

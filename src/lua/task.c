@@ -44,7 +44,10 @@ static int push_results(lua_State *L)
     lua_pushnil(L);
     lua_pushstring(L, zr_task_message(task, text, size));
     lua_pushstring(L, zr_status_word(task->status));
-    return 3;
+    zr_lua_sink_init(&sink, L, 1);
+    if (task->kind->failed != NULL)
+        task->kind->failed(task, &sink.sink);
+    return 3 + sink.results;
 }
 
 static int push_forked(lua_State *L)
