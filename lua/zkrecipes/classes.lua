@@ -103,7 +103,7 @@ M.extend = extend
 
 local function how_shown(kind, name)
   if activity.gives[name] then return activity.await_hold end
-  return name == "wait" and activity.waits[kind] and activity.await or nil
+  return activity.waits[kind] == name and activity.await or nil
 end
 
 -- What the core gives: { meta =, methods =, start =, inner = }; start: methods that start something, inner: those that users do not

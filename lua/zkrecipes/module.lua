@@ -15,7 +15,6 @@ local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
 -- These add their methods to the classes.
-require "zkrecipes.recipes.barrier.double_cyclic"
 require "zkrecipes.recipes.config.config"
 require "zkrecipes.recipes.counter.ids"
 require "zkrecipes.recipes.election.election"

@@ -40,7 +40,7 @@ local function try(way)
 end
 
 local SPAWNS = { "a cohort, free", "a cohort, held elsewhere", "a revocable lock, free", "queue: claim", "queue: take",
-  "queue: claim, a try", "hold:on_lost", "cyclic_barrier:wait" }
+  "queue: claim, a try", "hold:on_lost" }
 
 describe("a host that cannot spawn", function()
   for _, name in ipairs(SPAWNS) do

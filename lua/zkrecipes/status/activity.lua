@@ -5,16 +5,15 @@
 -- disappears from here together with its wait. Waits of another kind are in a list.
 
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.host.coroutines"
 local hosts = require "zkrecipes.host.host"
 local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
--- Methods that wait for a hold, classes whose `wait` waits for something else that is shown, and methods that release a hold. These are
--- words of the API, which all recipes share. A wait is noted before anything is granted, so the class of the result cannot tell.
+-- Methods that wait for a hold; class > its method that waits for something else that is shown; and methods that release a hold. These
+-- are words of the API, which all recipes share. A wait is noted before anything is granted, so the class of the result cannot tell.
 M.gives = { acquire = true, campaign = true, read = true, write = true }
-M.waits = { barrier = true, latch = true }
+M.waits = { barrier = "wait", cyclic_barrier = "wait", double_barrier = "enter", latch = "wait" }
 local ENDS = { "release", "resign" }
 
 -- Upper bounds of the histogram of waits, in seconds.
@@ -96,27 +95,13 @@ end
 
 -- ---- Waits of more than one slot ---------------------------------------------------------------
 
--- Stores that this record, or another object that the waiting coroutine keeps alive, stands for a wait for a hold of `object`.
+-- Stores that this record stands for a wait for a hold of `object`.
 function M.begin(host, record, object)
   record.object, record.since = object, host.adapter.now()
   host.activity.waiting[record] = true
 end
 
 function M.forget(host, record) host.activity.waiting[record] = nil end
-
-local function over_with(note)
-  M.forget(note.host, note)
-  note.stop(note.state)
-end
-
--- Calls fn(state, ...), which waits for what the object gives in many steps, and gives what it gives. stop(state): see scopes.lua.
-function M.during(host, object, stop, fn, state, ...)
-  local note = { host = host, stop = stop, state = state, token = host.parked and host.adapter.token() }
-  M.begin(host, note, object)
-  local results = coroutines.pack(wait.within(host, over_with, note, fn, state, ...))
-  M.forget(host, note)
-  return coroutines.unpack(results)
-end
 
 -- Calls found(object, since) for each wait, except those whose coroutines were killed.
 function M.each_waiting(host, found)

@@ -1,9 +1,6 @@
 -- The cyclic barrier. Every round has n members, and each of them is told. A member that gave up is in no round. Nothing is left in the
 -- end.
 
-local coroutines = require "zkrecipes.host.coroutines"
-local answers = require "zkrecipes.lost_answers"
-
 local PATH = "/c/step"
 
 local function count(h, pattern)
@@ -42,31 +39,24 @@ local function in_rounds(h)
   return rounds
 end
 
--- Notes in h.joined[coroutine] the tags that the library chooses.
-local give = answers.tag
-local joined = setmetatable({}, { __mode = "k" })
-
-function answers.tag(...)
-  local tag, attempt = give(...), joined[coroutines.running()]
-  if attempt then attempt.tag = tag end
-  return tag
-end
-
-local function member(h, zk, barrier, timeout)
+-- Each attempt has its own object, which tells the tag of its member.
+local function member(h, zk, session, timeout)
   local attempt = {}
-  local passed, message, code = h:attempt(zk, function()
-    joined[coroutines.running()] = attempt
-    return barrier:wait(timeout)
-  end)
+  local barrier, message, code = session:cyclic_barrier(PATH, h.size)
+  local passed
+  if barrier then
+    passed, message, code = h:attempt(zk, function() return barrier:wait(timeout) end)
+    attempt.tag = barrier.member and barrier.member.tag:match "^n%d+%-(.+)$"
+  end
   local late = timeout and (code == "timeout" or code == "connection_loss")
   h:expect(passed or late or code == "canceled" or code == "lost" or h.starves and code == "no_memory", "wait: %s", message)
   attempt.code = passed and "through" or code
   table.insert(h.attempts, attempt)
 end
 
-local function worker(h, zk, barrier)
+local function worker(h, zk, session)
   while not h.healed do
-    member(h, zk, barrier, h:pick { 0, h:within(0.02), h:within(6), h:within(6), false } or nil)
+    member(h, zk, session, h:pick { 0, h:within(0.02), h:within(6), h:within(6), false } or nil)
     zk.sleep(h:within(1.5))
   end
 end
@@ -101,10 +91,9 @@ return function(h)
   for number = 1, 1 + h:below(3) do
     zk = h:process()
     local mine, its = zk, h:session(zk)
-    local barrier = its:cyclic_barrier(PATH, size)
     session = its
     for place = 1, h:below(3) do
-      h:user(("member %d.%d"):format(number, place), mine, function() worker(h, mine, barrier) end)
+      h:user(("member %d.%d"):format(number, place), mine, function() worker(h, mine, its) end)
     end
   end
   function h.settle()
@@ -116,7 +105,7 @@ return function(h)
       table.concat(h.world:children(PATH) or {}, " "))
     for place = 1, left > 0 and size - left or 0 do
       h:user("last " .. place, zk, function()
-        member(h, zk, session:cyclic_barrier(PATH, size))
+        member(h, zk, session)
       end)
     end
   end

@@ -72,7 +72,10 @@ local function leave(h, zk, session, barrier, tags)
 end
 
 local function round(h, zk, session, size, timeout)
-  local barrier, tag, tags = session:double_barrier(PATH, size), nil, nil
+  local tag, tags
+  local barrier, problem, why = session:double_barrier(PATH, size)
+  h:expect(barrier or h.starves and why == "no_memory", "double_barrier: %s", problem)
+  if not barrier then return end
   local entered, message, code, came = h:attempt(zk, function()
     local entered, message, code, came = barrier:enter(timeout)
     if not entered then return nil, message, code, came end

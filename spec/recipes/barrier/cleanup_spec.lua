@@ -3,6 +3,7 @@
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
+local wait = require "zkrecipes.host.wait"
 
 -- Calls fn(world, one, other) with two sessions of two processes.
 local function with_two(fn)
@@ -71,6 +72,25 @@ describe("a double barrier that the program drops", function()
     end))
   end)
 
+  it("is left if the caller is gone when `enter` has succeeded, but has not taken its result", function()
+    with_two(function(world, one, other)
+      local mine, theirs = one:double_barrier("/d", 2), other:double_barrier("/d", 2)
+      local slot, host = core.classes.double_barrier.start.enter(mine)
+      local wanted = wait.expect(host, slot)
+      assert(theirs:enter(10))
+      world:advance(1)
+      assert.is_true(wanted.done)
+      wanted:give_up()
+      assert.are.same({ true, 1 }, { theirs:leave(20) })
+      world:advance(1)
+      assert.are.same({}, world:children("/d"))
+      assert.is_nil(mine.member)
+      local task = world.zk.spawn(mine.enter, mine, 10)
+      assert(theirs:enter(10))
+      assert(task:wait())
+    end)
+  end)
+
   it("is left when both members are dropped", function()
     with_two(function(world, one, other)
       local function enter_and_drop() enter_both(world, one, other) end
@@ -104,7 +124,11 @@ describe("a member of a round, when an allocation fails", function()
     return failures
   end
 
-  local function join_cyclic(session, timeout) return session:cyclic_barrier("/b", 2):wait(timeout) end
+  local function join_cyclic(session, timeout)
+    local barrier, message, code = session:cyclic_barrier("/b", 2)
+    if not barrier then return nil, message, code end
+    return barrier:wait(timeout)
+  end
 
   local function leave(barrier)
     local ok, _, code
@@ -115,8 +139,10 @@ describe("a member of a round, when an allocation fails", function()
   for _, kind in ipairs { "cyclic_barrier", "double_barrier" } do
     local function join(session, timeout)
       if kind == "cyclic_barrier" then return join_cyclic(session, timeout) end
-      local barrier = session:double_barrier("/b", 2)
-      local ok, message, code = barrier:enter(timeout)
+      local barrier, message, code = session:double_barrier("/b", 2)
+      if not barrier then return nil, message, code end
+      local ok
+      ok, message, code = barrier:enter(timeout)
       if ok then leave(barrier) end
       return ok, message, code
     end
