@@ -213,6 +213,7 @@ build = {
         "src/lua/slots.c",
         "src/lua/task.c",
         "src/plain/await_gone.c",
+        "src/plain/delete_tree.c",
         "src/plain/request.c",
         "src/plain/request_methods.c",
         "src/plain/request_results.c",

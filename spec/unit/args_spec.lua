@@ -162,7 +162,7 @@ describe("arguments", function()
     misuse("calling 'get' on a bad self (zkrecipes.session expected, got userdata)", session.get, io.stdout, "/a")
     misuse("write object:get(", session.get, "/a")
     misuse("calling 'with' on a bad self (zkrecipes.lock expected, got nil)", lock.with, nil, print)
-    for _, name in ipairs { "states", "loop", "fd", "pollfd", "dispatch", "delete_tree" } do
+    for _, name in ipairs { "states", "loop", "fd", "pollfd", "dispatch" } do
       misuse("calling '" .. name .. "' on a bad self (zkrecipes.session expected, got nil)", session[name])
       misuse("calling '" .. name .. "' on a bad self (zkrecipes.session expected, got userdata)", session[name], lock)
     end
@@ -175,8 +175,6 @@ describe("arguments", function()
     misuse("bad argument #1 to 'with' (function expected, got nil)", lock.with, lock)
     misuse("bad argument #2 to 'with' (function expected, got number)", lock.with, lock, 1, 5)
     misuse("bad argument #1 to 'acquire' (seconds expected, got string)", lock.with, lock, "1", print)
-    misuse("the root cannot be deleted", session.delete_tree, session, "/")
-    misuse("bad argument #1 to 'delete_tree' (path 'x' must start", session.delete_tree, session, "x")
     misuse("bad argument #1 to 'spawn'", zk.spawn, 5)
   end)
 

@@ -33,7 +33,8 @@ typedef enum zr_status zr_start(struct zr_object *self, struct zr_args *args,
 
 zr_start zr_plain_create, zr_plain_get, zr_plain_set, zr_plain_exists, zr_plain_delete,
     zr_plain_children, zr_plain_get_acl, zr_plain_set_acl, zr_plain_sync, zr_plain_add_auth,
-    zr_plain_reconfig, zr_plain_multi, zr_plain_multi_in, zr_plain_transact, zr_await_gone;
+    zr_plain_reconfig, zr_plain_multi, zr_plain_multi_in, zr_plain_transact, zr_plain_delete_tree,
+    zr_await_gone;
 
 /* A method whose last argument is a struct zr_request_options. */
 #define ZR_PLAIN_METHOD(word, letters, function)                                                   \
@@ -56,6 +57,7 @@ zr_start zr_plain_create, zr_plain_get, zr_plain_set, zr_plain_exists, zr_plain_
         ZR_PLAIN_METHOD("get", "p", zr_plain_get), ZR_PLAIN_METHOD("set", "pd?v?", zr_plain_set),  \
         ZR_PLAIN_METHOD("exists", "p", zr_plain_exists),                                           \
         ZR_PLAIN_METHOD("delete", "pv?", zr_plain_delete),                                         \
+        ZR_PLAIN_METHOD("delete_tree", "p", zr_plain_delete_tree),                                 \
         ZR_PLAIN_METHOD("children", "p", zr_plain_children),                                       \
         ZR_PLAIN_METHOD("get_acl", "p", zr_plain_get_acl),                                         \
         ZR_PLAIN_METHOD("set_acl", "pav?", zr_plain_set_acl),                                      \

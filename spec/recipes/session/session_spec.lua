@@ -225,6 +225,8 @@ describe("plain requests", function()
     assert.is_true(session:delete_tree("/t"))
     assert.is_false(session:exists("/t"))
     fails("no_node", session:delete_tree("/t"))
+    env.raises("the root cannot be deleted", function() session:delete_tree("/") end)
+    env.raises("bad argument #1 to 'delete_tree'", function() session:delete_tree("x") end)
   end))
 
   it("multi: all parts or none", run(function()
