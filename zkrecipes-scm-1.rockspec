@@ -86,6 +86,7 @@ build = {
     ["zkrecipes.recipes.partitioner.partitioner"] = "lua/zkrecipes/recipes/partitioner/partitioner.lua",
     ["zkrecipes.recipes.partitioner.run"] = "lua/zkrecipes/recipes/partitioner/run.lua",
     ["zkrecipes.recipes.partitioner.work"] = "lua/zkrecipes/recipes/partitioner/work.lua",
+    ["zkrecipes.recipes.presence.presence"] = "lua/zkrecipes/recipes/presence/presence.lua",
     ["zkrecipes.recipes.queue.arguments"] = "lua/zkrecipes/recipes/queue/arguments.lua",
     ["zkrecipes.recipes.queue.claim"] = "lua/zkrecipes/recipes/queue/claim.lua",
     ["zkrecipes.recipes.queue.consumer"] = "lua/zkrecipes/recipes/queue/consumer.lua",

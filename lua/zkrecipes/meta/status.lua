@@ -29,6 +29,8 @@ function zk.status(options) end
 ---@field waiting { kind: string, path: string, age: number }[] waits for a hold, for an item, at a barrier or latch; oldest first
 ---@field trees { number: integer, path: string, znodes: integer, age: number?, problem: string? }[] watched copies in the order
 ---of making; age: seconds, nil if it was never loaded; problem: why something is missing
+---@field objects { number: integer, kind: string, path: string, state: string }[] presences, partitioners, participants of two-phase
+---commit and subscriptions of topics, in the order of making; state: a few words
 ---@field queues? { path: string, length: integer?, places: integer[], unknown: true? }[] where this process waits, at most 20;
 ---`unknown`: no server answered in time, and there is no `length`
 ---@field granted integer how many holds were granted so far

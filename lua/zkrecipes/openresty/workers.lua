@@ -21,7 +21,7 @@ local INTERVAL, STALE, ROWS = 2, 10, 100
 local QUEUES_AGE = 2 -- seconds
 
 local WATCHED = "watched" -- key in the dictionary: a client asks for the status
-local LISTS = { "holds", "waiting", "trees" }
+local LISTS = { "holds", "waiting", "trees", "objects" }
 
 local started = ngx.now()
 local decoder, looked -- lua-cjson; whether we have tried to load it
@@ -44,7 +44,8 @@ end
 function M.own(asking)
   local found = require "zkrecipes".status { queues = asking, max_age = QUEUES_AGE }
   found.worker, found.pid, found.started, found.at = ngx.worker.id() or "agent", ngx.worker.pid(), started, ngx.now()
-  found.counts = { holds = #found.holds, waiting = #found.waiting, trees = #found.trees }
+  found.counts = {}
+  for _, name in ipairs(LISTS) do found.counts[name] = #found[name] end
   return found
 end
 

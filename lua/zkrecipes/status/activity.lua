@@ -26,9 +26,11 @@ local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, back
 
 -- `holds`: number > hold. Weak values are removed before finalizers run, weak keys after: with weak keys we would meet collected holds.
 -- `waiting`: the records of waits, with their object and start time; see begin. `trees`: number > watched copy, as `holds`.
+-- `objects`: number > what else the program takes part in; see takes_part.
 local function new()
   local record = { holds = setmetatable({}, { __mode = "v" }), waiting = setmetatable({}, { __mode = "k" }),
-    trees = setmetatable({}, { __mode = "v" }), copied = 0, granted = 0, ended = 0, lost = 0, failed = {}, waits = {}, seconds = 0 }
+    trees = setmetatable({}, { __mode = "v" }), objects = setmetatable({}, { __mode = "v" }), copied = 0, joined = 0,
+    granted = 0, ended = 0, lost = 0, failed = {}, waits = {}, seconds = 0 }
   for i = 1, #M.BOUNDS + 1 do record.waits[i] = 0 end
   return record
 end
@@ -43,6 +45,23 @@ function M.copies(host, tree)
   local record = host.activity
   record.copied = record.copied + 1
   record.trees[record.copied] = tree
+end
+
+local state_of = setmetatable({}, { __mode = "k" }) -- object > its function `state`
+
+-- Stores that the program takes part in something. object: has `path`. state(object): a few words; nil: it is over.
+function M.takes_part(host, object, state)
+  local record = host.activity
+  record.joined = record.joined + 1
+  record.objects[record.joined], state_of[object] = object, state
+end
+
+-- Calls found(number, object, words) for each object that is not over.
+function M.each_object(host, found)
+  for number, object in pairs(host.activity.objects) do
+    local words = state_of[object](object)
+    if words then found(number, object, words) end
+  end
 end
 
 local function count_wait(record, seconds)

@@ -189,6 +189,8 @@ function M.html(list, where, notes)
       counted(list, "waiting")),
     table_of("Queues", rows_of(list, "queues"), with_worker(list, { PATH, { "length", "length", class = "number", show = known },
       { "our places", "places", class = "path", show = places } })),
+    table_of("Takes part", rows_of(list, "objects"), with_worker(list, { { "what", "kind" }, PATH, { "state", "state" } }),
+      counted(list, "objects")),
     copies(list), histogram(list), "</body></html>\n" }
 end
 

@@ -9,13 +9,15 @@ local M = {}
 
 -- ---- Collecting --------------------------------------------------------------------------------
 
+local function in_order(a, b) return a.number < b.number end
+
 local function sessions_of(host)
   local list = {}
   for number, session in pairs(host.opened) do
     list[#list + 1] = { number = number, state = session.state, id = session.id, server = session.server,
       timeout = session.timeout }
   end
-  table.sort(list, function(a, b) return a.number < b.number end)
+  table.sort(list, in_order)
   return list
 end
 
@@ -69,7 +71,17 @@ local function trees_of(host)
   for number, tree in pairs(host.activity.trees) do
     if follows(tree) then list[#list + 1] = tree_of(number, tree) end
   end
-  table.sort(list, function(a, b) return a.number < b.number end)
+  table.sort(list, in_order)
+  return list
+end
+
+-- Presences, partitioners, participants and subscriptions.
+local function objects_of(host)
+  local list = {}
+  activity.each_object(host, function(number, object, state)
+    list[#list + 1] = { number = number, kind = class_of(object), path = object.path, state = state }
+  end)
+  table.sort(list, in_order)
   return list
 end
 
@@ -85,8 +97,9 @@ function M.of(host)
   end
   for code, number in pairs(noted.failed) do failed[code] = number end
   return { host = host.adapter.name, sessions = sessions_of(host), waiting = waiting,
-    holds = holds_of(host, now, waiters_by_path(waiting)), trees = trees_of(host), granted = noted.granted, released = noted.ended,
-    lost = noted.lost, failed = failed, waits = waits, waited = noted.seconds, tasks = host.live }
+    holds = holds_of(host, now, waiters_by_path(waiting)), trees = trees_of(host), objects = objects_of(host),
+    granted = noted.granted, released = noted.ended, lost = noted.lost, failed = failed, waits = waits,
+    waited = noted.seconds, tasks = host.live }
 end
 
 -- ---- JSON --------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ local runs = require "zkrecipes.recipes.partitioner.run"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 local works = require "zkrecipes.recipes.partitioner.work"
+local activity = require "zkrecipes.status.activity"
 
 local SETTLE = 1 -- seconds
 local PARTS = "list of parts"
@@ -197,6 +198,12 @@ end
 
 local function dropped(work) tasks.later(work.host, work.shut, work, CLOSED, "closed") end
 
+local function state(partitioner)
+  local work = partitioner.work
+  if work.over then return nil end
+  return ("%d of %d parts%s"):format(#partitioner:mine(), #work.set.parts, work.differing[1] and "; members have other parts" or "")
+end
+
 -- session:partitioner(path, parts [, { weight =, id =, settle = }])
 function Session:partitioner(path, parts, options)
   check.below_root(path, 1, "partitioner")
@@ -208,7 +215,10 @@ function Session:partitioner(path, parts, options)
   local started
   started, message, code = work:start()
   if not started then return nil, failure.say("session:partitioner", path, message), code end
-  return setmetatable({ work = work, path = path, id = work.id, weight = work.weight, guard = collected.guard(dropped, work) }, Partitioner)
+  local partitioner = setmetatable({ work = work, path = path, id = work.id, weight = work.weight,
+    guard = collected.guard(dropped, work) }, Partitioner)
+  activity.takes_part(work.host, partitioner, state)
+  return partitioner
 end
 
 classes.extend(core.classes.session, Session)

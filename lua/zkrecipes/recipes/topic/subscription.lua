@@ -9,6 +9,7 @@ local limits = require "zkrecipes.limit"
 local readers = require "zkrecipes.recipes.topic.reader"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
+local activity = require "zkrecipes.status.activity"
 
 local M = {}
 
@@ -63,6 +64,11 @@ check.selves("subscription", Subscription, Subscription)
 Subscription.__close = function(subscription) subscription:close() end
 Subscription.__call = function(subscription) return (subscription:next()) end
 
+local function state(subscription)
+  if subscription.closed or subscription.reader.over then return nil end
+  return ("read up to %.0f"):format(subscription.position)
+end
+
 local function dropped(reader) tasks.later(reader.host, reader.shut, reader, CLOSED, "closed") end
 
 -- A subscription, and what makes `for` close it. bookmark: nil: it has no name. at: the position of the first message.
@@ -70,6 +76,7 @@ function M.new(session, path, born, at, bookmark)
   local reader = readers.start(session, path, born, at)
   local subscription = setmetatable({ path = path, reader = reader, bookmark = bookmark, position = at - 1,
     guard = collected.guard(dropped, reader) }, Subscription)
+  activity.takes_part(reader.host, subscription, state)
   return subscription, nil, nil, subscription
 end
 

@@ -27,6 +27,7 @@ local tasks = require "zkrecipes.host.tasks"
 local transactions = require "zkrecipes.recipes.two_phase.transaction"
 local wait = require "zkrecipes.host.wait"
 local waiters = require "zkrecipes.host.waiters"
+local activity = require "zkrecipes.status.activity"
 
 local M = {}
 
@@ -327,6 +328,11 @@ failure.name(Participant, "participant")
 check.selves("participant", Participant, Participant)
 Participant.__close = function(part) part:close() end
 
+local function state(part)
+  if part.stopping then return nil end
+  return ("'%s', %d transactions at work"):format(check.shown(part.name), part.working)
+end
+
 -- A participant; or nil, message, code.
 function M.start(two, name, handlers)
   local escaped, message, code = escape(name)
@@ -339,6 +345,7 @@ function M.start(two, name, handlers)
   part.clock = clocks.new(session, two.path .. "/clock")
   part.tidying = tidyings.new(part.session, two, part.clock)
   start_task(part, {}, work_inbox, part)
+  activity.takes_part(host, part, state)
   return part
 end
 
