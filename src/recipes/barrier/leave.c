@@ -96,17 +96,13 @@ static void looked_once(struct zr_task *task)
 
 static bool name_awaited(struct zr_task *task)
 {
-    char name[2 + ZR_MEMBER_TAG];
+    const char *dir = zr_znode_of(task)->full;
     const struct zr_bytes tag = of(task)->roll.first;
     zr_free(of(task)->awaited);
-    of(task)->awaited = NULL;
-    if (tag.length >= ZR_MEMBER_TAG)
-        return false;
-    memcpy(name, "m-", 2);
-    memcpy(name + 2, tag.at, tag.length);
-    name[2 + tag.length] = '\0';
-    of(task)->awaited = zr_path_child(zr_znode_of(task)->full, name);
-    return of(task)->awaited != NULL;
+    char *path = of(task)->awaited = zr_alloc(strlen(dir) + tag.length + sizeof("/m-"));
+    if (path != NULL)
+        strncat(strcat(strcpy(path, dir), "/m-"), tag.at, tag.length);
+    return path != NULL;
 }
 
 static void await(struct zr_task *task)
