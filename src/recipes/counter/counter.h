@@ -6,7 +6,7 @@
  * reads; change.c has the methods that write. Thread: the host's.
  */
 
-#include "recipes/counter/mark.h"
+#include "recipes/counter/write_mark.h"
 #include "recipes/znode.h"
 
 /* Lua 5.1 has no integers but floating-point numbers, which are exact up to here. */

@@ -6,8 +6,8 @@
 /*
  * Writes to a counter, each done exactly once. The algorithm is ours.
  *
- * 1. The counter object has a mark: an ephemeral child of the counter's znode (mark.h). If it has
- *    none: create one, then read the counter's znode.
+ * 1. The counter object has a mark: an ephemeral child of the counter's znode (write_mark.h). If it
+ * has none: create one, then read the counter's znode.
  * 2. One multi sets the mark to the number of this write, on the condition that the mark has the
  *    version that we know; and sets the counter's znode, on the condition that it has the version
  *    that was read. (`set` has no condition for the counter's znode.)

@@ -1,9 +1,9 @@
-#ifndef ZR_MARK_H
-#define ZR_MARK_H
+#ifndef ZR_WRITE_MARK_H
+#define ZR_WRITE_MARK_H
 
 /*
- * mark.h: a counter's mark: an ephemeral child of the counter's znode by which the counter knows
- * its own writes. Only for the files of this folder. Thread: the host's.
+ * write_mark.h: a counter's mark: an ephemeral child of the counter's znode by which the counter
+ * knows its own writes. Only for the files of this folder. Thread: the host's.
  *
  * The name of a mark is never used again, and its create is never repeated. So while the mark
  * exists, no client has deleted the counter's znode since the mark was created.

@@ -1,4 +1,4 @@
-#include "recipes/counter/mark.h"
+#include "recipes/counter/write_mark.h"
 
 #include <stdio.h>
 #include <string.h>
