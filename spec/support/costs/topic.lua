@@ -44,14 +44,16 @@ return {
       assert.is_false((of.other:exists "/t/messages/0/1"))
       of:costs({ multi = 2 }, function() return assert(topic:publish "x"), assert(topic:publish "x") end)
     end },
-  { "the first publish", "3 reads, 4 writes, 1 sync", function(of)
-    of:costs({ get = 2, create = 3, multi = 2, sync = 1 }, function() return assert(of.session:topic("/t"):publish "x") end)
+  { "the first publish", "2 reads, 5 writes", function(of)
+    of:costs({ get = 2, create = 3, multi = 2 }, function() return assert(of.session:topic("/t"):publish "x") end)
   end },
   { "subscribe", "2 reads; 1 sync more with `from = \"now\"`; 1 read and 1 write more with a name", function(of)
     local topic = used(of)
     local function subscribe(options) of.kept[#of.kept + 1] = assert(topic:subscribe(options)) end
     of:costs({ get = 2 }, function() subscribe { from = 4 } end)
     of:costs({ get = 2, sync = 1 }, function() subscribe() end)
+    of:costs({ get = 2 + 1, create = 1 }, function() subscribe { from = 4, name = "n" } end)
+    of:costs({ get = 2 + 1, set = 1 }, function() subscribe { from = 4, name = "n" } end)
   end },
   { "a subscriber, for each message", "1 read", function(of)
     used(of)

@@ -6,8 +6,11 @@
 -- 3. All are read: wait until the head changes.
 --
 -- What can go wrong: the link breaks (read again from the first message whose answer is missing). A message is missing: the head, read
--- again after a sync, says how many messages were removed, and the next message says it too (`missed`). Another client has deleted the
--- message or written other data: it counts as missed. The topic was deleted: the subscription ends with `no_node`.
+-- again, says how many messages were removed, and the next message says it too (`missed`). Another client has deleted the message or
+-- written other data: it counts as missed. The topic was deleted: the subscription ends with `no_node`.
+--
+-- A server that is behind does no harm, so there is no sync: a session never sees less than it has seen, nor does the next one, because to
+-- make a session is a write. The head and the messages are written together, so what the head shows is there.
 
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
@@ -72,9 +75,9 @@ local function wait_for_room(reader)
   reader.full = nil
 end
 
--- The present head; or nil, message, code.
-local function present_head(reader)
-  local head, message, code = store.present_head(reader.session, reader.path)
+-- The head; or nil, message, code.
+local function read_head(reader)
+  local head, message, code = store.head(reader.session, reader.path)
   if code == "no_node" or head and head.born ~= reader.born then return gone(reader) end
   return head, message, code
 end
@@ -82,7 +85,7 @@ end
 -- There is no message at `at`. The head; or nil, message, code.
 local function is_missing(reader)
   drop_reads(reader)
-  local head, message, code = present_head(reader)
+  local head, message, code = read_head(reader)
   if not head or head.first > reader.at then return head, message, code end
   local stat, problem, why = requests.sure(reader.session.exists, reader.session, layout.message(reader.path, reader.at))
   if stat == nil then return nil, problem, why end
@@ -134,8 +137,9 @@ end
 -- The head that the copy shows; or nil, message, code.
 local function head_in(reader, tree)
   local data, stat = tree:get()
-  if not stat or stat.czxid ~= reader.born then return present_head(reader) end -- its server may be behind
-  return store.head_of(reader.session, data, stat) or present_head(reader)
+  local head = stat and stat.czxid == reader.born and store.head_of(reader.session, data, stat)
+  if head then return head end
+  return read_head(reader)
 end
 
 -- Reads what the copy shows. True; or nil, message, code.

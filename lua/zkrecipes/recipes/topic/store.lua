@@ -61,7 +61,7 @@ function M.open(session, path)
   local made
   made, message, code = make(session, path)
   if not made then return nil, message, code end
-  head, message, code = M.present_head(session, path)
+  head, message, code = M.head(session, path)
   if code == "no_node" then return damaged(path, "the znode is missing, but a part of the topic exists") end
   return head, message, code
 end
