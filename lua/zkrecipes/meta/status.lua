@@ -26,7 +26,7 @@ function zk.status(options) end
 ---@field host string name of the adapter
 ---@field sessions { number: integer, state: zkrecipes.State, id: string?, server: string?, timeout: number }[]
 ---@field holds { kind: string, path: string, token: string, age: number, waiters: integer }[] oldest first; waiters: of this process
----@field waiting { kind: string, path: string, age: number }[] waits for a hold, for an item, at a barrier or latch; oldest first
+---@field waiting { kind: string, path: string, age: number }[] waits for a hold, an item or a message, at a barrier or latch; oldest first
 ---@field trees { number: integer, path: string, znodes: integer, age: number?, problem: string? }[] watched copies in the order
 ---of making; age: seconds, nil if it was never loaded; problem: why something is missing
 ---@field objects { number: integer, kind: string, path: string, state: string }[] presences, partitioners, participants of two-phase

@@ -1,6 +1,7 @@
 -- What topic:subscribe gives: the messages in order, and acks. The work is done by the reader (reader.lua) and, if the subscriber has a
 -- name, by its bookmark (bookmark.lua).
 
+local activity = require "zkrecipes.status.activity"
 local check = require "zkrecipes.check"
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
@@ -31,8 +32,9 @@ function Subscription:next(timeout)
       return message
     end
     if reader.over then return nil, reader.over[1], reader.over[2] end
-    local record = reader.waiters:enter()
-    if left() == 0 or not wait.pause(reader.host, record, left()) then
+    local seconds, record = left(), reader.waiters:enter()
+    if seconds ~= 0 then activity.begin(reader.host, record, self) end
+    if seconds == 0 or not wait.pause(reader.host, record, seconds) then
       record:give_up()
       return limits.passed(reader.session, "subscription:next")
     end
