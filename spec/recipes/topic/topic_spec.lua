@@ -245,33 +245,6 @@ describe("a named subscriber", function()
   end))
 end)
 
-describe("a topic that is deleted", function()
-  it("ends subscriptions, and refuses the names of the old one", run(function()
-    local namespace = env.namespace()
-    local topic, other = opened(namespace), opened(namespace)
-    publish(topic, 1, 3)
-    local subscription, named = assert(other:subscribe()), assert(other:subscribe { from = "start", name = "n" })
-    assert.are.equal("1", data_of(named, 1))
-    local kept = topic.session:get "/t/subscribers/n"
-    assert(topic.session:delete_tree "/t")
-    env.fails("no_node", subscription:next(200))
-    assert.are.equal(1, topic:publish "again")
-    assert(topic.session:create("/t/subscribers/n", kept))
-    env.fails("conflict", other:subscribe { name = "n" })
-    assert.are.equal("again", data_of(assert(other:subscribe { from = "start" }), 1))
-  end))
-
-  it("is made again by the next publish, also with an id", run(function()
-    local topic = opened(env.namespace(), { count = 2 })
-    for round = 1, 3 do
-      assert.are.equal(1, topic:publish("a", { id = "x" }))
-      publish(topic, 2, 5)
-      if round < 3 then assert(topic.session:delete_tree "/t") end
-    end
-    assert.are.equal("4 5", data_of(assert(topic:subscribe { from = "start" }), 2))
-  end))
-end)
-
 describe("znodes of another client", function()
   it("in the place of the head are reported", run(function()
     local topic = opened(env.namespace())

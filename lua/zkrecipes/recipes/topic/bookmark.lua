@@ -51,6 +51,7 @@ local function make(session, path, first)
   local made, message, code = requests.sure(session.create, session, path, layout.encode_acked(first.position, first.born, first.owner))
   if made then return true end
   if code == "node_exists" then return false end
+  if code == "no_node" then message = ("session:create %s: the topic was deleted meanwhile; call subscribe again"):format(path) end
   return nil, message, code
 end
 

@@ -8,6 +8,8 @@ local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
+local ROUNDS = 6 -- attempts to make a topic
+
 -- ---- The head ----------------------------------------------------------------------------------
 
 local function damaged(path, what)
@@ -41,16 +43,24 @@ function M.present_head(session, path)
 end
 
 -- The head comes last, so all is there when it is.
-local function make(session, path)
+local function make_once(session, path)
   local made, message, code = requests.sure(session.create, session, path .. "/subscribers", "", { parents = true })
   if not made and code ~= "node_exists" then return nil, message, code end
-  made, message, code = requests.sure(session.multi, session, {
+  return requests.sure(session.multi, session, {
     { "create", path .. "/messages", "" },
     { "create", layout.bucket(path, 1), "" },
     { "create", path .. "/ids", "" },
     { "create", layout.head(path), layout.encode_head(0, 1) },
   })
-  if made or code == "node_exists" then return true end
+end
+
+local function make(session, path)
+  local made, message, code
+  for _ = 1, ROUNDS do
+    made, message, code = make_once(session, path)
+    if made or code == "node_exists" then return true end
+    if code ~= "no_node" then break end -- otherwise the parent has just been deleted
+  end
   return nil, message, code
 end
 
