@@ -50,6 +50,8 @@ return {
   ["semaphore: a mark that is there already is not looked at"] = 3888,
   ["semaphore: a mark whose answer was lost is not repeated"] = 13110,
   ["semaphore: resize does not write the limit that it reads"] = 768,
+  ["topic: now is what a server that is behind has"] = 114,
+  ["topic: one id is twice in a batch"] = 124,
   ["tree: a request of an earlier session is sent in the next"] = 58,
   ["tree: an event that is late for want of memory does not count"] = 2982,
   ["worker_id: the turn goes before the number"] = 1375,

@@ -16,9 +16,9 @@ return {
   publish("a lost answer counts as done", "  batch.doubt = true\n  local head", "  if batch then return true end\n  local head"),
   publish("a lost answer counts as not done", "  batch.doubt = true\n  local head", "  if batch then return false end\n  local head"),
   publish("any message at its position is its own", "layout.decode_message(data) == batch.tag", "layout.decode_message(data) ~= nil"),
-  publish("what has left is published", "    if not batch.doubt then batch.calls = waiting(batch.calls) end\n", ""),
+  publish("what has left is published", "    if not batch.doubt then batch.calls = waiting(batch.calls) end\n", "",
+    { old = "  until batch.doubt or number == #waiting(batch.calls)\n", new = "  until true\n" }), -- otherwise it would loop forever
   publish("what has left while it looked is published", "  until batch.doubt or number == #waiting(batch.calls)\n", "  until true\n"),
-  publish("a known id leaves the batch in doubt", "  batch.doubt = false\n  local found, problem", "  local found, problem"),
   publish("what is in flight fails as if it was not sent", "if not batch or not (batch.flying or batch.doubt) then", "if true then"),
   publish("ids are not kept", "    if call.id then parts[#parts + 1] = { \"create\", layout.id",
     "    if call.id and position % 3 > 0 then parts[#parts + 1] = { \"create\", layout.id"),
