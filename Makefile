@@ -223,6 +223,9 @@ planted-parts: $(SIM)/histories $(SIM)/lease_histories
 soak: $(CORE) ## each recipe, or RECIPE=..., for ROUNDS=2000 rounds in virtual time: nothing may grow
 	@$(ENVIRONMENT) $(INTERPRETER) spec/soak/main.lua --rounds $(or $(ROUNDS),2000) $(if $(RECIPE),--recipe '$(RECIPE)')
 
+scale-topic: ## a topic that keeps MESSAGES=100000 messages: what one costs, and how long all take on a real server
+	@$(MAKE) --no-print-directory spec SPECS=spec/recipes/topic/scale_spec.lua MESSAGES=$(or $(MESSAGES),100000)
+
 sim-test: $(SIM)/counter_test $(SIM)/world_test $(SIM)/fault_test $(SIM)/model_test $(CORE) ## the simulator: its own tests, and its model against a real server
 	@$(SIM)/counter_test
 	@$(SIM)/world_test
@@ -413,4 +416,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here histories planted planted-parts soak spec-parts sim-programs sim-test fuzz fuzz-api
+.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here histories planted planted-parts soak scale-topic spec-parts sim-programs sim-test fuzz fuzz-api

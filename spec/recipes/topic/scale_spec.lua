@@ -1,11 +1,11 @@
--- Many publishers, and many messages: with a hundred thousand kept messages, publishing and reading one costs what it costs in a small
--- topic, and nothing is listed.
+-- Many publishers, and many messages: publishing and reading one costs what it costs in a small topic, and nothing is listed.
+-- MESSAGES=...: how many the topic keeps. `make scale-topic` runs it with a hundred thousand.
 
 local sim = require "zkrecipes.sim"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 
-local COUNT = 100000
+local COUNT = tonumber(os.getenv "MESSAGES" or 20000)
 
 -- Publishes so many messages, as many at a time as go into one transaction.
 local function fill(zk_of, topic, count)
