@@ -1,7 +1,6 @@
 -- What topic:subscribe gives: the messages in order, and acks. The work is done by the reader (reader.lua) and, if the subscriber has a
 -- name, by its bookmark (bookmark.lua).
 
-local activity = require "zkrecipes.status.activity"
 local check = require "zkrecipes.check"
 local collected = require "zkrecipes.collected"
 local core = require "zkrecipes.core"
