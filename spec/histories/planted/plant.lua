@@ -16,6 +16,7 @@ local parse = require "spec.histories.options"
 local FOLDER = "build/planted"
 local LIMIT = 3600 -- seconds after which a bug counts as not caught; a quiet machine takes some seconds
 local NOT_BUILT = 99
+local CRASHES = { [134] = "it is aborted", [135] = "a bus error", [139] = "a segmentation fault" } -- a bug may free what is in use
 local RUN = { engine = "--recipe lock --seeds 20000", lease = "--recipe lease", queue = "--recipe queue" }
 
 local options = parse(arg, { harness = true, recipe = true, bug = true })
@@ -175,7 +176,7 @@ end
 
 -- Returns the violation that the program found, after how many histories, and in which one; or nil and the first line of the output.
 local function verdict(said, status)
-  local crash = said:match "AddressSanitizer: ([%w-]+)" or said:match "runtime error: ([^\n]+)"
+  local crash = said:match "AddressSanitizer: ([%w-]+)" or said:match "runtime error: ([^\n]+)" or CRASHES[status]
   local after, name, what = said:match "after (%d+) histories: ([^:]*): ([^\n]*)"
   if status == NOT_BUILT then return nil, "NOT BUILT: " .. said:match "[^\n]*" end
   if status == 0 or not (after or crash) then return nil, "NOT CAUGHT: " .. said:match "[^\n]*" end
