@@ -1,7 +1,6 @@
 #include "recipes/barrier/join.h"
 
 #include "core/alloc.h"
-#include "core/ephemerals.h"
 #include "core/names.h"
 
 /*
@@ -107,13 +106,7 @@ static enum zr_status new_multi(struct zr_task *task, struct zr_call **call)
          .data = empty,
          .mode = ZR_EPHEMERAL},
     };
-    enum zr_status status = zr_call_new_multi(task->session, NULL, parts, 2, call);
-    if (status != ZR_OK)
-        return status;
-    status = zr_ephemerals_reserve(*call);
-    if (status != ZR_OK)
-        zr_call_free(*call);
-    return status;
+    return zr_member_new_multi(task, parts, 2, call);
 }
 
 static void announce(struct zr_task *task)

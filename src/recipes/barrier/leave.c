@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/alloc.h"
-#include "core/ephemerals.h"
 #include "core/names.h"
 
 /*
@@ -162,13 +161,7 @@ static enum zr_status new_multi(struct zr_task *task, struct zr_call **call)
          .data = {"", 0},
          .mode = ZR_EPHEMERAL},
     };
-    enum zr_status status = zr_call_new_multi(task->session, NULL, parts, 2, call);
-    if (status != ZR_OK)
-        return status;
-    status = zr_ephemerals_reserve(*call);
-    if (status != ZR_OK)
-        zr_call_free(*call);
-    return status;
+    return zr_member_new_multi(task, parts, 2, call);
 }
 
 static void depart(struct zr_task *task)

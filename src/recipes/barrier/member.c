@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/ephemerals.h"
 #include "core/names.h"
 
 /* A member of a round, and what its tasks have in common. */
@@ -59,6 +60,18 @@ struct zr_member *zr_member_new(struct zr_rounds *rounds)
     return NULL;
 }
 
+enum zr_status zr_member_new_multi(struct zr_task *task, const struct zr_request *parts,
+                                   size_t count, struct zr_call **call)
+{
+    enum zr_status status = zr_call_new_multi(task->session, NULL, parts, count, call);
+    if (status != ZR_OK)
+        return status;
+    status = zr_ephemerals_reserve(*call);
+    if (status != ZR_OK)
+        zr_call_free(*call);
+    return status;
+}
+
 enum zr_status zr_member_new_delete(struct zr_task *task, struct zr_call **call)
 {
     const struct zr_member *member = zr_visit_of(task)->member;
@@ -71,7 +84,7 @@ enum zr_status zr_member_new_delete(struct zr_task *task, struct zr_call **call)
          .path = zr_path_inside(namespace, member->takes_part),
          .version = ZR_ANY_VERSION},
     };
-    return zr_call_new_multi(task->session, NULL, parts, 2, call);
+    return zr_member_new_multi(task, parts, 2, call);
 }
 
 /* ---- Its tasks ----------------------------------------------------------------------------- */

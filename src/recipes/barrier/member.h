@@ -75,6 +75,10 @@ bool zr_visit_passes(enum zr_status status);
    step always runs. keeps: path. */
 void zr_visit_delete(struct zr_task *task, const char *path, struct zr_next next);
 
+/* gives: a multi of these parts, whose ephemeral znodes count in the session's budget. */
+enum zr_status zr_member_new_multi(struct zr_task *task, const struct zr_request *parts,
+                                   size_t count, struct zr_call **call);
+
 /* gives: the request that deletes both znodes of the member. */
 enum zr_status zr_member_new_delete(struct zr_task *task, struct zr_call **call);
 

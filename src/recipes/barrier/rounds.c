@@ -29,9 +29,8 @@
 
 #define MEMBERS_MAX 5000
 #define REQUEST_MAX 1000000 /* bytes */
-#define NAME_ROOM                                                                                  \
-    90 /* bytes that a member needs in the request that begins a round, beside                     \
-          the barrier's path */
+/* Bytes that a member needs in the request that begins a round, beside the barrier's path. */
+#define NAME_ROOM 90
 
 /* ---- The class ------------------------------------------------------------------------------ */
 
