@@ -65,4 +65,21 @@ function child:stop()
   self.input:close()
 end
 
+---Starts this script behind a proxy, tells it a line, waits for its answer "began", and kills it at its request number `number`, which
+---the server gets (kind "hold_reply") or does not get ("hold"). Returns false if all has ended before that request: over().
+function child.killed_at(script, namespace, line, number, kind, over)
+  local proxy = env.proxy()
+  proxy[kind](proxy, "*", number)
+  local process = child.start(namespace, 15, proxy.hosts, { script = script, quiet = true })
+  process:tell(line)
+  assert(process:answer() == "began")
+  env.eventually("the request or the end", function() return proxy:fired() > 0 or over() end)
+  local struck = proxy:fired() > 0
+  process:signal "KILL"
+  proxy:cut()
+  proxy:clear()
+  process:stop()
+  return struck
+end
+
 return child

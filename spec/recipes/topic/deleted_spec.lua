@@ -3,23 +3,10 @@
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
+local support = require "spec.support.topics"
 local run = env.run
 
-local function opened(namespace, keep, options)
-  local all = { namespace = namespace }
-  for name, value in pairs(options or {}) do all[name] = value end
-  return env.session(all):topic("/t", keep and { keep = keep })
-end
-
-local function data_of(subscription, count)
-  local list = {}
-  for i = 1, count do list[i] = assert(subscription:next(200)).data end
-  return table.concat(list, " ")
-end
-
-local function publish(topic, from, to)
-  for number = from, to do assert(topic:publish(tostring(number))) end
-end
+local opened, data_of, publish = support.opened, support.data_of, support.publish
 
 describe("a topic that is deleted", function()
   it("ends subscriptions, and refuses the names of the old one", run(function()

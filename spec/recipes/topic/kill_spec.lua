@@ -4,23 +4,6 @@ local child = require "spec.support.child"
 local env = require "spec.support.env"
 local run = env.run
 
--- Starts the process behind the proxy, kills it at its request number `number`, which the server gets (hold_reply) or not (hold).
--- Returns false if all has ended before that request: over().
-local function killed_at(namespace, line, number, kind, over)
-  local proxy = env.proxy()
-  proxy[kind](proxy, "*", number)
-  local process = child.start(namespace, 15, proxy.hosts, { script = "topic", quiet = true })
-  process:tell(line)
-  assert.are.equal("began", process:answer())
-  env.eventually("the request or the end", function() return proxy:fired() > 0 or over() end)
-  local struck = proxy:fired() > 0
-  process:signal "KILL"
-  proxy:cut()
-  proxy:clear()
-  process:stop()
-  return struck
-end
-
 local function lines_of(name)
   local list = {}
   for line in io.lines(name) do list[#list + 1] = line end
@@ -60,7 +43,7 @@ describe("a named subscriber that is killed", function()
           local acked = session:get "/t/subscribers/child"
           return acked and acked:find(("acked %d\n"):format(last), 1, true) == 1
         end
-        if killed_at(namespace, "subscribe " .. file, number, kind, over) then strikes = strikes + 1 end
+        if child.killed_at("topic", namespace, "subscribe " .. file, number, kind, over) then strikes = strikes + 1 end
         local process = child.start(namespace, 15, nil, { script = "topic" })
         process:tell("subscribe " .. file)
         env.eventually("all messages are acked", over)
@@ -82,7 +65,7 @@ describe("a publisher that is killed", function()
       local topic = env.session({ namespace = namespace }):topic "/t"
       for number = 1, 8 do
         local id = "i" .. number
-        if killed_at(namespace, "publish " .. id, number, kind, function()
+        if child.killed_at("topic", namespace, "publish " .. id, number, kind, function()
           local head = topic.session:get "/t/head"
           return head and head:find(("last %d\n"):format(number), 1, true) == 1
         end) then strikes = strikes + 1 end

@@ -6,23 +6,6 @@ local run = env.run
 
 local REQUESTS = 20 -- more than a participant sends
 
--- Starts the process behind the proxy, kills it at its request number `number`, which the server gets (hold_reply) or not (hold).
--- Returns false if all has ended before that request: over().
-local function killed_at(namespace, line, number, kind, over)
-  local proxy = env.proxy()
-  proxy[kind](proxy, "*", number)
-  local process = child.start(namespace, 15, proxy.hosts, { script = "two_phase", quiet = true })
-  process:tell(line)
-  assert.are.equal("began", process:answer())
-  env.eventually("the request or the end", function() return proxy:fired() > 0 or over() end)
-  local struck = proxy:fired() > 0
-  process:signal "KILL"
-  proxy:cut()
-  proxy:clear()
-  process:stop()
-  return struck
-end
-
 local function serving(two, name)
   local calls = {}
   local function handler(what) return function(id) calls[#calls + 1] = what .. " " .. id return true end end
@@ -48,7 +31,7 @@ describe("a coordinator that is killed", function()
       local strikes, begun = 0, 0
       for number = 1, 6 do
         local id = "t" .. number
-        local struck = killed_at(namespace, "run " .. id .. " one two", number, kind, function()
+        local struck = child.killed_at("two_phase", namespace, "run " .. id .. " one two", number, kind, function()
           return is_tidied(two, id)
         end)
         if struck then strikes = strikes + 1 end
@@ -82,7 +65,7 @@ describe("a participant that is killed", function()
       for number = 1, REQUESTS do
         local id, file = "t" .. number, os.tmpname()
         local wait = env.start(two.run, two, id, "", { "mine", "child" }, 300)
-        local struck = killed_at(namespace, "serve child " .. file, number, kind, function()
+        local struck = child.killed_at("two_phase", namespace, "serve child " .. file, number, kind, function()
           return is_tidied(two, id)
         end)
         if struck then strikes = strikes + 1 end
