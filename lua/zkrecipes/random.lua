@@ -1,6 +1,7 @@
 -- Random names and numbers that differ between processes. math.random may give the same in two processes, and it belongs to the user.
 
 local core = require "zkrecipes.core"
+local dispatch = require "zkrecipes.host.dispatch"
 
 local M = {}
 
@@ -28,6 +29,8 @@ function M.number()
   seed = seed * GENERATOR % MOST
   return (seed - 1) / (MOST - 1)
 end
+
+dispatch.on_renew(function() seed = nil end) -- the parent goes on with the same numbers
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -54,9 +54,15 @@ function M.sweep(host)
   scopes.stop_killed(host)
 end
 
+local renewed = {}
+
+-- Calls fn() in each child of the process that goes on with the library: for a module that must not go on as its parent does.
+function M.on_renew(fn) renewed[#renewed + 1] = fn end
+
 -- Call it in a child of the process that created the engine: ends all waits and creates a new engine.
 function M.renew(host)
   local waiters = host.waiters
+  for i = 1, #renewed do renewed[i]() end
   host.adapter.detach(host.client)
   host.engine, host.waiters = host.make(host), {}
   for _, record in pairs(waiters) do
