@@ -178,7 +178,8 @@ describe("pick", function()
   it("never yields", env.run(function()
     local session = env.session()
     local registry = session:registry "/s"
-    assert(registry:register("web", { id = "a", address = "a" }):ready(200))
+    local registration = registry:register("web", { id = "a", address = "a" })
+    assert(registration:ready(200))
     assert(registry:await("web", 1, 200))
     for _, strategy in ipairs { "random", "round_robin", "weighted", "least", "hash" } do
       local co = coroutine.create(function()
@@ -190,6 +191,7 @@ describe("pick", function()
       assert(coroutine.resume(co))
       assert.equal("dead", coroutine.status(co))
     end
+    assert.equal("present", registration:state()) -- one that is collected leaves
   end))
 end)
 
