@@ -298,6 +298,7 @@ build = {
         "src/recipes/tree/node.c",
         "src/recipes/tree/pack.c",
         "src/recipes/tree/picture.c",
+        "src/recipes/tree/read.c",
         "src/recipes/tree/tree.c",
         "src/recipes/tree/tree_wait.c",
         "src/recipes/unfair.c",

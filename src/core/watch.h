@@ -89,6 +89,9 @@ enum zr_status zr_watch_join(struct zr_session *session, const char *path, int k
                              struct zr_follower *follower);
 void zr_watch_part(struct zr_follower *follower); /* harmless if it follows nothing */
 
+/* The one that joined the watch after this one; null for null: the first. Null: there is none. */
+struct zr_follower *zr_watch_next(const struct zr_watch *watch, const struct zr_follower *follower);
+
 /* A call with `watch` set is sent: from now on the bytes of its path count as watched, until an
    event ends the watch. gives: watch, until zr_watch_answered; null: the path is not followed. */
 struct zr_watch *zr_watch_sent(struct zr_session *session, const char *path);

@@ -96,6 +96,13 @@ void zr_watch_part(struct zr_follower *follower)
     zr_watch_unfollow(watch);
 }
 
+struct zr_follower *zr_watch_next(const struct zr_watch *watch, const struct zr_follower *follower)
+{
+    const struct zr_link *end = &watch->joined.head;
+    struct zr_link *next = follower != NULL ? follower->in_watch.next : end->next;
+    return next != end ? ZR_HOLDER(next, struct zr_follower, in_watch) : NULL;
+}
+
 void zr_watch_tell(struct zr_watch *watch, unsigned used_up)
 {
     ZR_LIST_EACH (link, &watch->joined) {

@@ -11,8 +11,25 @@ local function in_file(name, old, new)
 end
 
 return {
-  bug("a request of an earlier session is sent in the next", "recipes/tree/load.c",
-    "(*call)->bound = (*call)->request.watch = true;", "(*call)->request.watch = true;"),
+  bug("a request of an earlier session is sent in the next", "recipes/tree/read.c",
+    "read->call->bound = read->call->request.watch = true;", "read->call->request.watch = true;"),
+  bug("an answer that came before the event is taken from another tree", "recipes/tree/read.c",
+    "    struct zr_tree_read *read = find(node, op);\n",
+    "    struct zr_tree_node *other = ZR_HOLDER(zr_watch_next(node->follower.watch, NULL), struct zr_tree_node, follower);\n" ..
+    "    if (op == ZR_OP_GET && other != node && node->state != NULL && other->state != NULL && ++other->state->refs > 0) {\n" ..
+    "        node->needs &= ~(unsigned)ZR_ON_NODE;\n        zr_tree_show(node, other->state);\n" ..
+    "        zr_tree_answered(node);\n        return ZR_OK;\n    }\n" ..
+    "    struct zr_tree_read *read = find(node, op);\n"),
+  bug("a tree that is closed takes a request back for which others wait", "recipes/tree/read.c",
+    "    if (zr_list_empty(&read->shares))\n        free_read(read);\n", "    free_read(read);\n"),
+  bug("one tree is given an answer for which others wait", "recipes/tree/read.c",
+    "    while ((link = zr_list_first(&read->shares)) != NULL) {", "    if ((link = zr_list_first(&read->shares)) != NULL) {"),
+  bug("an answer of an earlier session is given to all", "recipes/tree/read.c",
+    "        if (stale)\n            zr_tree_answered(node);\n        else\n", ""),
+  bug("a filter takes names from other trees", "recipes/tree/node.c",
+    "        names->at[count++] = name;\n    }\n", "        names->at[count++] = name;\n    }\n    names->count = count;\n"),
+  bug("shared data are freed with the request", "recipes/tree/answer.c",
+    "    state->refs++;\n    return state;\n", "    return state;\n"),
   bug("nothing is read again in a new session", "core/watch_event.c",
     "    zr_watch_tell(watch, ZR_ON_NODE | ZR_ON_CHILDREN);\n", ""),
   bug("an event that was lost tells nobody", "core/watch_event.c",
@@ -42,7 +59,7 @@ return {
   bug("close leaves the watches", "core/watch_follow.c",
     "    zr_watch_unfollow(watch);\n", "    (void)watch;\n"),
   bug("the filter leaves nothing out", "recipes/tree/node.c",
-    "sound && zr_tree_wants(node, name)", "sound"),
+    "!sound || !zr_tree_wants(node, name)", "!sound"),
   bug("the filter leaves out the way to what is wanted", "recipes/tree/filter.c",
     "follow(&pattern, name))", "follow(&pattern, name) && *pattern == '\\0')"),
   bug("the filter leaves out what is below", "recipes/tree/filter.c",

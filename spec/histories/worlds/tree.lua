@@ -261,6 +261,19 @@ local function keeper(h, zk, session, place)
   if file then check_file(h, zk, session, choice, file) end
 end
 
+-- Makes further copies now and then, which join the requests of others, and closes them while these wait for the answers.
+local function guest(h, zk, session)
+  while not h.healed do
+    zk.sleep(h:within(h:chance(0.5) and 0.2 or 2))
+    local choice = h:pick(CHOICES)
+    local tree = opened(h, zk, session, choice)
+    if h:chance(0.5) then zk.sleep(h:within(0.2)) end
+    if h:chance(0.5) then tree:ready(h:within(2)) end
+    check_age(h, tree, choice, session)
+    tree:close()
+  end
+end
+
 -- Ends sessions while a server lags behind, because the next session may connect to that server.
 local function ender(h, zk, keepers)
   while not h.healed do
@@ -278,7 +291,8 @@ return function(h)
     local zk = h:process()
     keepers[place] = zk
     local session = h:session(zk)
-    for copy = 1, h:below(2) do
+    if h:chance(0.3) then h:user("guest " .. place, zk, function() guest(h, zk, session) end) end
+    for copy = 1, h:below(3) do
       h.keepers = h.keepers + 1
       local name = ("%d.%d"):format(place, copy)
       h:user("keeper " .. name, zk, function() keeper(h, zk, session, name) end)

@@ -55,6 +55,15 @@ return {
     of:costs({ get = 1, children = 1 }, function() assert(of.other:delete("/c/a")) end)
     assert.is_nil((tree:get("/c/a")))
   end },
+  { "all of these, for several trees of the same znodes in one session that read at the same time", "as for one", function(of)
+    plant(of)
+    of:costs({ get = 3, children = 3 }, function() of.kept = { of.session:tree "/c", of.session:tree "/c" } end)
+    of:costs({ get = 1 }, function() assert(of.other:set("/c/a", "1")) end)
+    of:costs({ get = 1, children = 2 }, function() assert(of.other:create("/c/new", "1")) end)
+    of:costs({ get = 1, children = 1 }, function() assert(of.other:delete("/c/new")) end)
+    for _, tree in ipairs(of.kept) do assert.same({ "1", 0 }, { (tree:get("/c/a")), tree:age() }) end
+    of:costs({ get = 3, children = 3 }, function() of.kept[3] = of.session:tree "/c" end)
+  end },
   { "a minute has passed, for each znode that may not be read", "2 reads, 1 listing", function(of)
     assert(of.other:create("/c", ""))
     assert(of.other:create("/c/secret", "", { acl = { { perms = "c", scheme = "world", id = "anyone" } } }))

@@ -37,7 +37,7 @@ static void gone(struct zr_tree_node *node, bool exists)
     }
     zr_tree_drop_below(node);
     zr_tree_hide(node);
-    zr_tree_free_call(tree, &node->list);
+    zr_tree_leave(tree, &node->list);
     node->unlisted = false;
     node->needs = exists ? 0 : ZR_ON_NODE;
     node->by_exists = node->doubtful = node->absent = true;
@@ -53,20 +53,35 @@ static void is_there(struct zr_tree_node *node)
     node->doubtful = node->absent = false;
 }
 
-static void found(struct zr_tree_node *node, struct zr_request *request)
+/* What the read has found, counted for the caller. All trees that waited for it share this; so data
+   are copied for none. Null: memory is exhausted. */
+static struct zr_tree_state *state_of(struct zr_tree_read *read)
 {
-    struct zr_tree_state *state = zr_alloc(sizeof(*state));
+    struct zr_request *request = &read->call->request;
+    struct zr_tree_state *state = read->state;
+    if (state == NULL) {
+        state = read->state = zr_alloc(sizeof(*state));
+        if (state == NULL)
+            return NULL;
+        bool refused = request->op == ZR_OP_EXISTS;
+        *state = (struct zr_tree_state){1, refused, request->stat, request->data_reply};
+        request->data_reply = ZR_NO_DATA;
+    }
+    state->refs++;
+    return state;
+}
+
+static void found(struct zr_tree_node *node, struct zr_tree_read *read)
+{
+    struct zr_tree_state *state = state_of(read);
     if (state == NULL) {
         again_later(node, ZR_NO_MEMORY);
         return;
     }
-    bool refused = request->op == ZR_OP_EXISTS;
-    *state = (struct zr_tree_state){1, refused, request->stat, request->data_reply};
-    request->data_reply = ZR_NO_DATA;
     node->needs &= ~(unsigned)ZR_ON_NODE;
     is_there(node);
     zr_tree_show(node, state);
-    zr_tree_hidden(node, refused || node->unlisted);
+    zr_tree_hidden(node, state->refused || node->unlisted);
     zr_tree_answered(node);
 }
 
@@ -85,10 +100,10 @@ static void refused(struct zr_tree_node *node)
 
 /* What exists has found may be shown only if nothing has changed since get was refused: by now the
    znode may be readable. */
-void zr_tree_got(struct zr_tree_node *node, struct zr_request *request)
+void zr_tree_got(struct zr_tree_node *node, struct zr_tree_read *read)
 {
-    enum zr_status status = request->status;
-    bool exists = request->op == ZR_OP_EXISTS;
+    enum zr_status status = read->call->request.status;
+    bool exists = read->call->request.op == ZR_OP_EXISTS;
     if (status == ZR_NO_NODE)
         gone(node, exists);
     else if (status == ZR_NO_AUTH && !exists)
@@ -98,7 +113,7 @@ void zr_tree_got(struct zr_tree_node *node, struct zr_request *request)
     else if (exists && (node->absent || !node->by_exists))
         ask_by(node, false);
     else
-        found(node, request);
+        found(node, read);
 }
 
 /* What is shown says how many children there are. */

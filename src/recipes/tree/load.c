@@ -6,22 +6,18 @@
 #include "recipes/tree/tree.h"
 
 /*
- * The requests of the copy. Each node says what must be read of it (`needs`), and is in the queue
- * until that was asked for. One task sends what is in the queue, a few at a time, and sleeps while
- * nothing can be sent.
+ * What is to be read. Each node says what must be read of it (`needs`), and is in the queue until
+ * that was asked for. One task asks for what is in the queue (read.c), a few at a time, and sleeps
+ * while nothing can be asked for.
  *
- * All requests are bound to the session's generation, so that an answer of an earlier session never
- * comes after one of a later session.
- *
- * What can go wrong: the connection is lost: the request is sent again. The session is lost: it
- * comes back, and its node is in the queue again. Too much is watched, or memory is exhausted, or
+ * What can go wrong: too much is watched, or memory is exhausted, or
  * the server refuses to answer: the node rests for a while. The server sends no event to a client
  * that may not read the znode, and uses the watch up: what may not be read, and a root that is not
  * there, is read again each minute.
  */
 
-/* Requests in flight: enough to keep a server busy; few enough for heartbeats not to wait for long
-   behind the answers. */
+/* Answers that a tree waits for: enough to keep a server busy; few enough for heartbeats not to
+   wait for long behind the answers. */
 #define WINDOW 64
 
 #define REST_US 1000000
@@ -156,16 +152,6 @@ void zr_tree_rest(struct zr_tree_node *node, enum zr_status why)
 
 /* ---- Answers ------------------------------------------------------------------------------- */
 
-void zr_tree_free_call(struct zr_tree *tree, struct zr_call **call)
-{
-    if (*call == NULL)
-        return;
-    zr_call_free(*call);
-    *call = NULL;
-    tree->in_flight--;
-    zr_signal_fire(&tree->work, ZR_OK);
-}
-
 void zr_tree_answered(struct zr_tree_node *node)
 {
     if (node->needs == 0) {
@@ -187,54 +173,7 @@ void zr_tree_settle(struct zr_tree *tree)
     zr_tree_fire(tree);
 }
 
-static void answered(struct zr_tree_node *node, struct zr_call **at,
-                     void (*take)(struct zr_tree_node *node, struct zr_request *request))
-{
-    struct zr_tree *tree = node->tree;
-    struct zr_call *call = *at;
-    if (call->request.status == ZR_CONNECTION_LOSS && !zr_call_stale(call)) {
-        zr_call_again(call);
-        return;
-    }
-    *at = NULL;
-    tree->in_flight--;
-    zr_signal_fire(&tree->work, ZR_OK);
-    if (zr_call_stale(call)) {
-        zr_tree_answered(node);
-    } else {
-        tree->answered = true;
-        take(node, &call->request);
-    }
-    zr_call_free(call);
-}
-
-static void got(struct zr_call *call)
-{
-    struct zr_tree_node *node = call->owner;
-    answered(node, &node->get, zr_tree_got);
-}
-
-static void listed(struct zr_call *call)
-{
-    struct zr_tree_node *node = call->owner;
-    answered(node, &node->list, zr_tree_listed);
-}
-
-/* ---- Sending ------------------------------------------------------------------------------- */
-
-static enum zr_status send(struct zr_tree_node *node, enum zr_op op,
-                           void (*done)(struct zr_call *call), struct zr_call **call)
-{
-    struct zr_session *session = node->tree->session;
-    enum zr_status status = zr_call_new_full(session, op, node->path, ZR_NO_DATA, call);
-    if (status != ZR_OK)
-        return status;
-    (*call)->bound = (*call)->request.watch = true;
-    (*call)->generation = session->generation;
-    node->tree->in_flight++;
-    zr_call_start(*call, done, node);
-    return ZR_OK;
-}
+/* ---- Asking -------------------------------------------------------------------------------- */
 
 static enum zr_status follow(struct zr_tree_node *node)
 {
@@ -247,14 +186,15 @@ static enum zr_status follow(struct zr_tree_node *node)
 static enum zr_status ask(struct zr_tree_node *node)
 {
     enum zr_op op = node->by_exists ? ZR_OP_EXISTS : ZR_OP_GET;
+    bool waits = node->get.read != NULL || node->list.read != NULL;
     enum zr_status status = follow(node);
-    if (node->get == NULL && node->list == NULL && !node->by_exists)
+    if (!waits && !node->by_exists)
         node->asked_us = zr_engine_now_us(node->tree->session->engine);
-    if (status == ZR_OK && (node->needs & ZR_ON_NODE) != 0 && node->get == NULL)
-        status = send(node, op, got, &node->get);
+    if (status == ZR_OK && (node->needs & ZR_ON_NODE) != 0 && node->get.read == NULL)
+        status = zr_tree_ask(node, op);
     bool first = node->doubtful && (node->needs & ZR_ON_NODE) != 0;
-    if (status == ZR_OK && (node->needs & ZR_ON_CHILDREN) != 0 && node->list == NULL && !first)
-        status = send(node, ZR_OP_CHILDREN, listed, &node->list);
+    if (status == ZR_OK && (node->needs & ZR_ON_CHILDREN) != 0 && node->list.read == NULL && !first)
+        status = zr_tree_ask(node, ZR_OP_CHILDREN);
     return status;
 }
 

@@ -72,8 +72,8 @@ void zr_tree_keep(struct zr_tree_node *node, struct zr_tree_node *parent, int64_
 
 void zr_tree_let_go(struct zr_tree_node *node)
 {
-    zr_tree_free_call(node->tree, &node->get);
-    zr_tree_free_call(node->tree, &node->list);
+    zr_tree_leave(node->tree, &node->get);
+    zr_tree_leave(node->tree, &node->list);
     zr_watch_part(&node->follower);
     zr_unlink(&node->in_unsettled);
     zr_unlink(&node->in_queue);
@@ -108,9 +108,10 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorts them, and leaves out what the filter does, and what no server that is sound says: a name
-   twice, or one that is no name. */
-static void tidy(const struct zr_tree_node *node, struct zr_names *names)
+/* Puts those in front, sorted, that are left when the filter leaves out what it does, and that a
+   sound server says: no name twice, and none that is no name. Returns how many these are. The
+   others stay behind them, for other trees. */
+static size_t tidy(const struct zr_tree_node *node, struct zr_names *names)
 {
     size_t count = 0;
     qsort(names->at, names->count, sizeof(names->at[0]), by_name);
@@ -118,10 +119,12 @@ static void tidy(const struct zr_tree_node *node, struct zr_names *names)
         char *name = names->at[i];
         bool twice = count > 0 && strcmp(names->at[count - 1], name) == 0;
         bool sound = name[0] != '\0' && strchr(name, '/') == NULL;
-        if (!twice && sound && zr_tree_wants(node, name))
-            names->at[count++] = name;
+        if (twice || !sound || !zr_tree_wants(node, name))
+            continue;
+        names->at[i] = names->at[count];
+        names->at[count++] = name;
     }
-    names->count = count;
+    return count;
 }
 
 static struct zr_tree_node *child(struct zr_tree_node *node, const char *name)
@@ -132,11 +135,11 @@ static struct zr_tree_node *child(struct zr_tree_node *node, const char *name)
     return made;
 }
 
-/* The nodes of all names. False: memory is exhausted, and there are none. */
-static bool find_all(struct zr_tree_node *node, const struct zr_names *names,
+/* The nodes of the first `count` names. False: memory is exhausted, and there are none. */
+static bool find_all(struct zr_tree_node *node, const struct zr_names *names, size_t count,
                      struct zr_tree_node **kids)
 {
-    for (size_t i = 0; i < names->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if ((kids[i] = child(node, names->at[i])) != NULL)
             continue;
         while (i-- > 0)
@@ -160,19 +163,19 @@ static void drop_missing(struct zr_tree_node *node, struct zr_tree_node *const *
 
 enum zr_status zr_tree_set_kids(struct zr_tree_node *node, struct zr_names *names)
 {
-    tidy(node, names);
-    struct zr_tree_node **kids = zr_alloc((names->count + 1) * sizeof(struct zr_tree_node *));
+    size_t count = tidy(node, names);
+    struct zr_tree_node **kids = zr_alloc((count + 1) * sizeof(struct zr_tree_node *));
     if (kids == NULL)
         return ZR_NO_MEMORY;
-    if (!find_all(node, names, kids)) {
+    if (!find_all(node, names, count, kids)) {
         zr_free(kids);
         return ZR_NO_MEMORY;
     }
-    drop_missing(node, kids, names->count);
+    drop_missing(node, kids, count);
     zr_free(node->kids);
     node->kids = kids;
-    node->kid_count = names->count;
-    for (size_t i = 0; i < names->count; i++)
+    node->kid_count = count;
+    for (size_t i = 0; i < count; i++)
         if (!kids[i]->kept)
             zr_tree_keep(kids[i], node, node->since_us);
     return ZR_OK;

@@ -3,21 +3,36 @@
 
 /*
  * tree.h: what the files of the watched copy share; only for those. tree.c is the class, node.c the
- * znodes that the copy follows, filter.c which these are, load.c the requests, answer.c what their
- * answers mean, picture.c what is shown, changes.c tells readers of it, tree_wait.c waits, pack.c
- * makes a text of the copy. Thread: the host's.
+ * znodes that the copy follows, filter.c which these are, load.c what is to be read, read.c the
+ * requests, answer.c what their answers mean, picture.c what is shown, changes.c tells readers of
+ * it, tree_wait.c waits, pack.c makes a text of the copy. Thread: the host's.
  */
 
 #include "core/call.h"
 #include "core/task.h"
 #include "core/watch.h"
 
-/* What was read of one znode. It never changes, except that a listing makes its stat younger. */
+/* What was read of one znode; trees share it. It never changes, except that a listing makes its
+   stat younger. */
 struct zr_tree_state {
     int refs;
     bool refused; /* its data may not be read */
     struct zr_stat stat;
     struct zr_bytes data; /* one block, or null */
+};
+
+/* One request of all trees of the session that wait for its answer. */
+struct zr_tree_read {
+    struct zr_call *call;
+    struct zr_list shares;       /* struct zr_tree_share, at most one of each tree */
+    int64_t asked_us;            /* when it was asked for */
+    struct zr_tree_state *state; /* what it has found, once a tree shows it; counted */
+};
+
+/* A node waits for an answer. */
+struct zr_tree_share {
+    struct zr_link in_read;
+    struct zr_tree_read *read; /* null: it does not */
 };
 
 /* Members of the log: nodes, and the positions of readers. */
@@ -41,17 +56,17 @@ struct zr_tree_node {
     struct zr_link in_hidden;    /* while it, or its children, may not be read */
     int64_t asked_us;            /* when it began to be read the last time */
     int64_t since_us;            /* up to when what is shown was proven; while unsettled */
-    struct zr_call *get, *list;  /* in flight */
-    unsigned needs;              /* ZR_ON_NODE, ZR_ON_CHILDREN: to be read */
-    enum zr_status failed;       /* why it was not read the last time; ZR_OK: it was */
-    int depth;                   /* 0: the root */
-    int pins;                    /* readers that are telling it */
-    bool kept : 1;               /* the copy follows it */
-    bool doubtful : 1;           /* it may be gone: first the znode is read, then its children */
-    bool by_exists : 1;          /* it is not there, or may not be read: asked for by exists */
-    bool absent : 1;             /* the root: it is not there */
-    bool unlisted : 1;           /* its children may not be listed */
-    char path[];                 /* with the namespace */
+    struct zr_tree_share get, list;
+    unsigned needs;        /* ZR_ON_NODE, ZR_ON_CHILDREN: to be read */
+    enum zr_status failed; /* why it was not read the last time; ZR_OK: it was */
+    int depth;             /* 0: the root */
+    int pins;              /* readers that are telling it */
+    bool kept : 1;         /* the copy follows it */
+    bool doubtful : 1;     /* it may be gone: first the znode is read, then its children */
+    bool by_exists : 1;    /* it is not there, or may not be read: asked for by exists */
+    bool absent : 1;       /* the root: it is not there */
+    bool unlisted : 1;     /* its children may not be listed */
+    char path[];           /* with the namespace */
 };
 
 /* No time up to which something is proven. */
@@ -70,10 +85,10 @@ struct zr_tree {
     struct zr_list resting;   /* ... later, when `rest` is over */
     struct zr_list unsettled; /* by in_unsettled, the oldest proof first */
     struct zr_timer rest;
-    struct zr_list hidden; /* by in_hidden: the server may keep their events back */
-    struct zr_timer look;  /* then they are read again, or the root that is absent */
-    int64_t looked_us;     /* while any is hidden: all were so then, or later */
-    int in_flight;
+    struct zr_list hidden;  /* by in_hidden: the server may keep their events back */
+    struct zr_timer look;   /* then they are read again, or the root that is absent */
+    int64_t looked_us;      /* while any is hidden: all were so then, or later */
+    int in_flight;          /* answers that it waits for */
     bool answered;          /* a server has answered in this session's generation */
     bool loaded;            /* it shows a whole copy */
     bool from_file;         /* ... that of a file, until all of it was read again */
@@ -116,8 +131,8 @@ void zr_tree_node_done(struct zr_tree_node *node);
 /* Takes its watches and requests back; what is shown stays. */
 void zr_tree_let_go(struct zr_tree_node *node);
 
-/* Makes this list its children. borrows: names, which it sorts. Errors: ZR_NO_MEMORY, with nothing
-   done. */
+/* Makes this list its children. borrows: names, which it puts in another order. Errors:
+   ZR_NO_MEMORY, with nothing done. */
 enum zr_status zr_tree_set_kids(struct zr_tree_node *node, struct zr_names *names);
 
 /* The next node behind this path (null: the first), shown or not; a parent comes before its
@@ -146,9 +161,6 @@ void zr_tree_need(struct zr_tree_node *node, unsigned needs, int64_t since_us);
 /* For follower.told. */
 void zr_tree_told(struct zr_follower *follower, unsigned used_up);
 
-/* Frees a call of this tree that is or was in flight, and sets it to null. */
-void zr_tree_free_call(struct zr_tree *tree, struct zr_call **call);
-
 /* It is asked for again after a while. */
 void zr_tree_rest(struct zr_tree_node *node, enum zr_status why);
 
@@ -165,11 +177,20 @@ void zr_tree_answered(struct zr_tree_node *node);
 /* Something is no longer needed: if nothing is, the copy is loaded. */
 void zr_tree_settle(struct zr_tree *tree);
 
+/* ---- read.c -------------------------------------------------------------------------------- */
+
+/* The node, which follows its path, waits for the answer to this request: get, exists or children.
+   Errors: ZR_NO_MEMORY. */
+enum zr_status zr_tree_ask(struct zr_tree_node *node, enum zr_op op);
+
+/* This node of the tree waits no more. Harmless if it did not. */
+void zr_tree_leave(struct zr_tree *tree, struct zr_tree_share *share);
+
 /* ---- answer.c ------------------------------------------------------------------------------ */
 
-/* What the answer means, whatever its status; but it is of this generation. borrows: request (its
-   data may be taken out of it). */
-void zr_tree_got(struct zr_tree_node *node, struct zr_request *request);
+/* What the answer means, whatever its status; but it is of this generation. borrows: read (its data
+   may be moved to its state), request (its names are put in another order). */
+void zr_tree_got(struct zr_tree_node *node, struct zr_tree_read *read);
 void zr_tree_listed(struct zr_tree_node *node, struct zr_request *request);
 
 /* ---- picture.c ----------------------------------------------------------------------------- */
