@@ -84,6 +84,27 @@ describe("session:delete_tree()", function()
     end
   end)
 
+  it("succeeds if another client deletes all before the next round", with_world(function(world, session, other)
+    local function after(op, count)
+      while world:requests(session, op) < count do world:advance(0.001) end
+      world:advance(0.01) -- the server has got it, and its answer is under way
+    end
+    local function each(word, paths)
+      local parts = {}
+      for i, path in ipairs(paths) do parts[i] = { word, "/t" .. path } end
+      assert(other:multi(parts))
+    end
+    local writer = world.test.spawn(function()
+      after("children", 7)
+      each("create", { "/1/x/y", "/2/x/y", "/3/x/y" })
+      after("delete", 1) -- what it deletes is not empty
+      each("delete", { "/1/x/y", "/2/x/y", "/3/x/y", "/1/x", "/2/x", "/3/x", "/1", "/2", "/3", "" })
+    end)
+    assert.is_true(session:delete_tree("/t"))
+    writer:wait()
+    assert.are.equal("8 1 1", counts(world, session)) -- the root was listed again
+  end))
+
   it("fails, and can be repeated, when memory is exhausted", env.run(function()
     local session = env.session()
     local count = allocations.at_every(function()
