@@ -46,13 +46,22 @@ local function check_options(options)
   return options
 end
 
--- zk.session(options): returns at once; the session opens in the background.
-function M.open(host, options)
+-- Returns the options as the core takes them, and `log`.
+local function read(options)
   local given = {}
   for key, value in next, check_options(options) do given[key] = value end
   local log = given.log
   given.log, given.read_only = log ~= nil, nil
   given.hosts = M.joined(given.hosts)
+  return given, log
+end
+
+-- check(options): raises what zk.session(options) would raise, and opens none.
+function M.check(options) core.check_session((read(options))) end
+
+-- zk.session(options): returns at once; the session opens in the background.
+function M.open(host, options)
+  local given, log = read(options)
   hosts.ready(host)
   local session, message, code = host.engine:session(given)
   if not session then return nil, message, code end

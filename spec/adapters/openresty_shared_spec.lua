@@ -9,7 +9,7 @@ local HTTP = [[
   init_worker_by_lua_block {
     zk = require "zkrecipes"
     tree = require("zkrecipes.openresty").shared_tree("conf", "/conf",
-      { session = { hosts = "%s", timeout = 60, namespace = "%s", request_timeout = 200 } })
+      { session = { hosts = "%s", timeout = 60, namespace = "%s", request_timeout = 200, %s } })
     function say(...)
       local list = { ... }
       for i = 1, select("#", ...) do list[i] = tostring(list[i]) end
@@ -67,6 +67,13 @@ local SERVER = [[
     no("conf", "/conf", { depth = -1 })
     no("conf", "/conf", { filter = { "/other" } })
     no("conf", "/conf", { hosts = "x" })
+    local function no_session(options) no("conf", "/conf", { session = options }) end
+    no_session { host = "x" }
+    no_session { timeout = "1" }
+    no_session { timeout = 0.01 }
+    no_session { hosts = "a b" }
+    no_session { hosts = { {} } }
+    no_session { log = true }
     ngx.say(select(2, pcall(tree.get, tree, 7)))
     ngx.say(shared_tree("conf", "/conf", tree.options) == tree)
   } }
@@ -81,14 +88,14 @@ local SERVER = [[
 describe("a shared tree in nginx", function()
   local it_runs, session, namespace, proxy
 
-  -- count: of further znodes, each with 2,000 bytes.
-  local function start(workers, size, count)
+  -- count: of further znodes, each with 2,000 bytes. more: options of the session.
+  local function start(workers, size, count, more)
     namespace, proxy = env.namespace(), env.proxy()
     session = env.session { namespace = namespace }
     assert(session:create("/conf/a", "1", { parents = true }))
     for i = 1, count or 0 do assert(session:create("/conf/" .. i, ("x"):rep(2000))) end
     proxy:reset()
-    it_runs = nginx.start { workers = workers, server = SERVER, http = HTTP:format(size or "1m", proxy.hosts, namespace) }
+    it_runs = nginx.start { workers = workers, server = SERVER, http = HTTP:format(size or "1m", proxy.hosts, namespace, more or "") }
   end
 
   after_each(function()
@@ -155,10 +162,26 @@ describe("a shared tree in nginx", function()
 
   it("tells misuse at the caller's line, and gives the same tree again", function()
     start(1)
-    local patterns = { "#1.*lua_shared_dict.*other", "#2.*path 'conf'", "#3.*'depth'", "#3.*'filter'", "#3.*unknown option 'hosts'", "#1",
-      "^true$" }
-    for line in get("/misuse"):gmatch("[^\n]+") do assert.matches(table.remove(patterns, 1), line) end
+    local patterns = { "#1.*lua_shared_dict.*other", "#2.*path 'conf'", "#3.*'depth'", "#3.*'filter'", "#3.*unknown option 'hosts'",
+      "'session' %(unknown option 'host'; there are: hosts, ", "'session' %(option 'timeout': seconds expected, got string",
+      "'session' %(a session timeout must be from", "'session' %(option 'hosts': 'a b' ", "'session' %(option 'hosts', entry 1: string",
+      "'session' %(option 'log': function expected", "#1" }
+    for line in get("/misuse"):gmatch("[^\n]+") do
+      local pattern = table.remove(patterns, 1)
+      assert.matches(pattern and "^content_by_lua%(nginx.conf:%d+%):%d+: bad argument .*" .. pattern or "^true$", line)
+    end
     assert.same({}, patterns)
+  end)
+
+  it("says why no worker can load it", function()
+    local cases = { auth_failed = "auth = { { scheme = 'none', credential = 'x' } }", connection_loss = "hosts = '127.0.0.1:1'" }
+    for problem, more in pairs(cases) do
+      if it_runs then it_runs:stop() end
+      if session then session:close() end
+      start(2, nil, nil, more)
+      eventually(problem, function() return get("/problem") == problem end)
+      assert.matches("^nil shared_tree:ready /conf: no worker has loaded it: " .. problem .. " timeout$", get("/ready0"))
+    end
   end)
 
   it("never shows a mixed znode while watching workers are killed as they write", function()

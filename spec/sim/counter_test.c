@@ -67,11 +67,9 @@ static void open_process(struct process *process)
         .hosts = {"sim:1", 5}, .timeout_us = 10000000, .tick_us = -1, .request_timeout_us = -1};
     const struct zr_lock_options choice = {0};
     struct zr_args args = {.at[0] = {.given = true, .bytes = {"/l", 2}}, .options = &choice};
-    const char *misuse;
     check(zr_engine_new(zr_sim_zk(world), zr_recipes, &process->engine) == ZR_OK, "an engine");
     zr_engine_seed(process->engine, (uint64_t)(process - processes) + 1);
-    check(zr_session_open(process->engine, &zr_session_class, &options, &misuse,
-                          &process->session) == ZR_OK,
+    check(zr_session_open(process->engine, &zr_session_class, &options, &process->session) == ZR_OK,
           "a session");
     check(zr_recipes[0]->make(process->session, &args, &process->lock) == ZR_OK, "a lock");
 }

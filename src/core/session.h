@@ -136,13 +136,16 @@ struct zr_tie {
     void (*cut)(struct zr_tie *tie, enum zr_status why); /* ZR_LOST, ZR_CLOSED ...; unlinked */
 };
 
+/* Returns what is wrong with the options; null: a session can have them. */
+const char *zr_session_misuse(const struct zr_session_options *options);
+
 /*
  * Opens a session and returns at once. keeps: class, whose `free` is zr_session_free. borrows:
- * options (hosts are checked; if an option is wrong, `misuse` says why). gives: session, with one
- * reference. Errors: ZR_NO_MEMORY, ZR_FORKED.
+ * options, in which zr_session_misuse finds nothing. gives: session, with one reference. Errors:
+ * ZR_NO_MEMORY, ZR_FORKED.
  */
 enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_class *class,
-                               const struct zr_session_options *options, const char **misuse,
+                               const struct zr_session_options *options,
                                struct zr_session **session);
 
 /* How the binding reads the options of `zk.session`. */

@@ -39,7 +39,7 @@ const struct zr_option zr_session_options[] = {
     {NULL, 0, 0},
 };
 
-static const char *options_problem(const struct zr_session_options *options)
+const char *zr_session_misuse(const struct zr_session_options *options)
 {
     const char *problem = zr_hosts_problem(options->hosts.at);
     if (problem == NULL && options->namespace.length > 0)
@@ -123,12 +123,8 @@ void zr_session_free(struct zr_object *object)
 }
 
 enum zr_status zr_session_open(struct zr_engine *engine, const struct zr_class *class,
-                               const struct zr_session_options *options, const char **misuse,
-                               struct zr_session **out)
+                               const struct zr_session_options *options, struct zr_session **out)
 {
-    *misuse = options_problem(options);
-    if (*misuse != NULL)
-        return ZR_BAD_ARGUMENTS;
     if (zr_engine_forked(engine))
         return ZR_FORKED;
     struct zr_session *session = zr_alloc(sizeof(*session));

@@ -48,6 +48,9 @@ struct lua_engine *zr_lua_engine_of(lua_State *L, int owner);
 extern const char zr_lua_engine_meta;
 void zr_lua_engine_open(lua_State *L);
 
+/* check_session(options): raises what the engine's session(options) would raise. */
+int zr_lua_check_session(lua_State *L);
+
 /* The engine at stack index 1. Raises misuse if it is none, or closed. */
 struct lua_engine *zr_lua_engine_check(lua_State *L);
 

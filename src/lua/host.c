@@ -64,22 +64,38 @@ static void check_hosts(lua_State *L, const char *hosts)
                       problem);
 }
 
+/* Reads the options at index 2. Raises unless a session can have them. */
+static const struct zr_session_options *read_session(lua_State *L, struct lua_args *args)
+{
+    zr_lua_args_read(L, args, "session", "o", zr_session_options);
+    struct zr_session_options *options = (struct zr_session_options *)&args->options;
+    if (options->hosts.at == NULL)
+        options->hosts = (struct zr_bytes){DEFAULT_HOSTS, sizeof(DEFAULT_HOSTS) - 1};
+    check_hosts(L, options->hosts.at);
+    const char *misuse = zr_session_misuse(options);
+    if (misuse != NULL)
+        zr_lua_misuse(L, "bad argument #1 to 'session' (%s)", misuse);
+    return options;
+}
+
+int zr_lua_check_session(lua_State *L)
+{
+    struct lua_args args;
+    lua_settop(L, 1);
+    lua_pushnil(L); /* in the place of the engine */
+    lua_insert(L, 1);
+    read_session(L, &args);
+    return 0;
+}
+
 static int engine_session(lua_State *L)
 {
     struct lua_engine *engine = zr_lua_engine_check(L);
     struct zr_session *session;
     struct lua_args args;
-    const char *misuse;
-    zr_lua_args_read(L, &args, "session", "o", zr_session_options);
-    struct zr_session_options *options = (struct zr_session_options *)&args.options;
-    if (options->hosts.at == NULL)
-        options->hosts = (struct zr_bytes){DEFAULT_HOSTS, sizeof(DEFAULT_HOSTS) - 1};
-    check_hosts(L, options->hosts.at);
+    const struct zr_session_options *options = read_session(L, &args);
     struct lua_object *handle = zr_lua_object_new(L, 1);
-    enum zr_status status =
-        zr_session_open(engine->core, &zr_session_class, options, &misuse, &session);
-    if (misuse != NULL)
-        zr_lua_misuse(L, "bad argument #1 to 'session' (%s)", misuse);
+    enum zr_status status = zr_session_open(engine->core, &zr_session_class, options, &session);
     if (status == ZR_OK) {
         zr_lua_object_adopt(L, handle, &session->object);
         return 1;

@@ -131,6 +131,7 @@ static const luaL_Reg functions[] = {
     {"yieldable", is_yieldable},
     {"finalizes", zr_lua_finalizes},
     {"path_problem", path_problem},
+    {"check_session", zr_lua_check_session},
     {"lost_too_large", lost_too_large},
     {"wall_ms", wall_ms},
     {"read_file", zr_lua_read_file},

@@ -76,7 +76,8 @@ function SharedTree:pairs() end
 ---@return number seconds math.huge: it was never loaded
 function SharedTree:age() end
 
----Returns why the copy is not whole: "no_memory" (the dictionary is full), "full" ...; nil: it is. Asks no server and never waits.
+---Returns why the copy is not whole: "no_memory" (the dictionary is full), "full", "auth_failed", "connection_loss" (told until the
+---first load) ...; nil: it is. Asks no server and never waits.
 ---@return string? problem
 function SharedTree:problem() end
 

@@ -4,15 +4,14 @@
 
 static void open_session(struct process *process)
 {
-    const char *misuse;
     struct zr_session_options options = {.hosts = {"sim:1", 5},
                                          .namespace = {"/n", 2},
                                          .timeout_us = now.shape.timeout_ms * MS,
                                          .tick_us = now.shape.tick_ms * MS,
                                          .request_timeout_us = -1,
                                          .strict = roll(4) == 0};
-    if (process->session == NULL && zr_session_open(process->engine, &zr_session_class, &options,
-                                                    &misuse, &process->session) != ZR_OK)
+    if (process->session == NULL &&
+        zr_session_open(process->engine, &zr_session_class, &options, &process->session) != ZR_OK)
         process->session = NULL;
     else if (process->object == NULL && now.recipe->make(process) != ZR_OK)
         process->object = NULL;

@@ -14,12 +14,10 @@ void open_party(struct party *party, int server, int32_t timeout_ms, int64_t tic
                                          .tick_us = tick_us};
     const struct zr_lock_options choice = {0};
     struct zr_args args = {.at[0] = {.given = true, .bytes = {"/l", 2}}, .options = &choice};
-    const char *misuse;
     party->zk = zr_sim_zk(now.world);
     zr_sim_prefer(party->zk, server);
     if (zr_engine_new(party->zk, zr_recipes, &party->engine) != ZR_OK ||
-        zr_session_open(party->engine, &zr_session_class, &options, &misuse, &party->session) !=
-            ZR_OK ||
+        zr_session_open(party->engine, &zr_session_class, &options, &party->session) != ZR_OK ||
         zr_recipes[0]->make(party->session, &args, &party->lock) != ZR_OK)
         abort();
 }

@@ -5,6 +5,7 @@ local copy = require "zkrecipes.openresty.shared.copy"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local options_of = require "zkrecipes.recipes.tree.options".check
+local sessions = require "zkrecipes.session"
 local watch = require "zkrecipes.openresty.shared.watch"
 
 local M = {}
@@ -46,6 +47,7 @@ function M.new(dict_name, path, options)
   if not dict then check.bad(1, "shared_tree", "name of a lua_shared_dict expected, got " .. check.shown(dict_name)) end
   check.path(path, 2, "shared_tree")
   options = options_of(path, options, { session = "table" }, "shared_tree", 3)
+  sessions.check(options.session)
   local prefix = prefix_of(path, options)
   local key = dict_name .. " " .. prefix
   if open[key] then return open[key] end
@@ -85,7 +87,7 @@ function Shared:ready(timeout)
   while not copy.loaded(self) do
     if deadline and zk.now() >= deadline then
       local problem = self:problem()
-      local why = problem and "the copy is not whole: " .. problem or "no worker has loaded it"
+      local why = "no worker has loaded it" .. (problem and ": " .. problem or "")
       return failure.told("shared_tree:ready", self.path, nil, why, problem == "no_memory" and problem or "timeout")
     end
     zk.sleep(LOOK)

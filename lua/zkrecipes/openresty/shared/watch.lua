@@ -143,6 +143,16 @@ end
 -- The copy of a file shows nothing that is newer than what the dictionary shows.
 local function may_write(watch) return watch.tree.source == "server" or watch.tree.source == "file" and not watch.was_loaded end
 
+local LINK = "connection_loss"
+
+-- The status while the tree has nothing that may be written.
+local function waiting_status(watch, known)
+  if not known.loaded and (not known.problem or known.problem == LINK) then
+    known.problem = watch.session.state ~= "connected" and LINK or nil
+  end
+  return known
+end
+
 -- Writes one step if there is something to write. Returns true; or nil and why not, as Writer:begin.
 local function step(watch)
   local done, why = watch.writer:begin()
@@ -152,8 +162,7 @@ local function step(watch)
     write_some(watch)
   end
   local known = copy.status(watch.shared)
-  local status = may_write(watch) and new_status(watch, known) or known
-  copy.set_status(watch.shared, status)
+  copy.set_status(watch.shared, (may_write(watch) and new_status or waiting_status)(watch, known))
   watch.writer:finish()
   return true
 end
@@ -165,6 +174,16 @@ local function zk() return require "zkrecipes" end
 local function report(shared, text)
   if shared.told ~= text then ngx.log(ngx.ERR, "zkrecipes: shared_tree ", shared.path, ": ", text) end
   shared.told = text
+end
+
+-- Nothing can be watched now. All workers are told why.
+local function fail(shared, writer, message, code)
+  if writer:begin() then
+    local known = copy.status(shared)
+    copy.set_status(shared, { loaded = known.loaded, proven = known.proven, problem = code })
+    writer:finish()
+  end
+  report(shared, message)
 end
 
 -- Waits until this process may write. Nil: there is a later writer, or the worker ends.
@@ -194,7 +213,7 @@ local function note_problem(shared, tree)
   local problem = copy.status(shared).problem
   if problem == "no_memory" then report(shared, "the dictionary is full: enlarge its lua_shared_dict")
   elseif tree.problem then report(shared, "the copy is not whole: " .. tree.problem)
-  else shared.told = nil end
+  elseif not problem then shared.told = nil end
 end
 
 -- Follows the tree until this process must not write any more.
@@ -207,7 +226,7 @@ local function follow(watch)
     else
       local change, message, code = watch.changes:next(BEAT)
       if change then mark_with_parent(watch, change.path)
-      elseif code ~= "timeout" and code ~= "connection_loss" then return report(watch.shared, message) end
+      elseif code ~= "timeout" and code ~= "connection_loss" then return fail(watch.shared, watch.writer, message, code) end
       try_full_again(watch)
     end
   end
@@ -221,9 +240,9 @@ end
 local function watch_with(shared, writer, session)
   local was_loaded = copy.status(shared).loaded
   if was_loaded and not catch_up(shared, writer, session) then return end
-  local tree, message = make_tree(shared, session)
-  if not tree then return report(shared, message) end
-  local watch = { shared = shared, writer = writer, tree = tree, changes = tree:changes(), was_loaded = was_loaded,
+  local tree, message, code = make_tree(shared, session)
+  if not tree then return fail(shared, writer, message, code) end
+  local watch = { shared = shared, writer = writer, session = session, tree = tree, changes = tree:changes(), was_loaded = was_loaded,
     levels = {}, deepest = -1, gone = {}, full = {} }
   mark_entries(watch)
   local ok, problem = pcall(follow, watch)
@@ -235,8 +254,8 @@ end
 local function watch_once(shared, writer)
   if not begin(shared, writer) then return end
   local own = shared.options.session
-  local session, message = (own and zk().session or zk().shared)(own)
-  if not session then return report(shared, message) end
+  local session, message, code = (own and zk().session or zk().shared)(own)
+  if not session then return fail(shared, writer, message, code) end
   local ok, problem = pcall(watch_with, shared, writer, session)
   if own then session:close() end
   if not ok then error(problem, 0) end
