@@ -1,6 +1,7 @@
 -- Another Lua process, which gets lines and is killed or paused (see holder.lua).
 
 local env = require "spec.support.env"
+local zk = require "zkrecipes"
 
 local child = {}
 child.__index = child
@@ -73,12 +74,13 @@ function child.killed_at(script, namespace, line, number, kind, over)
   local process = child.start(namespace, 15, proxy.hosts, { script = script, quiet = true })
   process:tell(line)
   assert(process:answer() == "began")
-  env.eventually("the request or the end", function() return proxy:fired() > 0 or over() end)
+  local ok, problem = zk.pcall(env.eventually, "the request or the end", function() return proxy:fired() > 0 or over() end)
   local struck = proxy:fired() > 0
   process:signal "KILL"
   proxy:cut()
   proxy:clear()
-  process:stop()
+  process:stop() -- in any case: nobody can wait for the end of a process that lives
+  if not ok then error(problem, 0) end
   return struck
 end
 
