@@ -11,8 +11,8 @@
 local M = {
   { name = "engine", recipes = { "lock", "unfair", "rwlock", "semaphore", "election", "worker_id" }, program = "histories", small = true },
   { name = "worlds", recipes = { "barrier", "latch", "counter", "cyclic", "double", "reentrant", "revocable", "requested", "cohort",
-    "multilock", "mixed", "election", "ranked", "timer", "foreign", "snowflake", "tree", "presence", "group", "config", "registry",
-    "two_phase", "partitioner", "topic" },
+    "multilock", "mixed", "election", "unfair_election", "ranked", "timer", "foreign", "snowflake", "tree", "presence", "group", "config",
+    "registry", "two_phase", "partitioner", "topic" },
     script = "spec/histories/worlds/main.lua" },
   { name = "queue", recipes = { "queue" }, script = "spec/histories/queue/histories.lua" },
   { name = "lease", recipes = { "lease" }, program = "lease_histories" },

@@ -1,7 +1,7 @@
--- What the histories of both kinds of election share (election.lua: in a queue; ranked.lua: by rank). The rules: At any instant at most one
--- term is valid. Tokens grow. A named successor leads next, unless it has gone. A term can only be handed over to a candidate that stands.
--- The value and the readiness of a term are visible after the call that sets them, and not before. A function run by `lead` runs alone, and
--- not again before its cool-down is over. Nothing is left in the end.
+-- What the histories of all elections share (election.lua: in a queue; ranked.lua: by rank; unfair_election.lua). The rules: At any
+-- instant at most one term is valid. Tokens grow. A named successor leads next, unless it has gone. A term can only be handed over to a
+-- candidate that stands. The value and the readiness of a term are visible after the call that sets them, and not before; no other term's
+-- value is ever in its znode. A function run by `lead` runs alone, and not again before its cool-down is over. Nothing is left in the end.
 
 local M = {}
 
@@ -14,7 +14,14 @@ local GIVES_UP = { timeout = true, canceled = true, lost = true, connection_loss
 -- A session that the servers have ended may take its term for valid a moment longer, so it does not count.
 local function valid(h, one) return one.term:valid() and h.world:alive(one.id) end
 
+-- A write of another term must never change what this one says.
+local function check_own(h, one)
+  local value = (h.world:get(one.term.path) or ""):match "value %d+"
+  h:expect(not value or not valid(h, one) or h.author[value] == one, "%s: %s is not its own", one.name, value)
+end
+
 local function check_alone(h, one)
+  check_own(h, one)
   for _, other in ipairs(h.terms) do
     if other ~= one and valid(h, one) and valid(h, other) then h:expect(false, "%s and %s lead", one.name, other.name) end
   end
@@ -47,7 +54,8 @@ local function calm(h) return h.calm_at ~= nil and h.world:now() > h.calm_at end
 local function says(h, one, text) return (h.world:get(one.term.path) or ""):find(text, 1, true) ~= nil end
 
 local function check_said(h, one, text, said, code, message)
-  h:expect(said or code == "lost" or code == "closed" or code == "connection_loss", "to say %s: %s", text, message)
+  local gave_up = code == "connection_loss" and not one.term:valid()
+  h:expect(said or code == "lost" or code == "closed" or gave_up, "to say %s: %s", text, message)
   h:expect(not said or not valid(h, one) or says(h, one, text), "%s does not say %s", one.name, text)
 end
 
@@ -66,6 +74,7 @@ local DEEDS = {
   function(h, one)
     h.said = h.said + 1
     local value = "value " .. h.said
+    h.author[value] = one
     local said, message, code = one.term:proclaim(value)
     check_said(h, one, value, said, code, message)
     if one.ready and said then check_said(h, one, READY, said) end
@@ -198,7 +207,8 @@ end
 
 -- options(): the options of a candidate's election. also(zk, election): optional; runs beside each candidate.
 function M.start(h, path, options, also)
-  h.terms, h.named, h.readied, h.token, h.said, h.quorum, h.path = {}, {}, {}, "", 0, h.quorum or 1, path
+  h.terms, h.named, h.readied, h.author = {}, {}, {}, {}
+  h.token, h.said, h.quorum, h.path = "", 0, h.quorum or 1, path
   for number = 1, 2 + h:below(3) do
     local zk = h:process()
     local session = h:session(zk)
