@@ -8,7 +8,6 @@
 
 #include "core/alloc.h"
 #include "core/names.h"
-#include "core/request_size.h"
 #include "lua/binding.h"
 #include "zk/host_side.h"
 
@@ -58,14 +57,6 @@ static int path_problem(lua_State *L)
     size_t length;
     const char *path = luaL_checklstring(L, 1, &length);
     lua_pushstring(L, zr_path_problem(path, length)); /* a null becomes nil */
-    return 1;
-}
-
-/* lost_too_large(losses, bytes): see zr_lost_too_large. */
-static int lost_too_large(lua_State *L)
-{
-    lua_pushboolean(
-        L, zr_lost_too_large((int)luaL_checkinteger(L, 1), (size_t)luaL_checkinteger(L, 2)));
     return 1;
 }
 
@@ -132,7 +123,6 @@ static const luaL_Reg functions[] = {
     {"finalizes", zr_lua_finalizes},
     {"path_problem", path_problem},
     {"check_session", zr_lua_check_session},
-    {"lost_too_large", lost_too_large},
     {"wall_ms", wall_ms},
     {"read_file", zr_lua_read_file},
     {"replace_file", zr_lua_replace_file},

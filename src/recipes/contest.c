@@ -238,8 +238,9 @@ enum zr_status zr_contest_begin(struct zr_contest *contest, const struct zr_role
     enum zr_status status = zr_session_usable(session);
     if (status != ZR_OK)
         return status;
+    size_t size = role->size != 0 ? role->size : sizeof(struct zr_hold);
     struct zr_hold *hold =
-        zr_hold_new(session, &contest->object, contest->dir, stem, contest->data);
+        zr_hold_new(size, session, &contest->object, contest->dir, stem, contest->data);
     if (hold == NULL)
         return ZR_NO_MEMORY;
     *task = &hold->task;

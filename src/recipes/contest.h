@@ -14,6 +14,7 @@
 struct zr_role {
     struct zr_task_kind kind; /* ZR_CONTEST_KIND */
     const struct zr_stem *stem;
+    size_t size; /* see zr_hold_new; 0: of struct zr_hold */
     bool shares; /* it has no conflict with contenders of its stem, nor with one whose word is
                     `enough` */
     zr_enough

@@ -12,8 +12,7 @@
 static void lost_hold(struct zr_task *task)
 {
     zr_hold_lost((struct zr_hold *)zr_plain_of(task)->self);
-    task->detail =
-        "the hold's znode is gone and another contender may hold the lock; nothing was written";
+    task->detail = ZR_HOLD_GONE;
     zr_task_finish(task, ZR_LOST);
 }
 

@@ -8,6 +8,10 @@
 
 #include "plain/request.h"
 
+/* Why a write did nothing: its check has failed. */
+#define ZR_HOLD_GONE                                                                               \
+    "the hold's znode is gone and another contender may hold the lock; nothing was written"
+
 extern const struct zr_option zr_guarded_create_options[];
 
 /* self is a struct zr_hold. */

@@ -37,14 +37,8 @@ static void cut(struct zr_tie *tie, enum zr_status why)
     let_go(hold, why);
 }
 
-struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
-                            const struct zr_stem *stem, struct zr_bytes data)
-{
-    return zr_hold_new_sized(sizeof(struct zr_hold), session, owner, dir, stem, data);
-}
-
-struct zr_hold *zr_hold_new_sized(size_t size, struct zr_session *session, struct zr_object *owner,
-                                  const char *dir, const struct zr_stem *stem, struct zr_bytes data)
+struct zr_hold *zr_hold_new(size_t size, struct zr_session *session, struct zr_object *owner,
+                            const char *dir, const struct zr_stem *stem, struct zr_bytes data)
 {
     struct zr_hold *hold = zr_alloc(size);
     if (hold == NULL)

@@ -78,17 +78,12 @@ void zr_hold_free(struct zr_object *self);
 
 /*
  * gives: a hold in the state ZR_ACQUIRING, with the reference of its task, which the recipe
- * starts with a ZR_HOLD_KIND. keeps: owner (counted), dir, data (the owner's),
- * stem (static). Null: memory is exhausted.
+ * starts with a ZR_HOLD_KIND. size: of struct zr_hold, or of a struct whose first member is the
+ * hold; the rest is zeroed, see fini. keeps: owner (counted), dir, data (the owner's), stem
+ * (static). Null: memory is exhausted.
  */
-struct zr_hold *zr_hold_new(struct zr_session *session, struct zr_object *owner, const char *dir,
-                            const struct zr_stem *stem, struct zr_bytes data);
-
-/* As zr_hold_new, for a struct of this size whose first member is the hold. The rest is zeroed; see
-   fini. */
-struct zr_hold *zr_hold_new_sized(size_t size, struct zr_session *session, struct zr_object *owner,
-                                  const char *dir, const struct zr_stem *stem,
-                                  struct zr_bytes data);
+struct zr_hold *zr_hold_new(size_t size, struct zr_session *session, struct zr_object *owner,
+                            const char *dir, const struct zr_stem *stem, struct zr_bytes data);
 
 /* For a recipe's step, as its last act: grants the hold. */
 void zr_hold_grant(struct zr_hold *hold);

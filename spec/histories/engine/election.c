@@ -8,7 +8,7 @@
 
 #include "core/names.h"
 #include "recipes/election/election.h"
-#include "recipes/election/successor.h"
+#include "recipes/election/says.h"
 
 static enum zr_status make_election(struct process *process)
 {
@@ -37,21 +37,12 @@ static void choose_heir(void *with, const struct zr_sim_view *view)
         heir->number = number;
 }
 
-/* Writes the name of the successor into the data of the leader's znode; -1: removes the name. */
+/* Writes the number of the successor into the data of the leader's znode; -1: removes it. */
 static enum zr_status start_naming(struct zr_object *term, int64_t number, struct zr_task **task)
 {
-    const struct zr_hold *hold = (const struct zr_hold *)term;
-    struct zr_args who = {0}, args = {0};
-    char data[5 + 6 + 10 + 1] = "value";
-    if (number >= 0)
-        snprintf(data + 6, sizeof(data) - 6, "next-%010u", (unsigned)number);
-    who.at[0].given = args.at[0].given = args.at[1].given = true;
-    who.at[0].integer = number;
-    const char *path = hold->seat.path + strlen("/n");
-    args.at[0].bytes = (struct zr_bytes){path, strlen(path)};
-    args.at[1].bytes = (struct zr_bytes){data, number >= 0 ? sizeof(data) - 1 : 5};
-    method(term, "named")->call(term, &who, &sink);
-    return start(term, "set", &args, task);
+    struct zr_args args = {0};
+    zr_says_name((struct zr_term *)term, number);
+    return start(term, "tell_rank", &args, task);
 }
 
 static enum zr_status name_somebody(struct contender *contender)

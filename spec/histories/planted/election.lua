@@ -1,5 +1,5 @@
--- Bugs of the elections: in C, how candidates step aside for a named successor, and the election by rank; and bugs of the Lua half. See
--- plant.lua.
+-- Bugs of the elections: in C, how candidates step aside for a named successor, what a term says, and the election by rank; and bugs of
+-- the Lua half. See plant.lua.
 
 local RUN, COUNTED = "--recipe election --seeds 5000", "--recipe election --seeds 1"
 
@@ -42,17 +42,22 @@ return {
   core_bug("election", "a successor that has gone is resigned to", "make_room.c",
     "else if (leader < 0 || heir < 0)", "else if (leader < 0)"),
   core_bug("election", "who does not step aside is waited for once", "make_room.c",
-    "else if (room->named)\n        await_between(task);\n", ""),
-  bug("election", "who waits for the successor names nobody", "recipes/election/successor.lua",
-    "local told, message, why = race.name(number)", "local told, message, why = number, nil, nil"),
-  bug("election", "the name is not taken back", "recipes/election/successor.lua",
-    "  if ok and valid then return true end\n  stop(race)", "  if ok and valid then return true end"),
-  bug("election", "the resigned term lasts", "recipes/election/election.lua",
-    "  say.resigned = true\n  return term_class.core.resign(self)", "  say.resigned = true\n  return true"),
-  bug("election", "every leader is ready", "recipes/election/election.lua",
-    "value = value, ready = false,", "value = value, ready = true,"),
-  bug("election", "a later value hides that it is ready", "recipes/election/election.lua",
-    "  say.value = value\n", "  say.value, say.ready = value, false\n"),
+    "else if (room->named)\n        await_between(task);\n", "else if (room->named)\n        next_in_line(task);\n"),
+  core_bug("election", "who waits for the successor names nobody", "make_room.c",
+    "    if (room->named)\n        name(task);\n", "    if (room->named)\n        await_between(task);\n"),
+  core_bug("election", "a name whose answer was lost is not written again", "make_room.c",
+    "    else if (status == ZR_CONNECTION_LOSS && zr_term_valid(room->term))\n        name(task);\n", ""),
+  core_bug("election", "the name is not taken back", "make_room.c", "    if (!ours) {", "    if (!ours || room->losses >= 0) {"),
+  core_bug("election", "the resigned term lasts", "says.c", "    zr_hold_forget(&term->hold.object);\n", ""),
+  core_bug("election", "every leader is ready", "says.c",
+    "->successor = -1;\n", "->successor = -1;\n    zr_term_of(hold)->ready = true;\n"),
+  core_bug("election", "a later value hides that it is ready", "tell.c",
+    "    term->value = value;\n", "    term->value = value;\n    term->ready = false;\n"),
+  core_bug("election", "a value whose answer was lost counts as written", "tell.c",
+    "    if (status == ZR_OK)\n", "    if (status == ZR_OK || status == ZR_CONNECTION_LOSS)\n"),
+  core_bug("election", "a value whose answer was lost is a failure", "tell.c",
+    "    if (task->outcome != ZR_CONNECTION_LOSS || !zr_term_valid(of(task)->term)) {", "    if (task->outcome != ZR_OK) {"),
+  core_bug("unfair_election", "a term writes in a later session", "says.c", "    (*call)->bound = true;\n", ""),
   core_bug("election", "what is ready shows the name of the successor", "value.c",
     "    data = zr_without_successor(data);\n", ""),
   bug("election", "no cool-down", "recipes/election/lead.lua",
@@ -61,6 +66,8 @@ return {
     "on_end = on_end, over = over }", "on_end = on_end, over = function() return over == nil end }"),
   core_bug("ranked", "the write that decides has no version", "rank.c",
     ".version = candidate->version};", ".version = ZR_ANY_VERSION};"),
+  core_bug("ranked", "a term keeps the rank that its candidate had", "tell.c",
+    "        zr_term_tell_rank(self, args, &task);\n", "        (void)args;\n"),
   core_bug("ranked", "the leader is not waited for", "rank.c",
     "        await_end(task);\n", "        (void)await_end, poll(task);\n"),
   core_bug("ranked", "a rank whose write was not answered is trusted", "rank_poll.c",

@@ -5,7 +5,10 @@
 #include "core/verbs.h"
 #include "recipes/election/make_room.h"
 #include "recipes/election/rank.h"
+#include "recipes/election/says.h"
 #include "recipes/election/successor.h"
+#include "recipes/election/tell.h"
+#include "recipes/election/value.h"
 #include "recipes/unfair.h"
 
 /*
@@ -16,28 +19,11 @@
  * Unfair: the path is one node; the candidate that creates it leads (unfair.c). By rank: rank.c.
  *
  * A term is a hold with other names for its methods. The candidate's node has its value, which
- * others can read (value.h). Lua writes what changes during a term
- * (lua/zkrecipes/recipes/election/election.lua). leader.c tells any caller which candidate leads.
+ * others can read (value.h). tell.c writes what changes during a term. leader.c tells any caller
+ * which candidate leads.
  */
 
 /* ---- What a candidate's node says ---------------------------------------------------------- */
-
-/* marks(value, ready, successor[, rank]): what stands before and behind the value in the data.
-   ready: 0 or 1. successor: -1: none. */
-static enum zr_status call_marks(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
-{
-    const struct zr_arg *at = args->at;
-    const struct zr_value value = {.value = at[0].bytes,
-                                   .ready = at[1].integer != 0,
-                                   .successor = at[2].integer,
-                                   .ranked = at[3].given,
-                                   .rank = at[3].integer};
-    const struct zr_value_marks marks = zr_value_marks(&value);
-    (void)self;
-    sink->bytes(sink, NULL, (struct zr_bytes){marks.head, marks.head_length});
-    sink->bytes(sink, NULL, (struct zr_bytes){marks.tail, marks.tail_length});
-    return ZR_OK;
-}
 
 /* decode(data): value, ready, rank; without the value if the data are null, without the rank if
    there is none. */
@@ -55,22 +41,41 @@ static enum zr_status call_decode(struct zr_object *self, struct zr_args *args,
 
 /* ---- Terms --------------------------------------------------------------------------------- */
 
-/* The term's node now names a successor by its number; -1: it names none. */
-static enum zr_status call_named(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+/* Whatever has ended the term. */
+static enum zr_status call_resign(struct zr_object *self, struct zr_args *args,
+                                  struct zr_sink *sink)
 {
-    struct zr_seat *seat = &((struct zr_hold *)self)->seat;
-    zr_seat_say(seat, (seat->word & ZR_SAYS_HEAD) | zr_successor_word(args->at[0].integer));
+    (void)args;
+    zr_term_resign((struct zr_term *)self);
     sink->boolean(sink, NULL, true);
     return ZR_OK;
 }
 
+static enum zr_status call_resigned(struct zr_object *self, struct zr_args *args,
+                                    struct zr_sink *sink)
+{
+    (void)args;
+    sink->boolean(sink, NULL, ((struct zr_term *)self)->resigned);
+    return ZR_OK;
+}
+
+/* resign_to(name of the successor's node[, timeout]) */
+static enum zr_status start_resign_to(struct zr_object *self, struct zr_args *args,
+                                      struct zr_task **task)
+{
+    const struct zr_hold *term = (const struct zr_hold *)self;
+    bool by_rank = ((const struct zr_election *)term->owner)->say != NULL;
+    return by_rank ? zr_rank_resign(self, args, task) : zr_make_room(self, args, task);
+}
+
 static const struct zr_method term_methods[] = {
-    {.name = "marks", .args = "diiw?", .call = call_marks, .inner = true},
-    {.name = "named", .args = "i", .call = call_named, .inner = true},
-    {.name = "outdated", .args = "", .call = zr_rank_outdated, .inner = true},
-    {.name = "make_room", .args = "ss?t?", .start = zr_make_room, .inner = true},
-    {.name = "resign_to", .args = "st?", .start = zr_rank_resign, .inner = true},
-    {.name = "resign", .args = "", .call = zr_hold_release},
+    {.name = "proclaim", .args = "d", .start = zr_term_proclaim},
+    {.name = "ready", .args = "", .start = zr_term_ready},
+    {.name = "tell_rank", .args = "", .start = zr_term_tell_rank, .inner = true},
+    {.name = "catch_up", .args = "", .call = zr_term_catch_up, .inner = true},
+    {.name = "resign_to", .args = "st?", .start = start_resign_to, .inner = true},
+    {.name = "resigned", .args = "", .call = call_resigned, .inner = true},
+    {.name = "resign", .args = "", .call = call_resign},
     ZR_HOLD_METHODS,
     {.name = NULL},
 };
@@ -97,6 +102,7 @@ static void step_aside(struct zr_task *task)
 
 static const struct zr_role role = {.kind = ZR_CONTEST_KIND("election:campaign"),
                                     .stem = &zr_candidate_stem,
+                                    .size = sizeof(struct zr_term),
                                     .enough = zr_named_behind,
                                     .told = step_aside};
 
@@ -110,7 +116,7 @@ static enum zr_status start_campaign(struct zr_object *self, struct zr_args *arg
                                 ? zr_unfair_start(&election->contest, &role, &args->at[0], task)
                                 : zr_contest_start(&election->contest, &role, &args->at[0], task);
     if (status == ZR_OK)
-        zr_hold_of(*task)->object.class = &zr_term_class;
+        zr_term_init(zr_hold_of(*task));
     return status;
 }
 

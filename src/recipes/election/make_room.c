@@ -5,7 +5,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
-#include "recipes/hold.h"
+#include "recipes/election/says.h"
 
 /*
  * Resigns to a named successor, in an election with a queue:
@@ -17,26 +17,28 @@
  *    Then the next candidate watches the leader's node and does the same.
  * 3. Wait until the candidate just ahead of the successor is gone, and go to 1.
  *
- * This task does 1 and 3. All that a term's node says is written by
- * lua/zkrecipes/recipes/election/election.lua, and so is the number (successor.lua).
- *
  * The successor's number never makes a candidate the leader: the queue decides as always, each
  * candidate deletes only its own seat, and the leader resigns as always. So there is one leader and
  * tokens grow, whatever happens to the number.
  *
  * What can go wrong: the program has learned of the successor from another server, which is ahead
- * of ours: sync and list once more. The successor leaves, or a candidate in between does not step
- * aside in time (Curator's participants cannot): the call fails, the leader removes the number, and
- * the term continues. Candidates that have stepped aside stay at the end of the queue.
+ * of ours: sync and list once more. The answer to the write is lost: write again; twice does no
+ * harm. The successor leaves, or a candidate in between does not step aside in time (Curator's
+ * participants cannot), or the caller gives up: the call fails, the leader removes the number in
+ * the background, and the term continues. Candidates that have stepped aside stay at the end of the
+ * queue.
  */
+
+#define PAUSE_US 100000
 
 struct room {
     struct zr_task task;
-    struct zr_hold *term; /* counted */
-    bool named;           /* the node has the number: wait */
+    struct zr_term *term; /* counted */
+    bool named;           /* the term says the number */
     bool synced;
     char *between;  /* the candidate that is nearest to the successor */
     int64_t number; /* of the successor */
+    int losses;     /* answers to writes lost */
     char heir[];
 };
 
@@ -49,13 +51,27 @@ static struct room *of(struct zr_task *task)
 
 static const char *dir_of(struct zr_task *task)
 {
-    return of(task)->term->seat.dir;
+    return of(task)->term->hold.seat.dir;
 }
+
+static const char term_over[] = "the term is over";
 
 static void over(struct zr_task *task)
 {
-    task->detail = "the term is over";
+    task->detail = term_over;
     zr_verb_fail(task, ZR_LOST);
+}
+
+/* The term ends at once, so a caller that is gone meanwhile leaves no number behind. */
+static void next_in_line(struct zr_task *task)
+{
+    struct zr_term *term = of(task)->term;
+    if (!zr_term_valid(term)) {
+        over(task);
+        return;
+    }
+    zr_term_resign(term);
+    zr_task_finish(task, ZR_OK);
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------- */
@@ -68,6 +84,35 @@ static void await_between(struct zr_task *task)
     else
         zr_verb_fail(task, ZR_NO_MEMORY);
     zr_free(path);
+}
+
+/* ---- Naming -------------------------------------------------------------------------------- */
+
+static void name(struct zr_task *task);
+
+static void named(struct zr_task *task)
+{
+    struct room *room = of(task);
+    enum zr_status status = zr_says_written(task, room->term, &room->losses);
+    if (status == ZR_OK)
+        await_between(task);
+    else if (status == ZR_CONNECTION_LOSS && zr_term_valid(room->term))
+        name(task);
+    else
+        zr_verb_fail(task, status);
+}
+
+static void name(struct zr_task *task)
+{
+    zr_says_write(task, of(task)->term, ZR_STEP(named));
+}
+
+static void begin_naming(struct zr_task *task)
+{
+    struct room *room = of(task);
+    room->named = true;
+    zr_says_name(room->term, room->number);
+    name(task);
 }
 
 static void found(struct zr_task *task, const struct zr_seat_name *between, int64_t number)
@@ -83,7 +128,7 @@ static void found(struct zr_task *task, const struct zr_seat_name *between, int6
     else if (room->named)
         await_between(task);
     else
-        zr_task_finish(task, ZR_OK);
+        begin_naming(task);
 }
 
 /* ---- Looking ------------------------------------------------------------------------------- */
@@ -124,16 +169,16 @@ static void listed(struct zr_task *task)
 {
     struct room *room = of(task);
     const struct zr_seats *seats = task->seats;
-    int64_t leader = seats != NULL ? zr_seat_index(&room->term->seat, seats) : -1;
+    int64_t leader = seats != NULL ? zr_seat_index(&room->term->hold.seat, seats) : -1;
     int64_t heir = index_of(seats, room->heir);
-    if (room->term->state != ZR_HELD)
+    if (room->term->hold.state != ZR_HELD)
         over(task);
     else if (leader < 0 || heir < 0)
         missing(task, leader >= 0);
     else if (heir > leader + 1)
         found(task, &seats->at[heir - 1], seats->at[heir].sequence);
     else
-        zr_task_finish(task, ZR_OK);
+        next_in_line(task);
 }
 
 static void list(struct zr_task *task)
@@ -147,69 +192,103 @@ static void look(struct zr_task *task)
     zr_free(room->between);
     room->between = NULL;
     room->synced = false;
-    if (room->term->state == ZR_HELD)
+    if (room->term->hold.state == ZR_HELD)
         list(task);
     else
         over(task);
 }
 
-/* ---- The method ---------------------------------------------------------------------------- */
+/* ---- Taking it back ------------------------------------------------------------------------ */
 
-static void results(struct zr_task *task, struct zr_sink *sink)
+static void write_back(struct zr_task *task);
+
+static void write_back_later(struct zr_task *task)
 {
-    const struct room *room = of(task);
-    if (room->between == NULL) {
-        sink->boolean(sink, NULL, true);
+    zr_verb_pause(task, PAUSE_US, ZR_STEP(write_back));
+}
+
+static void written_back(struct zr_task *task)
+{
+    enum zr_status status = task->outcome;
+    if (status == ZR_CONNECTION_LOSS && !zr_says_too_large(task, &of(task)->losses)) {
+        write_back(task);
+    } else if (status == ZR_NO_MEMORY || status == ZR_SERVER_ERROR) {
+        write_back_later(task);
+    } else {
+        zr_says_gone(task, of(task)->term);
+        zr_task_finish(task, ZR_OK);
+    }
+}
+
+static void write_back(struct zr_task *task)
+{
+    struct zr_term *term = of(task)->term;
+    if (term->hold.state != ZR_HELD)
+        zr_task_finish(task, ZR_OK);
+    else if (zr_says_try_write(task, term, ZR_STEP(written_back)) != ZR_OK)
+        write_back_later(task);
+}
+
+/* What the caller is told. */
+static void explain(struct zr_task *task)
+{
+    if (task->status == ZR_TIMEOUT)
+        task->detail = "the time limit passed before the candidates in between had stepped aside";
+    if (task->status != ZR_CONNECTION_LOSS || zr_term_valid(of(task)->term))
+        return;
+    task->status = ZR_LOST;
+    task->doubtful = false;
+    task->detail = term_over;
+}
+
+/* Another call may have named another successor meanwhile. */
+static void take_back(struct zr_task *task)
+{
+    struct room *room = of(task);
+    bool ours = room->named && room->term->successor == room->number;
+    explain(task);
+    room->named = false;
+    if (!ours) {
+        zr_task_finish(task, ZR_OK);
         return;
     }
-    zr_emit_string(sink, NULL, room->between);
-    sink->integer(sink, NULL, room->number);
+    zr_says_name(room->term, -1);
+    write_back(task);
 }
+
+/* ---- The method ---------------------------------------------------------------------------- */
 
 static void free_room(struct zr_task *task)
 {
     struct room *room = of(task);
-    struct zr_object *term = &room->term->object;
+    struct zr_object *term = &room->term->hold.object;
     zr_free(room->between);
     zr_free(room);
     zr_object_unref(term);
 }
 
-static const struct zr_task_kind kind = {
-    .name = "term:resign", .bound = true, .results = results, .free = free_room};
-
-static struct room *new_room(struct zr_hold *term, const char *heir, const struct zr_arg *between)
-{
-    struct room *room = zr_alloc(sizeof(*room) + strlen(heir) + 1);
-    if (room == NULL)
-        return NULL;
-    strcpy(room->heir, heir);
-    room->term = term;
-    zr_object_ref(&term->object);
-    room->named = between->given;
-    if (!between->given)
-        return room;
-    room->between = zr_copy_string(between->bytes.at);
-    if (room->between != NULL)
-        return room;
-    free_room(&room->task);
-    return NULL;
-}
+static const struct zr_task_kind kind = {.name = "term:resign",
+                                         .clean = take_back,
+                                         .bound = true,
+                                         .results = zr_emit_true,
+                                         .free = free_room};
 
 enum zr_status zr_make_room(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    struct zr_hold *term = (struct zr_hold *)self;
-    const struct zr_arg *between = &args->at[1], *limit = &args->at[2];
-    enum zr_status status = zr_session_usable(term->session);
+    const struct zr_hold *hold = (struct zr_hold *)self;
+    const char *heir = args->at[0].bytes.at;
+    enum zr_status status = zr_session_usable(hold->session);
     if (status != ZR_OK)
         return status;
-    struct room *room = new_room(term, args->at[0].bytes.at, between);
+    struct room *room = zr_alloc(sizeof(*room) + strlen(heir) + 1);
     if (room == NULL)
         return ZR_NO_MEMORY;
+    strcpy(room->heir, heir);
+    room->term = (struct zr_term *)self;
+    zr_object_ref(self);
     *task = &room->task;
-    zr_task_start(*task, &kind, term->session,
-                  zr_path_inside(term->session->namespace, term->seat.path),
-                  limit->given ? limit->integer : -1,
-                  between->given ? ZR_STEP(await_between) : ZR_STEP(look));
+    zr_task_start(*task, &kind, hold->session,
+                  zr_path_inside(hold->session->namespace, hold->seat.path),
+                  args->at[1].given ? args->at[1].integer : -1, ZR_STEP(look));
     return ZR_OK;
 }

@@ -8,6 +8,7 @@
 
 #include "core/verbs.h"
 #include "recipes/election/election.h"
+#include "recipes/election/says.h"
 #include "recipes/election/value.h"
 
 /* ---- What is stored (rank_data.c) ---------------------------------------------------------- */
@@ -67,7 +68,10 @@ struct zr_rank_poll {
 };
 
 struct zr_candidate {
-    struct zr_hold hold;     /* first */
+    union {
+        struct zr_hold hold;
+        struct zr_term term;
+    };
     struct zr_rank_say *say; /* counted: the data of the seat */
     struct zr_rank_say
         *sent;                /* counted: the data of the last write to the seat, while its outcome
@@ -96,9 +100,6 @@ struct zr_candidate *zr_candidate_standing(struct zr_link *link);
 
 enum zr_status zr_rank_campaign(struct zr_election *election, const struct zr_arg *timeout,
                                 struct zr_task **task);
-
-/* A method of the term, only for Lua: true if update_rank came too late for its seat's data. */
-enum zr_status zr_rank_outdated(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
 
 /* No candidate may write over the version -1, because the server does not compare it. */
 #define ZR_RANK_WRAPPED                                                                            \

@@ -7,7 +7,7 @@
  * 2. Write them into the seat of each candidate that has others, one after the other.
  *
  * A candidate whose create is in flight sees it by itself (stood in rank.c). A candidate that leads
- * has other data, which Lua writes.
+ * has other data (tell.c).
  *
  * What can go wrong: the answer is lost: write again. The call ends before the answer: only the
  * seat's data show the candidate's rank, until a later call has written it (candidate->sent). The

@@ -104,7 +104,7 @@ static void named(struct zr_task *task)
     naming->doubtful = naming->doubtful || lost;
     naming->sent = naming->doubtful;
     if (task->outcome == ZR_OK) {
-        zr_hold_forget(&naming->term->object);
+        zr_term_resign(zr_term_of(naming->term));
         zr_task_finish(task, ZR_OK);
     } else if (lost || task->outcome == ZR_BAD_VERSION) {
         read_directory(task);

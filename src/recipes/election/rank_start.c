@@ -89,6 +89,7 @@ static void fini(struct zr_hold *hold)
     zr_transaction_fini(&candidate->transaction);
     zr_rank_say_unref(candidate->say);
     zr_rank_say_unref(candidate->sent);
+    zr_term_fini(hold);
 }
 
 /* A limit that passes while it looks again has passed as if it waited. */
@@ -120,12 +121,11 @@ enum zr_status zr_rank_campaign(struct zr_election *election, const struct zr_ar
     enum zr_status status = zr_session_usable(contest->session);
     if (status != ZR_OK)
         return status;
-    struct zr_hold *hold =
-        zr_hold_new_sized(sizeof(struct zr_candidate), contest->session, &contest->object,
-                          contest->dir, &zr_rank_stem, ZR_NO_DATA);
+    struct zr_hold *hold = zr_hold_new(sizeof(struct zr_candidate), contest->session,
+                                       &contest->object, contest->dir, &zr_rank_stem, ZR_NO_DATA);
     if (hold == NULL)
         return ZR_NO_MEMORY;
-    hold->object.class = &zr_term_class;
+    zr_term_init(hold);
     hold->fini = fini;
     ((struct zr_candidate *)hold)->transaction =
         (struct zr_transaction){.op = ZR_OP_GET, .path = contest->dir, .was_done = was_elected};
@@ -135,14 +135,5 @@ enum zr_status zr_rank_campaign(struct zr_election *election, const struct zr_ar
     zr_task_start(*task, &kind, contest->session, contest->path,
                   timeout->given ? timeout->integer : -1,
                   hold->only_try ? ZR_STEP(look_first) : ZR_STEP(zr_rank_contend));
-    return ZR_OK;
-}
-
-enum zr_status zr_rank_outdated(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
-{
-    (void)args;
-    const struct zr_candidate *candidate = (struct zr_candidate *)self;
-    const struct zr_election *election = (struct zr_election *)candidate->hold.owner;
-    sink->boolean(sink, NULL, candidate->say != election->say || candidate->sent != NULL);
     return ZR_OK;
 }

@@ -87,15 +87,22 @@ static bool ends_like_a_mark(struct zr_bytes value)
     return ends_with(value, READY) || ends_with(value, VALUE) || zr_successor_in(value) >= 0;
 }
 
-static void append(struct zr_value_marks *marks, const char *mark, size_t length)
+/* What stands before and behind a value. */
+struct marks {
+    size_t head_length, tail_length;
+    char head[sizeof("-9007199254740992\n")];
+    char tail[sizeof("\0value\0ready\0next-") + ZR_SEQUENCE_DIGITS];
+};
+
+static void append(struct marks *marks, const char *mark, size_t length)
 {
     memcpy(marks->tail + marks->tail_length, mark, length);
     marks->tail_length += length;
 }
 
-struct zr_value_marks zr_value_marks(const struct zr_value *value)
+static struct marks marks_of(const struct zr_value *value)
 {
-    struct zr_value_marks marks = {.head_length = 0};
+    struct marks marks = {.head_length = 0};
     char number[32];
     if (value->ranked)
         marks.head_length =
@@ -114,7 +121,7 @@ struct zr_value_marks zr_value_marks(const struct zr_value *value)
 
 char *zr_value_write(const struct zr_value *value, size_t *length)
 {
-    const struct zr_value_marks marks = zr_value_marks(value);
+    const struct marks marks = marks_of(value);
     size_t head = marks.head_length, middle = value->value.length;
     *length = head + middle + marks.tail_length;
     char *data = zr_alloc(*length + 1);

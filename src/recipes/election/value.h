@@ -30,16 +30,6 @@ struct zr_value {
 /* Reads the data of a seat. by_rank: of an election by rank. The value points into data. */
 struct zr_value zr_value_read(struct zr_bytes data, bool by_rank);
 
-#define ZR_VALUE_HEAD sizeof("-9007199254740992\n")
-#define ZR_VALUE_TAIL (sizeof("\0value\0ready\0next-") + ZR_SEQUENCE_DIGITS)
-
-/* What stands before and behind a value. */
-struct zr_value_marks {
-    size_t head_length, tail_length;
-    char head[ZR_VALUE_HEAD], tail[ZR_VALUE_TAIL];
-};
-struct zr_value_marks zr_value_marks(const struct zr_value *value);
-
 /* gives: the data, of this length; null when memory is exhausted. */
 char *zr_value_write(const struct zr_value *value, size_t *length);
 

@@ -217,8 +217,8 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
 {
     struct zr_contest *contest = &semaphore->contest;
     struct zr_hold *hold =
-        zr_hold_new_sized(sizeof(struct zr_permit_attempt), contest->session, &contest->object,
-                          contest->dir, &zr_permits_stem, contest->data);
+        zr_hold_new(sizeof(struct zr_permit_attempt), contest->session, &contest->object,
+                    contest->dir, &zr_permits_stem, contest->data);
     struct zr_permit_attempt *attempt = (struct zr_permit_attempt *)hold;
     if (attempt == NULL)
         return NULL;

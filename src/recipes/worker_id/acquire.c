@@ -230,8 +230,8 @@ static const struct zr_task_kind kind = ZR_HOLD_KIND("worker_id:acquire", clean)
 static struct zr_worker_attempt *new_attempt(struct zr_worker_id *ids)
 {
     struct zr_contest *contest = &ids->contest;
-    struct zr_hold *hold = zr_hold_new_sized(sizeof(struct zr_worker_attempt), contest->session,
-                                             &contest->object, contest->dir, NULL, contest->data);
+    struct zr_hold *hold = zr_hold_new(sizeof(struct zr_worker_attempt), contest->session,
+                                       &contest->object, contest->dir, NULL, contest->data);
     struct zr_worker_attempt *attempt = (struct zr_worker_attempt *)hold;
     if (attempt == NULL)
         return NULL;

@@ -1,24 +1,21 @@
--- The part of elections and terms that is written in Lua: what a leader says about itself, sleeping until the term is lost, observing,
--- resigning to a named successor (successor.lua). lead.lua runs a function while the caller leads. How the data of a candidate's znode
--- say something is known to C only (src/recipes/election/value.h).
+-- The part of elections and terms that is written in Lua: sleeping until the term is lost, observing, and the arguments of methods.
+-- lead.lua runs a function while the caller leads. How the data of a candidate's znode say something is known to C only
+-- (src/recipes/election/value.h).
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local failure = require "zkrecipes.failure"
 local lead = require "zkrecipes.recipes.election.lead"
-local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.lost_answers"
-local successors = require "zkrecipes.recipes.election.successor"
-local tasks = require "zkrecipes.host.tasks"
 local timer = require "zkrecipes.recipes.election.timer"
 local wait = require "zkrecipes.host.wait"
 local paths = require "zkrecipes.path"
 
 local session_class, election_class, term_class = core.classes.session, core.classes.election, core.classes.term
 local change_rank = classes.waiting(election_class.inner.change_rank)
-local resign_to = classes.waiting(term_class.inner.resign_to)
-local decode, marks = election_class.inner.decode, term_class.inner.marks
+local tell_rank, resign_to = classes.waiting(term_class.inner.tell_rank), classes.waiting(term_class.inner.resign_to)
+local decode = election_class.inner.decode
 local Session, Election, Term = {}, {}, {}
 
 -- ---- Making ------------------------------------------------------------------------------------
@@ -63,57 +60,18 @@ end
 
 -- ---- Terms -------------------------------------------------------------------------------------
 
--- Term > { value =, ready =, rank =, successor = }, the data that its znode must have; also `election`, `resigned`.
-local says = setmetatable({}, { __mode = "k" })
-
-local function begin(election, term, value, rank)
-  says[term] = { election = election, value = value, ready = false, rank = rank }
-  return term
-end
-
--- `losses`: { how many answers were lost }.
-local function write(term, say, limit, losses)
-  local before, behind = marks(term, say.value, say.ready and 1 or 0, say.successor or -1, say.rank)
-  local data = before .. say.value .. behind
-  local done, message, code
-  if limit then
-    done, message, code = limit:write(term, "set", term.path, data)
-  else
-    done, message, code = term:set(term.path, data)
-  end
-  if code ~= "connection_loss" then return done, message, code end
-  losses[1] = losses[1] + 1
-  if not core.lost_too_large(losses[1], #data) then return nil, message, code end
-  return nil, ("the link broke %d times at a request with %d bytes of data; use a smaller value, or raise the servers' jute.maxbuffer")
-    :format(losses[1], #data), "too_large"
-end
-
--- Writes the term's data; repeats the write if the answer was lost. Writing twice does no harm, and each write has the latest data.
--- `name`: the name of the method.
-local function tell(term, name, limit)
-  local say = says[term]
-  if say.resigned then core.misuse(("bad call of '%s' (the term was resigned; campaign again first)"):format(name)) end
-  local stat, message, code = requests.sure_while(term, write, term, say, limit, { 0 })
-  if stat then return true end
-  return failure.told("term:" .. name, term.path, nil, message, code)
-end
-
--- The same, and no caller waits for it.
-local function tell_behind(election, term, name)
-  tasks.behind(core.host(election), {}, function()
-    if term:valid() and not says[term].resigned then tell(term, name) end
-  end)
-end
+-- Term > its election.
+local election_of = setmetatable({}, { __mode = "k" })
 
 function Election:campaign(timeout)
   local term, message, code = election_class.core.campaign(self, timeout)
   if not term then return nil, message, code end
   local rules = rules_of[self]
-  begin(self, term, (decode(self, self.value)), rules and rules.rank)
+  election_of[term] = self
   if rules then
     rules.stood = rules.stood + 1
     rules.terms[rules.stood] = term
-    if term_class.inner.outdated(term) then tell_behind(self, term, "campaign") end
+    term_class.inner.catch_up(term)
   end
   return term
 end
@@ -121,18 +79,7 @@ end
 -- term:proclaim(value): sets the value that others see from now on.
 function Term:proclaim(value)
   if type(value) ~= "string" then check.bad(1, "proclaim", "string expected, got " .. type(value)) end
-  local say = says[self]
-  local before = say.value
-  say.value = value
-  local ok, message, code = tell(self, "proclaim")
-  if code == "too_large" and say.value == value then say.value = before end -- with the large value no later write would succeed
-  return ok, message, code
-end
-
--- term:ready(): the leader has finished its preparations.
-function Term:ready()
-  says[self].ready = true
-  return tell(self, "ready")
+  return term_class.core.proclaim(self, value)
 end
 
 -- When a term ends, term:sleep returns once with an answer, even in a task that is canceled because of that end. This gives the
@@ -162,9 +109,8 @@ function Election:update_rank(rank)
   table.sort(numbers)
   for i = 1, #numbers do
     local term = rules.terms[numbers[i]]
-    if term then says[term].rank = rank end
     if term and term:valid() then
-      local said, problem, why = tell(term, "update_rank")
+      local said, problem, why = tell_rank(term)
       if not said then ok, message, code = nil, problem, why end
     end
   end
@@ -246,51 +192,31 @@ end
 
 -- ---- Leading -----------------------------------------------------------------------------------
 
--- number: of the successor's seat; nil: no successor any more.
-local function name_successor(term, number)
-  says[term].successor = number
-  term_class.inner.named(term, number or -1)
-end
-
-local function take_back(race)
-  local term = race.term
-  name_successor(term, nil)
-  tell_behind(race.election, term, "resign")
-end
-
--- Waits until no candidate is between the term and its successor.
-local function make_room(term, election, successor, limit)
-  return successors.make_room { election = election, term = term, heir = paths.name(successor.path), limit = limit,
-    name = function(number)
-      name_successor(term, number)
-      return tell(term, "resign", limit)
-    end,
-    take_back = take_back }
+local function check_successor(term, successor, timeout)
+  if term.path == election_of[term].path then
+    core.misuse("bad call of 'resign' (with fair = false no candidate waits in a queue, so no successor can be named)")
+  end
+  if type(successor) ~= "table" or type(successor.token) ~= "string" or type(successor.path) ~= "string" then
+    check.bad(1, "resign", "candidate expected, got " .. type(successor))
+  end
+  if successor.path == term.path then check.bad(1, "resign", "the successor must be another candidate") end
+  check.seconds(timeout, 2, "resign", true)
 end
 
 -- term:resign(): ends the term at once; idempotent. With a successor, an entry of candidates(), it first waits until no other
 -- candidate can lead next. If that fails, the term continues.
 function Term:resign(successor, timeout)
-  local say = says[self]
   if successor ~= nil then
-    local election, rules = say.election, rules_of[say.election]
-    successors.check(self, election, successor, timeout)
-    if rules then
-      local ok, message, code = resign_to(self, paths.name(successor.path), timeout)
-      if not ok then return nil, message, code end
-    else
-      local limit = limits.new(election.session, timeout)
-      local ok, message, code = make_room(self, election, successor, limit)
-      if not ok then return nil, message, code end
-    end
+    check_successor(self, successor, timeout)
+    local ok, message, code = resign_to(self, paths.name(successor.path), timeout)
+    if not ok then return nil, message, code end
   end
-  say.resigned = true
   return term_class.core.resign(self)
 end
 
 function term_class.meta.__close(term) term:resign() end
 
-local function resigned(term) return says[term].resigned end
+local resigned = term_class.inner.resigned
 for name, method in pairs(lead.methods(resigned)) do Election[name] = method end
 for name, method in pairs(timer.methods(resigned)) do Election[name] = method end
 
