@@ -109,7 +109,8 @@ static int engine_accept(lua_State *L)
 /* ring(): wakes the host as if there were something to do */
 static int engine_ring(lua_State *L)
 {
-    const struct lua_engine *engine = zr_lua_engine_check(L);
+    struct lua_engine *engine = zr_lua_engine_check(L);
+    engine->rung = true;
     engine->core->zk->wake(engine->core->zk);
     return 0;
 }

@@ -33,6 +33,7 @@ struct lua_engine {
     struct slot *slots;     /* [1] to [size - 1] */
     int size, first_free;
     int in_use;         /* slots */
+    bool rung;          /* the Lua layer has work for its next dispatch */
     int listener, name; /* until the host connects to the bell (bell.c); -1: none */
 };
 

@@ -111,6 +111,7 @@ static int engine_session(lua_State *L)
 static int engine_dispatch(lua_State *L)
 {
     struct lua_engine *engine = zr_lua_engine_check(L);
+    engine->rung = false;
     lua_pushinteger(L, zr_engine_dispatch(engine->core, (int)luaL_checkinteger(L, 2)));
     return 1;
 }

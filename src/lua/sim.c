@@ -93,14 +93,14 @@ static int world_now(lua_State *L)
 }
 
 /* The process at this place of the list at stack index 2; null: the list is shorter. */
-static struct zr_engine *process_at(lua_State *L, int place)
+static struct lua_engine *process_at(lua_State *L, int place)
 {
     lua_rawgeti(L, 2, place);
-    const struct lua_engine *engine = lua_touserdata(L, -1);
+    struct lua_engine *engine = lua_touserdata(L, -1);
     lua_pop(L, 1);
     if (engine != NULL && engine->core == NULL)
         zr_lua_misuse(L, "the process was collected already");
-    return engine != NULL ? engine->core : NULL;
+    return engine;
 }
 
 /* The time until the process has something to do; -1: it knows of nothing. */
@@ -112,21 +112,6 @@ static int64_t due_us(struct zr_engine *process)
     return zr_sim_ready(process->zk) ? 0 : zr_engine_timeout_us(process);
 }
 
-/* world:run(processes, seconds): advances until one of them has something to do, or the time is
-   over. */
-static int world_run(lua_State *L)
-{
-    struct zr_sim_world *world = zr_lua_world_check(L)->world;
-    struct zr_engine *process;
-    int64_t left_us = zr_lua_world_us(L, 3);
-    for (int place = 1; (process = process_at(L, place)) != NULL; place++) {
-        int64_t us = due_us(process);
-        left_us = us >= 0 && us < left_us ? us : left_us;
-    }
-    zr_sim_run(world, zr_sim_now_us(world) + left_us);
-    return 0;
-}
-
 static bool has_held(lua_State *L, int place)
 {
     lua_rawgeti(L, 3, place);
@@ -135,22 +120,70 @@ static bool has_held(lua_State *L, int place)
     return held;
 }
 
-/* world:next(processes, held, from): the place of the first one, from this place on, that is not
-   paused and has something to do or is marked in the table `held`; and whether it has something to
-   do. Nothing if there is none. */
+/* Does what the process has to do. True if there is something for the Lua layer, which then calls
+   engine:dispatch: mostly there is not, and a call of it takes longer than the work. */
+static bool dispatch(struct lua_engine *engine, int steps)
+{
+    struct zr_engine *process = engine->core;
+    if (engine->rung || zr_engine_forked(process))
+        return true;
+    zr_engine_dispatch(process, steps);
+    return !zr_list_empty(&process->reported) || !zr_list_empty(&process->notes);
+}
+
+/* Lets the processes from this place on work, except paused ones. Stops at the first one that has
+   something for the Lua layer (*due), or is marked in the table `held`. Gives its place, or 0. */
+static int work(lua_State *L, int place, int steps, bool *due)
+{
+    struct lua_engine *engine;
+    for (; (engine = process_at(L, place)) != NULL; place++) {
+        if (zr_sim_paused(engine->core->zk))
+            continue;
+        *due = due_us(engine->core) == 0 && dispatch(engine, steps);
+        if (*due || has_held(L, place))
+            return place;
+    }
+    return 0;
+}
+
+/* world:next(processes, held, from, steps): lets them work, each at most this many steps. Returns
+   the place of the process that stopped it, see above, and whether it has something for the Lua
+   layer. Nothing if none did. */
 static int world_next(lua_State *L)
 {
-    struct zr_engine *process;
+    bool due;
     zr_lua_world_check(L);
-    for (int place = (int)luaL_checkinteger(L, 4); (process = process_at(L, place)) != NULL;
-         place++) {
-        bool due = due_us(process) == 0;
-        if (zr_sim_paused(process->zk) || !(due || has_held(L, place)))
-            continue;
-        lua_pushinteger(L, place);
-        lua_pushboolean(L, due);
-        return 2;
+    int place = work(L, (int)luaL_checkinteger(L, 4), (int)luaL_checkinteger(L, 5), &due);
+    if (place == 0)
+        return 0;
+    lua_pushinteger(L, place);
+    lua_pushboolean(L, due);
+    return 2;
+}
+
+/* Advances until a process has something to do, or the time is over. */
+static void advance(lua_State *L, struct zr_sim_world *world, int64_t until_us)
+{
+    struct lua_engine *engine;
+    int64_t now_us = zr_sim_now_us(world);
+    for (int place = 1; (engine = process_at(L, place)) != NULL; place++) {
+        int64_t us = due_us(engine->core);
+        until_us = us >= 0 && us < until_us - now_us ? now_us + us : until_us;
     }
+    zr_sim_run(world, until_us);
+}
+
+/* world:run(processes, held, seconds, steps): time passes, and the processes work, until
+   world:next would return one of them, or the time is over. */
+static int world_run(lua_State *L)
+{
+    bool due;
+    struct zr_sim_world *world = zr_lua_world_check(L)->world;
+    int64_t until_us = zr_sim_now_us(world) + zr_lua_world_us(L, 4);
+    int steps = (int)luaL_checkinteger(L, 5);
+    do
+        advance(L, world, until_us);
+    while (work(L, 1, steps, &due) == 0 && zr_sim_now_us(world) < until_us);
     return 0;
 }
 

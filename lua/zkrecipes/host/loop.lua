@@ -116,7 +116,7 @@ local function turn(self, record)
   local client = self.client
   run_all(self)
   local left = idle_time(self, record)
-  if left ~= 0 then client.wait(left) end
+  if left ~= 0 then client.wait(left, STEPS) end
   if client.interrupt then client.interrupt() end
   advance(self)
 end

@@ -3,8 +3,8 @@
 -- Each process is a host with its own engine (host.lua). All share one loop, and their tasks count together, so that a run ends when
 -- all coroutines of the world have ended. One more host, the driver, runs the test itself: it is no process and has no faults.
 --
--- A turn of the loop: 1. Coroutines run; time does not advance meanwhile. 2. When none can run, the world advances until a process has
--- a message to receive, or something is due. 3. The engines of the processes work.
+-- A turn of the loop: 1. Coroutines run; time does not advance meanwhile. 2. When none can run, the world advances, and the engines of
+-- the processes work, until a coroutine can go on, or a timer of a coroutine is due. 3. These coroutines are woken.
 --
 -- What can go wrong: a process is paused: its engine does nothing, and its coroutines are kept back until the pause ends. Coroutines
 -- that never wait for time (`while not done do zk.sleep(0) end`) would stop the clock, so some time passes after many turns without
@@ -55,11 +55,11 @@ local function dispatch_all(world, steps)
     world.core:advance(BUSY_SECONDS * (world.still - BUSY))
     check_limit(world)
   end
-  local number, due = world.core:next(world.engines, world.held, 1)
+  local number, due = world.core:next(world.engines, world.held, 1, steps)
   while number do
     release_held(world, number)
     if due then dispatches.run(world.processes[number].host, steps) end
-    number, due = world.core:next(world.engines, world.held, number + 1)
+    number, due = world.core:next(world.engines, world.held, number + 1, steps)
   end
   M.tell(world)
 end
@@ -91,10 +91,10 @@ local function client_of(world)
   function client.outstanding() return pending(world) end
   function client.report(text) world.driver:report(text) end
   function client.holds(record) return holds(world, record) end
-  function client.wait(left)
+  function client.wait(left, steps)
     world.still = 0
     local most = math.max(world.deadline - world.core:now(), 0)
-    world.core:run(world.engines, math.min(left or world.limit, most))
+    world.core:run(world.engines, world.held, math.min(left or world.limit, most), steps)
     check_limit(world)
   end
   return client
