@@ -180,8 +180,8 @@ $(SIM)/spec/%.o: spec/%.c
 SIM_ENGINE = $(if $(SAN),$(SHARED),$(SIM))
 in_sim = $(patsubst src/%.c,$(SIM_ENGINE)/%.o,$(filter src/%,$(1))) $(patsubst spec/%.c,$(SIM)/spec/%.o,$(filter spec/%,$(1)))
 ENGINE_OBJECTS = $(call in_sim,$(ON_HOST) $(wildcard src/sim/*.c))
-HISTORIES_OBJECTS = $(call in_sim,spec/histories/no_fork.c $(wildcard spec/histories/engine/*.c)) $(ENGINE_OBJECTS)
-LEASE_OBJECTS = $(call in_sim,spec/histories/no_fork.c $(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
+HISTORIES_OBJECTS = $(call in_sim,$(wildcard spec/histories/engine/*.c)) $(ENGINE_OBJECTS)
+LEASE_OBJECTS = $(call in_sim,$(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
 TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c $(addprefix src/core/,alloc.c handshake.c lease.c status.c) $(wildcard src/sim/*.c))
 MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(wildcard src/sim/*.c src/zk/*.c) \
   $(addprefix src/core/,alloc.c handshake.c lease.c names.c status.c))

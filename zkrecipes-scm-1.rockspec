@@ -163,6 +163,7 @@ build = {
         "src/core/names.c",
         "src/core/object.c",
         "src/core/occupy.c",
+        "src/core/pid.c",
         "src/core/request_size.c",
         "src/core/seat.c",
         "src/core/seats.c",

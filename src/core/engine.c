@@ -1,8 +1,7 @@
 #include "core/engine.h"
 
-#include <unistd.h>
-
 #include "core/alloc.h"
+#include "core/pid.h"
 
 enum zr_status zr_engine_new(struct zr_zk *zk, const struct zr_recipe *const *recipes,
                              struct zr_engine **engine)
@@ -14,7 +13,7 @@ enum zr_status zr_engine_new(struct zr_zk *zk, const struct zr_recipe *const *re
     }
     (*engine)->zk = zk;
     (*engine)->recipes = recipes;
-    (*engine)->pid = getpid();
+    (*engine)->pid = zr_pid();
     (*engine)->random = 0x9e3779b97f4a7c15u;
     (*engine)->refs = 1;
     zr_list_init(&(*engine)->incoming);
@@ -86,5 +85,5 @@ void zr_engine_seed(struct zr_engine *engine, uint64_t seed)
 
 bool zr_engine_forked(const struct zr_engine *engine)
 {
-    return getpid() != engine->pid;
+    return zr_pid() != engine->pid;
 }

@@ -1,6 +1,6 @@
 #include <string.h>
-#include <unistd.h>
 
+#include "core/pid.h"
 #include "lua/binding.h"
 
 /*
@@ -127,7 +127,7 @@ int zr_lua_object_kept(lua_State *L)
 struct lua_object *zr_lua_object_new(lua_State *L, int owner)
 {
     struct lua_object *handle = compat_new_userdata(L, sizeof(*handle));
-    *handle = (struct lua_object){NULL, getpid()};
+    *handle = (struct lua_object){NULL, zr_pid()};
     push_shared(L, owner);
     compat_set_associated(L, -2);
     return handle;
@@ -195,7 +195,7 @@ int zr_lua_object_collect(lua_State *L)
 {
     struct lua_object *handle = lua_touserdata(L, 1);
     struct zr_object *object = handle->object;
-    if (object == NULL || handle->pid != getpid())
+    if (object == NULL || handle->pid != zr_pid())
         return 0;
     handle->object = NULL;
     zr_lua_object_find(L, object);
@@ -213,7 +213,7 @@ int zr_lua_object_collect(lua_State *L)
 int zr_lua_object_close(lua_State *L)
 {
     const struct lua_object *handle = lua_touserdata(L, 1);
-    if (handle != NULL && handle->object != NULL && handle->pid == getpid())
+    if (handle != NULL && handle->object != NULL && handle->pid == zr_pid())
         handle->object->class->forget(handle->object);
     return 0;
 }
