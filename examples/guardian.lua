@@ -13,10 +13,11 @@ end
 
 -- The other process: takes the lock, says so, and is killed.
 local function victim()
-  assert(open(true):lock(LOCK):acquire(30))
+  local hold = assert(open(true):lock(LOCK):acquire(30))
   io.stdout:write(io.open("/proc/self/stat"):read("*n"), "\n")
   io.stdout:flush()
   zk.sleep(60) -- much longer than it has
+  hold:release()
 end
 
 local function witness()
