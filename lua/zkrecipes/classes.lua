@@ -18,7 +18,7 @@ local function waiting(start, await)
     local slot, host, code = start(self, a, b, c, d, e, f)
     if not slot then return nil, host, code end
     if await then return await(host, slot, self) end
-    return wait.await(host, slot)
+    return wait.await(host, slot, wait.slot(host, slot, self))
   end
 end
 

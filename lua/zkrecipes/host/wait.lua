@@ -191,8 +191,13 @@ function M.pause(host, record, timeout)
   return record.done
 end
 
--- Begins a wait of the running coroutine, which must call await at once.
-M.slot = slot_record
+-- Begins a wait of the running coroutine, which must call await at once. Keeps `object`, whose method waits: if it were collected
+-- meanwhile, a presence would leave, and a reader would end.
+function M.slot(host, slot, object)
+  local record = slot_record(host, slot)
+  record.kept = object
+  return record
+end
 
 -- Begins a wait whose coroutine comes later; await or give_up ends it. Without it a quick task of the core could end before a
 -- coroutine waits for it, and its slot could be given to another task.
@@ -206,7 +211,7 @@ end
 local function brought(host, record, quiet, stopped, ...)
   if not record.awake then record:give_up() end
   record.co, record.task, record.token, record.object = nil, nil, nil, nil -- the pooled record must not keep them alive
-  record.expected = nil
+  record.expected, record.kept = nil, nil
   host.pool[#host.pool + 1] = record
   if not stopped then return ... end
   if quiet then return M.canceled end

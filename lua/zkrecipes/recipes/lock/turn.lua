@@ -58,14 +58,15 @@ activity.follow { methods = Turn, meta = Turn, inner = { over = is_over } }
 
 Turn.__close = Turn.release
 
--- Does not refer to the turn itself, so that the turn can be collected while a coroutine waits for its end.
-local function await_end(state, timeout)
+-- turn: is kept meanwhile; nil: it can be collected while the coroutine waits for its end.
+local function await_end(state, timeout, turn)
   if not state.over and timeout == 0 then
     local why = state.main:lost(0)
     if why then finish(state, why) end
   elseif not state.over then
     state.waiters = state.waiters or waiters.new(state.cohort.host)
     local record = state.waiters:enter()
+    record.kept = turn
     state.cohort:watch()
     if not wait.pause(state.cohort.host, record, timeout) then record:give_up() end
   end
@@ -75,7 +76,7 @@ end
 
 function Turn:lost(timeout)
   check.seconds(timeout, 1, "lost", true)
-  return await_end(self.state, timeout)
+  return await_end(self.state, timeout, self)
 end
 
 function Turn:on_lost(fn)
