@@ -49,10 +49,14 @@ end
 
 zk.run(function()
   local session = zk.session { hosts = hosts, namespace = namespace, timeout = 120 }
-  assert(session:lock("/l"):acquire())
+  local hold = assert(session:lock("/l"):acquire())
   print(io.open("/proc/self/stat"):read("*n"))
-  if way == "forks" or way == "closes" then return ways[way]() end
-  zk.spawn(ways[way] or tell_end)
-  zk.sleep(3600)
+  if way == "forks" or way == "closes" then
+    ways[way]()
+  else
+    zk.spawn(ways[way] or tell_end)
+    zk.sleep(3600)
+  end
+  assert(hold:valid()) -- the end of the session frees the lock, not the collector
 end, { sigterm = way ~= "refuses" })
 print "the program goes on"
