@@ -230,10 +230,11 @@ function scenarios.candidate()
       io.stdout:flush()
     end)
   end
-  assert(election:campaign())
+  local term = assert(election:campaign())
   print(("leads %d"):format(session.timeout * 1000))
   io.stdout:flush()
   zk.sleep(1e6)
+  term:resign()
 end
 
 function scenarios.semaphore(count, turns, leases)
