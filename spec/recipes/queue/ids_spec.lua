@@ -65,9 +65,10 @@ local ENDS = {
   end,
   ["ack after an expired claim"] = function(world, queue)
     local theirs, session = another(world)
-    assert(theirs:claim(200))
+    local item = assert(theirs:claim(200))
     world:expire(session)
     assert(assert(queue:claim(600)):ack())
+    fails("lost", item:ack())
   end,
   ["ack after a nack, and one with a delay"] = function(_, queue)
     assert(assert(queue:claim(200)):nack())
