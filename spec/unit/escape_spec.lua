@@ -167,14 +167,15 @@ describe("zk.escape", function()
   it("keeps a user's key out of what workers and snowflakes keep", function()
     local world = sim.new()
     world:run(function()
-      local session, user = world:session(), world:session()
-      for _, key in ipairs { "queue", "used-0" } do
-        assert(user:lock("/orders/" .. zk.escape(key), { fair = false }):acquire(5))
+      local session, user, holds = world:session(), world:session(), {}
+      for i, key in ipairs { "queue", "used-0" } do
+        holds[i] = assert(user:lock("/orders/" .. zk.escape(key), { fair = false }):acquire(5))
       end
       local ids = assert(session:snowflake("/orders"):acquire(5))
       assert.are.equal(0, ids.number)
       local _, _, code = session:worker_id("/orders", 1):acquire(5)
       assert.are.equal("timeout", code)
+      for i = 1, 2 do assert.is_true(holds[i]:valid()) end
     end)
   end)
 end)

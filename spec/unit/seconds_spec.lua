@@ -71,8 +71,9 @@ local function in_world(fn)
     local other, session = world:session(), world:session()
     assert(other:create("/a", ""))
     assert(other:create("/e", "", { ephemeral = true }))
-    assert(other:lock("/taken"):acquire())
+    local hold = assert(other:lock("/taken"):acquire())
     fn(session, world)
+    hold:release()
   end)
 end
 

@@ -137,44 +137,38 @@ local CASES = {
 }
 
 -- The objects on which the methods are called, by name, made before the fault. Another session holds the locks, leads, and has put the
--- items.
+-- items. A second result is kept: a hold that is collected is released.
 local SUBJECTS = {
   session = function(session, other)
     assert(other:create("/x", "1"))
     return session
   end,
   semaphore = function(session, other)
-    assert(other:semaphore("/semaphore", 3):acquire())
-    return session:semaphore("/semaphore")
+    return session:semaphore("/semaphore"), assert(other:semaphore("/semaphore", 3):acquire())
   end,
   worker_id = function(session, other)
-    assert(other:worker_id("/workers", 1):acquire())
-    return session:worker_id("/workers", 1)
+    return session:worker_id("/workers", 1), assert(other:worker_id("/workers", 1):acquire())
   end,
   snowflake = function(session, other)
-    assert(assert(other:snowflake("/snowflake"):acquire()):next())
-    return session:snowflake("/snowflake")
+    local ids = assert(other:snowflake("/snowflake"):acquire())
+    assert(ids:next())
+    return session:snowflake("/snowflake"), ids
   end,
   snowflake_ids = function(session) return assert(session:snowflake("/snowflake"):acquire()) end,
   lock = function(session, other)
-    assert(other:lock("/lock"):acquire())
-    return session:lock("/lock")
+    return session:lock("/lock"), assert(other:lock("/lock"):acquire())
   end,
   unfair = function(session, other)
-    assert(other:lock("/unfair", { fair = false }):acquire())
-    return session:lock("/unfair", { fair = false })
+    return session:lock("/unfair", { fair = false }), assert(other:lock("/unfair", { fair = false }):acquire())
   end,
   rwlock = function(session, other)
-    assert(other:rwlock("/rwlock"):read())
-    return session:rwlock("/rwlock")
+    return session:rwlock("/rwlock"), assert(other:rwlock("/rwlock"):read())
   end,
   election = function(session, other)
-    assert(other:election("/election"):campaign())
-    return session:election("/election")
+    return session:election("/election"), assert(other:election("/election"):campaign())
   end,
   ranked = function(session, other)
-    assert(other:election("/ranked", { rank = 1 }):campaign())
-    return session:election("/ranked", { rank = 2 })
+    return session:election("/ranked", { rank = 2 }), assert(other:election("/ranked", { rank = 1 }):campaign())
   end,
   queue = function(session, other)
     assert(other:queue("/jobs"):put("1", { id = "there" }))
@@ -269,11 +263,13 @@ local function outcome(case, fault, nth)
   return world:run(function()
     local name, make = subject_of(case)
     local session = world.zk.session { timeout = 10 }
-    local of = { [name] = make(session, world:process().session()) }
+    local subject, kept = make(session, world:process().session())
+    local of = { [name] = subject, kept = kept }
     assert(session:connected(10))
     world:plan(world.zk, fault, { nth = nth, seconds = fault == "pause" and 30 or 0.5, down = 1 })
     local task, from = world.zk.spawn(case[3], of), world:now()
     local first, message, code = task:wait(1000)
+    of.kept = nil
     return first == nil and code or nil, message, world:now() - from
   end)
 end

@@ -53,18 +53,19 @@ local SIMPLE = {
   items = function(queue) return step(queue:items()) end,
 }
 
--- Calls method(of) in a world in which every answer comes late. Returns how long it took, in limits, and its results.
+-- Calls method(of, kept) in a world in which every answer comes late. open(session) gives both. Returns how long it took, in limits, and
+-- its results.
 local function late(options, open, method)
   local world, took, value, code = sim.new { seed = 5, limit = 1e4 }, nil, nil, nil
   world:run(function()
     local session = world.zk.session(options)
     assert(session:connected(10))
-    local limit, of = options.request_timeout or options.timeout, open(session)
+    local limit, of, kept = options.request_timeout or options.timeout, open(session)
     world:advance(15)
     for i = 1, MOST do world:plan(session, "delay", { nth = i, seconds = LATE * limit }) end
     local from = world:now()
     local _
-    value, _, code = method(of)
+    value, _, code = method(of, kept)
     took = (world:now() - from) / limit
   end)
   return took, value, code
@@ -99,7 +100,10 @@ end)
 describe("when every answer comes late, one limit holds for all requests of an election's", function()
   check("leader, by rank", function(session)
     local election = session:election("/e", { rank = 1 })
-    assert(election:campaign())
-    return election
-  end, function(election) return election:leader() end)
+    return election, assert(election:campaign())
+  end, function(election, term)
+    local leader, message, code = election:leader()
+    term:resign()
+    return leader, message, code
+  end)
 end)
