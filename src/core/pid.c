@@ -16,8 +16,8 @@ static _Atomic pid_t *kept; /* null: each call asks */
 
 __attribute__((constructor)) static void begin(void)
 {
-    void *page = mmap(NULL, sizeof(*kept), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                      0);
+    void *page =
+        mmap(NULL, sizeof(*kept), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page != MAP_FAILED && madvise(page, sizeof(*kept), MADV_WIPEONFORK) == 0)
         kept = page;
 }
