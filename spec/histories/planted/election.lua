@@ -44,7 +44,7 @@ return {
   core_bug("election", "who does not step aside is waited for once", "make_room.c",
     "else if (room->named)\n        await_between(task);\n", "else if (room->named)\n        next_in_line(task);\n"),
   core_bug("election", "who waits for the successor names nobody", "make_room.c",
-    "    if (room->named)\n        name(task);\n", "    if (room->named)\n        await_between(task);\n"),
+    "room->number);\n    name(task);\n", "room->number);\n    await_between(task);\n"),
   core_bug("election", "a name whose answer was lost is not written again", "make_room.c",
     "    else if (status == ZR_CONNECTION_LOSS && zr_term_valid(room->term))\n        name(task);\n", ""),
   core_bug("election", "the name is not taken back", "make_room.c", "    if (!ours) {", "    if (!ours || room->losses >= 0) {"),
