@@ -66,8 +66,6 @@ return {
     "on_end = on_end, over = over }", "on_end = on_end, over = function() return over == nil end }"),
   core_bug("ranked", "the write that decides has no version", "rank.c",
     ".version = candidate->version};", ".version = ZR_ANY_VERSION};"),
-  core_bug("ranked", "a term keeps the rank that its candidate had", "tell.c",
-    "        zr_term_tell_rank(self, args, &task);\n", "        (void)args;\n"),
   core_bug("ranked", "the leader is not waited for", "rank.c",
     "        await_end(task);\n", "        (void)await_end, poll(task);\n"),
   core_bug("ranked", "a rank whose write was not answered is trusted", "rank_poll.c",

@@ -67,6 +67,20 @@ describe("update_rank that ends before its answer", function()
     assert.are.same({ "mine", "other", "mine" }, led)
   end))
 
+  it("and whose write was lost: the term writes the new rank", within(function(world)
+    local leader, session = world:session(), world:session { request_timeout = 1 }
+    local term = assert(leader:election("/e", { value = "first", rank = 100 }):campaign(5))
+    local mine, next_term = session:election("/e", { value = "mine", rank = 1 }), nil
+    world.zk.spawn(function() next_term = mine:campaign(60) end)
+    world:advance(0.5)
+    world:plan(session, "lose_request", { kind = "set", nth = 1, down = 4 })
+    fails("connection_loss", mine:update_rank(90))
+    world:advance(6)
+    term:resign()
+    world:advance(3)
+    assert.equal("90\nmine", world:get(next_term.path))
+  end))
+
   it("is completed by the next call", within(function(world)
     local leader, session, other = world:session(), world:session { request_timeout = 1 }, world:session()
     local term = assert(leader:election("/e", { value = "first", rank = 100 }):campaign(5))
