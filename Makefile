@@ -188,7 +188,7 @@ MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(
 
 # The program that runs longest is linked with whole-program optimization, which makes it a quarter faster. Programs that run for a short
 # time (here, and in spec/histories/planted/plant.lua) link the same objects without it, because it takes long.
-SIM_OBJECT = $(if $(SAN),,-flto -ffat-lto-objects)
+SIM_OBJECT = $(if $(SAN),,-O3 -flto -ffat-lto-objects)
 SIM_LINK = -fno-lto
 
 $(SIM)/histories: SIM_LINK = $(if $(SAN),,-flto=auto)
