@@ -189,21 +189,24 @@ function TwoPhase:outcome(id, timeout)
   return limit:told(nil, message, code)
 end
 
--- Name of a transaction in an inbox > the names of the participants whose inboxes have it. Or nil, message, code.
+-- The names of the transactions in inboxes, in order; and name > the names of the participants whose inboxes have it. Or nil, message,
+-- code.
 local function entries(two, session)
-  local folder, found = two.path .. "/participants", {}
+  local folder, order, found = two.path .. "/participants", {}, {}
   local names, message, code = session:children(folder)
-  if not names then return code == "no_node" and found or nil, message, code end
+  if code == "no_node" then return order, found end
+  if not names then return nil, message, code end
   table.sort(names)
   for _, name in ipairs(names) do
     local list, problem, why = session:children(paths.child(folder, name))
     if not list and why ~= "no_node" then return nil, problem, why end
     for _, entry in ipairs(list or {}) do
-      found[entry] = found[entry] or {}
+      if not found[entry] then order[#order + 1], found[entry] = entry, {} end
       table.insert(found[entry], name)
     end
   end
-  return found
+  table.sort(order)
+  return order, found
 end
 
 local function shown(tx, awaited)
@@ -229,13 +232,13 @@ end
 function TwoPhase:pending(timeout)
   check.seconds(timeout, 1, "pending", true)
   local limit = limits.for_method(self.session, timeout)
-  local found, message, code = entries(self, limit.session)
-  if not found then return limit:told(nil, message, code) end
+  local order, found, code = entries(self, limit.session)
+  if not order then return limit:told(nil, found, code) end
   local list = {}
-  for entry, inboxes in pairs(found) do
+  for _, entry in ipairs(order) do
     local place, tag = records.place_of_entry(self.path, entry)
     local one, problem, why = false, nil, nil
-    if place then one, problem, why = look(limit.session, place, tag, inboxes) end
+    if place then one, problem, why = look(limit.session, place, tag, found[entry]) end
     if one == nil then return limit:told(nil, problem, why) end
     if one then list[#list + 1] = one end
   end
