@@ -120,15 +120,20 @@ static bool has_held(lua_State *L, int place)
     return held;
 }
 
+static bool has_news(const struct lua_engine *engine)
+{
+    const struct zr_engine *process = engine->core;
+    return engine->rung || zr_engine_forked(process) || !zr_list_empty(&process->reported) ||
+           !zr_list_empty(&process->notes);
+}
+
 /* Does what the process has to do. True if there is something for the Lua layer, which then calls
    engine:dispatch: mostly there is not, and a call of it takes longer than the work. */
 static bool dispatch(struct lua_engine *engine, int steps)
 {
-    struct zr_engine *process = engine->core;
-    if (engine->rung || zr_engine_forked(process))
-        return true;
-    zr_engine_dispatch(process, steps);
-    return !zr_list_empty(&process->reported) || !zr_list_empty(&process->notes);
+    if (!has_news(engine) && due_us(engine->core) == 0)
+        zr_engine_dispatch(engine->core, steps);
+    return has_news(engine);
 }
 
 /* Lets the processes from this place on work, except paused ones. Stops at the first one that has
@@ -139,7 +144,7 @@ static int work(lua_State *L, int place, int steps, bool *due)
     for (; (engine = process_at(L, place)) != NULL; place++) {
         if (zr_sim_paused(engine->core->zk))
             continue;
-        *due = due_us(engine->core) == 0 && dispatch(engine, steps);
+        *due = dispatch(engine, steps);
         if (*due || has_held(L, place))
             return place;
     }
