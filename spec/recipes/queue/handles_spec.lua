@@ -131,6 +131,18 @@ describe("a handle of a queue for each request", function()
     assert.equal(0, consumers(world))
   end))
 
+  -- On Lua 5.1 and LuaJIT a finalizer can still reach the handle.
+  it("is a new one when the collector has just taken the last one", in_world(function(_, _, session)
+    for _ = 1, 200 do
+      serve(session, "/jobs")
+      for _ = 1, 40 do
+        collectgarbage("step", 1)
+        assert(session:queue("/jobs"):size())
+      end
+      collectgarbage()
+    end
+  end))
+
   it("leaves nothing on a real server", env.run(function()
     local session = env.session()
     for _ = 1, 10 do serve(session, "/jobs") end

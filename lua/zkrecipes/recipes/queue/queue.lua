@@ -32,13 +32,16 @@ local ATTEMPTS = 5
 
 -- A process is one consumer of a queue, even if it asks for several handles: its znodes on the servers, what it knows of the queue, and its
 -- waiting callers belong to the session, the path and the options. So the same handle is returned while anything refers to it.
+--
+-- Lua 5.1 and LuaJIT remove a userdata from a weak table before its finalizer runs, but a table only in the next cycle, if a finalizer can
+-- still reach it. So a handle is alive only if what it has in the core is still in the second table.
 local function handles(session)
   local queues = core.kept(session, "queues")
   if not queues then
-    queues = setmetatable({}, { __mode = "v" })
+    queues = { all = setmetatable({}, { __mode = "v" }), cores = setmetatable({}, { __mode = "v" }) }
     core.keep(session, "queues", queues)
   end
-  return queues
+  return queues.all, queues.cores
 end
 
 local function make(session, path, options)
@@ -64,10 +67,10 @@ function Session:queue(path, options)
   if format and (capacity or attempts) then check.bad(2, "queue", "format 'simple' supports neither capacity nor attempts") end
   check.below_root(path, 1, "queue")
   local key = ("%s %d %d %s"):format(format or "", capacity or 0, attempts or ATTEMPTS, path)
-  local queues = handles(self)
-  local queue, message, code = queues[key], nil, nil
+  local queues, cores = handles(self)
+  local queue, message, code = cores[key] and queues[key], nil, nil
   if not queue then queue, message, code = make(self, path, options) end
-  queues[key] = queue
+  queues[key], cores[key] = queue, queue and (format and self or queue.store.core)
   return queue, message, code
 end
 
