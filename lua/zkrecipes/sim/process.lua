@@ -49,6 +49,14 @@ local function release_held(world, number)
   for i = 1, #held do world.loop:release(held[i]) end
 end
 
+-- What a finalizer left, and could not be begun, is tried again when the engines have worked the next time.
+local function go_on(world, number, due, steps)
+  local host = world.processes[number].host
+  release_held(world, number)
+  if due or host.dropped[1] then dispatches.run(host, steps) end
+  if host.dropped[1] then world.held[number] = world.held[number] or {} end
+end
+
 local function dispatch_all(world, steps)
   world.still = world.still + 1
   if world.still > BUSY then
@@ -57,8 +65,7 @@ local function dispatch_all(world, steps)
   end
   local number, due = world.core:next(world.engines, world.held, 1, steps)
   while number do
-    release_held(world, number)
-    if due then dispatches.run(world.processes[number].host, steps) end
+    go_on(world, number, due, steps)
     number, due = world.core:next(world.engines, world.held, number + 1, steps)
   end
   M.tell(world)
