@@ -197,6 +197,20 @@ describe("trees over the same znodes in one session", function()
     assert.is_true(first:ready(LIMIT))
   end))
 
+  it("do not wait for a request that was sent with fewer credentials", within(function(world, session)
+    local zk, told = world.zk, false
+    assert.same({ get = 13, children = 12 }, reads(world, session, function()
+      zk.spawn(function() told = session:add_auth("digest", "user:password") end)
+      world:advance(1.5 * HALF)
+      local first = session:tree "/c"
+      world:advance(HALF)
+      assert.is_true(told)
+      local second = session:tree "/c"
+      assert(second:ready(LIMIT))
+      assert(first:ready(LIMIT))
+    end))
+  end))
+
   it("are as old as the read, not as the joining, if a znode may not be read", within(function(world, session, writer)
     assert(writer:create("/secret", "", { acl = { { perms = "c", scheme = "world", id = "anyone" } } }))
     for ms = 10, 90, 20 do

@@ -18,7 +18,9 @@
  * comes later, and the node follows the path already, so it is told. (A tree relies on the same
  * order if an event comes while its own request is in flight.) Order says nothing of time. What is
  * dated by the time of its reading (asked_us, for znodes of which no event comes) has the date of
- * the request, not that of joining.
+ * the request, not that of joining. And a server answers add_auth at once, before the reads that it
+ * got earlier, which it judges by the older credentials. So no node joins a read that was sent
+ * before the session had all its credentials.
  *
  * All requests are bound to the session's generation, so that an answer of an earlier session never
  * comes after one of a later session.
@@ -99,7 +101,8 @@ static struct zr_tree_read *read_at(struct zr_follower *follower, enum zr_op op)
 {
     struct zr_tree_node *node = ZR_HOLDER(follower, struct zr_tree_node, follower);
     struct zr_tree_read *read = share_of(node, op)->read;
-    bool same = read != NULL && read->call->request.op == op && !zr_call_stale(read->call);
+    bool same = read != NULL && read->call->request.op == op && !zr_call_stale(read->call) &&
+                read->auths == node->tree->session->auth_count;
     return same ? read : NULL;
 }
 
@@ -128,6 +131,7 @@ static enum zr_status send(struct zr_tree_node *node, enum zr_op op, struct zr_t
     }
     zr_list_init(&read->shares);
     read->asked_us = zr_engine_now_us(session->engine);
+    read->auths = session->auth_count;
     read->call->bound = read->call->request.watch = true;
     read->call->generation = session->generation;
     zr_call_start(read->call, answered, read);

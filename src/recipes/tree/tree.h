@@ -26,6 +26,7 @@ struct zr_tree_read {
     struct zr_call *call;
     struct zr_list shares;       /* struct zr_tree_share, at most one of each tree */
     int64_t asked_us;            /* when it was asked for */
+    size_t auths;                /* how many credentials the session had then */
     struct zr_tree_state *state; /* what it has found, once a tree shows it; counted */
 };
 
