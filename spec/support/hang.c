@@ -1,7 +1,8 @@
 /*
  * A machine on which no program can be started, to be preloaded. The disk hangs: posix_spawn waits
  * while the file exists that HANG_WHILE names, but for three minutes at most. It then fails if
- * HANG_REFUSES is set. With HANG_NO_PROC there is no file below /proc.
+ * HANG_REFUSES is set. With HANG_NO_PROC there is no file below /proc. With HANG_NO_ADVICE the
+ * kernel takes no advice on memory, and says that it did (some versions of qemu-user).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +11,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define TURNS 18000
@@ -49,4 +52,11 @@ __attribute__((visibility("default"))) int open(const char *path, int flags, ...
     if (getenv("HANG_NO_PROC") != NULL && strncmp(path, "/proc/", 6) == 0)
         return -1;
     return real_open(path, flags, mode);
+}
+
+__attribute__((visibility("default"))) int madvise(void *at, size_t length, int advice)
+{
+    if (getenv("HANG_NO_ADVICE") != NULL)
+        return 0;
+    return (int)syscall(SYS_madvise, at, length, advice);
 }
