@@ -100,3 +100,32 @@ describe("any value is shown as it is", function()
     end
   end))
 end)
+
+describe("values that are too large", function()
+  -- Cuts the connection at each write, as a server does that refuses its length, until `left` calls are over.
+  local function refuse(world, session, calls)
+    local last = world:now() + 200
+    while calls.left > 0 and world:now() < last do
+      local sent = world:requests(session, "multi")
+      while world:requests(session, "multi") == sent and calls.left > 0 and world:now() < last do world:advance(0.0002) end
+      world:cut(session)
+    end
+    assert.equal(0, calls.left)
+  end
+
+  for count = 1, 3 do
+    it(("do not come back when %d calls have failed"):format(count), in_world(function(world, session)
+      local term, calls = leads(session, "/e", {}, "first"), { left = count }
+      for i = 1, count do
+        world.zk.spawn(function()
+          calls[i] = select(3, term:proclaim(("x"):rep(600000 + i)))
+          calls.left = calls.left - 1
+        end)
+      end
+      refuse(world, session, calls)
+      for i = 1, count do assert.equal("too_large", calls[i]) end
+      assert(term:ready())
+      assert.equal("first\0ready", (world:get(term.path)))
+    end))
+  end
+end)

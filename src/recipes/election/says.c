@@ -23,7 +23,7 @@ struct zr_term *zr_term_of(struct zr_hold *hold)
 
 void zr_term_fini(struct zr_hold *hold)
 {
-    zr_free(zr_term_of(hold)->value);
+    zr_free(zr_term_of(hold)->value.at);
 }
 
 void zr_term_init(struct zr_hold *hold)
@@ -31,6 +31,7 @@ void zr_term_init(struct zr_hold *hold)
     hold->object.class = &zr_term_class;
     hold->fini = zr_term_fini;
     zr_term_of(hold)->successor = -1;
+    zr_list_init(&zr_term_of(hold)->changing);
 }
 
 void zr_says_name(struct zr_term *term, int64_t number)
@@ -47,8 +48,8 @@ static struct zr_value all_of(const struct zr_term *term)
     struct zr_value value = zr_value_read(election->contest.data, election->say != NULL);
     if (election->say != NULL)
         value.rank = election->say->rank;
-    if (term->value != NULL)
-        value.value = (struct zr_bytes){term->value, term->length};
+    if (term->value.at != NULL)
+        value.value = (struct zr_bytes){term->value.at, term->value.length};
     value.ready = term->ready;
     value.successor = term->successor;
     return value;

@@ -8,13 +8,20 @@
 
 #include "recipes/hold.h"
 
+/* A value that a term says, or said. */
+struct zr_said {
+    char *at; /* null: that of the election */
+    size_t length;
+    int64_t number; /* which one of the term's; 0: that of the election */
+};
+
 /* The hold of an attempt to lead, and then of the term. */
 struct zr_term {
     struct zr_hold hold; /* first */
-    char *value;         /* that it says; null: that of the election */
-    size_t length;
-    int64_t changes;   /* how many there were of the value */
-    int64_t successor; /* its number; -1: none is named */
+    struct zr_said value;
+    int64_t changes;         /* how many there were of the value */
+    struct zr_list changing; /* the calls that have changed it, and have not ended (tell.c) */
+    int64_t successor;       /* its number; -1: none is named */
     bool ready;
     bool resigned; /* its user has resigned */
 };

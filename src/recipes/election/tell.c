@@ -12,17 +12,18 @@
  *
  * What can go wrong: the answer is lost, or does not come within the session's limit for requests:
  * write again, as long as the term is valid. The value is too large: the term says what it said
- * before, because no later write would succeed with it. The call ends before the answer: the next
- * write has what this one had.
+ * before, because no later write would succeed with it. If another call has replaced that value
+ * meanwhile, and its own is too large as well, neither comes back. The call ends before the answer:
+ * the next write has what this one had.
  */
 
 struct telling {
     struct zr_task task;
-    struct zr_term *term; /* counted */
-    int losses;           /* answers lost */
-    int64_t change;       /* of the value: the one that this call made; 0: none */
-    char *before; /* the value that it replaced, and its length; null: that of the election */
-    size_t length;
+    struct zr_term *term;   /* counted */
+    struct zr_link in_term; /* if it has changed the value */
+    int losses;             /* answers lost */
+    int64_t number;         /* of the value that this call brought; 0: none */
+    struct zr_said before;  /* the value that it replaced */
 };
 
 static void write_all(struct zr_task *task);
@@ -34,15 +35,29 @@ static struct telling *of(struct zr_task *task)
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-static void take_back(struct telling *telling)
+/* Where the value is that this call brought: the term says it, or a later call has replaced it.
+   Null: it is forgotten. */
+static struct zr_said *brought(struct telling *telling)
 {
     struct zr_term *term = telling->term;
-    if (telling->change == 0 || term->changes != telling->change)
+    if (term->value.number == telling->number)
+        return &term->value;
+    ZR_LIST_EACH (link, &term->changing) {
+        struct telling *later = ZR_HOLDER(link, struct telling, in_term);
+        if (later->before.number == telling->number)
+            return &later->before;
+    }
+    return NULL;
+}
+
+static void take_back(struct telling *telling)
+{
+    struct zr_said *value = telling->number != 0 ? brought(telling) : NULL;
+    if (value == NULL)
         return;
-    zr_free(term->value);
-    term->value = telling->before;
-    term->length = telling->length;
-    telling->before = NULL;
+    zr_free(value->at);
+    *value = telling->before;
+    telling->before.at = NULL;
 }
 
 /* False: it began without a connection, and there has been none since. */
@@ -94,7 +109,8 @@ static void free_telling(struct zr_task *task)
 {
     struct telling *telling = of(task);
     struct zr_object *term = &telling->term->hold.object;
-    zr_free(telling->before);
+    zr_unlink(&telling->in_term);
+    zr_free(telling->before.at);
     zr_free(telling);
     zr_object_unref(term);
 }
@@ -147,10 +163,9 @@ static void replace_value(struct telling *telling, char *value, size_t length)
 {
     struct zr_term *term = telling->term;
     telling->before = term->value;
-    telling->length = term->length;
-    telling->change = ++term->changes;
-    term->value = value;
-    term->length = length;
+    telling->number = ++term->changes;
+    term->value = (struct zr_said){value, length, telling->number};
+    zr_list_append(&term->changing, &telling->in_term);
 }
 
 enum zr_status zr_term_proclaim(struct zr_object *self, struct zr_args *args, struct zr_task **task)
