@@ -13,18 +13,19 @@ local int, text, stat, answer = wire.int, wire.text, nonsense.stat, nonsense.ans
 local MOST = 64000000 -- bytes of an answer, its header of 16 included
 local LARGE = 70000 -- for answers of this size the client checks whether there is memory
 
--- The body of an answer with this many bytes in all.
-local function data_of(bytes) return text(("x"):rep(bytes - 16 - 4 - #stat())) .. stat() end
-local function names_of(bytes) return int(1) .. text(("x"):rep(bytes - 16 - 4 - 4 - #stat())) .. stat() end
-
-local function acl_of(bytes)
-  return int(1) .. int(31) .. text("world") .. text(("x"):rep(bytes - 16 - 4 - 4 - 9 - 4 - #stat())) .. stat()
+-- The answer to a read with this many bytes in all. `head` stands before the length of its only string.
+local function answer_of(head)
+  return function(xid, bytes)
+    return nonsense.large_answer(xid, bytes, head .. int(bytes - 16 - #head - 4 - #stat()), stat())
+  end
 end
 
+local names_of = answer_of(int(1))
+
 local READS = {
-  get = { body = data_of, call = function(session) return session:get("/x") end },
-  children = { body = names_of, call = function(session) return session:children("/x") end },
-  get_acl = { body = acl_of, call = function(session) return session:get_acl("/x") end },
+  get = { answer = answer_of "", call = function(session) return session:get("/x") end },
+  children = { answer = names_of, call = function(session) return session:children("/x") end },
+  get_acl = { answer = answer_of(int(1) .. int(31) .. text("world")), call = function(session) return session:get_acl("/x") end },
 }
 
 describe("an answer", function()
@@ -46,7 +47,7 @@ describe("an answer", function()
   local function large(op, bytes)
     return start(function(name, xid, _, server)
       if name == "set" then return answer(xid, stat()) end
-      if name == op and server.counts[op] == 1 then return answer(xid, READS[op].body(bytes)) end
+      if name == op and server.counts[op] == 1 then return READS[op].answer(xid, bytes) end
       if name == op then return answer(xid, op == "get" and text("good") .. stat() or int(0) .. stat()) end
     end)
   end
@@ -94,7 +95,8 @@ describe("an answer", function()
 
   it("to a write is never so large: the outcome is unknown", run(function()
     local server, session, log = start(function(name, xid, _, server)
-      if name == "set" then return answer(xid, server.counts.set == 1 and ("x"):rep(MOST) or stat()) end
+      if name ~= "set" then return end
+      return server.counts.set == 1 and nonsense.large_answer(xid, MOST + 16, "", "") or answer(xid, stat())
     end)
     fails("connection_loss", session:set("/x", "1"))
     assert.matches("an answer that cannot be decoded", table.concat(log, "\n"))
@@ -120,7 +122,7 @@ describe("an answer", function()
   it("that lists contenders ends the attempt, which gives up its place", run(function()
     local server, session = start(function(name, xid, path)
       if name == "create2" then return answer(xid, text(path .. "0000000000") .. stat()) end
-      if name == "children" then return answer(xid, names_of(MOST + 1)) end
+      if name == "children" then return names_of(xid, MOST + 1) end
       if name == "delete" then return answer(xid) end
     end)
     for n = 1, 2 do
@@ -134,7 +136,7 @@ describe("an answer", function()
   it("that lists children ends the watch", run(function()
     local server, session = start(function(name, xid)
       if name == "exists" then return answer(xid, stat()) end
-      if name == "children" then return answer(xid, names_of(MOST + 1)) end
+      if name == "children" then return names_of(xid, MOST + 1) end
     end)
     local watch = assert(session:watch("/x"))
     assert.matches("the answer is larger than", fails("too_large", watch:wait(200)))

@@ -27,6 +27,18 @@ function M.frame(body) return int(#body) .. body end
 ---The frame of an answer.
 function M.answer(xid, body, err) return M.frame(int(xid) .. M.long(1) .. int(err or 0) .. (body or "")) end
 
+local PIECE = ("x"):rep(65536)
+
+---The frame of an answer to `xid` with `bytes` bytes in all, its header of 16 included: `head`, many x, `tail`. It is a list of strings. In
+---one string, such an answer would be copied five times, and the thread sanitizer looks at each byte of a copy.
+function M.large_answer(xid, bytes, head, tail)
+  local missing = bytes - 16 - #head - #tail
+  local parts = { int(bytes) .. int(xid) .. M.long(1) .. int(0) .. head }
+  for _ = 1, math.floor(missing / #PIECE) do parts[#parts + 1] = PIECE end
+  parts[#parts + 1] = PIECE:sub(1, missing % #PIECE) .. tail
+  return parts
+end
+
 ---The frame of an event.
 function M.event(kind, path) return M.answer(-1, int(kind) .. int(3) .. text(path)) end
 
@@ -52,13 +64,22 @@ local function answer(server, body)
 end
 
 -- A large answer does not fit into the socket at once.
-local function send(sock, out)
+local function send_string(sock, out)
   local sent, why, part = sock:send(out)
   while not sent and why == "timeout" do
     zk.sleep(0.001)
     sent, why, part = sock:send(out, part + 1)
   end
   return sent
+end
+
+-- out: a string or a list of them.
+local function send(sock, out)
+  if type(out) == "string" then return send_string(sock, out) end
+  for _, part in ipairs(out) do
+    if not send_string(sock, part) then return nil end
+  end
+  return true
 end
 
 -- Handles one request after the other; `nil` when the connection has ended.
@@ -83,8 +104,8 @@ end
 
 local function nothing() end
 
--- Starts a server. `script(op, xid, path, server)` returns what to send for a request; nil: the usual answer. `greet()` is called before
--- each handshake is answered; both may wait. While server.events is set, it is sent again and again.
+-- Starts a server. `script(op, xid, path, server)` returns what to send for a request, a string or a list of them; nil: the usual answer.
+-- `greet()` is called before each handshake is answered; both may wait. While server.events is set, it is sent again and again.
 function M.start(script, greet)
   local listener = assert(socket.bind("127.0.0.1", 0))
   listener:settimeout(0)
