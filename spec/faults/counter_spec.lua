@@ -14,20 +14,58 @@ local CLIENTS, ROUNDS = 8, 10
 
 local function number_of(path) return tonumber(path:match("%d%d%d%d%d%d%d%d%d%d$")) end
 
+local function acquire(one)
+  assert(one:lock("/l"):acquire(200)):release()
+  env.queue_of(one, "/l", 0)
+end
+
+-- A semaphore whose limit was written this often.
+local function with_limit(writes)
+  return function(one)
+    assert(one:create("/s", "2", { parents = true }))
+    for i = 1, writes do assert(one:set("/s", tostring(i + 2))) end
+    assert.are.equal(writes, one:exists("/s").version)
+  end
+end
+
+-- What `make` makes at `path`; the znode then gets this `counter`. Each has a namespace of its own.
+local PREPARED = {
+  names = { path = "/d", counter = LAST - 1, make = function(one) assert(one:create("/d", "", { parents = true })) end },
+  ids = { path = "/ids", counter = LAST - 3, make = function(one) assert(one:ids("/ids"):next()) end },
+  near = { path = "/l", counter = 2147483600, make = acquire },
+  last = { path = "/l", counter = LAST, make = acquire },
+  limit = { path = "/l", counter = LIMIT - 20, make = acquire },
+}
+for _, writes in ipairs { 0, 1, 2, 63, 64 } do
+  PREPARED["semaphore " .. writes] = { path = "/s", counter = LIMIT, make = with_limit(writes) }
+end
+
 describe("the counter of sequential znodes", function()
   local server
-  setup(function() server = assert(testing.start()) end)
-  teardown(function() server:stop() end)
 
-  local function session(namespace)
-    return zk.session { hosts = server.hosts, timeout = 60, namespace = namespace }
+  local function session(namespace, acl)
+    return zk.session { hosts = server.hosts, timeout = 60, namespace = namespace, acl = acl }
   end
 
+  -- All at once, because each preparation restarts the server twice.
+  setup(env.run(function()
+    server = assert(testing.start())
+    local znodes = {}
+    for _, place in pairs(PREPARED) do
+      place.namespace = env.namespace()
+      local one = session(place.namespace)
+      place.make(one)
+      place.made = one:exists(place.path)
+      one:close()
+      znodes[place.namespace .. place.path] = { counter = place.counter }
+    end
+    snapshot.set(server, znodes)
+  end))
+
+  teardown(function() server:stop() end)
+
   it("freezes at its end, and gives every znode the same number", env.run(function()
-    local namespace = env.namespace()
-    local one = session(namespace)
-    assert(one:create("/d", "", { parents = true }))
-    snapshot.set_counter(server, namespace .. "/d", LAST - 1)
+    local one = session(PREPARED.names.namespace)
     assert.are.equal(LAST - 1, number_of(assert(one:create("/d/a-", "", { sequential = true }))))
     for _, name in ipairs { "a", "b", "c" } do
       assert.are.equal(LAST, number_of(assert(one:create("/d/" .. name .. "-", "", { sequential = true }))))
@@ -42,28 +80,17 @@ describe("the counter of sequential znodes", function()
   end))
 
   it("near its end: ids give the last names once, and no more", env.run(function()
-    local namespace = env.namespace()
-    local one = session(namespace)
+    local one = session(PREPARED.ids.namespace)
     local ids = one:ids("/ids")
-    assert(ids:next())
-    snapshot.set_counter(server, namespace .. "/ids", LAST - 2)
+    local first = assert(ids:next()) -- takes a number for its block
     assert.equal("name-2147483645", ids:next_name "name-")
     assert.equal("other-2147483646", ids:next_name "other-")
     for _ = 1, 3 do
       assert.matches("^ids:next_name /ids: the directory has used up its sequence numbers", env.fails("full", ids:next_name "name-"))
     end
-    assert.equal(2, ids:next())
+    assert.equal(first + 1, ids:next())
     one:close()
   end))
-
-  -- Creates the lock's directory by an acquire, and sets its counter. Returns the directory's czxid.
-  local function prepare(one, namespace, counter)
-    assert(one:lock("/l"):acquire(200)):release()
-    env.queue_of(one, "/l", 0)
-    local stat = one:exists("/l")
-    snapshot.set_counter(server, namespace .. "/l", counter)
-    return stat.czxid
-  end
 
   -- A client's turns: reads a number, adds one and writes it. Without the lock, additions would get lost.
   local function client(namespace, book)
@@ -103,16 +130,14 @@ describe("the counter of sequential znodes", function()
     assert.are.equal(tostring(CLIENTS * ROUNDS), (one:get("/counter")))
   end
 
-  -- Eight clients, eighty turns, from this number on. Returns the numbers of the holders' znodes.
-  local function through(counter)
-    local namespace = env.namespace()
-    local one = session(namespace)
-    assert(one:create("/counter", "0", { parents = true }))
-    local made = prepare(one, namespace, counter)
-    local book = contend(namespace)
+  -- Eight clients, eighty turns. Returns the numbers of the holders' znodes.
+  local function through(place)
+    local one = session(place.namespace)
+    assert(one:create("/counter", "0"))
+    local book = contend(place.namespace)
     check_exclusion(one, book)
     env.queue_of(one, "/l", 0)
-    assert.is_true(one:exists("/l").czxid > made) -- created again
+    assert.is_true(one:exists("/l").czxid > place.made.czxid) -- created again
     one:close()
     return book.numbers
   end
@@ -124,30 +149,24 @@ describe("the counter of sequential znodes", function()
   end
 
   it("near its end: the lock creates the directory again under eight clients", env.run(function()
-    all_below(CLIENTS * ROUNDS * 2, through(2147483600))
+    all_below(CLIENTS * ROUNDS * 2, through(PREPARED.near))
   end))
 
   it("at its end: the lock creates the directory again under eight clients", env.run(function()
-    all_below(CLIENTS * ROUNDS * 2, through(LAST))
+    all_below(CLIENTS * ROUNDS * 2, through(PREPARED.last))
   end))
 
   it("at the lock's limit: earlier contenders are served, then the numbers start at zero", env.run(function()
-    local numbers = through(LIMIT - 20)
+    local numbers = through(PREPARED.limit)
     all_below(LIMIT, numbers)
     assert.are.equal(LIMIT - 20, numbers[1])
     assert.is_true(numbers[#numbers] < CLIENTS * ROUNDS * 2)
   end))
 
-  -- A semaphore whose numbers are used up, and whose limit was written this often. Returns a session, and the stat of the directory.
-  local function used_up(writes)
-    local namespace = env.namespace()
-    local one = session(namespace)
-    assert(one:create("/s", "2", { parents = true }))
-    for i = 1, writes do assert(one:set("/s", tostring(i + 2))) end
-    local stat = one:exists("/s")
-    assert.are.equal(writes, stat.version)
-    snapshot.set_counter(server, namespace .. "/s", LIMIT)
-    return one, stat
+  -- A session beside the semaphore whose limit was written this often, and the stat of the semaphore's directory.
+  local function used_up(writes, acl)
+    local place = PREPARED["semaphore " .. writes]
+    return session(place.namespace, acl), place.made
   end
 
   local function check_limit(one, made, limit, version)
@@ -186,15 +205,10 @@ describe("the counter of sequential znodes", function()
   end))
 
   it("of a semaphore that contenders may not write: at version 0, with its limit", env.run(function()
-    local namespace = env.namespace()
-    local owner = zk.session { hosts = server.hosts, timeout = 60, namespace = namespace }
-    assert(owner:create("/s", "3", { parents = true }))
-    local made = owner:exists("/s")
-    snapshot.set_counter(server, namespace .. "/s", LIMIT)
-    local acl = { { perms = "rcd", scheme = "world", id = "anyone" } }
-    local one = zk.session { hosts = server.hosts, timeout = 60, namespace = namespace, acl = acl }
+    local owner, made = used_up(0)
+    local one = used_up(0, { { perms = "rcd", scheme = "world", id = "anyone" } })
     assert(one:semaphore("/s"):acquire(200)):release()
-    check_limit(owner, made, 3, 0)
+    check_limit(owner, made, 2, 0)
     one:close()
     owner:close()
   end))
