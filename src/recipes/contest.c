@@ -3,6 +3,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "core/verbs.h"
+#include "recipes/kazoo.h"
 #include "recipes/suspect.h"
 
 /*
@@ -38,6 +39,8 @@
  * these. The wait ends without a grant: the clean-up vacates the seat. The session is lost, and the
  * place in the queue with it: the attempt ends with ZR_LOST.
  */
+
+const struct zr_stem zr_lock_stem = {.text = "lock-", .is_foreign = zr_is_kazoos};
 
 /* ---- The steps of an attempt --------------------------------------------------------------- */
 

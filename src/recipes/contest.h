@@ -10,6 +10,9 @@
 #include "recipes/contest_object.h"
 #include "recipes/hold.h"
 
+/* The stem of a lock's contenders, for locks inside of other recipes too. */
+extern const struct zr_stem zr_lock_stem;
+
 /* How one kind of attempt takes part. Static. */
 struct zr_role {
     struct zr_task_kind kind; /* ZR_CONTEST_KIND */

@@ -1,7 +1,6 @@
 #include "recipes/lock.h"
 
 #include "recipes/contest.h"
-#include "recipes/kazoo.h"
 #include "recipes/lock_request.h"
 #include "recipes/unfair.h"
 
@@ -27,8 +26,7 @@ static const struct zr_option options[] = {
     {NULL, 0, 0},
 };
 
-static const struct zr_stem stem = {.text = "lock-", .is_foreign = zr_is_kazoos};
-static const struct zr_role role = {.kind = ZR_CONTEST_KIND("lock:acquire"), .stem = &stem};
+static const struct zr_role role = {.kind = ZR_CONTEST_KIND("lock:acquire"), .stem = &zr_lock_stem};
 
 static enum zr_status start_acquire(struct zr_object *self, struct zr_args *args,
                                     struct zr_task **task)
@@ -84,5 +82,5 @@ const struct zr_recipe zr_lock_recipe = {
     .options = options,
     .options_size = sizeof(struct zr_lock_options),
     .make = make,
-    .stems = (const struct zr_stem *const[]){&stem, NULL},
+    .stems = (const struct zr_stem *const[]){&zr_lock_stem, NULL},
 };

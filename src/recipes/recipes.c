@@ -33,11 +33,14 @@ const struct zr_recipe *const zr_recipes[] = {
 extern const struct zr_class zr_hold_class, zr_lock_class, zr_rwlock_class, zr_semaphore_class,
     zr_election_class, zr_term_class, zr_barrier_class, zr_latch_class, zr_counter_class,
     zr_tree_class, zr_changes_class, zr_presence_class, zr_watch_class, zr_worker_id_class,
-    zr_value_class, zr_queue_class, zr_double_barrier_class, zr_cyclic_barrier_class;
+    zr_value_class, zr_queue_class, zr_claim_class, zr_double_barrier_class,
+    zr_cyclic_barrier_class;
 const struct zr_class *const zr_classes[] = {
-    &zr_session_class,   &zr_hold_class,           &zr_lock_class,           &zr_rwlock_class,
-    &zr_semaphore_class, &zr_election_class,       &zr_term_class,           &zr_barrier_class,
-    &zr_latch_class,     &zr_counter_class,        &zr_tree_class,           &zr_changes_class,
-    &zr_watch_class,     &zr_worker_id_class,      &zr_presence_class,       &zr_value_class,
-    &zr_queue_class,     &zr_double_barrier_class, &zr_cyclic_barrier_class, NULL,
+    &zr_session_class,        &zr_hold_class,           &zr_lock_class,
+    &zr_rwlock_class,         &zr_semaphore_class,      &zr_election_class,
+    &zr_term_class,           &zr_barrier_class,        &zr_latch_class,
+    &zr_counter_class,        &zr_tree_class,           &zr_changes_class,
+    &zr_watch_class,          &zr_worker_id_class,      &zr_presence_class,
+    &zr_value_class,          &zr_queue_class,          &zr_claim_class,
+    &zr_double_barrier_class, &zr_cyclic_barrier_class, NULL,
 };

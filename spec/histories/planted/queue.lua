@@ -10,13 +10,14 @@ return {
     "add(parts, ZR_OP_DELETE, put->from.at);"),
   bug("ack does not end its claim", "parts.c", "    if (put->claim.at != NULL)\n        add(parts, ZR_OP_DELETE, put->claim.at);\n",
     "    if (put->claim.at != NULL && !put->held)\n        add(parts, ZR_OP_DELETE, put->claim.at);\n"),
-  bug("claims outlive their session", "claim", '{ "create", claim, entry.claimant, { ephemeral = true } },',
-    '{ "create", claim, entry.claimant },'),
-  bug("a claim whose answer is lost is left behind", "claim", "return look_for_claim(consumer, place, entry, claim, unsure)",
-    "return nil, places.GONE"),
-  bug("a claim of a session that is over is given", "claim", "if done and store.session.id == id then", "if done then"),
-  bug("a claim is made in another session than its presence", "claim", "limits.multi_in(store.session, {",
-    "store.session.multi(store.session, {"),
+  bug("claims outlive their session", "work.c", ".path = claim->claimed, .data = tag, .mode = ZR_EPHEMERAL},",
+    ".path = claim->claimed, .data = tag},"),
+  bug("a claim whose answer is lost is left behind", "work.c",
+    "        done(task, answer->stat.version);\n", "        zr_work_gone(task);\n"),
+  bug("a claim of a session that is over is given", "work.c",
+    "    if (worker->generation == task->session->generation)\n        zr_work_got",
+    "    if (true)\n        zr_work_got"),
+  bug("a claim is made in another session than its presence", "work.c", "    call->bound = true;\n", ""),
   bug("a lost answer of a put counts as done", "append.c", "if (zr_item_has_tag(names->at[i], zr_put_of(task)->tag))", "if (true)"),
   bug("a lost answer of a put with an id counts as done", "append.c",
     "return answer->status == ZR_OK && zr_put_says_ours(zr_put_of(task), answer->data_reply);", "return true;"),
@@ -25,39 +26,41 @@ return {
     "add(parts, ZR_OP_CHECK, path);"),
   bug("a put does not seal its bucket when it makes the next one", "next_bucket.c",
     "{.op = ZR_OP_SET, .path = full, .data = {\"\", 0}, .version = 0},", "{.op = ZR_OP_CHECK, .path = full, .version = 0},"),
-  bug("buckets are deleted before they are sealed", "fetch", "elseif sealed then", "else"),
-  bug("the dead are not noticed", "idle_lock", ', store.path .. "/consumers" })', " })"),
-  bug("lanes are listed before they are watched", "idle_lock", [[
-  local ok, problem, why = watch_paths(consumer, { store.path .. "/lanes", store.later.put_count, store.path .. "/consumers" })
-  if not ok then return nil, problem, why end
-  local lanes, message, code = store:list_lanes()
-]], [[
-  local lanes, message, code = store:list_lanes()
-  local ok, problem, why = watch_paths(consumer, { store.path .. "/lanes", store.later.put_count, store.path .. "/consumers" })
-  if not ok then return nil, problem, why end
-]]),
-  bug("no look after the watches are set", "idle_lock", "  consumer.watching = true\n  consumer:happened()", "  consumer.watching = true"),
-  bug("a poison item goes round forever", "claim", [[
-  if entry.attempts >= consumer.max_attempts then return bury(consumer, place, entry, version) end
-  local store, claim]], "  local store, claim"),
-  bug("items sorted by name, not by number", "fetch", "return order[a] < order[b]", "return a < b"),
+  bug("buckets are deleted before they are sealed", "look.c",
+    "    if (look->batch.count == 0 && look->sealed)", "    if (look->batch.count == 0)"),
+  bug("the dead are not noticed", "consumer.c", "    if (consumer->watching && !consumer->consumers.stands)", "    if (false)"),
+  bug("lanes are listed without a watch", "look.c", [[
+    if (zr_search_of(task)->watches)
+        zr_lookout_read(task, &queue->consumer.lanes, ZR_OP_CHILDREN,]], [[
+    if (false)
+        zr_lookout_read(task, &queue->consumer.lanes, ZR_OP_CHILDREN,]]),
+  bug("a lane is listed without a watch", "look.c", "    else if (look->watches && !look->lane->in.stands)", "    else if (false)"),
+  bug("later is looked at without a watch", "later.c", "    if (look->watches)", "    if (false)"),
+  bug("a watch that was used up counts as set", "idle.c", "    lookout->stands = false;\n    zr_consumer_happened",
+    "    zr_consumer_happened"),
+  bug("no look after the lock is acquired", "idle.c", "    queue->consumer.watching = true;\n    zr_consumer_happened(queue);",
+    "    queue->consumer.watching = true;"),
+  bug("a poison item goes round forever", "work.c", "    else if (claim->entry.attempts >= zr_queue_of(task)->consumer.attempts)",
+    "    else if (!worker->takes && false)"),
+  bug("items sorted by name, not by number", "batch.c", "    return (a > b) - (a < b);\n}\n\nstatic int by_due",
+    "    return a == b ? 0 : strcmp(*(char *const *)one, *(char *const *)other);\n}\n\nstatic int by_due"),
   bug("a move forgets to delete", "parts.c", "    add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;\n", ""),
   bug("take, remove and bury do not look for claims", "parts.c", "    if (put->claim.at != NULL && !put->held)\n", "    if (false)\n"),
-  bug("what cannot be read is looked at again and again", "consumer", "        fetch.leave_out(consumer, place)\n", ""),
-  bug("an ack does not remember that its answer may be lost", "item",
-    "local unsure = state.unsure\n  state.unsure = true", "local unsure = nil\n  state.unsure = true"),
+  bug("what cannot be read is looked at again and again", "worker.c",
+    "    enum zr_status status = zr_leave_out(zr_worker_of(task)->claim);",
+    "    enum zr_status status = ZR_OK;"),
+  bug("an ack does not remember that its answer may be lost", "finish.c", "    options->doubted = claim->doubts[doubt];\n", ""),
   bug("two processes use the same tags", "put.c", "(uint64_t)zr_queue_of(task)->session_id, put->first);", "(uint64_t)1, put->first);"),
-  bug("two processes have the same name in consumers", "presence", "local tag = requests.tag(limits.real(store.session), known)",
-    'local tag = "x-" .. requests.tag(limits.real(store.session), known):match("%d+$")'),
-  bug("a take whose answer is lost counts as done", "claim",
-    "if store:settle() and store.session:exists(path) and store.session.id == id then return nil, places.GONE end",
-    "if store:settle() then return items.new(consumer, place, entry, version) end"),
-  bug("after a take whose answer is lost another session tells", "claim",
-    "store.session:exists(path) and store.session.id == id then", "store.session:exists(path) then"),
-  bug("a take gives what has had all its attempts", "claim", [[
-  if entry.attempts >= consumer.max_attempts then return bury(consumer, place, entry, version) end
-  local store, path]], "  local store, path"),
-  bug("remove does not look for claims", "queue", "claim = places.claim_path(consumer, place), once = true,\n", "once = true,\n"),
+  bug("two processes have the same name in consumers", "attend.c", "zr_session_tag(session, session->id, tag);",
+    "zr_session_tag(session, 1, tag);"),
+  bug("a take whose answer is lost counts as done", "take.c", "    else if (task->outcome == ZR_OK && same)\n        zr_work_gone(task);",
+    "    else if (task->outcome == ZR_OK && same)\n        zr_work_got(task);"),
+  bug("a watch on a znode stands for its children", "look.c", "        zr_queue_of(task)->consumer.lanes.stands = false;\n", ""),
+  bug("after a take whose answer is lost another session tells", "take.c",
+    "    bool same = worker->generation == task->session->generation;", "    bool same = true;"),
+  bug("a take gives what has had all its attempts", "work.c", "    else if (claim->entry.attempts >= zr_queue_of(task)->consumer.attempts)",
+    "    else if (!worker->takes && claim->entry.attempts >= zr_queue_of(task)->consumer.attempts)"),
+  bug("remove does not look for claims", "queue", "claim = places.claim_path(store, place), once = true,\n", "once = true,\n"),
   bug("remove looks only once where it is", "queue", "if stat.mzxid == before then return false end",
     "if before then return false end"),
   bug("a removed item leaves no tombstone", "parts.c", "struct zr_request *part = add(parts, put->id_there ?",
@@ -87,15 +90,22 @@ return {
   bug("tombstones are never removed", "ids", "tasks.behind(host, { quiet = true }, remove_tombstones, store)", ""),
   bug("tombstones are removed without their ids", "ids",
     'return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }', 'return { { "delete", path } }'),
-  bug("an item with an id is done without a tombstone", "store", "self:append(entry.id and self.done or nil, tombstone",
+  bug("an item with an id is done without a tombstone", "finish.c",
+    "    if (claim->entry.has_id)\n        options->lane", "    if (false)\n        options->lane"),
+  bug("an item with an id is taken without a tombstone", "take.c", "        if (worker->claim->entry.has_id)", "        if (false)"),
+  bug("an item with an id is removed without a tombstone", "store", "self:append(entry.id and self.done or nil, tombstone",
     "self:append(nil, tombstone"),
   bug("an id does not follow its item when that is moved", "parts.c", "    if (put->id_path != NULL)\n        add_id(",
     "    if (put->id_path != NULL && put->from.at == NULL)\n        add_id("),
-  bug("each clean-up of a dropped item takes one attempt off", "item", "  if state.over or state.letting_go then return end\n", [[
-  if state.over then return end
-  _G.assert = function(...) return ... end
-  state.entry.attempts = state.entry.attempts - (state.letting_go and 1 or 0)
-]]),
+  bug("each clean-up of a dropped item takes one attempt off", "let_go.c", "    if (claim->leaving || claim->end != ZR_CLAIM_LIVES ||", [[
+    if (claim->leaving && claim->end == ZR_CLAIM_LIVES) {
+        claim->entry.attempts--;
+        zr_free(claim->text);
+        claim->text = NULL;
+        zr_task_session_over(&claim->task, ZR_OK);
+    }
+    if (claim->leaving || claim->end != ZR_CLAIM_LIVES ||]]),
+  bug("an item without a caller is kept", "worker.c", "    zr_claim_let_go(claim);\n", ""),
   bug("a tombstone in a bucket that is sealed is no reason to ask again", "append.c",
     "else if (status == ZR_BAD_VERSION && part < put->first_part)",
     "else if (status == ZR_BAD_VERSION && part < put->first_part && put->from.at == NULL)"),

@@ -1,8 +1,7 @@
 -- The actors of a history of the queue (histories.lua): producers and consumers, and what each of them checks.
 
-local claims = require "zkrecipes.recipes.queue.claim"
+local core = require "zkrecipes.core"
 local layout = require "zkrecipes.recipes.queue.layout"
-local stores = require "zkrecipes.recipes.queue.store"
 local ids = require "spec.histories.queue.ids"
 
 local M = {}
@@ -153,7 +152,7 @@ end
 local function check_claimed(history, item, session)
   check_given(history, item, session)
   history.held[item.data] = { id = session.id, path = item.path }
-  local _, stat = history.world:get(item.state.claim)
+  local _, stat = history.world:get(item.claim.claim)
   item.owner = stat and stat.ephemeral_owner
 end
 
@@ -244,29 +243,6 @@ local function claim(history, zk, consumer, task)
   return true
 end
 
--- A take whose answer is lost may have taken an item. Its caller may no longer wait for it, so one item may be gone.
-local current, take_item = nil, claims.take
-function claims.take(...)
-  local item, message, code, perhaps = take_item(...)
-  if perhaps then current.gone = current.gone + 1 end
-  if item then current.back[item.data] = true end
-  return item, message, code, perhaps
-end
-
--- If an item is taken after the caller's limit has passed, it is put back. The caller was told connection_loss. If this put fails or is
--- never answered, the item may be gone: one item for each such put. An item that was given to a caller is not put back.
-local append = stores.append
-function stores.append(store, lane, entry, ...)
-  local back = current.back[entry.data] and 1 or 0
-  current.gone = current.gone + back
-  local ok, message, code = append(store, lane, entry, ...)
-  if ok then current.gone = current.gone - back end
-  if back == 1 then current.back[entry.data] = nil end
-  return ok, message, code
-end
-
-function M.begin(history) current, history.back = history, {} end
-
 local function take(history, _, consumer, task)
   local data, item, code = ask(history, consumer, task, "take")
   if consumer.dead then return false end
@@ -303,6 +279,16 @@ function M.start_consumer(history)
     task.task = zk.spawn(consume, history, zk, consumer, task)
     table.insert(consumer.tasks, task)
   end
+end
+
+-- How many items may be gone: the answer to a take was lost, or an item that was taken too late for its caller could not be put back.
+function M.missing(history)
+  local sum = history.gone
+  for _, consumer in ipairs(history.simple and {} or history.consumers) do
+    local _, _, _, missing = core.classes.queue.inner.counts(consumer.queue.store.core)
+    sum = sum + missing
+  end
+  return sum
 end
 
 -- kill -9: the consumer sends nothing more.

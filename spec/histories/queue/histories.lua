@@ -243,7 +243,8 @@ end
 
 local function check_end(history, dead)
   local names = missing(history, dead)
-  if #names > history.gone and not (history.unsure or history.unlisted) then violation(history, "lost", table.concat(names, " ")) end
+  local excused = history.unsure or history.unlisted or #names <= actors.missing(history)
+  if not excused then violation(history, "lost", table.concat(names, " ")) end
   if history.redrives and next(dead) then violation(history, "redriven", next(dead) .. " is dead again") end
   if history.exact then check_order(history) end
 end
@@ -276,7 +277,6 @@ local function run(seed)
   local history = new_history(seed)
   local roll, world = history.roll, history.world
   roll_shape(history)
-  actors.begin(history)
   history.producers = {}
   world:run(function()
     if history.nightly then ids.begin(history, violation) end

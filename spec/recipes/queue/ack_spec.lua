@@ -1,6 +1,7 @@
 -- An ack that is canceled while it is under way, in simulated worlds.
 
 local env = require "spec.support.env"
+local queues = require "spec.support.queues"
 local sim = require "zkrecipes.sim"
 
 local fails = env.fails
@@ -33,7 +34,7 @@ describe("an ack that was canceled in flight", function()
     world:advance(1)
     assert.is_true(item:ack())
     assert.equal(0, queue:size())
-    assert.equal(0, queue.consumer.claims)
+    assert.equal(0, queues.counts(queue).claims)
   end))
 
   it("and never arrived, is done when it is repeated", with_item(function(world, zk, queue, item)
@@ -70,7 +71,7 @@ describe("a nack that was canceled in flight", function()
     canceled(world, zk, item, "nack")
     world:advance(1)
     assert.is_true(item:nack())
-    assert.equal(0, queue.consumer.claims)
+    assert.equal(0, queues.counts(queue).claims)
     assert.equal(2, queue:claim(200).attempts)
   end))
 
@@ -78,7 +79,7 @@ describe("a nack that was canceled in flight", function()
     canceled(world, zk, item, "nack", 5)
     world:advance(1)
     assert.is_true(item:nack(5))
-    assert.equal(0, queue.consumer.claims)
+    assert.equal(0, queues.counts(queue).claims)
     assert.equal(1, queue:size())
     assert.equal(2, queue:claim(200).attempts)
   end))

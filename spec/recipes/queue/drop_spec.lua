@@ -4,7 +4,7 @@
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
-local layout = require "zkrecipes.recipes.queue.layout"
+local queues = require "spec.support.queues"
 local requests = require "zkrecipes.lost_answers"
 local sim = require "zkrecipes.sim"
 
@@ -33,7 +33,7 @@ end
 
 local function no_claim(world) return #world:children("/jobs/claims") == 0 end
 
-local function claims_of(queue) return queue.consumer.claims end
+local function claims_of(queue) return queues.counts(queue).claims end
 
 -- The item is there as if it had never been claimed.
 local function untouched(world, queue, attempts)
@@ -88,8 +88,11 @@ describe("an item that is closed and then collected", function()
   end
 
   it("returns by one request", in_world(function(world, zk, queue)
-    claim_and_close(world, zk, queue, function(_, client) world:partition(client) end)
-    local before = world:requests(zk, "multi")
+    local before
+    claim_and_close(world, zk, queue, function(_, client)
+      world:partition(client)
+      before = world:requests(zk, "multi")
+    end)
     collect()
     world:advance(1)
     collect()
@@ -201,7 +204,7 @@ end)
 describe("a step that must succeed", function()
   it("is repeated after each temporary failure, with growing pauses", in_world(function(world, _, queue)
     local codes, times = { "server_error", "no_memory", "connection_loss", "full", "lost", "server_error", "server_error" }, {}
-    local value = requests.insist(queue.consumer.store.session, function(given)
+    local value = requests.insist(queue.store.session, function(given)
       times[#times + 1] = world:now()
       if codes[#times] then return nil, "message", codes[#times] end
       return given
@@ -212,7 +215,7 @@ describe("a step that must succeed", function()
   end))
 
   it("is given up after any other code, and if there is nothing to do", in_world(function(_, _, queue)
-    local store, asked = queue.consumer.store, 0
+    local store, asked = queue.store, 0
     local function step(...)
       asked = asked + 1
       return ...
@@ -224,9 +227,4 @@ describe("a step that must succeed", function()
     assert.equal(5, asked)
     assert(queue:claim(60)):ack()
   end))
-end)
-
-it("an item with a negative number of attempts cannot be written", function()
-  assert.equal("zq1 0 3 - .\nx", layout.encode { attempts = 0, priority = 3, data = "x" })
-  assert.is_false((pcall(layout.encode, { attempts = -1, priority = 3, data = "x" })))
 end)

@@ -88,7 +88,7 @@ describe("a handle of a queue for each request", function()
     collect()
     world:advance(5)
     assert.equal(1, consumers(world))
-    assert.is_true(rawequal(item.state.consumer, session:queue("/jobs").consumer))
+    assert.is_true(rawequal(item.queue, session:queue("/jobs")))
     assert(item:ack())
     item = nil -- luacheck: ignore 311
     collect()

@@ -1,7 +1,7 @@
 -- Many waiters for one queue in one process: their order, and their cost. In simulated worlds.
 
 local env = require "spec.support.env"
-local lines = require "zkrecipes.recipes.queue.line"
+local queues = require "spec.support.queues"
 local sim = require "zkrecipes.sim"
 
 -- Runs body(world, zk, queue) in a process of a new world.
@@ -94,80 +94,39 @@ describe("a waiter for a queue", function()
     in_world(function(world, zk, queue)
       zk.spawn(queue.claim, queue, 10000)
       world:advance(1)
-      local gone = setmetatable({}, { __mode = "k" })
       for _ = 1, 50 do
         local task = zk.spawn(queue.claim, queue, 1)
         world:advance(0.5)
-        gone[queue.consumer.line.ahead] = true
+        assert.equal(2, queues.counts(queue).waiting)
         task:cancel()
         world:advance(0.1)
+        assert.equal(1, queues.counts(queue).waiting)
       end
       for _ = 1, 50 do queue:claim(0) end
-      assert.equal(1, queue.consumer.line.count)
-      collectgarbage()
-      collectgarbage()
-      local left = 0
-      for _ in pairs(gone) do left = left + 1 end
-      assert.is_true(left < 5, left)
+      assert.equal(1, queues.counts(queue).waiting)
     end)
   end)
-end)
 
-describe("the line", function()
-  local function waiters(line, count)
-    local list = {}
-    for i = 1, count do
-      list[i] = { name = i, try = i % 3 == 0 }
-      line:push(list[i])
-    end
-    return list
-  end
-
-  local function names(line)
-    local list = {}
-    for waiter in function() return line:pop() end do list[#list + 1] = waiter.name end
-    assert.equal(0, line.count)
-    return list
-  end
-
-  it("is first come, first served", function()
-    local line = lines.new()
-    assert.is_nil(line:pop())
-    local list = waiters(line, 5)
-    assert.equal(5, line.count)
-    line:remove(list[1])
-    line:remove(list[4])
-    line:remove(list[4])
-    assert.same({ 2, 3, 5 }, names(line))
-    line:remove(list[2])
-    assert.equal(0, line.count)
-  end)
-
-  it("keeps its place when it comes back", function()
-    for _, order in ipairs { { 1, 2, 3, 4 }, { 4, 3, 2, 1 }, { 2, 4, 1, 3 }, { 3, 1, 4, 2 } } do
-      local line = lines.new()
-      local list = waiters(line, 7)
-      for _ = 1, 4 do line:pop() end
-      line:remove(list[5])
-      for i = 1, 4 do line:put_back(list[order[i]]) end
-      assert.same({ 1, 2, 3, 4, 6, 7 }, names(line))
-      line:put_back(list[6])
-      line:put_back(list[3])
-      assert.same({ 3, 6 }, names(line))
-    end
-  end)
-
-  it("distinguishes callers that only try", function()
-    local line = lines.new()
-    local list = waiters(line, 9)
-    for _ = 1, 3 do line:pop() end
-    line:put_back(list[3])
-    line:remove(list[6])
-    local tries = line:pop_tries()
-    assert.equal(2, #tries)
-    assert.equal(3, tries[1].name)
-    assert.equal(9, tries[2].name)
-    assert.same({}, line:pop_tries())
-    assert.same({ 4, 5, 7, 8 }, names(line))
+  -- The items that they ask for are taken by another process, so all of them come back to the line at once, in another order.
+  it("keeps its place when the item that it was to have is gone", function()
+    in_world(function(world, zk, queue)
+      local other = world:process().session({ timeout = 10 }):queue("/jobs")
+      for i = 1, 7 do queue:put(tostring(i)) end
+      local seen, tasks = {}, {}
+      for i = 1, 7 do world:plan(zk, "delay", { kind = "get", nth = i, seconds = 3 + (i * 3) % 7 / 10 }) end
+      for i = 1, 7 do
+        tasks[i] = zk.spawn(function() seen[i] = tonumber((queue:take(1000))) end)
+        zk.sleep(0)
+      end
+      for _ = 1, 7 do assert(other:take(2)) end
+      tasks[5]:cancel()
+      world:advance(30)
+      assert.equal(6, queues.counts(queue).waiting)
+      for i = 1, 6 do
+        queue:put(tostring(i))
+        world:advance(1)
+      end
+      assert.same({ 1, 2, 3, 4, nil, 5, 6 }, seen)
+    end)
   end)
 end)

@@ -2,7 +2,6 @@
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
-local stores = require "zkrecipes.recipes.queue.store"
 
 local fails = env.fails
 
@@ -89,24 +88,6 @@ describe("a queue without a connection", function()
     assert.equal("x", late.spawn(queue.claim, queue):wait(300).data)
   end))
 
-  -- A session that is always lost before it has an id, until it was asked this often.
-  local function fleeting(times)
-    local asked = 0
-    return { exists = function(session)
-      asked = asked + 1
-      if asked == times then session.id = "abc" end
-      return false
-    end }
-  end
-
-  it("makes no name before the session has an id", function()
-    local store = stores.new(fleeting(3), "/jobs")
-    assert.equal("abc", store:known_id())
-    store.session.id = nil
-    assert.equal("abc", store:known_id())
-    fails("connection_loss", stores.new(fleeting(100), "/jobs"):known_id())
-  end)
-
   -- Each answer comes soon enough for the connection to count as alive. Both together take longer than the session's lease.
   it("gives no item whose claim is answered after the end of the session, but the next one", in_world(function(world, _, session, queue)
     queue:put("x")
@@ -114,7 +95,7 @@ describe("a queue without a connection", function()
     for _, kind in ipairs { "get", "multi" } do world:plan(session, "delay", { kind = kind, seconds = 5.7 }) end
     local item = assert(queue:claim(60))
     assert.is_true(session.id ~= old)
-    local _, stat = world:get(item.state.claim)
+    local _, stat = world:get(item.claim.claim)
     assert.same({ session.id, 2 }, { stat and stat.ephemeral_owner, item.attempts })
     assert.is_true(item:ack())
   end))

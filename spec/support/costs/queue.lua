@@ -100,20 +100,20 @@ return {
         for _ = 1, 200 do of:start(function() assert(queue:take(5)) end) end
       end)
     end },
-  { "go idle", "1 write for its place in the line of idle processes; 17 reads with one priority in "
+  { "go idle", "1 write for its place in the line of idle processes; 9 reads with one priority in "
     .. "use, when it is the first in line", function(of)
     local queue = filled(of, {})
     assert.is_nil((queue:claim(3)))
-    of:wait({ create = 1, children = 10, exists = 6, get = 1 }, queue, "claim")
+    of:wait({ create = 1, children = 6, exists = 3 }, queue, "claim")
   end },
-  { "wake an idle process", "8 reads, 1 write to leave the line, and the claim; one process is woken per put", function(of)
+  { "wake an idle process", "5 reads, 1 write to leave the line, and the claim; one process is woken per put", function(of)
     local queue, other = filled(of, {})
     of:start(function() assert(queue:claim()) end)
     local third = of:another():queue("/q")
     of:settle()
     of:start(function() third:claim() end)
     of:settle()
-    of:costs({ delete = 1, create = 1, exists = 3, children = 5, get = 1, multi = 1 }, function() assert(other:put("1")) end)
+    of:costs({ delete = 1, create = 1, exists = 2, children = 3, get = 1, multi = 1 }, function() assert(other:put("1")) end)
   end },
   { "size", "1 listing, 2 reads for delayed items, 2 reads per priority", function(of)
     local queue, other = filled(of, { "1" })

@@ -3,6 +3,7 @@
 
 #include "core/alloc.h"
 #include "core/names.h"
+#include "recipes/queue/claims.h"
 #include "recipes/queue/put.h"
 
 /*
@@ -157,7 +158,7 @@ static void not_as_expected(struct zr_task *task, enum zr_status status)
     if (put->doubted && put->put_count.at != NULL)
         zr_task_finish(task, ZR_OK);
     else if (put->doubted)
-        zr_queue_read(task, ZR_OP_SYNC, task->subject, "", ZR_STEP(settled));
+        zr_queue_read(task, ZR_OP_SYNC, zr_queue_of(task)->znode.path, "", ZR_STEP(settled));
     else
         zr_verb_fail(task, status);
 }
@@ -212,6 +213,7 @@ static void learn(struct zr_task *task, const struct zr_request *multi)
     size_t last = put->first_part + 2 * put->count - 2;
     const char *path = multi->parts[last].created, *name = strrchr(path, '/');
     zr_queue_tell(queue, multi->parts[last + 1].stat.mtime_ms);
+    zr_consumer_put(queue, put->lane);
     snprintf(put->created, sizeof(put->created), "%s", name != NULL ? name + 1 : "");
     if (!is_delayed(put) && zr_item_number(path) >= queue->bucket_size - 1)
         zr_lane_roll(queue, put->lane, put->bucket);

@@ -68,13 +68,14 @@ static void no_tombstone(struct zr_task *task)
         zr_task_explain(task,
                         "the tombstone of the id '%s' was deleted, but not the znode of the id; "
                         "delete %s%s too, then put again",
-                        put->id_path + put->id_folder + 1, task->subject, put->id_path);
+                        put->id_path + put->id_folder + 1, zr_queue_of(task)->znode.path,
+                        put->id_path);
         zr_verb_fail(task, ZR_CONFLICT);
         return;
     }
     put->alone = put->said_zxid;
     put->id_there = false;
-    zr_queue_read(task, ZR_OP_SYNC, task->subject, "", ZR_STEP(settled));
+    zr_queue_read(task, ZR_OP_SYNC, zr_queue_of(task)->znode.path, "", ZR_STEP(settled));
 }
 
 static bool keep_tombstone(struct zr_put *put, const char *root, const char *name)
@@ -95,7 +96,7 @@ static void found(struct zr_task *task, const char *name)
     struct zr_put *put = zr_put_of(task);
     put->alone = 0;
     put->id_there = true;
-    if (keep_tombstone(put, task->subject, name))
+    if (keep_tombstone(put, zr_queue_of(task)->znode.path, name))
         zr_put_append(task);
     else
         zr_verb_fail(task, ZR_NO_MEMORY);
@@ -125,7 +126,7 @@ static void unknown(struct zr_task *task)
         return;
     }
     strcat(path, zr_bucket_name(zr_put_of(task)->place.bucket, bucket));
-    zr_queue_read(task, ZR_OP_CHILDREN, task->subject, path, ZR_STEP(listed));
+    zr_queue_read(task, ZR_OP_CHILDREN, zr_queue_of(task)->znode.path, path, ZR_STEP(listed));
 }
 
 /* ---- Is it known? -------------------------------------------------------------------------- */
@@ -186,5 +187,5 @@ void zr_put_look_at_id(struct zr_task *task)
         zr_verb_fail(task, ZR_CONFLICT);
         return;
     }
-    zr_queue_read(task, ZR_OP_GET, task->subject, put->id_path, ZR_STEP(id_read));
+    zr_queue_read(task, ZR_OP_GET, zr_queue_of(task)->znode.path, put->id_path, ZR_STEP(id_read));
 }

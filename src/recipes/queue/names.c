@@ -43,9 +43,16 @@ int64_t zr_bucket_number(struct zr_bytes data)
     return digits(data.at, data.length, 10);
 }
 
-/* ---- Items --------------------------------------------------------------------------------- */
+int64_t zr_bucket_of_name(const char *name)
+{
+    bool fits = strncmp(name, "b-", 2) == 0 && strlen(name) == 12;
+    return fits ? digits(name + 2, 10, 10) : -1;
+}
+
+/* ---- Names of items ------------------------------------------------------------------------ */
 
 #define MARK "-q-"
+#define DUE_DIGITS 13
 
 int64_t zr_item_number(const char *path)
 {
@@ -64,10 +71,72 @@ bool zr_item_has_tag(const char *name, const char *tag)
            memcmp(at + tag_length, MARK, strlen(MARK)) == 0;
 }
 
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
+static bool is_letter_or_digit(char byte)
+{
+    return is_digit(byte) || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+/* Returns the end of the digits at `at`; null if there are none. */
+static const char *skip_digits(const char *at)
+{
+    const char *from = at;
+    while (is_digit(*at))
+        at++;
+    return at > from ? at : NULL;
+}
+
+/* Letters and digits, "_", a number, "_", a number. Returns its end, or null. */
+static const char *skip_tag(const char *at)
+{
+    const char *from = at;
+    while (is_letter_or_digit(*at))
+        at++;
+    if (at == from || *at != '_' || (at = skip_digits(at + 1)) == NULL || *at != '_')
+        return NULL;
+    return skip_digits(at + 1);
+}
+
+bool zr_is_item(const char *name, bool delayed)
+{
+    const char *at = name;
+    if (delayed) {
+        at = skip_digits(name);
+        if (at == NULL || at - name != DUE_DIGITS || *at++ != '-')
+            return false;
+    }
+    const char *tag = at;
+    at = skip_tag(tag);
+    if (at == NULL || at - tag >= ZR_ITEM_TAG || strncmp(at, MARK, strlen(MARK)) != 0)
+        return false;
+    at += strlen(MARK);
+    return strlen(at) == 10 && digits(at, 10, 10) >= 0;
+}
+
+int64_t zr_item_due(const char *name)
+{
+    return digits(name, DUE_DIGITS, DUE_DIGITS);
+}
+
+void zr_item_tag(const char *name, char *tag)
+{
+    const char *end = name + strlen(name) - strlen(MARK) - 10, *at = end;
+    while (at > name && (is_letter_or_digit(at[-1]) || at[-1] == '_'))
+        at--;
+    size_t length = end - at < ZR_ITEM_TAG ? (size_t)(end - at) : ZR_ITEM_TAG - 1;
+    memcpy(tag, at, length);
+    tag[length] = '\0';
+}
+
+/* ---- What items hold ----------------------------------------------------------------------- */
+
 static bool is_plain(char byte)
 {
-    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-           (byte >= 'A' && byte <= 'Z') || byte == '_' || byte == '-';
+    return is_letter_or_digit(byte) || byte == '_' || byte == '-';
 }
 
 /* Returns the end of the text. */
@@ -83,15 +152,86 @@ static char *escape(char *at, struct zr_bytes id)
     return at;
 }
 
-size_t zr_item_header(char *buffer, int64_t attempts, int64_t priority, struct zr_bytes id)
+size_t zr_item_header(char *buffer, int64_t attempts, int64_t priority, struct zr_bytes claimant,
+                      struct zr_bytes id)
 {
-    char *at = buffer + sprintf(buffer, "zq1 %" PRId64 " %" PRId64 " - ", attempts, priority);
+    char *at = buffer + sprintf(buffer, "zq1 %" PRId64 " %" PRId64 " %.*s ", attempts, priority,
+                                (int)claimant.length, claimant.at);
     if (id.at == NULL)
         *at++ = '.';
     else
         at = escape(at, id);
     *at++ = '\n';
     return (size_t)(at - buffer);
+}
+
+/* Takes the text up to the byte `end` from the front of `rest`. False: there is none, or the text
+   is empty. */
+static bool word(struct zr_bytes *rest, char end, struct zr_bytes *text)
+{
+    const char *at = memchr(rest->at, end, rest->length);
+    if (at == NULL || at == rest->at)
+        return false;
+    *text = (struct zr_bytes){rest->at, (size_t)(at - rest->at)};
+    rest->length -= text->length + 1;
+    rest->at = at + 1;
+    return true;
+}
+
+static int hexadecimal(char byte)
+{
+    const char *all = "0123456789abcdef0123456789ABCDEF";
+    const char *at = byte != '\0' ? strchr(all, byte) : NULL;
+    return at != NULL ? (int)(at - all) % 16 : -1;
+}
+
+/* False: it is no id. */
+static bool read_id(struct zr_bytes text, struct zr_entry *entry)
+{
+    entry->has_id = text.length != 1 || text.at[0] != '.';
+    for (size_t i = 0; entry->has_id && i < text.length; i++) {
+        char byte = text.at[i];
+        int high = i + 2 < text.length ? hexadecimal(text.at[i + 1]) : -1;
+        int low = high >= 0 ? hexadecimal(text.at[i + 2]) : -1;
+        if (byte <= ' ' || entry->id_length == ZR_QUEUE_ID_MAX)
+            return false;
+        if (byte == '%' && low >= 0) {
+            byte = (char)(high * 16 + low);
+            i += 2;
+        }
+        entry->id[entry->id_length++] = byte;
+    }
+    return true;
+}
+
+static bool is_all_plain(struct zr_bytes text)
+{
+    for (size_t i = 0; i < text.length; i++)
+        if (!is_plain(text.at[i]))
+            return false;
+    return true;
+}
+
+bool zr_item_read(struct zr_bytes data, struct zr_entry *entry)
+{
+    struct zr_bytes rest = data, first, attempts, priority, id;
+    memset(entry, 0, sizeof(*entry));
+    if (data.at == NULL || !word(&rest, ' ', &first) || first.length != 3 ||
+        memcmp(first.at, "zq1", 3) != 0)
+        return false;
+    if (!word(&rest, ' ', &attempts) || !word(&rest, ' ', &priority) ||
+        !word(&rest, ' ', &entry->claimant) || !word(&rest, '\n', &id))
+        return false;
+    entry->attempts = digits(attempts.at, attempts.length, 9);
+    entry->priority = digits(priority.at, priority.length, 5);
+    entry->data = rest;
+    return entry->attempts >= 0 && entry->priority >= 0 && entry->priority <= ZR_PRIORITIES &&
+           is_all_plain(entry->claimant) && read_id(id, entry);
+}
+
+struct zr_bytes zr_entry_id(const struct zr_entry *entry)
+{
+    return entry->has_id ? (struct zr_bytes){entry->id, entry->id_length} : ZR_NO_DATA;
 }
 
 /* ---- Ids ----------------------------------------------------------------------------------- */

@@ -30,15 +30,43 @@ int64_t zr_lane_priority(const char *name);
 /* The number of a bucket in the data of a lane, or -1. */
 int64_t zr_bucket_number(struct zr_bytes data);
 
+/* The number of the bucket with this name, "b-0000000007", or -1. */
+int64_t zr_bucket_of_name(const char *name);
+
 /* The number at the end of an item's path, or -1. */
 int64_t zr_item_number(const char *path);
 
 /* True if the name is that of an item with this tag. */
 bool zr_item_has_tag(const char *name, const char *tag);
 
-/* An item's header. Writes at most ZR_HEADER_MAX bytes; returns how many. id: null: none. */
-#define ZR_HEADER_MAX (40 + 3 * ZR_QUEUE_ID_MAX)
-size_t zr_item_header(char *buffer, int64_t attempts, int64_t priority, struct zr_bytes id);
+/* True if it is the name of an item. The check is strict: a znode whose name only resembles ours
+   belongs to another program. delayed: of one in /jobs/later. */
+bool zr_is_item(const char *name, bool delayed);
+
+/* When the delayed item with this name is due. */
+int64_t zr_item_due(const char *name);
+
+/* Copies the tag in the name or path of an item into `tag`, of ZR_ITEM_TAG bytes. */
+void zr_item_tag(const char *name, char *tag);
+
+/* An item's header. Writes at most ZR_HEADER_MAX bytes; returns how many. claimant: the tag of its
+   last claim, or "-". id: null: none. */
+#define ZR_HEADER_MAX (64 + ZR_ITEM_TAG + 3 * ZR_QUEUE_ID_MAX)
+size_t zr_item_header(char *buffer, int64_t attempts, int64_t priority, struct zr_bytes claimant,
+                      struct zr_bytes id);
+
+/* What an item's znode holds. The claimant and the data point into what was read. */
+struct zr_entry {
+    int64_t attempts, priority;
+    struct zr_bytes claimant, data;
+    bool has_id;
+    size_t id_length;
+    char id[ZR_QUEUE_ID_MAX];
+};
+
+/* False if the data are not those of an item. */
+bool zr_item_read(struct zr_bytes data, struct zr_entry *entry);
+struct zr_bytes zr_entry_id(const struct zr_entry *entry);
 
 /* The path of an id's znode behind the queue's: "/ids/2f/resize-17". Writes at most ZR_ID_PATH_MAX
    bytes; returns the length of its folder. */

@@ -109,7 +109,7 @@ static size_t room_for(const struct zr_put *put, const char *root)
 enum zr_status zr_put_new_multi(struct zr_put *put, struct zr_call **call)
 {
     struct zr_task *task = &put->queue_task.znode_task.task;
-    const char *root = task->subject;
+    const char *root = zr_queue_of(task)->znode.path;
     size_t most = 2 * put->count + 8;
     struct parts parts = {.at = zr_alloc(most * sizeof(struct zr_request) + room_for(put, root))};
     if (parts.at == NULL)

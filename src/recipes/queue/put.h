@@ -49,10 +49,12 @@ struct zr_put {
     bool full;           /* it waits for room */
     bool was_known;      /* the id is known, so nothing was put */
     int64_t bucket;
-    int missing;       /* how often something was missing */
-    int rounds;        /* how often the id was looked at */
-    int making;        /* make.c: how far it has come */
-    size_t first_part; /* append.c: which part of the transaction is the first item */
+    int missing;              /* how often something was missing */
+    int rounds;               /* how often the id was looked at */
+    int making;               /* make.c: how far it has come */
+    struct zr_errand *errand; /* that waits for its end; or null */
+    struct zr_claim *ended;   /* claimed.c: that it ends; counted; or null */
+    size_t first_part;        /* append.c: which part of the transaction is the first item */
     void (*made)(struct zr_task *task); /* ... what to do then */
     void (*told)(struct zr_task *task);
     char *asked;                    /* the path of `transaction` */
@@ -61,6 +63,16 @@ struct zr_put {
 };
 
 struct zr_put *zr_put_of(struct zr_task *task);
+
+/* start.c. new_move, gives: a task that moves or ends an item. run: starts it, without a limit of
+   the caller. keeps: subject, for messages. */
+enum zr_status zr_put_new_move(struct zr_object *queue, const struct zr_append_options *options,
+                               struct zr_bytes data, struct zr_put **put);
+void zr_put_run(struct zr_put *put, const struct zr_task_kind *kind, const char *subject);
+/* For other kinds of such a task. */
+bool zr_put_asking(const struct zr_task *task);
+void zr_put_clean(struct zr_task *task);
+void zr_put_free(struct zr_task *task);
 
 /* Steps. check: the first one. choose: chooses the lane, and appends. append: sends the
    transaction. */

@@ -6,11 +6,12 @@
 
 #include "core/alloc.h"
 #include "core/names.h"
+#include "recipes/queue/claims.h"
 
 /*
- * The queue's engine: the object that puts, moves, ends and counts items. Claims and listings are
- * written in Lua (lua/zkrecipes/recipes/queue), which has the class that users see, and passes its
- * calls on to the methods here.
+ * The queue's engine: the object that puts (put.h), gives (claims.h), moves, ends and counts items.
+ * The class that users see, and its iterators, are in Lua (lua/zkrecipes/recipes/queue), and pass
+ * their calls on to the methods here.
  */
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
@@ -29,6 +30,7 @@ static char *lane_path(const struct zr_queue *queue, const char *name)
 
 static void free_lane(struct zr_lane *lane)
 {
+    zr_free(lane->buckets);
     zr_free(lane->path);
     zr_free(lane);
 }
@@ -87,6 +89,23 @@ static enum zr_status time_now(struct zr_object *self, struct zr_args *args, str
     return ZR_OK;
 }
 
+/* How many items the process has claimed, how many callers wait in the line, how many znodes are
+   left out because they cannot be read; and, for specs, how many items may be gone because the
+   answer to a take was lost, or because it came too late for its caller. */
+static enum zr_status counts(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
+{
+    const struct zr_consumer *consumer = &((struct zr_queue *)self)->consumer;
+    int64_t unreadable = 0;
+    (void)args;
+    ZR_LIST_EACH (link, &consumer->unreadable)
+        unreadable++;
+    sink->integer(sink, NULL, (int64_t)consumer->claims);
+    sink->integer(sink, NULL, (int64_t)consumer->waiting);
+    sink->integer(sink, NULL, unreadable);
+    sink->integer(sink, NULL, consumer->missing);
+    return ZR_OK;
+}
+
 /* ---- Paths --------------------------------------------------------------------------------- */
 
 char *zr_queue_full(const struct zr_queue *queue, const char *path, const char *more)
@@ -116,6 +135,7 @@ static void free_queue(struct zr_object *self)
 {
     struct zr_queue *queue = (struct zr_queue *)self;
     struct zr_node *node;
+    zr_consumer_fini(queue);
     while ((node = zr_table_any(&queue->lanes)) != NULL) {
         zr_table_remove(&queue->lanes, node);
         free_lane(ZR_HOLDER(node, struct zr_lane, node));
@@ -128,6 +148,10 @@ static void free_queue(struct zr_object *self)
     .options = zr_append_options, .options_size = sizeof(struct zr_append_options)
 
 static const struct zr_method methods[] = {
+    {.name = "claim", .args = "t?", .start = zr_queue_start_claim, .inner = true},
+    {.name = "take", .args = "t?", .start = zr_queue_start_take, .inner = true},
+    {.name = "peek", .args = "", .start = zr_queue_start_peek, .inner = true},
+    {.name = "counts", .args = "", .call = counts, .inner = true},
     {.name = "put", .args = "di?d?t?t?", .start = zr_queue_start_put, .inner = true},
     {.name = "put_all", .args = "li?t?", .start = zr_queue_start_put_list, .inner = true},
     {.name = "append",
@@ -145,9 +169,9 @@ static const struct zr_method methods[] = {
 static const struct zr_property properties[] = {
     {"path", zr_znode_get_path}, {"session", zr_znode_get_session}, {NULL, NULL}};
 
-const struct zr_class zr_queue_class = {"queue", methods, properties, NULL, free_queue};
+const struct zr_class zr_queue_class = {"queue", methods, properties, zr_attend_forget, free_queue};
 
-/* queue(path, bucket size [, capacity]) */
+/* queue(path, bucket size, attempts [, capacity]) */
 static enum zr_status make(struct zr_session *session, struct zr_args *args,
                            struct zr_object **object)
 {
@@ -158,9 +182,10 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
     struct zr_queue *queue = (struct zr_queue *)*object;
     queue->told_us = -1;
     queue->bucket_size = args->at[1].integer;
-    queue->capacity = args->at[2].integer;
+    zr_consumer_init(queue, args->at[2].integer);
+    queue->capacity = args->at[3].integer;
     return ZR_OK;
 }
 
 const struct zr_recipe zr_queue_recipe = {
-    .name = "queue", .args = "pii?", .inner = true, .make = make};
+    .name = "queue", .args = "piii?", .inner = true, .make = make};

@@ -3,24 +3,135 @@
 
 /*
  * queue.h: what the files of this folder share; only for them. The layout of a queue on the servers
- * is described in lua/zkrecipes/recipes/queue/layout.lua, because claims and listings are still
- * written in Lua. Thread: the host's.
+ * is described in lua/zkrecipes/recipes/queue/layout.lua, because its iterators read it in Lua.
+ * put.h: how items are put, claims.h: how they are given. Thread: the host's.
  */
 
 #include "core/table.h"
+#include "core/watch.h"
 #include "recipes/queue/names.h"
 #include "recipes/znode.h"
+
+/* A path whose events wake the consumer of a queue. */
+struct zr_lookout {
+    struct zr_follower follower;
+    struct zr_queue *queue;
+    bool stands; /* a watch was left, and no event came since */
+};
 
 struct zr_lane {
     struct zr_node node; /* in queue->lanes, by its name */
     int64_t tail;        /* the bucket that takes items; -1: not known */
-    char *path;          /* the user's */
+    int64_t *buckets;    /* as listed last, without those that we have deleted */
+    size_t bucket_count;
+    struct zr_lookout in; /* what comes into the lane */
+    char *path;           /* the user's */
     char name[ZR_LANE_NAME];
+};
+
+/* Items of one bucket. */
+struct zr_batch {
+    struct zr_lane *lane;
+    int64_t bucket;
+    struct zr_names *names; /* their block */
+    char **at;              /* in order; ours */
+    size_t count, next;
+};
+
+/* A task that may count items; first member of its struct. */
+struct zr_queue_task {
+    struct zr_znode_task znode_task;
+    void (*counted)(struct zr_task *task); /* runs at the end; `sum` is the number of items */
+    void (*then)(struct zr_task *task);    /* attend.c: what comes next */
+    int64_t sum;
+    int32_t out; /* the version of a lane's `out` */
+    size_t lane_count, at;
+    uint16_t *lanes; /* the priorities in use */
+};
+
+struct zr_append_options;
+struct zr_put;
+
+/* A move that runs in the background, for a task that waits for its end. */
+struct zr_errand {
+    struct zr_queue *queue; /* borrowed */
+    struct zr_put *put;     /* null: none runs */
+    struct zr_signal over;
+    enum zr_status status; /* how it has ended */
+    int64_t bucket;        /* of the new znode, and its name; "": not known */
+    char created[ZR_ITEM_TAG + 32];
+};
+
+/* Finds items. */
+struct zr_search {
+    struct zr_queue_task queue_task;
+    void (*found)(struct zr_task *task); /* what comes at the end */
+    struct zr_lane *lane;                /* that is looked at */
+    bool watches;                        /* its reads leave watches */
+    bool relisted;                       /* the buckets of the lane */
+    int64_t after;                       /* the bucket that was looked at last; -1: none */
+    bool sealed;
+    struct zr_batch batch;
+    struct zr_names *claimed; /* the names of all claims, sorted; null: not read yet */
+    /* later.c: */
+    void (*timely)(struct zr_task *task); /* what comes at its end */
+    int64_t now_ms, slot;
+    int64_t *slots;
+    size_t slot_count, slot_at;
+    int32_t puts;
+    struct zr_names *due;
+    char **due_at;
+    size_t due_count, due_next;
+    struct zr_claim *mover; /* the item that is due; counted */
+    struct zr_errand errand;
+};
+
+/* What the callers of this process share that want items of one queue. */
+struct zr_consumer {
+    int64_t attempts;
+    struct zr_list line, tries; /* struct zr_waiter; tries: those that only try */
+    uint64_t tickets;
+    struct zr_waiter *last_back; /* that came back to the line last, if it is still there */
+    size_t waiting, working, claims;
+    int64_t missing; /* takes whose item may be gone */
+
+    struct zr_table working_on; /* struct zr_worker, by the path of its item */
+    struct zr_list unreadable;
+    struct zr_batch batch;
+    int64_t fresh_until_us;        /* the batch is used */
+    uint64_t events, looked, seen; /* how many there were: now, before the last look, before the
+                                      look that runs */
+    struct zr_search look;
+    bool running, asking; /* the look's task; it waits for an answer */
+    struct zr_signal work;
+
+    /* attend.c */
+    char *presence;      /* the user's path of our znode */
+    int64_t presence_id; /* the session that it is for */
+    bool present, forgotten, farewell_runs;
+    int64_t ranked_until_us;
+    size_t count, rank; /* of consumers; which one we are */
+    struct zr_task farewell;
+    int64_t farewell_pause_us;
+
+    /* later.c */
+    bool later_known;
+    int32_t later_seen;  /* the version of its `in` */
+    int64_t next_due_ms; /* 0: no item */
+
+    /* idle.c */
+    struct zr_contest *seat;   /* made when it is needed */
+    struct zr_hold *acquiring; /* its task runs */
+    struct zr_hold *hold;      /* counted */
+    bool watching;             /* we have, or had, the lock since the last look began */
+    struct zr_lookout lanes, later, consumers;
+    struct zr_timer due, rest;
 };
 
 struct zr_queue {
     struct zr_znode znode;
     struct zr_table lanes;
+    struct zr_consumer consumer;
     int64_t bucket_size; /* items after which a bucket is sealed */
     int64_t capacity;    /* 0: none */
     int64_t credit;      /* items for which there is room, so that no server is asked */
@@ -53,16 +164,6 @@ void zr_queue_read(struct zr_task *task, enum zr_op op, const char *path, const 
                    struct zr_next next);
 
 /* ---- size.c -------------------------------------------------------------------------------- */
-
-/* A task that may count items; first member of its struct. */
-struct zr_queue_task {
-    struct zr_znode_task znode_task;
-    void (*counted)(struct zr_task *task); /* runs at the end; `sum` is the number of items */
-    int64_t sum;
-    int32_t out; /* the version of a lane's `out` */
-    size_t lane_count, at;
-    uint16_t *lanes; /* the priorities in use */
-};
 
 struct zr_queue *zr_queue_of(struct zr_task *task);
 struct zr_queue_task *zr_queue_task_of(struct zr_task *task);
@@ -97,10 +198,23 @@ extern const struct zr_option zr_append_options[];
 struct zr_append_options {
     struct zr_bytes lane, id, tag, from, claim, out, put_count, text;
     int64_t priority, attempts, due, version;
+    int64_t delay_us; /* not 0: it is moved to the delayed items */
     bool held;    /* the claim is ours, so it is deleted; otherwise the item must have no claim */
     bool once;    /* it is not sent again after a lost answer */
     bool doubted; /* it may have been done before, because an answer was lost */
     bool removed; /* the id's znode says so in place of the lane */
 };
+
+/* ---- Errands ------------------------------------------------------------------------------- */
+
+/* For steps: moves, gives back or ends an item in the background; the next step finds the outcome
+   in errand->status. Errors, and then the verb has not begun: ZR_NO_MEMORY, or why the session
+   cannot be used. keeps: errand, whose queue is set. */
+enum zr_status zr_errand_run(struct zr_errand *errand, struct zr_task *task,
+                             const struct zr_append_options *options, struct zr_bytes data,
+                             struct zr_next next);
+void zr_errand_over(struct zr_errand *errand, enum zr_status status); /* for the put */
+/* Nobody waits for it any more; it goes on. */
+void zr_errand_fini(struct zr_errand *errand);
 
 #endif

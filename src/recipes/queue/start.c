@@ -22,7 +22,7 @@
 /* ---- The end ------------------------------------------------------------------------------- */
 
 /* Without a limit of the caller, no limit that passes is a timeout. */
-static bool asking(const struct zr_task *task)
+bool zr_put_asking(const struct zr_task *task)
 {
     const struct zr_znode_task *znode_task = ZR_HOLDER(task, struct zr_znode_task, task);
     const struct zr_queue_task *queue_task =
@@ -31,7 +31,7 @@ static bool asking(const struct zr_task *task)
     return !put->full && (put->limit_us < 0 || task->asking);
 }
 
-static void give_up(struct zr_task *task)
+void zr_put_clean(struct zr_task *task)
 {
     if (zr_put_of(task)->full && task->status == ZR_TIMEOUT) {
         zr_put_explain_full(task);
@@ -40,9 +40,11 @@ static void give_up(struct zr_task *task)
     zr_task_finish(task, ZR_OK);
 }
 
-static void free_put(struct zr_task *task)
+void zr_put_free(struct zr_task *task)
 {
     struct zr_put *put = zr_put_of(task);
+    if (put->errand != NULL)
+        zr_errand_over(put->errand, task->status);
     zr_transaction_fini(&put->transaction);
     zr_free(put->tombstone);
     zr_free(put->asked);
@@ -74,11 +76,13 @@ static void emit_count(struct zr_task *task, struct zr_sink *sink)
 
 #define KIND(called, emit)                                                                         \
     {                                                                                              \
-        .name = (called), .clean = give_up, .asking = asking, .results = (emit), .free = free_put  \
+        .name = (called), .clean = zr_put_clean, .asking = zr_put_asking, .results = (emit),       \
+        .free = zr_put_free                                                                        \
     }
 static const struct zr_task_kind put_kind = KIND("queue:put", emit_put);
 static const struct zr_task_kind list_kind = KIND("queue:put_all", emit_count);
 static const struct zr_task_kind append_kind = KIND("append", emit_place);
+static const struct zr_task_kind errand_kind = KIND("queue:move", emit_place);
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
@@ -94,7 +98,8 @@ static char *copy_text(char **room, struct zr_bytes from)
 static void encode(struct zr_put *put, char **room, size_t i, int64_t attempts, struct zr_bytes id,
                    struct zr_bytes data)
 {
-    size_t header = zr_item_header(*room, attempts, put->priority, id);
+    const struct zr_bytes nobody = {"-", 1};
+    size_t header = zr_item_header(*room, attempts, put->priority, nobody, id);
     if (data.length > 0)
         memcpy(*room + header, data.at, data.length);
     put->entries[i] = (struct zr_bytes){*room, header + data.length};
@@ -147,7 +152,7 @@ static enum zr_status run(struct zr_put *put, enum zr_status status, int64_t lim
     struct zr_znode_task *znode_task = &put->queue_task.znode_task;
     const struct zr_session *session = znode_task->znode->session;
     if (status != ZR_OK) {
-        free_put(&znode_task->task);
+        zr_put_free(&znode_task->task);
         return status;
     }
     put->limit_us = limit_us;
@@ -239,11 +244,9 @@ static void set_move(struct zr_put *put, char **room, const struct zr_append_opt
     snprintf(put->tag, sizeof(put->tag), "%s", options->tag.at);
 }
 
-enum zr_status zr_queue_start_append(struct zr_object *self, struct zr_args *args,
-                                     struct zr_task **task)
+enum zr_status zr_put_new_move(struct zr_object *self, const struct zr_append_options *options,
+                               struct zr_bytes data, struct zr_put **out)
 {
-    const struct zr_append_options *options = args->options;
-    const struct zr_bytes data = args->at[0].bytes;
     size_t more = ZR_ID_PATH_MAX + options->from.length + options->claim.length +
                   options->out.length + options->put_count.length + options->text.length;
     struct zr_put *put;
@@ -253,16 +256,79 @@ enum zr_status zr_queue_start_append(struct zr_object *self, struct zr_args *arg
         return status;
     put->priority = options->priority;
     put->due_ms = options->due;
+    put->delay_us = options->delay_us;
     encode(put, &room, 0, options->attempts, options->id, data);
     put->largest = 0;
     if (options->from.at != NULL)
         set_move(put, &room, options);
-    put->count = options->lane.at != NULL;
-    if (put->count > 0) {
+    put->count = options->lane.at != NULL || options->delay_us > 0;
+    if (options->lane.at != NULL) {
         put->lane = zr_queue_lane((struct zr_queue *)self, options->lane.at);
-        status = put->lane != NULL ? set_id(put, &room, options->id) : ZR_NO_MEMORY;
+        status = put->lane != NULL ? ZR_OK : ZR_NO_MEMORY;
     }
-    return run(put, status, limit_of(&args->at[2]), &append_kind, ZR_STEP(zr_put_check), task);
+    if (put->count > 0 && status == ZR_OK)
+        status = set_id(put, &room, options->id);
+    if (status != ZR_OK)
+        zr_put_free(&put->queue_task.znode_task.task);
+    *out = status == ZR_OK ? put : NULL;
+    return status;
+}
+
+void zr_put_run(struct zr_put *put, const struct zr_task_kind *kind, const char *subject)
+{
+    struct zr_task *task;
+    run(put, ZR_OK, -1, kind, ZR_STEP(zr_put_check), &task);
+    task->subject = subject;
+}
+
+enum zr_status zr_queue_start_append(struct zr_object *self, struct zr_args *args,
+                                     struct zr_task **task)
+{
+    struct zr_put *put;
+    enum zr_status status = zr_put_new_move(self, args->options, args->at[0].bytes, &put);
+    if (status != ZR_OK)
+        return status;
+    return run(put, ZR_OK, limit_of(&args->at[2]), &append_kind, ZR_STEP(zr_put_check), task);
+}
+
+/* ---- Errands ------------------------------------------------------------------------------- */
+
+void zr_errand_over(struct zr_errand *errand, enum zr_status status)
+{
+    errand->status = status;
+    if (status == ZR_OK) {
+        errand->bucket = errand->put->bucket;
+        memcpy(errand->created, errand->put->created, sizeof(errand->created));
+    }
+    errand->put = NULL;
+    zr_signal_fire(&errand->over, ZR_OK);
+}
+
+void zr_errand_fini(struct zr_errand *errand)
+{
+    if (errand->put != NULL)
+        errand->put->errand = NULL;
+    errand->put = NULL;
+}
+
+enum zr_status zr_errand_run(struct zr_errand *errand, struct zr_task *task,
+                             const struct zr_append_options *options, struct zr_bytes data,
+                             struct zr_next next)
+{
+    struct zr_queue *queue = errand->queue;
+    struct zr_put *put;
+    zr_errand_fini(errand);
+    zr_signal_init(&errand->over);
+    errand->created[0] = '\0';
+    enum zr_status status = zr_put_new_move(&queue->znode.object, options, data, &put);
+    if (status != ZR_OK)
+        return status;
+    errand->put = put;
+    put->errand = errand;
+    zr_verb_await(task, &errand->over, next);
+    zr_put_run(put, &errand_kind, queue->znode.path);
+    zr_task_detach(&put->queue_task.znode_task.task);
+    return ZR_OK;
 }
 
 /* ---- The time ------------------------------------------------------------------------------ */

@@ -24,8 +24,6 @@ M.BUCKET = 1000      -- items after which a bucket is sealed
 M.PRIORITIES = 65535 -- the largest
 M.ID_MAX = 200       -- bytes
 
-local SLOT_MS = 60000
-
 -- ---- Names -------------------------------------------------------------------------------------
 
 function M.priority_name(priority) return ("%05d"):format(priority) end
@@ -43,9 +41,6 @@ function M.is_item(name, delayed) return name:find(delayed and DELAYED or "^" ..
 -- Return the number of the bucket, or the priority of the lane, with this name; or nil.
 function M.bucket_number(name) return tonumber(name:match("^b%-(" .. TEN_DIGITS .. ")$")) end
 
--- Returns the number of a bucket in the data of a lane, or nil.
-function M.tail_number(data) return data and #data <= 10 and tonumber(data:match("^%d+$")) or nil end
-
 function M.priority_number(name)
   local priority = tonumber(name:match("^%d%d%d%d%d$"))
   return priority and priority <= M.PRIORITIES and priority or nil
@@ -55,10 +50,6 @@ end
 function M.sequence(name) return tonumber(name:match("%-q%-(%d+)$")) end
 
 function M.due_of(name) return tonumber(name:match("^(%d+)%-")) end
-
-function M.slot_of(due) return math.floor(due / SLOT_MS) end
-
-function M.slot_begins(slot) return slot * SLOT_MS end
 
 -- The tag in the name of an item.
 function M.tag(name) return name:match("([%w_]+)%-q%-%d+$") end
@@ -87,16 +78,9 @@ function M.item_path(place) return paths.child(M.bucket_path(place.lane, place.b
 
 local HEADER = "^zq1 (%d%d?%d?%d?%d?%d?%d?%d?%d?) (%d%d?%d?%d?%d?) ([%w_%-]+) (%S+)\n"
 
--- entry: { attempts, priority, claimant = tag of the last claim, id, data }. It raises rather than write an item that cannot be read.
-function M.encode(entry)
-  assert(entry.attempts >= 0, "queue: an item with a negative number of attempts")
-  local id = entry.id and entry.id:gsub("[^%w_-]", escape) or "."
-  return ("zq1 %d %d %s %s\n%s"):format(entry.attempts, entry.priority, entry.claimant or "-", id, entry.data)
-end
-
 local function unescape(digits) return string.char(tonumber(digits, 16)) end
 
--- Returns the entry, or nil if the data are not those of an item.
+-- Returns the entry, { attempts, priority, claimant = tag of the last claim, id, data }; or nil if the data are not those of an item.
 function M.decode(blob)
   local _, last, attempts, priority, claimant, id = (blob or ""):find(HEADER)
   if not last then return nil end

@@ -29,9 +29,7 @@ function M.put(queue, data, options)
   check_entry(given, "put", 2)
   check.seconds(given.timeout, 2, "put", true)
   if given.id then ids.tidy(queue.store) end
-  local done, message, code = put(queue.store.core, data, given.priority, given.id, given.delay, given.timeout)
-  queue.consumer:more_urgent(given.priority or 0)
-  return done, message, code
+  return put(queue.store.core, data, given.priority, given.id, given.delay, given.timeout)
 end
 
 local function check_all(list)

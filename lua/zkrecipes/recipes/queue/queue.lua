@@ -1,13 +1,11 @@
--- The queue: session:queue(path, options). layout.lua says what is where on the servers. put.lua and src/recipes/queue put items,
--- fetch.lua finds them, claim.lua claims them, item.lua acks them, consumer.lua has the waiting callers, and walk.lua lists the items.
+-- The queue: session:queue(path, options). layout.lua says what is where on the servers. src/recipes/queue puts items (put.h) and gives
+-- them (claims.h). Here: arguments, items as users see them (item.lua), iterators (walk.lua), dead letters, and ids (ids.lua).
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local arguments = require "zkrecipes.recipes.queue.arguments"
-local consumers = require "zkrecipes.recipes.queue.consumer"
 local failure = require "zkrecipes.failure"
-local fetch = require "zkrecipes.recipes.queue.fetch"
 local ids = require "zkrecipes.recipes.queue.ids"
 local items = require "zkrecipes.recipes.queue.item"
 local layout = require "zkrecipes.recipes.queue.layout"
@@ -16,9 +14,13 @@ local puts = require "zkrecipes.recipes.queue.put"
 local simple = require "zkrecipes.recipes.queue.simple"
 local stores = require "zkrecipes.recipes.queue.store"
 local walks = require "zkrecipes.recipes.queue.walk"
+local activity = require "zkrecipes.status.activity"
 
 local new_engine, engine = core.classes.session.inner.queue, core.classes.queue.inner
 local size, dead_size = classes.waiting(engine.size), classes.waiting(engine.dead_size)
+local claim, take = classes.waiting(engine.claim, activity.await), classes.waiting(engine.take, activity.await)
+local try_claim, try_take = classes.waiting(engine.claim), classes.waiting(engine.take)
+local peek = classes.waiting(engine.peek)
 
 local Session = {}
 
@@ -45,15 +47,10 @@ local function handles(session)
 end
 
 local function make(session, path, options)
-  local idle_lock, message, code = session:lock(options.format and path or path .. "/seat")
-  if not idle_lock then return nil, failure.say("session:queue", path, message), code end
   if options.format then return simple.new(session, path) end
-  local queue, problem, why = new_engine(session, path, layout.BUCKET, options.capacity)
-  if not queue then return nil, problem, why end
-  local store = stores.new(session, path, queue)
-  local consumer = consumers.new(store, idle_lock, options.attempts or ATTEMPTS)
-  consumer.queue = setmetatable({ path = path, store = store, consumer = consumer }, Queue)
-  return consumer.queue -- items and tasks that refer to the consumer keep the queue alive
+  local queue, message, code = new_engine(session, path, layout.BUCKET, options.attempts or ATTEMPTS, options.capacity)
+  if not queue then return nil, message, code end
+  return setmetatable({ path = path, host = core.host(session), store = stores.new(session, path, queue) }, Queue)
 end
 
 function Session:queue(path, options)
@@ -88,16 +85,24 @@ end
 
 -- ---- Claim, take -------------------------------------------------------------------------------
 
+-- The item of these results, see src/recipes/queue/claimed.c; or nil, message, code.
+local function item_of(queue, claimed, data, ...)
+  if not claimed and select("#", ...) < 4 then return nil, data, ... end -- data: a message
+  return items.given(queue.host, items.new(queue, claimed, data, ...))
+end
+
 function Queue:claim(timeout)
   check.self(self, Queue, "claim")
   check.seconds(timeout, 1, "claim", true)
-  return self.consumer:wait_for(self, "claim", timeout)
+  ids.tidy(self.store)
+  return item_of(self, (timeout == 0 and try_claim or claim)(self.store.core, timeout))
 end
 
 function Queue:take(timeout)
   check.self(self, Queue, "take")
   check.seconds(timeout, 1, "take", true)
-  local item, message, code = self.consumer:wait_for(self, "take", timeout)
+  ids.tidy(self.store)
+  local item, message, code = item_of(self, (timeout == 0 and try_take or take)(self.store.core, timeout))
   if not item then return nil, message, code end
   return item.data, item
 end
@@ -110,25 +115,19 @@ function Queue:size(timeout)
   return size(self.store.core, timeout)
 end
 
+local function seen(data, ...)
+  if not data then return data, ... end
+  return items.view(data, ...)
+end
+
 function Queue:peek()
   check.self(self, Queue, "peek")
-  local consumer = places.for_now(self.consumer)
-  while true do
-    local list, message, code = fetch.look(consumer)
-    if not list then return nil, message, code end
-    if #list == 0 then return false end
-    for i = 1, #list do
-      local entry, version, why = places.read(consumer, list[i])
-      if entry then return items.view(consumer, list[i], entry, version, false) end
-      if why then return nil, version, why end
-      if version == places.UNREADABLE then fetch.leave_out(consumer, list[i]) end
-    end
-  end
+  return seen(peek(self.store.core))
 end
 
 -- Returns an iterator for `for`: the items of a walk through these lanes. If it cannot read, it raises at the line of the loop.
 local function each(queue, what, list_lanes)
-  local next_item = walks.new(queue.consumer, list_lanes)
+  local next_item = walks.new(queue.store, list_lanes)
   return function()
     local view, message, code = next_item()
     if view == nil and code then error(failure.say(what, queue.path, message), 2) end
@@ -164,28 +163,28 @@ end
 function Queue:redrive(limit)
   check.self(self, Queue, "redrive")
   if limit ~= nil and limit ~= 0 then check.count(limit, 2 ^ 31 - 1, 1, "redrive") end
-  local consumer = places.for_now(self.consumer)
-  local count, next_item = 0, walks.new(self.consumer, dead_only)
+  local store = self.store:for_now()
+  local count, next_item = 0, walks.new(self.store, dead_only)
   while not limit or count < limit do
-    local view, place, entry, version = next_item(consumer)
+    local view, place, entry, version = next_item(store)
     if not view and entry then return nil, place, entry end -- place, entry: a message and a code
     if not view then break end
     entry.attempts = 0
-    local ok, message, code = places.move(consumer, place, entry, version, self.store:lane(entry.priority))
+    local ok, message, code = places.move(store, place, entry, version, self.store:lane(entry.priority))
     if ok then
       count = count + 1
     elseif code ~= "no_node" and code ~= "bad_version" then
       return nil, message, code
     end
-    consumer = places.for_now(self.consumer)
+    store = self.store:for_now()
   end
   return count
 end
 
 -- True; or nil, message, code; nil alone if there is nothing to remove.
-local function remove_from(consumer, place, id)
+local function remove_from(store, place, id)
   if not place then return nil end
-  return consumer.store:finish(place, { id = id, priority = 0 }, { version = -1, claim = places.claim_path(consumer, place), once = true,
+  return store:finish(place, { id = id, priority = 0 }, { version = -1, claim = places.claim_path(store, place), once = true,
     removed = true })
 end
 
@@ -194,17 +193,17 @@ function Queue:remove(id)
   check.self(self, Queue, "remove")
   arguments.data(id, "remove", 1)
   arguments.id(id, "", "remove", 1)
-  local consumer, before = places.for_now(self.consumer), nil
+  local store, before = self.store:for_now(), nil
   while true do
-    local said, stat, why = ids.read(consumer.store, id)
+    local said, stat, why = ids.read(store, id)
     if not said then return said, stat, why end
     if stat.mzxid == before then return false end
     before = stat.mzxid
-    local place, message, code = ids.find(consumer.store, said)
+    local place, message, code = ids.find(store, said)
     if place == nil then return nil, message, code end
     if place and place.lane == self.store.done then return false end
     local done
-    done, message, code = remove_from(consumer, place, id)
+    done, message, code = remove_from(store, place, id)
     if done then return true end
     if code == "node_exists" then
       return nil, ("queue:remove %s: the item '%s' is claimed"):format(self.path, id), "conflict"

@@ -1,5 +1,5 @@
--- What the consumers of a queue need of the servers: time, moving items to another lane, and ending them. `core` is the object that
--- does this (src/recipes/queue), and that puts.
+-- What iterators, redrive and remove need of the servers: time, moving items to another lane, and ending them. `core` is the object that
+-- does this (src/recipes/queue), and that puts and gives.
 --
 -- The end of an item: delete its claim and its znode, and count it in `out`; if it has an id, put its tombstone.
 
@@ -11,7 +11,6 @@ local limits = require "zkrecipes.limit"
 local M = {}
 M.__index = M
 
-local ROUNDS = 5
 local EXACT = 10 -- seconds for which the local clock may carry on a time that a server told, where the time must be exact
 
 local inner = core.classes.queue.inner
@@ -35,20 +34,6 @@ end
 -- Returns the store for one step of a method: without a time limit of the caller, the step takes no longer than one request may.
 function M:for_now() return self.whole and self or self:within(limits.request(self.session)) end
 
--- Returns the store without that limit, for what continues in the background.
-function M:unlimited() return self.whole or self end
-
--- Returns the id of the session, or of an earlier one if it has none just now; or nil, message, code.
-function M:known_id()
-  for _ = 1, ROUNDS do -- the session may be lost before this coroutine runs again
-    self.id = self.session.id or self.id
-    if self.id then return self.id end
-    local stat, message, code = self.session:exists(self.path)
-    if stat == nil then return nil, message, code end
-  end
-  return nil, "session: it was lost several times in a row", "connection_loss"
-end
-
 function M:lane(priority)
   local name = layout.priority_name(priority)
   self.lanes[name] = self.lanes[name] or layout.lane(self.path .. "/lanes/" .. name, name)
@@ -67,17 +52,8 @@ local function ask(self)
   return limited(self, "ask_time", function(left) return ask_time(self.core, left) end)
 end
 
--- Returns the server's clock now, in milliseconds; or nil, message, code. The first call writes. The server's clock is ahead of that by
--- the time that its last answer took, and never behind.
-function M:now()
-  local now = inner.time(self.core)
-  if now then return now end
-  local ok, message, code = ask(self)
-  if not ok then return nil, message, code end
-  return (inner.time(self.core))
-end
-
--- As now(), but writes unless a server has told the time within the last EXACT seconds.
+-- Returns the server's clock now, in milliseconds; or nil, message, code. It writes, unless a server has told the time within the last
+-- EXACT seconds. The server's clock is ahead of that by the time that its last answer took, and never behind.
 function M:exact_now()
   local now, age = inner.time(self.core)
   if now and age <= EXACT then return now end
@@ -104,18 +80,6 @@ function M:finish(place, entry, options)
   options.from, options.out, options.tag = layout.item_path(place), place.lane.out, layout.tag(place.name)
   local tombstone = { attempts = 0, priority = entry.priority, id = entry.id, data = "" }
   return self:append(entry.id and self.done or nil, tombstone, options)
-end
-
--- Gives a claimed item back to its place. options.text: what it holds then, if it changes. Returns as `append`.
-function M:give_back(place, entry, options)
-  options.from, options.out, options.tag = layout.item_path(place), place.lane.out, layout.tag(place.name)
-  options.held, options.put_count = true, place.lane.put_count
-  return self:append(nil, { attempts = 0, priority = entry.priority, data = "" }, options)
-end
-
--- Waits until all earlier requests have arrived at the server, or never will. True; or nil, message, code.
-function M:settle()
-  return self.session:sync(self.path)
 end
 
 -- ---- Lanes -------------------------------------------------------------------------------------

@@ -6,16 +6,10 @@
 local core = require "zkrecipes.core"
 local fetch = require "zkrecipes.recipes.queue.fetch"
 local items = require "zkrecipes.recipes.queue.item"
-local later = require "zkrecipes.recipes.queue.later"
 local layout = require "zkrecipes.recipes.queue.layout"
 local places = require "zkrecipes.recipes.queue.place"
 
 local M = {}
-
-local function list(store, lane, bucket)
-  if lane == store.later then return later.list(store, bucket) end
-  return fetch.list_bucket(store, lane, bucket)
-end
 
 local function lanes_of(walk, store)
   if walk.lanes then return walk.lanes end
@@ -40,7 +34,7 @@ local function advance(walk, store)
       buckets, message, code = fetch.list_buckets(store, lanes[lane])
       if not buckets then return nil, message, code end
     end
-    names, message, code = list(store, lanes[lane], buckets[b])
+    names, message, code = fetch.list_bucket(store, lanes[lane], buckets[b])
     if not names then return nil, message, code end
     at = 1
   end
@@ -48,23 +42,22 @@ local function advance(walk, store)
   return { lane = lanes[lane], bucket = buckets[b], name = names[at] }
 end
 
-local function view(consumer, place, entry, version)
-  local key = layout.claim_name(place.lane, place.bucket, place.name)
-  local claimed = version > 0 and consumer.store.session:exists(consumer.store.path .. "/claims/" .. key) ~= false
-  local seen = items.view(consumer, place, entry, version, claimed)
+local function view(store, place, entry, version)
+  local claimed = version > 0 and store.session:exists(places.claim_path(store, place)) ~= false
+  local seen = items.view(entry.data, entry.id, entry.attempts, entry.priority, layout.item_path(place), claimed)
   seen.due = layout.due_of(place.name)
   return seen
 end
 
 -- Returns a function that gives the next item: its view, place, entry and version; nothing at the end; or nil, message, code. Each call
--- takes no longer than one request may, or as long as the consumer that it is given allows. list_lanes(store): the lanes; or nil,
--- message, code.
-function M.new(consumer, list_lanes)
+-- takes no longer than one request may, or as long as the store that it is given allows. list_lanes(store): the lanes; or nil, message,
+-- code.
+function M.new(store, list_lanes)
   local walk = { list_lanes = list_lanes, lane = 0, buckets = {}, b = 0, names = {}, at = 0 }
   return function(now)
-    now = now or places.for_now(consumer)
+    now = now or store:for_now()
     while true do
-      local place, message, code = advance(walk, now.store)
+      local place, message, code = advance(walk, now)
       if not place then return nil, message, code end
       local entry, version, why = places.read(now, place)
       if entry then return view(now, place, entry, version), place, entry, version end

@@ -1,0 +1,239 @@
+#ifndef ZR_QUEUE_CLAIMS_H
+#define ZR_QUEUE_CLAIMS_H
+
+/*
+ * claims.h: how a queue gives items; only for the files of this folder. wait.c has the callers that
+ * wait, work.c and take.c what claims or takes an item for one of them, claimed.c what becomes of a
+ * claimed item. consumer.c decides when to look for items, look.c finds them, batch.c chooses among
+ * them, later.c moves those that are due, attend.c tells others that this process is there, and
+ * idle.c waits for new items. Thread: the host's.
+ */
+
+#include "recipes/queue/queue.h"
+
+/* ---- claimed.c: a claimed item ------------------------------------------------------------- */
+
+enum zr_claim_state { ZR_CLAIM_LIVES, ZR_CLAIM_ACKED, ZR_CLAIM_NACKED, ZR_CLAIM_LOST };
+enum { ZR_DOUBT_ACK, ZR_DOUBT_RETURN, ZR_DOUBT_MOVE, ZR_DOUBTS };
+
+/* An item that this process wants, has, or had. */
+struct zr_claim {
+    struct zr_object object;
+    struct zr_queue *queue; /* counted */
+    struct zr_lane *lane;
+    int64_t bucket;
+    const char *name;           /* of the item; the end of `path` */
+    const char *path, *claimed; /* of the item, and of its claim: the user's */
+    char *data;                 /* what the znode holds, as it was read; ours */
+    struct zr_entry entry;      /* ... */
+    int32_t version;            /* of the znode */
+    enum zr_claim_state end;
+    bool counted;           /* among the claims of the consumer */
+    bool taken;             /* it is on no server any more */
+    bool doubts[ZR_DOUBTS]; /* it may have been done: its answer was lost, or nobody waited */
+    int64_t bucket_done;    /* taken: the bucket and the name of its tombstone; "": none */
+    char done[ZR_ITEM_TAG + 32];
+    struct zr_task task; /* lets it go */
+    bool leaving;        /* ... */
+    int64_t pause_us;    /* ... between two attempts */
+    char *text;          /* ... what it holds then */
+    size_t text_length;
+    struct zr_errand errand;
+    char room[]; /* the paths */
+};
+
+extern const struct zr_class zr_claim_class;
+
+/* gives: null: memory is exhausted. */
+struct zr_claim *zr_claim_new(struct zr_queue *queue, struct zr_lane *lane, int64_t bucket,
+                              const char *name);
+
+/* It is ours now: it counts until it ends. */
+void zr_claim_count(struct zr_claim *claim);
+void zr_claim_end(struct zr_claim *claim, enum zr_claim_state end); /* the first end counts */
+
+/* let_go.c. No caller has it: it returns to its place, or, if it was taken, to its lane; the
+   attempt does not count. In the background, until it is done or the session is over. Idempotent.
+ */
+void zr_claim_let_go(struct zr_claim *claim);
+
+/* Emits the claim (null if it was taken) and what the item says. */
+void zr_claim_emit(struct zr_claim *claim, struct zr_sink *sink);
+void zr_item_emit(const struct zr_claim *claim, struct zr_sink *sink);
+
+/* Fills in what all moves of the item need. tag: room for ZR_ITEM_TAG bytes; out: for the path. */
+struct zr_move_room {
+    char tag[ZR_ITEM_TAG];
+    char *paths;
+};
+enum zr_status zr_claim_move(const struct zr_claim *claim, struct zr_append_options *options,
+                             struct zr_move_room *room);
+
+/* ---- finish.c: ack and nack ---------------------------------------------------------------- */
+
+enum zr_status zr_claim_start_ack(struct zr_object *self, struct zr_args *args,
+                                  struct zr_task **task);
+enum zr_status zr_claim_start_nack(struct zr_object *self, struct zr_args *args,
+                                   struct zr_task **task);
+
+/* ---- wait.c: callers that wait for an item ------------------------------------------------- */
+
+struct zr_worker;
+struct zr_waiter {
+    struct zr_queue_task queue_task;
+    struct zr_link in_line, in_tries;
+    uint64_t ticket; /* its position in the line */
+    bool takes;      /* it does not claim */
+    bool answered;
+    struct zr_signal told;
+    struct zr_worker *worker; /* that claims for it; or null */
+    struct zr_claim *claim;   /* its item; counted; or null */
+    enum zr_status answer;    /* why there is none */
+    const char *why;          /* ... static; or null */
+};
+
+struct zr_waiter *zr_waiter_of(struct zr_task *task);
+
+/* The line: first come, first served. push: at the end. put_back: to its old position. */
+void zr_line_push(struct zr_consumer *consumer, struct zr_waiter *waiter);
+void zr_line_put_back(struct zr_consumer *consumer, struct zr_waiter *waiter);
+void zr_line_remove(struct zr_consumer *consumer, struct zr_waiter *waiter);
+struct zr_waiter *zr_line_first(const struct zr_consumer *consumer); /* or null */
+
+/* Ends its wait. give, takes: a reference to the claim. */
+void zr_waiter_give(struct zr_waiter *waiter, struct zr_claim *claim);
+void zr_waiter_fail(struct zr_waiter *waiter, enum zr_status status, const char *why);
+
+enum zr_status zr_queue_start_claim(struct zr_object *self, struct zr_args *args,
+                                    struct zr_task **task);
+enum zr_status zr_queue_start_take(struct zr_object *self, struct zr_args *args,
+                                   struct zr_task **task);
+
+/* ---- worker.c: gets one item for a caller; work.c claims it, take.c takes it --------------- */
+
+struct zr_worker {
+    struct zr_queue_task queue_task;
+    struct zr_waiter *waiter; /* null: it is gone */
+    bool takes;
+    struct zr_node working_on; /* while it has a claim */
+    struct zr_claim *claim;    /* counted: the item that it tries to get; or null */
+    bool got;                  /* it is ours */
+    bool doubted;              /* an answer was lost */
+    int generation;            /* of the session in which it claims */
+    uint16_t connections;      /* take.c: of the session, at the sync */
+    char tag[ZR_TAG];          /* of this claim */
+    struct zr_transaction transaction;
+    char *asked; /* the path of `transaction` */
+    struct zr_errand errand;
+    enum zr_status failure; /* ZR_OK: the item is gone, or it is ours */
+    bool final;             /* the caller is told of the failure in any case */
+    const char *why;        /* ... static; or null */
+};
+
+struct zr_worker *zr_worker_of(struct zr_task *task);
+
+/* Claims the next item of the batch for the first caller in the line. Errors: ZR_NO_MEMORY, and why
+   the session cannot be used. */
+enum zr_status zr_work(struct zr_queue *queue);
+
+/* Steps of a worker. begin: it has an item. got: the item is ours. gone: it is not. failed: the
+   worker cannot go on. */
+void zr_work_begin(struct zr_task *task);
+void zr_work_unreadable(struct zr_task *task);
+void zr_work_got(struct zr_task *task);
+void zr_work_gone(struct zr_task *task);
+void zr_work_failed(struct zr_task *task, enum zr_status status);
+/* True if another process has moved, claimed or deleted the item since it was read. */
+bool zr_was_faster(enum zr_status status);
+
+/* take.c. Step: takes the item that was read. */
+void zr_take_item(struct zr_task *task);
+
+/* ---- attend.c ---------------------------------------------------------------------------- */
+
+/* For a task: makes sure that this process has a znode in `consumers`, in the present session. Then
+   runs `then`, or the verb fails. */
+void zr_attend_ensure(struct zr_task *task, void (*then)(struct zr_task *task));
+/* A claim was refused because a znode is missing, perhaps ours: looks, then runs `then`. */
+void zr_attend_check(struct zr_task *task, void (*then)(struct zr_task *task));
+/* Counts the consumers, unless that was done a short time ago; then runs `then`. */
+void zr_attend_rank(struct zr_task *task, void (*then)(struct zr_task *task));
+/* Nothing in the process needs the queue any more. */
+void zr_attend_forget(struct zr_object *self);
+/* Deletes the znode if nothing needs it. */
+void zr_attend_leave_if_unused(struct zr_queue *queue);
+
+/* ---- consumer.c ---------------------------------------------------------------------------- */
+
+void zr_consumer_init(struct zr_queue *queue, int64_t attempts);
+void zr_consumer_fini(struct zr_queue *queue);
+
+/* Makes sure that items are looked for while callers wait. Errors: why the session cannot be
+   used. */
+enum zr_status zr_consumer_serve(struct zr_queue *queue);
+
+/* Something has changed: looks again. */
+void zr_consumer_happened(struct zr_queue *queue);
+
+/* An item was put into this lane by this process: lists again if it is ahead of those that are
+   listed. */
+void zr_consumer_put(struct zr_queue *queue, const struct zr_lane *lane);
+
+/* An item of this process came back to the queue. It is ahead of those that are listed. */
+void zr_consumer_came_back(struct zr_queue *queue);
+
+/* ---- look.c, batch.c: finding items -------------------------------------------------------- */
+
+/* Lists: then runs look->found, with a new batch, perhaps an empty one. */
+void zr_search_begin(struct zr_search *look, struct zr_task *task);
+struct zr_search *zr_search_of(struct zr_task *task);
+void zr_search_fini(struct zr_search *look);
+
+/* Takes the names out of the answer that the task has got. */
+struct zr_names *zr_take_names(struct zr_task *task);
+
+/* Takes the items out of a listing, in their order: null, if memory is exhausted; ends with null.
+   by_due: of delayed items. */
+char **zr_items_in_order(const struct zr_names *names, bool delayed, size_t *count);
+/* The numbers of the buckets in a listing, in order, in the same way. */
+int64_t *zr_buckets_in_order(const struct zr_names *names, size_t *count);
+
+/* Leaves out items that are claimed, are being claimed, or cannot be read. Errors:
+   ZR_NO_MEMORY. */
+enum zr_status zr_batch_filter(struct zr_search *look);
+/* Keeps our share. */
+void zr_batch_share(struct zr_search *look);
+/* The look's items are the batch of the consumer. */
+void zr_batch_adopt(struct zr_search *look);
+void zr_batch_clear(struct zr_batch *batch);
+/* The item is unreadable: later listings leave it out as long as its znode exists. Errors:
+   ZR_NO_MEMORY. */
+enum zr_status zr_leave_out(const struct zr_claim *claim);
+/* Their bucket was listed: forgets those of its unreadable items that are gone. */
+void zr_unreadable_prune(struct zr_search *look);
+void zr_unreadable_clear(struct zr_queue *queue);
+
+/* ---- later.c ------------------------------------------------------------------------------- */
+
+/* Moves the items that are due into their lanes, then runs `then`. */
+void zr_later_look(struct zr_task *task, void (*then)(struct zr_task *task));
+
+/* ---- idle.c -------------------------------------------------------------------------------- */
+
+/* Begins to acquire the idle lock, unless this process has it. */
+void zr_idle_acquire(struct zr_queue *queue);
+bool zr_idle_holds(const struct zr_queue *queue);
+/* Lets go of the lock and the watches. */
+void zr_idle_end(struct zr_queue *queue);
+void zr_idle_fini(struct zr_queue *queue);
+
+/* Reads what is to be watched, and leaves a watch if there is none; then runs `then`. */
+void zr_lookout_read(struct zr_task *task, struct zr_lookout *lookout, enum zr_op op,
+                     const char *path, const char *more, struct zr_next next);
+
+/* ---- peek.c -------------------------------------------------------------------------------- */
+
+enum zr_status zr_queue_start_peek(struct zr_object *self, struct zr_args *args,
+                                   struct zr_task **task);
+
+#endif

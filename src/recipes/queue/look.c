@@ -1,0 +1,321 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "recipes/queue/claims.h"
+
+/*
+ * Finds the next items. It lists one bucket at a time, however long the queue is.
+ * 1. Go through the lanes, the most urgent first.
+ * 2. In each lane find the first bucket that has an unclaimed item: list the bucket, and list all
+ *    claims. Delete sealed, empty buckets on the way.
+ * 3. Keep our share of its items (batch.c).
+ *
+ * If the process watches what comes in, the reads leave watches, each before what it stands for is
+ * listed: so no item comes unnoticed behind a listing.
+ *
+ * What can go wrong: a listed item may be gone when it is claimed; then the next one is tried. The
+ * queue does not exist yet: there is no item.
+ */
+
+static void next_lane(struct zr_task *task);
+static void next_bucket(struct zr_task *task);
+
+struct zr_search *zr_search_of(struct zr_task *task)
+{
+    return ZR_HOLDER(zr_queue_task_of(task), struct zr_search, queue_task);
+}
+
+void zr_search_fini(struct zr_search *look)
+{
+    zr_batch_clear(&look->batch);
+    zr_free(look->claimed);
+    look->claimed = NULL;
+    zr_free(look->queue_task.lanes);
+    look->queue_task.lanes = NULL;
+    zr_free(look->slots);
+    zr_free(look->due);
+    zr_free(look->due_at);
+    look->slots = NULL;
+    look->due = NULL;
+    look->due_at = NULL;
+    if (look->mover != NULL)
+        zr_object_unref(&look->mover->object);
+    look->mover = NULL;
+    zr_errand_fini(&look->errand);
+}
+
+struct zr_names *zr_take_names(struct zr_task *task)
+{
+    struct zr_names *names = task->outcome == ZR_OK ? task->call->request.names : NULL;
+    if (names != NULL)
+        task->call->request.names = NULL;
+    return names;
+}
+
+/* True if the read succeeded, or found nothing. Otherwise the verb fails. */
+static bool answered(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        return true;
+    zr_verb_fail(task, task->outcome);
+    return false;
+}
+
+/* ---- A bucket ------------------------------------------------------------------------------ */
+
+static void bucket_over(struct zr_task *task)
+{
+    struct zr_search *look = zr_search_of(task);
+    zr_batch_clear(&look->batch);
+    if (look->sealed) {
+        next_bucket(task);
+        return;
+    }
+    look->queue_task.at++;
+    next_lane(task);
+}
+
+/* Whether it was deleted or not. */
+static void dropped(struct zr_task *task)
+{
+    bucket_over(task);
+}
+
+static void forget_bucket(struct zr_lane *lane, int64_t number)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < lane->bucket_count; i++)
+        if (lane->buckets[i] != number)
+            lane->buckets[kept++] = lane->buckets[i];
+    lane->bucket_count = kept;
+}
+
+static void drop_bucket(struct zr_task *task)
+{
+    struct zr_search *look = zr_search_of(task);
+    char name[ZR_BUCKET_NAME];
+    char *full =
+        zr_queue_full(zr_queue_of(task), look->lane->path, zr_bucket_name(look->after, name));
+    const struct zr_request what = {.op = ZR_OP_DELETE, .path = full, .version = ZR_ANY_VERSION};
+    forget_bucket(look->lane, look->after);
+    if (full != NULL)
+        zr_verb_ask(task, &what, false, ZR_STEP(dropped));
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+    zr_free(full);
+}
+
+static void share(struct zr_task *task)
+{
+    zr_batch_share(zr_search_of(task));
+    zr_search_of(task)->found(task);
+}
+
+static void filter(struct zr_task *task)
+{
+    struct zr_search *look = zr_search_of(task);
+    if (zr_batch_filter(look) != ZR_OK)
+        zr_verb_fail(task, ZR_NO_MEMORY);
+    else if (look->batch.count > 0)
+        zr_attend_rank(task, share);
+    else
+        bucket_over(task);
+}
+
+static int compare(const void *one, const void *other)
+{
+    return strcmp(*(char *const *)one, *(char *const *)other);
+}
+
+static void claims_listed(struct zr_task *task)
+{
+    if (!answered(task))
+        return;
+    struct zr_names *names = zr_search_of(task)->claimed = zr_take_names(task);
+    if (names != NULL)
+        qsort(names->at, names->count, sizeof(names->at[0]), compare);
+    filter(task);
+}
+
+static void sift(struct zr_task *task)
+{
+    struct zr_search *look = zr_search_of(task);
+    const char *root = zr_queue_of(task)->znode.path;
+    zr_unreadable_prune(look);
+    if (look->batch.count == 0 && look->sealed)
+        drop_bucket(task);
+    else if (look->batch.count == 0)
+        bucket_over(task);
+    else if (look->claimed != NULL)
+        filter(task);
+    else
+        zr_queue_read(task, ZR_OP_CHILDREN, root, "/claims", ZR_STEP(claims_listed));
+}
+
+static void bucket_listed(struct zr_task *task)
+{
+    struct zr_search *look = zr_search_of(task);
+    if (!answered(task))
+        return;
+    look->sealed = task->outcome == ZR_NO_NODE || task->call->request.stat.version > 0;
+    zr_batch_clear(&look->batch);
+    look->batch.lane = look->lane;
+    look->batch.bucket = look->after;
+    look->batch.names = zr_take_names(task);
+    look->batch.at = zr_items_in_order(look->batch.names, false, &look->batch.count);
+    if (look->batch.at != NULL)
+        sift(task);
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+}
+
+/* ---- The buckets of a lane ----------------------------------------------------------------- */
+
+static void buckets_listed(struct zr_task *task)
+{
+    struct zr_lane *lane = zr_search_of(task)->lane;
+    if (!answered(task))
+        return;
+    struct zr_names *names = zr_take_names(task);
+    zr_free(lane->buckets);
+    lane->buckets = zr_buckets_in_order(names, &lane->bucket_count);
+    zr_free(names);
+    if (lane->buckets != NULL)
+        next_bucket(task);
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+}
+
+/* Looks at the next known bucket. If there is none, lists the buckets again. */
+static void next_bucket(struct zr_task *task)
+{
+    struct zr_search *look = zr_search_of(task);
+    const struct zr_lane *lane = look->lane;
+    char name[ZR_BUCKET_NAME];
+    size_t i = 0;
+    while (i < lane->bucket_count && lane->buckets[i] <= look->after)
+        i++;
+    if (i < lane->bucket_count) {
+        look->after = lane->buckets[i];
+        look->relisted = false;
+        zr_queue_read(task, ZR_OP_CHILDREN, lane->path, zr_bucket_name(look->after, name),
+                      ZR_STEP(bucket_listed));
+    } else if (!look->relisted) {
+        look->relisted = true;
+        zr_queue_read(task, ZR_OP_CHILDREN, lane->path, "", ZR_STEP(buckets_listed));
+    } else {
+        look->queue_task.at++;
+        next_lane(task);
+    }
+}
+
+/* ---- The lanes ----------------------------------------------------------------------------- */
+
+static void lane_watched(struct zr_task *task)
+{
+    if (answered(task))
+        next_bucket(task);
+}
+
+static void next_lane(struct zr_task *task)
+{
+    struct zr_search *look = zr_search_of(task);
+    struct zr_queue_task *lanes = &look->queue_task;
+    char name[ZR_LANE_NAME];
+    if (lanes->at == lanes->lane_count) {
+        look->found(task);
+        return;
+    }
+    look->lane = zr_queue_lane(zr_queue_of(task), zr_lane_name(lanes->lanes[lanes->at], name));
+    look->after = -1;
+    look->relisted = false;
+    if (look->lane == NULL)
+        zr_verb_fail(task, ZR_NO_MEMORY);
+    else if (look->watches && !look->lane->in.stands)
+        zr_lookout_read(task, &look->lane->in, ZR_OP_EXISTS, look->lane->path, "/in",
+                        ZR_STEP(lane_watched));
+    else
+        next_bucket(task);
+}
+
+static int by_priority(const void *one, const void *other)
+{
+    return *(const uint16_t *)one - *(const uint16_t *)other;
+}
+
+static enum zr_status sort_lanes(struct zr_queue_task *lanes, const struct zr_names *names)
+{
+    size_t count = names != NULL ? names->count : 0;
+    lanes->lanes = zr_alloc((count + 1) * sizeof(lanes->lanes[0]));
+    if (lanes->lanes == NULL)
+        return ZR_NO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        if (zr_lane_priority(names->at[i]) >= 0)
+            lanes->lanes[lanes->lane_count++] = (uint16_t)zr_lane_priority(names->at[i]);
+    qsort(lanes->lanes, lanes->lane_count, sizeof(lanes->lanes[0]), by_priority);
+    return ZR_OK;
+}
+
+static void list_lanes(struct zr_task *task);
+
+/* It was made meanwhile: this read has left a watch on the znode, not on its children. */
+static void existence_read(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK) {
+        zr_queue_of(task)->consumer.lanes.stands = false;
+        list_lanes(task);
+    } else if (answered(task)) {
+        next_lane(task);
+    }
+}
+
+/* A listing leaves no watch if there is nothing to list. */
+static void no_lanes(struct zr_task *task)
+{
+    struct zr_queue *queue = zr_queue_of(task);
+    struct zr_lookout *lookout = &queue->consumer.lanes;
+    lookout->stands = false;
+    if (zr_search_of(task)->watches)
+        zr_lookout_read(task, lookout, ZR_OP_EXISTS, queue->znode.path, "/lanes",
+                        ZR_STEP(existence_read));
+    else
+        next_lane(task);
+}
+
+static void lanes_listed(struct zr_task *task)
+{
+    if (!answered(task))
+        return;
+    if (task->outcome == ZR_NO_NODE) {
+        no_lanes(task);
+        return;
+    }
+    if (sort_lanes(zr_queue_task_of(task), task->call->request.names) == ZR_OK)
+        next_lane(task);
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+}
+
+static void list_lanes(struct zr_task *task)
+{
+    struct zr_queue *queue = zr_queue_of(task);
+    const char *root = queue->znode.path;
+    if (zr_search_of(task)->watches)
+        zr_lookout_read(task, &queue->consumer.lanes, ZR_OP_CHILDREN, root, "/lanes",
+                        ZR_STEP(lanes_listed));
+    else
+        zr_queue_read(task, ZR_OP_CHILDREN, root, "/lanes", ZR_STEP(lanes_listed));
+}
+
+void zr_search_begin(struct zr_search *look, struct zr_task *task)
+{
+    struct zr_queue_task *lanes = &look->queue_task;
+    zr_batch_clear(&look->batch);
+    zr_free(look->claimed);
+    look->claimed = NULL;
+    zr_free(lanes->lanes);
+    lanes->lanes = NULL;
+    lanes->lane_count = lanes->at = 0;
+    list_lanes(task);
+}
