@@ -20,6 +20,7 @@
 #define BATCH 200 /* items that one listing gives out */
 #define FEW 10    /* the same, while more urgent items may come */
 #define FIRST "00000"
+#define DIGITS 10 /* at the end of an item's name */
 
 /* A znode that cannot be read as an item. */
 struct unreadable {
@@ -34,8 +35,8 @@ struct unreadable {
 
 static int by_number(const void *one, const void *other)
 {
-    int64_t a = zr_item_number(*(char *const *)one), b = zr_item_number(*(char *const *)other);
-    return (a > b) - (a < b);
+    const char *a = *(char *const *)one, *b = *(char *const *)other;
+    return memcmp(a + strlen(a) - DIGITS, b + strlen(b) - DIGITS, DIGITS);
 }
 
 static int by_due(const void *one, const void *other)
