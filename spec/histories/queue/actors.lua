@@ -201,12 +201,23 @@ local function drop(history, zk, item)
   return true
 end
 
+-- Calls the method. In some histories a claim is canceled sometimes, at any moment; then its item returns.
+local function call(history, consumer, method, limit)
+  local zk, queue, roll = consumer.zk, consumer.queue, history.roll
+  if not history.cancels or method == "take" or roll(3) == 0 then return queue[method](queue, limit) end
+  local task = zk.spawn(queue[method], queue, limit)
+  local ok, problem = pcall(task.wait, task, (1 + roll(200)) / (roll(2) == 0 and 100 or 10000))
+  task:cancel()
+  if not ok then error(problem, 0) end
+  return task:wait()
+end
+
 -- method: "claim" or "take".
 local function ask(history, consumer, task, method)
   local limit = history.patient and 10 * M.DRAIN or history.roll(4)
   local from = history.world:now()
   task.waiting = method
-  local first, second, code = consumer.queue[method](consumer.queue, limit)
+  local first, second, code = call(history, consumer, method, limit)
   task.waiting = nil
   if limit == 0 and history.world:now() - from > TRY then violation(history, "late", method .. "(0)") end
   return first, second, code

@@ -126,7 +126,7 @@ local function remove_tombstones(store)
   end
 end
 
--- Producers that use ids call it, and consumers when they list the items.
+-- Producers that use ids call it, and consumers when they claim or take.
 function M.tidy(store)
   local host = core.host(store.session)
   local now = host.adapter.now()
