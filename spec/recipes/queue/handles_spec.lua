@@ -96,6 +96,19 @@ describe("a handle of a queue for each request", function()
     assert.equal(0, consumers(world))
   end))
 
+  it("leaves nothing when it is collected with an item that was not acked", in_world(function(world, _, session)
+    for _ = 1, 3 do
+      local queue = session:queue("/jobs")
+      assert(queue:put("x"))
+      assert(queue:claim(200))
+      queue = nil -- luacheck: ignore 311
+      collect()
+      world:advance(5)
+      assert.equal(0, #world:children("/jobs/claims"))
+      assert.equal(0, consumers(world))
+    end
+  end))
+
   it("leaves nothing when it is collected in an outage", in_world(function(world, client, session)
     serve(session, "/jobs")
     world:disconnect(client)

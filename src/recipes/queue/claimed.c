@@ -66,6 +66,7 @@ void zr_claim_end(struct zr_claim *claim, enum zr_claim_state end)
     zr_free(claim->data);
     claim->data = NULL;
     claim->entry.data = claim->entry.claimant = (struct zr_bytes){"", 0};
+    zr_attend_leave_if_unused(claim->queue); /* it may have been collected with the queue */
 }
 
 /* ---- What all moves need ------------------------------------------------------------------- */
