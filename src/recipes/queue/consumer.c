@@ -197,7 +197,7 @@ static void free_look(struct zr_task *task)
     struct zr_queue *queue = zr_queue_of(task);
     struct zr_consumer *consumer = &queue->consumer;
     zr_timer_stop(&task->session->engine->timers, &consumer->due);
-    consumer->running = consumer->asking = consumer->watching = false;
+    consumer->running = consumer->asking = false;
     zr_idle_end(queue);
     zr_search_fini(&consumer->look);
     zr_attend_leave_if_unused(queue);

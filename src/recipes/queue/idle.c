@@ -12,8 +12,9 @@
  * 2. An event wakes the consumer, which looks again, and watches again what has changed.
  * 3. No caller waits any more: let go of the lock and the watches.
  *
- * What can go wrong: the lock is lost with the session: the consumer acquires it again. A watch
- * cannot be set: the look fails, and the callers are told.
+ * What can go wrong: the lock is lost with the session: the consumer stops to watch, because
+ * another process does so now, and acquires the lock again. A watch cannot be set: the look fails,
+ * and the callers are told.
  */
 
 #define REST_US 100000 /* after a failure */
@@ -60,8 +61,9 @@ static void part(struct zr_lookout *lookout)
     lookout->stands = false;
 }
 
-static void part_all(struct zr_queue *queue)
+static void stop_watching(struct zr_queue *queue)
 {
+    queue->consumer.watching = false;
     part(&queue->consumer.lanes);
     part(&queue->consumer.later);
     part(&queue->consumer.consumers);
@@ -163,8 +165,10 @@ void zr_idle_acquire(struct zr_queue *queue)
     struct zr_consumer *consumer = &queue->consumer;
     const struct zr_arg no_limit = {.given = false};
     struct zr_task *task;
-    if (consumer->hold != NULL && !zr_idle_holds(queue))
+    if (consumer->hold != NULL && !zr_idle_holds(queue)) {
         release(consumer);
+        stop_watching(queue);
+    }
     if (consumer->hold != NULL || consumer->acquiring != NULL || consumer->rest.fire != NULL)
         return;
     struct zr_contest *seat = seat_of(queue);
@@ -185,7 +189,7 @@ void zr_idle_end(struct zr_queue *queue)
     if (attempt != NULL)
         zr_task_interrupt(&attempt->task, ZR_CANCELED);
     release(consumer);
-    part_all(queue);
+    stop_watching(queue);
 }
 
 void zr_idle_fini(struct zr_queue *queue)
