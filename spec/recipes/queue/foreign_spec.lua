@@ -199,6 +199,20 @@ describe("a queue", function()
     end
   end))
 
+  it("says that a directory is missing, instead of looking again and again", in_world(function(world, zk, session, queue)
+    for _, folder in ipairs { "claims", "consumers" } do
+      queue:put("x")
+      assert(session:delete_tree("/jobs/" .. folder))
+      for _, method in ipairs { "claim", "take" } do
+        local count, _, code = costs(world, zk, world:process().session({ timeout = 10 }):queue("/jobs"), method, 10)
+        assert.equal("no_node", code)
+        assert.is_true(count < 20, count)
+      end
+      assert(session:create("/jobs/" .. folder, ""))
+      assert(assert(queue:claim(200)):ack())
+    end
+  end))
+
   it("says why an item that always fails cannot be buried", in_world(function(world, zk, session, queue)
     queue:put("poison")
     assert(queue:claim(200)):nack()

@@ -128,10 +128,13 @@ static int compare(const void *one, const void *other)
     return strcmp(*(char *const *)one, *(char *const *)other);
 }
 
+/* The directory is older than all items. Without it no item can be claimed. */
 static void claims_listed(struct zr_task *task)
 {
-    if (!answered(task))
+    if (task->outcome != ZR_OK) {
+        zr_verb_fail(task, task->outcome);
         return;
+    }
     struct zr_names *names = zr_search_of(task)->claimed = zr_take_names(task);
     if (names != NULL)
         qsort(names->at, names->count, sizeof(names->at[0]), compare);
