@@ -109,6 +109,17 @@ describe("an item that is closed and then collected", function()
     untouched(world, queue, 2)
   end))
 
+  it("returns when the server allows it again", in_world(function(world, zk, queue)
+    local admin = world:session()
+    local function allow(perms) assert(admin:set_acl("/jobs/lanes/00000/in", { { scheme = "world", id = "anyone", perms = perms } })) end
+    claim_and_close(world, zk, queue, function() allow("ra") end)
+    collect()
+    world:advance(10)
+    assert.is_false(no_claim(world))
+    allow("rwcda")
+    untouched(world, queue)
+  end))
+
   it("is free if its session ends meanwhile", in_world(function(world, zk, queue)
     claim_and_close(world, zk, queue, function() world:disconnect(zk) end)
     collect()

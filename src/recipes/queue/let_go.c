@@ -11,7 +11,8 @@
  * no memory to begin.
  *
  * What can go wrong: the session is lost, and the claim with it: nothing is left to do. The answer
- * is lost, or there is no memory: try again. But a put that may have been done is not repeated.
+ * is lost, there is no memory, or the server refuses it: try again. But a put that may have been
+ * done is not repeated.
  */
 
 #define PAUSE_US 50000
@@ -37,10 +38,10 @@ static void try_again(struct zr_task *task)
     zr_verb_pause(task, pause, ZR_STEP(let_go));
 }
 
+/* It may succeed later. */
 static bool passes(enum zr_status status)
 {
-    return status == ZR_LOST || status == ZR_NO_MEMORY || status == ZR_FULL ||
-           status == ZR_CONNECTION_LOSS || status == ZR_SERVER_ERROR;
+    return status != ZR_OK && status != ZR_TOO_LARGE && !zr_was_faster(status);
 }
 
 static void moved(struct zr_task *task)
