@@ -1,5 +1,6 @@
 -- Many idle processes at one queue: which of them an item wakes. In simulated worlds.
 
+local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
 
 local PROCESSES, CALLERS = 5, 20
@@ -59,5 +60,24 @@ describe("an item that is put", function()
       end
       for _, process in ipairs(processes) do process.session:close() end
     end)
+  end)
+end)
+
+it("a caller is told that its process may not take its place in the line of idle processes", function()
+  local world = sim.new { seed = 1, limit = 5000 }
+  world:run(function()
+    local zk = world:process()
+    local session = zk.session { timeout = 10 }
+    local queue = session:queue("/jobs")
+    assert(queue:put("first"))
+    assert(queue:take(5))
+    assert(session:create("/jobs/seat", ""))
+    assert(session:set_acl("/jobs/seat", { { scheme = "world", id = "anyone", perms = "ra" } }))
+    local before = world:requests(zk)
+    env.fails("no_auth", queue:claim(60))
+    env.fails("no_auth", queue:take())
+    assert.is_true(world:requests(zk) - before < 30)
+    assert(queue:put("x"))
+    assert(assert(queue:claim()):ack())
   end)
 end)

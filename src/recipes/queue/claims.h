@@ -172,6 +172,9 @@ void zr_consumer_fini(struct zr_queue *queue);
    used. */
 enum zr_status zr_consumer_serve(struct zr_queue *queue);
 
+/* Items cannot be waited for: tells all callers in the line. */
+void zr_consumer_fail(struct zr_queue *queue, enum zr_status status);
+
 /* Something has changed: looks again. */
 void zr_consumer_happened(struct zr_queue *queue);
 

@@ -46,6 +46,12 @@ static void fail_tries(struct zr_consumer *consumer, enum zr_status status, cons
         zr_waiter_fail(ZR_HOLDER(link, struct zr_waiter, in_tries), status, why);
 }
 
+void zr_consumer_fail(struct zr_queue *queue, enum zr_status status)
+{
+    fail_all(&queue->consumer, status);
+    zr_signal_fire(&queue->consumer.work, ZR_OK);
+}
+
 void zr_consumer_happened(struct zr_queue *queue)
 {
     queue->consumer.events++;
@@ -162,6 +168,7 @@ static void idle(struct zr_task *task)
 {
     struct zr_queue *queue = zr_queue_of(task);
     struct zr_consumer *consumer = &queue->consumer;
+    zr_verb_await(task, &consumer->work, ZR_STEP(run)); /* the lock may fail at once */
     zr_idle_acquire(queue);
     if (consumer->next_due_ms > 0 && zr_idle_holds(queue)) {
         int64_t left_ms = consumer->next_due_ms - zr_queue_now_ms(queue);
@@ -169,7 +176,6 @@ static void idle(struct zr_task *task)
         zr_timer_start(&task->session->engine->timers, &consumer->due,
                        now_us + (left_ms > 0 ? left_ms : 1) * 1000, due);
     }
-    zr_verb_await(task, &consumer->work, ZR_STEP(run));
 }
 
 static void run(struct zr_task *task)

@@ -13,8 +13,8 @@
  * 3. No caller waits any more: let go of the lock and the watches.
  *
  * What can go wrong: the lock is lost with the session: the consumer stops to watch, because
- * another process does so now, and acquires the lock again. A watch cannot be set: the look fails,
- * and the callers are told.
+ * another process does so now, and acquires the lock again. A watch cannot be set, or the server
+ * refuses the lock: the callers are told.
  */
 
 #define REST_US 100000 /* after a failure */
@@ -100,6 +100,14 @@ static void got_lock(struct zr_queue *queue, struct zr_hold *hold)
     zr_consumer_happened(queue);
 }
 
+static void failed(struct zr_queue *queue, enum zr_status status)
+{
+    if (status == ZR_LOST || status == ZR_CONNECTION_LOSS || status == ZR_NO_MEMORY)
+        rest(queue);
+    else
+        zr_consumer_fail(queue, status);
+}
+
 /* The attempt has ended. Its task's reference to the hold is ours now. */
 static void attempt_over(struct zr_task *task)
 {
@@ -113,7 +121,7 @@ static void attempt_over(struct zr_task *task)
         return;
     }
     if (wanted && zr_session_usable(task->session) == ZR_OK)
-        rest(queue);
+        failed(queue, task->status);
     zr_hold_forget(&hold->object);
     zr_object_unref(&hold->object);
 }
