@@ -66,6 +66,18 @@ describe("an ack that was canceled in flight", function()
   end))
 end)
 
+it("an ack that the server has refused does not count as one that may have been done", with_item(function(world, zk, queue, item)
+  local bucket, admin = item.path:match "^(.*)/", world:session()
+  local function allow(perms) assert(admin:set_acl(bucket, { { scheme = "world", id = "anyone", perms = perms } })) end
+  allow "ra"
+  fails("no_auth", item:ack())
+  allow "rwcda"
+  world:expire(zk)
+  world:advance(20)
+  assert(assert(queue:claim(200)):ack())
+  fails("lost", item:ack())
+end))
+
 describe("a nack that was canceled in flight", function()
   it("is done when it is repeated", with_item(function(world, zk, queue, item)
     canceled(world, zk, item, "nack")

@@ -6,6 +6,7 @@ local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local queues = require "spec.support.queues"
 local sim = require "zkrecipes.sim"
+local wait = require "zkrecipes.host.wait"
 
 local fails = env.fails
 
@@ -37,6 +38,21 @@ local function is_there(queue, data)
   assert.same({ data, 1 }, { item.data, item.attempts })
   assert(item:ack())
   assert.same({ 0, 0 }, { queue:size(), queue:dead_size() })
+end
+
+for _, method in ipairs { "claim", "take" } do
+  it("an item returns if the caller of " .. method .. " is gone when it was given, but has not taken its result", function()
+    in_world("x", function(world, queue, _, mine)
+      local slot, host = core.classes.queue.inner[method](mine.store.core)
+      local wanted = wait.expect(host, slot)
+      world:advance(1)
+      assert.is_true(wanted.done)
+      wanted:give_up()
+      world:advance(1)
+      nothing_left(world, mine)
+      is_there(queue, "x")
+    end)
+  end)
 end
 
 describe("a claim that is canceled", function()
