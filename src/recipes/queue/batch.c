@@ -233,6 +233,13 @@ void zr_batch_share(struct zr_search *look)
 
 /* ---- The batch of the consumer ------------------------------------------------------------- */
 
+bool zr_batch_has_next(const struct zr_queue *queue)
+{
+    const struct zr_consumer *consumer = &queue->consumer;
+    return consumer->batch.next < consumer->batch.count &&
+           zr_engine_now_us(queue->znode.session->engine) <= consumer->fresh_until_us;
+}
+
 void zr_batch_clear(struct zr_batch *batch)
 {
     zr_free(batch->names);

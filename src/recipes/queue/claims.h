@@ -209,6 +209,8 @@ void zr_batch_share(struct zr_search *look);
 /* The look's items are the batch of the consumer. */
 void zr_batch_adopt(struct zr_search *look);
 void zr_batch_clear(struct zr_batch *batch);
+/* True if the batch of the consumer has another item, and is not too old. */
+bool zr_batch_has_next(const struct zr_queue *queue);
 /* The item is unreadable: later listings leave it out as long as its znode exists. Errors:
    ZR_NO_MEMORY. */
 enum zr_status zr_leave_out(const struct zr_claim *claim);

@@ -141,17 +141,10 @@ static void look_failed(struct zr_task *task)
 
 /* ---- The task ------------------------------------------------------------------------------ */
 
-static bool has_place(struct zr_task *task)
-{
-    const struct zr_consumer *consumer = consumer_of(task);
-    return consumer->batch.next < consumer->batch.count &&
-           zr_engine_now_us(task->session->engine) <= consumer->fresh_until_us;
-}
-
 static void hand_out(struct zr_task *task)
 {
     struct zr_consumer *consumer = consumer_of(task);
-    while (consumer->waiting > 0 && has_place(task)) {
+    while (consumer->waiting > 0 && zr_batch_has_next(zr_queue_of(task))) {
         enum zr_status status = zr_work(zr_queue_of(task));
         if (status != ZR_OK)
             zr_waiter_fail(zr_line_first(consumer), status, NULL);

@@ -53,7 +53,7 @@ struct zr_put {
     int rounds;               /* how often the id was looked at */
     int making;               /* make.c: how far it has come */
     struct zr_errand *errand; /* that waits for its end; or null */
-    struct zr_claim *ended;   /* claimed.c: that it ends; counted; or null */
+    struct zr_claim *ended;   /* finish.c: that it ends; counted; or null */
     size_t first_part;        /* append.c: which part of the transaction is the first item */
     void (*made)(struct zr_task *task); /* ... what to do then */
     void (*told)(struct zr_task *task);

@@ -28,13 +28,6 @@ static void forget_claim(struct zr_worker *worker)
     zr_object_unref(&claim->object);
 }
 
-static bool has_place(const struct zr_queue *queue)
-{
-    const struct zr_consumer *consumer = &queue->consumer;
-    return consumer->batch.next < consumer->batch.count &&
-           zr_engine_now_us(queue->znode.session->engine) <= consumer->fresh_until_us;
-}
-
 /* Takes the next item of the batch. Errors: ZR_NO_MEMORY. */
 static enum zr_status next_place(struct zr_worker *worker, struct zr_queue *queue)
 {
@@ -75,7 +68,7 @@ static void next(struct zr_task *task)
 {
     struct zr_worker *worker = zr_worker_of(task);
     forget_claim(worker);
-    if (!has_place(zr_queue_of(task))) {
+    if (!zr_batch_has_next(zr_queue_of(task))) {
         end(task);
         return;
     }
