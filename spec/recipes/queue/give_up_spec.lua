@@ -55,6 +55,21 @@ for _, method in ipairs { "claim", "take" } do
   end)
 end
 
+it("an item that was taken for a caller that has gone is put back once, also if the answer comes too late", function()
+  in_world("x", function(world, queue, zk)
+    local mine = zk.session({ timeout = 30, request_timeout = 0.5 }):queue("/jobs")
+    local slot, host = core.classes.queue.inner.take(mine.store.core)
+    local wanted = wait.expect(host, slot)
+    world:advance(1)
+    assert.is_true(wanted.done)
+    world:plan(zk, "delay", { kind = "multi", seconds = 2 })
+    wanted:give_up()
+    world:advance(10)
+    assert.equal(0, world:planned(zk))
+    is_there(queue, "x")
+  end)
+end)
+
 describe("a claim that is canceled", function()
   -- The answer to each kind of request is late, one after the other.
   for _, kind in ipairs { "children", "create", "get", "multi", "exists" } do
