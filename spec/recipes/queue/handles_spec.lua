@@ -1,5 +1,6 @@
 -- A new handle for each request, as in handlers of web servers. Nothing of it stays, neither on the servers nor in the session's usage.
 
+local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
 
@@ -117,6 +118,22 @@ describe("a handle of a queue for each request", function()
     world:heal()
     env.eventually_in(world, "it is gone", function() return consumers(world) == 0 end)
     assert.equal("connected", session.state)
+  end))
+
+  it("leaves nothing when an allocation fails", in_world(function(world, _, session)
+    local failed, n = true, 0
+    while failed do
+      serve(session, "/jobs")
+      n = n + 1
+      core.alloc_fail(n)
+      collect()
+      world:advance(5)
+      failed = core.alloc_failed()
+      core.alloc_fail(0)
+      world:advance(5)
+      assert.equal(0, consumers(world))
+    end
+    assert.is_true(n > 1, n)
   end))
 
   it("leaves nothing when the answers are lost", in_world(function(world, client, session)

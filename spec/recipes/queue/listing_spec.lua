@@ -46,3 +46,34 @@ describe("the next item of a process", function()
     assert.equal("urgent", (queue:take(5)))
   end))
 end)
+
+-- Starts a process whose four callers claim and ack items as long as there are any.
+local function start(world)
+  local zk = world:process()
+  local queue = zk.session({ timeout = 10 }):queue("/jobs")
+  local function work()
+    while true do
+      local item = queue:claim(5)
+      if not item then return end
+      assert(item:ack())
+    end
+  end
+  for _ = 1, 4 do zk.spawn(work) end
+  return zk
+end
+
+-- An item costs three requests, besides listings, and those that find an item that another process has.
+it("several processes compete for few items", function()
+  local world, items, list = sim.new { seed = 1, limit = 5000 }, 2000, {}
+  world:run(function()
+    local queue = world:process().session({ timeout = 10 }):queue("/jobs")
+    for i = 1, items do list[i] = "x" end
+    assert.equal(items, (queue:put_all(list)))
+    local processes, requests = {}, 0
+    for i = 1, 4 do processes[i] = start(world) end
+    world:advance(4)
+    assert.equal(0, queue:size())
+    for i = 1, 4 do requests = requests + world:requests(processes[i]) end
+    assert.is_true(requests < 5 * items, requests)
+  end)
+end)
