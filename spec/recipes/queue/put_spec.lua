@@ -143,3 +143,18 @@ describe("a put", function()
     end)
   end)
 end)
+
+it("a delayed item costs one write, the first one of a minute three", function()
+  with_session(function(world, session)
+    local queue = session:queue "/jobs"
+    assert(queue:put("x", { delay = 300 }))
+    for minute = 6, 9 do
+      for writes = 3, 1, -2 do
+        local before = world:requests(session)
+        assert(queue:put("x", { delay = 60 * minute }))
+        assert.equal(before + writes, world:requests(session))
+      end
+    end
+    assert.equal(9, queue:size())
+  end)
+end)

@@ -134,9 +134,28 @@ static void make_slot(struct zr_task *task)
     ensure(task, strcat(name, zr_bucket_name(zr_put_of(task)->bucket, bucket)), ZR_STEP(made));
 }
 
+static void slot_made(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_NODE_EXISTS)
+        zr_put_append(task);
+    else if (task->outcome == ZR_NO_NODE)
+        zr_put_make(task, make_slot); /* no directory is there yet */
+    else
+        zr_verb_fail(task, task->outcome);
+}
+
 void zr_put_make_slot(struct zr_task *task)
 {
-    zr_put_make(task, make_slot);
+    struct zr_queue *queue = zr_queue_of(task);
+    char name[8 + ZR_BUCKET_NAME] = "/later", bucket[ZR_BUCKET_NAME];
+    strcat(name, zr_bucket_name(zr_put_of(task)->bucket, bucket));
+    char *full = zr_queue_full(queue, queue->znode.path, name);
+    const struct zr_request what = {.op = ZR_OP_CREATE, .path = full, .data = {"", 0}};
+    if (full != NULL)
+        zr_verb_ask(task, &what, true, ZR_STEP(slot_made));
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+    zr_free(full);
 }
 
 void zr_put_make_folder(struct zr_task *task)
