@@ -1,4 +1,5 @@
 -- A new handle for each request, as in handlers of web servers. Nothing of it stays, neither on the servers nor in the session's usage.
+-- Tags: sanitize
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
