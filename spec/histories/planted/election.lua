@@ -52,7 +52,7 @@ return {
   core_bug("election", "every leader is ready", "says.c",
     "->successor = -1;\n", "->successor = -1;\n    zr_term_of(hold)->ready = true;\n"),
   core_bug("election", "a later value hides that it is ready", "tell.c",
-    "    term->value = value;\n", "    term->value = value;\n    term->ready = false;\n"),
+    "telling->number};\n", "telling->number};\n    term->ready = false;\n"),
   core_bug("election", "a value whose answer was lost counts as written", "tell.c",
     "    if (status == ZR_OK)\n", "    if (status == ZR_OK || status == ZR_CONNECTION_LOSS)\n"),
   core_bug("election", "a value whose answer was lost is a failure", "tell.c",

@@ -12,6 +12,12 @@ end
 local step, part = bug_in "transaction", bug_in "participant"
 local run, tidy, clock = bug_in "two_phase", bug_in "tidying", bug_in "clock"
 
+-- One history in 500 shows it: that of this seed is the first one.
+local function rare(seed, bug)
+  bug.run = ("--recipe two_phase --from %d --seeds 100"):format(seed)
+  return bug
+end
+
 return {
   step("a decision names no version", "records.encode(record), 0 }", "records.encode(record) }"),
   step("one vote is enough", "record.state == COMMITTED and record.names or {}", "{}",
@@ -46,8 +52,8 @@ return {
     .. "  return nil, message, code\nend\n\n-- The transaction; false", 'if done or code ~= "x" then return true end\n'
     .. "  return nil, message, code\nend\n\n-- The transaction; false"),
   part("what another has tidied is done again", " or record.sum then return end", " then return end"),
-  part("who comes late reports a deletion", "  if not persist(part, part.session.exists, part.session, "
-    .. "records.entry(place, tag, part.escaped)) then return end\n", ""),
+  rare(1425, part("who comes late reports a deletion", "  if not persist(part, part.session.exists, part.session, "
+    .. "records.entry(place, tag, part.escaped)) then return end\n", "")),
   part("stop does not stop", "    if work.task and which(work) then work.task:cancel() end\n", ""),
   part("a participant that was stopped calls again what fails", 'part.stopping and (not ok or name == "prepare")',
     'part.stopping and name == "prepare"'),
