@@ -32,6 +32,14 @@ return {
     assert(other:put("2001")) -- it has sealed the bucket
     of:costs({ multi = 1 + 1, get = 1 }, function() assert(queue:put("2002")) end)
   end },
+  { "put or nack with a delay", "1 write; the first one that is due in a minute 2 writes more", function(of)
+    local queue = filled(of, { "1" })
+    local item = assert(queue:claim(5))
+    assert(queue:put("0", { delay = 3600 }))
+    of:costs({ multi = 2, create = 1 }, function() assert(queue:put("2", { delay = 7200 })) end)
+    of:costs({ multi = 1 }, function() assert(queue:put("3", { delay = 7201 })) end)
+    of:costs({ multi = 1 }, function() assert(item:nack(7202)) end)
+  end },
   { "put, known id", "1 write and 1 read; when its item is done, 1 write more for the time, at most one in ten seconds", function(of)
     local queue = filled(of, { { data = "1", id = "x" }, { data = "2", id = "y" } })
     assert(queue:put("0", { id = "z" }))
@@ -106,7 +114,8 @@ return {
     assert.is_nil((queue:claim(3)))
     of:wait({ create = 1, children = 6, exists = 3 }, queue, "claim")
   end },
-  { "wake an idle process", "5 reads, 1 write to leave the line, and the claim; one process is woken per put", function(of)
+  { "wake an idle process", "at most 6 reads, 1 write to leave the line, and the claim; later at most 3 requests to remove watches, "
+    .. "and 1 for each priority in use; one process is woken per put", function(of)
     local queue, other = filled(of, {})
     of:start(function() assert(queue:claim()) end)
     local third = of:another():queue("/q")
@@ -114,6 +123,8 @@ return {
     of:start(function() third:claim() end)
     of:settle()
     of:costs({ delete = 1, create = 1, exists = 2, children = 3, get = 1, multi = 1 }, function() assert(other:put("1")) end)
+    of.world:advance(5)
+    assert.equal(3, of.world:requests(of.zk, "unwatch"))
   end },
   { "size", "1 listing, 2 reads for delayed items, 2 reads per priority", function(of)
     local queue, other = filled(of, { "1" })
