@@ -227,16 +227,6 @@ static void time_told(struct zr_task *task)
     judge(task);
 }
 
-/* Writes the data that the znode has already. */
-static void ask_time(struct zr_task *task)
-{
-    const struct zr_request what = {.op = ZR_OP_SET,
-                                    .path = zr_queue_of(task)->znode.full,
-                                    .data = {"", 0},
-                                    .version = ZR_ANY_VERSION};
-    zr_verb_ask(task, &what, true, ZR_STEP(time_told));
-}
-
 static void puts_read(struct zr_task *task)
 {
     struct zr_search *look = zr_search_of(task);
@@ -248,7 +238,7 @@ static void puts_read(struct zr_task *task)
     }
     look->puts = task->call->request.stat.version;
     if (zr_queue_age_us(zr_queue_of(task)) == INT64_MAX)
-        ask_time(task);
+        zr_queue_ask_time(task, ZR_STEP(time_told));
     else
         judge(task);
 }

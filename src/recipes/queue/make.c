@@ -169,7 +169,12 @@ void zr_put_make_folder(struct zr_task *task)
 
 /* ---- The time ------------------------------------------------------------------------------ */
 
-static void ask_time(struct zr_task *task);
+static void time_told(struct zr_task *task);
+
+static void ask_time(struct zr_task *task)
+{
+    zr_queue_ask_time(task, ZR_STEP(time_told));
+}
 
 static void time_told(struct zr_task *task)
 {
@@ -181,16 +186,6 @@ static void time_told(struct zr_task *task)
         zr_queue_tell(zr_queue_of(task), task->call->request.stat.mtime_ms);
         zr_put_of(task)->told(task);
     }
-}
-
-/* Writes the data that the znode has already. */
-static void ask_time(struct zr_task *task)
-{
-    const struct zr_request what = {.op = ZR_OP_SET,
-                                    .path = zr_queue_of(task)->znode.full,
-                                    .data = {"", 0},
-                                    .version = ZR_ANY_VERSION};
-    zr_verb_ask(task, &what, true, ZR_STEP(time_told));
 }
 
 void zr_put_ask_time(struct zr_task *task, void (*told)(struct zr_task *task))

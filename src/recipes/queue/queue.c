@@ -64,6 +64,15 @@ void zr_queue_tell(struct zr_queue *queue, int64_t mtime_ms)
     queue->server_ms = mtime_ms;
 }
 
+void zr_queue_ask_time(struct zr_task *task, struct zr_next next)
+{
+    const struct zr_request what = {.op = ZR_OP_SET,
+                                    .path = zr_queue_of(task)->znode.full,
+                                    .data = {"", 0},
+                                    .version = ZR_ANY_VERSION};
+    zr_verb_ask(task, &what, true, next);
+}
+
 int64_t zr_queue_age_us(const struct zr_queue *queue)
 {
     if (queue->told_us < 0)

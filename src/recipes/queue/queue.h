@@ -153,6 +153,10 @@ struct zr_lane *zr_queue_lane(struct zr_queue *queue, const char *name);
 void zr_queue_tell(struct zr_queue *queue, int64_t mtime_ms);
 int64_t zr_queue_now_ms(const struct zr_queue *queue);
 
+/* Asks a server for its time, by a write of the data that the queue's znode has already. The next
+   step tells the queue. */
+void zr_queue_ask_time(struct zr_task *task, struct zr_next next);
+
 /* How long ago a server told its time; INT64_MAX: it did not yet. */
 int64_t zr_queue_age_us(const struct zr_queue *queue);
 
