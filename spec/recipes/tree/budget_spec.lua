@@ -79,25 +79,33 @@ describe("the requests of a tree", function()
     assert.same({ getData = 1, getChildren2 = 1 }, budget:spent())
   end))
 
-  it("for a second tree of the same znodes: none if both read at the same time, and no further watch", counted(function()
+  -- Only a read that is in flight can be shared, and a server may answer one tree before the other one asks. shared_spec counts exactly, in
+  -- a simulated world, what is sent if it does not.
+  it("for a second tree of the same znodes: at most its own reads, and no further watch", counted(function()
+    local function spends(reads, lists)
+      local spent = budget:spent()
+      local gets, listings = spent.getData or 0, spent.getChildren2 or 0
+      assert.is_true(gets >= reads and gets <= 2 * reads and listings >= lists and listings <= 2 * lists, gets .. " " .. listings)
+    end
     local first = budget.session:tree "/c"
     load()
     assert(first:ready(LIMIT))
     local watches = budget.session:usage().watches
-    assert.same({ getData = 11, getChildren2 = 11 }, budget:spent())
+    spends(11, 11)
     local function both(fn)
       await(function() return fn(tree) end)
       assert(first:await(fn, LIMIT))
+      env.eventually("the first one is current", function() return first:age() == 0 end)
     end
     assert(budget.other:set("/c/1", "new"))
     both(function(one) return one:get("/c/1") == "new" end)
-    assert.same({ getData = 1 }, budget:spent())
+    spends(1, 0)
     assert(budget.other:create("/c/new", ""))
     both(function(one) return one:get("/c/new") end)
-    assert.same({ getData = 1, getChildren2 = 2 }, budget:spent())
+    spends(1, 2)
     assert(budget.other:delete("/c/new"))
     both(function(one) return not one:get("/c/new") end)
-    assert.same({ getData = 1, getChildren2 = 1 }, budget:spent())
+    spends(1, 1)
     tree:close()
     load()
     assert.same({ getData = 11, getChildren2 = 11 }, budget:spent()) -- there was nothing to join
