@@ -23,7 +23,7 @@ return {
   bug("a tree that is closed takes a request back for which others wait", "recipes/tree/read.c",
     "    if (zr_list_empty(&read->shares))\n        free_read(read);\n", "    free_read(read);\n"),
   bug("one tree is given an answer for which others wait", "recipes/tree/read.c",
-    "    while ((link = zr_list_first(&read->shares)) != NULL) {", "    if ((link = zr_list_first(&read->shares)) != NULL) {"),
+    "    while ((node = first_of(read)) != NULL) {", "    if ((node = first_of(read)) != NULL) {"),
   bug("an answer of an earlier session is given to all", "recipes/tree/read.c",
     "        if (stale)\n            zr_tree_answered(node);\n        else\n", ""),
   bug("a filter takes names from other trees", "recipes/tree/node.c",

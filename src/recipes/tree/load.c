@@ -53,8 +53,19 @@ static void queue(struct zr_tree_node *node)
     zr_signal_fire(&node->tree->work, ZR_OK);
 }
 
+static enum zr_status follow(struct zr_tree_node *node)
+{
+    if (node->follower.watch != NULL)
+        return ZR_OK;
+    return zr_watch_join(node->tree->session, node->path, zr_tree_is_leaf(node) ? 1 : 2,
+                         ZR_WATCHED_BYTES_COMMON, &node->follower);
+}
+
+/* It follows its path at once, so that it is found if another tree gets the answer first. If that
+   fails, it is tried again before it asks. */
 void zr_tree_need(struct zr_tree_node *node, unsigned needs, int64_t since_us)
 {
+    (void)follow(node);
     node->needs |= needs;
     if (!zr_linked(&node->in_unsettled)) {
         node->since_us = since_us;
@@ -175,25 +186,12 @@ void zr_tree_settle(struct zr_tree *tree)
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-static enum zr_status follow(struct zr_tree_node *node)
-{
-    if (node->follower.watch != NULL)
-        return ZR_OK;
-    return zr_watch_join(node->tree->session, node->path, zr_tree_is_leaf(node) ? 1 : 2,
-                         ZR_WATCHED_BYTES_COMMON, &node->follower);
-}
-
 static enum zr_status ask(struct zr_tree_node *node)
 {
-    enum zr_op op = node->by_exists ? ZR_OP_EXISTS : ZR_OP_GET;
-    bool waits = node->get.read != NULL || node->list.read != NULL;
     enum zr_status status = follow(node);
-    if (!waits && !node->by_exists)
-        node->asked_us = zr_engine_now_us(node->tree->session->engine);
-    if (status == ZR_OK && (node->needs & ZR_ON_NODE) != 0 && node->get.read == NULL)
-        status = zr_tree_ask(node, op);
-    bool first = node->doubtful && (node->needs & ZR_ON_NODE) != 0;
-    if (status == ZR_OK && (node->needs & ZR_ON_CHILDREN) != 0 && node->list.read == NULL && !first)
+    if (status == ZR_OK)
+        status = zr_tree_ask(node, node->by_exists ? ZR_OP_EXISTS : ZR_OP_GET);
+    if (status == ZR_OK)
         status = zr_tree_ask(node, ZR_OP_CHILDREN);
     return status;
 }

@@ -8,7 +8,8 @@
  * 2. If a node of another tree waits for the answer to the same request, both wait for that one.
  *    Such a node follows the same path, so it has joined the same watch. Otherwise a request is
  *    sent.
- * 3. The answer is given to all that wait for it, one after the other. They share the data.
+ * 3. The answer is given to all that wait for it, and to those that would ask for the same next,
+ *    one after the other. They share the data.
  *
  * Why a request that is in flight is as good as a new one, whenever it was sent: the engine hands
  * over the answers and events of a session in the order in which its server made them. So an answer
@@ -61,7 +62,68 @@ void zr_tree_leave(struct zr_tree *tree, struct zr_tree_share *share)
         free_read(read);
 }
 
+/* ---- Waiting ------------------------------------------------------------------------------- */
+
+/* It is of this generation of the session, and has all its credentials. */
+static bool is_current(const struct zr_tree_read *read)
+{
+    return !zr_call_stale(read->call) && read->auths == read->call->session->auth_count;
+}
+
+/* The first node that waits for it, or null. */
+static struct zr_tree_node *first_of(const struct zr_tree_read *read)
+{
+    struct zr_link *link = zr_list_first(&read->shares);
+    if (link == NULL)
+        return NULL;
+    struct zr_tree_share *share = ZR_HOLDER(link, struct zr_tree_share, in_read);
+    return read->call->request.op == ZR_OP_CHILDREN ? ZR_HOLDER(share, struct zr_tree_node, list)
+                                                    : ZR_HOLDER(share, struct zr_tree_node, get);
+}
+
+/* It needs the answer to this request, and does not wait for one. If it may be gone, it is read
+   first, and then its children. */
+static bool wants(const struct zr_tree_node *node, enum zr_op op)
+{
+    bool reads = (node->needs & ZR_ON_NODE) != 0;
+    if (op == ZR_OP_CHILDREN)
+        return (node->needs & ZR_ON_CHILDREN) != 0 && node->list.read == NULL &&
+               !(node->doubtful && reads);
+    return reads && node->get.read == NULL && node->by_exists == (op == ZR_OP_EXISTS);
+}
+
+/* What is shown is as old as the oldest of the answers that it waits for. */
+static void join(struct zr_tree_node *node, struct zr_tree_read *read)
+{
+    struct zr_tree_share *share = share_of(node, read->call->request.op);
+    bool waits = node->get.read != NULL || node->list.read != NULL;
+    if ((!waits && !node->by_exists) || read->asked_us < node->asked_us)
+        node->asked_us = read->asked_us;
+    share->read = read;
+    zr_list_append(&read->shares, &share->in_read);
+    node->tree->in_flight++;
+}
+
+/* The next node of another tree that follows this path, behind this one (null: the first). */
+static struct zr_tree_node *next_other(const struct zr_tree_node *node, struct zr_tree_node *last)
+{
+    struct zr_follower *other = last != NULL ? &last->follower : NULL;
+    while ((other = zr_watch_next(node->follower.watch, other)) != NULL)
+        if (other->told == zr_tree_told && other != &node->follower)
+            return ZR_HOLDER(other, struct zr_tree_node, follower);
+    return NULL;
+}
+
 /* ---- Answers ------------------------------------------------------------------------------- */
+
+/* The answer is also for the trees that need the same, but have not asked yet. */
+static void invite(const struct zr_tree_node *node, struct zr_tree_read *read)
+{
+    struct zr_tree_node *other = NULL;
+    while ((other = next_other(node, other)) != NULL)
+        if (wants(other, read->call->request.op))
+            join(other, read);
+}
 
 static void take(struct zr_tree_node *node, struct zr_tree_read *read)
 {
@@ -76,17 +138,16 @@ static void take(struct zr_tree_node *node, struct zr_tree_read *read)
 static void answered(struct zr_call *call)
 {
     struct zr_tree_read *read = call->owner;
-    bool stale = zr_call_stale(call), list = call->request.op == ZR_OP_CHILDREN;
+    struct zr_tree_node *node;
+    bool stale = zr_call_stale(call);
     if (call->request.status == ZR_CONNECTION_LOSS && !stale) {
         zr_call_again(call);
         return;
     }
-    struct zr_link *link;
-    while ((link = zr_list_first(&read->shares)) != NULL) {
-        struct zr_tree_share *share = ZR_HOLDER(link, struct zr_tree_share, in_read);
-        struct zr_tree_node *node = list ? ZR_HOLDER(share, struct zr_tree_node, list)
-                                         : ZR_HOLDER(share, struct zr_tree_node, get);
-        part(node->tree, share);
+    if (is_current(read))
+        invite(first_of(read), read);
+    while ((node = first_of(read)) != NULL) {
+        part(node->tree, share_of(node, call->request.op));
         if (stale)
             zr_tree_answered(node);
         else
@@ -97,24 +158,20 @@ static void answered(struct zr_call *call)
 
 /* ---- Asking -------------------------------------------------------------------------------- */
 
-static struct zr_tree_read *read_at(struct zr_follower *follower, enum zr_op op)
+/* The request that this node waits for, if it is this one and is current; or null. */
+static struct zr_tree_read *read_of(struct zr_tree_node *node, enum zr_op op)
 {
-    struct zr_tree_node *node = ZR_HOLDER(follower, struct zr_tree_node, follower);
     struct zr_tree_read *read = share_of(node, op)->read;
-    bool same = read != NULL && read->call->request.op == op && !zr_call_stale(read->call) &&
-                read->auths == node->tree->session->auth_count;
-    return same ? read : NULL;
+    return read != NULL && read->call->request.op == op && is_current(read) ? read : NULL;
 }
 
 /* The read that another tree waits for, or null. */
 static struct zr_tree_read *find(const struct zr_tree_node *node, enum zr_op op)
 {
-    struct zr_watch *watch = node->follower.watch;
     struct zr_tree_read *read = NULL;
-    struct zr_follower *other = NULL;
-    while (read == NULL && (other = zr_watch_next(watch, other)) != NULL)
-        if (other->told == zr_tree_told)
-            read = read_at(other, op);
+    struct zr_tree_node *other = NULL;
+    while (read == NULL && (other = next_other(node, other)) != NULL)
+        read = read_of(other, op);
     return read;
 }
 
@@ -141,15 +198,11 @@ static enum zr_status send(struct zr_tree_node *node, enum zr_op op, struct zr_t
 
 enum zr_status zr_tree_ask(struct zr_tree_node *node, enum zr_op op)
 {
-    struct zr_tree_share *share = share_of(node, op);
+    if (!wants(node, op))
+        return ZR_OK;
     struct zr_tree_read *read = find(node, op);
     enum zr_status status = read == NULL ? send(node, op, &read) : ZR_OK;
-    if (status != ZR_OK)
-        return status;
-    if (read->asked_us < node->asked_us)
-        node->asked_us = read->asked_us;
-    share->read = read;
-    zr_list_append(&read->shares, &share->in_read);
-    node->tree->in_flight++;
-    return ZR_OK;
+    if (status == ZR_OK)
+        join(node, read);
+    return status;
 }

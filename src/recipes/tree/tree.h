@@ -180,8 +180,8 @@ void zr_tree_settle(struct zr_tree *tree);
 
 /* ---- read.c -------------------------------------------------------------------------------- */
 
-/* The node, which follows its path, waits for the answer to this request: get, exists or children.
-   Errors: ZR_NO_MEMORY. */
+/* If the node, which follows its path, needs the answer to this request (get, exists, children), it
+   waits for it from now on. Errors: ZR_NO_MEMORY. */
 enum zr_status zr_tree_ask(struct zr_tree_node *node, enum zr_op op);
 
 /* This node of the tree waits no more. Harmless if it did not. */
