@@ -1,8 +1,22 @@
 #include "core/names.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/zk.h"
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static int by_bytes(const void *one, const void *other)
+{
+    return strcmp(*(char *const *)one, *(char *const *)other);
+}
+
+void zr_names_sort(struct zr_names *names)
+{
+    qsort(names->at, names->count, sizeof(names->at[0]), by_bytes);
+}
 
 /* ---- Paths --------------------------------------------------------------------------------- */
 

@@ -2,12 +2,18 @@
 #define ZR_NAMES_H
 
 /*
- * names.h: pure functions on paths, host lists and the names of sequential nodes. Any thread.
+ * names.h: pure functions on paths, names, host lists and the names of sequential nodes. Any
+ * thread.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct zr_names; /* zk.h */
+
+/* Puts them in the order of their bytes. */
+void zr_names_sort(struct zr_names *names);
 
 /* Sequence numbers from here on count as used up: ZooKeeper's counter stops at 2147483647 and then
    gives every node the same number. The gap leaves room for creates in flight. */

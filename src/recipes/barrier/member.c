@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -115,16 +114,10 @@ void zr_visit_free(struct zr_task *task)
     zr_znode_task_free(task);
 }
 
-static int by_name(const void *one, const void *other)
-{
-    return strcmp(*(char *const *)one, *(char *const *)other);
-}
-
 void zr_visit_keep_listing(struct zr_task *task)
 {
     struct zr_visit *visit = zr_visit_of(task);
-    struct zr_names *names = task->call->request.names;
-    qsort(names->at, names->count, sizeof(names->at[0]), by_name);
+    zr_names_sort(task->call->request.names);
     zr_call_free(visit->listing);
     visit->listing = task->call;
     task->call = NULL;

@@ -1,8 +1,8 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/names.h"
 #include "recipes/queue/claims.h"
 
 /*
@@ -123,11 +123,6 @@ void zr_attend_check(struct zr_task *task, void (*next)(struct zr_task *task))
 
 /* ---- The others ---------------------------------------------------------------------------- */
 
-static int compare(const void *one, const void *other)
-{
-    return strcmp(*(char *const *)one, *(char *const *)other);
-}
-
 static void rank(struct zr_task *task, struct zr_names *names)
 {
     struct zr_consumer *consumer = consumer_of(task);
@@ -135,7 +130,7 @@ static void rank(struct zr_task *task, struct zr_names *names)
     consumer->rank = 0;
     consumer->ranked_until_us = zr_engine_now_us(task->session->engine) + FRESH_US;
     if (names != NULL)
-        qsort(names->at, names->count, sizeof(names->at[0]), compare);
+        zr_names_sort(names);
     for (size_t i = 0; names != NULL && i < names->count; i++) {
         if (strcmp(names->at[i], strrchr(consumer->presence, '/') + 1) == 0) {
             consumer->count = names->count;

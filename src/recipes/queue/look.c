@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/names.h"
 #include "recipes/queue/claims.h"
 
 /*
@@ -123,11 +124,6 @@ static void filter(struct zr_task *task)
         bucket_over(task);
 }
 
-static int compare(const void *one, const void *other)
-{
-    return strcmp(*(char *const *)one, *(char *const *)other);
-}
-
 /* The directory is older than all items. Without it no item can be claimed. */
 static void claims_listed(struct zr_task *task)
 {
@@ -137,7 +133,7 @@ static void claims_listed(struct zr_task *task)
     }
     struct zr_names *names = zr_search_of(task)->claimed = zr_take_names(task);
     if (names != NULL)
-        qsort(names->at, names->count, sizeof(names->at[0]), compare);
+        zr_names_sort(names);
     filter(task);
 }
 

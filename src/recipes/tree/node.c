@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/alloc.h"
@@ -103,18 +102,13 @@ void zr_tree_drop(struct zr_tree_node *node)
 
 /* ---- The list of children ------------------------------------------------------------------ */
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Puts those in front, sorted, that are left when the filter leaves out what it does, and that a
    sound server says: no name twice, and none that is no name. Returns how many these are. The
    others stay behind them, for other trees. */
 static size_t tidy(const struct zr_tree_node *node, struct zr_names *names)
 {
     size_t count = 0;
-    qsort(names->at, names->count, sizeof(names->at[0]), by_name);
+    zr_names_sort(names);
     for (size_t i = 0; i < names->count; i++) {
         char *name = names->at[i];
         bool twice = count > 0 && strcmp(names->at[count - 1], name) == 0;
