@@ -54,6 +54,22 @@ describe("beside an unreadable znode a queue", function()
     assert.is_true(count < 10, count)
   end))
 
+  it("gives the other items, also if a delayed one that is due has a znode below it", in_world(function(world, zk, session, queue)
+    assert(queue:put("late", { delay = 1 }))
+    local minute = assert(session:children "/jobs/later")
+    table.sort(minute)
+    local dir = "/jobs/later/" .. minute[1]
+    local stranger = dir .. "/" .. assert(session:children(dir))[1] .. "/stranger"
+    assert(session:create(stranger, ""))
+    world:advance(5)
+    assert(queue:put("next"))
+    local count, item = costs(world, zk, queue, "claim", 10)
+    assert.equal("next", item.data)
+    assert.is_true(count < 40, count)
+    assert(session:delete(stranger))
+    assert.equal("late", assert(queue:claim(200)).data)
+  end))
+
   it("peeks, also the first time", in_world(function(world, zk, session, queue)
     assert(session:create(BUCKET .. item_name(0), "junk"))
     queue:put("x")

@@ -16,7 +16,10 @@
  * an item may come that much too early or too late, but is never lost.
  *
  * What can go wrong: another process has moved the item: the next one. It cannot be read: it stays.
+ * A stranger has made a znode below it: it stays, and is tried again later.
  */
+
+#define RETRY_MS 10000
 
 static void next_slot(struct zr_task *task);
 static void next_item(struct zr_task *task);
@@ -29,6 +32,9 @@ static struct zr_consumer *consumer_of(struct zr_task *task)
 static void end(struct zr_task *task, int64_t next_due_ms)
 {
     const struct zr_search *look = zr_search_of(task);
+    int64_t retry_ms = look->now_ms + RETRY_MS;
+    if (look->stuck && (next_due_ms == 0 || next_due_ms > retry_ms))
+        next_due_ms = retry_ms;
     struct zr_consumer *consumer = consumer_of(task);
     consumer->later_known = true;
     consumer->later_seen = look->puts;
@@ -56,7 +62,8 @@ static void forget_mover(struct zr_search *look)
 static void moved(struct zr_task *task)
 {
     enum zr_status status = zr_search_of(task)->errand.status;
-    if (status == ZR_OK || zr_was_faster(status))
+    zr_search_of(task)->stuck |= status == ZR_NOT_EMPTY;
+    if (status == ZR_OK || zr_was_faster(status) || status == ZR_NOT_EMPTY)
         next_item(task);
     else
         zr_verb_fail(task, status);
@@ -248,6 +255,7 @@ void zr_later_look(struct zr_task *task, void (*then)(struct zr_task *task))
     struct zr_queue *queue = zr_queue_of(task);
     struct zr_search *look = zr_search_of(task);
     look->timely = then;
+    look->stuck = false;
     forget_mover(look);
     if (look->watches)
         zr_lookout_read(task, &queue->consumer.later, ZR_OP_EXISTS, queue->znode.path, "/later/in",

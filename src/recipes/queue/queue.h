@@ -75,6 +75,7 @@ struct zr_search {
     struct zr_names *claimed; /* the names of all claims, sorted; null: not read yet */
     /* later.c: */
     void (*timely)(struct zr_task *task); /* what comes at its end */
+    bool stuck;                           /* an item that is due could not be moved */
     int64_t now_ms, slot;
     int64_t *slots;
     size_t slot_count, slot_at;

@@ -179,12 +179,6 @@ static void bury(struct zr_task *task)
         zr_work_failed(task, status);
 }
 
-/* Once more, because the session may have changed since the item was asked for. */
-static void claim_readied(struct zr_task *task)
-{
-    claim_item(task);
-}
-
 static void read_item(struct zr_task *task)
 {
     struct zr_worker *worker = zr_worker_of(task);
@@ -202,7 +196,7 @@ static void read_item(struct zr_task *task)
     else if (worker->takes)
         zr_take_item(task);
     else
-        zr_attend_ensure(task, claim_readied);
+        zr_attend_ensure(task, claim_item); /* the session may have changed meanwhile */
 }
 
 static void read_answered(struct zr_task *task)
