@@ -6,8 +6,8 @@ local env = require "spec.support.env"
 local nonsense = require "spec.support.nonsense"
 local run, fails = env.run, env.fails
 
--- The client library would wait for two thirds of this: 20 s.
-local TIMEOUT, LONG = 30, 12
+-- The client library would wait for two thirds of this: 73 s.
+local TIMEOUT, LONG = 110, 60
 
 describe("a handshake that is not answered", function()
   local function timed(session)
@@ -143,17 +143,17 @@ end)
 describe("restarts of a single server in a row", function()
   it("let the client come back soon after the server does", run(function()
     local server = assert(testing.start())
-    local session = zk.session { hosts = server.hosts, timeout = 15 }
+    local session = zk.session { hosts = server.hosts, timeout = 110 }
     assert(session:connected(300))
     local rounds = tonumber(os.getenv("RESTARTS")) or 3
     for round = 1, rounds do
       server:kill()
       assert(server:restart())
       local from = zk.now()
-      assert(session:exists("/", { timeout = 60 }))
+      assert(session:exists("/", { timeout = 300 }))
       local took = zk.now() - from
       if os.getenv("RESTARTS") then print(("restart %d: back after %.3f s"):format(round, took)) end
-      assert.is_true(took < 8, took) -- the library's own limit is 10 s
+      assert.is_true(took < 60, took) -- the library's own limit is 73 s
     end
     session:close()
     server:stop()
