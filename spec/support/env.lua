@@ -60,11 +60,12 @@ function env.run(body)
       ok, problem = zk.pcall(body)
     end
     -- A failure ends everything that the test has started; otherwise those coroutines would wait forever.
-    pcall(zk.run, function()
+    local _, first = pcall(zk.run, function()
       zk.any { test, function() zk.sleep(env.limit) end }
       assert(ok, "failed")
     end, { fail_fast = true })
     if not ok then
+      if tostring(problem):find("the task was canceled", 1, true) then problem = first end -- by the failure of another coroutine
       error(problem, 0) -- busted's failures are tables and must stay so
     end
   end

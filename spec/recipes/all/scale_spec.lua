@@ -9,8 +9,8 @@ local COUNT = 10000
 describe("ten thousand waiting coroutines", function()
   it("do not delay the host, cost less than 1 KiB of C memory each, and are all served", env.run(function()
     local namespace = env.namespace()
-    local session = env.session { namespace = namespace, timeout = 20 }
-    local blocker = env.session { namespace = namespace, timeout = 20 }
+    local session = env.session { namespace = namespace, timeout = 110 }
+    local blocker = env.session { namespace = namespace, timeout = 110 }
     local hold = assert(blocker:lock("/l"):acquire())
     local lock = session:lock("/l")
     assert(session:connected(200))
