@@ -20,9 +20,12 @@ local ENDS = { "release", "resign" }
 M.BOUNDS = { 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60 }
 
 -- Metatable of holds > function that tells whether a hold is over for good; a hold that is not valid now may become valid again.
-local over_by = {}
+-- And > function that returns the host of a hold.
+local over_by, host_by = {}, {}
 
-local of = setmetatable({}, { __mode = "k" }) -- hold > { host =, number =, background = }
+-- Hold > its number in its host's `holds`; and the holds that were granted in the background. Lua 5.1 would keep a hold forever whose
+-- value here led back to it, and the host of a simulated world leads to everything in that world.
+local number_of, in_background = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
 
 -- `holds`: number > hold. Weak values are removed before finalizers run, weak keys after: with weak keys we would meet collected holds.
 -- `waiting`: the records of waits, with their object and start time; see begin. `trees`: number > watched copy, as `holds`.
@@ -91,7 +94,8 @@ function M.outcome(host, since, hold, message, code)
   record.granted = record.granted + 1
   count_wait(record, adapter.now() - since)
   record.holds[record.granted] = hold
-  of[hold] = { host = host, number = record.granted, background = adapter.in_background and adapter.in_background() }
+  number_of[hold] = record.granted
+  in_background[hold] = adapter.in_background and adapter.in_background() or nil
   M.granted(host, hold)
   return hold
 end
@@ -139,12 +143,13 @@ local function is_over(hold) return over_by[debug.getmetatable(hold)](hold) end
 M.is_over = is_over
 
 local function note_end(hold)
-  local noted = of[hold]
-  if not noted then return end
-  local record, how = noted.host.activity, is_over(hold) and "lost" or "ended"
+  local number = number_of[hold]
+  if not number then return end
+  local host = host_by[debug.getmetatable(hold)](hold)
+  local record, how = host.activity, is_over(hold) and "lost" or "ended"
   record[how] = record[how] + 1
-  record.holds[noted.number], of[hold] = nil, nil
-  M.ended(noted.host, hold)
+  record.holds[number], number_of[hold], in_background[hold] = nil, nil, nil
+  M.ended(host, hold)
 end
 
 -- Counts the holds that are lost and not released yet.
@@ -156,12 +161,12 @@ end
 
 -- Makes the methods that end a hold count it.
 function M.follow(class)
-  over_by[class.meta] = class.inner.over
+  over_by[class.meta], host_by[class.meta] = class.inner.over, class.inner.host or core.host
   for _, name in ipairs(ENDS) do
     local method = class.methods[name]
     if method then
       class.methods[name] = function(self, ...)
-        if of[self] then note_end(self) end
+        if number_of[self] then note_end(self) end
         return method(self, ...)
       end
     end
@@ -172,7 +177,7 @@ end
 function M.holding(host)
   local count = 0
   for _, hold in pairs(host.activity.holds) do
-    if not of[hold].background and hold:valid() then count = count + 1 end
+    if not in_background[hold] and hold:valid() then count = count + 1 end
   end
   return count
 end

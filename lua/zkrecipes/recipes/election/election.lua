@@ -60,14 +60,13 @@ end
 
 -- ---- Terms -------------------------------------------------------------------------------------
 
--- Term > its election.
-local election_of = setmetatable({}, { __mode = "k" })
+local unfair = setmetatable({}, { __mode = "k" }) -- the terms of elections with fair = false
 
 function Election:campaign(timeout)
   local term, message, code = election_class.core.campaign(self, timeout)
   if not term then return nil, message, code end
   local rules = rules_of[self]
-  election_of[term] = self
+  if term.path == self.path then unfair[term] = true end
   if rules then
     rules.stood = rules.stood + 1
     rules.terms[rules.stood] = term
@@ -83,15 +82,14 @@ function Term:proclaim(value)
 end
 
 -- When a term ends, term:sleep returns once with an answer, even in a task that is canceled because of that end. This gives the
--- function a chance to end by itself. Task > the term whose end it was told.
-local told = setmetatable({}, { __mode = "k" })
+-- function a chance to end by itself. The task keeps, as `told`, the term whose end it was told.
 
 -- True if this task is canceled, and either has had its chance or was canceled for another reason.
 local function must_stop(term)
   local task = wait.task()
   if not task or not task.canceled then return false end
-  if told[task] == term or term:valid() then return true end
-  told[task] = term
+  if task.told == term or term:valid() then return true end
+  task.told = term
   return false
 end
 
@@ -193,7 +191,7 @@ end
 -- ---- Leading -----------------------------------------------------------------------------------
 
 local function check_successor(term, successor, timeout)
-  if term.path == election_of[term].path then
+  if unfair[term] then
     core.misuse("bad call of 'resign' (with fair = false no candidate waits in a queue, so no successor can be named)")
   end
   if type(successor) ~= "table" or type(successor.token) ~= "string" or type(successor.path) ~= "string" then

@@ -54,7 +54,7 @@ local function is_over(self)
   return activity.is_over(state.main)
 end
 
-activity.follow { methods = Turn, meta = Turn, inner = { over = is_over } }
+activity.follow { methods = Turn, meta = Turn, inner = { over = is_over, host = function(turn) return turn.state.cohort.host end } }
 
 Turn.__close = Turn.release
 

@@ -24,9 +24,9 @@ local KIND, FORMAT = "zkrecipes tree ", "1"
 local CHANGED, UNCHANGED = 5, 60 -- seconds between two writes
 local AGE_MAX = 1e9              -- seconds
 
--- Tree > its file: { path, tree_path, clock, host, session; count = changes of the copy that are in it, proven = up to when that copy was
--- proven (as adapter.now()); task = what keeps it; problem = why it was not written the last time, closed = it must not be written }.
-local file_of = setmetatable({}, { __mode = "k" })
+-- The tree keeps its file: { path, tree_path, clock, host, session; count = changes of the copy that are in it, proven = up to when that
+-- copy was proven (as adapter.now()); task = what keeps it; problem = why it was not written the last time, closed = it must not be
+-- written }.
 
 local function log(file, level, text, ...)
   dispatch.tell(file.host, level, ("tree %s: "):format(file.tree_path) .. text:format(...), file.session)
@@ -129,21 +129,22 @@ function M.open(session, tree, path)
   local host = core.host(session)
   local file = { path = path, tree_path = tree.path, session = session, host = host, clock = host.wall_ms or core.wall_ms, count = -1,
     proven = 0 }
-  file_of[tree] = file
+  core.keep(tree, "file", file)
   read(tree, file)
   file.task = tasks.behind(host, { quiet = true }, keep, file, setmetatable({ tree }, { __mode = "v" }))
 end
 
 -- Writes what is not in the file yet, for a program that ends soon.
 function M.save(tree)
-  local file = file_of[tree]
+  local file = core.kept(tree, "file")
   if file and inner.follows(tree) then write(tree, file) end
 end
 
 -- The tree is to be closed.
 function M.close(tree)
   M.save(tree)
-  if file_of[tree] then file_of[tree].task:cancel() end
+  local file = core.kept(tree, "file")
+  if file then file.task:cancel() end
 end
 
 core.own(debug.getinfo(1, "S").source)
