@@ -216,9 +216,12 @@ histories: ## run histories of every recipe, or RECIPE=...: SEEDS=... from FROM=
 planted: $(CORE) ## plant each bug of spec/histories/planted, of RECIPE=..., or BUG='its name', and check that histories catch it
 	@$(ENVIRONMENT) MAKE='$(MAKE)' $(INTERPRETER) spec/histories/planted/plant.lua $(CHOICE) $(if $(BUG),--bug '$(BUG)')
 
-# Prints the parts of a build for plant.lua.
-planted-parts: $(SIM)/histories $(SIM)/lease_histories
-	@printf '%s\n' '$(SIM_ENGINE)' '$(CC) $(SIM_FLAGS)' '$(HISTORIES_OBJECTS)' '$(LEASE_OBJECTS)'
+# These print the parts of a build for plant.lua: where the objects of src/ are; commands; objects.
+planted-programs: $(SIM)/histories $(SIM)/lease_histories
+	@printf '%s\n' '$(SIM_ENGINE)' '$(CC) $(SIM_FLAGS)' '$(CC) $(SIM_FLAGS) -fno-lto' '$(HISTORIES_OBJECTS)' '$(LEASE_OBJECTS)'
+
+planted-module: $(CORE)
+	@printf '%s\n' '$(SHARED)' '$(CC) $(CPPFLAGS) $(CFLAGS)' '$(CC) $(LDFLAGS)' '$(OBJECTS) $(LDLIBS)'
 
 soak: $(CORE) ## each recipe, or RECIPE=..., for ROUNDS=2000 rounds in virtual time: nothing may grow
 	@$(ENVIRONMENT) $(INTERPRETER) spec/soak/main.lua --rounds $(or $(ROUNDS),2000) $(if $(RECIPE),--recipe '$(RECIPE)')
@@ -416,4 +419,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here histories planted planted-parts soak scale-topic spec-parts sim-programs sim-test fuzz fuzz-api
+.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here histories planted planted-programs planted-module soak scale-topic spec-parts sim-programs sim-test fuzz fuzz-api

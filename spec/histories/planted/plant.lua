@@ -6,8 +6,8 @@
 -- fields: also ({ file, old, new }, a second place), harness (see harnesses.lua; default "engine"), run (arguments of the program; default
 -- below), asan (only the address sanitizer catches it). The seed of near.lua is tried first.
 --
--- For a bug in C, only its file is compiled again and linked with the objects that make has built; for a harness in Lua, make builds the
--- module with the bug in a copy of the build folder. For a bug in Lua, the search path finds the copy first.
+-- For a bug in C, only its file is compiled again and linked with the objects that make has built: to a program or, for a harness in Lua,
+-- to the module. The search path finds this module first, or the copy of a file in Lua.
 
 local harnesses = require "spec.histories.harnesses"
 local near = require "spec.histories.near"
@@ -76,14 +76,16 @@ end
 
 -- ---- How a bug is built and run ---------------------------------------------------------------
 
--- Builds once what all bugs of this build need. Returns the command that compiles, and the objects of each program.
+-- Builds once what all bugs of this build need. Returns the folder of its objects, the commands that compile and link, and the objects of
+-- each program, or of the module.
 local parts = {}
-local function parts_of(san)
-  if parts[san] then return parts[san] end
-  local told = lines(output(("%s --no-print-directory -s SAN=%s planted-parts"):format(os.getenv "MAKE", san)))
-  assert(#told >= 4, "make planted-parts has failed")
-  parts[san] = { folder = told[#told - 3], compile = told[#told - 2], histories = told[#told - 1], lease_histories = told[#told] }
-  return parts[san]
+local function parts_of(target, san)
+  local name = target .. san
+  if parts[name] then return parts[name] end
+  local told = lines(output(("%s --no-print-directory -s SAN=%s %s"):format(os.getenv "MAKE", san, target)))
+  assert(#told >= 4, "make " .. target .. " has failed")
+  parts[name] = { folder = told[1], compile = told[2], link = told[3], objects = told[4], lease_histories = told[5] }
+  return parts[name]
 end
 
 local function replaced(text, edit)
@@ -105,16 +107,14 @@ local function edited(bug)
   return texts
 end
 
--- Returns the commands that build the program with the bug, and the program.
-local function in_c(bug, place, texts)
-  local part = parts_of(bug.asan and "asan" or "")
-  local program = place .. "/" .. harness_of(bug).program
-  local objects, commands, count = part[harness_of(bug).program], {}, 0
+-- Returns the commands that compile the files with the bug, link them with the other objects, and write `result`.
+local function build(bug, place, texts, part, objects, result)
+  local commands, count = {}, 0
   for file, text in pairs(texts) do
     count = count + 1
     local copy = place .. "/" .. count
     write(copy .. ".c", text)
-    commands[count] = ("%s -w -c -o %s.o %s.c || exit %d"):format(part.compile, copy, copy, NOT_BUILT)
+    commands[count] = ("%s -w -g0 -c -o %s.o %s.c || exit %d"):format(part.compile, copy, copy, NOT_BUILT)
     local object, found = part.folder .. file:gsub("^src", ""):gsub("c$", "o"), false
     objects = objects:gsub("%S+", function(path)
       found = found or path == object
@@ -122,8 +122,22 @@ local function in_c(bug, place, texts)
     end)
     assert(found, bug.name .. ": " .. object .. " is no part of the program")
   end
-  commands[count + 1] = ("%s -fno-lto -o %s %s || exit %d"):format(part.compile, program, objects, NOT_BUILT)
-  return table.concat(commands, "\n"), program
+  commands[count + 1] = ("%s -s -o %s %s || exit %d"):format(part.link, result, objects, NOT_BUILT)
+  return table.concat(commands, "\n")
+end
+
+-- The functions in_* return the commands that build the program with the bug, and the program.
+local function in_c(bug, place, texts)
+  local name = harness_of(bug).program
+  local part, program = parts_of("planted-programs", bug.asan and "asan" or ""), place .. "/" .. name
+  return build(bug, place, texts, part, part[name] or part.objects, program), program
+end
+
+local function in_module(bug, place, texts)
+  local part = parts_of("planted-module", "")
+  output(("mkdir %s/zkrecipes"):format(place))
+  local commands = build(bug, place, texts, part, part.objects, place .. "/zkrecipes/core.so")
+  return ("%s\nexport LUA_CPATH='%s/?.so;%s'"):format(commands, place, os.getenv "LUA_CPATH"), arg[-1] .. " " .. harness_of(bug).script
 end
 
 local function in_lua(bug, place, texts)
@@ -134,21 +148,6 @@ local function in_lua(bug, place, texts)
   end
   local path = ("%s/?.lua;%s/?/init.lua;%s"):format(place, place, os.getenv "LUA_PATH")
   return ("export LUA_PATH='%s'"):format(path), arg[-1] .. " " .. harness_of(bug).script
-end
-
-local function in_module(bug, place, texts)
-  local built = os.getenv("LUA_CPATH"):match "^(build/[^/]*)/"
-  local commands = { ("cp -a Makefile src lua spec %s && mkdir %s/build && cp -a build/engine %s %s/build || exit %d"):format(place,
-    place, built, place, NOT_BUILT) }
-  for file, text in pairs(texts) do
-    local copy = place .. "/" .. #commands
-    write(copy, text)
-    commands[#commands + 1] = ("cp %s %s/%s"):format(copy, place, file)
-  end
-  commands[#commands + 1] = ("%s -s -C %s CI= %s/zkrecipes/core.so LUA=%s || exit %d"):format(os.getenv "MAKE", place, built,
-    built:match "[^/]*$", NOT_BUILT)
-  commands[#commands + 1] = "cd " .. place
-  return table.concat(commands, "\n"), arg[-1] .. " " .. harness_of(bug).script
 end
 
 local function way_of(bug)
