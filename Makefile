@@ -211,7 +211,7 @@ CHOICE = $(if $(HARNESS),--harness '$(HARNESS)') $(if $(RECIPE),--recipe '$(RECI
 
 histories: ## run histories of every recipe, or RECIPE=...: SEEDS=... from FROM=1 on, or only SEED=... with its trace
 	@$(ENVIRONMENT) MAKE='$(MAKE)' $(INTERPRETER) spec/histories/main.lua $(SIM) $(CHOICE) $(if $(SEEDS),--seeds $(SEEDS)) \
-	  $(if $(FROM),--from $(FROM)) $(if $(ONE_SEED),--seed $(SEED)) $(if $(SHAPE),--shape '$(SHAPE)')
+	  $(if $(FROM),--from $(FROM)) $(if $(ONE_SEED),--seed $(SEED)) $(if $(SHAPE),--shape '$(SHAPE)') $(if $(PART),--part $(PART))
 
 planted: $(CORE) ## plant each bug of spec/histories/planted, of RECIPE=..., or BUG='its name', and check that histories catch it
 	@$(ENVIRONMENT) MAKE='$(MAKE)' $(INTERPRETER) spec/histories/planted/plant.lua $(CHOICE) $(if $(BUG),--bug '$(BUG)')

@@ -1,6 +1,6 @@
 -- `make histories`: runs the histories of all recipes, or of one, each in its harness.
 --
---     main.lua FOLDER [--harness NAMES] [--recipe NAME] [--seeds N] [--from S]
+--     main.lua FOLDER [--harness NAMES] [--recipe NAME] [--seeds N] [--from S] [--part 1/2, of worlds]
 --     main.lua FOLDER [--harness NAMES] --recipe NAME --seed S       one, with its trace
 --     main.lua FOLDER --recipe NAME --shape TEXT                     one, with its trace
 --
@@ -10,7 +10,7 @@ local harnesses = require "spec.histories.harnesses"
 local parse = require "spec.histories.options"
 
 local folder = table.remove(arg, 1)
-local options = parse(arg, { harness = true, recipe = true, seeds = true, from = true, seed = true, shape = true })
+local options = parse(arg, { harness = true, recipe = true, seeds = true, from = true, seed = true, shape = true, part = true })
 
 -- True if the command succeeded; works with every version of Lua.
 local function run(command)
@@ -32,7 +32,7 @@ local function play(harness)
   if not run(("%s --no-print-directory -s %s"):format(os.getenv "MAKE", target)) then return false end
   local command = harness.script and arg[-1] .. " " .. harness.script or target
   if #harness.recipes > 1 then command = command .. " " .. given "recipe" end
-  local well = run(command .. " " .. given("seeds", "from", "seed", "shape"))
+  local well = run(command .. " " .. given("seeds", "from", "seed", "shape", "part"))
   if harness.small and not (options.seed or options.shape) then well = run(command .. " --small") and well end
   return well
 end

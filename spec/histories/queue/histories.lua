@@ -303,6 +303,7 @@ end
 -- ---- All ---------------------------------------------------------------------------------------
 
 layout.BUCKET = 5
+if jit then jit.off() end -- compiled code would keep worlds that are over
 local from = tonumber(options.seed or options.from) or 1
 local seeds = options.seed and 1 or tonumber(options.seeds) or SEEDS
 local sum = { histories = 0, put = 0, given = 0 }

@@ -154,7 +154,6 @@ local function member(h, zk, session, path, tag)
   for number = 1, lives do
     live(h, zk, session, path, ("%s.%d"):format(tag, number), number == lives)
     collectgarbage()
-    collectgarbage()
   end
 end
 
