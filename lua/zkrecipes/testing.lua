@@ -21,7 +21,7 @@ local M = {}
 ---@field config? table<string, string|number|boolean> further lines of zoo.cfg, e.g. { maxClientCnxns = 60 }
 ---@field jvm? string[] further flags of the JVM, e.g. { "-Xmx1g", "-Djute.maxbuffer=4194304" }
 ---@field container_interval? integer milliseconds between two sweeps for empty containers and TTL nodes, default 60000
----@field timeout? number seconds the server may take until it serves, default 30
+---@field timeout? number seconds the server may take until it serves, default 300
 ---@field members? integer members of an ensemble, default 3 (only for `ensemble`)
 
 local OPTIONS = { tick_time = "number", config = "table", jvm = "table", container_interval = "number",

@@ -328,7 +328,7 @@ end)
 
 describe("on an ensemble", function()
   local ensemble
-  setup(function() ensemble = assert(testing.ensemble()) end)
+  setup(function() ensemble = assert(testing.ensemble { config = { syncLimit = 120 } }) end)
   teardown(function() ensemble:stop() end)
 
   -- Kills a follower, because the ensemble does not serve for a moment after its leader has died.

@@ -11,7 +11,7 @@ local JVM = { "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-U
   "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn" }
 
 local CONFIG = { forceSync = "no", extendedTypesEnabled = "true", ["admin.enableServer"] = "false",
-  ["4lw.commands.whitelist"] = "*", maxClientCnxns = 0, maxSessionTimeout = 120000, initLimit = 20, syncLimit = 6 }
+  ["4lw.commands.whitelist"] = "*", maxClientCnxns = 0, maxSessionTimeout = 120000, initLimit = 120, syncLimit = 6 }
 
 local TICK_TIME = 500
 
@@ -73,7 +73,7 @@ end
 function M.spawn(options, places, id)
   local place = places[id]
   local server = setmetatable({ hosts = "127.0.0.1:" .. place.client, port = place.client, folder = place.folder,
-    tick = (options.tick_time or TICK_TIME) / 1000, limit = options.timeout or 30, state = "starting" }, Server)
+    tick = (options.tick_time or TICK_TIME) / 1000, limit = options.timeout or 300, state = "starting" }, Server)
   server.supervisor = supervisor.spawn(place, ("%d"):format(math.ceil(server.limit)),
     config_of(options, places, id), command_of(options, place, places))
   M.living[server] = true
