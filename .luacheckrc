@@ -5,6 +5,8 @@ local in_nginx = { globals = { "ngx" } }
 files["lua/zkrecipes/openresty.lua"] = in_nginx
 files["lua/zkrecipes/openresty"] = in_nginx
 files["lua/zkrecipes/adapters/openresty.lua"] = in_nginx
+files["lua/zkrecipes/cli"] = { std = "lua54" }
+files["bin"] = { std = "lua54" }
 files["spec"] = { std = "max+busted" }
 files["fuzz"] = { std = "max" }
 files["bench"] = { std = "max" }

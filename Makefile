@@ -337,7 +337,7 @@ latency-here: $(CORE)
 
 C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] spec/support/*.c spec/sim/*.[ch] spec/histories/*.[ch] spec/histories/*/*.[ch] fuzz/*.c fuzz/*.h bench/*/*.[ch])
 LUA_MODULES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua lua/zkrecipes/*/*/*.lua)
-LUA_FILES = $(LUA_MODULES) $(wildcard spec/*/*.lua spec/*/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
+LUA_FILES = bin/zkr $(LUA_MODULES) $(wildcard spec/*/*.lua spec/*/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
 	@dev/check-borders
@@ -392,7 +392,7 @@ ci: deps ## what CI runs
 
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
-  lua-cjson lua-coxpcall lua-posix default-jdk-headless libzookeeper-java libslf4j-java libcurator-discovery-java \
+  lua-argparse lua-cjson lua-term lua-coxpcall lua-posix default-jdk-headless libzookeeper-java libslf4j-java libcurator-discovery-java \
   nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev spin
 
 # Asks apt only when something is missing.

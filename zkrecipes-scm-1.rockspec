@@ -22,6 +22,7 @@ external_dependencies = { ZOOKEEPER = { library = "libzookeeper_st.a" } }
 
 build = {
   type = "builtin",
+  install = { bin = { zkr = "bin/zkr" } },
   modules = {
     ["zkrecipes"] = "lua/zkrecipes/init.lua",
     ["zkrecipes.adapters.builtin"] = "lua/zkrecipes/adapters/builtin.lua",
@@ -33,6 +34,15 @@ build = {
     ["zkrecipes.adapters.poll"] = "lua/zkrecipes/adapters/poll.lua",
     ["zkrecipes.check"] = "lua/zkrecipes/check.lua",
     ["zkrecipes.classes"] = "lua/zkrecipes/classes.lua",
+    ["zkrecipes.cli.commands.get"] = "lua/zkrecipes/cli/commands/get.lua",
+    ["zkrecipes.cli.context"] = "lua/zkrecipes/cli/context.lua",
+    ["zkrecipes.cli.exit"] = "lua/zkrecipes/cli/exit.lua",
+    ["zkrecipes.cli.list"] = "lua/zkrecipes/cli/list.lua",
+    ["zkrecipes.cli.main"] = "lua/zkrecipes/cli/main.lua",
+    ["zkrecipes.cli.needs"] = "lua/zkrecipes/cli/needs.lua",
+    ["zkrecipes.cli.parsers"] = "lua/zkrecipes/cli/parsers.lua",
+    ["zkrecipes.cli.problem"] = "lua/zkrecipes/cli/problem.lua",
+    ["zkrecipes.cli.settings"] = "lua/zkrecipes/cli/settings.lua",
     ["zkrecipes.collected"] = "lua/zkrecipes/collected.lua",
     ["zkrecipes.escape"] = "lua/zkrecipes/escape.lua",
     ["zkrecipes.failure"] = "lua/zkrecipes/failure.lua",

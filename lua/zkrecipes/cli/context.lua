@@ -1,0 +1,101 @@
+-- What a command works with.
+--
+--   context.zk  context.uv          the module on luv, and luv
+--   context.settings                hosts, timeout, namespace, auth
+--   context:session([options])      the session, connected; the first call opens it, with further options of zk.session
+--   context:check(path, ...)        returns what the module returned; raises a problem if that is a failure (a third value)
+--   context:fail(status, text)      ends the command: zkr prints `zkr: TEXT` and exits with the status (exit.lua)
+--   context:write(text)             to standard output, any bytes
+--   context:print_json(value)       one line of JSON
+--   context:note(text)              `zkr: TEXT` on standard error; the command continues
+--   context:on_signal(fn)           fn(name, number) runs in a coroutine at INT, TERM and HUP; by default zkr closes the session and ends
+--   context:close()                 closes the session; called at the end too
+
+local exit = require "zkrecipes.cli.exit"
+local needs = require "zkrecipes.cli.needs"
+local problem = require "zkrecipes.cli.problem"
+local settings = require "zkrecipes.cli.settings"
+
+local Context = {}
+
+local SIGNALS = { sigint = 2, sigterm = 15, sighup = 1 }
+local CLOSE_LIMIT = 1 -- seconds
+
+-- Fields that are made at their first use, because most of them take time to load.
+local LAZY = {
+  uv = function() return needs "luv" end,
+  json = function() return needs "cjson".new() end,
+  zk = function() return require "zkrecipes".using "luv" end,
+  settings = function(context) return settings.read(context.uv, context.options) end,
+}
+
+function Context.__index(context, key)
+  if Context[key] then return Context[key] end
+  local value = LAZY[key] and LAZY[key](context)
+  rawset(context, key, value)
+  return value
+end
+
+function Context:session(options)
+  if self.opened then return self.opened end
+  local all = { request_timeout = self.settings.timeout, log = function() end }
+  for key, value in pairs(self.settings) do all[key] = value end
+  for key, value in pairs(options or {}) do all[key] = value end
+  self.opened = self:check(nil, self.zk.session(all))
+  local connected, message, code = self.opened:connected(all.timeout)
+  if not connected and code == "connection_loss" then
+    self:fail(exit.FAILED, ("%s: no server answered within %g s (%s); check -s, or try `zkr doctor`"):format(all.hosts, all.timeout,
+      self.opened.trouble or message))
+  end
+  self:check(nil, connected, message, code)
+  return self.opened
+end
+
+function Context:check(path, ...) -- luacheck: ignore 212
+  local _, message, code = ...
+  if code ~= nil then problem.of(path, message, code) end
+  return ...
+end
+
+function Context:fail(status, text) -- luacheck: ignore 212
+  problem.raise(status, text)
+end
+
+-- luv ignores SIGPIPE, so a closed pipe is an error here. The command then ends silently, as if the signal had ended it.
+function Context:write(text) -- luacheck: ignore 212
+  local written, message, number = io.stdout:write(text)
+  if written then return end
+  if number == 32 then problem.raise(exit.SIGNAL + 13) end
+  problem.raise(exit.FAILED, "standard output: " .. message)
+end
+
+function Context:print_json(value)
+  self:write(self.json.encode(value) .. "\n")
+end
+
+function Context:note(text) -- luacheck: ignore 212
+  io.stderr:write("zkr: ", text, "\n")
+end
+
+function Context:on_signal(fn)
+  self.signaled = fn
+  if self.handlers then return end
+  self.handlers = {}
+  for name, number in pairs(SIGNALS) do
+    local handler = self.uv.new_signal()
+    handler:start(name, function()
+      self.zk.spawn(function() self.signaled(name, number) end)
+    end)
+    handler:unref()
+    self.handlers[#self.handlers + 1] = handler
+  end
+end
+
+function Context:close()
+  if self.opened then self.opened:close(CLOSE_LIMIT) end
+end
+
+-- A context for the options of the command line.
+return function(options)
+  return setmetatable({ options = options }, Context)
+end

@@ -1,0 +1,71 @@
+-- zkr: reads the command line, loads the one command that it names, and runs it in a coroutine on luv.
+
+local exit = require "zkrecipes.cli.exit"
+local needs = require "zkrecipes.cli.needs"
+local parsers = require "zkrecipes.cli.parsers"
+local problem = require "zkrecipes.cli.problem"
+local new_context = require "zkrecipes.cli.context"
+
+local function report(text)
+  if text then io.stderr:write("zkr: ", text, "\n") end
+end
+
+-- Flushes what was printed: a full disk or a closed pipe is noticed only now.
+local function flush()
+  local done, message, number = io.stdout:flush()
+  if done then return exit.OK end
+  if number == 32 then return exit.SIGNAL + 13 end
+  report("standard output: " .. message)
+  return exit.FAILED
+end
+
+-- The module's own checks of arguments are the command's too: a wrong path raises "bad argument #1 to 'get' (path must ...)".
+local function traced(raised)
+  if problem.is(raised) then return raised end
+  local misuse = tostring(raised):match "bad argument #%d+ to '[^']+' (%b())"
+  if misuse then return problem.new(exit.USAGE, misuse:sub(2, -2)) end
+  return debug.traceback(tostring(raised), 2)
+end
+
+-- Runs the command to its end. Returns the exit status.
+local function execute(command, context, arguments)
+  local done, status = xpcall(command.run, traced, context, arguments)
+  if done then return status or exit.OK end
+  if not problem.is(status) then
+    report("this is a bug in zkr:\n" .. status)
+    return exit.FAILED
+  end
+  report(status.text)
+  return status.status
+end
+
+local function finish(context, status)
+  context:close()
+  local flushed = flush()
+  os.exit(status == exit.OK and flushed or status)
+end
+
+local function run(command, arguments)
+  local uv = needs "luv"
+  local context = new_context(arguments)
+  local prepared, raised = pcall(function() return context.zk end)
+  if not prepared then
+    report("the module zkrecipes cannot be loaded; build it with `make`, or luarocks install zkrecipes\n" .. tostring(raised))
+    os.exit(exit.FAILED)
+  end
+  context:on_signal(function(_, number) finish(context, exit.SIGNAL + number) end)
+  context.zk.spawn(function() finish(context, execute(command, context, arguments)) end)
+  uv.run()
+  report "this is a bug in zkr: the command waits for nothing"
+  os.exit(exit.FAILED)
+end
+
+return function(words)
+  local loaded, command, arguments = xpcall(parsers.parse, traced, words)
+  if loaded then return run(command, arguments) end
+  if problem.is(command) then
+    report(command.text)
+    os.exit(command.status)
+  end
+  error(command, 0)
+end

@@ -1,0 +1,83 @@
+-- The parsers of the command line. `parse` defines only the command that is named, so that zkr starts fast.
+
+local exit = require "zkrecipes.cli.exit"
+local list = require "zkrecipes.cli.list"
+local needs = require "zkrecipes.cli.needs"
+local problem = require "zkrecipes.cli.problem"
+
+local M = {}
+
+local WIDTH = 80
+
+-- The options of zkr that take a value.
+local VALUED = { ["-s"] = true, ["--servers"] = true, ["--timeout"] = true, ["--namespace"] = true }
+
+local function epilog(examples)
+  return examples and "Examples:\n" .. examples:gsub("%s+$", ""):gsub("[^\n]+", "   %0")
+end
+
+local function new_root()
+  local root = needs "argparse"("zkr", "ZooKeeper from the command line: locks, elections, queues, and plain znodes.")
+  root:option("-s --servers", "host:port,host:port/chroot (ZKR_HOSTS)."):argname "HOSTS":target "hosts"
+  root:option("--timeout", "The session's timeout, and how long to wait for a server, in seconds (ZKR_TIMEOUT)."):argname "T"
+  root:option("--namespace", "Put this in front of every path (ZKR_NAMESPACE)."):argname "N"
+  root:flag("--version", "Print the version and exit."):action(function()
+    print("zkr " .. require("zkrecipes")._VERSION)
+    os.exit(exit.OK)
+  end)
+  return root:usage_max_width(WIDTH):help_max_width(WIDTH):command_target "command"
+end
+
+local function add(root, name, command)
+  local parser = root:command(name, command.summary)
+  command.define(parser)
+  local lines = epilog(command.examples)
+  if lines then parser:epilog(lines) end
+  return parser
+end
+
+function M.load(name)
+  return require("zkrecipes.cli.commands." .. name)
+end
+
+-- A parser with all commands; for help, completion and man pages.
+function M.all()
+  local root, groups = new_root(), {}
+  for _, name in ipairs(list) do
+    local command = M.load(name)
+    local parser = add(root, name, command)
+    if not groups[command.group] then
+      groups[command.group] = {}
+      groups[#groups + 1] = command.group
+    end
+    table.insert(groups[command.group], parser)
+  end
+  for _, group in ipairs(groups) do root:group(group, table.unpack(groups[group])) end
+  return root:epilog "`zkr COMMAND --help` shows the options of a command, and examples."
+end
+
+-- The first word that is neither an option of zkr nor its value.
+local function name_in(words)
+  local i = 1
+  while words[i] and words[i]:sub(1, 1) == "-" do
+    i = i + (VALUED[words[i]] and 2 or 1)
+  end
+  for _, name in ipairs(list) do
+    if name == words[i] then return name end
+  end
+end
+
+-- Returns the command and its arguments. Raises a problem if the words are wrong.
+function M.parse(words)
+  local name = name_in(words)
+  local root = name and new_root() or M.all()
+  local command = name and M.load(name)
+  if name then add(root, name, command) end
+  local parsed, result = root:pparse(words)
+  if not parsed then
+    problem.raise(exit.USAGE, ("%s; see `zkr %s--help`"):format(result, name and name .. " " or ""))
+  end
+  return command, result
+end
+
+return M

@@ -1,0 +1,40 @@
+-- How a command fails: it raises a problem, and main.lua prints `zkr: TEXT` and exits with its status.
+
+local exit = require "zkrecipes.cli.exit"
+
+local M = {}
+
+local Problem = {}
+
+-- What happened and what to do, for the codes that a user of the command meets, and the exit status.
+local CODES = {
+  no_node = { exit.NO, "there is no such znode; `zkr ls` shows what is there" },
+  node_exists = { exit.NO, "the znode exists already; `zkr set` changes it" },
+  not_empty = { exit.NO, "the znode has children; `zkr rm -r` deletes them too" },
+  bad_version = { exit.NO, "the znode has another version; read it again with `zkr stat`" },
+  no_auth = { exit.FAILED, "the znode's ACL does not allow it; give credentials with ZKR_AUTH_FILE" },
+  auth_failed = { exit.FAILED, "the servers refused the credentials; check the file that ZKR_AUTH_FILE names" },
+  timeout = { exit.LATE },
+  lost = { exit.LOST },
+}
+
+function M.new(status, text)
+  return setmetatable({ status = status, text = text }, Problem)
+end
+
+function M.raise(status, text)
+  error(M.new(status, text), 0)
+end
+
+function M.is(value)
+  return getmetatable(value) == Problem
+end
+
+-- Raises the problem for a failure that the module returned.
+function M.of(path, message, code)
+  local known = CODES[code] or { exit.FAILED }
+  local text = known[2] or message
+  M.raise(known[1], path and not text:find(path, 1, true) and path .. ": " .. text or text)
+end
+
+return M

@@ -1,0 +1,82 @@
+-- Where zkr connects: an option of the command line wins, then the environment, then the file ~/.config/zkr (lines `key = value`).
+-- Credentials come from a file or the environment, never from the command line, because every user of the machine can read that.
+
+local exit = require "zkrecipes.cli.exit"
+local problem = require "zkrecipes.cli.problem"
+
+local M = {}
+
+local KEYS = { hosts = true, timeout = true, namespace = true, auth_file = true }
+local DEFAULTS = { hosts = "127.0.0.1:2181", timeout = "10" }
+
+local function path_of_file()
+  local folder = os.getenv "XDG_CONFIG_HOME"
+  if not folder or folder == "" then folder = (os.getenv "HOME" or "") .. "/.config" end
+  return folder .. "/zkr"
+end
+
+-- Calls fn(line, number) for each line that says something. Returns nil if there is no such file.
+local function each_line(path, fn)
+  local file = io.open(path)
+  if not file then return nil end
+  local number = 0
+  for line in file:lines() do
+    number = number + 1
+    if line:find "%S" and not line:find "^%s*#" then fn(line, number) end
+  end
+  file:close()
+  return true
+end
+
+local function read_file(path)
+  local found = {}
+  each_line(path, function(line, number)
+    local key, value = line:match "^%s*([%w_]+)%s*=%s*(.-)%s*$"
+    if not KEYS[key] then
+      problem.raise(exit.USAGE, ("%s:%d: not a setting; write `key = value`, with one of hosts, timeout, namespace, auth_file"):format(path,
+        number))
+    end
+    found[key] = value
+  end)
+  return found
+end
+
+local function credential(line, where)
+  local scheme, value = line:match "^%s*(%S+)%s+(.-)%s*$"
+  if not scheme or value == "" then
+    problem.raise(exit.USAGE, where .. ": not a credential; write `digest USER:PASSWORD`")
+  end
+  return { scheme = scheme, credential = value }
+end
+
+local function credentials(uv, file)
+  local found = {}
+  local own = os.getenv "ZKR_AUTH"
+  if own then found[1] = credential(own, "ZKR_AUTH") end
+  if not file then return found end
+  local stat, message = uv.fs_stat(file)
+  if not stat then problem.raise(exit.USAGE, ("%s: the credentials cannot be read (%s)"):format(file, message)) end
+  if stat.mode % 64 ~= 0 then
+    problem.raise(exit.USAGE, ("%s: other users may read the credentials; chmod 600 %s"):format(file, file))
+  end
+  if not each_line(file, function(line, number) found[#found + 1] = credential(line, file .. ":" .. number) end) then
+    problem.raise(exit.USAGE, file .. ": the credentials cannot be read")
+  end
+  return found
+end
+
+-- Returns hosts, timeout, namespace and auth, from the options of the command line and all other places.
+function M.read(uv, options)
+  local file = read_file(path_of_file())
+  local function setting(key)
+    local value = options[key] or os.getenv("ZKR_" .. key:upper()) or file[key] or DEFAULTS[key]
+    return value ~= "" and value or nil
+  end
+  local timeout = tonumber(setting "timeout")
+  if not timeout or timeout <= 0 or timeout > 3600 then
+    problem.raise(exit.USAGE, ("the timeout is '%s'; give seconds, for example 10"):format(setting "timeout" or ""))
+  end
+  return { hosts = setting "hosts", timeout = timeout, namespace = setting "namespace", auth = credentials(uv, setting "auth_file") }
+end
+
+return M
