@@ -6,8 +6,10 @@
 --   context:check(path, ...)        returns what the module returned; raises a problem if that is a failure (a third value)
 --   context:fail(status, text)      ends the command: zkr prints `zkr: TEXT` and exits with the status (exit.lua)
 --   context:write(text)             to standard output, any bytes
---   context:print_json(value)       one line of JSON
+--   context:flush()                 makes the reader of a pipe see what was written; for commands that run on
+--   context:print_json(value, keys) one line of JSON; keys: an object's keys, in order
 --   context:note(text)              `zkr: TEXT` on standard error; the command continues
+--   context:ask(text)               the same without the end of the line; input.lua reads the answer
 --   context:on_signal(fn)           fn(name, number) runs in a coroutine at INT, TERM and HUP; by default zkr closes the session and ends
 --   context:close()                 closes the session; called at the end too
 
@@ -62,19 +64,45 @@ function Context:fail(status, text) -- luacheck: ignore 212
 end
 
 -- luv ignores SIGPIPE, so a closed pipe is an error here. The command then ends silently, as if the signal had ended it.
-function Context:write(text) -- luacheck: ignore 212
-  local written, message, number = io.stdout:write(text)
-  if written then return end
+local function written(done, message, number)
+  if done then return end
   if number == 32 then problem.raise(exit.SIGNAL + 13) end
   problem.raise(exit.FAILED, "standard output: " .. message)
 end
 
-function Context:print_json(value)
-  self:write(self.json.encode(value) .. "\n")
+function Context:write(text) -- luacheck: ignore 212
+  written(io.stdout:write(text))
+end
+
+-- cjson escapes every slash, which makes paths unreadable.
+local function plain(text)
+  return (text:gsub("\\(.)", function(letter) return letter == "/" and "/" or nil end))
+end
+
+-- cjson writes an object's keys in no order, so each is written alone.
+local function encode(json, value, keys)
+  if not keys then return plain(json.encode(value)) end
+  local parts = {}
+  for _, key in ipairs(keys) do
+    if value[key] ~= nil then parts[#parts + 1] = json.encode(key) .. ":" .. json.encode(value[key]) end
+  end
+  return plain("{" .. table.concat(parts, ",") .. "}")
+end
+
+function Context:flush() -- luacheck: ignore 212
+  written(io.stdout:flush())
+end
+
+function Context:print_json(value, keys)
+  self:write(encode(self.json, value, keys) .. "\n")
 end
 
 function Context:note(text) -- luacheck: ignore 212
   io.stderr:write("zkr: ", text, "\n")
+end
+
+function Context:ask(text) -- luacheck: ignore 212
+  io.stderr:write("zkr: ", text)
 end
 
 function Context:on_signal(fn)

@@ -7,5 +7,5 @@
 --   define(parser)               adds arguments and options to the command's parser of argparse
 --   run(context, arguments)      does it, in a coroutine; returns the exit status, nil is 0 (see exit.lua and context.lua)
 return {
-  "get",
+  "ls", "get", "set", "create", "rm", "tree", "stat", "acl", "watch", "export", "import",
 }

@@ -5,6 +5,7 @@ local exit = require "zkrecipes.cli.exit"
 local PACKAGES = {
   argparse = { "lua-argparse", "argparse" },
   cjson = { "lua-cjson", "lua-cjson" },
+  mime = { "lua-socket", "luasocket" }, -- base64
   luv = { "lua-luv", "luv" },
   term = { "lua-term", "lua-term" },
 }

@@ -12,8 +12,12 @@ local WIDTH = 80
 -- The options of zkr that take a value.
 local VALUED = { ["-s"] = true, ["--servers"] = true, ["--timeout"] = true, ["--namespace"] = true }
 
-local function epilog(examples)
-  return examples and "Examples:\n" .. examples:gsub("%s+$", ""):gsub("[^\n]+", "   %0")
+-- Puts the examples at the end of the command's help. An epilog of argparse would be wrapped, and could not be copied.
+local function show_examples(parser, examples)
+  local get_help = parser.get_help
+  function parser.get_help(...)
+    return get_help(...) .. "\n\nExamples:\n" .. examples:gsub("%s+$", ""):gsub("[^\n]+", "   %0")
+  end
 end
 
 local function new_root()
@@ -29,10 +33,9 @@ local function new_root()
 end
 
 local function add(root, name, command)
-  local parser = root:command(name, command.summary)
+  local parser = root:command(name, command.summary):summary(command.summary)
   command.define(parser)
-  local lines = epilog(command.examples)
-  if lines then parser:epilog(lines) end
+  show_examples(parser, command.examples)
   return parser
 end
 

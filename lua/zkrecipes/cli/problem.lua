@@ -33,7 +33,7 @@ end
 -- Raises the problem for a failure that the module returned.
 function M.of(path, message, code)
   local known = CODES[code] or { exit.FAILED }
-  local text = known[2] or message
+  local text = known[2] or message:gsub("^[%a_]+:[%a_]+ ", "") -- without the name of the method
   M.raise(known[1], path and not text:find(path, 1, true) and path .. ": " .. text or text)
 end
 

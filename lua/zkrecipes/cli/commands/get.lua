@@ -1,19 +1,31 @@
 -- zkr get: a znode's data, byte for byte.
 
+local arguments = require "zkrecipes.cli.arguments"
+local znode = require "zkrecipes.cli.znode"
+
 local M = { name = "get", group = "Znodes", summary = "Print the data of a znode." }
 
 M.examples = [[
 zkr get /conf/level
-zkr get /conf/logo.png >logo.png
+zkr get /conf/logo >logo.png        # byte for byte
+zkr get --json /conf/level | jq .version
 ]]
 
 function M.define(parser)
-  parser:argument("path", "The znode.")
+  arguments.path(parser, "The znode.")
+  arguments.json(parser, "Print data and stat as a JSON object; data that are not UTF-8 as data_base64.")
 end
 
-function M.run(context, arguments)
-  local data = context:check(arguments.path, context:session():get(arguments.path))
+function M.run(context, given)
+  local data, stat = context:check(given.path, context:session():get(given.path))
+  if given.json then
+    local fields = znode.fields(given.path, stat)
+    znode.put_data(fields, data)
+    return context:print_json(fields, znode.KEYS)
+  end
   context:write(data or "")
+  -- The prompt of a shell begins on a new line; a pipe gets the data alone.
+  if data and data ~= "" and data:sub(-1) ~= "\n" and context.uv.guess_handle(1) == "tty" then context:write "\n" end
 end
 
 return M

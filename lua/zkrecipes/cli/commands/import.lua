@@ -1,0 +1,91 @@
+-- zkr import: creates the znodes of an export. Reads all lines first, and writes nothing if one is wrong or if a znode exists already.
+
+local acls = require "zkrecipes.cli.acl"
+local arguments = require "zkrecipes.cli.arguments"
+local exit = require "zkrecipes.cli.exit"
+local input = require "zkrecipes.cli.input"
+local pool = require "zkrecipes.cli.pool"
+local znode = require "zkrecipes.cli.znode"
+
+local M = { name = "import", group = "Znodes", summary = "Create the znodes that an export has printed." }
+
+M.examples = [[
+zkr import /conf <conf.jsonl
+zkr import --overwrite /conf <conf.jsonl
+]]
+
+local SHOWN = 10 -- paths of a message
+
+function M.define(parser)
+  arguments.path(parser, "Where to put the znode that was exported. Missing parents are created.")
+  parser:flag("--overwrite", "Overwrite the data (and the ACL) of znodes that exist. Without it nothing is imported then.")
+end
+
+local function read_line(context, line, number)
+  local read, fields = pcall(context.json.decode, line)
+  local path = read and type(fields) == "table" and fields.path
+  if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
+    context:fail(exit.USAGE, ("line %d of the input: not a line of `zkr export`"):format(number))
+  end
+  if fields.acl then
+    local acl, wrong = acls.read(fields.acl)
+    if not acl then context:fail(exit.USAGE, ("line %d of the input: %s"):format(number, wrong)) end
+    fields.acl = acl
+  end
+  return fields
+end
+
+local function depth_of(path) return path == "/" and 0 or select(2, path:gsub("/", "")) end
+
+-- The znodes by levels, so that the parents exist.
+local function read_all(context, root)
+  local levels, number = {}, 0
+  for line in input.all(context):gmatch "[^\n]+" do
+    number = number + 1
+    local fields = read_line(context, line, number)
+    local level = depth_of(fields.path) + 1
+    fields.path = fields.path == "/" and root or (root == "/" and "" or root) .. fields.path
+    for i = #levels + 1, level do levels[i] = {} end
+    table.insert(levels[level], fields)
+  end
+  return levels, number
+end
+
+-- The root always exists: it counts only if there is something to write.
+local function counts(fields) return fields.path ~= "/" or fields.data or fields.data_base64 end
+
+local function existing(context, levels)
+  local session, paths = context:session(), {}
+  for _, level in ipairs(levels) do
+    pool(context.zk, level, function(fields)
+      fields.exists = context:check(fields.path, session:exists(fields.path))
+      if fields.exists and counts(fields) then paths[#paths + 1] = fields.path end
+    end)
+  end
+  table.sort(paths)
+  return paths
+end
+
+local function write(context, fields)
+  local session, path, data = context:session(), fields.path, znode.data_of(fields)
+  if not fields.exists then
+    return context:check(path, session:create(path, data, { parents = true, acl = fields.acl }))
+  end
+  if counts(fields) then context:check(path, session:set(path, data)) end
+  if fields.acl then context:check(path, session:set_acl(path, fields.acl)) end
+end
+
+function M.run(context, given)
+  local levels, count = read_all(context, given.path)
+  local paths = existing(context, levels)
+  if #paths > 0 and not given.overwrite then
+    context:fail(exit.NO, ("nothing was imported, because %d znodes exist: %s%s; --overwrite overwrites them"):format(#paths,
+      table.concat(paths, ", ", 1, math.min(#paths, SHOWN)), #paths > SHOWN and " ..." or ""))
+  end
+  for _, level in ipairs(levels) do
+    pool(context.zk, level, function(fields) write(context, fields) end)
+  end
+  context:note(("%d znodes were imported"):format(count))
+end
+
+return M

@@ -1,0 +1,92 @@
+-- Runs the program zkr, as a shell would, against the server of the specs.
+
+local env = require "spec.support.env"
+local process = require "spec.support.process"
+
+local M = {}
+
+-- zkr runs on Lua 5.4 alone, so its specs are for this interpreter, on the plain build.
+M.supported = _VERSION == "Lua 5.4"
+
+local LIMIT = 900 -- seconds after which a program is killed; it takes far less even on a busy machine
+
+function M.quote(word)
+  return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
+end
+
+local function file_with(text)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "wb"))
+  file:write(text or "")
+  file:close()
+  return path
+end
+
+local function content(path)
+  local file = assert(io.open(path, "rb"))
+  local text = file:read("a")
+  file:close()
+  os.remove(path)
+  return text
+end
+
+-- The command of the shell. options: hosts, namespace, env (further variables; they win).
+local function command_of(words, options)
+  local all = { HOME = "/nonexistent", XDG_CONFIG_HOME = "", TZ = "UTC", ZKR_HOSTS = options.hosts or env.server().hosts,
+    ZKR_TIMEOUT = "60", ZKR_NAMESPACE = options.namespace or "" }
+  for name, value in pairs(options.env or {}) do all[name] = value end
+  local parts = { "timeout", "-s", "KILL", "--foreground", LIMIT, "env" }
+  for name, value in pairs(all) do parts[#parts + 1] = M.quote(name .. "=" .. value) end
+  for _, part in ipairs(options.before or {}) do parts[#parts + 1] = M.quote(part) end
+  parts[#parts + 1] = "bin/zkr"
+  for _, word in ipairs(words) do parts[#parts + 1] = M.quote(word) end
+  return table.concat(parts, " ")
+end
+M.command_of = command_of
+
+---Runs it to its end. options: as above, and input (default: empty).
+---@return string out, integer status, string err
+function M.run(words, options)
+  options = options or {}
+  local input, out, err = file_with(options.input), os.tmpname(), os.tmpname()
+  local _, how, code = os.execute(("%s <%s >%s 2>%s"):format(command_of(words, options), input, out, err))
+  os.remove(input)
+  return content(out), how == "signal" and 128 + code or code, content(err)
+end
+
+local Started = {}
+Started.__index = Started
+
+---Starts it in the background.
+function M.start(words, options)
+  options = options or {}
+  options.before = { "sh", "-c", 'echo $$; exec "$@"', "sh" }
+  local err = os.tmpname()
+  local self = setmetatable({ err = err }, Started)
+  self.pipe = assert(io.popen(("%s 2>%s </dev/null"):format(command_of(words, options), err)))
+  self.pid = assert(self.pipe:read("l"))
+  return self
+end
+
+-- The next line of its output; nil at its end.
+function Started:line() return self.pipe:read("l") end
+
+function Started:signal(name) os.execute(("kill -%s %s"):format(name, self.pid)) end
+
+-- Waits until it has ended. Returns its exit status, and its standard error.
+function Started:finish()
+  local _, how, code = self.pipe:close()
+  return how == "signal" and 128 + code or code, content(self.err)
+end
+
+---Types the answer on a terminal, when the program has asked for it. Returns what the terminal showed, and the exit status.
+function M.on_terminal(words, answer, options)
+  local path = file_with(command_of(words, options or {}))
+  local _, how, code = os.execute(("printf '%%s\\n' %s | script -qec 'sh %s' /dev/null >%s.out 2>&1"):format(M.quote(answer), path, path))
+  os.remove(path)
+  return content(path .. ".out"), how == "signal" and 128 + code or code
+end
+
+M.eventually = process.eventually
+
+return M
