@@ -19,10 +19,10 @@ end
 
 -- Reads one entry. Returns nil and what is wrong.
 function M.entry(text)
-  local scheme, id, perms = text:match "^([^:]+):(.*):([^:]+)$"
+  local scheme, id, perms = tostring(text):match "^([^:]+):(.*):([^:]+)$"
   local letters = scheme and letters_of(perms)
   if letters then return { scheme = scheme, id = id, perms = letters } end
-  return nil, ("'%s' is no ACL entry; write SCHEME:ID:PERMISSIONS, for example world:anyone:read,write"):format(text)
+  return nil, ("'%s' is no ACL entry; write SCHEME:ID:PERMISSIONS, for example world:anyone:read,write"):format(tostring(text))
 end
 
 -- Shows one entry.

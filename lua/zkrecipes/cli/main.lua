@@ -27,19 +27,19 @@ local function traced(raised)
   return debug.traceback(tostring(raised), 2)
 end
 
--- Runs the command to its end. Returns the exit status.
+-- Runs the command to its end. Returns the exit status, and what to report.
 local function execute(command, context, arguments)
   local done, status = xpcall(command.run, traced, context, arguments)
   if done then return status or exit.OK end
-  if not problem.is(status) then
-    report("this is a bug in zkr:\n" .. status)
-    return exit.FAILED
-  end
-  report(status.text)
-  return status.status
+  if problem.is(status) then return status.status, status.text end
+  return exit.FAILED, "this is a bug in zkr:\n" .. status
 end
 
-local function finish(context, status)
+-- Only the first call counts: at a signal the session is closed, and that ends the command, which would report it.
+local function finish(context, status, text)
+  if context.finishing then return end
+  context.finishing = true
+  report(text)
   context:close()
   local flushed = flush()
   os.exit(status == exit.OK and flushed or status)
@@ -48,12 +48,12 @@ end
 local function run(command, arguments)
   local uv = needs "luv"
   local context = new_context(arguments)
+  context:on_signal(function(_, number) finish(context, exit.SIGNAL + number) end)
   local prepared, raised = pcall(function() return context.zk end)
   if not prepared then
     report("the module zkrecipes cannot be loaded; build it with `make`, or luarocks install zkrecipes\n" .. tostring(raised))
     os.exit(exit.FAILED)
   end
-  context:on_signal(function(_, number) finish(context, exit.SIGNAL + number) end)
   context.zk.spawn(function() finish(context, execute(command, context, arguments)) end)
   uv.run()
   report "this is a bug in zkr: the command waits for nothing"
@@ -67,5 +67,7 @@ return function(words)
     report(command.text)
     os.exit(command.status)
   end
+  -- Ctrl-C, before luv has handlers.
+  if command:find "interrupted!" then os.exit(exit.SIGNAL + 2) end
   error(command, 0)
 end

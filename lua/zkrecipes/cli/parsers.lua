@@ -78,7 +78,7 @@ function M.parse(words)
   if name then add(root, name, command) end
   local parsed, result = root:pparse(words)
   if not parsed then
-    problem.raise(exit.USAGE, ("%s; see `zkr %s--help`"):format(result, name and name .. " " or ""))
+    problem.raise(exit.USAGE, ("%s; see `zkr %s--help`"):format((result:gsub("\nDid(.*)", " (did%1)")), name and name .. " " or ""))
   end
   return command, result
 end

@@ -65,16 +65,18 @@ local function credentials(uv, file)
   return found
 end
 
+-- An empty value is none.
+local function said(value) return value ~= "" and value or nil end
+
 -- Returns hosts, timeout, namespace and auth, from the options of the command line and all other places.
 function M.read(uv, options)
   local file = read_file(path_of_file())
   local function setting(key)
-    local value = options[key] or os.getenv("ZKR_" .. key:upper()) or file[key] or DEFAULTS[key]
-    return value ~= "" and value or nil
+    return said(options[key]) or said(os.getenv("ZKR_" .. key:upper())) or said(file[key]) or DEFAULTS[key]
   end
   local timeout = tonumber(setting "timeout")
   if not timeout or timeout <= 0 or timeout > 3600 then
-    problem.raise(exit.USAGE, ("the timeout is '%s'; give seconds, for example 10"):format(setting "timeout" or ""))
+    problem.raise(exit.USAGE, ("the timeout is '%s'; give seconds, for example 10"):format(setting "timeout"))
   end
   return { hosts = setting "hosts", timeout = timeout, namespace = setting "namespace", auth = credentials(uv, setting "auth_file") }
 end

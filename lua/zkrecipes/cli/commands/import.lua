@@ -21,10 +21,16 @@ function M.define(parser)
   parser:flag("--overwrite", "Overwrite the data (and the ACL) of znodes that exist. Without it nothing is imported then.")
 end
 
+local function is_text(value) return value == nil or type(value) == "string" end
+
+local function is_line(fields)
+  return type(fields) == "table" and type(fields.path) == "string" and fields.path:sub(1, 1) == "/" and is_text(fields.data)
+    and is_text(fields.data_base64) and (fields.acl == nil or type(fields.acl) == "table")
+end
+
 local function read_line(context, line, number)
   local read, fields = pcall(context.json.decode, line)
-  local path = read and type(fields) == "table" and fields.path
-  if type(path) ~= "string" or path:sub(1, 1) ~= "/" then
+  if not read or not is_line(fields) then
     context:fail(exit.USAGE, ("line %d of the input: not a line of `zkr export`"):format(number))
   end
   if fields.acl then
@@ -35,6 +41,7 @@ local function read_line(context, line, number)
   return fields
 end
 
+-- The root has none.
 local function depth_of(path) return path == "/" and 0 or select(2, path:gsub("/", "")) end
 
 -- The znodes by levels, so that the parents exist.

@@ -1,0 +1,88 @@
+-- zkr export and import: the program itself, on a real server.
+
+local cjson = require "cjson"
+local env = require "spec.support.env"
+local zkr = require "spec.support.zkr"
+
+local BINARY = ("\0\1\255\r\n\xc3"):rep(1000)
+
+local _ = zkr.supported and describe("zkr export and import", function()
+  local namespace, session
+
+  before_each(function()
+    namespace = env.namespace()
+    session = env.session { namespace = namespace }
+    assert(session:connected(200))
+    for path, data in pairs { ["/from/a/b"] = BINARY, ["/from/c"] = "text", ["/from/empty"] = "" } do
+      assert(session:create(path, data, { parents = true }))
+    end
+    assert(session:create("/from/null"))
+  end)
+
+  after_each(function() session:close() end)
+
+  local function run(words, input) return zkr.run(words, { namespace = namespace, input = input }) end
+
+  local function export(...)
+    local out, status = run { "export", ... }
+    assert.are.equal(0, status)
+    return out
+  end
+
+  it("copies a subtree byte for byte", function()
+    local exported = export "/from"
+    local out, status, err = run({ "import", "/deep/to" }, exported)
+    assert.are.same({ "", 0, "zkr: 6 znodes were imported\n" }, { out, status, err })
+    assert.are.equal(exported, export "/deep/to")
+    assert.are.equal(BINARY, (session:get("/deep/to/a/b")))
+    assert.are.equal("", (session:get("/deep/to/empty")))
+    assert.is_nil((session:get("/deep/to/null")))
+  end)
+
+  it("copies all but ZooKeeper's own znodes from root to root", function()
+    local out = zkr.run({ "export", "/" }, { namespace = namespace })
+    local other = env.namespace()
+    assert.are.equal(0, select(2, zkr.run({ "import", "/" }, { namespace = other, input = out })))
+    assert.are.equal("text", (zkr.run({ "get", "/from/c" }, { namespace = other })))
+    for line in zkr.run { "export", "/" }:gmatch "[^\n]+" do
+      assert.is_nil(cjson.decode(line).path:match "^/zookeeper")
+    end
+  end)
+
+  it("leaves ephemeral znodes out, and says so", function()
+    assert(session:create("/from/e", nil, { ephemeral = true }))
+    local out, status, err = run { "export", "/from" }
+    assert.are.same({ 0, "zkr: 1 ephemeral znodes were not exported\n" }, { status, err })
+    assert.is_nil(out:find("/e\"", 1, true))
+  end)
+
+  it("writes nothing if a znode exists, unless it is told to overwrite", function()
+    local exported = export "/from"
+    assert(session:create("/to/c", "mine", { parents = true }))
+    local out, status, err = run({ "import", "/to" }, exported)
+    assert.are.same({ "", 1 }, { out, status })
+    assert.are.equal("zkr: nothing was imported, because 2 znodes exist: /to, /to/c; --overwrite overwrites them\n", err)
+    assert.are.same({ "c" }, (session:children("/to")))
+    assert.are.equal(0, select(2, run({ "import", "--overwrite", "/to" }, exported)))
+    assert.are.equal(exported, export "/to")
+  end)
+
+  it("copies ACLs if it is told to", function()
+    local acl = { { perms = "rd", scheme = "world", id = "anyone" } }
+    assert(session:set_acl("/from/c", acl))
+    assert.are.equal(0, select(2, run({ "import", "/to" }, export("--acl", "/from"))))
+    assert.are.same(acl, (session:get_acl("/to/c")))
+    assert.are.equal(0, select(2, run({ "import", "/plain" }, export "/from")))
+    assert.are.equal("rwcda", session:get_acl("/plain/c")[1].perms)
+  end)
+
+  it("refuses other input, and then writes nothing", function()
+    local good = '{"path":"/"}\n'
+    for _, bad in ipairs { "nonsense", "[]", '{"path":7}', '{"path":"x"}', '{"path":"/x","acl":["y"]}', '{"path":"/x","data":7}' } do
+      local out, status, err = run({ "import", "/to" }, good .. bad .. "\n")
+      assert.are.same({ "", 2 }, { out, status }, bad)
+      assert.matches("^zkr: line 2 of the input: [^\n]+\n$", err)
+    end
+    assert.is_false(session:exists("/to"))
+  end)
+end)
