@@ -11,6 +11,7 @@
 --   context:note(text)              `zkr: TEXT` on standard error; the command continues
 --   context:ask(text)               the same without the end of the line; input.lua reads the answer
 --   context:on_signal(fn)           fn(name, number) runs in a coroutine at INT, TERM and HUP; by default zkr closes the session and ends
+--   context:at_end(fn)              fn() is called when zkr ends, also at a signal
 --   context:close()                 closes the session; called at the end too
 
 local exit = require "zkrecipes.cli.exit"
@@ -119,11 +120,16 @@ function Context:on_signal(fn)
   end
 end
 
+function Context:at_end(fn)
+  self.endings[#self.endings + 1] = fn
+end
+
 function Context:close()
+  for _, ending in ipairs(self.endings) do ending() end
   if self.opened then self.opened:close(CLOSE_LIMIT) end
 end
 
 -- A context for the options of the command line.
 return function(options)
-  return setmetatable({ options = options }, Context)
+  return setmetatable({ options = options, endings = {} }, Context)
 end

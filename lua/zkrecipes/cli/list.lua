@@ -8,4 +8,5 @@
 --   run(context, arguments)      does it, in a coroutine; returns the exit status, nil is 0 (see exit.lua and context.lua)
 return {
   "ls", "get", "set", "create", "rm", "tree", "stat", "acl", "watch", "export", "import",
+  "holders", "doctor", "server",
 }

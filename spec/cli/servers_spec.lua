@@ -1,0 +1,149 @@
+-- zkr holders, doctor, server: the program itself, on real servers.
+
+local cjson = require "cjson"
+local env = require "spec.support.env"
+local testing = require "zkrecipes.testing"
+local zk = require "zkrecipes"
+local zkr = require "spec.support.zkr"
+local run = env.run
+
+local _ = zkr.supported and describe("zkr holders", function()
+  local namespace, session
+
+  before_each(function()
+    namespace = env.namespace()
+    session = env.session { namespace = namespace }
+  end)
+
+  after_each(function() session:close() end)
+
+  local function plain(text) return (text:gsub("%p", "%%%0")) end
+
+  local function holders(...) return zkr.run({ "holders", ... }, { namespace = namespace }) end
+
+  it("shows who holds a lock and who waits", run(function()
+    local lock, other = session:lock("/l", { data = "me" }), session:lock("/l", { data = "\0\255" })
+    local hold = assert(lock:acquire())
+    local wait = env.start(function() return other:acquire() end)
+    env.queue_of(session, "/l", 2)
+    local out, status, err = holders "/l"
+    assert.are.same({ 0, "" }, { status, err })
+    assert.matches("^STATE  SINCE  +HOST       SESSION           DATA     ZNODE\n"
+      .. "holds  [%d smin]+  127%.0%.0%.1  " .. session.id .. "  me       " .. plain(hold.path:match "[^/]*$") .. "\n"
+      .. "waits  [%d smin]+  127%.0%.0%.1  " .. session.id .. "  2 bytes  [^\n]+\n$", out)
+    local first, second = holders("--json", "/l"):match "^([^\n]+)\n([^\n]+)\n$"
+    first, second = cjson.decode(first), cjson.decode(second)
+    assert.are.same({ hold.path, true, "127.0.0.1", session.id, "me" },
+      { first.path, first.holding, first.host, first.session, first.data })
+    assert.are.same({ false, "AP8=" }, { second.holding, second.data_base64 })
+    hold:release()
+    wait():release()
+    out, status, err = holders "/l"
+    assert.are.same({ "", 1, "zkr: /l: no session holds it\n" }, { out, status, err })
+    assert.are.equal(1, select(2, holders "/none"))
+  end))
+
+  it("shows shared holds, permits, unfair locks and leaders", run(function()
+    local rw = session:rwlock "/rw"
+    local one, other = assert(rw:read()), assert(rw:read())
+    assert.are.equal(2, select(2, holders("/rw"):gsub("\nholds, shared  ", "")))
+    local permits = assert(session:semaphore("/sem", 3):acquire(nil, 2))
+    assert.matches("\nholds 2  ", (holders "/sem"))
+    local unfair = assert(session:lock("/u", { fair = false }):acquire())
+    assert.matches("\nholds  .*  u\n$", (holders "/u"))
+    local term = assert(session:election("/el", { value = "here" }):campaign())
+    assert.matches("\nholds  .*  here  ", (holders "/el"))
+    for _, hold in ipairs { one, other, permits, unfair } do hold:release() end
+    term:resign()
+  end))
+
+  it("says why it knows no hosts", run(function()
+    local server <close> = assert(testing.start { config = { ["4lw.commands.whitelist"] = "srvr, conf" } })
+    local own = env.session { hosts = server.hosts, namespace = namespace }
+    local hold = assert(own:lock("/l"):acquire(200))
+    local out, status, err = zkr.run({ "holders", "/l" }, { hosts = server.hosts, namespace = namespace })
+    assert.are.equal(0, status)
+    assert.matches("\nholds  [%d smin]+ +" .. own.id, out)
+    assert.matches("^zkr: the hosts are unknown, because no server allows `cons`; [^\n]+\n$", err)
+    hold:release()
+    own:close()
+  end))
+end)
+
+local _ = zkr.supported and describe("zkr doctor", function()
+  it("finds nothing wrong with a good server", function()
+    local out, status, err = zkr.run { "doctor" }
+    assert.are.same({ "", 0 }, { err, status }, out)
+    assert.matches("^SERVER +MODE +ROUND TRIP +VERSION +CONNECTIONS\n127%.0%.0%.1:%d+  standalone  %d+%.%d ms +3%.%d+%.%d+ +%d+\n"
+      .. "\nNothing is wrong%.\n$", out)
+    local found = cjson.decode((zkr.run { "doctor", "--json" }))
+    assert.are.same({ env.server().hosts, "standalone" }, { found.servers[1].name, found.servers[1].mode })
+    assert.is_nil(found.problems)
+  end)
+
+  -- Each problem is one sentence on its line.
+  local function says(pattern, words, options)
+    local out, status = zkr.run(words, options)
+    assert.matches("\n" .. pattern .. "[^\n]*%.\n", out)
+    assert.are.equal(1, status)
+    return out
+  end
+
+  it("says which server does not answer, and why", function()
+    local both = env.server().hosts .. ",127.0.0.1:1,nosuch.invalid"
+    says("127%.0%.0%.1:1 does not answer: cannot connect: ECONNREFUSED", { "doctor" }, { hosts = both })
+    says("nosuch%.invalid does not answer: its name is unknown", { "doctor" }, { hosts = both })
+    says("2 of 3 servers do not answer, so the others have no majority", { "doctor" }, { hosts = both })
+    says("No server leads, so no session can be opened", { "doctor" }, { hosts = "127.0.0.1:1" })
+  end)
+
+  it("says that the servers change the timeout", function()
+    says("127%.0%.0%.1:%d+ changes the session's timeout from 3600 s to 120 s; see ", { "--timeout", "3600", "doctor" })
+  end)
+
+  it("says that servers belong to no ensemble", function()
+    local other <close> = assert(testing.start())
+    says("[%d.:]+, [%d.:]+: each runs standalone, so these servers share nothing", { "doctor" },
+      { hosts = env.server().hosts .. "," .. other.hosts })
+  end)
+
+  it("says that a server allows few connections, or no questions", function()
+    local few <close> = assert(testing.start { config = { maxClientCnxns = 5 } })
+    local sessions = {}
+    for i = 1, 3 do
+      sessions[i] = zk.session { hosts = few.hosts }
+      assert(sessions[i]:connected(200))
+    end
+    says("[%d.:]+ has 4 connections from this address, and allows 5; see maxClientCnxns", { "doctor" }, { hosts = few.hosts })
+    for _, session in ipairs(sessions) do session:close() end
+    local silent <close> = assert(io.popen("exec lua5.4 spec/support/silent_server.lua"))
+    says("[%d.:]+ does not allow the word `srvr`, so its mode and version are unknown; see 4lw", { "--timeout", "1", "doctor" },
+      { hosts = silent:read "l" })
+  end)
+
+  it("knows the leader of an ensemble, and what is left of it", function()
+    local ensemble <close> = assert(testing.ensemble())
+    local out, status = zkr.run({ "doctor" }, { hosts = ensemble.hosts })
+    assert.are.equal(0, status, out)
+    assert.are.equal(1, select(2, out:gsub("  leader  ", "")))
+    assert.are.equal(2, select(2, out:gsub("  follower  ", "")))
+    local leader, followers = nil, {}
+    for _, member in ipairs(ensemble.members) do
+      if member:mode() == "leader" then leader = member else followers[#followers + 1] = member.hosts end
+    end
+    says("No server of this list leads%. The leader may be missing", { "doctor" }, { hosts = table.concat(followers, ",") })
+    leader:kill()
+    says(leader.hosts:gsub("%p", "%%%0") .. " does not answer: cannot connect", { "doctor" }, { hosts = ensemble.hosts })
+  end)
+end)
+
+local _ = zkr.supported and describe("zkr server", function()
+  it("serves until it is interrupted", function()
+    local started = zkr.start { "server" }
+    local hosts = started:line():match "^HOSTS=(127%.0%.0%.1:%d+)$"
+    assert.are.equal("/x\n", (zkr.run({ "create", "/x" }, { hosts = hosts })))
+    started:signal "INT"
+    assert.are.same({ 130, "" }, { started:finish() })
+    assert.are.equal(125, select(2, zkr.run({ "--timeout", "0.5", "ls" }, { hosts = hosts })))
+  end)
+end)
