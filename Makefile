@@ -350,6 +350,16 @@ lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rocks
 	@luarocks lint zkrecipes-scm-1.rockspec
 	@dev/check-rockspec
 
+ZKR_COMMANDS = $(shell lua5.4 -e 'print(table.concat(dofile("lua/zkrecipes/cli/list.lua"), " "))')
+
+man: ## the man pages of zkr into build/man, and its completions for shells into build/completions
+	@$(MAKE) --no-print-directory -s LUA=5.4 all
+	@mkdir -p build/man build/completions
+	@bin/zkr man >build/man/zkr.1
+	@for each in $(ZKR_COMMANDS); do bin/zkr man $$each >build/man/zkr-$$each.1 || exit; done
+	@mandoc -T lint -W warning build/man/*.1
+	@for each in bash zsh fish; do bin/zkr completion $$each >build/completions/zkr.$$each || exit; done
+
 rock: ## run the commands of README.md; luarocks make into an empty tree; require the module from another folder
 	@dev/check-rock $(CURDIR)
 
@@ -392,7 +402,7 @@ ci: deps ## what CI runs
 
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
-  lua-argparse lua-cjson lua-term lua-coxpcall lua-posix default-jdk-headless libzookeeper-java libslf4j-java libcurator-discovery-java \
+  lua-argparse mandoc lua-cjson lua-term lua-coxpcall lua-posix default-jdk-headless libzookeeper-java libslf4j-java libcurator-discovery-java \
   nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev spin
 
 # Asks apt only when something is missing.
@@ -419,4 +429,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here histories planted planted-programs planted-module soak scale-topic spec-parts sim-programs sim-test fuzz fuzz-api
+.PHONY: all man model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here histories planted planted-programs planted-module soak scale-topic spec-parts sim-programs sim-test fuzz fuzz-api

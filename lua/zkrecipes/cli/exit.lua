@@ -1,12 +1,25 @@
 -- The exit statuses of zkr, for all commands. docs/zkr.md has the same table.
 return {
   OK = 0,
-  NO = 1, -- there is no such znode; or the answer is no, for example because the znode exists already
-  USAGE = 2, -- the command line, the environment or the configuration file is wrong
-  LOST = 123, -- the session was lost while the command held something
-  LATE = 124, -- not acquired in time
-  FAILED = 125, -- zkr failed, for example because no server answers
-  NOT_EXECUTABLE = 126, -- the command to run cannot be executed
-  NOT_FOUND = 127, -- the command to run was not found
-  SIGNAL = 128, -- 128 + N: ended by signal N
+  NO = 1,
+  USAGE = 2,
+  LOST = 123,
+  LATE = 124,
+  FAILED = 125,
+  NOT_EXECUTABLE = 126,
+  NOT_FOUND = 127,
+  SIGNAL = 128,
+
+  -- For the man pages.
+  texts = {
+    { 0, "Done." },
+    { 1, "There is no such znode, or the answer is no: the znode exists already, it has another version, no session holds the lock." },
+    { 2, "The command line, the environment, the configuration file or the input is wrong." },
+    { 123, "The session was lost, and with it what the command held." },
+    { 124, "Not acquired in time." },
+    { 125, "zkr failed: for example, no server answers." },
+    { 126, "The command to run cannot be executed." },
+    { 127, "The command to run was not found." },
+    { "128+N", "Ended by signal N." },
+  },
 }

@@ -9,4 +9,5 @@
 return {
   "ls", "get", "set", "create", "rm", "tree", "stat", "acl", "watch", "export", "import",
   "holders", "doctor", "server",
+  "completion", "man",
 }

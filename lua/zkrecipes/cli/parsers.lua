@@ -9,6 +9,14 @@ local M = {}
 
 local WIDTH = 80
 
+M.ENVIRONMENT = {
+  { "ZKR_HOSTS, ZKR_TIMEOUT, ZKR_NAMESPACE", "The same as the options --servers, --timeout and --namespace, which win." },
+  { "ZKR_AUTH_FILE", "A file with credentials: lines like `digest USER:PASSWORD`. Only its owner may have permissions for it." },
+  { "ZKR_AUTH", "One such line." },
+}
+M.FILE = "Lines `KEY = VALUE`, with the keys hosts, timeout, namespace and auth_file. Options and the environment win. "
+  .. "If XDG_CONFIG_HOME is set, the file is in that folder."
+
 -- The options of zkr that take a value.
 local VALUED = { ["-s"] = true, ["--servers"] = true, ["--timeout"] = true, ["--namespace"] = true }
 
