@@ -137,6 +137,44 @@ local _ = zkr.supported and describe("zkr doctor", function()
   end)
 end)
 
+local _ = zkr.supported and describe("zkr top", function()
+  it("shows locks, elections, queues and groups, the busiest first", run(function()
+    local namespace = env.namespace()
+    local session = env.session { namespace = namespace }
+    local hold = assert(session:lock("/locks/l", { data = "me" }):acquire())
+    local _, task = env.start(function() session:lock("/locks/l"):acquire() end)
+    env.queue_of(session, "/locks/l", 2)
+    local queue = session:queue "/jobs"
+    for _ = 1, 3 do assert(queue:put "x") end
+    local item = assert(queue:claim(100))
+    local member = assert(session:group("/g"):join "a")
+    local term = assert(session:election("/e", { value = "here" }):campaign())
+    local out, status, err = zkr.run({ "top", "--once" }, { namespace = namespace })
+    assert.are.same({ 0, "" }, { status, err })
+    local first, rest = out:match "^([^\n]+)\n(.*)$"
+    assert.matches("^zkr top /  on 127%.0%.0%.1:%d+  %d%d:%d%d:%d%d  4 paths, 4 held, 4 waiting$", first)
+    -- Without the widths of the columns, which depend on the ages.
+    rest = rest:gsub(" +", " "):gsub("%d+ [hmins][ %dhmins]* ([mh]e)", "AGE %1")
+    assert.are.equal([[
+
+PATH KIND HELD WAIT SINCE HOLDER
+/jobs queue 1 3 -
+/locks/l lock 1 1 AGE me
+/e lock 1 0 AGE here
+/g group 1 0 -
+]], rest)
+    local terminal, ended = zkr.on_terminal({ "top", "--interval", "0.1" }, "q", { namespace = namespace, env = { TERM = "xterm" } })
+    assert.matches("zkr top / ", terminal)
+    assert.are.equal(0, ended)
+    task:cancel()
+    item:ack()
+    hold:release()
+    term:resign()
+    member:leave()
+    session:close()
+  end))
+end)
+
 local _ = zkr.supported and describe("zkr server", function()
   it("serves until it is interrupted", function()
     local started = zkr.start { "server" }

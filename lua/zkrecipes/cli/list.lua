@@ -8,6 +8,6 @@
 --   run(context, arguments)      does it, in a coroutine; returns the exit status, nil is 0 (see exit.lua and context.lua)
 return {
   "ls", "get", "set", "create", "rm", "tree", "stat", "acl", "watch", "export", "import",
-  "holders", "doctor", "server",
+  "holders", "top", "doctor", "server",
   "completion", "man",
 }
