@@ -20,6 +20,9 @@ dependencies = { "lua >= 5.1, < 5.5" }
 -- The header is not asked for: it comes with the archive, and LuaRocks would name it when the archive is missing.
 external_dependencies = { ZOOKEEPER = { library = "libzookeeper_st.a" } }
 
+-- The command runs on Lua 5.4, whichever Lua it was installed for last. It finds its tree itself.
+deploy = { wrap_bin_scripts = false }
+
 build = {
   type = "builtin",
   install = { bin = { zkr = "bin/zkr" } },

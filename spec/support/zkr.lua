@@ -54,6 +54,20 @@ function M.run(words, options)
   return content(out), how == "signal" and 128 + code or code, content(err)
 end
 
+-- Returns a function that runs a line in bash, where `zkr` is the program, and returns all that it prints, as whole lines: on a terminal
+-- zkr ends the last line of the data.
+function M.shell(options)
+  local program = command_of({}, options)
+  return function(line)
+    local script = file_with(("zkr() { %s \"$@\"; }\n%s\n"):format(program, line))
+    local pipe = assert(io.popen(("bash %s 2>&1 </dev/null"):format(script)))
+    local shown = pipe:read "a"
+    pipe:close()
+    os.remove(script)
+    return shown:gsub("[^\n]$", "%0\n")
+  end
+end
+
 local Started = {}
 Started.__index = Started
 
