@@ -55,7 +55,7 @@ local _ = zkr.supported and describe("zkr", function()
       local out, status = zkr.run { name, "--help" }
       assert.are.equal(0, status)
       assert.matches("\nExamples:\n   zkr " .. name, out)
-      assert.is_true(select(2, out:gsub("\n", "")) <= 26, name)
+      assert.is_true(select(2, out:gsub("\n", "")) <= 24, name)
       for line in out:gmatch "[^\n]+" do assert.is_true(utf8.len(line) <= 100, line) end
     end
   end)

@@ -71,6 +71,9 @@ local _ = zkr.supported and describe("zkr holders", function()
 end)
 
 local _ = zkr.supported and describe("zkr doctor", function()
+  -- A server that gives this answer to every four-letter word; its first line is its address.
+  local function answering(answer) return assert(io.popen("exec lua5.4 spec/support/word_server.lua " .. zkr.quote(answer))) end
+
   it("finds nothing wrong with a good server", function()
     local out, status, err = zkr.run { "doctor" }
     assert.are.same({ "", 0 }, { err, status }, out)
@@ -116,9 +119,30 @@ local _ = zkr.supported and describe("zkr doctor", function()
     end
     says("[%d.:]+ has 4 connections from this address, and allows 5; see maxClientCnxns", { "doctor" }, { hosts = few.hosts })
     for _, session in ipairs(sessions) do session:close() end
-    local silent <close> = assert(io.popen("exec lua5.4 spec/support/silent_server.lua"))
-    says("[%d.:]+ does not allow the word `srvr`, so its mode and version are unknown; see 4lw", { "--timeout", "1", "doctor" },
-      { hosts = silent:read "l" })
+    local silent <close> = answering "srvr is not executed because it is not in the whitelist."
+    local hosts = silent:read "l"
+    local refused = says("[%d.:]+ does not allow the word `srvr`, so its mode and version are unknown; see 4lw",
+      { "--timeout", "1", "doctor" }, { hosts = hosts })
+    assert.is_truthy(refused:find(hosts .. " lets no session in: ", 1, true))
+  end)
+
+  it("says that versions differ, and that several servers lead", function()
+    local one <close> = answering "Zookeeper version: 3.9.2-x\nMode: leader\n"
+    local other <close> = answering "Zookeeper version: 3.8.0-y\nMode: leader\n"
+    local first, second = one:read "l", other:read "l"
+    local out = says("[%d.:]+ has version 3%.8%.0, but [%d.:]+ has version 3%.9%.2", { "--timeout", "1", "doctor" },
+      { hosts = first .. "," .. second })
+    assert.is_truthy(out:find(("\n%s, %s: each leads, so they belong to different ensembles.\n"):format(first, second), 1, true), out)
+  end)
+
+  it("measures the difference of the clocks", function()
+    local times = { { 1000, 0 }, { 1000, 500000 } } -- before and after the request: 1000.25 in the middle
+    local context = { uv = { gettimeofday = function() return table.unpack(table.remove(times, 1)) end } }
+    function context.session()
+      return { create = function(_, path) return path end, exists = function() return { ctime = 1007250 } end,
+        delete = function() return true end }
+    end
+    assert.are.same({ 7, 0.25 }, { require("zkrecipes.cli.checkup").skew(context) })
   end)
 
   it("knows the leader of an ensemble, and what is left of it", function()

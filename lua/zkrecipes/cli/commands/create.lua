@@ -17,13 +17,13 @@ zkr create --acl creator /secret
 function M.define(parser)
   arguments.path(parser, "The znode.")
   parser:argument("data", "The data; '-': standard input; omitted: none."):args "?"
-  parser:flag("-e --ephemeral", "It exists as long as zkr runs: until Ctrl-C or a lost session.")
+  parser:flag("-e --ephemeral", "It exists until Ctrl-C or a lost session.")
   parser:flag("-s --sequential", "The server appends ten digits to the name.")
   parser:flag("-p --parents", "Create missing parents.")
-  parser:mutex(parser:flag("-c --container", "The server deletes it some time after its last child."),
-    parser:option("--ttl", "The server deletes it after S seconds without change and children."):argname "S"
+  parser:mutex(parser:flag("-c --container", "The server deletes it after its last child."),
+    parser:option("--ttl", "The server deletes it S seconds after the last change."):argname "S"
       :convert(arguments.to_seconds))
-  parser:option("--acl", "'open', 'creator', 'read', or SCHEME:ID:PERMISSIONS; repeatable."):argname "ACL":count "*"
+  parser:option("--acl", "As for `zkr acl`; one entry each time."):argname "ACL":count "*"
 end
 
 -- Waits until the znode is gone.
