@@ -16,7 +16,10 @@ local _ = zkr.supported and describe("zkr", function()
     os.execute("mkdir " .. folder)
   end)
 
-  after_each(function() os.execute("rm -r " .. folder) end)
+  after_each(function()
+    os.execute("rm -r " .. folder)
+    zkr.finish_all()
+  end)
 
   local function write(name, text, mode)
     local path = folder .. "/" .. name
@@ -78,7 +81,7 @@ local _ = zkr.supported and describe("zkr", function()
   end)
 
   it("gives up in time when a server stops answering", function()
-    local server <close> = assert(testing.start())
+    local server = zkr.keep(assert(testing.start()))
     assert(server:pause())
     fails(125, "no server answered within 1 s", { "--timeout", "1", "ls" }, { hosts = server.hosts })
   end)

@@ -15,7 +15,10 @@ local _ = zkr.supported and describe("zkr holders", function()
     session = env.session { namespace = namespace }
   end)
 
-  after_each(function() session:close() end)
+  after_each(function()
+    session:close()
+    zkr.finish_all()
+  end)
 
   local function plain(text) return (text:gsub("%p", "%%%0")) end
 
@@ -58,7 +61,7 @@ local _ = zkr.supported and describe("zkr holders", function()
   end))
 
   it("says why it knows no hosts", run(function()
-    local server <close> = assert(testing.start { config = { ["4lw.commands.whitelist"] = "srvr, conf" } })
+    local server = zkr.keep(assert(testing.start { config = { ["4lw.commands.whitelist"] = "srvr, conf" } }))
     local own = env.session { hosts = server.hosts, namespace = namespace }
     local hold = assert(own:lock("/l"):acquire(200))
     local out, status, err = zkr.run({ "holders", "/l" }, { hosts = server.hosts, namespace = namespace })
@@ -71,8 +74,12 @@ local _ = zkr.supported and describe("zkr holders", function()
 end)
 
 local _ = zkr.supported and describe("zkr doctor", function()
+  after_each(zkr.finish_all)
+
   -- A server that gives this answer to every four-letter word; its first line is its address.
-  local function answering(answer) return assert(io.popen("exec lua5.4 spec/support/word_server.lua " .. zkr.quote(answer))) end
+  local function answering(answer)
+    return zkr.keep(assert(io.popen("exec lua5.4 spec/support/word_server.lua " .. zkr.quote(answer))))
+  end
 
   it("finds nothing wrong with a good server", function()
     local out, status, err = zkr.run { "doctor" }
@@ -105,13 +112,13 @@ local _ = zkr.supported and describe("zkr doctor", function()
   end)
 
   it("says that servers belong to no ensemble", function()
-    local other <close> = assert(testing.start())
+    local other = zkr.keep(assert(testing.start()))
     says("[%d.:]+, [%d.:]+: each runs standalone, so these servers share nothing", { "doctor" },
       { hosts = env.server().hosts .. "," .. other.hosts })
   end)
 
   it("says that a server allows few connections, or no questions", function()
-    local few <close> = assert(testing.start { config = { maxClientCnxns = 5 } })
+    local few = zkr.keep(assert(testing.start { config = { maxClientCnxns = 5 } }))
     local sessions = {}
     for i = 1, 3 do
       sessions[i] = zk.session { hosts = few.hosts }
@@ -119,7 +126,7 @@ local _ = zkr.supported and describe("zkr doctor", function()
     end
     says("[%d.:]+ has 4 connections from this address, and allows 5; see maxClientCnxns", { "doctor" }, { hosts = few.hosts })
     for _, session in ipairs(sessions) do session:close() end
-    local silent <close> = answering "srvr is not executed because it is not in the whitelist."
+    local silent = answering("srvr is not executed because it is not in the whitelist.")
     local hosts = silent:read "l"
     local refused = says("[%d.:]+ does not allow the word `srvr`, so its mode and version are unknown; see 4lw",
       { "--timeout", "1", "doctor" }, { hosts = hosts })
@@ -127,8 +134,8 @@ local _ = zkr.supported and describe("zkr doctor", function()
   end)
 
   it("says that versions differ, and that several servers lead", function()
-    local one <close> = answering "Zookeeper version: 3.9.2-x\nMode: leader\n"
-    local other <close> = answering "Zookeeper version: 3.8.0-y\nMode: leader\n"
+    local one = answering("Zookeeper version: 3.9.2-x\nMode: leader\n")
+    local other = answering("Zookeeper version: 3.8.0-y\nMode: leader\n")
     local first, second = one:read "l", other:read "l"
     local out = says("[%d.:]+ has version 3%.8%.0, but [%d.:]+ has version 3%.9%.2", { "--timeout", "1", "doctor" },
       { hosts = first .. "," .. second })
@@ -146,7 +153,7 @@ local _ = zkr.supported and describe("zkr doctor", function()
   end)
 
   it("knows the leader of an ensemble, and what is left of it", function()
-    local ensemble <close> = assert(testing.ensemble())
+    local ensemble = zkr.keep(assert(testing.ensemble()))
     local out, status = zkr.run({ "doctor" }, { hosts = ensemble.hosts })
     assert.are.equal(0, status, out)
     assert.are.equal(1, select(2, out:gsub("  leader  ", "")))

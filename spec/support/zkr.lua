@@ -103,4 +103,18 @@ end
 
 M.eventually = process.eventually
 
+local kept = {}
+
+---Keeps a server or a pipe until finish_all.
+function M.keep(thing)
+  kept[#kept + 1] = thing
+  return thing
+end
+
+---Stops or closes what was kept. For after_each.
+function M.finish_all()
+  for _, thing in ipairs(kept) do (thing.stop or thing.close)(thing) end
+  kept = {}
+end
+
 return M
