@@ -8,7 +8,7 @@ local M = {}
 -- zkr runs on Lua 5.4 alone, so its specs are for this interpreter, on the plain build.
 M.supported = _VERSION == "Lua 5.4"
 
-local LIMIT = 900 -- seconds after which a program is killed; it takes far less even on a busy machine
+local LIMIT = 300 -- seconds after which a program is killed; it takes far less even on a busy machine
 
 function M.quote(word)
   return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
