@@ -1,6 +1,5 @@
 -- How a guardian is started, and when the end of a connection is the end of the session.
 
-local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local child = require "spec.support.child"
 local guardians = require "spec.support.guardians"
