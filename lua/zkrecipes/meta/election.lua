@@ -97,14 +97,14 @@ function Election:next_leader(seen) end
 ---@return zkrecipes.Candidate[]? candidates, string? message, zkrecipes.Code? code "connection_loss", "no_auth" ...
 function Election:candidates(timeout) end
 
----In an election by rank: changes the rank of this object's candidates, present and later ones. If it fails or is stopped, some of them may
----have the new rank and some the old one: call it again.
+---In an election by rank: changes the rank of this object's candidates, present and later ones. Those that wait get new znodes. If it fails
+---or is stopped, they go on without it.
 ---```lua
 ---assert(election:update_rank(4712))
 ---```
 ---@async
 ---@param rank number a whole number
----@return true? ok, string? message, zkrecipes.Code? code "lost", "too_large" ...
+---@return true? ok, string? message, zkrecipes.Code? code "connection_loss", "lost" ...
 function Election:update_rank(rank) end
 
 ---@class zkrecipes.LeadOptions

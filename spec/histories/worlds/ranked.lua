@@ -1,6 +1,6 @@
 -- The election by rank; see leaders.lua. When the faults are long over, the leader is the named successor, or the candidate with the
 -- highest rank among the candidates of a moment ago, which were a quorum. Then a quorum of candidates elects a leader in time, whatever was
--- done to their ranks.
+-- done to their ranks. The names of candidates have their ranks.
 
 local leaders = require "spec.histories.worlds.leaders"
 
@@ -26,7 +26,16 @@ local function rank_of(h, path)
   return tonumber((h.world:get(path) or ""):match "^(%-?%d+)\n")
 end
 
+-- The name of each candidate that waits has the rank that its data have.
+local function check_names(h, winner)
+  for path in pairs(h.lives) do
+    local rank = is_seat(path) and path ~= winner and rank_of(h, path)
+    h:expect(not rank or tonumber(path:match "%-(%-?%d+)%-rank%-%d+$") == rank, "%s has the rank %d", path, rank or 0)
+  end
+end
+
 local function check_winner(h, one, was_named)
+  check_names(h, one.term.path)
   if not h.calm_at or h.world:now() < h.calm_at or was_named or h.named[one.term.path] then return end
   local all, mine = stood(h), rank_of(h, one.term.path)
   h:expect(#all >= h.quorum, "%s was elected by %d, not by %d", one.name, #all, h.quorum)

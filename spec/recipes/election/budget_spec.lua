@@ -128,38 +128,86 @@ describe("the requests of an election by rank", function()
 end)
 
 -- In virtual time, where no answer overtakes an event.
-describe("the requests of a candidate by rank that waits", function()
-  it("when the leader changes: three, if it knows the other candidates' ranks", function()
-    local world = sim.new { seed = 1, servers = 1, jitter = 0 }
-    world:run(function()
-      local session, terms = world:session(), {}
-      local waits = world:session():election("/e", { rank = 0 })
-      assert(session:create("/e", ""))
-      local function stands(of, rank)
-        world.zk.spawn(function() terms[rank] = of:election("/e", { rank = rank }):campaign() end)
-        world:advance(0.5)
+describe("ten candidates by rank", function()
+  local CANDIDATES, LATENCY = 10, 0.001
+  local world
+
+  -- body(all): ten candidates of ten sessions; the last one leads.
+  local function lined_up(body)
+    return function()
+      world = sim.new { seed = 1, servers = 1, jitter = 0, latency = LATENCY }
+      world:run(function()
+        assert(world:session():create("/e", ""))
+        local all = {}
+        for rank = 1, CANDIDATES do all[rank] = { session = world:session(), rank = rank } end
+        for i = CANDIDATES, 1, -1 do
+          all[i].election = all[i].session:election("/e", { rank = i })
+          all[i].stand = function(one)
+            one.wait = world.zk.spawn(function()
+              local term = one.election:campaign()
+              one.led = world.zk.now()
+              return term
+            end)
+          end
+          all[i]:stand()
+          world:advance(0.5)
+        end
+        body(all)
+        for i = 1, CANDIDATES do all[i].election:cancel() end
+      end)
+    end
+  end
+
+  local function requests_of(all)
+    local sent = {}
+    for i = 1, CANDIDATES do sent[i] = world:requests(all[i].session) end
+    return sent
+  end
+
+  -- The leader resigns; how many requests each candidate has sent until the next one leads and all others wait again.
+  local function change(all, leader)
+    local before, spent = requests_of(all), {}
+    leader.wait:wait():resign()
+    world:advance(0.3)
+    local after = requests_of(all)
+    for i = 1, CANDIDATES do spent[i] = after[i] - before[i] end
+    return spent
+  end
+
+  it("send three requests each for a change, the next leader two, in ten changes", lined_up(function(all)
+    for turn = 1, 10 do
+      local leader, follower = all[turn % 2 == 1 and 10 or 9], all[turn % 2 == 1 and 9 or 10]
+      local spent = change(all, leader)
+      for i, one in ipairs(all) do
+        local expected = one == leader and 1 or one == follower and 2 or 3
+        assert.are.equal(expected, spent[i], ("change %d, candidate %d"):format(turn, i))
       end
-      for rank = 9, 5, -1 do stands(world:session(), rank) end
-      local own = world:session()
-      stands(own, 0)
-      assert.is_truthy(terms[9])
-      for rank = 9, 7, -1 do
-        local before = world:requests(own)
-        terms[rank]:resign()
-        world:advance(0.9)
-        assert.is_truthy(terms[rank - 1])
-        -- The first time it reads the ranks of the four others.
-        assert.are.equal(rank == 9 and 7 or 3, world:requests(own) - before)
-      end
-      -- A named successor needs no rank, but its name is read.
-      local before = world:requests(own)
-      assert.is_true(terms[6]:resign(waits:candidates()[2]))
-      world:advance(0.9)
-      assert.is_truthy(terms[5])
-      assert.are.equal(4, world:requests(own) - before)
-      terms[5]:resign()
-      world:advance(0.9)
-      terms[0]:resign()
-    end)
-  end)
+      leader:stand()
+      world:advance(0.3)
+    end
+  end))
+
+  it("hand over in three round trips: the end and its event, a listing, a write", lined_up(function(all)
+    local from = world.zk.now()
+    all[10].wait:wait():resign()
+    local term = all[9].wait:wait()
+    local trip = 2 * LATENCY
+    assert.is_true(all[9].led - from < 3.5 * trip, (all[9].led - from) / trip)
+    term:resign()
+  end))
+
+  it("have as many watches after 1,000 changes as after ten", lined_up(function(all)
+    local watches, at_ten = {}, nil
+    for turn = 1, 1000 do
+      local leader = all[turn % 2 == 1 and 10 or 9]
+      change(all, leader)
+      leader:stand()
+      world:advance(0.3)
+      at_ten = at_ten or turn == 10 and world:watches() or nil
+      watches[turn] = world:watches()
+    end
+    assert.are.equal(at_ten, watches[1000])
+    -- The leader's znode, and the directory with its children.
+    for i = 1, CANDIDATES do assert.is_true(all[i].session:usage().watches <= 3) end
+  end))
 end)

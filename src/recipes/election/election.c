@@ -178,6 +178,7 @@ static enum zr_status make_with(struct zr_bytes data, struct zr_session *session
     struct zr_election *election = (struct zr_election *)*object;
     election->unfair = given->unfair;
     zr_signal_init(&election->news);
+    zr_signal_init(&election->stood);
     if (given->quorum == 0)
         return ZR_OK;
     election->quorum = (size_t)given->quorum;

@@ -19,8 +19,8 @@ struct zr_election_options {
     int64_t rank;   /* of its candidates; only by rank */
 };
 
-/* Room for the name of a seat by rank, "<session id>-<counter>-rank-<number>"; longer ones are none
-   of ours. */
+/* Room for the name of a seat by rank, "<session id>-<counter>-<rank>-rank-<number>"; longer ones
+   are none of ours. */
 #define ZR_RANK_NAME 64
 
 /* A task that finds out which candidate leads. */
@@ -44,6 +44,7 @@ struct zr_election {
     /* By rank (rank.h). */
     struct zr_rank_say *say; /* counted: the data of new candidates; null: not by rank */
     size_t quorum;
+    struct zr_signal stood;  /* fires when a candidate has taken a seat, or stands no more */
     int64_t token, since_ms; /* of the leader at `head` */
 
     /* Follows the leader, for all tasks that observe it. */

@@ -12,26 +12,32 @@
  * Consistent, and Highly Available Datastore", 2011, section 6): once there are `quorum`
  * candidates, the one with the highest rank leads; of equal ranks, the one that came first.
  *
- * 1. Create our znode, the seat, in the directory. Its data are our rank and our value.
+ * 1. Create our znode, the seat, in the directory. Its name has our rank, and its data our rank and
+ *    our value.
  * 2. Read the directory. Its data name the seat that leads. It leads as long as its znode exists.
  *    Wait until that znode is gone.
- * 3. If it is gone, or no seat is named: list the directory, and read all candidates
- *    (rank_poll.c). If another one is to lead, or there are too few, wait until something in the
- *    directory changes, or for a while (ranks may change), and go to 2. Of the candidates of one
- *    handle that have the same rank, only the first does this; the others wait for it. Nor does one
- *    read that knows a better one, for a while.
+ * 3. If it is gone, or no seat is named: list the directory. The names tell which candidate is to
+ *    lead (rank_best.c). If it is another one, or there are too few, wait until something in the
+ *    directory changes, and go to 2. Of the candidates of one handle that have the same rank, only
+ *    the first lists; the others wait for it.
  * 4. If we are the best, write our name into the directory, on two conditions: it has not changed
  *    since we read it (version), and our seat exists. This write decides the election, and its zxid
  *    is the token.
+ *
+ * So a change of the leader costs each candidate three requests at most: those of steps 3 and 4, or
+ * of step 3 and twice of step 2. It leaves a watch at the leader's seat, which ends with it, and
+ * those at the directory, which fire at the next change.
  *
  * Safety comes from the write in step 4: a seat's name is unique and its znode never comes back,
  * and of two writes over the same version one fails. The ranks only decide which candidate tries.
  *
  * A leader that resigns to a successor writes the successor's name behind its own (rank_resign.c).
+ * A candidate whose rank changes leaves its seat and takes another one (rank_change.c).
  *
  * What can go wrong: the answer to the write is lost: the directory tells who leads (transact.c).
  * The best candidate's session is alive, but its process does not act: the others wait for it until
- * its session ends. Our seat is deleted from outside: go to 1. After 2^32 writes the directory's
+ * its session ends. Its znode is not ephemeral, so it would never end: the others look at it after
+ * a second, and fail. Our seat is deleted from outside: go to 1. After 2^32 writes the directory's
  * version is -1, which a server does not compare, so both of two writes would succeed: no
  * candidate writes then.
  */
@@ -39,39 +45,7 @@
 #define LOOK_AGAIN_US 1000000
 #define LOOK_SOON_US 250000
 
-static void look(struct zr_task *task);
-static void poll(struct zr_task *task);
-
-/* ---- The seat ------------------------------------------------------------------------------ */
-
-static void stood(struct zr_task *task);
-
-/* The next seat has the newest rank. */
-void zr_rank_contend(struct zr_task *task)
-{
-    struct zr_candidate *candidate = zr_candidate_of(task);
-    struct zr_rank_say *say = zr_candidate_election(task)->say;
-    zr_rank_say_put(&candidate->say, say);
-    zr_rank_say_put(&candidate->sent, NULL);
-    candidate->hold.seat.data = (struct zr_bytes){say->text, say->length};
-    zr_verb_contend(task, &candidate->hold.seat, ZR_STEP(stood));
-}
-
-/* The rank may have changed while the create was in flight. */
-static void stood(struct zr_task *task)
-{
-    if (zr_candidate_of(task)->say == zr_candidate_election(task)->say)
-        look(task);
-    else
-        zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(zr_rank_contend));
-}
-
-/* It was deleted from outside. */
-static void stand_again(struct zr_task *task)
-{
-    zr_seat_gone(&zr_hold_of(task)->seat);
-    zr_rank_contend(task);
-}
+static void list(struct zr_task *task);
 
 /* ---- Leading, or not ----------------------------------------------------------------------- */
 
@@ -83,37 +57,42 @@ static void lead(struct zr_task *task, int64_t token)
     zr_hold_grant(&candidate->hold);
 }
 
-void zr_rank_leader_stands(struct zr_task *task)
+static void better_was_read(struct zr_task *task)
 {
     const struct zr_request *answer = &task->call->request;
-    bool leads = answer->stat.ephemeral_owner != 0;
-    if (leads)
-        task->detail = "another candidate leads";
+    if (task->outcome == ZR_OK && answer->stat.ephemeral_owner == 0)
+        zr_rank_leader_stands(task);
+    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        zr_rank_look_again(task);
     else
-        zr_stranger_blamed(task, answer->path);
-    zr_verb_fail(task, leads ? ZR_TIMEOUT : ZR_CONFLICT);
+        zr_verb_fail(task, task->outcome);
 }
 
-/* What is known of ranks counts for so long. */
-static void defer(struct zr_candidate *candidate)
+static void woken(struct zr_task *task)
 {
-    candidate->due_us = zr_engine_now_us(candidate->hold.session->engine) + LOOK_AGAIN_US;
+    struct zr_candidate *candidate = zr_candidate_of(task);
+    bool silent = zr_watch_events(candidate->watch) == candidate->events;
+    if (zr_rank_stands_anew(task))
+        return;
+    if (silent && candidate->better[0] != '\0')
+        zr_rank_read_seat(task, ZR_OP_EXISTS, candidate->better, ZR_STEP(better_was_read));
+    else if (zr_watch_on_node(candidate->watch))
+        list(task);
+    else
+        zr_rank_look_again(task);
 }
 
 static void wait(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
-    int64_t left_us = candidate->due_us - zr_engine_now_us(task->session->engine);
     if (candidate->hold.only_try) {
         task->detail = "there are too few candidates, or another one is to lead";
         zr_verb_fail(task, ZR_TIMEOUT);
         return;
     }
-    int64_t most_us = left_us > 0 ? left_us : LOOK_AGAIN_US;
-    if (candidate->doubts && most_us > LOOK_SOON_US)
-        most_us = LOOK_SOON_US;
-    candidate->waits = true;
-    zr_verb_await_change_for(task, candidate->watch, candidate->events, most_us, ZR_STEP(look));
+    zr_rank_park(task);
+    zr_verb_await_change_for(task, candidate->watch, candidate->events,
+                             candidate->doubts ? LOOK_SOON_US : LOOK_AGAIN_US, ZR_STEP(woken));
 }
 
 /* ---- 4. The write that decides ------------------------------------------------------------- */
@@ -124,7 +103,7 @@ static void decided(struct zr_task *task)
     if (task->outcome == ZR_OK)
         lead(task, (answer->op == ZR_OP_MULTI ? &answer->parts[1] : answer)->stat.mzxid);
     else if (task->outcome == ZR_BAD_VERSION || task->outcome == ZR_NO_NODE)
-        look(task);
+        zr_rank_look_again(task);
     else
         zr_verb_fail(task, task->outcome);
 }
@@ -151,21 +130,15 @@ static void decide(struct zr_task *task)
 
 /* ---- 3. The candidates --------------------------------------------------------------------- */
 
-static void judge(struct zr_task *task)
+/* takes: seats. */
+static void judge(struct zr_task *task, struct zr_seats *seats)
 {
-    if (zr_rank_is_best(task))
+    bool best = zr_rank_is_best(task, seats);
+    zr_seats_unref(seats);
+    if (best)
         decide(task);
     else
         wait(task);
-}
-
-/* A better one is known. */
-static bool may_rely(struct zr_task *task, const struct zr_seats *seats)
-{
-    const struct zr_candidate *candidate = zr_candidate_of(task);
-    return !candidate->hold.only_try &&
-           zr_engine_now_us(task->session->engine) < candidate->due_us &&
-           zr_rank_knows_better(task, seats);
 }
 
 /* Events that came while the listing was out are mostly of watches that were left before it. But
@@ -177,62 +150,57 @@ static void note_events(struct zr_candidate *candidate)
     candidate->events = events;
 }
 
-static void listed(struct zr_task *task)
+/* Nobody has written to the directory since it was read. */
+static void list_is_good(struct zr_task *task)
 {
-    struct zr_candidate *candidate = zr_candidate_of(task);
     struct zr_request *answer = &task->call->request;
-    note_events(candidate);
-    if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE) {
-        zr_verb_fail(task, task->outcome);
-        return;
-    }
-    if (task->outcome == ZR_NO_NODE || answer->stat.mzxid != candidate->mzxid) {
-        look(task);
-        return;
-    }
     struct zr_seats *seats = zr_seats_new(task->session->engine->recipes, answer->names);
     if (seats == NULL) {
         zr_verb_fail(task, ZR_NO_MEMORY);
         return;
     }
     answer->names = NULL;
-    zr_strangers_leave_out(task->session, candidate->hold.seat.dir, seats);
-    if (zr_seat_index(&candidate->hold.seat, seats) < 0) {
-        zr_seats_unref(seats);
-        stand_again(task);
-    } else if (may_rely(task, seats)) {
-        zr_seats_unref(seats);
-        wait(task);
-    } else {
-        defer(candidate);
-        zr_rank_poll(task, seats, ZR_STEP(judge));
+    if (zr_seat_index(&zr_hold_of(task)->seat, seats) >= 0) {
+        judge(task, seats);
+        return;
     }
+    zr_seats_unref(seats);
+    zr_rank_stand_again(task);
 }
 
-static bool has_rank_of(const struct zr_candidate *candidate, const struct zr_candidate *other)
+static void listed(struct zr_task *task)
 {
-    return candidate->say == other->say && candidate->sent == NULL && other->sent == NULL;
+    struct zr_candidate *candidate = zr_candidate_of(task);
+    note_events(candidate);
+    if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE)
+        zr_verb_fail(task, task->outcome);
+    else if (zr_rank_stands_anew(task))
+        return;
+    else if (task->outcome == ZR_NO_NODE || task->call->request.stat.mzxid != candidate->mzxid)
+        zr_rank_look_again(task);
+    else
+        list_is_good(task);
 }
 
-/* True if a candidate of this handle waits that came before ours and certainly has the same rank.
-   While update_rank writes them, or if it was stopped, they may have different ones. */
+/* True if a candidate of this handle waits that came before ours and has the same rank. */
 static bool waits_behind(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
     ZR_LIST_EACH (link, &zr_candidate_election(task)->contest.attempts) {
         const struct zr_candidate *other = zr_candidate_standing(link);
         if (other != NULL && other->hold.seat.sequence < candidate->hold.seat.sequence &&
-            has_rank_of(candidate, other))
+            other->say == candidate->say)
             return strcmp(zr_candidate_name(candidate), candidate->named.heir) != 0;
     }
     return false;
 }
 
-static void poll(struct zr_task *task)
+static void list(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
     candidate->events = zr_watch_events(candidate->watch);
     candidate->doubts = false;
+    candidate->better[0] = '\0';
     if (candidate->version == ZR_ANY_VERSION) {
         task->detail = ZR_RANK_WRAPPED;
         zr_verb_fail(task, ZR_BAD_VERSION);
@@ -248,12 +216,13 @@ static void poll(struct zr_task *task)
 static void leader_gone(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
+    if (zr_rank_stands_anew(task))
+        return;
     strcpy(candidate->ended, candidate->named.leader);
-    defer(candidate);
     if (zr_watch_on_node(candidate->watch))
-        poll(task);
+        list(task);
     else
-        look(task); /* it has named a successor, or another one leads already */
+        zr_rank_look_again(task); /* it has named a successor, or another one leads already */
 }
 
 static void tried_leader(struct zr_task *task)
@@ -266,23 +235,13 @@ static void tried_leader(struct zr_task *task)
         zr_verb_fail(task, task->outcome);
 }
 
-void zr_rank_read_leader(struct zr_task *task, struct zr_next next)
-{
-    struct zr_candidate *candidate = zr_candidate_of(task);
-    char *path = zr_path_child(candidate->hold.seat.dir, candidate->named.leader);
-    if (path != NULL)
-        zr_verb_read(task, ZR_OP_GET, path, false, next);
-    else
-        zr_verb_fail(task, ZR_NO_MEMORY);
-    zr_free(path);
-}
-
 /* A leader of this session is awaited by a watch, too: its znode may be deleted from outside. */
 static void await_end(struct zr_task *task)
 {
     const struct zr_candidate *candidate = zr_candidate_of(task);
     const char *dir = candidate->hold.seat.dir, *leader = candidate->named.leader;
     char *path = zr_path_child(dir, leader);
+    zr_rank_park(task);
     if (path == NULL)
         zr_verb_fail(task, ZR_NO_MEMORY);
     else if (zr_seat_find(task->session, path) != NULL)
@@ -297,7 +256,7 @@ static void heed_leader(struct zr_task *task)
     struct zr_candidate *candidate = zr_candidate_of(task);
     candidate->hold.position = -1; /* known only when the leader is gone */
     if (candidate->hold.only_try)
-        zr_rank_read_leader(task, ZR_STEP(tried_leader));
+        zr_rank_read_seat(task, ZR_OP_GET, candidate->named.leader, ZR_STEP(tried_leader));
     else
         await_end(task);
 }
@@ -313,24 +272,26 @@ static void looked(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
     if (task->outcome == ZR_NO_NODE) {
-        stand_again(task);
+        zr_rank_stand_again(task);
         return;
     }
     if (task->outcome != ZR_OK) {
         zr_verb_fail(task, task->outcome);
         return;
     }
+    if (zr_rank_stands_anew(task))
+        return;
     zr_rank_note(candidate, &task->call->request);
     const char *leader = candidate->named.leader;
     if (strcmp(leader, zr_candidate_name(candidate)) == 0)
         lead(task, candidate->named.token);
     else if (leader[0] == '\0' || strcmp(leader, candidate->ended) == 0)
-        poll(task);
+        list(task);
     else
         heed_leader(task);
 }
 
-static void look(struct zr_task *task)
+void zr_rank_look_again(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
     const char *dir = candidate->hold.seat.dir;

@@ -6,6 +6,7 @@
  * Thread: the host's.
  */
 
+#include "core/seats.h"
 #include "core/verbs.h"
 #include "recipes/election/election.h"
 #include "recipes/election/says.h"
@@ -29,6 +30,10 @@ struct zr_named zr_named_read(const struct zr_request *answer);
 /* Writes that `leader` leads, and that `heir` shall follow it; heir "": none. Returns `text`. */
 struct zr_bytes zr_named_write(const struct zr_named *named, char text[static ZR_NAMED_TEXT]);
 
+/* The rank in a seat's name: the note "<rank>-" (core/stem.h). */
+#define ZR_RANK_NOTE sizeof("-9007199254740992-")
+void zr_rank_note_write(int64_t rank, char note[static ZR_RANK_NOTE]);
+
 extern const struct zr_stem zr_rank_stem;
 
 /* ---- What the candidates of a handle say --------------------------------------------------- */
@@ -50,42 +55,23 @@ void zr_rank_say_put(struct zr_rank_say **place, struct zr_rank_say *say);
 
 /* ---- A candidate (rank_start.c) ------------------------------------------------------------ */
 
-/* What is known of a candidate in a listing. */
-struct zr_rank_entry {
-    struct zr_call *read; /* while it is out; null: this session has the candidate */
-    bool stands, ranked;
-    int64_t rank; /* if ranked */
-};
-
-/* A look at all candidates; see rank_poll.c. */
-struct zr_rank_poll {
-    struct zr_seats *seats;   /* counted: in the order in which they came */
-    struct zr_rank_entry *at; /* of each */
-    size_t count, missing;    /* asked for; reads that are still out */
-    struct zr_signal done;
-    enum zr_status status;
-    struct zr_next next;
-};
-
 struct zr_candidate {
     union {
         struct zr_hold hold;
         struct zr_term term;
     };
-    struct zr_rank_say *say; /* counted: the data of the seat */
-    struct zr_rank_say
-        *sent;                /* counted: the data of the last write to the seat, while its outcome
-                                 is unknown: then only the seat tells its rank. Null: it has `say` */
-    struct zr_watch *watch;   /* of the directory; followed */
-    int64_t events;           /* how many events it had had at the last look */
-    struct zr_named named;    /* what the directory said at the last look ... */
-    int64_t mzxid;            /* ... and the last write to it ... */
-    int32_t version;          /* ... and its version */
-    int64_t due_us;           /* from then on it reads all candidates itself */
-    bool doubts;              /* the last listing may be older than the last event */
-    bool waits;               /* it has looked, and waits */
-    char ended[ZR_RANK_NAME]; /* the last leader whose znode was found gone */
-    struct zr_rank_poll poll;
+    struct zr_rank_say *say;   /* counted: the data of the seat */
+    char note[ZR_RANK_NOTE];   /* of the seat */
+    struct zr_watch *watch;    /* of the directory; followed */
+    int64_t events;            /* how many events it had had at the last look */
+    struct zr_named named;     /* what the directory said at the last look ... */
+    int64_t mzxid;             /* ... and the last write to it ... */
+    int32_t version;           /* ... and its version */
+    bool doubts;               /* the last listing may be older than the last event */
+    bool waits;                /* it has looked, and waits */
+    bool parked;               /* it waits for an event now */
+    char better[ZR_RANK_NAME]; /* who is to lead before it, at the last look; "": not known */
+    char ended[ZR_RANK_NAME];  /* the last leader whose znode was found gone */
     struct zr_transaction transaction;
 };
 
@@ -98,6 +84,9 @@ const char *zr_candidate_name(const struct zr_candidate *candidate);
 /* The attempt of this link in contest->attempts if it waits and has a seat; or null. */
 struct zr_candidate *zr_candidate_standing(struct zr_link *link);
 
+/* True if the handle has got another rank since its seat was taken. */
+bool zr_candidate_outdated(struct zr_task *task);
+
 enum zr_status zr_rank_campaign(struct zr_election *election, const struct zr_arg *timeout,
                                 struct zr_task **task);
 
@@ -107,16 +96,34 @@ enum zr_status zr_rank_campaign(struct zr_election *election, const struct zr_ar
     "by "                                                                                          \
     "hand"
 
-/* ---- Its steps (rank.c) -------------------------------------------------------------------- */
+/* ---- Its seat (rank_stand.c) --------------------------------------------------------------- */
 
-/* Step: takes a seat, and goes on as rank.c tells. */
+/* Steps: contend takes a seat with the newest rank, and then looks; stand_again does so because the
+   seat was deleted from outside. */
 void zr_rank_contend(struct zr_task *task);
+void zr_rank_stand_again(struct zr_task *task);
 
-/* Step: a try has failed: the leader's seat was read, and exists. */
+/* It waits for an event from now on, until it calls stands_anew. */
+void zr_rank_park(struct zr_task *task);
+
+/* True if its rank has changed: then it leaves its seat and takes another one, instead of going
+   on. */
+bool zr_rank_stands_anew(struct zr_task *task);
+
+/* The handle has got another rank: if the candidate waits for an event, it goes on at once. */
+void zr_rank_rouse(struct zr_candidate *candidate);
+
+/* ---- Its steps (rank.c; of tries, and what they share: rank_start.c) ----------------------- */
+
+/* Step: reads the directory, and goes on as rank.c tells. */
+void zr_rank_look_again(struct zr_task *task);
+
+/* Step: a try has failed: the leader's seat was read, and exists. Or a seat that is ahead is not
+   ephemeral. */
 void zr_rank_leader_stands(struct zr_task *task);
 
-/* Reads the seat that the directory names. */
-void zr_rank_read_leader(struct zr_task *task, struct zr_next next);
+/* Reads the seat with this name. op: get or exists. */
+void zr_rank_read_seat(struct zr_task *task, enum zr_op op, const char *name, struct zr_next next);
 
 /* Notes what the directory says. answer: of a get of it. */
 void zr_rank_note(struct zr_candidate *candidate, const struct zr_request *answer);
@@ -126,16 +133,9 @@ void zr_rank_stop_looking(struct zr_candidate *candidate);
 
 /* ---- Its parts ----------------------------------------------------------------------------- */
 
-/* Step (rank_poll.c): reads the ranks of these candidates, then goes on with next. takes: seats. */
-void zr_rank_poll(struct zr_task *task, struct zr_seats *seats, struct zr_next next);
-void zr_rank_poll_fini(struct zr_rank_poll *poll);
-
-/* True if our candidate should lead. Notes for all candidates of this handle how many are ahead. */
-bool zr_rank_is_best(struct zr_task *task);
-
-/* True if the named successor, or a candidate that was better than ours at the last look, is in
-   this listing. */
-bool zr_rank_knows_better(struct zr_task *task, const struct zr_seats *seats);
+/* rank_best.c. True if our candidate, which is in this listing, should lead; otherwise notes in
+   `better` who should. Notes for all candidates of this handle how many are ahead. */
+bool zr_rank_is_best(struct zr_task *task, const struct zr_seats *seats);
 
 /* Methods (rank_change.c, rank_resign.c). */
 enum zr_status zr_rank_change(struct zr_object *self, struct zr_args *args, struct zr_task **task);

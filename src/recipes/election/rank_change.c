@@ -3,101 +3,65 @@
 
 /*
  * election:update_rank, for the candidates of the handle that wait:
- * 1. From now on new candidates get the new data.
- * 2. Write them into the seat of each candidate that has others, one after the other.
+ * 1. From now on new seats get the new rank.
+ * 2. Each candidate whose seat has another one leaves it, and takes a new seat. It does that by
+ *    itself, at its next step (rank.c); those that wait for an event are roused.
+ * 3. Wait until all stand with the new rank, or stand no more.
  *
- * A candidate whose create is in flight sees it by itself (stood in rank.c). A candidate that leads
- * has other data (tell.c).
+ * A seat's name has its rank, so a candidate cannot keep its seat. While it has none it does not
+ * count for the quorum. A candidate that leads has other data (tell.c), and its name does not
+ * matter any more.
  *
- * What can go wrong: the answer is lost: write again. The call ends before the answer: only the
- * seat's data show the candidate's rank, until a later call has written it (candidate->sent). The
- * rank is changed again meanwhile: the later call does the rest. A candidate leaves: its seat is
- * left out.
+ * What can go wrong: the call ends early: the candidates go on without it. The rank is changed
+ * again meanwhile: the later call does the rest.
  */
 
 struct change {
     struct zr_task task;
-    struct zr_election *election;   /* counted */
-    struct zr_rank_say *say;        /* counted: the new data */
-    struct zr_candidate *candidate; /* counted: whose seat is written; or null */
-    int losses;                     /* answers lost, in all */
+    struct zr_election *election; /* counted */
+    struct zr_rank_say *say;      /* counted: the new data */
 };
-
-static void write_next(struct zr_task *task);
 
 static struct change *of(struct zr_task *task)
 {
     return ZR_HOLDER(task, struct change, task);
 }
 
-static void forget_candidate(struct change *change)
+/* A try that has not taken a seat yet will take one with the newest rank. */
+static bool is_outdated(struct zr_task *attempt)
 {
-    if (change->candidate != NULL)
-        zr_object_unref(&change->candidate->hold.object);
-    change->candidate = NULL;
+    return attempt->phase == ZR_RUNNING && zr_candidate_of(attempt)->say != NULL &&
+           zr_candidate_outdated(attempt);
 }
 
-/* The seat has the new data, or is gone. If another write to it has begun since, or the candidate
-   has another seat by now, this answer says nothing. */
-static void adopt(struct change *change)
+static bool any_outdated(const struct zr_election *election)
 {
-    struct zr_candidate *candidate = change->candidate;
-    if (candidate->sent != change->say)
-        return;
-    candidate->hold.seat.data = (struct zr_bytes){change->say->text, change->say->length};
-    zr_rank_say_put(&candidate->say, change->say);
-    zr_rank_say_put(&candidate->sent, NULL);
-}
-
-static void written(struct zr_task *task)
-{
-    struct change *change = of(task);
-    bool lost = task->outcome == ZR_CONNECTION_LOSS;
-    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
-        adopt(change);
-    forget_candidate(change);
-    if (lost && zr_lost_too_large(++change->losses, change->say->length))
-        zr_verb_fail(task, ZR_TOO_LARGE);
-    else if (lost || task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
-        write_next(task);
-    else
-        zr_verb_fail(task, task->outcome);
-}
-
-static struct zr_candidate *find_outdated(const struct change *change)
-{
-    ZR_LIST_EACH (link, &change->election->contest.attempts) {
-        struct zr_candidate *candidate = zr_candidate_standing(link);
-        if (candidate != NULL && (candidate->say != change->say || candidate->sent != NULL))
-            return candidate;
+    bool any = false;
+    ZR_LIST_EACH (link, &election->contest.attempts) {
+        struct zr_task *attempt = ZR_HOLDER(link, struct zr_task, in_owner);
+        if (!is_outdated(attempt))
+            continue;
+        any = true;
+        zr_rank_rouse(zr_candidate_of(attempt));
     }
-    return NULL;
+    return any;
 }
 
-static void write_next(struct zr_task *task)
+static void settle(struct zr_task *task)
 {
-    struct change *change = of(task);
-    bool newest = change->election->say == change->say;
-    struct zr_candidate *candidate = newest ? find_outdated(change) : NULL;
-    if (candidate == NULL) {
+    struct zr_election *election = of(task)->election;
+    if (election->say != of(task)->say || !any_outdated(election)) {
         zr_task_finish(task, ZR_OK);
         return;
     }
-    zr_object_ref(&candidate->hold.object);
-    change->candidate = candidate;
-    zr_rank_say_put(&candidate->sent, change->say);
-    const struct zr_request what = {.op = ZR_OP_SET,
-                                    .path = candidate->hold.seat.path,
-                                    .data = {change->say->text, change->say->length},
-                                    .version = ZR_ANY_VERSION};
-    zr_verb_ask(task, &what, false, ZR_STEP(written));
+    zr_verb_await(task, &election->stood, ZR_STEP(settle));
+    task->asking = true;
 }
 
 static void free_change(struct zr_task *task)
 {
     struct change *change = of(task);
     struct zr_object *election = &change->election->contest.object;
-    forget_candidate(change);
     zr_rank_say_unref(change->say);
     zr_free(change);
     zr_object_unref(election);
@@ -137,6 +101,6 @@ enum zr_status zr_rank_change(struct zr_object *self, struct zr_args *args, stru
     zr_rank_say_put(&election->say, say);
     *task = &change->task;
     zr_task_start(*task, &kind, session, election->contest.path,
-                  zr_session_limit_us(session, &args->at[1]), ZR_STEP(write_next));
+                  zr_session_limit_us(session, &args->at[1]), ZR_STEP(settle));
     return ZR_OK;
 }

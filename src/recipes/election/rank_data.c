@@ -29,12 +29,23 @@ static bool skip(const char **at, const char *digits)
     return length > 0;
 }
 
+/* Moves behind "<session id>-<counter>-". */
+static bool skip_tag(const char **at)
+{
+    return skip(at, "0123456789abcdefABCDEF") && *(*at)++ == '-' && skip(at, "0123456789") &&
+           *(*at)++ == '-';
+}
+
+static bool skip_rank(const char **at)
+{
+    *at += **at == '-';
+    return skip(at, "0123456789");
+}
+
 static bool is_seat(const char *name)
 {
     const char *start = name;
-    if (!skip(&name, "0123456789abcdefABCDEF") || *name++ != '-' || !skip(&name, "0123456789"))
-        return false;
-    if (strncmp(name, STEM, sizeof(STEM) - 1) != 0)
+    if (!skip_tag(&name) || !skip_rank(&name) || strncmp(name, STEM, sizeof(STEM) - 1) != 0)
         return false;
     bool fits = strlen(start) < ZR_RANK_NAME;
     name += sizeof(STEM) - 1;
@@ -126,5 +137,27 @@ static bool leads(struct zr_bytes dir_data, int64_t sequence, int64_t taken)
 
 static const struct zr_meaning meaning = {.fits = leads};
 
+void zr_rank_note_write(int64_t rank, char note[static ZR_RANK_NOTE])
+{
+    snprintf(note, ZR_RANK_NOTE, "%" PRId64 "-", rank);
+}
+
+/* In front of the stem there is our tag and the rank, and nothing else: other names are not those
+   of candidates. */
+static int read_note(const char *name, size_t length, int64_t *rank)
+{
+    const char *at = name, *digits;
+    char *end;
+    if (!skip_tag(&at) || at >= name + length)
+        return -1;
+    digits = at;
+    if (!skip_rank(&at) || *at != '-' || at + 1 != name + length)
+        return -1;
+    if ((size_t)(at + 1 - digits) >= ZR_RANK_NOTE)
+        return -1;
+    *rank = strtoll(digits, &end, 10);
+    return (int)(at + 1 - digits);
+}
+
 /* Curator has no such recipe. */
-const struct zr_stem zr_rank_stem = {.text = "rank-", .meaning = &meaning};
+const struct zr_stem zr_rank_stem = {.text = "rank-", .read_note = read_note, .meaning = &meaning};

@@ -10,7 +10,7 @@
  * 2. Write the successor's name behind our own, together with the token and the time that this
  *    write would hide, on three conditions: no client has written since, our seat exists, and so
  *    does the successor's.
- * 3. Resign. While the successor stands, it counts as the best (rank_poll.c).
+ * 3. Resign. While the successor stands, it counts as the best (rank_best.c).
  *
  * What can go wrong: another client has written meanwhile, or the answer is lost: go to 1; writing
  * twice does no harm. The caller gives up: a task in the background removes the name. It retries

@@ -1,5 +1,8 @@
 #include <string.h>
 
+#include "core/alloc.h"
+#include "core/names.h"
+#include "core/strangers.h"
 #include "recipes/contest.h"
 #include "recipes/election/rank.h"
 
@@ -30,17 +33,43 @@ struct zr_candidate *zr_candidate_standing(struct zr_link *link)
     return stands ? zr_candidate_of(task) : NULL;
 }
 
+bool zr_candidate_outdated(struct zr_task *task)
+{
+    return zr_candidate_of(task)->say != zr_candidate_election(task)->say;
+}
+
 /* ---- The end ------------------------------------------------------------------------------- */
 
-/* What only a candidate needs that waits. */
 void zr_rank_stop_looking(struct zr_candidate *candidate)
 {
     zr_watch_unfollow(candidate->watch);
     candidate->watch = NULL;
-    zr_rank_poll_fini(&candidate->poll);
+    candidate->parked = false;
+    zr_signal_fire(&zr_candidate_election(&candidate->hold.task)->stood, ZR_OK);
 }
 
 /* ---- A try --------------------------------------------------------------------------------- */
+
+void zr_rank_read_seat(struct zr_task *task, enum zr_op op, const char *name, struct zr_next next)
+{
+    char *path = zr_path_child(zr_hold_of(task)->seat.dir, name);
+    if (path != NULL)
+        zr_verb_read(task, op, path, false, next);
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+    zr_free(path);
+}
+
+void zr_rank_leader_stands(struct zr_task *task)
+{
+    const struct zr_request *answer = &task->call->request;
+    bool leads = answer->stat.ephemeral_owner != 0;
+    if (leads)
+        task->detail = "another candidate leads";
+    else
+        zr_stranger_blamed(task, answer->path);
+    zr_verb_fail(task, leads ? ZR_TIMEOUT : ZR_CONFLICT);
+}
 
 static void first_tried(struct zr_task *task)
 {
@@ -61,7 +90,7 @@ static void first_looked(struct zr_task *task)
         named = candidate->named.leader[0] != '\0';
     }
     if (named)
-        zr_rank_read_leader(task, ZR_STEP(first_tried));
+        zr_rank_read_seat(task, ZR_OP_GET, candidate->named.leader, ZR_STEP(first_tried));
     else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         zr_rank_contend(task);
     else
@@ -88,7 +117,6 @@ static void fini(struct zr_hold *hold)
     zr_rank_stop_looking(candidate);
     zr_transaction_fini(&candidate->transaction);
     zr_rank_say_unref(candidate->say);
-    zr_rank_say_unref(candidate->sent);
     zr_term_fini(hold);
 }
 
@@ -127,6 +155,7 @@ enum zr_status zr_rank_campaign(struct zr_election *election, const struct zr_ar
         return ZR_NO_MEMORY;
     zr_term_init(hold);
     hold->fini = fini;
+    hold->seat.note = ((struct zr_candidate *)hold)->note;
     ((struct zr_candidate *)hold)->transaction =
         (struct zr_transaction){.op = ZR_OP_GET, .path = contest->dir, .was_done = was_elected};
     hold->only_try = timeout->given && timeout->integer == 0;

@@ -206,16 +206,11 @@ enum zr_status zr_term_tell_rank(struct zr_object *self, struct zr_args *args,
     return status;
 }
 
-static bool is_outdated(const struct zr_candidate *candidate)
-{
-    const struct zr_election *election = (const struct zr_election *)candidate->hold.owner;
-    return candidate->say != election->say || candidate->sent != NULL;
-}
-
 enum zr_status zr_term_catch_up(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
 {
     struct zr_task *task = NULL;
-    if (((struct zr_hold *)self)->state == ZR_HELD && is_outdated((struct zr_candidate *)self))
+    struct zr_hold *hold = (struct zr_hold *)self;
+    if (hold->state == ZR_HELD && zr_candidate_outdated(&hold->task))
         zr_term_tell_rank(self, args, &task);
     if (task != NULL)
         zr_task_detach(task);

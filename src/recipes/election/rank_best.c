@@ -1,0 +1,87 @@
+#include <string.h>
+
+#include "core/seats.h"
+#include "recipes/election/rank.h"
+
+/*
+ * Which candidate of a listing should lead. Their names have their ranks, so no znode is read.
+ *
+ * A named successor that stands comes first. If there is none, and fewer candidates stand than the
+ * quorum, no candidate should lead. If there are enough, the one with the highest rank should; of
+ * equal ranks, the one that came first.
+ */
+
+static bool is_heir(const struct zr_candidate *candidate, const struct zr_seat_name *seat)
+{
+    return strcmp(seat->name, candidate->named.heir) == 0;
+}
+
+/* Names of other kinds belong to other programs. */
+static bool is_candidate(const struct zr_seat_name *seat)
+{
+    return seat->stem == &zr_rank_stem;
+}
+
+/* candidate: that knows the successor. */
+static bool comes_before(const struct zr_candidate *candidate, const struct zr_seat_name *one,
+                         const struct zr_seat_name *other)
+{
+    if (!is_candidate(one) || is_heir(candidate, other))
+        return false;
+    if (is_heir(candidate, one))
+        return true;
+    return one->note > other->note || (one->note == other->note && one->sequence < other->sequence);
+}
+
+static int32_t count_ahead(const struct zr_candidate *candidate, const struct zr_seats *seats,
+                           const struct zr_seat_name *seat)
+{
+    int32_t ahead = 0;
+    for (size_t i = 0; i < seats->count; i++)
+        ahead += comes_before(candidate, &seats->at[i], seat);
+    return ahead;
+}
+
+static size_t count_standing(const struct zr_seats *seats)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < seats->count; i++)
+        count += is_candidate(&seats->at[i]);
+    return count;
+}
+
+static const struct zr_seat_name *best_of(const struct zr_candidate *candidate,
+                                          const struct zr_seats *seats,
+                                          const struct zr_seat_name *own)
+{
+    const struct zr_seat_name *best = own;
+    for (size_t i = 0; i < seats->count; i++)
+        if (comes_before(candidate, &seats->at[i], best))
+            best = &seats->at[i];
+    return best;
+}
+
+static void note_positions(struct zr_task *task, const struct zr_seats *seats)
+{
+    const struct zr_candidate *own = zr_candidate_of(task);
+    ZR_LIST_EACH (link, &zr_candidate_election(task)->contest.attempts) {
+        struct zr_candidate *other = zr_candidate_standing(link);
+        int64_t index = other != NULL ? zr_seat_index(&other->hold.seat, seats) : -1;
+        if (index >= 0)
+            other->hold.position = count_ahead(own, seats, &seats->at[index]);
+    }
+}
+
+bool zr_rank_is_best(struct zr_task *task, const struct zr_seats *seats)
+{
+    struct zr_candidate *candidate = zr_candidate_of(task);
+    const struct zr_seat_name *own = &seats->at[zr_seat_index(&candidate->hold.seat, seats)];
+    const struct zr_seat_name *best = best_of(candidate, seats, own);
+    note_positions(task, seats);
+    candidate->better[0] = '\0';
+    if (best != own && strlen(best->name) < sizeof(candidate->better))
+        strcpy(candidate->better, best->name);
+    if (best != own)
+        return false;
+    return is_heir(candidate, own) || count_standing(seats) >= zr_candidate_election(task)->quorum;
+}
