@@ -231,6 +231,21 @@ def take(operations, items, count):
     queueing(operations, items, count, [client.Queue(path) for _ in range(count)], path, "entry-100-", lambda queue: queue.get())
 
 
+LIST = 100
+
+
+# The operations are items.
+def put_all(operations, items, count):
+    queue = client.LockingQueue(path + "-claims")
+
+    def put(total):
+        for _ in range(total // LIST):
+            queue.put_all([ITEM] * LIST)
+
+    put(LIST)
+    measure(operations, lambda: put(operations))
+
+
 def claim(operations, items, count):
     queues = [client.LockingQueue(path + "-claims") for _ in range(count)]
 
@@ -243,7 +258,7 @@ def claim(operations, items, count):
 
 scenarios = dict(free=free, at_once=at_once, loop=loop, handoff=handoff, contend=contend, memory=memory, start=start,
                  handover=handover, candidate=candidate, semaphore=semaphore, read_mostly=read_mostly,
-                 put=put, take=take, claim=claim)
+                 put=put, put_all=put_all, take=take, claim=claim)
 scenarios["try"] = attempt
 scenarios[scenario](*numbers)
 client.stop()

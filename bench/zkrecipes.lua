@@ -9,7 +9,7 @@ if hosts == "simulated" then zk, hosts = require("zkrecipes.sim").new().zk, nil 
 local clock = os.clock -- CPU of all threads
 local WARM_UP, FIRST_TURNS = 100, 10 -- operations, of them hand-overs
 local LONG = 60 -- seconds: no busy machine loses such a session
-local session, other
+local session
 
 local function report(ops, seconds, cpu, more)
   print(("{\"ops\":%.0f,\"seconds\":%.6f,\"cpu\":%.6f%s}"):format(ops, seconds, cpu, more or ""))
@@ -23,9 +23,12 @@ local function measure(ops, fn)
   report(ops, zk.now() - from, clock() - cpu)
 end
 
+local others = {} -- kept open
+
 local function second_session()
-  other = zk.session { hosts = hosts, timeout = LONG }
+  local other = zk.session { hosts = hosts, timeout = LONG }
   assert(other:connected(LONG))
+  others[#others + 1] = other
   return other
 end
 
@@ -201,23 +204,35 @@ local function median(list)
   return list[math.ceil(#list / 2)]
 end
 
-function scenarios.handover(turns)
-  local elections = { session:election(path), second_session():election(path) }
-  local took, term = {}, assert(elections[1]:campaign())
-  for i = 1 - FIRST_TURNS, turns do
-    local next_term, led
-    local task = zk.spawn(function()
-      next_term = assert(elections[i % 2 + 1]:campaign())
+-- Candidates of a session each, which lead in turn.
+function scenarios.handover(turns, candidates)
+  candidates = math.max(candidates, 2)
+  local options, tasks, took = arg[6] == "ranked" and { rank = 1 } or nil, {}, {}
+  local led
+  local function stand(i)
+    tasks[i] = tasks[i] or { election = (i == 1 and session or second_session()):election(path, options) }
+    tasks[i].wait = zk.spawn(function()
+      local term = assert(tasks[i].election:campaign())
       led = zk.now()
+      return term
     end)
-    queued(path, 2)
+  end
+  for i = 1, candidates do
+    stand(i)
+    queued(path, i)
+  end
+  for i = 1 - FIRST_TURNS, turns do
+    local leader = (i + FIRST_TURNS - 1) % candidates + 1
+    local term = tasks[leader].wait:wait()
     local from = zk.now()
     term:resign()
-    task:wait()
+    tasks[leader % candidates + 1].wait:wait()
     if i > 0 then took[i] = led - from end
-    term = next_term
+    stand(leader)
+    queued(path, candidates)
   end
   report(turns, turns * median(took), 0)
+  os.exit(0) -- candidates wait still
 end
 
 function scenarios.candidate()
@@ -271,8 +286,25 @@ local function fill(queue, items)
   end
 end
 
+-- As `measure`, while another coroutine wants to run each millisecond: the longest stall is the most time of the processor that this
+-- process used between two of its turns.
+local function measure_stall(ops, fn)
+  local over, last, stall = false, clock(), 0
+  local ticker = zk.spawn(function()
+    while not over do
+      zk.sleep(0.001)
+      stall, last = math.max(stall, clock() - last), clock()
+    end
+  end)
+  fn()
+  over = true
+  ticker:wait()
+  report(ops, 0, 0, (",\"stall\":%.3f"):format(stall * 1000))
+end
+
 -- Runs `work` on the queue this often, by this many coroutines, with this many items in the queue.
-local function queueing(work)
+local function queueing(work, measured)
+  measured = measured or measure
   return function(operations, items, count)
     local queue = session:queue(path)
     fill(queue, items)
@@ -286,13 +318,28 @@ local function queueing(work)
       end)
     end
     share(WARM_UP)
-    measure(operations, function() share(operations) end)
+    measured(operations, function() share(operations) end)
   end
+end
+
+local LIST = 100
+
+-- Puts lists; the operations are items.
+function scenarios.put_all(operations, items)
+  local queue, list = session:queue(path), {}
+  fill(queue, items)
+  for i = 1, LIST do list[i] = ITEM end
+  local function put(count)
+    for _ = 1, count / LIST do assert(queue:put_all(list)) end
+  end
+  put(WARM_UP)
+  measure(operations, function() put(operations) end)
 end
 
 scenarios.put = queueing(function(queue) assert(queue:put(ITEM)) end)
 scenarios.take = queueing(function(queue) assert(queue:take()) end)
-scenarios.claim = queueing(function(queue) assert(queue:claim():ack()) end)
+local function claim_one(queue) assert(queue:claim():ack()) end
+scenarios.claim, scenarios.stall = queueing(claim_one), queueing(claim_one, measure_stall)
 
 local function number(index) return tonumber(arg[index]) or 0 end
 

@@ -69,6 +69,57 @@ function kinds.contend(contestant, hosts, row)
   return per_operation(sum, sum.ops, WINDOW)
 end
 
+-- Several consumers of one queue; those of the floor, which know the names beforehand, have a queue each.
+local function consume(contestant, hosts, row, path, scenario, items)
+  local pipes, rate, cpu, ops = {}, 0, 0, 0
+  for i = 1, row.processes do
+    local own = contestant.id == "floor"
+    local at, there = own and ("%s-%d"):format(path, i) or path, own and items or 0
+    pipes[i] = io.popen(command(contestant, hosts, at, scenario:format(there)))
+  end
+  local problem
+  for _, pipe in ipairs(pipes) do
+    local figures, why = parse(pipe:read("a"))
+    pipe:close()
+    problem = problem or not figures and why
+    if figures then rate, cpu, ops = rate + figures.ops / figures.seconds, cpu + figures.cpu, ops + figures.ops end
+  end
+  if problem then return nil, problem end
+  return { ops = ops, value = 1e6 / rate, cpu = cpu / ops * 1e6 }
+end
+
+-- The time of an item when several processes consume a queue, and its requests, which a proxy counts in another run with fewer items.
+function kinds.consumers(contestant, hosts, row)
+  local function run(at, count, items)
+    local path = fresh_path()
+    if contestant.id ~= "floor" then
+      local filled, why = M.run(contestant, hosts, ("claim 1 %d 1"):format(items), path)
+      if not filled then return nil, why end
+    end
+    return consume(contestant, at, row, path, ("claim %d %%d %d"):format(count, row.coroutines), items)
+  end
+  local figures, why = run(hosts, row.each, row.items)
+  if not figures then return nil, why end
+  local proxy, seen, ops = proxies.start(hosts), {}, {}
+  for i, count in ipairs { row.each // 10, row.each // 2 } do
+    proxy:reset()
+    local counted = run(proxy.hosts, count, row.items)
+    seen[i], ops[i] = proxy:counts(), counted and counted.ops
+  end
+  proxy:stop()
+  if ops[1] and ops[2] then figures.requests = (seen[2].requests - seen[1].requests) / (ops[2] - ops[1]) end
+  figures.ops = nil
+  return figures
+end
+
+-- The longest stall of the host, milliseconds of the processor.
+function kinds.stall(contestant, hosts, row, scenario)
+  local path = ("/bench-%d-%s-%s"):format(began, row.kept, contestant.id)
+  local figures, why = M.run(contestant, hosts, scenario, path)
+  if not figures then return nil, why end
+  return { value = figures.stall }
+end
+
 function kinds.memory(contestant, hosts, _, scenario)
   local figures, why = M.run(contestant, hosts, scenario)
   if not figures then return nil, why end

@@ -3,6 +3,8 @@
 --   kind     time (default): `run` in one process; microseconds per operation, and CPU per operation
 --            contend: so many processes at once; memory, start, failover: see measure.lua
 --            counts: through a proxy; what one more operation costs on the wire
+--            consumers: so many processes on one queue, `each` items in each; also the requests of an item
+--            stall: the longest stall of the host
 --   run      scenario and arguments; of_contestant overrides them, false leaves the contestant out. A fail-over with
 --            `candidate guardian` counts from the leader's death, otherwise from the end of the session's timeout
 --   kept     the data stay, and each run only adds what is missing; the name identifies them
@@ -52,6 +54,9 @@ for _, kind in ipairs { { "unfair", "an unfair lock" }, { "reentrant", "a reentr
     run = "handoff 10 10 " .. kind[1], rounds = 3, of_contestant = { floor = "handoff 10 10", curator = false, kazoo = false } }
 end
 
+plan[#plan + 1] = { id = "handover_ranked", title = "election by rank, ten candidates of ten sessions, hand-over by resigning",
+  run = "handover 10 10 ranked", rounds = 3, of_contestant = { floor = "handover 10", curator = false, kazoo = false } }
+
 -- Queues that hold so many items. The peers list the whole queue for each item that they take (Curator) or claim (both).
 local function add_queue(name, title, items)
   local function add(id, what, scenario, consumers, of_contestant)
@@ -70,9 +75,28 @@ local function add_queue(name, title, items)
   end
 end
 
+-- Consumers that wait for each other's answers.
+local function add_workers(name, title, items, of_contestant)
+  local operations = math.min(items * 0.8, 3000) // 1
+  plan[#plan + 1] = { id = ("queue_%s_claim_32"):format(name),
+    title = ("queue of %s: claim + ack, 32 coroutines of a process"):format(title), kept = "queue-" .. name,
+    run = ("claim %d %d 32"):format(operations, items), of_contestant = of_contestant, rounds = 3 }
+end
+
 -- Not kept: so many puts would make the queues below longer for the rows that follow.
 plan[#plan + 1] = { id = "queue_put_256", title = "an empty queue: put, 256 in flight", run = "put 4000 0 256", rounds = 3 }
+plan[#plan + 1] = { id = "queue_put_all", title = "an empty queue: put_all of 100 items, per item", run = "put_all 10000 0 1", rounds = 3,
+  of_contestant = { curator = false } }
 add_queue("1k", "1,000", 1000)
+add_workers("1k", "1,000", 1000)
 add_queue("100k", "100,000", 100000)
+add_workers("100k", "100,000", 100000, { curator = "claim 40 100000 32", kazoo = false })
+plan[#plan + 1] = { id = "queue_four", title = "queue of 10,000: claim + ack, 4 processes of 8 coroutines", kind = "consumers",
+  processes = 4, coroutines = 8, each = 1000, items = 10000, rounds = 3, of_contestant = { curator = false, kazoo = false } }
+-- The peers would list a million names for each item.
+local ONLY_OURS = { curator = false, kazoo = false }
+add_workers("1m", "1,000,000", 1000000, ONLY_OURS)
+plan[#plan + 1] = { id = "queue_1m_stall", title = "queue of 1,000,000: the longest stall of the host, CPU", kind = "stall", unit = "ms",
+  kept = "queue-1m", run = "stall 3000 1000000 32", rounds = 3, of_contestant = { floor = false, curator = false, kazoo = false } }
 
 return plan

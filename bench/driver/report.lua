@@ -103,7 +103,7 @@ function M.markdown(result, brief)
   section(lines, "CPU of the host's process, microseconds per operation", header("median", who), having(result.rows, has_cpu),
     function(row) return figures_row(row, who, { "cpu" }, "%.0f") end)
   section(lines, "On the wire, per operation: requests / bytes sent / bytes received", header("", who),
-    having(result.rows, function(row) return row.kind == "counts" end),
+    having(result.rows, function(row) return row.kind == "counts" or row.kind == "consumers" end),
     function(row) return figures_row(row, who, { "requests", "bytes_up", "bytes_down" }, "%.1f") end)
   return table.concat(lines, "\n")
 end

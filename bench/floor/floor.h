@@ -75,8 +75,8 @@ void take_turn(struct contender *one);
 
 /* ---- queue.c --------------------------------------------------------------------------------- */
 
-/* Runs `put`, `take` or `claim` by `count` at once, with so many items in the queue; gives:
-   false if it is none of these. */
+/* Runs `put`, `put_all`, `take` or `claim` by `count` at once, with so many items in the queue;
+   gives: false if it is none of these. */
 bool queue_run(zhandle_t *zh, const char *path, const char *scenario, int operations, int items,
                int count);
 

@@ -2,7 +2,7 @@
  * A queue's floor: items are children of one directory, whose names are known before the clock
  * starts. An item is put by a create. It is taken by a get and a delete in one flight. It is
  * claimed by a get and the create of a znode beside it in one flight, and acked by a multi that
- * removes both.
+ * removes both. A list of items is put by a multi of creates; its operations are items.
  */
 #include "floor.h"
 
@@ -13,6 +13,7 @@
 #define DATA 100      /* bytes of an item */
 #define IN_FLIGHT 500 /* while it is filled */
 #define MOST_CONSUMERS 256
+#define LIST 100 /* items of a list */
 
 struct consumer {
     zhandle_t *zh;
@@ -123,6 +124,29 @@ static void begin_put(struct consumer *one)
     put(one->zh, on_put, one);
 }
 
+static zoo_op_t list_ops[LIST];
+static zoo_op_result_t list_results[LIST];
+static char list_paths[LIST][NAME_SIZE + 16];
+
+static void on_list(int rc, const void *with)
+{
+    must(rc);
+    done += LIST - 1;
+    left -= LIST - 1;
+    finish((struct consumer *)with);
+}
+
+/* One at a time. */
+static void begin_list(struct consumer *one)
+{
+    char path[NAME_SIZE + 8];
+    snprintf(path, sizeof path, "%s/n-", dir);
+    for (int i = 0; i < LIST; i++)
+        zoo_create_op_init(&list_ops[i], path, data, DATA, &ZOO_OPEN_ACL_UNSAFE, ZOO_SEQUENCE,
+                           list_paths[i], sizeof list_paths[i]);
+    must(zoo_amulti(one->zh, LIST, list_ops, list_results, on_list, one));
+}
+
 static void on_taken_data(int rc, const char *value, int length, const struct Stat *stat,
                           const void *with)
 {
@@ -196,10 +220,11 @@ static void run(zhandle_t *zh, int operations, int count)
 bool queue_run(zhandle_t *zh, const char *path, const char *scenario, int operations, int items,
                int count)
 {
-    begin = strcmp(scenario, "put") == 0     ? begin_put
-            : strcmp(scenario, "take") == 0  ? begin_take
-            : strcmp(scenario, "claim") == 0 ? begin_claim
-                                             : NULL;
+    begin = strcmp(scenario, "put") == 0       ? begin_put
+            : strcmp(scenario, "put_all") == 0 ? begin_list
+            : strcmp(scenario, "take") == 0    ? begin_take
+            : strcmp(scenario, "claim") == 0   ? begin_claim
+                                               : NULL;
     if (begin == NULL)
         return false;
     snprintf(dir, sizeof dir, "%s", path);
