@@ -319,6 +319,8 @@ build = {
         "src/recipes/queue/peek.c",
         "src/recipes/queue/put.c",
         "src/recipes/queue/queue.c",
+        "src/recipes/queue/redrive.c",
+        "src/recipes/queue/remove.c",
         "src/recipes/queue/size.c",
         "src/recipes/queue/start.c",
         "src/recipes/queue/take.c",

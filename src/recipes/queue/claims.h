@@ -236,6 +236,13 @@ void zr_idle_fini(struct zr_queue *queue);
 void zr_lookout_read(struct zr_task *task, struct zr_lookout *lookout, enum zr_op op,
                      const char *path, const char *more, struct zr_next next);
 
+/* ---- remove.c, redrive.c ------------------------------------------------------------------- */
+
+enum zr_status zr_queue_start_remove(struct zr_object *self, struct zr_args *args,
+                                     struct zr_task **task);
+enum zr_status zr_queue_start_redrive(struct zr_object *self, struct zr_args *args,
+                                      struct zr_task **task);
+
 /* ---- peek.c -------------------------------------------------------------------------------- */
 
 enum zr_status zr_queue_start_peek(struct zr_object *self, struct zr_args *args,

@@ -160,6 +160,8 @@ static const struct zr_method methods[] = {
     {.name = "claim", .args = "t?", .start = zr_queue_start_claim, .inner = true},
     {.name = "take", .args = "t?", .start = zr_queue_start_take, .inner = true},
     {.name = "peek", .args = "", .start = zr_queue_start_peek, .inner = true},
+    {.name = "remove", .args = "d", .start = zr_queue_start_remove, .inner = true},
+    {.name = "redrive", .args = "i?", .start = zr_queue_start_redrive, .inner = true},
     {.name = "counts", .args = "", .call = counts, .inner = true},
     {.name = "put", .args = "di?d?t?t?", .start = zr_queue_start_put, .inner = true},
     {.name = "put_all", .args = "li?t?", .start = zr_queue_start_put_list, .inner = true},

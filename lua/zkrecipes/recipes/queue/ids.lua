@@ -27,46 +27,6 @@ local REMEMBER = 60 -- seconds for which the id of a done item is known
 local TIDY = 30     -- seconds between two removals of old tombstones by one handle
 local TOGETHER = 100 -- tombstones that one request removes
 
--- ---- Where an item is --------------------------------------------------------------------------
-
-local REMOVED = "removed" -- the item was removed; its tombstone is in the lane `done`
-
-local function lane_of(store, name)
-  if name == REMOVED then return store.done end
-  if name == "dead" or name == "later" or name == "done" then return store[name] end
-  local priority = layout.priority_number(name)
-  return priority and store:lane(priority)
-end
-
--- Returns the data of an id's znode and its stat; false if there is none; or nil, message, code.
-function M.read(store, id)
-  local said, stat, code = store.session:get((layout.id_path(store.path, id)))
-  if code == "no_node" then return false end
-  if code then return nil, stat, code end
-  return said or "", stat
-end
-
-local function parse(store, said)
-  local name, bucket, tag = said:match("^(%S+) (%d+) (%S+)$")
-  local lane = name and #bucket <= 10 and lane_of(store, name)
-  if lane then return { lane = lane, bucket = tonumber(bucket) }, tag end
-end
-
--- Returns the place that the data of an id's znode name, of an item or of a tombstone; or false; or nil, message, code.
-function M.find(store, said)
-  local place, tag = parse(store, said)
-  if not place then return false end
-  local names, message, code = fetch.list_bucket(store, place.lane, place.bucket)
-  if not names then return nil, message, code end
-  for i = 1, #names do
-    if layout.tag(names[i]) == tag then
-      place.name = names[i]
-      return place
-    end
-  end
-  return false
-end
-
 -- ---- Tidying up --------------------------------------------------------------------------------
 
 -- Returns the parts of a request that removes the tombstone at this path, if it is older than `limit`; false if the tombstone is too young;

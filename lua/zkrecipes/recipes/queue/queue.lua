@@ -9,7 +9,6 @@ local failure = require "zkrecipes.failure"
 local ids = require "zkrecipes.recipes.queue.ids"
 local items = require "zkrecipes.recipes.queue.item"
 local layout = require "zkrecipes.recipes.queue.layout"
-local places = require "zkrecipes.recipes.queue.place"
 local puts = require "zkrecipes.recipes.queue.put"
 local simple = require "zkrecipes.recipes.queue.simple"
 local stores = require "zkrecipes.recipes.queue.store"
@@ -20,7 +19,7 @@ local new_engine, engine = core.classes.session.inner.queue, core.classes.queue.
 local size, dead_size = classes.waiting(engine.size), classes.waiting(engine.dead_size)
 local claim, take = classes.waiting(engine.claim, activity.await), classes.waiting(engine.take, activity.await)
 local try_claim, try_take = classes.waiting(engine.claim), classes.waiting(engine.take)
-local peek = classes.waiting(engine.peek)
+local peek, remove, redrive = classes.waiting(engine.peek), classes.waiting(engine.remove), classes.waiting(engine.redrive)
 
 local Session = {}
 
@@ -159,57 +158,18 @@ function Queue:dead_size()
   return dead_size(self.store.core)
 end
 
--- Puts dead letters back as new items, `limit` at most (nil: all). Each takes no longer than one request may; there may be many.
+-- Puts dead letters back as new items, `limit` at most (nil: all).
 function Queue:redrive(limit)
   check.self(self, Queue, "redrive")
   if limit ~= nil and limit ~= 0 then check.count(limit, 2 ^ 31 - 1, 1, "redrive") end
-  local store = self.store:for_now()
-  local count, next_item = 0, walks.new(self.store, dead_only)
-  while not limit or count < limit do
-    local view, place, entry, version = next_item(store)
-    if not view and entry then return nil, place, entry end -- place, entry: a message and a code
-    if not view then break end
-    entry.attempts = 0
-    local ok, message, code = places.move(store, place, entry, version, self.store:lane(entry.priority))
-    if ok then
-      count = count + 1
-    elseif code ~= "no_node" and code ~= "bad_version" then
-      return nil, message, code
-    end
-    store = self.store:for_now()
-  end
-  return count
+  return redrive(self.store.core, limit)
 end
 
--- True; or nil, message, code; nil alone if there is nothing to remove.
-local function remove_from(store, place, id)
-  if not place then return nil end
-  return store:finish(place, { id = id, priority = 0 }, { version = -1, claim = places.claim_path(store, place), once = true,
-    removed = true })
-end
-
--- The item may be moved after we have read where it is. Then its id's znode has changed.
 function Queue:remove(id)
   check.self(self, Queue, "remove")
   arguments.data(id, "remove", 1)
   arguments.id(id, "", "remove", 1)
-  local store, before = self.store:for_now(), nil
-  while true do
-    local said, stat, why = ids.read(store, id)
-    if not said then return said, stat, why end
-    if stat.mzxid == before then return false end
-    before = stat.mzxid
-    local place, message, code = ids.find(store, said)
-    if place == nil then return nil, message, code end
-    if place and place.lane == self.store.done then return false end
-    local done
-    done, message, code = remove_from(store, place, id)
-    if done then return true end
-    if code == "node_exists" then
-      return nil, ("queue:remove %s: the item '%s' is claimed"):format(self.path, id), "conflict"
-    end
-    if code and code ~= "no_node" then return nil, message, code end
-  end
+  return remove(self.store.core, id)
 end
 
 check.class("queue", Queue, Queue)

@@ -1,7 +1,5 @@
--- What iterators, redrive and remove need of the servers: time, moving items to another lane, and ending them. `core` is the object that
--- does this (src/recipes/queue), and that puts and gives.
---
--- The end of an item: delete its claim and its znode, and count it in `out`; if it has an id, put its tombstone.
+-- What iterators, and what removes tombstones, need of the servers: time, and the lanes. `core` is the object that puts, gives, moves
+-- and ends items (src/recipes/queue).
 
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
@@ -14,7 +12,7 @@ M.__index = M
 local EXACT = 10 -- seconds for which the local clock may carry on a time that a server told, where the time must be exact
 
 local inner = core.classes.queue.inner
-local append, ask_time = classes.waiting(inner.append), classes.waiting(inner.ask_time)
+local ask_time = classes.waiting(inner.ask_time)
 
 -- queue: the object of the core.
 function M.new(session, path, queue)
@@ -60,26 +58,6 @@ function M:exact_now()
   local ok, message, code = ask(self)
   if not ok then return nil, message, code end
   return (inner.time(self.core))
-end
-
--- ---- Moving ------------------------------------------------------------------------------------
-
--- Appends an entry to a lane (nil: to none, for an item that ends). options: see src/recipes/queue/start.c. True, and the bucket
--- and the name if the answer was not lost; or nil, message, code: no_node, bad_version or node_exists if the item is moved, and another
--- process was faster.
-function M:append(lane, entry, options)
-  options = options or {}
-  options.lane, options.id, options.due = lane and lane.name, entry.id, entry.due
-  options.priority, options.attempts = entry.priority, entry.attempts
-  if not self.limit then return append(self.core, entry.data, options) end -- it takes no longer than one request may
-  return limited(self, "append", function(left) return append(self.core, entry.data, options, left) end)
-end
-
--- Ends the item at this place. If it has an id, its tombstone takes its place, see ids.lua. Returns as `append`.
-function M:finish(place, entry, options)
-  options.from, options.out, options.tag = layout.item_path(place), place.lane.out, layout.tag(place.name)
-  local tombstone = { attempts = 0, priority = entry.priority, id = entry.id, data = "" }
-  return self:append(entry.id and self.done or nil, tombstone, options)
 end
 
 -- ---- Lanes -------------------------------------------------------------------------------------
