@@ -88,10 +88,9 @@ return {
     if (put->tombstone != NULL)
         add(&parts, ZR_OP_DELETE, put->tombstone);
 ]], ""),
-  bug("tombstones are removed too early", "ids", "  if stat.ctime > limit then return false end\n", ""),
-  bug("tombstones are never removed", "ids", "tasks.behind(host, { quiet = true }, remove_tombstones, store)", ""),
-  bug("tombstones are removed without their ids", "ids",
-    'return { { "delete", path }, { "delete", (layout.id_path(store.path, entry.id)) } }', 'return { { "delete", path } }'),
+  bug("tombstones are removed too early", "tombstones.c", "    if (young)\n        return false;\n", ""),
+  bug("tombstones are never removed", "tidy.c", "    if (now_us < queue->tidy_at_us)", "    if (now_us >= queue->tidy_at_us)"),
+  bug("tombstones are removed without their ids", "tombstones.c", "i % 2 == 0 ? one->path : one->id,", "i % 2 == 0 ? one->path : one->path,"),
   bug("an item with an id is done without a tombstone", "finish.c",
     "    if (claim->entry.has_id)\n        options->lane", "    if (false)\n        options->lane"),
   bug("an item with an id is taken without a tombstone", "take.c", "        if (worker->claim->entry.has_id)", "        if (false)"),

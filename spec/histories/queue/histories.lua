@@ -7,7 +7,7 @@
 -- random; with killed consumers; and with faults of producers only, whose items have ids (every item once). In some of them consumers take,
 -- or drop claimed items, or their claims are canceled, or they die in a session that is newer than their presence; requests of an earlier
 -- session arrive late; producers remove their items; dead letters are put back; the queue has a capacity or the simple format; or items are
--- put under the same few ids for minutes (ids.lua). Buckets are tiny, so each history contains their whole life. The rules:
+-- put under the same few ids for minutes (tidy.c). Buckets are tiny, so each history contains their whole life. The rules:
 --   lost        an item whose put succeeded is acked, taken, removed, or a dead letter. One item may be gone for each take that ended
 --               without an answer or by a kill, or that came too late and could not be put back
 --   foreign     no consumer gets an item that was never put, or whose put was refused

@@ -11,7 +11,7 @@
  *    the tombstone and writes the id's znode. The name of a tombstone is never used again, so the
  *    transaction fails if another process was faster.
  *
- * ids.lua has the whole story: how tombstones come and go.
+ * tidy.c has the whole story: how tombstones come and go.
  *
  * What can go wrong: another process puts or removes the id meanwhile: look again. The tombstone is
  * gone, but not the id's znode: another process deletes both now, or the tombstone was deleted by

@@ -85,19 +85,6 @@ int64_t zr_queue_now_ms(const struct zr_queue *queue)
     return queue->server_ms + zr_queue_age_us(queue) / 1000;
 }
 
-/* The server's time in milliseconds, and how many seconds ago it was told; nothing if it was not
-   told yet. */
-static enum zr_status time_now(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
-{
-    const struct zr_queue *queue = (struct zr_queue *)self;
-    (void)args;
-    if (queue->told_us < 0)
-        return ZR_OK;
-    sink->number(sink, NULL, (double)queue->server_ms + (double)zr_queue_age_us(queue) / 1000);
-    sink->number(sink, NULL, (double)zr_queue_age_us(queue) / 1e6);
-    return ZR_OK;
-}
-
 /* How many items the process has claimed, how many callers wait in the line, how many znodes are
    left out because they cannot be read; and, for specs, how many items may be gone because the
    answer to a take was lost, or because it came too late for its caller. */
@@ -153,9 +140,6 @@ static void free_queue(struct zr_object *self)
     zr_znode_free(self);
 }
 
-#define APPEND_OPTIONS                                                                             \
-    .options = zr_append_options, .options_size = sizeof(struct zr_append_options)
-
 static const struct zr_method methods[] = {
     {.name = "claim", .args = "t?", .start = zr_queue_start_claim, .inner = true},
     {.name = "take", .args = "t?", .start = zr_queue_start_take, .inner = true},
@@ -165,15 +149,8 @@ static const struct zr_method methods[] = {
     {.name = "counts", .args = "", .call = counts, .inner = true},
     {.name = "put", .args = "di?d?t?t?", .start = zr_queue_start_put, .inner = true},
     {.name = "put_all", .args = "li?t?", .start = zr_queue_start_put_list, .inner = true},
-    {.name = "append",
-     .args = "dot?",
-     APPEND_OPTIONS,
-     .start = zr_queue_start_append,
-     .inner = true},
     {.name = "size", .args = "t?", .start = zr_queue_start_size, .inner = true},
     {.name = "dead_size", .args = "t?", .start = zr_queue_start_dead_size, .inner = true},
-    {.name = "ask_time", .args = "t?", .start = zr_queue_start_ask_time, .inner = true},
-    {.name = "time", .args = "", .call = time_now, .inner = true},
     {.name = NULL},
 };
 

@@ -139,6 +139,7 @@ struct zr_queue {
     int64_t session_id;  /* the last one, for tags; 0: there was none yet */
     int64_t told_us;     /* when a server told its time last; -1: not yet */
     int64_t server_ms;   /* its time at that moment */
+    int64_t tidy_at_us;  /* not before, old tombstones are removed again */
 };
 
 extern const struct zr_class zr_queue_class;
@@ -191,13 +192,8 @@ enum zr_status zr_queue_start_put(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task);
 enum zr_status zr_queue_start_put_list(struct zr_object *self, struct zr_args *args,
                                        struct zr_task **task);
-enum zr_status zr_queue_start_append(struct zr_object *self, struct zr_args *args,
-                                     struct zr_task **task);
-enum zr_status zr_queue_start_ask_time(struct zr_object *self, struct zr_args *args,
-                                       struct zr_task **task);
-extern const struct zr_option zr_append_options[];
 
-/* What `append` takes. It moves an item, if `from` is its path; without a lane, it only ends it; or
+/* What a move takes. It moves an item, if `from` is its path; without a lane, it only ends it; or
    gives it back, if `put_count` is the path of its lane's `in`: unchanged, or with `text` as its
    data. */
 struct zr_append_options {
@@ -209,6 +205,11 @@ struct zr_append_options {
     bool doubted; /* it may have been done before, because an answer was lost */
     bool removed; /* the id's znode says so in place of the lane */
 };
+
+/* ---- tidy.c -------------------------------------------------------------------------------- */
+
+/* Removes old tombstones in the background, unless that was begun a short time ago. */
+void zr_queue_tidy(struct zr_queue *queue);
 
 /* ---- Errands ------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
  * 1. Read the id's znode: it names the lane and the bucket of the item, and its tag.
  * 2. List the bucket: that gives the item's name.
  * 3. End the item in one transaction, unless it is claimed. Its tombstone takes its place, and the
- *    id's znode says that the item was removed (ids.lua). This is sent once: if its answer is lost,
+ *    id's znode says that the item was removed (tidy.c). This is sent once: if its answer is lost,
  *    the caller is told so.
  *
  * What can go wrong: the item is moved or ended after its place was read: the id's znode changes

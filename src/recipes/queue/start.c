@@ -9,14 +9,6 @@
  *
  * put(data [, priority [, id [, delay [, timeout]]]])  true, or true, "known"
  * put_all(list of data [, priority [, timeout]])   how many items were put: the first ones
- *
- * append(data, options [, timeout]), for what is still written in Lua: moves an item to another
- * lane (the dead letters, the delayed items, the tombstones); or ends it; or gives it back; or puts
- * an item that was taken. The results are true and, if its answer was not lost, the bucket and the
- * name of the new znode. It fails with no_node, bad_version or node_exists if another process was
- * faster.
- *
- * ask_time([timeout]): afterwards the server's time is known.
  */
 
 /* ---- The end ------------------------------------------------------------------------------- */
@@ -59,16 +51,6 @@ static void emit_put(struct zr_task *task, struct zr_sink *sink)
         zr_emit_string(sink, NULL, "known");
 }
 
-static void emit_place(struct zr_task *task, struct zr_sink *sink)
-{
-    const struct zr_put *put = zr_put_of(task);
-    sink->boolean(sink, NULL, true);
-    if (put->created[0] != '\0') {
-        sink->integer(sink, NULL, put->bucket);
-        zr_emit_string(sink, NULL, put->created);
-    }
-}
-
 static void emit_count(struct zr_task *task, struct zr_sink *sink)
 {
     sink->integer(sink, NULL, (int64_t)zr_put_of(task)->count);
@@ -81,8 +63,7 @@ static void emit_count(struct zr_task *task, struct zr_sink *sink)
     }
 static const struct zr_task_kind put_kind = KIND("queue:put", emit_put);
 static const struct zr_task_kind list_kind = KIND("queue:put_all", emit_count);
-static const struct zr_task_kind append_kind = KIND("append", emit_place);
-static const struct zr_task_kind errand_kind = KIND("queue:move", emit_place);
+static const struct zr_task_kind errand_kind = KIND("queue:move", NULL);
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
@@ -184,8 +165,11 @@ enum zr_status zr_queue_start_put(struct zr_object *self, struct zr_args *args,
     put->delay_us = args->at[3].integer;
     put->limited = ((struct zr_queue *)self)->capacity > 0;
     encode(put, &room, 0, 0, id, data);
-    return run(put, set_id(put, &room, id), limit_of(&args->at[4]), &put_kind,
-               ZR_STEP(zr_put_check), task);
+    status = run(put, set_id(put, &room, id), limit_of(&args->at[4]), &put_kind,
+                 ZR_STEP(zr_put_check), task);
+    if (id.at != NULL)
+        zr_queue_tidy((struct zr_queue *)self);
+    return status;
 }
 
 enum zr_status zr_queue_start_put_list(struct zr_object *self, struct zr_args *args,
@@ -203,27 +187,6 @@ enum zr_status zr_queue_start_put_list(struct zr_object *self, struct zr_args *a
         encode(put, &room, i, 0, ZR_NO_DATA, list->list[i]);
     return run(put, ZR_OK, limit_of(&args->at[2]), &list_kind, ZR_STEP(zr_put_check), task);
 }
-
-#define APPEND(name) offsetof(struct zr_append_options, name)
-const struct zr_option zr_append_options[] = {
-    {"lane", 's', APPEND(lane)},
-    {"id", 'd', APPEND(id)},
-    {"tag", 's', APPEND(tag)},
-    {"from", 's', APPEND(from)},
-    {"claim", 's', APPEND(claim)},
-    {"out", 's', APPEND(out)},
-    {"priority", 'i', APPEND(priority)},
-    {"attempts", 'i', APPEND(attempts)},
-    {"due", 'i', APPEND(due)},
-    {"version", 'i', APPEND(version)},
-    {"held", 'b', APPEND(held)},
-    {"once", 'b', APPEND(once)},
-    {"doubted", 'b', APPEND(doubted)},
-    {"removed", 'b', APPEND(removed)},
-    {"put_count", 's', APPEND(put_count)},
-    {"text", 'd', APPEND(text)},
-    {NULL, 0, 0},
-};
 
 static void set_move(struct zr_put *put, char **room, const struct zr_append_options *options)
 {
@@ -281,16 +244,6 @@ void zr_put_run(struct zr_put *put, const struct zr_task_kind *kind, const char 
     task->subject = subject;
 }
 
-enum zr_status zr_queue_start_append(struct zr_object *self, struct zr_args *args,
-                                     struct zr_task **task)
-{
-    struct zr_put *put;
-    enum zr_status status = zr_put_new_move(self, args->options, args->at[0].bytes, &put);
-    if (status != ZR_OK)
-        return status;
-    return run(put, ZR_OK, limit_of(&args->at[2]), &append_kind, ZR_STEP(zr_put_check), task);
-}
-
 /* ---- Errands ------------------------------------------------------------------------------- */
 
 void zr_errand_over(struct zr_errand *errand, enum zr_status status)
@@ -329,29 +282,4 @@ enum zr_status zr_errand_run(struct zr_errand *errand, struct zr_task *task,
     zr_put_run(put, &errand_kind, queue->znode.path);
     zr_task_detach(&put->queue_task.znode_task.task);
     return ZR_OK;
-}
-
-/* ---- The time ------------------------------------------------------------------------------ */
-
-static void finish(struct zr_task *task)
-{
-    zr_task_finish(task, ZR_OK);
-}
-
-static void tell_time(struct zr_task *task)
-{
-    zr_put_ask_time(task, finish);
-}
-
-static const struct zr_task_kind time_kind = KIND("ask_time", emit_put);
-
-enum zr_status zr_queue_start_ask_time(struct zr_object *self, struct zr_args *args,
-                                       struct zr_task **task)
-{
-    struct zr_put *put;
-    char *room;
-    enum zr_status status = new_put(self, NULL, 0, 0, &put, &room);
-    if (status != ZR_OK)
-        return status;
-    return run(put, ZR_OK, limit_of(&args->at[0]), &time_kind, ZR_STEP(tell_time), task);
 }

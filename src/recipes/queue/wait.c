@@ -208,6 +208,7 @@ static enum zr_status start(struct zr_object *self, const struct zr_arg *timeout
     zr_signal_init(&waiter->told);
     *task = &znode_task->task;
     zr_znode_task_start(znode_task, takes ? &take_kind : &claim_kind, timeout, ZR_STEP(enter_line));
+    zr_queue_tidy((struct zr_queue *)self);
     return ZR_OK;
 }
 

@@ -1,4 +1,4 @@
--- Lists buckets and their items, for iterators and for what removes tombstones. (src/recipes/queue/look.c lists for claims.)
+-- Lists buckets and their items, for iterators. (src/recipes/queue/look.c lists for claims.)
 
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.recipes.queue.layout"

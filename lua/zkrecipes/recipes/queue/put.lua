@@ -4,7 +4,6 @@ local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local arguments = require "zkrecipes.recipes.queue.arguments"
-local ids = require "zkrecipes.recipes.queue.ids"
 local layout = require "zkrecipes.recipes.queue.layout"
 local limits = require "zkrecipes.limit"
 
@@ -28,7 +27,6 @@ function M.put(queue, data, options)
   local given = check.options(options, PUT, 2, "put")
   check_entry(given, "put", 2)
   check.seconds(given.timeout, 2, "put", true)
-  if given.id then ids.tidy(queue.store) end
   return put(queue.store.core, data, given.priority, given.id, given.delay, given.timeout)
 end
 
@@ -71,7 +69,6 @@ local function put_chunk(queue, entries, from, count, timeout)
     local done, message, code = put_list(queue.store.core, list, entry.priority, timeout)
     return done, done and 0 or message, code
   end
-  if entry.id then ids.tidy(queue.store) end
   local done, message, code = put(queue.store.core, entry.data, entry.priority, entry.id, entry.delay, timeout)
   if not done then return nil, (message:gsub("^queue:put ", "queue:put_all ", 1)), code end
   return 1, message == "known" and 1 or 0

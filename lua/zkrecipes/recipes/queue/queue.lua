@@ -1,12 +1,11 @@
 -- The queue: session:queue(path, options). layout.lua says what is where on the servers. src/recipes/queue puts items (put.h) and gives
--- them (claims.h). Here: arguments, items as users see them (item.lua), iterators (walk.lua), dead letters, and ids (ids.lua).
+-- them (claims.h). Here: arguments, items as users see them (item.lua), and iterators (walk.lua).
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local arguments = require "zkrecipes.recipes.queue.arguments"
 local failure = require "zkrecipes.failure"
-local ids = require "zkrecipes.recipes.queue.ids"
 local items = require "zkrecipes.recipes.queue.item"
 local layout = require "zkrecipes.recipes.queue.layout"
 local puts = require "zkrecipes.recipes.queue.put"
@@ -93,14 +92,12 @@ end
 function Queue:claim(timeout)
   check.self(self, Queue, "claim")
   check.seconds(timeout, 1, "claim", true)
-  ids.tidy(self.store)
   return item_of(self, (timeout == 0 and try_claim or claim)(self.store.core, timeout))
 end
 
 function Queue:take(timeout)
   check.self(self, Queue, "take")
   check.seconds(timeout, 1, "take", true)
-  ids.tidy(self.store)
   local item, message, code = item_of(self, (timeout == 0 and try_take or take)(self.store.core, timeout))
   if not item then return nil, message, code end
   return item.data, item

@@ -1,7 +1,6 @@
--- What iterators, and what removes tombstones, need of the servers: time, and the lanes. `core` is the object that puts, gives, moves
--- and ends items (src/recipes/queue).
+-- What iterators need of the servers: the lanes, and requests with a limit. `core` is the object that puts, gives, moves and ends items
+-- (src/recipes/queue).
 
-local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local layout = require "zkrecipes.recipes.queue.layout"
 local limits = require "zkrecipes.limit"
@@ -9,17 +8,11 @@ local limits = require "zkrecipes.limit"
 local M = {}
 M.__index = M
 
-local EXACT = 10 -- seconds for which the local clock may carry on a time that a server told, where the time must be exact
-
-local inner = core.classes.queue.inner
-local ask_time = classes.waiting(inner.ask_time)
-
 -- queue: the object of the core.
 function M.new(session, path, queue)
   local self = setmetatable({ session = session, path = path, core = queue, lanes = {} }, M)
   self.dead = layout.lane(path .. "/dead", "dead")
   self.later = layout.lane(path .. "/later", "later")
-  self.done = layout.lane(path .. "/done", "done")
   return self
 end
 
@@ -36,28 +29,6 @@ function M:lane(priority)
   local name = layout.priority_name(priority)
   self.lanes[name] = self.lanes[name] or layout.lane(self.path .. "/lanes/" .. name, name)
   return self.lanes[name]
-end
-
--- Calls fn(seconds that are left, or nil), within the store's time limit if it has one.
-local function limited(self, what, fn)
-  if self.limit then return self.limit:call(what .. " " .. self.path, fn) end
-  return fn()
-end
-
--- ---- Time --------------------------------------------------------------------------------------
-
-local function ask(self)
-  return limited(self, "ask_time", function(left) return ask_time(self.core, left) end)
-end
-
--- Returns the server's clock now, in milliseconds; or nil, message, code. It writes, unless a server has told the time within the last
--- EXACT seconds. The server's clock is ahead of that by the time that its last answer took, and never behind.
-function M:exact_now()
-  local now, age = inner.time(self.core)
-  if now and age <= EXACT then return now end
-  local ok, message, code = ask(self)
-  if not ok then return nil, message, code end
-  return (inner.time(self.core))
 end
 
 -- ---- Lanes -------------------------------------------------------------------------------------
