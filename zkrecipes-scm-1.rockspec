@@ -288,6 +288,7 @@ build = {
         "src/recipes/election/rank_resign.c",
         "src/recipes/election/rank_stand.c",
         "src/recipes/election/rank_start.c",
+        "src/recipes/election/rank_wait.c",
         "src/recipes/election/says.c",
         "src/recipes/election/successor.c",
         "src/recipes/election/tell.c",

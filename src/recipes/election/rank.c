@@ -24,6 +24,9 @@
  *    since we read it (version), and our seat exists. This write decides the election, and its zxid
  *    is the token.
  *
+ * A candidate that knows a better one from its last listing does not list when the leader is gone:
+ * the better one does. If nobody has decided after a moment, it lists.
+ *
  * So a change of the leader costs each candidate three requests at most: those of steps 3 and 4, or
  * of step 3 and twice of step 2. It leaves a watch at the leader's seat, which ends with it, and
  * those at the directory, which fire at the next change.
@@ -42,11 +45,6 @@
  * candidate writes then.
  */
 
-#define LOOK_AGAIN_US 1000000
-#define LOOK_SOON_US 250000
-
-static void list(struct zr_task *task);
-
 /* ---- Leading, or not ----------------------------------------------------------------------- */
 
 static void lead(struct zr_task *task, int64_t token)
@@ -55,44 +53,6 @@ static void lead(struct zr_task *task, int64_t token)
     zr_rank_stop_looking(candidate);
     candidate->hold.seat.czxid = token;
     zr_hold_grant(&candidate->hold);
-}
-
-static void better_was_read(struct zr_task *task)
-{
-    const struct zr_request *answer = &task->call->request;
-    if (task->outcome == ZR_OK && answer->stat.ephemeral_owner == 0)
-        zr_rank_leader_stands(task);
-    else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
-        zr_rank_look_again(task);
-    else
-        zr_verb_fail(task, task->outcome);
-}
-
-static void woken(struct zr_task *task)
-{
-    struct zr_candidate *candidate = zr_candidate_of(task);
-    bool silent = zr_watch_events(candidate->watch) == candidate->events;
-    if (zr_rank_stands_anew(task))
-        return;
-    if (silent && candidate->better[0] != '\0')
-        zr_rank_read_seat(task, ZR_OP_EXISTS, candidate->better, ZR_STEP(better_was_read));
-    else if (zr_watch_on_node(candidate->watch))
-        list(task);
-    else
-        zr_rank_look_again(task);
-}
-
-static void wait(struct zr_task *task)
-{
-    struct zr_candidate *candidate = zr_candidate_of(task);
-    if (candidate->hold.only_try) {
-        task->detail = "there are too few candidates, or another one is to lead";
-        zr_verb_fail(task, ZR_TIMEOUT);
-        return;
-    }
-    zr_rank_park(task);
-    zr_verb_await_change_for(task, candidate->watch, candidate->events,
-                             candidate->doubts ? LOOK_SOON_US : LOOK_AGAIN_US, ZR_STEP(woken));
 }
 
 /* ---- 4. The write that decides ------------------------------------------------------------- */
@@ -133,12 +93,13 @@ static void decide(struct zr_task *task)
 /* takes: seats. */
 static void judge(struct zr_task *task, struct zr_seats *seats)
 {
-    bool best = zr_rank_is_best(task, seats);
-    zr_seats_unref(seats);
-    if (best)
+    struct zr_candidate *candidate = zr_candidate_of(task);
+    zr_seats_unref(candidate->known);
+    candidate->known = seats;
+    if (zr_rank_is_best(task, seats))
         decide(task);
     else
-        wait(task);
+        zr_rank_wait(task);
 }
 
 /* Events that came while the listing was out are mostly of watches that were left before it. But
@@ -195,7 +156,7 @@ static bool waits_behind(struct zr_task *task)
     return false;
 }
 
-static void list(struct zr_task *task)
+void zr_rank_list(struct zr_task *task)
 {
     struct zr_candidate *candidate = zr_candidate_of(task);
     candidate->events = zr_watch_events(candidate->watch);
@@ -205,7 +166,7 @@ static void list(struct zr_task *task)
         task->detail = ZR_RANK_WRAPPED;
         zr_verb_fail(task, ZR_BAD_VERSION);
     } else if (waits_behind(task)) {
-        wait(task);
+        zr_rank_wait(task);
     } else {
         zr_verb_read(task, ZR_OP_CHILDREN, candidate->hold.seat.dir, true, ZR_STEP(listed));
     }
@@ -219,8 +180,11 @@ static void leader_gone(struct zr_task *task)
     if (zr_rank_stands_anew(task))
         return;
     strcpy(candidate->ended, candidate->named.leader);
-    if (zr_watch_on_node(candidate->watch))
-        list(task);
+    zr_rank_strike(candidate, candidate->named.leader);
+    if (zr_watch_on_node(candidate->watch) && zr_rank_knows_better(task))
+        zr_rank_rely(task);
+    else if (zr_watch_on_node(candidate->watch))
+        zr_rank_list(task);
     else
         zr_rank_look_again(task); /* it has named a successor, or another one leads already */
 }
@@ -286,7 +250,7 @@ static void looked(struct zr_task *task)
     if (strcmp(leader, zr_candidate_name(candidate)) == 0)
         lead(task, candidate->named.token);
     else if (leader[0] == '\0' || strcmp(leader, candidate->ended) == 0)
-        list(task);
+        zr_rank_list(task);
     else
         heed_leader(task);
 }

@@ -72,6 +72,9 @@ struct zr_candidate {
     bool parked;               /* it waits for an event now */
     char better[ZR_RANK_NAME]; /* who is to lead before it, at the last look; "": not known */
     char ended[ZR_RANK_NAME];  /* the last leader whose znode was found gone */
+    struct zr_seats *known;    /* counted: the last listing, without those that have led since; or
+                                  null */
+    int64_t relies_until_us;   /* until then it relies on a better one that it knows */
     struct zr_transaction transaction;
 };
 
@@ -118,6 +121,14 @@ void zr_rank_rouse(struct zr_candidate *candidate);
 /* Step: reads the directory, and goes on as rank.c tells. */
 void zr_rank_look_again(struct zr_task *task);
 
+/* Step: lists the directory, and goes on as rank.c tells. */
+void zr_rank_list(struct zr_task *task);
+
+/* rank_wait.c. Steps: it has listed, and another candidate is to lead, or there are too few. Or it
+   has not listed, but knows a better one. */
+void zr_rank_wait(struct zr_task *task);
+void zr_rank_rely(struct zr_task *task);
+
 /* Step: a try has failed: the leader's seat was read, and exists. Or a seat that is ahead is not
    ephemeral. */
 void zr_rank_leader_stands(struct zr_task *task);
@@ -136,6 +147,12 @@ void zr_rank_stop_looking(struct zr_candidate *candidate);
 /* rank_best.c. True if our candidate, which is in this listing, should lead; otherwise notes in
    `better` who should. Notes for all candidates of this handle how many are ahead. */
 bool zr_rank_is_best(struct zr_task *task, const struct zr_seats *seats);
+
+/* True if a candidate that is still among the known ones should lead before ours. */
+bool zr_rank_knows_better(struct zr_task *task);
+
+/* It has led: it is not among the known candidates any more. */
+void zr_rank_strike(struct zr_candidate *candidate, const char *name);
 
 /* Methods (rank_change.c, rank_resign.c). */
 enum zr_status zr_rank_change(struct zr_object *self, struct zr_args *args, struct zr_task **task);

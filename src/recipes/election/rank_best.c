@@ -4,7 +4,9 @@
 #include "recipes/election/rank.h"
 
 /*
- * Which candidate of a listing should lead. Their names have their ranks, so no znode is read.
+ * Which candidate of a listing should lead. Their names have their ranks, so no znode is read. The
+ * listing is kept until the next one: while it shows a better candidate, ours need not list when
+ * the leader is gone. It never decides who leads.
  *
  * A named successor that stands comes first. If there is none, and fewer candidates stand than the
  * quorum, no candidate should lead. If there are enough, the one with the highest rank should; of
@@ -84,4 +86,26 @@ bool zr_rank_is_best(struct zr_task *task, const struct zr_seats *seats)
     if (best != own)
         return false;
     return is_heir(candidate, own) || count_standing(seats) >= zr_candidate_election(task)->quorum;
+}
+
+/* ---- Without a listing --------------------------------------------------------------------- */
+
+void zr_rank_strike(struct zr_candidate *candidate, const char *name)
+{
+    struct zr_seats *known = candidate->known;
+    size_t kept = 0;
+    if (known == NULL)
+        return;
+    for (size_t i = 0; i < known->count; i++)
+        if (strcmp(known->at[i].name, name) != 0)
+            known->at[kept++] = known->at[i];
+    known->count = kept;
+}
+
+bool zr_rank_knows_better(struct zr_task *task)
+{
+    const struct zr_candidate *candidate = zr_candidate_of(task);
+    const struct zr_seats *known = candidate->known;
+    int64_t index = known != NULL ? zr_seat_index(&candidate->hold.seat, known) : -1;
+    return index >= 0 && best_of(candidate, known, &known->at[index]) != &known->at[index];
 }

@@ -45,6 +45,8 @@ void zr_rank_stop_looking(struct zr_candidate *candidate)
     zr_watch_unfollow(candidate->watch);
     candidate->watch = NULL;
     candidate->parked = false;
+    zr_seats_unref(candidate->known);
+    candidate->known = NULL;
     zr_signal_fire(&zr_candidate_election(&candidate->hold.task)->stood, ZR_OK);
 }
 
