@@ -1,5 +1,5 @@
 -- An object is kept while a coroutine waits in one of its methods, although the program refers to it no longer. Needs no server.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local sim = require "zkrecipes.sim"
 

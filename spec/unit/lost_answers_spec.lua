@@ -1,5 +1,5 @@
 -- transact: a multi whose answer is lost (lost_answers.lua, src/plain/request_methods.c).
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local limits = require "zkrecipes.limit"
 local requests = require "zkrecipes.lost_answers"

@@ -1,6 +1,6 @@
 -- Every method that takes seconds, with strange values. A value that is no duration raises misuse at the caller's line. A duration may be
 -- too short to be measured. In a simulated world: needs no server.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local sim = require "zkrecipes.sim"
 

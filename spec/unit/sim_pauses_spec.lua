@@ -1,5 +1,5 @@
 -- A pause of a simulated server lasts until its end, or until the server is stopped; no part of the server sleeps longer. Needs no server.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local sim = require "zkrecipes.sim"
 

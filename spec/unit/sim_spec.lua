@@ -1,6 +1,6 @@
 -- A simulated world from Lua: virtual time, programs, inspection. Faults are in sim_faults_spec.lua, several worlds and their end in
 -- sim_worlds_spec.lua. Needs no server.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local deaf = require "spec.support.deaf"
 local sim = require "zkrecipes.sim"

@@ -1,5 +1,5 @@
 -- The status lists presences, partitioners, participants and subscriptions until they are over. Needs no server.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local page = require "zkrecipes.status.page"
 local sim = require "zkrecipes.sim"

@@ -1,5 +1,5 @@
 -- A session keeps what it knows of strangers (core/strangers.c) only as long as it needs it.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"

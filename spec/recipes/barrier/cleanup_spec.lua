@@ -1,5 +1,5 @@
 -- Members of a round leave nothing behind when the program drops them, or when an allocation fails. In simulated worlds.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"

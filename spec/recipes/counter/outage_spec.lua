@@ -1,5 +1,5 @@
 -- Counters and ids in simulated worlds: what they report when answers are lost, allocations fail or tasks end.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"

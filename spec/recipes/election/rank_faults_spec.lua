@@ -1,5 +1,5 @@
 -- Elections by rank with faults: calls that end early, lost answers, znodes that other clients delete.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"

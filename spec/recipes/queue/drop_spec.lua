@@ -1,6 +1,6 @@
 -- Items that a program drops without ack or nack, by `local item <close>` or by collection, in simulated worlds. Each item returns to its
 -- place once, and the attempt does not count.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"

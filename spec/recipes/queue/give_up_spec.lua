@@ -1,6 +1,6 @@
 -- Claims that end early: their caller is canceled, the session is closed, or memory is exhausted, at each moment. The item returns, and the
 -- attempt does not count. In simulated worlds.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"

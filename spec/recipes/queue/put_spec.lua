@@ -1,5 +1,5 @@
 -- Puts in simulated worlds: while allocations fail and answers are lost; and what ends with the coroutine that puts.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"

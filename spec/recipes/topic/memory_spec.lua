@@ -1,5 +1,5 @@
 -- A topic under exhausted memory, at every single allocation of the core, in virtual time.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local allocations = require "spec.support.allocations"
 local sim = require "zkrecipes.sim"

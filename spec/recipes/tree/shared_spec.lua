@@ -1,5 +1,5 @@
 -- Trees over the same znodes in one session share their reads. In simulated worlds.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
