@@ -1,7 +1,6 @@
 -- Barriers and the latch, on a real server.
 -- Tags: sanitize
 
-local sim = require "zkrecipes.sim"
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local run, fails, raises = env.run, env.fails, env.raises
@@ -152,52 +151,6 @@ describe("a latch", function()
     end
   end))
 
-  it("is created again if it is deleted during a count", function()
-    local world = sim.new { seed = 1 }
-    world:run(function()
-      local host, other = world:process(), world:process().session()
-      local latch = host.session({ timeout = 10 }):latch("/l", 3)
-      assert.are.equal(3, latch:count(5))
-      world:plan(host, "lose_request", { nth = 2, down = 1 }) -- the transaction
-      local task = host.spawn(latch.count_down, latch)
-      world:advance(0.5)
-      assert(other:delete("/l"))
-      assert.are.equal(2, task:wait(20))
-      assert.are.equal(2, latch:count(5))
-    end)
-  end)
-
-  it("says that a count may have been made if its limit passes before the outcome is known", function()
-    local world = sim.new { seed = 1 }
-    world:run(function()
-      local host = world:process()
-      local latch = host.session({ timeout = 10 }):latch("/l", 3)
-      assert.are.equal(3, latch:count(5))
-      world:plan(host, "lose_reply", { nth = 2, down = 4 }) -- of the transaction
-      assert.matches("may or may not have been made", fails("connection_loss", latch:count_down(2)))
-      world:advance(5)
-      assert.are.equal(2, latch:count(5))
-      world:disconnect(host)
-      world:advance(0.1)
-      assert.not_matches("may or may not", fails("connection_loss", latch:count_down(2)))
-    end)
-  end)
-
-  it("is read by another waiting coroutine if the coroutine that reads it is canceled", function()
-    local world = sim.new { seed = 1 }
-    world:run(function()
-      local host, other = world:process(), world:process().session()
-      local latch = host.session({ timeout = 10 }):latch("/l", 1)
-      assert.are.equal(1, latch:count(5))
-      local first, second = host.spawn(latch.wait, latch), host.spawn(latch.wait, latch, 20)
-      host.sleep(0)
-      first:cancel()
-      world:advance(1)
-      assert.are.equal(0, other:latch("/l", 1):count_down())
-      assert.is_true(second:wait(5))
-    end)
-  end)
-
   it("with another number of counts is a conflict", run(function()
     local session = env.session()
     session:latch("/l", 3):count_down()
@@ -290,25 +243,6 @@ describe("a cyclic barrier", function()
     env.queue_of(all[1], "/c", 0)
   end))
 
-  it("does so at every distance in time between the two members", function()
-    local world, through, late = sim.new { seed = 1 }, 0, 0
-    world:run(function()
-      local host, other = world:process(), world:process()
-      local mine, theirs = host.session():cyclic_barrier("/c", 2), other.session():cyclic_barrier("/c", 2)
-      for i = 1, 400 do
-        local first = host.spawn(function() return mine:wait(0.02) end)
-        world:advance(i % 80 * 0.0003) -- the last distances are too long
-        local second = other.spawn(function() return theirs:wait(0.02) end)
-        local a, b = first:wait(10), second:wait(10)
-        assert.are.equal(a, b)
-        if a then through = through + 1 else late = late + 1 end
-      end
-      world:advance(1)
-      assert.are.same({}, world:children("/c"))
-    end)
-    assert.is_true(through > 50 and late > 50, through .. " went on, " .. late .. " gave up")
-  end)
-
   it("survives lost answers", run(function()
     for n = 1, 3 do
       for _, fault in ipairs { "drop_reply", "drop_request" } do
@@ -324,44 +258,6 @@ describe("a cyclic barrier", function()
       end
     end
   end))
-end)
-
-describe("a path so long that few members fit into a request", function()
-  local most = 99 -- members
-  local path = "/" .. ("p"):rep(math.floor(1000000 / (most + 1)) - 91)
-
-  for _, kind in ipairs { "cyclic_barrier", "double_barrier" } do
-    it("allows no more members than can begin a round: " .. kind, function()
-      local world, passed = sim.new(), 0
-      world:run(function()
-        local several, tasks = {}, {}
-        for i = 1, 10 do several[i] = world:session() end -- one session has no room for the ephemeral znodes of all
-        raises("a path of 9910 bytes allows at most 99 members, got 100", function() several[1][kind](several[1], path, most + 1) end)
-        for i = 1, most do
-          local session = several[i % 10 + 1]
-          local barrier = session[kind](session, path, most)
-          tasks[i] = world.zk.spawn(barrier.wait or barrier.enter, barrier, 20)
-        end
-        for i = 1, most do passed = passed + (tasks[i]:wait() and 1 or 0) end
-      end)
-      assert.are.equal(most, passed)
-    end)
-
-    it("counts the namespace when the round begins: " .. kind, function()
-      local world, codes = sim.new(), {}
-      world:run(function()
-        local tasks = {}
-        for i = 1, 6 do
-          local session = world.zk.session { namespace = "/" .. ("n"):rep(200000) }
-          local barrier = session[kind](session, "/b", 6)
-          tasks[i] = world.zk.spawn(barrier.wait or barrier.enter, barrier, 10)
-          world:advance(1)
-        end
-        for i = 1, 6 do codes[i] = select(3, tasks[i]:wait()) end
-      end)
-      assert.are.same({ "timeout", "timeout", "timeout", "timeout", "timeout", "too_large" }, codes)
-    end)
-  end
 end)
 
 describe("a member of a round", function()

@@ -1,5 +1,5 @@
--- Registries: what `pick` chooses. In virtual time; one proof uses a real server: `pick` never yields.
--- Tags: sanitize
+-- Registries: what `pick` chooses. In virtual time; that `pick` never yields is in registry_spec.lua.
+-- Tags: sanitize, one thread
 
 local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
@@ -173,25 +173,6 @@ describe("pick", function()
     world:partition(zk)
     local late = zk.session({}):registry "/s"
     assert.matches("not loaded", fails("timeout", late:pick "web"))
-  end))
-
-  it("never yields", env.run(function()
-    local session = env.session()
-    local registry = session:registry "/s"
-    local registration = registry:register("web", { id = "a", address = "a" })
-    assert(registration:ready(200))
-    assert(registry:await("web", 1, 200))
-    for _, strategy in ipairs { "random", "round_robin", "weighted", "least", "hash" } do
-      local co = coroutine.create(function()
-        registry:instances "web"
-        registry:names()
-        registry:problems()
-        registry:pick("web", strategy, "key"):down(0)
-      end)
-      assert(coroutine.resume(co))
-      assert.equal("dead", coroutine.status(co))
-    end
-    assert.equal("present", registration:state()) -- one that is collected leaves
   end))
 end)
 

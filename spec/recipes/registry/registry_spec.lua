@@ -223,6 +223,25 @@ describe("a registry", function()
     assert.equal("10.0.0.1", late:pick("web").address)
   end))
 
+  it("never yields when it chooses", run(function()
+    local session = env.session()
+    local registry = session:registry "/s"
+    local registration = registry:register("web", { id = "a", address = "a" })
+    assert(registration:ready(200))
+    assert(registry:await("web", 1, 200))
+    for _, strategy in ipairs { "random", "round_robin", "weighted", "least", "hash" } do
+      local co = coroutine.create(function()
+        registry:instances "web"
+        registry:names()
+        registry:problems()
+        registry:pick("web", strategy, "key"):down(0)
+      end)
+      assert(coroutine.resume(co))
+      assert.equal("dead", coroutine.status(co))
+    end
+    assert.equal("present", registration:state()) -- one that is collected leaves
+  end))
+
   it("registers again in each new session, and forgets who was down", function()
     local world = sim.new { seed = 1 }
     world:run(function()
