@@ -246,7 +246,8 @@ model: ## the rule of the lease in a model of leader and follower, checked exhau
 RUNS ?= 40000
 FUZZ_ROUNDS = $(or $(ROUNDS),64)
 FUZZ_CC = clang
-FUZZ_FLAGS = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
+FUZZ_LEVEL = -O1
+FUZZ_FLAGS = -g $(FUZZ_LEVEL) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
   -std=c11 -D_GNU_SOURCE -Isrc -Wall -Wextra -Wshadow $(if $(CI),-Werror)
 FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
 
@@ -268,6 +269,9 @@ fuzz_objects = $(patsubst %.c,build/fuzz/obj/%.o,fuzz/$(1).c $(FUZZ_SOURCES_$(1)
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) $(shell $(PKG_CONFIG) --cflags lua5.4) -MMD -MP -c -o $@ $<
+
+# Targets only link most of these, so optimizing takes longer than it saves.
+build/fuzz/obj/src/recipes/%.o build/fuzz/obj/src/plain/%.o build/fuzz/obj/src/sim/%.o: FUZZ_LEVEL = -O0
 
 -include $(foreach target,$(FUZZ_TARGETS),$(patsubst %.o,%.d,$(call fuzz_objects,$(target))))
 
