@@ -37,7 +37,7 @@ PRELOAD = $(if $(SAN_RUNTIME),env LD_PRELOAD=$(SAN_RUNTIME))
 CFLAGS = -g $(SAN_FLAGS) $(WARNINGS)
 override CFLAGS += -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread
 CPPFLAGS += -Isrc $(shell $(PKG_CONFIG) --cflags $(lua_name) 2>/dev/null)
-LDFLAGS += -shared -pthread $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,$(EXPORTS) $(WRAP)
+LDFLAGS += -shared -pthread -fno-lto $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,$(EXPORTS) $(WRAP)
 EXPORTS = src/lua/exports.map
 ZOOKEEPER_LIB = -l:libzookeeper_st.a
 # These options make the library receive through src/zk/receive.c, and decode through src/zk/decode.c.
@@ -48,6 +48,7 @@ LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # Only the binding knows Lua. All other files are compiled once for all interpreters.
 SHARED = build/engine$(if $(SAN),-$(SAN))
+SIM = build/sim$(if $(SAN),-$(SAN))
 ON_HOST = $(wildcard src/core/*.c src/plain/*.c src/recipes/*.c src/recipes/*/*.c)
 ENGINE = $(ON_HOST) $(wildcard src/zk/*.c src/sim/*.c)
 OBJECTS = $(ENGINE:src/%.c=$(SHARED)/%.o) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/lua/*.c))
@@ -63,7 +64,10 @@ $(GUARDIAN): $(wildcard src/guardian/*)
 	@mkdir -p $(@D)
 	$(CC) -g -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Isrc -shared -o $@ $(filter %.c,$^) -l:Scrt1.o
 
-compile = mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+compile = mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(FAT) -MMD -MP -c -o $@ $<
+
+# With these flags an object also has what whole-program optimization needs: see $(SIM)/histories. Only that link uses it.
+$(SHARED)/%.o $(SIM)/%.o: FAT = $(if $(SAN),,-flto -ffat-lto-objects)
 
 $(SHARED)/%.o: src/%.c | guard
 	@$(compile)
@@ -164,24 +168,17 @@ asan-apicheck: ## asan and apicheck at once, as in CI
 
 # ---- The simulated ZooKeeper -------------------------------------------------------------------------------
 
-SIM = build/sim$(if $(SAN),-$(SAN))
 SIM_FLAGS = $(CPPFLAGS) $(CFLAGS)
 SEED ?= 1
 STEPS ?= 4000
 
-$(SIM)/%.o: src/%.c
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(SIM_OBJECT) -MMD -MP -c -o $@ $<
-
 $(SIM)/spec/%.o: spec/%.c
-	@mkdir -p $(@D)
-	$(CC) $(SIM_FLAGS) $(SIM_OBJECT) -MMD -MP -c -o $@ $<
+	@$(compile)
 
--include $(wildcard $(SIM)/*/*.d $(SIM)/*/*/*.d $(SIM)/*/*/*/*.d)
+-include $(wildcard $(SIM)/spec/*/*.d $(SIM)/spec/*/*/*.d)
 
-# A sanitized build has no other flags for these programs than for the module, so they share its objects.
-SIM_ENGINE = $(if $(SAN),$(SHARED),$(SIM))
-in_sim = $(patsubst src/%.c,$(SIM_ENGINE)/%.o,$(filter src/%,$(1))) $(patsubst spec/%.c,$(SIM)/spec/%.o,$(filter spec/%,$(1)))
+# These programs share the objects of the module.
+in_sim = $(patsubst src/%.c,$(SHARED)/%.o,$(filter src/%,$(1))) $(patsubst spec/%.c,$(SIM)/spec/%.o,$(filter spec/%,$(1)))
 ENGINE_OBJECTS = $(call in_sim,$(ON_HOST) $(wildcard src/sim/*.c))
 HISTORIES_OBJECTS = $(call in_sim,$(wildcard spec/histories/engine/*.c)) $(ENGINE_OBJECTS)
 LEASE_OBJECTS = $(call in_sim,$(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
@@ -191,7 +188,6 @@ MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(
 
 # The program that runs longest is linked with whole-program optimization, which makes it a quarter faster. Programs that run for a short
 # time (here, and in spec/histories/planted/plant.lua) link the same objects without it, because it takes long.
-SIM_OBJECT = $(if $(SAN),,-O3 -flto -ffat-lto-objects)
 SIM_LINK = -fno-lto
 
 $(SIM)/histories: SIM_LINK = $(if $(SAN),,-flto=auto)
@@ -221,7 +217,7 @@ planted: $(CORE) ## plant each bug of spec/histories/planted, of RECIPE=..., or 
 
 # These print the parts of a build for plant.lua: where the objects of src/ are; commands; objects.
 planted-programs: $(SIM)/histories $(SIM)/lease_histories
-	@printf '%s\n' '$(SIM_ENGINE)' '$(CC) $(SIM_FLAGS)' '$(CC) $(SIM_FLAGS) -fno-lto' '$(HISTORIES_OBJECTS)' '$(LEASE_OBJECTS)'
+	@printf '%s\n' '$(SHARED)' '$(CC) $(SIM_FLAGS)' '$(CC) $(SIM_FLAGS) -fno-lto' '$(HISTORIES_OBJECTS)' '$(LEASE_OBJECTS)'
 
 planted-module: $(CORE)
 	@printf '%s\n' '$(SHARED)' '$(CC) $(CPPFLAGS) $(CFLAGS)' '$(CC) $(LDFLAGS)' '$(OBJECTS) $(LDLIBS)'
