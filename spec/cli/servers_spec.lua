@@ -163,8 +163,19 @@ local _ = zkr.supported and describe("zkr doctor", function()
       if member:mode() == "leader" then leader = member else followers[#followers + 1] = member.hosts end
     end
     says("No server of this list leads%. The leader may be missing", { "doctor" }, { hosts = table.concat(followers, ",") })
+    -- Not serving: two members are gone.
+    local function others_of(one)
+      for _, member in ipairs(ensemble.members) do
+        if member ~= one and member ~= leader then return member end
+      end
+    end
+    local left = others_of()
     leader:kill()
     says(leader.hosts:gsub("%p", "%%%0") .. " does not answer: cannot connect", { "doctor" }, { hosts = ensemble.hosts })
+    others_of(left):kill()
+    local without = says("2 of 3 servers do not answer, so the others have no majority", { "--timeout", "2", "doctor" },
+      { hosts = ensemble.hosts })
+    assert.is_truthy(without:find(left.hosts .. " lets no session in: ", 1, true), without)
   end)
 end)
 

@@ -5,6 +5,7 @@ local checkup = require "zkrecipes.cli.checkup"
 local exit = require "zkrecipes.cli.exit"
 local format = require "zkrecipes.cli.format"
 local pool = require "zkrecipes.cli.pool"
+local problem = require "zkrecipes.cli.problem"
 local words = require "zkrecipes.cli.words"
 
 local M = { name = "doctor", group = "Servers", summary = "Ask every server, and say what is wrong." }
@@ -100,6 +101,18 @@ local function clocks(context, say)
   end
 end
 
+-- True if a session with the whole list opens. Servers that let a session in a moment ago may be without a leader now.
+local function opens(context, servers, say)
+  local some = false
+  for _, server in ipairs(servers) do some = some or server.timeout ~= nil end
+  if not some then return false end
+  local opened, raised = pcall(context.session, context)
+  if opened then return true end
+  if not problem.is(raised) then error(raised, 0) end
+  say("No session can be opened with the whole list: %s.", raised.text)
+  return false
+end
+
 -- ---- The report ----------------------------------------------------------------------------------
 
 local function row_of(server)
@@ -132,9 +145,7 @@ function M.run(context, given)
   leaders(servers, say)
   versions(servers, say)
   timeouts(servers, say, context.settings.timeout)
-  local open = false
-  for _, server in ipairs(servers) do open = open or server.timeout ~= nil end
-  if open then
+  if opens(context, servers, say) then
     connections(context, servers, say)
     clocks(context, say)
   end

@@ -1,4 +1,4 @@
--- zkr server: ZooKeeper servers on this machine, for trying things.
+-- zkr server: ZooKeeper servers on this machine, for trying things. They end when zkr ends, however it ends.
 
 local arguments = require "zkrecipes.cli.arguments"
 
@@ -21,7 +21,6 @@ function M.run(context, given)
   local testing = require "zkrecipes.testing"
   local start = given.members > 1 and testing.ensemble or testing.start
   local servers = context:check(nil, start { tick_time = given.tick, members = given.members > 1 and given.members or nil })
-  context:at_end(function() servers:stop() end)
   context:write("HOSTS=" .. servers.hosts .. "\n")
   context:flush()
   while true do context.zk.sleep(3600) end
