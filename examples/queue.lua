@@ -6,7 +6,7 @@ local zk = require "zkrecipes"
 zk.run(function()
   local session = zk.session { hosts = arg[1] or "127.0.0.1:2181", timeout = 4 }
   local path = "/zkrecipes-example-queue-" .. os.time()
-  local queue = session:queue(path, { capacity = 1000, attempts = 2 })
+  local queue = session:queue(path, { capacity = 1000, attempts = 2, prefetch = 5 })
 
   assert(queue:put_all { "one", "two", "three" })
   assert(queue:put("urgent", { priority = 0, id = "urgent-1" }))
@@ -23,6 +23,9 @@ zk.run(function()
     end
   end
   zk.all { work, work }
+
+  assert(queue:put_all { "four", "five" })
+  print("acked together: " .. queue:ack_all { queue:claim(1), queue:claim(1) })
 
   for letter in queue:dead() do print("dead letter: " .. letter.data .. ", attempts: " .. letter.attempts) end
   print("left: " .. queue:size())

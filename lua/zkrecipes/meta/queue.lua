@@ -5,6 +5,8 @@
 ---@class zkrecipes.QueueOptions
 ---@field capacity? integer most items in the queue, approximately; a put beyond it waits or fails with "full"
 ---@field attempts? integer claims after which an item becomes a dead letter, default 5
+---@field prefetch? integer items that the process claims in advance, so that later claims are served at once: 0 to 100, default 0; such
+---a handle has no take
 ---@field format? "simple" the layout of ZooKeeper's own recipe and of Curator's SimpleDistributedQueue
 
 ---@class zkrecipes.PutOptions
@@ -73,6 +75,17 @@ function Queue:put_all(list, timeout) end
 ---@param timeout? number seconds; 0: do not wait
 ---@return zkrecipes.Item? item, string? message, zkrecipes.Code? code "timeout", "connection_loss", "full" ...
 function Queue:claim(timeout) end
+
+---Acks several items. Up to 100 of them go into one request.
+---```lua
+---local count, lost = assert(queue:ack_all(items))
+---for _, item in ipairs(lost) do print("another consumer does it again: " .. item.data) end
+---```
+---@async
+---@param items zkrecipes.Item[] of this queue; those that were acked before count as acked
+---@return integer? acked, zkrecipes.Item[]|string|nil lost_or_message, zkrecipes.Code? code "connection_loss": call it again ...,
+---integer? done how many items, from the first on, were acked or lost before it failed
+function Queue:ack_all(items) end
 
 ---Waits for the next item and removes it from the servers (at most once). In the simple format it returns the data only, no item.
 ---```lua

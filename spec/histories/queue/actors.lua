@@ -15,9 +15,10 @@ function M.violation(history, what, text)
 end
 local violation = M.violation
 
-function M.queue_of(history, zk, capacity)
+-- prefetch: of a consumer.
+function M.queue_of(history, zk, capacity, prefetch)
   local session = zk.session { timeout = 4 + history.roll(6) }
-  local options = { attempts = history.attempts, capacity = capacity }
+  local options = { attempts = history.attempts, capacity = capacity, prefetch = prefetch }
   if history.simple then options = { format = "simple" } end
   return session:queue("/jobs", options), session
 end
@@ -213,8 +214,8 @@ local function call(history, consumer, method, limit)
 end
 
 -- method: "claim" or "take".
-local function ask(history, consumer, task, method)
-  local limit = history.patient and 10 * M.DRAIN or history.roll(4)
+local function ask(history, consumer, task, method, limit)
+  limit = limit or history.patient and 10 * M.DRAIN or history.roll(4)
   local from = history.world:now()
   task.waiting = method
   local first, second, code = call(history, consumer, method, limit)
@@ -254,6 +255,42 @@ local function claim(history, zk, consumer, task)
   return true
 end
 
+-- What ack_all says of an item.
+local function check_acked(history, item, lost)
+  if not lost then
+    if history.removed[item.data] and once(history, item.id) then violation(history, "removed", item.data .. " is acked all the same") end
+    note_done(history, item.data, once(history, item.id))
+  elseif item.owner and history.world:alive(item.owner) then
+    violation(history, "stale", "the claim of " .. item.data .. " was lost, but its session lives")
+  else
+    history.held[item.data] = nil
+  end
+end
+
+-- Claims a few items, and acks all of them. True if a claim gave an item.
+local function claim_some(history, zk, consumer, task)
+  local items, lost = {}, {}
+  for i = 1, 1 + history.roll(4) do
+    local item = ask(history, consumer, task, "claim", i > 1 and history.roll(3) or nil)
+    if not item or consumer.dead then break end
+    check_claimed(history, item, consumer.session)
+    items[i] = item
+  end
+  if #items == 0 then return false end
+  if history.roll(4) == 0 then zk.sleep(history.roll(100) / 50) end
+  local count, found, code
+  repeat count, found, code = consumer.queue:ack_all(items) until code ~= "connection_loss" or consumer.dead
+  if not count then
+    for i = 1, #items do history.held[items[i].data] = nil end
+    history.unsure = true
+    return true
+  end
+  for i = 1, #found do lost[found[i]] = true end
+  if count + #found ~= #items then violation(history, "ack_all", count .. " acked, " .. #found .. " lost of " .. #items) end
+  for i = 1, #items do check_acked(history, items[i], lost[items[i]]) end
+  return true
+end
+
 local function take(history, _, consumer, task)
   local data, item, code = ask(history, consumer, task, "take")
   if consumer.dead then return false end
@@ -272,7 +309,7 @@ local function take(history, _, consumer, task)
 end
 
 local function consume(history, zk, consumer, task)
-  local get = history.simple and take or history.takes and history.roll(2) == 0 and take or claim
+  local get = history.simple and take or history.takes and history.roll(2) == 0 and take or history.batches and claim_some or claim
   if history.capacity then zk.sleep(history.roll(5)) end
   while not history.stop and not consumer.dead do
     if not get(history, zk, consumer, task) then zk.sleep(0.01) end
@@ -282,7 +319,7 @@ end
 function M.start_consumer(history)
   local zk = history.world:process()
   local consumer = { zk = zk, tasks = {} }
-  consumer.queue, consumer.session = M.queue_of(history, zk)
+  consumer.queue, consumer.session = M.queue_of(history, zk, nil, history.prefetch)
   table.insert(history.consumers, consumer)
   if history.changes then history.world:plan(zk, "new_session", { kind = "get", seconds = 0, nth = 2 + history.roll(3) }) end
   for _ = 1, 1 + history.roll(3) * ((history.exact or history.changes) and 0 or 1) do

@@ -271,6 +271,8 @@ local function roll_shape(history)
   -- Consumers get a new session while they claim, and die long after the end of the one before, while others wait without a limit.
   history.changes = math.floor(history.seed / #MODES) % 16 == 14 and history.mode == "kills"
   if history.changes then history.patient = true end
+  if math.floor(history.seed / 3) % 2 == 0 and not history.takes then history.prefetch = math.floor(history.seed / 6) % 7 end
+  history.batches = history.seed % 5 == 2 and not (history.simple or history.exact)
   history.cancels = math.floor(history.seed / #MODES) % 8 == 1 and not (history.simple or history.exact)
 end
 

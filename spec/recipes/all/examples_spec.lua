@@ -22,7 +22,7 @@ local EXAMPLES = {
   ["lock.lua"] = "\nstep 3\nreleased$",
   ["lock_ways.lua"] = "^asked, and let go\ninside twice\nturns: 5$",
   ["loop.lua"] = "^request number 1\nrequest number 2\nthe loop has ended$",
-  ["queue.lua"] = "^queued: 6\ndead letter: broken, attempts: 2\nleft: 0$",
+  ["queue.lua"] = "^queued: 6\nacked together: 2\ndead letter: broken, attempts: 2\nleft: 0$",
   ["group.lua"] = "^1 of 3: red at port 8001\n2 of 3: green at port 8002\n3 of 3: blue at port 8003\n"
     .. "changed\tgreen\tport 8002\tport 9000\nleft\tred$",
   ["partitioner.lua"] = "^red %d+, green %d+, blue %d+\nred %d+, green %d+\n%d+ shards of blue moved, and 0 others$",

@@ -66,6 +66,7 @@ local CASES = {
   { "recipes/queue.md", "queue:claim", function(of) return of.queue:claim(0) end, what = "0" },
   { "recipes/queue.md", "queue:take", function(of) return of.queue:take(0) end, what = "0" },
   { "recipes/queue.md", "item:ack", function(of) return of.item:ack() end },
+  { "recipes/queue.md", "queue:ack_all", function(of) return of.claimed.queue:ack_all(of.claimed.items) end },
   { "recipes/queue.md", "item:nack", function(of) return of.item:nack() end },
   { "recipes/queue.md", "item:nack", function(of) return of.item:nack(5) end, what = "delay" },
   { "recipes/queue.md", "queue:size", function(of) return of.queue:size() end },
@@ -177,6 +178,11 @@ local SUBJECTS = {
   item = function(session, other)
     assert(other:queue("/jobs"):put("1", { id = "there" }))
     return assert(session:queue("/jobs"):claim(5))
+  end,
+  claimed = function(session, other)
+    assert(other:queue("/jobs"):put_all { "1", "2" })
+    local queue = session:queue("/jobs")
+    return { queue = queue, items = { assert(queue:claim(5)), assert(queue:claim(5)) } }
   end,
   barrier = function(session) return session:barrier("/barrier") end,
   counter = function(session)

@@ -69,11 +69,32 @@ return {
     list[101] = "101"
     of:costs({ multi = 2 }, function() assert(queue:put_all(list)) end)
   end },
-  { "claim", "1 read, 1 write; the first one of a process 1 write more", function(of)
-    local queue = filled(of, { "1", "2", "3" })
+  { "claim", "1 read, 1 write; the first one of a process 1 write more; callers that wait at the same moment share the write, up to a "
+    .. "hundred", function(of)
+    local list = {}
+    for i = 1, 300 do list[i] = tostring(i) end -- half of them are our share
+    local queue, other = filled(of, { "1", "2", "3" })
     of:costs({ create = 1, exists = 1, children = 5 + 2, set = 1, get = 3, multi = 3 }, function() -- with a listing, the first one
       for _ = 1, 3 do of.kept[#of.kept + 1] = assert(queue:claim(5)) end
     end)
+    assert(other:put_all(list))
+    of:costs({ exists = 1, children = 4, get = 150, multi = 2 }, function()
+      for _ = 1, 150 do of:start(function() of.kept[#of.kept + 1] = assert(queue:claim(5)) end) end
+    end)
+  end },
+  { "claim with prefetch", "1 read; 1 write for all items that are claimed in advance together, at most a hundred; 1 write for each one "
+    .. "that returns", function(of)
+    local list = {}
+    for i = 1, 10 do list[i] = tostring(i) end
+    local _, other = filled(of, list)
+    local queue = of.session:queue("/q", { prefetch = 9 })
+    local function claim() of.kept[#of.kept + 1] = assert(queue:claim(5)) end
+    of:costs({ create = 1, exists = 1, children = 5 + 2, set = 1, get = 10, multi = 1 }, function() -- with a listing, the first one
+      for _ = 1, 10 do claim() end
+    end)
+    for i = 11, 20 do list[i] = tostring(i) end
+    assert(other:put_all(list)) -- half of them are our share
+    of:costs({ exists = 1, children = 4, get = 10, multi = 1 + 9 }, claim)
   end },
   { "ack, nack", "1 write; with an id 1 read more, once in a thousand", function(of)
     local queue = filled(of, { "1", "2", { data = "3", id = "x" }, { data = "4", id = "y" } })
@@ -83,6 +104,14 @@ return {
     of:costs({ multi = 1, get = 1 }, function() assert(items[3]:ack()) end)
     of:costs({ multi = 1 }, function() assert(items[4]:ack()) end)
     of:costs({ multi = 1 }, function() assert(items[2]:nack()) end)
+  end },
+  { "ack_all", "1 write for up to 100", function(of)
+    local list, items = {}, {}
+    for i = 1, 101 do list[i] = tostring(i) end
+    local queue, other = filled(of, {})
+    assert(other:put_all(list))
+    for i = 1, 101 do items[i] = assert(queue:claim(5)) end
+    of:costs({ multi = 2 }, function() assert(queue:ack_all(items)) end)
   end },
   { "take", "1 read, 1 write; the first one of a process 1 write more", function(of)
     local queue = filled(of, { "1", "2", "3" })

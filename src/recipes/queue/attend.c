@@ -39,7 +39,7 @@ static void created(struct zr_task *task)
         return;
     }
     bool same = task->call->generation == task->session->generation;
-    if (same && task->outcome != ZR_LOST && consumer->presence_id == task->session->id)
+    if (same && task->outcome != ZR_LOST)
         consumer->present = true;
     ensure(task);
 }
@@ -232,5 +232,6 @@ void zr_attend_forget(struct zr_object *self)
 {
     struct zr_queue *queue = (struct zr_queue *)self;
     queue->consumer.forgotten = true;
+    zr_stock_drop(queue);
     zr_attend_leave_if_unused(queue);
 }

@@ -228,7 +228,8 @@ void zr_batch_share(struct zr_search *look)
     size_t own = own_items(batch, consumer->count, consumer->rank, most);
     if (own == 0)
         rotate(batch, batch->count * consumer->rank / consumer->count);
-    batch->count = own > 0 ? own : least(batch->count, most);
+    batch->own = own > 0;
+    batch->count = batch->own ? own : least(batch->count, most);
 }
 
 /* ---- The batch of the consumer ------------------------------------------------------------- */

@@ -3,10 +3,11 @@
 
 /*
  * claims.h: how a queue gives items; only for the files of this folder. wait.c has the callers that
- * wait, work.c and take.c what claims or takes an item for one of them, claimed.c what becomes of a
- * claimed item. consumer.c decides when to look for items, look.c finds them, batch.c chooses among
- * them, later.c moves those that are due, attend.c tells others that this process is there, and
- * idle.c waits for new items. Thread: the host's.
+ * wait, worker.c what gets items for them, by work.c and take.c, stock.c the items that were
+ * claimed before a caller asked, claimed.c what becomes of a claimed item. consumer.c decides when
+ * to look for items, look.c finds them, batch.c chooses among them, later.c moves those that are
+ * due, attend.c tells others that this process is there, and idle.c waits for new items. Thread:
+ * the host's.
  */
 
 #include "recipes/queue/queue.h"
@@ -27,11 +28,17 @@ struct zr_claim {
     char *data;                 /* what the znode holds, as it was read; ours */
     struct zr_entry entry;      /* ... */
     int32_t version;            /* of the znode */
+    int generation;             /* of the session that has claimed it */
     enum zr_claim_state end;
-    bool counted;           /* among the claims of the consumer */
-    bool taken;             /* it is on no server any more */
-    bool doubts[ZR_DOUBTS]; /* it may have been done: its answer was lost, or nobody waited */
-    int64_t bucket_done;    /* taken: the bucket and the name of its tombstone; "": none */
+    struct zr_node working_on; /* while a worker tries to get it */
+    struct zr_call *read;      /* ... the read of the item; or null */
+    struct zr_link in_stock;
+    struct zr_link in_marked; /* ack_all.c */
+    int64_t kept_until_us;    /* ... */
+    bool counted;             /* among the claims of the consumer */
+    bool taken;               /* it is on no server any more */
+    bool doubts[ZR_DOUBTS];   /* it may have been done: its answer was lost, or nobody waited */
+    int64_t bucket_done;      /* taken: the bucket and the name of its tombstone; "": none */
     char done[ZR_ITEM_TAG + 32];
     struct zr_task task; /* lets it go */
     bool leaving;        /* ... */
@@ -76,17 +83,23 @@ enum zr_status zr_claim_start_ack(struct zr_object *self, struct zr_args *args,
 enum zr_status zr_claim_start_nack(struct zr_object *self, struct zr_args *args,
                                    struct zr_task **task);
 
+/* ack_all.c. mark: the next ack_all acks it. ack_all: emits true; or false: nothing was done, or
+   that is not known. */
+enum zr_status zr_claim_mark(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+enum zr_status zr_queue_start_ack_all(struct zr_object *self, struct zr_args *args,
+                                      struct zr_task **task);
+
 /* ---- wait.c: callers that wait for an item ------------------------------------------------- */
 
 struct zr_worker;
 struct zr_waiter {
     struct zr_queue_task queue_task;
-    struct zr_link in_line, in_tries;
-    uint64_t ticket; /* its position in the line */
-    bool takes;      /* it does not claim */
+    struct zr_link in_line, in_tries; /* in_line: of the consumer, or of its worker */
+    uint64_t ticket;                  /* its position in the line */
+    bool takes;                       /* it does not claim */
     bool answered;
     struct zr_signal told;
-    struct zr_worker *worker; /* that claims for it; or null */
+    struct zr_worker *worker; /* that gets an item for it; or null */
     struct zr_claim *claim;   /* its item; counted; or null */
     enum zr_status answer;    /* why there is none */
     const char *why;          /* ... static; or null */
@@ -94,7 +107,8 @@ struct zr_waiter {
 
 struct zr_waiter *zr_waiter_of(struct zr_task *task);
 
-/* The line: first come, first served. push: at the end. put_back: to its old position. */
+/* The line: first come, first served. push: at the end. put_back: to its old position. remove: also
+   from its worker. */
 void zr_line_push(struct zr_consumer *consumer, struct zr_waiter *waiter);
 void zr_line_put_back(struct zr_consumer *consumer, struct zr_waiter *waiter);
 void zr_line_remove(struct zr_consumer *consumer, struct zr_waiter *waiter);
@@ -109,45 +123,70 @@ enum zr_status zr_queue_start_claim(struct zr_object *self, struct zr_args *args
 enum zr_status zr_queue_start_take(struct zr_object *self, struct zr_args *args,
                                    struct zr_task **task);
 
-/* ---- worker.c: gets one item for a caller; work.c claims it, take.c takes it --------------- */
+/* ---- worker.c: gets items for callers; work.c claims them, take.c takes one ----------------- */
 
 struct zr_worker {
     struct zr_queue_task queue_task;
-    struct zr_waiter *waiter; /* null: it is gone */
+    struct zr_list waiters; /* struct zr_waiter, by in_line: the callers */
     bool takes;
-    struct zr_node working_on; /* while it has a claim */
-    struct zr_claim *claim;    /* counted: the item that it tries to get; or null */
-    bool got;                  /* it is ours */
-    bool doubted;              /* an answer was lost */
-    int generation;            /* of the session in which it claims */
-    uint16_t connections;      /* take.c: of the session, at the sync */
-    char tag[ZR_TAG];          /* of this claim */
+    size_t most;            /* items that it gets, at most */
+    size_t spare;           /* ... so many of them for the stock */
+    uint64_t drops;         /* of the stock, when it began */
+    size_t count, got;      /* the items; the first of them that are ours */
+    size_t at;              /* work.c: the item that is looked at */
+    size_t reading;         /* ... reads whose answers are still to come */
+    struct zr_signal read;  /* ... the last one has come */
+    size_t to;              /* ... the transaction claims the items from `got` up to this one */
+    size_t refused;         /* ... the part for which it was refused */
+    enum zr_status refusal; /* ... why */
+    bool doubted;           /* ... an answer was lost, perhaps of an earlier transaction */
+    int generation;         /* of the session in which it claims */
+    uint16_t connections;   /* take.c: of the session, at the sync */
+    char tag[ZR_TAG];       /* of this transaction */
     struct zr_transaction transaction;
     char *asked; /* the path of `transaction` */
     struct zr_errand errand;
-    enum zr_status failure; /* ZR_OK: the item is gone, or it is ours */
-    bool final;             /* the caller is told of the failure in any case */
-    const char *why;        /* ... static; or null */
+    enum zr_status failure;    /* why it ends without an item; or ZR_OK */
+    bool final;                /* the caller is told of the failure in any case */
+    const char *why;           /* ... static; or null */
+    struct zr_claim *claims[]; /* each counted */
 };
 
 struct zr_worker *zr_worker_of(struct zr_task *task);
 
-/* Claims the next item of the batch for the first caller in the line. Errors: ZR_NO_MEMORY, and why
-   the session cannot be used. */
-enum zr_status zr_work(struct zr_queue *queue);
+/* Starts workers for callers in the line, and for the stock, as long as the batch has items. If one
+   cannot be started, a caller is told. */
+void zr_work(struct zr_queue *queue);
 
-/* Steps of a worker. begin: it has an item. got: the item is ours. gone: it is not. failed: the
-   worker cannot go on. */
+/* An item is not ours, and will not be. */
+void zr_work_drop(struct zr_worker *worker, size_t at);
+
+/* For steps. begin: it has items. more: it has none, and looks for others. item_failed: that at
+   worker->at cannot be had, and one caller is told why. */
 void zr_work_begin(struct zr_task *task);
-void zr_work_unreadable(struct zr_task *task);
-void zr_work_got(struct zr_task *task);
-void zr_work_gone(struct zr_task *task);
+void zr_work_more(struct zr_task *task);
+void zr_work_item_failed(struct zr_task *task, enum zr_status status);
 void zr_work_failed(struct zr_task *task, enum zr_status status);
+void zr_work_end(struct zr_task *task);
 /* True if another process has moved, claimed or deleted the item since it was read. */
 bool zr_was_faster(enum zr_status status);
 
 /* take.c. Step: takes the item that was read. */
 void zr_take_item(struct zr_task *task);
+
+/* ---- stock.c: items that were claimed before a caller asked for them ------------------------ */
+
+#define ZR_CLAIMS_MAX 5000 /* of one process. The end of a session is one transaction. */
+
+/* How many items it needs, besides those that are coming. */
+size_t zr_stock_room(const struct zr_queue *queue);
+bool zr_stock_is_low(const struct zr_queue *queue);
+/* takes: a reference, if it returns true; false: there is no room. */
+bool zr_stock_add(struct zr_claim *claim);
+/* gives: a reference; null: there is none that is surely still ours. */
+struct zr_claim *zr_stock_take(struct zr_queue *queue);
+/* Lets all of them go. */
+void zr_stock_drop(struct zr_queue *queue);
 
 /* ---- attend.c ---------------------------------------------------------------------------- */
 
@@ -165,7 +204,7 @@ void zr_attend_leave_if_unused(struct zr_queue *queue);
 
 /* ---- consumer.c ---------------------------------------------------------------------------- */
 
-void zr_consumer_init(struct zr_queue *queue, int64_t attempts);
+void zr_consumer_init(struct zr_queue *queue, int64_t attempts, int64_t prefetch);
 void zr_consumer_fini(struct zr_queue *queue);
 
 /* Makes sure that items are looked for while callers wait. Errors: why the session cannot be

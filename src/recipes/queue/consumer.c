@@ -6,8 +6,8 @@
 /*
  * A process is one consumer of a queue. One task looks for items while callers wait in the line
  * (wait.c):
- * 1. While there is a next item in the batch of the last listing: start a worker that claims it for
- *    the first caller (work.c). If there is none, list again (look.c).
+ * 1. While there are items in the batch of the last listing: start a worker that claims some for
+ * the first callers (worker.c). If there is none, list again (look.c).
  * 2. If the queue is empty, acquire the idle lock (idle.c): a fair lock of all idle processes. Its
  *    holder watches what comes in; the other processes sleep, and a put wakes only one process. The
  *    lock is kept while a caller waits.
@@ -141,16 +141,6 @@ static void look_failed(struct zr_task *task)
 
 /* ---- The task ------------------------------------------------------------------------------ */
 
-static void hand_out(struct zr_task *task)
-{
-    struct zr_consumer *consumer = consumer_of(task);
-    while (consumer->waiting > 0 && zr_batch_has_next(zr_queue_of(task))) {
-        enum zr_status status = zr_work(zr_queue_of(task));
-        if (status != ZR_OK)
-            zr_waiter_fail(zr_line_first(consumer), status, NULL);
-    }
-}
-
 static void due(struct zr_timer *timer)
 {
     zr_consumer_happened(ZR_HOLDER(timer, struct zr_queue, consumer.due));
@@ -173,9 +163,15 @@ static void idle(struct zr_task *task)
 
 static void run(struct zr_task *task)
 {
-    struct zr_consumer *consumer = consumer_of(task);
+    struct zr_queue *queue = zr_queue_of(task);
+    struct zr_consumer *consumer = &queue->consumer;
     zr_timer_stop(&task->session->engine->timers, &consumer->due);
-    hand_out(task);
+    zr_work(queue);
+    if (consumer->waiting > 0 &&
+        (consumer->waiting <= consumer->coming || zr_batch_has_next(queue))) {
+        zr_verb_await(task, &consumer->work, ZR_STEP(run)); /* until a worker has ended */
+        return;
+    }
     if (consumer->waiting > 0 && consumer->looked == consumer->events && consumer->batch.count == 0)
         fail_tries(consumer, ZR_TIMEOUT, "there is no item");
     if (consumer->waiting == 0)
@@ -231,13 +227,16 @@ enum zr_status zr_consumer_serve(struct zr_queue *queue)
 
 /* ---- Beginning and ending ------------------------------------------------------------------ */
 
-void zr_consumer_init(struct zr_queue *queue, int64_t attempts)
+void zr_consumer_init(struct zr_queue *queue, int64_t attempts, int64_t prefetch)
 {
     struct zr_consumer *consumer = &queue->consumer;
     consumer->attempts = attempts;
+    consumer->prefetch = consumer->depth = (size_t)prefetch;
     zr_list_init(&consumer->line);
     zr_list_init(&consumer->tries);
     zr_list_init(&consumer->unreadable);
+    zr_list_init(&consumer->stock);
+    zr_list_init(&consumer->marked);
     zr_signal_init(&consumer->work);
     consumer->looked = UINT64_MAX;
     consumer->lanes.queue = consumer->later.queue = consumer->consumers.queue = queue;
@@ -247,6 +246,7 @@ void zr_consumer_fini(struct zr_queue *queue)
 {
     struct zr_consumer *consumer = &queue->consumer;
     zr_idle_fini(queue);
+    zr_timer_stop(&queue->znode.session->engine->timers, &consumer->stale);
     zr_unreadable_clear(queue);
     zr_batch_clear(&consumer->batch);
     zr_table_fini(&consumer->working_on);

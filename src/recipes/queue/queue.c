@@ -87,7 +87,8 @@ int64_t zr_queue_now_ms(const struct zr_queue *queue)
 
 /* How many items the process has claimed, how many callers wait in the line, how many znodes are
    left out because they cannot be read; and, for specs, how many items may be gone because the
-   answer to a take was lost, or because it came too late for its caller. */
+   answer to a take was lost, or because it came too late for its caller, and how many items are in
+   the stock. */
 static enum zr_status counts(struct zr_object *self, struct zr_args *args, struct zr_sink *sink)
 {
     const struct zr_consumer *consumer = &((struct zr_queue *)self)->consumer;
@@ -99,6 +100,7 @@ static enum zr_status counts(struct zr_object *self, struct zr_args *args, struc
     sink->integer(sink, NULL, (int64_t)consumer->waiting);
     sink->integer(sink, NULL, unreadable);
     sink->integer(sink, NULL, consumer->missing);
+    sink->integer(sink, NULL, (int64_t)consumer->stock_count);
     return ZR_OK;
 }
 
@@ -143,6 +145,7 @@ static void free_queue(struct zr_object *self)
 static const struct zr_method methods[] = {
     {.name = "claim", .args = "t?", .start = zr_queue_start_claim, .inner = true},
     {.name = "take", .args = "t?", .start = zr_queue_start_take, .inner = true},
+    {.name = "ack_all", .args = "", .start = zr_queue_start_ack_all, .inner = true},
     {.name = "peek", .args = "", .start = zr_queue_start_peek, .inner = true},
     {.name = "remove", .args = "d", .start = zr_queue_start_remove, .inner = true},
     {.name = "redrive", .args = "i?", .start = zr_queue_start_redrive, .inner = true},
@@ -159,7 +162,7 @@ static const struct zr_property properties[] = {
 
 const struct zr_class zr_queue_class = {"queue", methods, properties, zr_attend_forget, free_queue};
 
-/* queue(path, bucket size, attempts [, capacity]) */
+/* queue(path, bucket size, attempts, prefetch [, capacity]) */
 static enum zr_status make(struct zr_session *session, struct zr_args *args,
                            struct zr_object **object)
 {
@@ -170,10 +173,10 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
     struct zr_queue *queue = (struct zr_queue *)*object;
     queue->told_us = -1;
     queue->bucket_size = args->at[1].integer;
-    zr_consumer_init(queue, args->at[2].integer);
-    queue->capacity = args->at[3].integer;
+    zr_consumer_init(queue, args->at[2].integer, args->at[3].integer);
+    queue->capacity = args->at[4].integer;
     return ZR_OK;
 }
 
 const struct zr_recipe zr_queue_recipe = {
-    .name = "queue", .args = "piii?", .inner = true, .make = make};
+    .name = "queue", .args = "piiii?", .inner = true, .make = make};

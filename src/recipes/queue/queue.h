@@ -36,6 +36,7 @@ struct zr_batch {
     struct zr_names *names; /* their block */
     char **at;              /* in order; ours */
     size_t count, next;
+    bool own; /* they are our share */
 };
 
 /* A task that may count items; first member of its struct. */
@@ -92,11 +93,14 @@ struct zr_consumer {
     int64_t attempts;
     struct zr_list line, tries; /* struct zr_waiter; tries: those that only try */
     uint64_t tickets;
-    struct zr_waiter *last_back; /* that came back to the line last, if it is still there */
-    size_t waiting, working, claims;
-    int64_t missing; /* takes whose item may be gone */
+    struct zr_waiter *last_back;     /* that came back to the line last, if it is still there */
+    size_t waiting, claims;          /* callers in the line; claims that have not ended */
+    size_t workers, working, coming; /* worker.c: that claim; items that workers try to get; those
+                                        that are for the stock */
+    int64_t missing;                 /* takes whose item may be gone */
 
-    struct zr_table working_on; /* struct zr_worker, by the path of its item */
+    struct zr_list marked;      /* struct zr_claim, for ack_all */
+    struct zr_table working_on; /* struct zr_claim, by its path: a worker tries to get it */
     struct zr_list unreadable;
     struct zr_batch batch;
     int64_t fresh_until_us;        /* the batch is used */
@@ -105,6 +109,13 @@ struct zr_consumer {
     struct zr_search look;
     bool running, asking; /* the look's task; it waits for an answer */
     struct zr_signal work;
+
+    /* stock.c */
+    size_t prefetch, depth; /* items in the stock at most; and at most now */
+    struct zr_list stock;   /* struct zr_claim; each counted */
+    size_t stock_count;
+    uint64_t drops; /* how often all items were let go */
+    struct zr_timer stale;
 
     /* attend.c */
     char *presence;      /* the user's path of our znode */

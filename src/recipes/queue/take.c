@@ -15,6 +15,13 @@
 
 static void settle(struct zr_task *task);
 
+static void gone(struct zr_task *task)
+{
+    zr_queue_of(task)->consumer.ranked_until_us = 0; /* there are others: count them again */
+    zr_work_drop(zr_worker_of(task), 0);
+    zr_work_more(task);
+}
+
 static void lost(struct zr_task *task)
 {
     struct zr_worker *worker = zr_worker_of(task);
@@ -34,14 +41,14 @@ static void looked(struct zr_task *task)
     if (task->outcome == ZR_OK && same && worker->connections != task->session->connections)
         settle(task);
     else if (task->outcome == ZR_OK && same)
-        zr_work_gone(task);
+        gone(task);
     else
         lost(task);
 }
 
 static void settled(struct zr_task *task)
 {
-    const struct zr_claim *claim = zr_worker_of(task)->claim;
+    const struct zr_claim *claim = zr_worker_of(task)->claims[0];
     if (task->outcome == ZR_OK)
         zr_queue_read(task, ZR_OP_EXISTS, claim->path, "", ZR_STEP(looked));
     else
@@ -58,12 +65,13 @@ static void settle(struct zr_task *task)
 static void got(struct zr_task *task)
 {
     struct zr_worker *worker = zr_worker_of(task);
-    struct zr_claim *claim = worker->claim;
+    struct zr_claim *claim = worker->claims[0];
     claim->taken = true;
     claim->entry.attempts++;
     claim->bucket_done = worker->errand.bucket;
     memcpy(claim->done, worker->errand.created, sizeof(claim->done));
-    zr_work_got(task);
+    worker->got = 1;
+    zr_work_end(task);
 }
 
 static void taken(struct zr_task *task)
@@ -72,7 +80,7 @@ static void taken(struct zr_task *task)
     if (status == ZR_OK)
         got(task);
     else if (zr_was_faster(status))
-        zr_work_gone(task);
+        gone(task);
     else if (status == ZR_CONNECTION_LOSS || status == ZR_NO_MEMORY)
         settle(task);
     else
@@ -85,10 +93,10 @@ void zr_take_item(struct zr_task *task)
     struct zr_append_options options = {.once = true};
     struct zr_move_room room;
     worker->generation = task->session->generation;
-    enum zr_status status = zr_claim_move(worker->claim, &options, &room);
+    enum zr_status status = zr_claim_move(worker->claims[0], &options, &room);
     if (status == ZR_OK) {
         options.put_count = ZR_NO_DATA;
-        if (worker->claim->entry.has_id)
+        if (worker->claims[0]->entry.has_id)
             options.lane = (struct zr_bytes){"done", 4};
         status = zr_errand_run(&worker->errand, task, &options, (struct zr_bytes){"", 0},
                                ZR_STEP(taken));

@@ -3,8 +3,9 @@
 
 /*
  * Callers that wait for an item of one queue in this process, first come, first served.
- * 1. A caller enters the line, and makes sure that items are looked for (consumer.c).
- * 2. A worker takes it out of the line, and claims an item for it (work.c).
+ * 1. If there is an item in the stock (stock.c), a caller gets it at once. Otherwise it
+ *    enters the line, and makes sure that items are looked for (consumer.c).
+ * 2. A worker takes it out of the line, and gets an item for it (worker.c).
  * 3. The worker gives it the item; or the caller returns to its old position in the line.
  *
  * What can go wrong: the caller leaves while its worker claims: the worker goes on without it. It
@@ -14,8 +15,6 @@
  * returns: its position is near the beginning, and usually just behind the one that came back
  * before.
  */
-
-#define CLAIMS 5000 /* of one process. The end of a session is one transaction. */
 
 struct zr_waiter *zr_waiter_of(struct zr_task *task)
 {
@@ -65,9 +64,11 @@ void zr_line_put_back(struct zr_consumer *consumer, struct zr_waiter *waiter)
 
 void zr_line_remove(struct zr_consumer *consumer, struct zr_waiter *waiter)
 {
-    if (!zr_linked(&waiter->in_line))
-        return;
+    bool was_in_line = waiter->worker == NULL && zr_linked(&waiter->in_line);
+    waiter->worker = NULL;
     zr_unlink(&waiter->in_line);
+    if (!was_in_line)
+        return;
     zr_unlink(&waiter->in_tries);
     consumer->waiting--;
     if (consumer->last_back == waiter)
@@ -86,7 +87,6 @@ static void answer(struct zr_waiter *waiter)
 {
     zr_line_remove(&zr_queue_of(task_of(waiter))->consumer, waiter);
     waiter->answered = true;
-    waiter->worker = NULL;
     zr_signal_fire(&waiter->told, ZR_OK);
 }
 
@@ -127,9 +127,6 @@ static void leave(struct zr_task *task)
     struct zr_waiter *waiter = zr_waiter_of(task);
     struct zr_consumer *consumer = &zr_queue_of(task)->consumer;
     zr_line_remove(consumer, waiter);
-    if (waiter->worker != NULL)
-        waiter->worker->waiter = NULL;
-    waiter->worker = NULL;
     let_go(task);
     if (consumer->waiting == 0)
         zr_signal_fire(&consumer->work, ZR_OK);
@@ -144,12 +141,11 @@ static void untaken(struct zr_task *task)
 
 /* ---- The methods --------------------------------------------------------------------------- */
 
-/* While it is out of the line, a worker asks for it. */
 static bool asking(const struct zr_task *task)
 {
     const struct zr_waiter *waiter = zr_waiter_of((struct zr_task *)task);
     const struct zr_consumer *consumer = &zr_queue_of((struct zr_task *)task)->consumer;
-    return task->tries || consumer->asking || !zr_linked(&waiter->in_line);
+    return task->tries || consumer->asking || waiter->worker != NULL;
 }
 
 static void emit(struct zr_task *task, struct zr_sink *sink)
@@ -181,9 +177,17 @@ static void enter_line(struct zr_task *task)
 {
     struct zr_waiter *waiter = zr_waiter_of(task);
     struct zr_consumer *consumer = &zr_queue_of(task)->consumer;
-    if (consumer->claims + consumer->working + consumer->waiting >= CLAIMS) {
+    waiter->claim = zr_stock_take(zr_queue_of(task));
+    if (waiter->claim != NULL) {
+        zr_work(zr_queue_of(task));
+        zr_task_finish(task, ZR_OK);
+        return;
+    }
+    size_t early =
+        consumer->stock_count + consumer->coming; /* one of these may be for the caller */
+    if (consumer->claims + consumer->working + consumer->waiting >= ZR_CLAIMS_MAX + early) {
         zr_task_explain(task, "this process has %d claims, waiting calls included; ack some first",
-                        CLAIMS);
+                        ZR_CLAIMS_MAX);
         zr_verb_fail(task, ZR_FULL);
         return;
     }

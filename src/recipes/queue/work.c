@@ -4,16 +4,17 @@
 #include "recipes/queue/claims.h"
 
 /*
- * Claims an item, for a worker (worker.c); one task for each, so many claims are in flight at once.
+ * Claims items, for a worker (worker.c).
  * 1. Make sure that our znode in `consumers` exists (attend.c).
- * 2. Read the item.
- * 3. In one transaction, create the claim, an ephemeral znode under the item's name (so there is
- *    one claim at most), and write the item with one attempt more and the tag of this claim. This
- *    changes the item's version, so a later claim has another version.
+ * 2. Read the items, all in one flight.
+ * 3. In one transaction, create the claim of each item, an ephemeral znode under the item's name
+ *    (so there is one claim at most), and write the item with one attempt more and the tag of this
+ *    transaction. This changes the item's version, so a later claim has another version.
  *
- * What can go wrong: another process was faster: try the next item of the batch. The item has had
- * all its attempts: move it to the dead letters. The answer is lost: the item's tag shows the
- * outcome. The znode cannot be read as an item: leave it out from now on.
+ * What can go wrong: another process was faster: the server says for which item, and the others are
+ * claimed without it. An item has had all its attempts: move it to the dead letters. The answer is
+ * lost: the tag in the first item shows the outcome. A znode cannot be read as an item: leave it
+ * out from now on.
  *
  * A session that was given up still gets answers until it is closed. A claim made in it ends with
  * it. Such an item is not delivered: the consumer has another session by then, and would never be
@@ -22,12 +23,28 @@
  * no process would notice that it has ended.
  */
 
+#define BYTES_MAX 500000 /* of one transaction, unless one item alone has more */
+
 bool zr_was_faster(enum zr_status status)
 {
     return status == ZR_NO_NODE || status == ZR_NODE_EXISTS || status == ZR_BAD_VERSION;
 }
 
-/* ---- The claim ----------------------------------------------------------------------------- */
+/* ---- The claims ---------------------------------------------------------------------------- */
+
+static void claim_items(struct zr_task *task);
+
+/* Claims the items that are left. */
+static void claim_rest(struct zr_task *task)
+{
+    const struct zr_worker *worker = zr_worker_of(task);
+    if (worker->count == 0)
+        zr_work_more(task);
+    else if (worker->got == worker->count)
+        zr_work_end(task);
+    else
+        zr_attend_ensure(task, claim_items); /* the session may have changed meanwhile */
+}
 
 /* True if the item says that our transaction was done. */
 static bool says_ours(const struct zr_worker *worker, const struct zr_request *answer)
@@ -44,50 +61,77 @@ static bool was_done(struct zr_task *task, const struct zr_request *answer)
     return says_ours(zr_worker_of(task), answer);
 }
 
-static void done(struct zr_task *task, int32_t version)
+static void done(struct zr_task *task)
 {
     struct zr_worker *worker = zr_worker_of(task);
-    worker->claim->version = version;
-    worker->claim->entry.attempts++;
-    if (worker->generation == task->session->generation)
-        zr_work_got(task);
-    else
-        zr_work_gone(task);
+    for (size_t i = worker->got; i < worker->to; i++) {
+        worker->claims[i]->version++;
+        worker->claims[i]->entry.attempts++;
+        worker->claims[i]->generation = worker->generation;
+    }
+    worker->got = worker->to;
+    claim_rest(task);
+}
+
+static void all_gone(struct zr_task *task)
+{
+    struct zr_worker *worker = zr_worker_of(task);
+    while (worker->count > worker->got)
+        zr_work_drop(worker, worker->count - 1);
+    claim_rest(task);
+}
+
+/* Each claim has two parts: the znode, and the item. The last part is our znode in `consumers`. If
+   that is missing, or the directory of the claims, then no item can be claimed. */
+static void refused_by(struct zr_task *task, size_t part, enum zr_status status)
+{
+    struct zr_worker *worker = zr_worker_of(task);
+    size_t at = worker->got + part / 2;
+    zr_queue_of(task)->consumer.ranked_until_us = 0; /* there are others: count them again */
+    if (at >= worker->to || (part % 2 == 0 && status == ZR_NO_NODE)) {
+        zr_attend_check(task, all_gone);
+        return;
+    }
+    zr_work_drop(worker, at);
+    claim_rest(task);
 }
 
 static void looked(struct zr_task *task)
 {
-    if (task->outcome == ZR_OK && says_ours(zr_worker_of(task), &task->call->request))
-        done(task, task->call->request.stat.version);
+    const struct zr_worker *worker = zr_worker_of(task);
+    if (task->outcome == ZR_OK && says_ours(worker, &task->call->request))
+        done(task);
     else if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
-        zr_work_gone(task);
+        refused_by(task, worker->refused, worker->refusal);
     else
         zr_work_failed(task, task->outcome);
 }
 
-static void look(struct zr_task *task)
+/* The first part for which the server has refused the transaction. */
+static size_t refused_part(const struct zr_request *multi)
 {
-    zr_verb_read(task, ZR_OP_GET, zr_worker_of(task)->asked, false, ZR_STEP(looked));
+    size_t i = 0;
+    while (i < multi->part_count && multi->parts[i].status != multi->status)
+        i++;
+    return i;
 }
 
-/* An answer was lost before: perhaps our own transaction came first. */
+/* If an answer was lost before, perhaps our own transaction came first. */
 static void refused(struct zr_task *task)
 {
-    if (zr_worker_of(task)->doubted)
-        look(task);
-    else if (task->outcome == ZR_NO_NODE)
-        zr_attend_check(task, zr_work_gone);
+    struct zr_worker *worker = zr_worker_of(task);
+    worker->refused = refused_part(&task->call->request);
+    worker->refusal = task->outcome;
+    if (worker->doubted)
+        zr_verb_read(task, ZR_OP_GET, worker->asked, false, ZR_STEP(looked));
     else
-        zr_work_gone(task);
+        refused_by(task, worker->refused, worker->refusal);
 }
 
 static void answered(struct zr_task *task)
 {
-    const struct zr_request *answer = &task->call->request;
-    if (task->outcome == ZR_OK && answer->op == ZR_OP_MULTI)
-        done(task, answer->parts[1].stat.version);
-    else if (task->outcome == ZR_OK)
-        done(task, answer->stat.version);
+    if (task->outcome == ZR_OK)
+        done(task);
     else if (zr_was_faster(task->outcome))
         refused(task);
     else
@@ -95,9 +139,9 @@ static void answered(struct zr_task *task)
 }
 
 /* gives: what the item holds if the claim is ours. */
-static char *new_text(struct zr_worker *worker, struct zr_bytes *text)
+static char *new_text(const struct zr_worker *worker, const struct zr_entry *entry,
+                      struct zr_bytes *text)
 {
-    const struct zr_entry *entry = &worker->claim->entry;
     char *at = zr_alloc(ZR_HEADER_MAX + entry->data.length + 1);
     if (at == NULL)
         return NULL;
@@ -109,34 +153,65 @@ static char *new_text(struct zr_worker *worker, struct zr_bytes *text)
     return at;
 }
 
+/* Adds the two parts of a claim. gives: part[1].data. */
+static enum zr_status add_claim(const struct zr_worker *worker, const struct zr_claim *claim,
+                                struct zr_request *part)
+{
+    struct zr_bytes text = ZR_NO_DATA, tag = {worker->tag, strlen(worker->tag)};
+    if (new_text(worker, &claim->entry, &text) == NULL)
+        return ZR_NO_MEMORY;
+    part[0] = (struct zr_request){
+        .op = ZR_OP_CREATE, .path = claim->claimed, .data = tag, .mode = ZR_EPHEMERAL};
+    part[1] = (struct zr_request){
+        .op = ZR_OP_SET, .path = claim->path, .data = text, .version = claim->version};
+    return ZR_OK;
+}
+
 static enum zr_status new_multi(struct zr_task *task, struct zr_call **call)
 {
     struct zr_worker *worker = zr_worker_of(task);
-    const struct zr_claim *claim = worker->claim;
-    struct zr_bytes text = ZR_NO_DATA, tag = {worker->tag, strlen(worker->tag)};
-    char *room = new_text(worker, &text);
-    if (room == NULL)
-        return ZR_NO_MEMORY;
-    const struct zr_request parts[] = {
-        {.op = ZR_OP_CREATE, .path = claim->claimed, .data = tag, .mode = ZR_EPHEMERAL},
-        {.op = ZR_OP_SET, .path = claim->path, .data = text, .version = claim->version},
-        {.op = ZR_OP_CHECK,
-         .path = zr_queue_of(task)->consumer.presence,
-         .version = ZR_ANY_VERSION},
-    };
-    enum zr_status status = zr_call_new_multi(task->session, NULL, parts, 3, call);
-    zr_free(room);
+    const char *presence = zr_queue_of(task)->consumer.presence;
+    size_t count = worker->to - worker->got, added = 0;
+    struct zr_request *parts = zr_alloc((2 * count + 1) * sizeof(parts[0]));
+    enum zr_status status = parts != NULL ? ZR_OK : ZR_NO_MEMORY;
+    while (status == ZR_OK && added < count) {
+        status = add_claim(worker, worker->claims[worker->got + added], &parts[2 * added]);
+        added += status == ZR_OK;
+    }
+    if (status == ZR_OK) {
+        parts[2 * count] =
+            (struct zr_request){.op = ZR_OP_CHECK, .path = presence, .version = ZR_ANY_VERSION};
+        status = zr_call_new_multi(task->session, NULL, parts, 2 * count + 1, call);
+    }
+    while (added > 0)
+        zr_free((char *)parts[2 * --added + 1].data.at);
+    zr_free(parts);
     return status;
 }
 
+/* As many items as fit into one transaction. */
+static size_t fitting(const struct zr_worker *worker)
+{
+    size_t to = worker->got, bytes = 0;
+    while (to < worker->count) {
+        const struct zr_claim *claim = worker->claims[to];
+        bytes += ZR_HEADER_MAX + claim->entry.data.length + 2 * strlen(claim->path);
+        if (bytes > BYTES_MAX && to > worker->got)
+            break;
+        to++;
+    }
+    return to;
+}
+
 /* The session is that of our presence. */
-static void claim_item(struct zr_task *task)
+static void claim_items(struct zr_task *task)
 {
     struct zr_worker *worker = zr_worker_of(task);
     struct zr_call *call;
+    worker->to = fitting(worker);
     zr_session_tag(task->session, task->session->id, worker->tag);
     zr_free(worker->asked);
-    worker->asked = zr_queue_full(zr_queue_of(task), worker->claim->path, "");
+    worker->asked = zr_queue_full(zr_queue_of(task), worker->claims[worker->got]->path, "");
     enum zr_status status = worker->asked != NULL ? new_multi(task, &call) : ZR_NO_MEMORY;
     if (status != ZR_OK) {
         zr_work_failed(task, status);
@@ -150,71 +225,120 @@ static void claim_item(struct zr_task *task)
     zr_verb_transact(task, call, &worker->transaction, ZR_STEP(answered));
 }
 
-/* ---- Reading it ---------------------------------------------------------------------------- */
+/* ---- Reading them -------------------------------------------------------------------------- */
+
+static void consider(struct zr_task *task);
 
 static void buried(struct zr_task *task)
 {
-    enum zr_status status = zr_worker_of(task)->errand.status;
+    struct zr_worker *worker = zr_worker_of(task);
+    enum zr_status status = worker->errand.status;
     if (status == ZR_OK || zr_was_faster(status))
-        zr_work_gone(task);
+        zr_work_drop(worker, worker->at);
     else
-        zr_work_failed(task, status);
+        zr_work_item_failed(task, status);
+    consider(task);
 }
 
-/* It has had all its attempts. */
-static void bury(struct zr_task *task)
+/* It has had all its attempts. Errors: the verb has not begun. */
+static enum zr_status bury(struct zr_task *task, const struct zr_claim *claim)
 {
     struct zr_worker *worker = zr_worker_of(task);
-    struct zr_append_options options = {.attempts = worker->claim->entry.attempts};
+    struct zr_append_options options = {.attempts = claim->entry.attempts};
     struct zr_move_room room;
-    enum zr_status status = zr_claim_move(worker->claim, &options, &room);
-    if (status == ZR_OK) {
-        options.put_count = ZR_NO_DATA;
-        options.lane = (struct zr_bytes){"dead", 4};
-        status = zr_errand_run(&worker->errand, task, &options, worker->claim->entry.data,
-                               ZR_STEP(buried));
-        zr_free(room.paths);
-    }
+    enum zr_status status = zr_claim_move(claim, &options, &room);
     if (status != ZR_OK)
-        zr_work_failed(task, status);
+        return status;
+    options.put_count = ZR_NO_DATA;
+    options.lane = (struct zr_bytes){"dead", 4};
+    status = zr_errand_run(&worker->errand, task, &options, claim->entry.data, ZR_STEP(buried));
+    zr_free(room.paths);
+    return status;
 }
 
-static void read_item(struct zr_task *task)
+/* Takes what was read. False if it is not an item. */
+static bool take_answer(struct zr_claim *claim)
 {
-    struct zr_worker *worker = zr_worker_of(task);
-    struct zr_claim *claim = worker->claim;
-    struct zr_request *answer = &task->call->request;
+    struct zr_request *answer = &claim->read->request;
     zr_free(claim->data);
     claim->data = (char *)answer->data_reply.at;
     claim->version = answer->stat.version;
     bool readable = zr_item_read(answer->data_reply, &claim->entry);
     answer->data_reply = ZR_NO_DATA;
-    if (!readable)
-        zr_work_unreadable(task);
-    else if (claim->entry.attempts >= zr_queue_of(task)->consumer.attempts)
-        bury(task);
-    else if (worker->takes)
+    return readable;
+}
+
+/* Looks at the next item. False if a verb has begun. */
+static bool look_at(struct zr_task *task)
+{
+    struct zr_worker *worker = zr_worker_of(task);
+    struct zr_claim *claim = worker->claims[worker->at];
+    enum zr_status status = claim->read->request.status;
+    bool readable = status == ZR_OK && take_answer(claim);
+    bool poison = readable && claim->entry.attempts >= claim->queue->consumer.attempts;
+    if (status == ZR_OK && !readable)
+        status = zr_leave_out(claim);
+    if (poison)
+        status = bury(task, claim);
+    if (poison && status == ZR_OK)
+        return false;
+    if (status != ZR_OK && status != ZR_NO_NODE)
+        zr_work_item_failed(task, status);
+    else if (readable)
+        worker->at++;
+    else
+        zr_work_drop(worker, worker->at);
+    return true;
+}
+
+static void consider(struct zr_task *task)
+{
+    struct zr_worker *worker = zr_worker_of(task);
+    while (worker->at < worker->count)
+        if (!look_at(task))
+            return;
+    if (worker->count > 0 && worker->takes)
         zr_take_item(task);
     else
-        zr_attend_ensure(task, claim_item); /* the session may have changed meanwhile */
+        claim_rest(task);
 }
 
-static void read_answered(struct zr_task *task)
+static void read_back(struct zr_call *call)
 {
-    if (task->outcome == ZR_OK)
-        read_item(task);
-    else if (task->outcome == ZR_NO_NODE)
-        zr_work_gone(task);
+    struct zr_worker *worker = call->owner;
+    if (call->request.status == ZR_CONNECTION_LOSS)
+        zr_call_again(call);
+    else if (--worker->reading == 0)
+        zr_signal_fire(&worker->read, ZR_OK);
+}
+
+static enum zr_status read_item(struct zr_worker *worker, struct zr_claim *claim)
+{
+    struct zr_session *session = claim->queue->znode.session;
+    zr_call_free(claim->read);
+    claim->read = NULL;
+    enum zr_status status = zr_call_new(session, ZR_OP_GET, claim->path, ZR_NO_DATA, &claim->read);
+    if (status != ZR_OK)
+        return status;
+    worker->reading++;
+    zr_call_start(claim->read, read_back, worker);
+    return ZR_OK;
+}
+
+static void read_items(struct zr_task *task)
+{
+    struct zr_worker *worker = zr_worker_of(task);
+    enum zr_status status = ZR_OK;
+    worker->reading = worker->at = worker->got = 0;
+    for (size_t i = 0; i < worker->count && status == ZR_OK; i++)
+        status = read_item(worker, worker->claims[i]);
+    if (status == ZR_OK)
+        zr_verb_await(task, &worker->read, ZR_STEP(consider));
     else
-        zr_work_failed(task, task->outcome);
-}
-
-static void read_place(struct zr_task *task)
-{
-    zr_queue_read(task, ZR_OP_GET, zr_worker_of(task)->claim->path, "", ZR_STEP(read_answered));
+        zr_work_failed(task, status);
 }
 
 void zr_work_begin(struct zr_task *task)
 {
-    zr_attend_ensure(task, read_place);
+    zr_attend_ensure(task, read_items);
 }

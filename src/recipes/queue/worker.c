@@ -2,34 +2,54 @@
 #include "recipes/queue/claims.h"
 
 /*
- * A worker: a task that gets one item for a caller in the line.
- * 1. Take the next item of the batch, and try to get it (work.c).
- * 2. It is gone: 1 again, while the batch has items.
- * 3. Give the item to the caller. If the caller has left, to the next one; or let it go.
+ * A worker: a task that gets items for callers in the line, and some for the stock (stock.c). One
+ * worker takes one item, or claims up to a hundred in one transaction.
+ * 1. Take the next items of the batch, and try to get them (work.c, take.c).
+ * 2. All of them are gone: 1 again, while the batch has items.
+ * 3. Give the items to the callers, in their order. If a caller has left, to the next one; the
+ *    others are kept in the stock, or let go.
  *
- * What can go wrong: the worker ends without an item: its caller returns to its position in the
- * line, or is told why.
+ * While some workers claim, further callers wait in the line, so that the next worker claims for
+ * all of them.
+ *
+ * What can go wrong: there are fewer items than callers: the last callers return to their positions
+ * in the line, or are told why.
  */
+
+#define GROUP 100 /* items of one transaction */
+#define WORKERS 2 /* that claim at the same time, while fewer callers than a group wait */
 
 struct zr_worker *zr_worker_of(struct zr_task *task)
 {
     return ZR_HOLDER(zr_queue_task_of(task), struct zr_worker, queue_task);
 }
 
-/* ---- Which item ---------------------------------------------------------------------------- */
-
-static void forget_claim(struct zr_worker *worker)
+static size_t least(size_t one, size_t other)
 {
-    struct zr_claim *claim = worker->claim;
-    worker->claim = NULL;
-    if (claim == NULL)
-        return;
-    zr_table_remove(&claim->queue->consumer.working_on, &worker->working_on);
+    return one < other ? one : other;
+}
+
+/* ---- Which items --------------------------------------------------------------------------- */
+
+static void forget(struct zr_claim *claim)
+{
+    zr_call_free(claim->read);
+    claim->read = NULL;
+    zr_table_remove(&claim->queue->consumer.working_on, &claim->working_on);
+}
+
+void zr_work_drop(struct zr_worker *worker, size_t at)
+{
+    struct zr_claim *claim = worker->claims[at];
+    worker->count--;
+    for (size_t i = at; i < worker->count; i++)
+        worker->claims[i] = worker->claims[i + 1];
+    forget(claim);
     zr_object_unref(&claim->object);
 }
 
 /* Takes the next item of the batch. Errors: ZR_NO_MEMORY. */
-static enum zr_status next_place(struct zr_worker *worker, struct zr_queue *queue)
+static enum zr_status add_next(struct zr_worker *worker, struct zr_queue *queue)
 {
     struct zr_batch *batch = &queue->consumer.batch;
     const char *name = batch->at[batch->next++];
@@ -37,95 +57,132 @@ static enum zr_status next_place(struct zr_worker *worker, struct zr_queue *queu
     if (claim == NULL)
         return ZR_NO_MEMORY;
     enum zr_status status =
-        zr_table_add(&queue->consumer.working_on, &worker->working_on, claim->path);
-    if (status != ZR_OK) {
+        zr_table_add(&queue->consumer.working_on, &claim->working_on, claim->path);
+    if (status == ZR_OK)
+        worker->claims[worker->count++] = claim;
+    else
         zr_object_unref(&claim->object);
-        return status;
-    }
-    worker->claim = claim;
-    worker->doubted = false;
-    return ZR_OK;
+    return status;
 }
 
-static void end(struct zr_task *task)
+/* Takes the next items of the batch. Errors: ZR_NO_MEMORY, and then there is none. */
+static enum zr_status fill(struct zr_worker *worker, struct zr_queue *queue, size_t most)
+{
+    enum zr_status status = ZR_OK;
+    while (status == ZR_OK && worker->count < most && zr_batch_has_next(queue))
+        status = add_next(worker, queue);
+    return worker->count > 0 ? ZR_OK : status;
+}
+
+/* ---- Steps --------------------------------------------------------------------------------- */
+
+void zr_work_end(struct zr_task *task)
 {
     zr_task_finish(task, ZR_OK);
-}
-
-void zr_work_got(struct zr_task *task)
-{
-    zr_worker_of(task)->got = true;
-    end(task);
 }
 
 void zr_work_failed(struct zr_task *task, enum zr_status status)
 {
     zr_worker_of(task)->failure = status;
-    end(task);
+    zr_work_end(task);
 }
 
-static void next(struct zr_task *task)
+static bool fails(const struct zr_worker *worker, const struct zr_waiter *waiter,
+                  enum zr_status status)
+{
+    bool tries = waiter->queue_task.znode_task.task.tries;
+    return status != ZR_OK && (status != ZR_CONNECTION_LOSS || tries || worker->final);
+}
+
+void zr_work_item_failed(struct zr_task *task, enum zr_status status)
 {
     struct zr_worker *worker = zr_worker_of(task);
-    forget_claim(worker);
-    if (!zr_batch_has_next(zr_queue_of(task))) {
-        end(task);
+    struct zr_link *last = worker->waiters.head.prev;
+    zr_work_drop(worker, worker->at);
+    if (zr_list_empty(&worker->waiters))
         return;
-    }
-    enum zr_status status = next_place(worker, zr_queue_of(task));
-    if (status == ZR_OK)
+    struct zr_waiter *waiter = ZR_HOLDER(last, struct zr_waiter, in_line);
+    if (fails(worker, waiter, status))
+        zr_waiter_fail(waiter, status, NULL);
+}
+
+void zr_work_more(struct zr_task *task)
+{
+    struct zr_worker *worker = zr_worker_of(task);
+    size_t callers = 0;
+    ZR_LIST_EACH (link, &worker->waiters)
+        callers++;
+    enum zr_status status =
+        fill(worker, zr_queue_of(task), least(callers + worker->spare, worker->most));
+    if (status != ZR_OK)
+        zr_work_failed(task, status);
+    else if (worker->count > 0)
         zr_work_begin(task);
     else
-        zr_work_failed(task, status);
-}
-
-void zr_work_gone(struct zr_task *task)
-{
-    zr_queue_of(task)->consumer.ranked_until_us = 0; /* there are others: count them again */
-    next(task);
-}
-
-void zr_work_unreadable(struct zr_task *task)
-{
-    enum zr_status status = zr_leave_out(zr_worker_of(task)->claim);
-    if (status == ZR_OK)
-        next(task);
-    else
-        zr_work_failed(task, status);
+        zr_work_end(task);
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
 
-/* Gives the item to the caller, or to the first one in the line. takes: the reference. */
-static void deliver(struct zr_consumer *consumer, struct zr_worker *worker, struct zr_claim *claim)
+/* The caller that gets the next item, or null. */
+static struct zr_waiter *next_caller(const struct zr_consumer *consumer,
+                                     const struct zr_worker *worker)
 {
-    struct zr_waiter *waiter = worker->waiter, *first = zr_line_first(consumer);
-    if (waiter == NULL && first != NULL && first->takes == worker->takes)
-        waiter = first;
-    if (waiter != NULL) {
-        zr_waiter_give(waiter, claim);
-        return;
-    }
-    zr_claim_let_go(claim);
-    zr_object_unref(&claim->object);
+    struct zr_link *link = zr_list_first(&worker->waiters);
+    if (link != NULL)
+        return ZR_HOLDER(link, struct zr_waiter, in_line);
+    struct zr_waiter *first = worker->drops == consumer->drops ? zr_line_first(consumer) : NULL;
+    return first != NULL && first->takes == worker->takes ? first : NULL;
 }
 
-static void no_item(struct zr_queue *queue, struct zr_worker *worker)
+/* takes: the reference. */
+static void deliver(struct zr_worker *worker, struct zr_claim *claim)
+{
+    struct zr_queue *queue = claim->queue;
+    struct zr_waiter *waiter = next_caller(&queue->consumer, worker);
+    bool keep = !claim->taken && worker->drops == queue->consumer.drops;
+    if (waiter != NULL) {
+        zr_waiter_give(waiter, claim);
+    } else if (!keep || !zr_stock_add(claim)) {
+        zr_claim_let_go(claim);
+        zr_object_unref(&claim->object);
+    }
+}
+
+/* An item of a session that is over is free, or will be. */
+static void hand_over(struct zr_worker *worker, const struct zr_session *session)
+{
+    for (size_t i = 0; i < worker->count; i++) {
+        struct zr_claim *claim = worker->claims[i];
+        bool ours = i < worker->got && (claim->taken || claim->generation == session->generation);
+        forget(claim);
+        if (ours && !claim->taken)
+            zr_claim_count(claim);
+        if (ours)
+            deliver(worker, claim);
+        else
+            zr_object_unref(&claim->object);
+    }
+    worker->count = 0;
+}
+
+/* There is no item for them. */
+static void turn_away(struct zr_queue *queue, struct zr_worker *worker)
 {
     struct zr_consumer *consumer = &queue->consumer;
-    struct zr_waiter *waiter = worker->waiter;
-    enum zr_status status = worker->failure;
-    bool tries = waiter != NULL && waiter->queue_task.znode_task.task.tries;
-    if (waiter != NULL && status != ZR_OK &&
-        (status != ZR_CONNECTION_LOSS || tries || worker->final)) {
-        zr_waiter_fail(waiter, status, worker->why);
-        return;
+    struct zr_link *link;
+    while ((link = zr_list_first(&worker->waiters)) != NULL) {
+        struct zr_waiter *waiter = ZR_HOLDER(link, struct zr_waiter, in_line);
+        struct zr_claim *claim = zr_stock_take(queue);
+        zr_line_remove(consumer, waiter);
+        if (claim != NULL)
+            zr_waiter_give(waiter, claim);
+        else if (fails(worker, waiter, worker->failure))
+            zr_waiter_fail(waiter, worker->failure, worker->why);
+        else if (zr_session_usable(queue->znode.session) == ZR_OK)
+            zr_line_put_back(consumer, waiter);
+        consumer->events++;
     }
-    if (waiter != NULL) {
-        waiter->worker = NULL;
-        zr_line_put_back(consumer, waiter);
-    }
-    consumer->events++;
 }
 
 static void fini(struct zr_worker *worker)
@@ -135,25 +192,18 @@ static void fini(struct zr_worker *worker)
     zr_free(worker->asked);
 }
 
-/* The worker's claim counts as one of the process from here on, or its caller is in the line. */
+/* The items count as claims of the process from here on, or their callers are in the line. */
 static void free_worker(struct zr_task *task)
 {
     struct zr_worker *worker = zr_worker_of(task);
     struct zr_queue *queue = zr_queue_of(task);
-    struct zr_claim *claim = worker->got ? worker->claim : NULL;
+    struct zr_consumer *consumer = &queue->consumer;
     zr_object_ref(&queue->znode.object);
-    queue->consumer.working--;
-    if (claim != NULL)
-        zr_object_ref(&claim->object);
-    forget_claim(worker);
-    if (claim != NULL && !claim->taken)
-        zr_claim_count(claim);
-    if (claim != NULL)
-        deliver(&queue->consumer, worker, claim);
-    else if (zr_session_usable(task->session) == ZR_OK)
-        no_item(queue, worker);
-    else if (worker->waiter != NULL)
-        worker->waiter->worker = NULL;
+    consumer->working -= worker->most;
+    consumer->coming -= worker->spare;
+    consumer->workers -= !worker->takes;
+    hand_over(worker, task->session);
+    turn_away(queue, worker);
     fini(worker);
     zr_queue_task_free(task);
     zr_consumer_serve(queue);
@@ -171,30 +221,92 @@ static void give_up(struct zr_task *task)
 }
 
 static const struct zr_task_kind kind = {
-    .name = "queue:work", .clean = end, .give_up = give_up, .free = free_worker};
+    .name = "queue:work", .clean = zr_work_end, .give_up = give_up, .free = free_worker};
 
-enum zr_status zr_work(struct zr_queue *queue)
+/* ---- The beginning ------------------------------------------------------------------------- */
+
+/* How many callers at the beginning of the line are served by one worker. */
+static size_t callers_of_one(const struct zr_consumer *consumer)
 {
-    struct zr_znode_task *znode_task;
+    size_t count = 0;
+    ZR_LIST_EACH (link, &consumer->line) {
+        bool takes = ZR_HOLDER(link, struct zr_waiter, in_line)->takes;
+        if (takes || count == GROUP)
+            return takes && count == 0 ? 1 : count;
+        count++;
+    }
+    return count;
+}
+
+/* Takes these callers out of the line. */
+static void serve(struct zr_consumer *consumer, struct zr_worker *worker, size_t callers)
+{
+    for (size_t i = 0; i < callers; i++) {
+        struct zr_waiter *waiter = zr_line_first(consumer);
+        zr_line_remove(consumer, waiter);
+        waiter->worker = worker;
+        zr_list_append(&worker->waiters, &waiter->in_line);
+    }
+    worker->most = worker->count;
+    worker->spare = worker->count - callers;
+    consumer->working += worker->most;
+    consumer->coming += worker->spare;
+    consumer->workers += !worker->takes;
+}
+
+static enum zr_status start(struct zr_queue *queue)
+{
+    struct zr_consumer *consumer = &queue->consumer;
+    const struct zr_waiter *first = zr_line_first(consumer);
+    bool takes = first != NULL && first->takes;
+    size_t callers = callers_of_one(consumer);
+    size_t most = least(callers + zr_stock_room(queue), GROUP);
     const struct zr_arg no_limit = {.given = false};
+    struct zr_znode_task *znode_task;
     enum zr_status status =
-        zr_znode_task_new(sizeof(struct zr_worker), &queue->znode.object, &znode_task);
+        zr_znode_task_new(sizeof(struct zr_worker) + most * sizeof(struct zr_claim *),
+                          &queue->znode.object, &znode_task);
     if (status != ZR_OK)
         return status;
     struct zr_worker *worker = zr_worker_of(&znode_task->task);
-    struct zr_waiter *waiter = zr_line_first(&queue->consumer);
+    worker->takes = takes;
+    worker->drops = consumer->drops;
     worker->errand.queue = queue;
-    status = next_place(worker, queue);
+    zr_list_init(&worker->waiters);
+    zr_signal_init(&worker->read);
+    status = fill(worker, queue, most);
     if (status != ZR_OK) {
         zr_znode_task_free(&znode_task->task);
         return status;
     }
-    zr_line_remove(&queue->consumer, waiter);
-    worker->waiter = waiter;
-    worker->takes = waiter->takes;
-    waiter->worker = worker;
-    queue->consumer.working++;
+    serve(consumer, worker, least(callers, worker->count));
     zr_znode_task_start(znode_task, &kind, &no_limit, ZR_STEP(zr_work_begin));
     zr_task_detach(&znode_task->task);
     return ZR_OK;
+}
+
+/* True if another worker should begin: for a caller that takes; for callers for which no item is
+   on its way; or for the stock, when half of it is gone. */
+static bool is_wanted(const struct zr_queue *queue)
+{
+    const struct zr_consumer *consumer = &queue->consumer;
+    const struct zr_waiter *first = zr_line_first(consumer);
+    if (!zr_batch_has_next(queue))
+        return false;
+    if (first != NULL && first->takes)
+        return true;
+    if (consumer->workers >= WORKERS && consumer->waiting < GROUP)
+        return false;
+    return first != NULL ? consumer->waiting > consumer->coming : zr_stock_is_low(queue);
+}
+
+void zr_work(struct zr_queue *queue)
+{
+    struct zr_consumer *consumer = &queue->consumer;
+    enum zr_status status = ZR_OK;
+    while (is_wanted(queue) && (status == ZR_OK || consumer->waiting > 0)) {
+        status = start(queue);
+        if (status != ZR_OK && consumer->waiting > 0)
+            zr_waiter_fail(zr_line_first(consumer), status, NULL);
+    }
 }

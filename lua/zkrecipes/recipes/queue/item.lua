@@ -45,11 +45,22 @@ local function lost(item, method)
   return nil, ("item:%s %s: the claim was lost, so the item went back to the queue"):format(method, item.path), "lost"
 end
 
+-- The item has ended: the running coroutine does not have it any more.
+function M.ended(item) activity.ended(item.queue.host, item) end
+
+-- Why it cannot be acked with others of this queue; or nil.
+function M.problem(item, queue)
+  if getmetatable(item) ~= Item then return "is no item" end
+  if not item.claim then return "was taken, not claimed" end
+  if item.queue ~= queue then return "is an item of another queue" end
+  if item.claim.over == "nacked" then return "was nacked before" end
+end
+
 -- Calls fn(claim, ...). The item is kept until then: its claim would be let go if it were collected.
 local function ending(item, fn, ...)
   local claim = item.claim
   local ok, message, code = fn(claim, ...)
-  if claim.over then activity.ended(item.queue.host, item) end
+  if claim.over then M.ended(item) end
   return ok, message, code
 end
 

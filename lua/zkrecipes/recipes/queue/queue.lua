@@ -4,6 +4,7 @@
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
+local acks = require "zkrecipes.recipes.queue.ack_all"
 local arguments = require "zkrecipes.recipes.queue.arguments"
 local failure = require "zkrecipes.failure"
 local items = require "zkrecipes.recipes.queue.item"
@@ -25,8 +26,9 @@ local Session = {}
 local Queue = { __name = "zkrecipes.queue" }
 Queue.__index = Queue
 
-local OPTIONS = { capacity = "number", attempts = "number", format = "string" }
+local OPTIONS = { capacity = "number", attempts = "number", prefetch = "number", format = "string" }
 local ATTEMPTS = 5
+local PREFETCH = 100 -- the most
 
 -- ---- Making ------------------------------------------------------------------------------------
 
@@ -46,22 +48,27 @@ end
 
 local function make(session, path, options)
   if options.format then return simple.new(session, path) end
-  local queue, message, code = new_engine(session, path, layout.BUCKET, options.attempts or ATTEMPTS, options.capacity)
+  local queue, message, code = new_engine(session, path, layout.BUCKET, options.attempts or ATTEMPTS, options.prefetch or 0,
+    options.capacity)
   if not queue then return nil, message, code end
-  return setmetatable({ path = path, host = core.host(session), store = stores.new(session, path, queue) }, Queue)
+  local prefetch = (options.prefetch or 0) > 0
+  return setmetatable({ path = path, host = core.host(session), store = stores.new(session, path, queue), prefetch = prefetch }, Queue)
 end
 
 function Session:queue(path, options)
   options = check.options(options, OPTIONS, 2, "queue")
-  local format, capacity, attempts = options.format, options.capacity, options.attempts
+  local format, capacity, attempts, prefetch = options.format, options.capacity, options.attempts, options.prefetch
   arguments.integer(capacity, "capacity", "queue", 2, 1, 2 ^ 31 - 1)
   arguments.integer(attempts, "attempts", "queue", 2, 1, 2 ^ 31 - 1)
+  arguments.integer(prefetch, "prefetch", "queue", 2, 0, PREFETCH)
   if format ~= nil and format ~= "simple" then
     check.bad(2, "queue", "option 'format': only 'simple' is known, got '" .. format .. "'")
   end
-  if format and (capacity or attempts) then check.bad(2, "queue", "format 'simple' supports neither capacity nor attempts") end
+  if format and (capacity or attempts or prefetch) then
+    check.bad(2, "queue", "format 'simple' supports no other option")
+  end
   check.below_root(path, 1, "queue")
-  local key = ("%s %d %d %s"):format(format or "", capacity or 0, attempts or ATTEMPTS, path)
+  local key = ("%s %d %d %d %s"):format(format or "", capacity or 0, attempts or ATTEMPTS, prefetch or 0, path)
   local queues, cores = handles(self)
   local queue, message, code = cores[key] and queues[key], nil, nil
   if not queue then queue, message, code = make(self, path, options) end
@@ -97,10 +104,16 @@ end
 
 function Queue:take(timeout)
   check.self(self, Queue, "take")
+  if self.prefetch then core.misuse "bad call of 'take' (items are claimed in advance; ask for the queue without 'prefetch')" end
   check.seconds(timeout, 1, "take", true)
   local item, message, code = item_of(self, (timeout == 0 and try_take or take)(self.store.core, timeout))
   if not item then return nil, message, code end
   return item.data, item
+end
+
+function Queue:ack_all(list)
+  check.self(self, Queue, "ack_all")
+  return acks.ack_all(self, list)
 end
 
 -- ---- Looking -----------------------------------------------------------------------------------
