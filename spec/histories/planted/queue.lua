@@ -13,8 +13,8 @@ return {
   bug("claims outlive their session", "work.c", ".path = claim->claimed, .data = tag, .mode = ZR_EPHEMERAL};",
     ".path = claim->claimed, .data = tag};"),
   bug("a claim whose answer is lost is left behind", "work.c", "    if (task->outcome == ZR_OK)\n        done(task);\n",
-    "    if (task->outcome == ZR_OK && task->call->request.op != ZR_OP_MULTI)\n        all_gone(task);\n    else if (task->outcome == ZR_OK)\n"
-    .. "        done(task);\n"),
+    "    if (task->outcome == ZR_OK && task->call->request.op != ZR_OP_MULTI)\n        all_gone(task);\n"
+    .. "    else if (task->outcome == ZR_OK)\n        done(task);\n"),
   bug("a claim is made of an item in any version", "work.c", ".data = text, .version = claim->version};",
     ".data = text, .version = ZR_ANY_VERSION};"),
   bug("an item that was refused counts as claimed", "work.c", "    zr_work_drop(worker, at);\n    claim_rest(task);",
@@ -76,8 +76,8 @@ return {
   bug("two processes use the same tags", "put.c", "(uint64_t)zr_queue_of(task)->session_id, put->first);", "(uint64_t)1, put->first);"),
   bug("two processes have the same name in consumers", "attend.c", "zr_session_tag(session, session->id, tag);",
     "zr_session_tag(session, 1, tag);"),
-  bug("a take whose answer is lost counts as done", "take.c", "    else if (task->outcome == ZR_OK && same)\n        gone(task);",
-    "    else if (task->outcome == ZR_OK && same) {\n        zr_worker_of(task)->claims[0]->taken = true;\n"
+  bug("a take whose answer is lost counts as done", "take.c", "    if (task->outcome == ZR_OK && same)\n        gone(task);",
+    "    if (task->outcome == ZR_OK && same) {\n        zr_worker_of(task)->claims[0]->taken = true;\n"
     .. "        zr_worker_of(task)->got = 1;\n        zr_work_end(task);\n    }"),
   bug("a watch on a znode stands for its children", "look.c", "        zr_queue_of(task)->consumer.lanes.stands = false;\n", ""),
   bug("after a take whose answer is lost another session tells", "take.c",

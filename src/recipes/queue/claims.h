@@ -141,7 +141,6 @@ struct zr_worker {
     enum zr_status refusal; /* ... why */
     bool doubted;           /* ... an answer was lost, perhaps of an earlier transaction */
     int generation;         /* of the session in which it claims */
-    uint16_t connections;   /* take.c: of the session, at the sync */
     char tag[ZR_TAG];       /* of this transaction */
     struct zr_transaction transaction;
     char *asked; /* the path of `transaction` */

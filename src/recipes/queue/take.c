@@ -8,12 +8,11 @@
  * and delete the item. If it has an id, its tombstone takes its place.
  *
  * What can go wrong: another process was faster. The answer is lost, or there is no memory for it:
- * if the item is still there, behind a sync, it was not taken. If it is gone, or if the session is
- * another one by now, nothing shows the outcome, because the old request may still arrive. Then the
- * item may be lost: that is what "at most once" means.
+ * if the item is still there, behind a sync, it was not taken. (On another connection, too: a
+ * server does not accept a session that has seen more than the server.) If it is gone, or if the
+ * session is another one by now, nothing shows the outcome, because the old request may still
+ * arrive. Then the item may be lost: that is what "at most once" means.
  */
-
-static void settle(struct zr_task *task);
 
 static void gone(struct zr_task *task)
 {
@@ -38,9 +37,7 @@ static void looked(struct zr_task *task)
 {
     const struct zr_worker *worker = zr_worker_of(task);
     bool same = worker->generation == task->session->generation;
-    if (task->outcome == ZR_OK && same && worker->connections != task->session->connections)
-        settle(task);
-    else if (task->outcome == ZR_OK && same)
+    if (task->outcome == ZR_OK && same)
         gone(task);
     else
         lost(task);
@@ -58,7 +55,6 @@ static void settled(struct zr_task *task)
 static void settle(struct zr_task *task)
 {
     struct zr_queue *queue = zr_queue_of(task);
-    zr_worker_of(task)->connections = task->session->connections;
     zr_queue_read(task, ZR_OP_SYNC, queue->znode.path, "", ZR_STEP(settled));
 }
 
