@@ -3,11 +3,11 @@
 
 /*
  * claims.h: how a queue gives items; only for the files of this folder. wait.c has the callers that
- * wait, worker.c what gets items for them, by work.c and take.c, stock.c the items that were
- * claimed before a caller asked, claimed.c what becomes of a claimed item. consumer.c decides when
- * to look for items, look.c finds them, batch.c chooses among them, later.c moves those that are
- * due, attend.c tells others that this process is there, and idle.c waits for new items. Thread:
- * the host's.
+ * wait, worker.c what gets items for them, by read_items.c, work.c and take.c, stock.c the items
+ * that were claimed before a caller asked, claimed.c what becomes of a claimed item. consumer.c
+ * decides when to look for items, look.c finds them, batch.c chooses among them, later.c moves
+ * those that are due, attend.c tells others that this process is there, and idle.c waits for new
+ * items. Thread: the host's.
  */
 
 #include "recipes/queue/queue.h"
@@ -123,7 +123,8 @@ enum zr_status zr_queue_start_claim(struct zr_object *self, struct zr_args *args
 enum zr_status zr_queue_start_take(struct zr_object *self, struct zr_args *args,
                                    struct zr_task **task);
 
-/* ---- worker.c: gets items for callers; work.c claims them, take.c takes one ----------------- */
+/* ---- worker.c: gets items for callers; read_items.c reads them, work.c claims them, take.c takes
+ * one ----------------- */
 
 struct zr_worker {
     struct zr_queue_task queue_task;
@@ -133,10 +134,10 @@ struct zr_worker {
     size_t spare;           /* ... so many of them for the stock */
     uint64_t drops;         /* of the stock, when it began */
     size_t count, got;      /* the items; the first of them that are ours */
-    size_t at;              /* work.c: the item that is looked at */
+    size_t at;              /* read_items.c: the item that is looked at */
     size_t reading;         /* ... reads whose answers are still to come */
     struct zr_signal read;  /* ... the last one has come */
-    size_t to;              /* ... the transaction claims the items from `got` up to this one */
+    size_t to;              /* work.c: the transaction claims the items from `got` up to this one */
     size_t refused;         /* ... the part for which it was refused */
     enum zr_status refusal; /* ... why */
     bool doubted;           /* ... an answer was lost, perhaps of an earlier transaction */
@@ -153,16 +154,23 @@ struct zr_worker {
 
 struct zr_worker *zr_worker_of(struct zr_task *task);
 
-/* Starts workers for callers in the line, and for the stock, as long as the batch has items. If one
-   cannot be started, a caller is told. */
+extern const struct zr_task_kind zr_worker_kind;
+
+/* Takes the next items of the batch. Errors: ZR_NO_MEMORY, and then there is none. */
+enum zr_status zr_work_fill(struct zr_worker *worker, struct zr_queue *queue, size_t most);
+
+/* workers.c. Starts workers for callers in the line, and for the stock, as long as the batch has
+   items. If one cannot be started, a caller is told. */
 void zr_work(struct zr_queue *queue);
 
 /* An item is not ours, and will not be. */
 void zr_work_drop(struct zr_worker *worker, size_t at);
 
-/* For steps. begin: it has items. more: it has none, and looks for others. item_failed: that at
-   worker->at cannot be had, and one caller is told why. */
+/* For steps. begin: it has items. claim: it has read them, and claims those that are not ours yet.
+   more: it has none, and looks for others. item_failed: that at worker->at cannot be had, and one
+   caller is told why. */
 void zr_work_begin(struct zr_task *task);
+void zr_work_claim(struct zr_task *task);
 void zr_work_more(struct zr_task *task);
 void zr_work_item_failed(struct zr_task *task, enum zr_status status);
 void zr_work_failed(struct zr_task *task, enum zr_status status);
@@ -223,12 +231,19 @@ void zr_consumer_put(struct zr_queue *queue, const struct zr_lane *lane);
 /* An item of this process came back to the queue. It is ahead of those that are listed. */
 void zr_consumer_came_back(struct zr_queue *queue);
 
-/* ---- look.c, batch.c: finding items -------------------------------------------------------- */
+/* ---- look.c, look_lanes.c, batch.c: finding items ------------------------------------------ */
 
 /* Lists: then runs look->found, with a new batch, perhaps an empty one. */
 void zr_search_begin(struct zr_search *look, struct zr_task *task);
 struct zr_search *zr_search_of(struct zr_task *task);
 void zr_search_fini(struct zr_search *look);
+
+/* For steps. lane: looks into this lane; then into the next ones, if there is no item. next_lane:
+   look->queue_task.at says which. answered: true if the read succeeded, or found nothing. Otherwise
+   the verb fails. */
+void zr_search_lane(struct zr_task *task, struct zr_lane *lane);
+void zr_search_next_lane(struct zr_task *task);
+bool zr_search_answered(struct zr_task *task);
 
 /* Takes the names out of the answer that the task has got. */
 struct zr_names *zr_take_names(struct zr_task *task);

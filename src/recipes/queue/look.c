@@ -1,13 +1,10 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "core/alloc.h"
 #include "core/names.h"
 #include "recipes/queue/claims.h"
 
 /*
  * Finds the next items. It lists one bucket at a time, however long the queue is.
- * 1. Go through the lanes, the most urgent first.
+ * 1. Go through the lanes, the most urgent first (look_lanes.c).
  * 2. In each lane find the first bucket that has an unclaimed item: list the bucket, and list all
  *    claims. Delete sealed, empty buckets on the way.
  * 3. Keep our share of its items (batch.c).
@@ -19,7 +16,6 @@
  * queue does not exist yet: there is no item.
  */
 
-static void next_lane(struct zr_task *task);
 static void next_bucket(struct zr_task *task);
 
 struct zr_search *zr_search_of(struct zr_task *task)
@@ -54,8 +50,7 @@ struct zr_names *zr_take_names(struct zr_task *task)
     return names;
 }
 
-/* True if the read succeeded, or found nothing. Otherwise the verb fails. */
-static bool answered(struct zr_task *task)
+bool zr_search_answered(struct zr_task *task)
 {
     if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
         return true;
@@ -74,7 +69,7 @@ static void bucket_over(struct zr_task *task)
         return;
     }
     look->queue_task.at++;
-    next_lane(task);
+    zr_search_next_lane(task);
 }
 
 /* Whether it was deleted or not. */
@@ -155,7 +150,7 @@ static void sift(struct zr_task *task)
 static void bucket_listed(struct zr_task *task)
 {
     struct zr_search *look = zr_search_of(task);
-    if (!answered(task))
+    if (!zr_search_answered(task))
         return;
     look->sealed = task->outcome == ZR_NO_NODE || task->call->request.stat.version > 0;
     zr_batch_clear(&look->batch);
@@ -174,7 +169,7 @@ static void bucket_listed(struct zr_task *task)
 static void buckets_listed(struct zr_task *task)
 {
     struct zr_lane *lane = zr_search_of(task)->lane;
-    if (!answered(task))
+    if (!zr_search_answered(task))
         return;
     struct zr_names *names = zr_take_names(task);
     zr_free(lane->buckets);
@@ -205,116 +200,15 @@ static void next_bucket(struct zr_task *task)
         zr_queue_read(task, ZR_OP_CHILDREN, lane->path, "", ZR_STEP(buckets_listed));
     } else {
         look->queue_task.at++;
-        next_lane(task);
+        zr_search_next_lane(task);
     }
 }
 
-/* ---- The lanes ----------------------------------------------------------------------------- */
-
-static void lane_watched(struct zr_task *task)
-{
-    if (answered(task))
-        next_bucket(task);
-}
-
-static void next_lane(struct zr_task *task)
+void zr_search_lane(struct zr_task *task, struct zr_lane *lane)
 {
     struct zr_search *look = zr_search_of(task);
-    struct zr_queue_task *lanes = &look->queue_task;
-    char name[ZR_LANE_NAME];
-    if (lanes->at == lanes->lane_count) {
-        look->found(task);
-        return;
-    }
-    look->lane = zr_queue_lane(zr_queue_of(task), zr_lane_name(lanes->lanes[lanes->at], name));
+    look->lane = lane;
     look->after = -1;
     look->relisted = false;
-    if (look->lane == NULL)
-        zr_verb_fail(task, ZR_NO_MEMORY);
-    else if (look->watches && !look->lane->in.stands)
-        zr_lookout_read(task, &look->lane->in, ZR_OP_EXISTS, look->lane->path, "/in",
-                        ZR_STEP(lane_watched));
-    else
-        next_bucket(task);
-}
-
-static int by_priority(const void *one, const void *other)
-{
-    return *(const uint16_t *)one - *(const uint16_t *)other;
-}
-
-static enum zr_status sort_lanes(struct zr_queue_task *lanes, const struct zr_names *names)
-{
-    size_t count = names != NULL ? names->count : 0;
-    lanes->lanes = zr_alloc((count + 1) * sizeof(lanes->lanes[0]));
-    if (lanes->lanes == NULL)
-        return ZR_NO_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        if (zr_lane_priority(names->at[i]) >= 0)
-            lanes->lanes[lanes->lane_count++] = (uint16_t)zr_lane_priority(names->at[i]);
-    qsort(lanes->lanes, lanes->lane_count, sizeof(lanes->lanes[0]), by_priority);
-    return ZR_OK;
-}
-
-static void list_lanes(struct zr_task *task);
-
-/* It was made meanwhile: this read has left a watch on the znode, not on its children. */
-static void existence_read(struct zr_task *task)
-{
-    if (task->outcome == ZR_OK) {
-        zr_queue_of(task)->consumer.lanes.stands = false;
-        list_lanes(task);
-    } else if (answered(task)) {
-        next_lane(task);
-    }
-}
-
-/* A listing leaves no watch if there is nothing to list. */
-static void no_lanes(struct zr_task *task)
-{
-    struct zr_queue *queue = zr_queue_of(task);
-    struct zr_lookout *lookout = &queue->consumer.lanes;
-    lookout->stands = false;
-    if (zr_search_of(task)->watches)
-        zr_lookout_read(task, lookout, ZR_OP_EXISTS, queue->znode.path, "/lanes",
-                        ZR_STEP(existence_read));
-    else
-        next_lane(task);
-}
-
-static void lanes_listed(struct zr_task *task)
-{
-    if (!answered(task))
-        return;
-    if (task->outcome == ZR_NO_NODE) {
-        no_lanes(task);
-        return;
-    }
-    if (sort_lanes(zr_queue_task_of(task), task->call->request.names) == ZR_OK)
-        next_lane(task);
-    else
-        zr_verb_fail(task, ZR_NO_MEMORY);
-}
-
-static void list_lanes(struct zr_task *task)
-{
-    struct zr_queue *queue = zr_queue_of(task);
-    const char *root = queue->znode.path;
-    if (zr_search_of(task)->watches)
-        zr_lookout_read(task, &queue->consumer.lanes, ZR_OP_CHILDREN, root, "/lanes",
-                        ZR_STEP(lanes_listed));
-    else
-        zr_queue_read(task, ZR_OP_CHILDREN, root, "/lanes", ZR_STEP(lanes_listed));
-}
-
-void zr_search_begin(struct zr_search *look, struct zr_task *task)
-{
-    struct zr_queue_task *lanes = &look->queue_task;
-    zr_batch_clear(&look->batch);
-    zr_free(look->claimed);
-    look->claimed = NULL;
-    zr_free(lanes->lanes);
-    lanes->lanes = NULL;
-    lanes->lane_count = lanes->at = 0;
-    list_lanes(task);
+    next_bucket(task);
 }

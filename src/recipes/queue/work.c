@@ -4,17 +4,13 @@
 #include "recipes/queue/claims.h"
 
 /*
- * Claims items, for a worker (worker.c).
- * 1. Make sure that our znode in `consumers` exists (attend.c).
- * 2. Read the items, all in one flight.
- * 3. In one transaction, create the claim of each item, an ephemeral znode under the item's name
- *    (so there is one claim at most), and write the item with one attempt more and the tag of this
- *    transaction. This changes the item's version, so a later claim has another version.
+ * Claims the items that a worker has read (read_items.c): in one transaction, create the claim of
+ * each item, an ephemeral znode under the item's name (so there is one claim at most), and write
+ * the item with one attempt more and the tag of this transaction. This changes the item's version,
+ * so a later claim has another version.
  *
  * What can go wrong: another process was faster: the server says for which item, and the others are
- * claimed without it. An item has had all its attempts: move it to the dead letters. The answer is
- * lost: the tag in the first item shows the outcome. A znode cannot be read as an item: leave it
- * out from now on.
+ * claimed without it. The answer is lost: the tag in the first item shows the outcome.
  *
  * A session that was given up still gets answers until it is closed. A claim made in it ends with
  * it. Such an item is not delivered: the consumer has another session by then, and would never be
@@ -34,8 +30,7 @@ bool zr_was_faster(enum zr_status status)
 
 static void claim_items(struct zr_task *task);
 
-/* Claims the items that are left. */
-static void claim_rest(struct zr_task *task)
+void zr_work_claim(struct zr_task *task)
 {
     const struct zr_worker *worker = zr_worker_of(task);
     if (worker->count == 0)
@@ -70,7 +65,7 @@ static void done(struct zr_task *task)
         worker->claims[i]->generation = worker->generation;
     }
     worker->got = worker->to;
-    claim_rest(task);
+    zr_work_claim(task);
 }
 
 static void all_gone(struct zr_task *task)
@@ -78,7 +73,7 @@ static void all_gone(struct zr_task *task)
     struct zr_worker *worker = zr_worker_of(task);
     while (worker->count > worker->got)
         zr_work_drop(worker, worker->count - 1);
-    claim_rest(task);
+    zr_work_claim(task);
 }
 
 /* Each claim has two parts: the znode, and the item. The last part is our znode in `consumers`. If
@@ -93,7 +88,7 @@ static void refused_by(struct zr_task *task, size_t part, enum zr_status status)
         return;
     }
     zr_work_drop(worker, at);
-    claim_rest(task);
+    zr_work_claim(task);
 }
 
 static void looked(struct zr_task *task)
@@ -223,122 +218,4 @@ static void claim_items(struct zr_task *task)
     worker->transaction.path = worker->asked;
     worker->transaction.was_done = was_done;
     zr_verb_transact(task, call, &worker->transaction, ZR_STEP(answered));
-}
-
-/* ---- Reading them -------------------------------------------------------------------------- */
-
-static void consider(struct zr_task *task);
-
-static void buried(struct zr_task *task)
-{
-    struct zr_worker *worker = zr_worker_of(task);
-    enum zr_status status = worker->errand.status;
-    if (status == ZR_OK || zr_was_faster(status))
-        zr_work_drop(worker, worker->at);
-    else
-        zr_work_item_failed(task, status);
-    consider(task);
-}
-
-/* It has had all its attempts. Errors: the verb has not begun. */
-static enum zr_status bury(struct zr_task *task, const struct zr_claim *claim)
-{
-    struct zr_worker *worker = zr_worker_of(task);
-    struct zr_append_options options = {.attempts = claim->entry.attempts};
-    struct zr_move_room room;
-    enum zr_status status = zr_claim_move(claim, &options, &room);
-    if (status != ZR_OK)
-        return status;
-    options.put_count = ZR_NO_DATA;
-    options.lane = (struct zr_bytes){"dead", 4};
-    status = zr_errand_run(&worker->errand, task, &options, claim->entry.data, ZR_STEP(buried));
-    zr_free(room.paths);
-    return status;
-}
-
-/* Takes what was read. False if it is not an item. */
-static bool take_answer(struct zr_claim *claim)
-{
-    struct zr_request *answer = &claim->read->request;
-    zr_free(claim->data);
-    claim->data = (char *)answer->data_reply.at;
-    claim->version = answer->stat.version;
-    bool readable = zr_item_read(answer->data_reply, &claim->entry);
-    answer->data_reply = ZR_NO_DATA;
-    return readable;
-}
-
-/* Looks at the next item. False if a verb has begun. */
-static bool look_at(struct zr_task *task)
-{
-    struct zr_worker *worker = zr_worker_of(task);
-    struct zr_claim *claim = worker->claims[worker->at];
-    enum zr_status status = claim->read->request.status;
-    bool readable = status == ZR_OK && take_answer(claim);
-    bool poison = readable && claim->entry.attempts >= claim->queue->consumer.attempts;
-    if (status == ZR_OK && !readable)
-        status = zr_leave_out(claim);
-    if (poison)
-        status = bury(task, claim);
-    if (poison && status == ZR_OK)
-        return false;
-    if (status != ZR_OK && status != ZR_NO_NODE)
-        zr_work_item_failed(task, status);
-    else if (readable)
-        worker->at++;
-    else
-        zr_work_drop(worker, worker->at);
-    return true;
-}
-
-static void consider(struct zr_task *task)
-{
-    struct zr_worker *worker = zr_worker_of(task);
-    while (worker->at < worker->count)
-        if (!look_at(task))
-            return;
-    if (worker->count > 0 && worker->takes)
-        zr_take_item(task);
-    else
-        claim_rest(task);
-}
-
-static void read_back(struct zr_call *call)
-{
-    struct zr_worker *worker = call->owner;
-    if (call->request.status == ZR_CONNECTION_LOSS)
-        zr_call_again(call);
-    else if (--worker->reading == 0)
-        zr_signal_fire(&worker->read, ZR_OK);
-}
-
-static enum zr_status read_item(struct zr_worker *worker, struct zr_claim *claim)
-{
-    struct zr_session *session = claim->queue->znode.session;
-    zr_call_free(claim->read);
-    claim->read = NULL;
-    enum zr_status status = zr_call_new(session, ZR_OP_GET, claim->path, ZR_NO_DATA, &claim->read);
-    if (status != ZR_OK)
-        return status;
-    worker->reading++;
-    zr_call_start(claim->read, read_back, worker);
-    return ZR_OK;
-}
-
-static void read_items(struct zr_task *task)
-{
-    struct zr_worker *worker = zr_worker_of(task);
-    enum zr_status status = ZR_OK;
-    worker->reading = worker->at = worker->got = 0;
-    for (size_t i = 0; i < worker->count && status == ZR_OK; i++)
-        status = read_item(worker, worker->claims[i]);
-    if (status == ZR_OK)
-        zr_verb_await(task, &worker->read, ZR_STEP(consider));
-    else
-        zr_work_failed(task, status);
-}
-
-void zr_work_begin(struct zr_task *task)
-{
-    zr_attend_ensure(task, read_items);
 }
