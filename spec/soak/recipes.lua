@@ -334,6 +334,18 @@ recipe("queue", function(soak, zk)
   end
 end)
 
+recipe("queue, prefetch", function(soak, zk)
+  local one, other = soak:session(zk):queue("/jobs", { prefetch = 4 }), soak:session():queue "/jobs"
+  return function(number)
+    assert(other:put_all { "1", "2", "3", "4", "5" })
+    local items = { assert(one:claim(60)), assert(one:claim(60)), assert(one:claim(60)) }
+    if number % 3 == 0 then zk.sleep(2) end -- the others go back
+    assert(one:ack_all(items))
+    for _ = 4, 5 do assert(assert(one:claim(60)):ack()) end
+    fails("timeout", one:claim(SOON))
+  end
+end)
+
 recipe("queue, simple", function(soak, zk)
   local one, other = soak:session(zk):queue("/jobs", { format = "simple" }), soak:session():queue("/jobs", { format = "simple" })
   return function(number)
