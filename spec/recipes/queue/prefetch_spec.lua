@@ -61,7 +61,7 @@ describe("callers that wait at the same time", function()
     put(other, 1, 10)
     local third = world:session()
     world:plan(zk, "delay", { kind = "multi", seconds = 1 })
-    local got, tasks = {}, {}
+    local got, tasks, before = {}, {}, requests(world, zk)
     for i = 1, 10 do tasks[i] = zk.spawn(function() got[i] = queue:claim(4) end) end
     world:advance(0.5)
     -- It takes the items 1, 5 and 10 while the transaction is on its way.
@@ -75,7 +75,8 @@ describe("callers that wait at the same time", function()
       end
     end
     world:advance(30)
-    local count = 0
+    local after, count = requests(world, zk), 0
+    assert.same({ 10, 1 + 3 }, { after.get - before.get, after.multi - before.multi })
     for i = 1, 10 do
       tasks[i]:wait(60)
       if got[i] then
@@ -204,6 +205,18 @@ describe("prefetch", function()
     end
   end))
 
+  it("gives back what it is claiming, too", in_world(4, function(world, zk, queue, other)
+    put(other, 1, 30)
+    local held = { assert(queue:claim(5)) }
+    world:advance(0.9)
+    world:plan(zk, "delay", { kind = "multi", seconds = 1 })
+    for i = 2, 4 do held[i] = assert(queue:claim(0)) end -- more are on their way
+    world:advance(2)
+    assert.equal(0, world:planned(zk))
+    assert.equal("5", assert(queue:claim(5)).data)
+    for i = 1, 4 do assert(held[i]:ack()) end
+  end))
+
   it("gives a waiting process the items that go back", in_world(5, function(world, _, queue, other)
     put(other, 1, 3)
     local item = assert(queue:claim(5))
@@ -311,6 +324,21 @@ describe("prefetch", function()
     fails("full", queue:claim(0))
     assert.equal(5000, #world:children("/jobs/claims"))
     assert.equal("5000", held[5000].data)
+  end))
+
+  it("does not refuse a caller for whom an item is on its way", in_world(100, function(world, zk, queue, other)
+    local list, held = {}, {}
+    for i = 1, 5100 do list[i] = tostring(i) end
+    assert(other:put_all(list))
+    for i = 1, 4990 do held[i] = assert(queue:claim(5)) end
+    world:advance(2)
+    assert.equal(4990, queues.counts(queue).claims)
+    world:plan(zk, "delay", { kind = "multi", seconds = 1 })
+    local waiting = zk.spawn(function() held[#held + 1] = assert(queue:claim(5)) end)
+    world:advance(0.5)
+    held[#held + 1] = assert(queue:claim(5))
+    waiting:wait(5)
+    assert.equal(5000, queues.counts(queue).claims)
   end))
 
   it("leaves no items to callers that take", in_world(5, function(_, _, queue)
