@@ -26,7 +26,6 @@ return {
     "(claim->taken || claim->generation == session->generation)", "true"),
   bug("an item that was claimed in a session that is over is served", "stock.c",
     "if (zr_session_valid(queue->znode.session, claim->generation)) {", "if (true) {"),
-  bug("items that go back from the stock come behind the batch", "stock.c", "    queue->consumer.fresh_until_us = 0;", "    (void)0;"),
   bug("only one item goes back from the stock", "stock.c", "    zr_stock_drop(queue);\n    zr_object_unref",
     "    give_back(shift(&queue->consumer));\n    zr_object_unref"),
   bug("an item of the stock is given twice", "stock.c", "    consumer->stock_count--;\n",
