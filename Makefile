@@ -18,6 +18,7 @@ variant = $(LUA)$(if $(SAN),-$(SAN))
 BUILD = build/$(variant)
 CORE = $(BUILD)/zkrecipes/core.so
 GUARDIAN = $(BUILD)/zkrecipes/guardian.so
+MINDER = $(BUILD)/zkrecipes/minder.so
 
 # ---- Flags -----------------------------------------------------------------------------------------------
 
@@ -53,14 +54,16 @@ ON_HOST = $(wildcard src/core/*.c src/plain/*.c src/recipes/*.c src/recipes/*/*.
 ENGINE = $(ON_HOST) $(wildcard src/zk/*.c src/sim/*.c)
 OBJECTS = $(ENGINE:src/%.c=$(SHARED)/%.o) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/lua/*.c))
 
-all: $(CORE) $(GUARDIAN) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
+all: $(CORE) $(GUARDIAN) $(MINDER) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
 
 $(CORE): $(OBJECTS) $(EXPORTS)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $(OBJECTS) $(LDLIBS)
 
-# A program in the form of a shared object: see src/zk/spawn.c. It is not instrumented, because a sanitizer cannot be preloaded into it.
+# Programs in the form of shared objects: see src/zk/spawn.c. They are not instrumented, because a sanitizer cannot be preloaded into them.
 $(GUARDIAN): $(wildcard src/guardian/*)
+$(MINDER): $(wildcard src/minder/*)
+$(GUARDIAN) $(MINDER):
 	@mkdir -p $(@D)
 	$(CC) -g -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Isrc -shared -o $@ $(filter %.c,$^) -l:Scrt1.o
 
@@ -121,7 +124,7 @@ build/java/Discovery.class: spec/support/Discovery.java
 	@javac -cp $(DISCOVERY_CLASSES) -d $(@D) $<
 	@printf 'build/java:%s' '$(DISCOVERY_CLASSES)' >$(@D)/classpath
 
-spec-parts: $(CORE) $(GUARDIAN) $(BUILD)/spec_fork.so $(BUILD)/spec_hang.so build/java/Discovery.class
+spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(BUILD)/spec_fork.so $(BUILD)/spec_hang.so build/java/Discovery.class
 
 spec: spec-parts ## run the specs, or SPECS=..., or PART=1/3 of them, with LUA and SAN as built
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)

@@ -434,11 +434,22 @@ build = {
       },
       libraries = { ":libzookeeper_st.a", "m", "dl", "pthread" },
     },
-    -- A program in the form of a shared object, which the dynamic loader runs; this build type makes no others.
+    -- Programs in the form of shared objects, which the dynamic loader runs; this build type makes no others.
     ["zkrecipes.guardian"] = {
       sources = {
         "src/guardian/farewell.c",
         "src/guardian/guardian.c",
+      },
+      defines = { "_GNU_SOURCE" },
+      incdirs = { "src" },
+      libraries = { ":Scrt1.o" },
+    },
+    ["zkrecipes.minder"] = {
+      sources = {
+        "src/minder/deadline.c",
+        "src/minder/family.c",
+        "src/minder/minder.c",
+        "src/minder/terminal.c",
       },
       defines = { "_GNU_SOURCE" },
       incdirs = { "src" },

@@ -3,6 +3,9 @@
 #endif
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -75,6 +78,19 @@ static int is_terminal(lua_State *L)
     return 1;
 }
 
+/* adopt_orphans(): processes that this one has started, and whose parents die, become its children.
+   True, or nil and why not. */
+static int adopt_orphans(lua_State *L)
+{
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) == 0) {
+        lua_pushboolean(L, 1);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(errno));
+    return 2;
+}
+
 /* wall_ms(): the milliseconds since 1970 on the clock that people set. */
 static int wall_ms(lua_State *L)
 {
@@ -123,6 +139,7 @@ static const luaL_Reg functions[] = {
     {"finalizes", zr_lua_finalizes},
     {"path_problem", path_problem},
     {"check_session", zr_lua_check_session},
+    {"adopt_orphans", adopt_orphans},
     {"wall_ms", wall_ms},
     {"read_file", zr_lua_read_file},
     {"replace_file", zr_lua_replace_file},

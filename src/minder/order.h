@@ -1,0 +1,41 @@
+#ifndef ZR_MINDER_ORDER_H
+#define ZR_MINDER_ORDER_H
+
+/*
+ * order.h: what zkr tells the minder, one order per packet, and what the minder reports, over a
+ * pair of sockets (SOCK_SEQPACKET) whose other end only zkr holds. lua/zkrecipes/cli/child.lua
+ * packs and unpacks the same structures. Both come from the same build.
+ *
+ * The minder is started as `minder.so IGNORED COMMAND [ARGUMENT...]`. IGNORED is a mask of signals
+ * in hexadecimal, as SigIgn in /proc/PID/status, that the command is started with ignored. The
+ * command is started at the first order.
+ */
+
+#include <stdint.h>
+
+/* The minder's end of the pair. Lower descriptors may be the user's, and the command gets them. */
+#define ZR_MINDER_ORDERS 31
+
+/* Times: CLOCK_BOOTTIME, in microseconds. */
+struct zr_minder_order {
+    int64_t ask_us;  /* when the command's processes get SIGTERM, if no other order comes before */
+    int64_t kill_us; /* when they get SIGKILL */
+    int32_t signal;  /* to pass on to the command's process group now; 0: none */
+    int32_t unused;
+};
+
+enum zr_minder_event {
+    ZR_MINDER_STARTED, /* value: the command's process id, which is also that of its group */
+    ZR_MINDER_STOPPED, /* the command has stopped, and the terminal waits for zkr to stop too */
+    /* The last report is one of these two; value: the wait status. No process of the command is
+       left: */
+    ZR_MINDER_ENDED, /* the command has ended by itself */
+    ZR_MINDER_LOST,  /* the minder has asked it to end or killed it, because its time was over */
+};
+
+struct zr_minder_report {
+    int32_t event; /* enum zr_minder_event */
+    int32_t value;
+};
+
+#endif
