@@ -10,11 +10,15 @@
 --   context:print_json(value, keys) one line of JSON; keys: an object's keys, in order
 --   context:note(text)              `zkr: TEXT` on standard error; the command continues
 --   context:ask(text)               the same without the end of the line; input.lua reads the answer
---   context:on_signal(fn)           fn(name, number) runs in a coroutine at INT, TERM and HUP; by default zkr closes the session and ends
+--   context:on_signal(fn [, more])  fn(name, number) runs in a coroutine at INT, TERM, HUP, and the signals of `more` (name > number),
+--                                   unless zkr was started with it ignored; by default zkr closes the session and ends. Returns a
+--                                   function that undoes it
+--   context:suffer(name, number)    sends the signal to zkr's process group, and lets it have its default effect on zkr
 --   context:at_end(fn)              fn() is called when zkr ends, also at a signal
 --   context:close()                 closes the session; called at the end too
 
 local exit = require "zkrecipes.cli.exit"
+local ignored = require "zkrecipes.cli.ignored"
 local needs = require "zkrecipes.cli.needs"
 local problem = require "zkrecipes.cli.problem"
 local settings = require "zkrecipes.cli.settings"
@@ -106,18 +110,41 @@ function Context:ask(text) -- luacheck: ignore 212
   io.stderr:write("zkr: ", text)
 end
 
-function Context:on_signal(fn)
-  self.signaled = fn
-  if self.handlers then return end
-  self.handlers = {}
-  for name, number in pairs(SIGNALS) do
-    local handler = self.uv.new_signal()
-    handler:start(name, function()
-      self.zk.spawn(function() self.signaled(name, number) end)
-    end)
-    handler:unref()
-    self.handlers[#self.handlers + 1] = handler
+local function catch(context, name, number)
+  local handler = context.handlers[name] or context.uv.new_signal()
+  handler:start(name, function()
+    context.zk.spawn(function() context.signaled(name, number) end)
+  end)
+  handler:unref()
+  context.handlers[name] = handler
+end
+
+local function forget(context, signals)
+  for name in pairs(signals) do
+    if context.handlers[name] then context.handlers[name]:close() end
+    context.handlers[name] = nil
   end
+end
+
+function Context:on_signal(fn, more)
+  local before = self.signaled
+  self.signaled = fn
+  for _, signals in ipairs { SIGNALS, more } do
+    for name, number in pairs(signals) do
+      if not self.handlers[name] and not ignored.has(number) then catch(self, name, number) end
+    end
+  end
+  return function()
+    self.signaled = before
+    forget(self, more or {})
+  end
+end
+
+function Context:suffer(name, number)
+  local handler = self.handlers[name]
+  if handler then handler:stop() end
+  self.uv.kill(0, number)
+  if handler then catch(self, name, number) end
 end
 
 function Context:at_end(fn)
@@ -131,5 +158,5 @@ end
 
 -- A context for the options of the command line.
 return function(options)
-  return setmetatable({ options = options, endings = {} }, Context)
+  return setmetatable({ options = options, endings = {}, handlers = {} }, Context)
 end

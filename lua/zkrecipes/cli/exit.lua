@@ -15,7 +15,7 @@ return {
     { 0, "Done." },
     { 1, "There is no such znode, or the answer is no: the znode exists already, it has another version, no session holds the lock." },
     { 2, "The command line, the environment, the configuration file or the input is wrong." },
-    { 123, "The session was lost, and with it what the command held." },
+    { 123, "What zkr held was lost, or was about to be lost, so the command was ended." },
     { 124, "Not acquired in time." },
     { 125, "zkr failed: for example, no server answers." },
     { 126, "The command to run cannot be executed." },

@@ -8,6 +8,7 @@
 --   run(context, arguments)      does it, in a coroutine; returns the exit status, nil is 0 (see exit.lua and context.lua)
 return {
   "ls", "get", "set", "create", "rm", "tree", "stat", "acl", "watch", "export", "import",
+  "lock", "elect", "cron",
   "holders", "top", "doctor", "server",
   "completion", "man",
 }

@@ -1,0 +1,157 @@
+-- A command that zkr runs, and the minder that ends it in time (src/minder):
+--
+--   local child = children.start(uv, { "make", "all" }, { ZKR_PATH = "/l" }, on_stop)
+--                                   on_stop(): the command was stopped at the terminal, and zkr's job is to stop too
+--   child:order(ask_at, kill_at)    until when it may run; the first order starts it. Seconds of zk.now()
+--   child:kill()                    kills its process group
+--   child:signal(number)            to its process group
+--   child:wait(seconds)             suspends the coroutine until something happened, at most for so long
+--   child.over                      nil; or how it is over, when none of its processes is left: "ended", "lost" (it was ended because its
+--                                   time was over), "unminded" (the minder was killed)
+--   child.status                    then: its exit status, as a shell tells it
+--
+-- The minder is a program in the form of a shared object, because LuaRocks builds these; the dynamic loader runs it.
+
+local ignored = require "zkrecipes.cli.ignored"
+local orphans = require "zkrecipes.cli.orphans"
+
+local M = {}
+
+local Child = {}
+Child.__index = Child
+
+local DESCRIPTOR = 31 -- ZR_MINDER_ORDERS
+local ORDER, REPORT = "=i8i8i4i4", "=i4i4" -- struct zr_minder_order, struct zr_minder_report
+local STARTED, STOPPED, ENDED = 0, 1, 2    -- enum zr_minder_event
+
+-- ---- Waiting -----------------------------------------------------------------------------------
+
+local function resume(child)
+  local waiting = child.waiting
+  if not waiting then return end
+  child.waiting = nil
+  child.timer:stop()
+  assert(coroutine.resume(waiting))
+end
+
+function Child:wait(seconds)
+  if self.over or self.news then
+    self.news = nil
+    return
+  end
+  self.waiting = coroutine.running()
+  self.uv.update_time()
+  self.timer:start(math.ceil(seconds * 1000), 0, function() resume(self) end)
+  coroutine.yield()
+  self.news = nil
+end
+
+-- Ends the wait of the coroutine.
+function Child:wake()
+  self.news = true
+  resume(self)
+end
+
+-- ---- Reports -----------------------------------------------------------------------------------
+
+-- As a shell tells a wait status.
+local function exit_status(value)
+  local signal = value % 128
+  return signal == 0 and math.floor(value / 256) % 256 or 128 + signal
+end
+
+local function finish(child, over, status)
+  child.over, child.status = over, status
+  child.watcher:close()
+  child.uv.fs_close(child.fd)
+  if over == "unminded" then orphans.kill(child.uv) end
+end
+
+local function heard(child, packet)
+  if not packet or packet == "" then return finish(child, "unminded") end
+  local event, value = REPORT:unpack(packet)
+  if event == STARTED then child.pid = value
+  elseif event == STOPPED then child.on_stop()
+  else finish(child, event == ENDED and "ended" or "lost", exit_status(value)) end
+end
+
+-- Several reports may lie there, the last one before the end of the pair. If the minder has ended before it read an order, the first read
+-- fails, and the reports come after that.
+local function hear(child)
+  repeat
+    local packet, _, code = child.uv.fs_read(child.fd, REPORT:packsize(), -1)
+    if code == "EAGAIN" then break end
+    if code ~= "ECONNRESET" then heard(child, packet) end
+  until child.over
+  child:wake()
+  if child.over then child.timer:close() end
+end
+
+-- ---- Orders ------------------------------------------------------------------------------------
+
+local function send(child, signal)
+  if child.over then return end
+  local packet = ORDER:pack(child.ask_us, child.kill_us, signal, 0)
+  child.uv.fs_write(child.fd, packet, -1) -- if the minder is gone, we hear of it
+end
+
+local function microseconds(seconds) return math.max(0, math.floor(seconds * 1e6)) end
+
+function Child:order(ask_at, kill_at)
+  self.ask_us, self.kill_us = microseconds(ask_at), microseconds(kill_at)
+  send(self, 0)
+end
+
+function Child:signal(number)
+  if self.pid then send(self, number) end
+end
+
+-- Kills the command's process group without the minder's help.
+function Child:kill()
+  if not self.over then hear(self) end
+  if self.pid and not self.over then self.uv.kill(-self.pid, "sigkill") end
+end
+
+-- ---- Starting ----------------------------------------------------------------------------------
+
+-- The dynamic loader that runs this process.
+local function loader()
+  for line in io.lines "/proc/self/maps" do
+    local path = line:match "(/%S*/ld[^/%s]*%.so%.%d+)$"
+    if path then return path end
+  end
+end
+
+local function variables(uv, more)
+  local list = {}
+  for name, value in pairs(uv.os_environ()) do
+    if more[name] == nil then list[#list + 1] = name .. "=" .. value end
+  end
+  for name, value in pairs(more) do list[#list + 1] = name .. "=" .. value end
+  return list
+end
+
+-- The command's standard descriptors are ours, and the pair's second end is a number that no one uses.
+local function descriptors(fd)
+  return { 0, 1, 2, table.unpack({ [DESCRIPTOR - 2] = fd }, 1, DESCRIPTOR - 2) }
+end
+
+-- Starts the minder. The command starts at the first order. Returns the child; or nil and why not.
+function M.start(uv, command, environment, on_stop)
+  local program, run_by = package.searchpath("zkrecipes.minder", package.cpath), loader()
+  if not program or not run_by then return nil, "the minder (zkrecipes/minder.so) is not installed beside the module" end
+  orphans.adopt()
+  local pair = assert(uv.socketpair("seqpacket", 0, { nonblock = true }, {}))
+  local child = setmetatable({ uv = uv, fd = pair[1], timer = uv.new_timer(), on_stop = on_stop }, Child)
+  local arguments = { program, ("%x"):format(ignored.mask), table.unpack(command) }
+  local handle, message = uv.spawn(run_by, { args = arguments, env = variables(uv, environment), stdio = descriptors(pair[2]) },
+    function() end)
+  uv.fs_close(pair[2])
+  if not handle then return nil, message end
+  child.minder = handle
+  child.watcher = assert(uv.new_poll(pair[1]))
+  child.watcher:start("r", function() hear(child) end)
+  return child
+end
+
+return M

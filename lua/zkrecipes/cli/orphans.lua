@@ -1,0 +1,45 @@
+-- What is left of a command when its minder was killed: zkr is the reaper of such processes, and kills them all.
+
+local core = require "zkrecipes.core"
+
+local M = {}
+
+local PAUSE = 10 -- milliseconds
+
+-- From now on processes whose parents die become children of zkr, unless a minder is nearer.
+M.adopt = core.adopt_orphans
+
+local function read(path)
+  local file = io.open(path)
+  local text = file and file:read "a" or ""
+  if file then file:close() end
+  return text
+end
+
+local function lives(pid)
+  local state = read("/proc/" .. pid .. "/stat"):match "%) (%a)"
+  return state ~= nil and state ~= "Z" and state ~= "X"
+end
+
+-- The children of zkr, of all of its threads, that still run.
+local function children(uv)
+  local found, threads = {}, uv.fs_scandir "/proc/self/task"
+  for thread in function() return uv.fs_scandir_next(threads) end do
+    for pid in read("/proc/self/task/" .. thread .. "/children"):gmatch "%d+" do
+      if lives(pid) then found[#found + 1] = tonumber(pid) end
+    end
+  end
+  return found
+end
+
+-- Kills the children of zkr, and those that become its children thereby, until none is left. Blocks.
+function M.kill(uv)
+  local found = children(uv)
+  while #found > 0 do
+    for _, pid in ipairs(found) do uv.kill(pid, "sigkill") end
+    uv.sleep(PAUSE)
+    found = children(uv)
+  end
+end
+
+return M
