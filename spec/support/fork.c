@@ -7,6 +7,7 @@
 #include <lua.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* fork() > 0 in the child, its pid in the parent */
@@ -64,6 +65,15 @@ static int fork_chdir(lua_State *L)
     return 0;
 }
 
+/* now(): seconds on the clock of zk.now() */
+static int fork_now(lua_State *L)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    lua_pushnumber(L, (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec / 1e9);
+    return 1;
+}
+
 __attribute__((visibility("default"))) int luaopen_spec_fork(lua_State *L);
 
 int luaopen_spec_fork(lua_State *L)
@@ -86,5 +96,7 @@ int luaopen_spec_fork(lua_State *L)
     lua_setfield(L, -2, "close_from");
     lua_pushcfunction(L, fork_chdir);
     lua_setfield(L, -2, "chdir");
+    lua_pushcfunction(L, fork_now);
+    lua_setfield(L, -2, "now");
     return 1;
 }

@@ -1,0 +1,100 @@
+-- Runs zkr with a command in the background, and knows its processes. The command and two descendants ignore SIGTERM and write the time
+-- to files: `self`; `near`, a process of its group; `left`, a process that has left the group and lost its parent.
+
+local env = require "spec.support.env"
+local process = require "spec.support.process"
+
+local M = {}
+
+local started = {} -- those that have not ended
+
+local FAMILY = [[trap '' TERM; (setsid lua5.4 spec/support/stamps.lua %s.left &); lua5.4 spec/support/stamps.lua %s.near &
+  echo $$ >%s.command; exec lua5.4 spec/support/stamps.lua %s.self]]
+local STAMPS = { "self", "near", "left" }
+
+-- The command's words for the shell.
+function M.quote(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
+
+local Commanded = {}
+Commanded.__index = Commanded
+
+-- A shell makes programs in the background ignore SIGINT and SIGQUIT. Without a terminal: that of the spec must not be stopped.
+local START = "{ sh -c '%s echo $$ >%s.pid; exec setsid env --default-signal=INT,QUIT bin/zkr %s' >%s.out 2>%s.err </dev/null; " ..
+  "echo $? >%s.status; } &"
+
+---Starts bin/zkr with this line of arguments, and with these variables. ignored: the name of a signal that it ignores from its start.
+function M.start(arguments, variables, ignored)
+  local file = os.tmpname()
+  local self = setmetatable({ file = file }, Commanded)
+  local all = { HOME = "/nonexistent", XDG_CONFIG_HOME = "" }
+  for name, value in pairs(variables) do all[name] = value end
+  local before = {}
+  for name, value in pairs(all) do before[#before + 1] = name .. "=" .. M.quote(value) end
+  os.execute("export " .. table.concat(before, " ") .. "; " .. START:format(
+    ignored and ("trap \"\" %s;"):format(ignored) or "", file, arguments:gsub("'", "'\\''"), file, file, file))
+  started[self] = true
+  return self
+end
+
+---Kills what a test that failed has left, which would keep descriptors of the spec open. The minder kills the command.
+function M.clear()
+  for zkr in pairs(started) do
+    os.execute(("kill -CONT %s 2>/dev/null; kill -KILL %s 2>/dev/null"):format(zkr:minder() or "", zkr:pid() or ""))
+  end
+  started = {}
+end
+
+---Starts it with the family.
+function M.family(arguments, variables)
+  local file = os.tmpname()
+  local self = M.start(("%s -- sh -c %s"):format(arguments, M.quote(FAMILY:format(file, file, file, file))), variables)
+  self.stamps = file
+  return self
+end
+
+function Commanded:read(name, stamps)
+  local file = io.open((stamps and self.stamps or self.file) .. "." .. name)
+  local text = file and file:read "*a" or ""
+  if file then file:close() end
+  return text
+end
+
+-- The last complete line that a process of the family has written; nil: none.
+local function last(text) return tonumber(text:match "([%d.]+)\n[^\n]*$") end
+
+-- When the first, and when the last process of the family wrote for the last time; nil: one has not begun.
+function Commanded:ends()
+  local first, final = math.huge, 0
+  for _, name in ipairs(STAMPS) do
+    local at = last(self:read(name, true))
+    if not at then return nil end
+    first, final = math.min(first, at), math.max(final, at)
+  end
+  return first, final
+end
+
+-- Waits until all processes of the family write.
+function Commanded:runs()
+  env.eventually("the command's processes run; " .. self:read "err", function() return self:ends() ~= nil end)
+end
+
+function Commanded:pid() return self:read("pid"):match "%d+" end
+function Commanded:command() return self:read("command", true):match "%d+" end
+function Commanded:minder() return self:pid() and process.output("pgrep -P " .. self:pid()):match "%d+" end
+function Commanded:signal(name, pid) os.execute(("kill -%s %s"):format(name, pid or self:pid())) end
+
+-- Waits for the end of zkr; returns its exit status and what it said.
+function Commanded:finish()
+  env.eventually("the end of zkr", function() return self:read "status":find "\n" end)
+  local status, out, err = tonumber(self:read "status"), self:read "out", self:read "err"
+  os.execute(("rm -f %s %s.*"):format(self.file, self.file))
+  started[self] = nil
+  return status, out, err
+end
+
+-- Removes what the family has written.
+function Commanded:forget()
+  if self.stamps then os.execute(("rm -f %s %s.*"):format(self.stamps, self.stamps)) end
+end
+
+return M
