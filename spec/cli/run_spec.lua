@@ -142,6 +142,8 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
       end
     end))
 
+    it("is passed on also if zkr has not heard yet that the command has started", function() env.alone "early_signal" end)
+
     it("stops and continues the command", run(function()
       local zkr = start "lock /l -- sh -c 'echo $$; exec sleep 600'"
       prints(zkr, "\n")

@@ -4,7 +4,7 @@
 --                                   on_stop(): the command was stopped at the terminal, and zkr's job is to stop too
 --   child:order(ask_at, kill_at)    until when it may run; the first order starts it. Seconds of zk.now()
 --   child:kill()                    kills its process group
---   child:signal(number)            to its process group
+--   child:signal(number)            to its process group; after the first order
 --   child:wait(seconds)             suspends the coroutine until something happened, at most for so long
 --   child.over                      nil; or how it is over, when none of its processes is left: "ended", "lost" (it was ended because its
 --                                   time was over), "unminded" (the minder was killed)
@@ -102,9 +102,8 @@ function Child:order(ask_at, kill_at)
   send(self, 0)
 end
 
-function Child:signal(number)
-  if self.pid then send(self, number) end
-end
+-- The minder reads it after the first order, so the command has started, even if we have not heard of that yet.
+function Child:signal(number) send(self, number) end
 
 -- Kills the command's process group without the minder's help.
 function Child:kill()
