@@ -2,6 +2,7 @@
 -- to files: `self`; `near`, a process of its group; `left`, a process that has left the group and lost its parent.
 
 local env = require "spec.support.env"
+local fork = require "spec_fork"
 local process = require "spec.support.process"
 
 local M = {}
@@ -23,6 +24,9 @@ local START = "{ sh -c '%s echo $$ >%s.pid; exec setsid env --default-signal=INT
   "echo $? >%s.status; } &"
 
 ---Starts bin/zkr with this line of arguments, and with these variables. ignored: the name of a signal that it ignores from its start.
+---
+---It gets no descriptor of the spec. A proxy ends when the pipe and the socket to it are closed everywhere, and the spec waits for that,
+---also when a dropped proxy is collected. If a zkr that the spec has stopped had them open, each would wait for the other.
 function M.start(arguments, variables, ignored)
   local file = os.tmpname()
   local self = setmetatable({ file = file }, Commanded)
@@ -30,13 +34,14 @@ function M.start(arguments, variables, ignored)
   for name, value in pairs(variables) do all[name] = value end
   local before = {}
   for name, value in pairs(all) do before[#before + 1] = name .. "=" .. M.quote(value) end
+  fork.keep_from(3)
   os.execute("export " .. table.concat(before, " ") .. "; " .. START:format(
     ignored and ("trap \"\" %s;"):format(ignored) or "", file, arguments:gsub("'", "'\\''"), file, file, file))
   started[self] = true
   return self
 end
 
----Kills what a test that failed has left, which would keep descriptors of the spec open. The minder kills the command.
+---Kills what a test that failed has left. The minder kills the command.
 function M.clear()
   for zkr in pairs(started) do
     os.execute(("kill -CONT %s 2>/dev/null; kill -KILL %s 2>/dev/null"):format(zkr:minder() or "", zkr:pid() or ""))

@@ -4,8 +4,10 @@
  */
 #include <errno.h>
 #include <lauxlib.h>
+#include <linux/close_range.h>
 #include <lua.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,6 +59,14 @@ static int fork_close_from(lua_State *L)
     return 0;
 }
 
+/* keep_from(fd): programs that are started from now on do not get the descriptors from there on */
+static int fork_keep_from(lua_State *L)
+{
+    if (close_range((unsigned)luaL_checkinteger(L, 1), ~0U, CLOSE_RANGE_CLOEXEC) != 0)
+        return luaL_error(L, "the descriptors cannot be kept: %s", strerror(errno));
+    return 0;
+}
+
 /* chdir(path) */
 static int fork_chdir(lua_State *L)
 {
@@ -94,6 +104,8 @@ int luaopen_spec_fork(lua_State *L)
     lua_setfield(L, -2, "exec");
     lua_pushcfunction(L, fork_close_from);
     lua_setfield(L, -2, "close_from");
+    lua_pushcfunction(L, fork_keep_from);
+    lua_setfield(L, -2, "keep_from");
     lua_pushcfunction(L, fork_chdir);
     lua_setfield(L, -2, "chdir");
     lua_pushcfunction(L, fork_now);
