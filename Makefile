@@ -87,6 +87,41 @@ symbols: $(CORE) ## check that the module exports only its entry, and imports no
 clean: ## remove the build folder
 	rm -rf build
 
+PREFIX = /usr/local
+lua_version = $(if $(filter luajit,$(LUA)),5.1,$(LUA))
+MODULES = $(PREFIX)/share/lua/$(lua_version)
+LIBRARIES = $(PREFIX)/lib/lua/$(lua_version)
+
+install: all ## copy the module for LUA below PREFIX=/usr/local (and DESTDIR)
+	cd lua && find zkrecipes -name '*.lua' ! -path '*/meta/*' ! -path '*/cli/*' \
+	  -exec install -D -m 644 {} '$(DESTDIR)$(MODULES)/{}' ';'
+	install -D -m 644 -t '$(DESTDIR)$(LIBRARIES)/zkrecipes' $(BUILD)/zkrecipes/*.so
+
+SHARE = $(DESTDIR)$(PREFIX)/share
+
+install-zkr: man ## copy zkr, its man pages and completions; LUA=5.4 only
+	cd lua && find zkrecipes/cli -name '*.lua' -exec install -D -m 644 {} '$(DESTDIR)$(MODULES)/{}' ';'
+	install -D -m 755 -t '$(DESTDIR)$(PREFIX)/bin' bin/zkr
+	install -D -m 644 -t '$(SHARE)/man/man1' build/man/*.1
+	install -D -m 644 build/completions/zkr.bash '$(SHARE)/bash-completion/completions/zkr'
+	install -D -m 644 build/completions/zkr.zsh '$(SHARE)/zsh/vendor-completions/_zkr'
+	install -D -m 644 build/completions/zkr.fish '$(SHARE)/fish/vendor_completions.d/zkr.fish'
+
+.PHONY: install install-zkr
+
+# ---- Releases --------------------------------------------------------------------------------------------
+
+DIST = build/dist
+
+dist: deps dist-deps ## make the source archive, the rock and the Debian packages of the last commit in build/dist
+	@dev/dist/make $(DIST)
+
+dist-test: dist ## install them (the packages in a private folder), and use them from there
+	@dev/dist/test $(DIST)
+
+dist-root: dist ## install the packages in a clean root of Debian with apt, and use them there (as root, with a network)
+	@dev/dist/root $(DIST)
+
 # ---- Specs -----------------------------------------------------------------------------------------------
 
 SPECS ?= spec
@@ -367,7 +402,7 @@ man: ## the man pages of zkr into build/man, and its completions for shells into
 	@mandoc -T lint -W warning build/man/*.1
 	@for each in bash zsh fish; do bin/zkr completion $$each >build/completions/zkr.$$each || exit; done
 
-rock: ## run the commands of README.md; luarocks make into an empty tree; require the module from another folder
+rock: ## run the commands of README.md and docs/install.md; luarocks make into an empty tree; require the module from another folder
 	@dev/check-rock $(CURDIR)
 
 demo: deps all ## see it work: a shared lock, a killed holder, on a server of its own or on HOSTS=...
@@ -424,6 +459,21 @@ BENCH_DEPS = libcurator-recipes-java python3-kazoo gnuplot-nox
 
 bench-deps: deps ## install Debian's packages of the peers, the compilers and the plotter
 	@$(call install,$(BENCH_DEPS))
+
+site: site-deps ## a site of the pages in docs/, in build/site
+	@mkdocs build -q --strict -f dev/site/mkdocs.yml
+	@echo 'site: build/site/index.html'
+
+.PHONY: dist dist-test dist-root site dist-deps site-deps
+
+DIST_DEPS = debhelper mmdebstrap
+SITE_DEPS = mkdocs
+
+dist-deps: ## install Debian's packages that make dist and make dist-root need
+	@$(call install,$(DIST_DEPS))
+
+site-deps: ## install Debian's packages that make site needs
+	@$(call install,$(SITE_DEPS))
 
 guard:
 	@echo '#include <zookeeper/zookeeper.h>' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && \

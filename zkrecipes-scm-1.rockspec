@@ -26,6 +26,7 @@ deploy = { wrap_bin_scripts = false }
 build = {
   type = "builtin",
   install = { bin = { zkr = "bin/zkr" } },
+  copy_directories = { "docs", "examples" },
   modules = {
     ["zkrecipes"] = "lua/zkrecipes/init.lua",
     ["zkrecipes.adapters.builtin"] = "lua/zkrecipes/adapters/builtin.lua",

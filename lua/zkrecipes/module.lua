@@ -32,7 +32,7 @@ require "zkrecipes.recipes.worker_id.snowflake"
 require "zkrecipes.recipes.tree.tree"
 require "zkrecipes.recipes.two_phase.two_phase"
 
-local M = { VERSION = "scm" }
+local M = { VERSION = "0.1.0" }
 
 local function add_time(zk, host)
   function zk.sleep(seconds)

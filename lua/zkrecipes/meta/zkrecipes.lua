@@ -15,7 +15,7 @@ error("definitions for the language server; this file is not to be loaded")
 --- no Lua can they be called inside table.sort, string.gsub, require or a finalizer.
 
 ---@class zkrecipes
----@field _VERSION string "scm" or the version
+---@field _VERSION string the version, for example "0.1.0"
 ---@field canceled table what is raised in a canceled task; compare with ==
 ---@field pcall fun(fn: function, ...): boolean, ... a pcall whose function may wait, also on Lua 5.1
 local zk = {}
