@@ -378,7 +378,7 @@ latency-here: $(CORE)
 
 C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] spec/support/*.c spec/sim/*.[ch] spec/histories/*.[ch] spec/histories/*/*.[ch] fuzz/*.c fuzz/*.h bench/*/*.[ch])
 LUA_MODULES = $(wildcard lua/zkrecipes/*.lua lua/zkrecipes/*/*.lua lua/zkrecipes/*/*/*.lua)
-LUA_FILES = bin/zkr $(LUA_MODULES) $(wildcard spec/*/*.lua spec/*/*/*.lua examples/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
+LUA_FILES = bin/zkr $(LUA_MODULES) $(wildcard spec/*/*.lua spec/*/*/*.lua examples/*.lua examples/cookbook/*.lua dev/*.lua dev/*/*.lua fuzz/*.lua fuzz/*/*.lua bench/*.lua bench/*/*.lua)
 
 lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rockspec
 	@dev/check-borders

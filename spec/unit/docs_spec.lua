@@ -200,6 +200,14 @@ describe("the documents", function()
     end
   end)
 
+  it("are all in the index, and on the site", function()
+    local index, site = read("docs/README.md"), read("dev/site/mkdocs.yml")
+    for path in process.output("cd docs && find * -name '*.md'"):gmatch("[^\n]+") do
+      assert(path == "README.md" or index:find("](" .. path .. ")", 1, true), "docs/README.md does not name " .. path)
+      assert(site:find(": " .. path .. "\n", 1, true), "dev/site/mkdocs.yml does not name " .. path)
+    end
+  end)
+
   it("have the same headings on each page of a recipe", function()
     for path in process.output("ls docs/recipes/*.md"):gmatch("[^\n]+") do
       for _, heading in ipairs { "What is promised", "When the link breaks", "Costs", "Limits" } do
