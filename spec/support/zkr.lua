@@ -87,8 +87,14 @@ function Started:line() return self.pipe:read("l") end
 
 function Started:signal(name) os.execute(("kill -%s %s"):format(name, self.pid)) end
 
+-- For programs that a failed test has left: they would never end.
+function Started:kill()
+  if not self.finished then self:signal "KILL" end
+end
+
 -- Waits until it has ended. Returns its exit status, and its standard error.
 function Started:finish()
+  self.finished = true
   local _, how, code = self.pipe:close()
   return how == "signal" and 128 + code or code, content(self.err)
 end

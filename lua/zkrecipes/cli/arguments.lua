@@ -28,4 +28,14 @@ function M.json(parser, description)
   return parser:flag("--json", description or "Print JSON.")
 end
 
+-- The options --try and --wait S; limit(given) is the time limit that they mean.
+function M.patience(parser)
+  parser:mutex(parser:flag("--try", "Do not wait: exit with 124."),
+    parser:option("--wait", "Wait so long at most, in seconds; then exit with 124."):convert(M.to_seconds):argname "S")
+end
+
+function M.limit(given)
+  return given.try and 0 or given.wait
+end
+
 return M

@@ -1,7 +1,8 @@
 -- A command that zkr runs, and the minder that ends it in time (src/minder):
 --
---   local child = children.start(uv, { "make", "all" }, { ZKR_PATH = "/l" }, on_stop)
+--   local child = children.start(uv, { "make", "all" }, { ZKR_PATH = "/l" }, on_stop [, input])
 --                                   on_stop(): the command was stopped at the terminal, and zkr's job is to stop too
+--                                   input: a descriptor for its standard input; nil: that of zkr
 --   child:order(ask_at, kill_at)    until when it may run; the first order starts it. Seconds of zk.now()
 --   child:kill()                    kills its process group
 --   child:signal(number)            to its process group; after the first order
@@ -130,20 +131,20 @@ local function variables(uv, more)
   return list
 end
 
--- The command's standard descriptors are ours, and the pair's second end is a number that no one uses.
-local function descriptors(fd)
-  return { 0, 1, 2, table.unpack({ [DESCRIPTOR - 2] = fd }, 1, DESCRIPTOR - 2) }
+-- The command's standard descriptors are ours, except perhaps the first; the pair's second end is a number that no one uses.
+local function descriptors(fd, input)
+  return { input or 0, 1, 2, table.unpack({ [DESCRIPTOR - 2] = fd }, 1, DESCRIPTOR - 2) }
 end
 
 -- Starts the minder. The command starts at the first order. Returns the child; or nil and why not.
-function M.start(uv, command, environment, on_stop)
+function M.start(uv, command, environment, on_stop, input)
   local program, run_by = package.searchpath("zkrecipes.minder", package.cpath), loader()
   if not program or not run_by then return nil, "the minder (zkrecipes/minder.so) is not installed beside the module" end
   orphans.adopt()
   local pair = assert(uv.socketpair("seqpacket", 0, { nonblock = true }, {}))
   local child = setmetatable({ uv = uv, fd = pair[1], timer = uv.new_timer(), on_stop = on_stop }, Child)
   local arguments = { program, ("%x"):format(ignored.mask), table.unpack(command) }
-  local handle, message = uv.spawn(run_by, { args = arguments, env = variables(uv, environment), stdio = descriptors(pair[2]) },
+  local handle, message = uv.spawn(run_by, { args = arguments, env = variables(uv, environment), stdio = descriptors(pair[2], input) },
     function() end)
   uv.fs_close(pair[2])
   if not handle then return nil, message end

@@ -9,6 +9,7 @@
 return {
   "ls", "get", "set", "create", "rm", "tree", "stat", "acl", "watch", "export", "import",
   "lock", "elect", "cron",
+  "queue",
   "holders", "top", "doctor", "server",
   "completion", "man",
 }

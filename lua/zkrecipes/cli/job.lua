@@ -1,0 +1,54 @@
+-- A command that zkr runs without a hold, and so without a time limit. It ends with zkr all the same: the minder (child.lua) kills it and
+-- its descendants when zkr is killed.
+--
+--   local job = jobs.start(context, command, variables [, data])   data: its standard input; nil: that of zkr. Raises a problem
+--   job:signal(number)                                             to its process group
+--   job:kill()                                                     at once, with its descendants
+--   job:wait()                                                     returns its exit status when none of its processes is left; and true
+--                                                                  if it was killed
+--
+-- The data are in a file without a name, so the command may read them when it likes, or never, and zkr waits for nothing.
+
+local children = require "zkrecipes.cli.child"
+local exit = require "zkrecipes.cli.exit"
+
+local M = {}
+
+local Job = {}
+Job.__index = Job
+
+local YEARS = 1e9   -- seconds
+local GRACE = 5     -- seconds that descendants have to end after the command
+local HOUR = 3600
+
+-- Returns a descriptor from which the data can be read.
+local function file_of(context, data)
+  local uv = context.uv
+  local fd, path = uv.fs_mkstemp((os.getenv "TMPDIR" or "/tmp") .. "/zkr-XXXXXX")
+  if not fd then context:fail(exit.FAILED, "the data of the command cannot be written: " .. path) end
+  uv.fs_unlink(path)
+  local written, message = uv.fs_write(fd, data, 0)
+  if written ~= #data then context:fail(exit.FAILED, "the data of the command cannot be written: " .. (message or "the disk is full")) end
+  return fd
+end
+
+function M.start(context, command, variables, data)
+  local input = data and file_of(context, data)
+  local child, message = children.start(context.uv, command, variables, function() end, input)
+  if input then context.uv.fs_close(input) end
+  if not child then context:fail(exit.FAILED, message) end
+  local forever = context.zk.now() + YEARS
+  child:order(forever - GRACE, forever)
+  return setmetatable({ child = child }, Job)
+end
+
+function Job:signal(number) self.child:signal(number) end
+
+function Job:kill() self.child:order(0, 0) end
+
+function Job:wait()
+  while not self.child.over do self.child:wait(HOUR) end
+  return self.child.status or exit.FAILED, self.child.over ~= "ended"
+end
+
+return M
