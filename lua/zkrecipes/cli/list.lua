@@ -9,7 +9,7 @@
 return {
   "ls", "get", "set", "create", "rm", "tree", "stat", "acl", "watch", "export", "import",
   "lock", "elect", "cron",
-  "queue",
+  "queue", "barrier", "latch", "group", "register", "config", "id",
   "holders", "top", "doctor", "server",
   "completion", "man",
 }
