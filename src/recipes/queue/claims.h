@@ -166,6 +166,10 @@ void zr_work(struct zr_queue *queue);
 /* An item is not ours, and will not be. */
 void zr_work_drop(struct zr_worker *worker, size_t at);
 
+/* The items from worker->at on are for later callers: gives them back to the batch, from which
+   nothing more is claimed in advance. */
+void zr_work_cut(struct zr_worker *worker);
+
 /* For steps. begin: it has items. claim: it has read them, and claims those that are not ours yet.
    more: it has none, and looks for others. item_failed: that at worker->at cannot be had, and one
    caller is told why. */

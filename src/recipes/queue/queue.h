@@ -36,7 +36,7 @@ struct zr_batch {
     struct zr_names *names; /* their block */
     char **at;              /* in order; ours */
     size_t count, next;
-    bool own; /* they are our share */
+    bool own; /* they are our share, and some may be claimed in advance */
 };
 
 /* A task that may count items; first member of its struct. */

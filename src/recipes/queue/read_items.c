@@ -4,7 +4,8 @@
 /*
  * The first steps of a worker (worker.c):
  * 1. Make sure that our znode in `consumers` exists (attend.c).
- * 2. Read the items, all in one flight.
+ * 2. Read the items, all in one flight. For the stock (stock.c) keep only those that are at their
+ *    first attempt.
  * 3. Claim them (work.c), or take one (take.c).
  *
  * What can go wrong: the item is gone. It has had all its attempts: move it to the dead letters. A
@@ -52,6 +53,19 @@ static bool take_answer(struct zr_claim *claim)
     return readable;
 }
 
+/* If this process dies, the attempt counts, although no caller had the item. So an item is claimed
+   in advance only if this is its first attempt, and not its last one. Otherwise items would become
+   dead letters unseen, because they are behind one that kills its consumers. */
+static bool is_for_caller_only(const struct zr_worker *worker, const struct zr_claim *claim)
+{
+    size_t callers = 0;
+    if (claim->entry.attempts == 0 && claim->queue->consumer.attempts > 1)
+        return false;
+    ZR_LIST_EACH (link, &worker->waiters)
+        callers++;
+    return worker->at >= callers;
+}
+
 /* Looks at the next item. False if a verb has begun. */
 static bool look_at(struct zr_task *task)
 {
@@ -68,6 +82,8 @@ static bool look_at(struct zr_task *task)
         return false;
     if (status != ZR_OK && status != ZR_NO_NODE)
         zr_work_item_failed(task, status);
+    else if (readable && is_for_caller_only(worker, claim))
+        zr_work_cut(worker);
     else if (readable)
         worker->at++;
     else

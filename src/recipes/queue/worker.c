@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "core/alloc.h"
 #include "recipes/queue/claims.h"
 
@@ -65,6 +67,30 @@ enum zr_status zr_work_fill(struct zr_worker *worker, struct zr_queue *queue, si
     while (status == ZR_OK && worker->count < most && zr_batch_has_next(queue))
         status = add_next(worker, queue);
     return worker->count > 0 ? ZR_OK : status;
+}
+
+/* Gives the worker's last item back to the batch. If others behind it were given out meanwhile, it
+   is listed again. */
+static void put_back(struct zr_worker *worker, struct zr_consumer *consumer)
+{
+    const struct zr_claim *claim = worker->claims[worker->count - 1];
+    struct zr_batch *batch = &consumer->batch;
+    if (batch->next > 0 && batch->lane == claim->lane && batch->bucket == claim->bucket &&
+        strcmp(batch->at[batch->next - 1], claim->name) == 0)
+        batch->next--;
+    else
+        consumer->fresh_until_us = 0;
+    zr_work_drop(worker, worker->count - 1);
+}
+
+void zr_work_cut(struct zr_worker *worker)
+{
+    struct zr_consumer *consumer = &worker->errand.queue->consumer;
+    while (worker->count > worker->at)
+        put_back(worker, consumer);
+    consumer->batch.own = false;
+    consumer->coming -= worker->spare;
+    worker->spare = 0;
 }
 
 /* ---- Steps --------------------------------------------------------------------------------- */
