@@ -119,6 +119,20 @@ describe("ack_all", function()
     end
   end))
 
+  it("does nothing in a canceled task, and leaves nothing to the next call", with_items(4, function(_, zk, queue, items)
+    local task = zk.spawn(function()
+      pcall(zk.sleep, 60)
+      local ok, why = pcall(queue.ack_all, queue, { items[1], items[2] })
+      return { ok, tostring(why) }
+    end)
+    zk.sleep(0.1)
+    task:cancel()
+    task:wait(1)
+    acked(2, {}, queue:ack_all { items[3], items[4] })
+    assert.equal(2, queue:size())
+    for i = 1, 2 do assert(items[i]:ack()) end
+  end))
+
   it("says how many items it has acked when no server answers", with_items(150, function(world, zk, queue, items)
     local session = zk.session { request_timeout = 2, timeout = 10 }
     local mine = session:queue("/jobs")

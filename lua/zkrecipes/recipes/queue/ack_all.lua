@@ -8,6 +8,7 @@ local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local items = require "zkrecipes.recipes.queue.item"
+local wait = require "zkrecipes.host.wait"
 
 local M = {}
 
@@ -39,6 +40,7 @@ end
 
 -- Acks the items of a run in one transaction. True; false if nothing was done, or if that is not known; or nil, message, code.
 local function ack_run(queue, list, from, to)
+  wait.check() -- an error between the marks and the start would leave them for the next call
   for i = from, to - 1 do mark(list[i].claim) end
   return ack_marked(queue.store.core)
 end
