@@ -49,6 +49,12 @@ local _ = zkr.supported and describe("zkr export and import", function()
     end
   end)
 
+  it("refuses data that are not base64, and writes nothing", function()
+    local out, status, err = run({ "import", "/to" }, '{"path":"/","data":""}\n{"path":"/a","data_base64":"!!"}\n')
+    assert.are.same({ "", 2, "zkr: line 2 of the input: not a line of `zkr export`\n" }, { out, status, err })
+    assert.is_false((session:exists("/to")))
+  end)
+
   it("leaves ephemeral znodes out, and says so", function()
     assert(session:create("/from/e", nil, { ephemeral = true }))
     local out, status, err = run { "export", "/from" }

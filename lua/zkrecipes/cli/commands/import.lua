@@ -4,6 +4,7 @@ local acls = require "zkrecipes.cli.acl"
 local arguments = require "zkrecipes.cli.arguments"
 local exit = require "zkrecipes.cli.exit"
 local input = require "zkrecipes.cli.input"
+local needs = require "zkrecipes.cli.needs"
 local pool = require "zkrecipes.cli.pool"
 local znode = require "zkrecipes.cli.znode"
 
@@ -21,11 +22,17 @@ function M.define(parser)
   parser:flag("--overwrite", "Overwrite the data (and the ACL) of znodes that exist. Without it nothing is imported then.")
 end
 
+-- What base64 cannot be leaves other data, or none.
+local function is_encoded(fields)
+  local encoded = fields.data_base64
+  return encoded == nil or type(encoded) == "string" and needs "mime".b64(znode.data_of(fields)) == encoded
+end
+
 local function is_text(value) return value == nil or type(value) == "string" end
 
 local function is_line(fields)
   return type(fields) == "table" and type(fields.path) == "string" and fields.path:sub(1, 1) == "/" and is_text(fields.data)
-    and is_text(fields.data_base64) and (fields.acl == nil or type(fields.acl) == "table")
+    and is_encoded(fields) and (fields.acl == nil or type(fields.acl) == "table")
 end
 
 local function read_line(context, line, number)
