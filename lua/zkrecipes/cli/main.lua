@@ -1,5 +1,7 @@
 -- zkr: reads the command line, loads the one command that it names, and runs it in a coroutine on luv.
 
+require "zkrecipes.cli.closed"
+
 local exit = require "zkrecipes.cli.exit"
 local needs = require "zkrecipes.cli.needs"
 local parsers = require "zkrecipes.cli.parsers"
@@ -19,12 +21,14 @@ local function flush()
   return exit.FAILED
 end
 
--- The module's own checks of arguments are the command's too: a wrong path raises "bad argument #1 to 'get' (path must ...)".
+-- The module's own checks of arguments are the command's too: a wrong path raises "bad argument #1 to 'get' (path must ...)", and a limit
+-- of 0 "bad call of 'semaphore' (the limit ...)".
 local function traced(raised)
   if problem.is(raised) then return raised end
-  local misuse = tostring(raised):match "bad argument #%d+ to '[^']+' (%b())"
+  local text = tostring(raised)
+  local misuse = text:match "bad argument #%d+ to '[^']+' (%b())" or text:match "bad call of '[^']+' (%b())"
   if misuse then return problem.new(exit.USAGE, misuse:sub(2, -2)) end
-  return debug.traceback(tostring(raised), 2)
+  return debug.traceback(text, 2)
 end
 
 -- Runs the command to its end. Returns the exit status, and what to report.
