@@ -90,8 +90,10 @@ end
 
 -- ---- Orders ------------------------------------------------------------------------------------
 
+-- One that a process of the command has stopped continues.
 local function send(child, signal)
   if child.over then return end
+  child.minder:kill "sigcont"
   local packet = ORDER:pack(child.ask_us, child.kill_us, signal, 0)
   child.uv.fs_write(child.fd, packet, -1) -- if the minder is gone, we hear of it
 end
