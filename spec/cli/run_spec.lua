@@ -78,6 +78,25 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
       assert.are.same({ 0, "to stdin\nto five\n" }, { status, out })
     end))
 
+    it("refuses limits and times that mean nothing", run(function()
+      for _, option in ipairs { "-n 0", "-n-1", "--grace=-1", "--wait=-1" } do
+        local status, out, err = ended(("lock /l %s -- echo ran"):format(option))
+        assert.are.same({ USAGE, "" }, { status, out }, option)
+        assert.matches("^zkr: [^\n]+\n$", err)
+      end
+    end))
+
+    it("continues a minder that the command has stopped", run(function()
+      local left = "(setsid sh -c \"trap : TERM; while :; do sleep 0.1; done\" &)"
+      assert.are.equal(7, (ended(("lock /l --grace 0.2 -- sh -c '%s; kill -STOP $PPID; exit 7'"):format(left), { ZKR_TIMEOUT = "4" })))
+    end))
+
+    it("leaves a closed descriptor closed, for zkr and the command", run(function()
+      local status, out = ended "lock /l -- sh -c 'f=$(readlink /proc/$$/fd/0 /proc/$$/fd/1); echo $f >&2; echo a || echo refused >&2' 2>&1 >&- <&-"
+      assert.are.equal(0, status)
+      assert.matches("^/dev/null /dev/null\n.*refused\n$", out)
+    end))
+
     it("exits with 124 if it is not free in time", run(function()
       local hold = session:lock("/l"):acquire()
       local status, _, err = ended "lock /l --try -- true"

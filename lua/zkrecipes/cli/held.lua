@@ -10,6 +10,7 @@
 
 local children = require "zkrecipes.cli.child"
 local exit = require "zkrecipes.cli.exit"
+local to_seconds = require("zkrecipes.cli.arguments").to_seconds
 
 local M = {}
 
@@ -132,7 +133,7 @@ function M.name(context) return context.uv.os_gethostname() end
 
 function M.define(parser)
   parser:argument("command", "The command and its arguments, after `--`."):args "+"
-  parser:option("--grace", "From SIGTERM to SIGKILL when the lease ends, in seconds."):convert(tonumber):argname "S"
+  parser:option("--grace", "From SIGTERM to SIGKILL when the lease ends, in seconds."):convert(to_seconds):argname "S"
 end
 
 return M

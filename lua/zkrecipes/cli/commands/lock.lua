@@ -1,5 +1,6 @@
 -- zkr lock: runs a command while it holds a lock.
 
+local arguments = require "zkrecipes.cli.arguments"
 local exit = require "zkrecipes.cli.exit"
 local held = require "zkrecipes.cli.held"
 
@@ -15,30 +16,29 @@ zkr lock /locks/index --shared -- ./search.sh
 function M.define(parser)
   parser:argument("path", "The lock.")
   held.define(parser)
-  parser:mutex(parser:flag("--try", "If it is held, do not wait: exit with 124."),
-    parser:option("--wait", "Wait so long at most, in seconds; then exit with 124."):convert(tonumber):argname "S")
-  parser:mutex(parser:option("-n", "So many hold it at once: a semaphore."):convert(math.tointeger):argname "N":target "permits",
+  arguments.patience(parser)
+  parser:mutex(parser:option("-n", "So many hold it at once: a semaphore."):convert(arguments.to_count):argname "N":target "permits",
     parser:flag("--shared", "With others that say --shared; alone otherwise."),
     parser:flag("--unfair", "In no order; cheaper if many wait."))
 end
 
 -- What is acquired.
-local function lock_of(context, arguments)
-  local session, path, data = context:session(), arguments.path, held.name(context)
-  if arguments.permits then return session:semaphore(path, arguments.permits, { data = data }) end
-  if arguments.shared then return session:rwlock(path, { data = data }):reader() end
-  return session:lock(path, { fair = not arguments.unfair, data = data })
+local function lock_of(context, given)
+  local session, path, data = context:session(), given.path, held.name(context)
+  if given.permits then return session:semaphore(path, given.permits, { data = data }) end
+  if given.shared then return session:rwlock(path, { data = data }):reader() end
+  return session:lock(path, { fair = not given.unfair, data = data })
 end
 
-function M.run(context, arguments)
-  local grace = held.grace(context, arguments.grace)
-  local lock = context:check(arguments.path, lock_of(context, arguments))
-  local hold, message, code = lock:acquire(arguments.try and 0 or arguments.wait)
+function M.run(context, given)
+  local grace = held.grace(context, given.grace)
+  local lock = context:check(given.path, lock_of(context, given))
+  local hold, message, code = lock:acquire(arguments.limit(given))
   if code == "timeout" then
-    context:fail(exit.LATE, arguments.path .. (arguments.try and ": it is held" or ": it was not free in time"))
+    context:fail(exit.LATE, given.path .. (given.try and ": it is held" or ": it was not free in time"))
   end
-  context:check(arguments.path, hold, message, code)
-  local status = held.run(context, hold, arguments, grace)
+  context:check(given.path, hold, message, code)
+  local status = held.run(context, hold, given, grace)
   hold:release()
   return status
 end
