@@ -92,7 +92,8 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
     end))
 
     it("leaves a closed descriptor closed, for zkr and the command", run(function()
-      local status, out = ended "lock /l -- sh -c 'f=$(readlink /proc/$$/fd/0 /proc/$$/fd/1); echo $f >&2; echo a || echo refused >&2' 2>&1 >&- <&-"
+      local status, out = ended("lock /l -- sh -c 'f=$(readlink /proc/$$/fd/0 /proc/$$/fd/1); echo $f >&2" ..
+        "; echo a || echo refused >&2' 2>&1 >&- <&-")
       assert.are.equal(0, status)
       assert.matches("^/dev/null /dev/null\n.*refused\n$", out)
     end))
