@@ -39,8 +39,7 @@ local function try(way)
   end)
 end
 
-local SPAWNS = { "a cohort, free", "a cohort, held elsewhere", "a revocable lock, free", "queue: claim", "queue: take",
-  "queue: claim, a try", "hold:on_lost" }
+local SPAWNS = { "a cohort, free", "a cohort, held elsewhere", "a revocable lock, free", "hold:on_lost" }
 
 describe("a host that cannot spawn", function()
   for _, name in ipairs(SPAWNS) do
