@@ -196,6 +196,7 @@ build = {
     ["zkrecipes.status.queue_lengths"] = "lua/zkrecipes/status/queue_lengths.lua",
     ["zkrecipes.status.status"] = "lua/zkrecipes/status/status.lua",
     ["zkrecipes.testing"] = "lua/zkrecipes/testing.lua",
+    ["zkrecipes.testing.certificates"] = "lua/zkrecipes/testing/certificates.lua",
     ["zkrecipes.testing.server"] = "lua/zkrecipes/testing/server.lua",
     ["zkrecipes.testing.supervisor"] = "lua/zkrecipes/testing/supervisor.lua",
     ["zkrecipes.testing.wire"] = "lua/zkrecipes/testing/wire.lua",

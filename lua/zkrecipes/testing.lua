@@ -10,6 +10,7 @@
 -- Needs bash and Java, and the server's jars: Debian's libzookeeper-java, or ZOOKEEPER_HOME or CLASSPATH.
 -- Every call blocks until its effect is complete (the server serves, the process is dead), so no test needs to sleep.
 
+local certificates = require "zkrecipes.testing.certificates"
 local supervisor = require "zkrecipes.testing.supervisor"
 local server_of = require "zkrecipes.testing.server"
 local wire = require "zkrecipes.testing.wire"
@@ -22,10 +23,11 @@ local M = {}
 ---@field jvm? string[] further flags of the JVM, e.g. { "-Xmx1g", "-Djute.maxbuffer=4194304" }
 ---@field container_interval? integer milliseconds between two sweeps for empty containers and TTL nodes, default 60000
 ---@field timeout? number seconds the server may take until it serves, default 300
+---@field tls? boolean the servers offer TLS, with certificates of their own: `server.tls` is a session's option `tls`
 ---@field members? integer members of an ensemble, default 3 (only for `ensemble`)
 
 local OPTIONS = { tick_time = "number", config = "table", jvm = "table", container_interval = "number",
-  timeout = "number", members = "number" }
+  timeout = "number", members = "number", tls = "boolean" }
 
 local function check_options(options)
   if options == nil then return {} end
@@ -45,6 +47,7 @@ end
 ---@class zkrecipes.testing.Ensemble
 ---@field hosts string the members' addresses with commas
 ---@field tick number their tickTime in seconds, for a session's option `tick`
+---@field tls? table with TLS: a session's option `tls`
 ---@field members zkrecipes.testing.Server[]
 local Ensemble = {}
 Ensemble.__index = Ensemble
@@ -111,15 +114,27 @@ local function collided(ensemble)
   end
 end
 
-local function launch_once(options, count)
+-- Places for servers, with certificates if they shall offer TLS. All members have the same.
+local function prepare(options, count)
   local places, missing = supervisor.prepare(count)
+  if not places or not options.tls then return places, missing end
+  local folder = places[1].folder .. "/tls"
+  local made, message = certificates.found(folder)
+  if not made then return nil, message end
+  if places.netty == "" then return nil, "no Netty found: install Debian's package \"libnetty-java\"" end
+  places.tls = certificates.issue(folder, "localhost")
+  return places
+end
+
+local function launch_once(options, count)
+  local places, missing = prepare(options, count)
   if not places then return nil, missing, "unsupported" end
   local ensemble, hosts = setmetatable({ members = {} }, Ensemble), {}
   for i = 1, count do
     ensemble.members[i] = server_of.spawn(options, places, i)
     hosts[i] = ensemble.members[i].hosts
   end
-  ensemble.hosts, ensemble.tick = table.concat(hosts, ","), ensemble.members[1].tick
+  ensemble.hosts, ensemble.tick, ensemble.tls = table.concat(hosts, ","), ensemble.members[1].tick, ensemble.members[1].tls
   local ok, message, code = ensemble:restart()
   if ok then return ensemble end
   if collided(ensemble) then code = "collided" end

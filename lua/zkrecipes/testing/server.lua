@@ -13,13 +13,28 @@ local JVM = { "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-U
 local CONFIG = { forceSync = "no", extendedTypesEnabled = "true", ["admin.enableServer"] = "false",
   ["4lw.commands.whitelist"] = "*", maxClientCnxns = 0, maxSessionTimeout = 120000, initLimit = 120, syncLimit = 6 }
 
+-- The plain port stays, for the four-letter words. TLS 1.3 is offered only if the cipher suites are listed too.
+local TLS = { secureClientPortAddress = "127.0.0.1", serverCnxnFactory = "org.apache.zookeeper.server.NettyServerCnxnFactory",
+  ["ssl.keyStore.type"] = "PEM", ["ssl.trustStore.type"] = "PEM", ["ssl.clientAuth"] = "want", ["ssl.protocol"] = "TLSv1.3",
+  ["ssl.enabledProtocols"] = "TLSv1.3,TLSv1.2",
+  ["ssl.ciphersuites"] = "TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256" }
+
 local TICK_TIME = 500
+
+local function add(lines, options, more)
+  for key, value in pairs(more) do
+    if (options.config or {})[key] == nil then lines[#lines + 1] = key .. "=" .. value end
+  end
+end
 
 local function config_of(options, places, id)
   local place = places[id]
   local lines = { "tickTime=" .. (options.tick_time or TICK_TIME), "dataDir=" .. place.folder .. "/data" }
-  for key, value in pairs(CONFIG) do
-    if (options.config or {})[key] == nil then lines[#lines + 1] = key .. "=" .. value end
+  add(lines, options, CONFIG)
+  if places.tls then
+    add(lines, options, TLS)
+    add(lines, options, { secureClientPort = place.secure, ["ssl.keyStore.location"] = places.tls.store,
+      ["ssl.trustStore.location"] = places.tls.ca })
   end
   for key, value in pairs(options.config or {}) do lines[#lines + 1] = key .. "=" .. tostring(value) end
   if #places == 1 then
@@ -40,7 +55,8 @@ local function command_of(options, place, places)
   end
   command[#command + 1] = "-Dzookeeper.log.dir=" .. place.folder
   for _, flag in ipairs(options.jvm or {}) do command[#command + 1] = flag end
-  for _, word in ipairs{ "-cp", places.jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain" } do
+  local jars = places.tls and places.jars .. ":" .. places.netty or places.jars
+  for _, word in ipairs{ "-cp", jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain" } do
     command[#command + 1] = word
   end
   command[#command + 1] = place.folder .. "/zoo.cfg"
@@ -49,8 +65,9 @@ end
 
 ---One real server, standalone or a member of an ensemble.
 ---@class zkrecipes.testing.Server
----@field hosts string "127.0.0.1:port", for a session
----@field port string its client port
+---@field hosts string "127.0.0.1:port", for a session; with TLS its port for TLS
+---@field port string its client port, in plain text
+---@field tls? { ca: string, cert: string, key: string } with TLS: a session's option `tls`
 ---@field tick number its tickTime in seconds, for a session's option `tick`
 ---@field folder string its temporary folder: zoo.cfg, data, log
 ---@field pid string process id of the JVM, changes at restart
@@ -72,7 +89,9 @@ end
 ---@return zkrecipes.testing.Server
 function M.spawn(options, places, id)
   local place = places[id]
-  local server = setmetatable({ hosts = "127.0.0.1:" .. place.client, port = place.client, folder = place.folder,
+  local tls = places.tls
+  local server = setmetatable({ hosts = "127.0.0.1:" .. (tls and place.secure or place.client), port = place.client,
+    folder = place.folder, tls = tls and { ca = tls.ca, cert = tls.cert, key = tls.key },
     tick = (options.tick_time or TICK_TIME) / 1000, limit = options.timeout or 300, state = "starting" }, Server)
   server.supervisor = supervisor.spawn(place, ("%d"):format(math.ceil(server.limit)),
     config_of(options, places, id), command_of(options, place, places))

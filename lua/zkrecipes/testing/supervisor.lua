@@ -13,7 +13,7 @@ local M = {}
 
 ---Looks for Java and the server's jars, makes one folder with a fifo per member and picks free ports. The ports lie
 ---below the kernel's range for outgoing connections, so that no client occupies one before the server binds it.
----Prints "class path", then a line per member: folder, client, quorum and election port.
+---Prints Java, the class path, Netty's jar, then a line per member: client, quorum, election and TLS port, folder.
 local PREPARE = [==[
 java=${JAVA_HOME:+$JAVA_HOME/bin/}java
 if ! type -P "$java" >/dev/null; then echo "no_java"; exit; fi
@@ -24,6 +24,8 @@ elif [[ -r /usr/share/java/zookeeper.jar ]]; then
 else echo "no_server"; exit; fi
 echo "$java"
 echo "$jars"
+# The manifest of Debian's zookeeper.jar names all of Netty but this; a server with TLS needs it.
+ls /usr/share/java/netty-codec.jar 2>/dev/null || echo
 declare -A taken
 pick() {
   while :; do
@@ -34,7 +36,7 @@ pick() {
 }
 for ((i = 0; i < $1; i++)); do
   folder=$(mktemp -d "${TMPDIR:-/tmp}/zkrecipes.XXXXXX") && mkfifo "$folder/status" || exit
-  pick; ports=$port; pick; ports+=" $port"; pick; ports+=" $port"
+  pick; ports=$port; for more in quorum election secure; do pick; ports+=" $port"; done
   echo "$ports $folder"
 done
 ]==]
@@ -145,18 +147,18 @@ local MISSING = {
 
 ---Prepares folders and ports for `count` members.
 ---@param count integer
----@return table|nil places one {folder=, client=, quorum=, election=} each, and the fields `java` and `jars`
+---@return table|nil places one {folder=, client=, quorum=, election=, secure=} each, and the fields `java`, `jars`, `netty`
 ---@return string? message what is missing and what to install
 function M.prepare(count)
   local output = M.bash(PREPARE, count)
   local lines = {}
-  for line in output:gmatch("[^\n]+") do lines[#lines + 1] = line end
+  for line in output:gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
   if MISSING[lines[1]] then return nil, MISSING[lines[1]] end
-  if #lines < count + 2 then return nil, "no temporary folder for a test server could be made (is bash installed?)" end
-  local places = { java = lines[1], jars = lines[2] }
+  if #lines < count + 3 then return nil, "no temporary folder for a test server could be made (is bash installed?)" end
+  local places = { java = lines[1], jars = lines[2], netty = lines[3] }
   for i = 1, count do
-    local client, quorum, election, folder = lines[i + 2]:match("^(%d+) (%d+) (%d+) (.+)$")
-    places[i] = { folder = folder, client = client, quorum = quorum, election = election }
+    local client, quorum, election, secure, folder = lines[i + 3]:match("^(%d+) (%d+) (%d+) (%d+) (.+)$")
+    places[i] = { folder = folder, client = client, quorum = quorum, election = election, secure = secure }
   end
   return places
 end
