@@ -19,6 +19,8 @@ BUILD = build/$(variant)
 CORE = $(BUILD)/zkrecipes/core.so
 GUARDIAN = $(BUILD)/zkrecipes/guardian.so
 MINDER = $(BUILD)/zkrecipes/minder.so
+TLS = $(BUILD)/zkrecipes/tls.so
+has_openssl := $(shell $(PKG_CONFIG) --exists 'libssl >= 3' && echo yes)
 
 # ---- Flags -----------------------------------------------------------------------------------------------
 
@@ -41,8 +43,9 @@ CPPFLAGS += -Isrc $(shell $(PKG_CONFIG) --cflags $(lua_name) 2>/dev/null)
 LDFLAGS += -shared -pthread -fno-lto $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,$(EXPORTS) $(WRAP)
 EXPORTS = src/lua/exports.map
 ZOOKEEPER_LIB = -l:libzookeeper_st.a
-# These options make the library receive through src/zk/receive.c, and decode through src/zk/decode.c.
-WRAP = -Wl,--wrap=recv,--wrap=create_buffer_iarchive
+# These options make the library connect and send through src/zk/secure.c, receive through src/zk/receive.c, and decode through
+# src/zk/decode.c.
+WRAP = -Wl,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive
 LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # ---- Building --------------------------------------------------------------------------------------------
@@ -54,7 +57,7 @@ ON_HOST = $(wildcard src/core/*.c src/plain/*.c src/recipes/*.c src/recipes/*/*.
 ENGINE = $(ON_HOST) $(wildcard src/zk/*.c src/sim/*.c)
 OBJECTS = $(ENGINE:src/%.c=$(SHARED)/%.o) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/lua/*.c))
 
-all: $(CORE) $(GUARDIAN) $(MINDER) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
+all: $(CORE) $(GUARDIAN) $(MINDER) $(if $(has_openssl),$(TLS)) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
 
 $(CORE): $(OBJECTS) $(EXPORTS)
 	@mkdir -p $(@D)
@@ -67,6 +70,13 @@ $(GUARDIAN) $(MINDER):
 	@mkdir -p $(@D)
 	$(CC) -g -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -Isrc -shared -o $@ $(filter %.c,$^) -l:Scrt1.o
 
+# OpenSSL is in a shared object of its own, which is loaded when a session asks for TLS. It knows no Lua.
+TLS_OBJECTS = $(patsubst src/%.c,$(SHARED)/%.o,$(wildcard src/tls/*.c))
+
+$(TLS): $(TLS_OBJECTS) src/tls/exports.map
+	@mkdir -p $(@D)
+	$(CC) -shared -pthread -fno-lto $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,src/tls/exports.map -o $@ $(TLS_OBJECTS) -lssl -lcrypto
+
 compile = mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(FAT) -MMD -MP -c -o $@ $<
 
 # With these flags an object also has what whole-program optimization needs: see $(SIM)/histories. Only that link uses it.
@@ -78,11 +88,12 @@ $(SHARED)/%.o: src/%.c | guard
 $(BUILD)/obj/%.o: src/%.c | guard
 	@$(compile)
 
--include $(OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(TLS_OBJECTS:.o=.d)
 
-symbols: $(CORE) ## check that the module exports only its entry, and imports no client function
+symbols: $(CORE) $(TLS) ## check that the module exports only its entry, and imports neither the client nor OpenSSL
 	@! nm -D --defined-only $(CORE) | grep -v ' luaopen_zkrecipes_core$$'
-	@! nm -D --undefined-only $(CORE) | grep -E ' (zoo_|zookeeper_|zr_)'
+	@! nm -D --undefined-only $(CORE) | grep -E ' (zoo_|zookeeper_|zr_|SSL_)'
+	@! nm -D --defined-only $(TLS) | grep -v ' zr_tls_table$$'
 
 clean: ## remove the build folder
 	rm -rf build
@@ -143,6 +154,10 @@ $(BUILD)/spec_hang.so: spec/support/hang.c | guard
 	@mkdir -p $(@D)
 	$(CC) -O1 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -shared -o $@ $< -ldl
 
+$(BUILD)/spec_openssl.so: spec/support/foreign_openssl.c | guard
+	@mkdir -p $(@D)
+	$(CC) -O1 $(WARNINGS) -std=c11 -fPIC -shared -o $@ $<
+
 # The specs of nginx need the module for LuaJIT.
 ifeq ($(SAN)$(filter luajit,$(LUA)),)
 spec: for-nginx
@@ -159,7 +174,8 @@ build/java/Discovery.class: spec/support/Discovery.java
 	@javac -cp $(DISCOVERY_CLASSES) -d $(@D) $<
 	@printf 'build/java:%s' '$(DISCOVERY_CLASSES)' >$(@D)/classpath
 
-spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(BUILD)/spec_fork.so $(BUILD)/spec_hang.so build/java/Discovery.class
+spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(BUILD)/spec_fork.so $(BUILD)/spec_hang.so $(BUILD)/spec_openssl.so \
+  build/java/Discovery.class
 
 spec: spec-parts ## run the specs, or SPECS=..., or PART=1/3 of them, with LUA and SAN as built
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)
@@ -222,7 +238,7 @@ HISTORIES_OBJECTS = $(call in_sim,$(wildcard spec/histories/engine/*.c)) $(ENGIN
 LEASE_OBJECTS = $(call in_sim,$(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
 TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c $(addprefix src/core/,alloc.c handshake.c lease.c status.c) $(wildcard src/sim/*.c))
 MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(wildcard src/sim/*.c src/zk/*.c) \
-  $(addprefix src/core/,alloc.c handshake.c lease.c names.c status.c))
+  $(addprefix src/core/,alloc.c handshake.c lease.c names.c status.c tls_options.c))
 
 # The program that runs longest is linked with whole-program optimization, which makes it a quarter faster. Programs that run for a short
 # time (here, and in spec/histories/planted/plant.lua) link the same objects without it, because it takes long.
@@ -295,7 +311,7 @@ FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
-FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c)
+FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c tls_options.c)
 FUZZ_LIBS_server = $(WRAP) $(LDLIBS) -pthread
 FUZZ_LIBS_values = $(shell $(PKG_CONFIG) --libs lua5.4) -lm
 fuzz_objects = $(patsubst %.c,build/fuzz/obj/%.o,fuzz/$(1).c $(FUZZ_SOURCES_$(1)))
@@ -361,6 +377,9 @@ bench-ensemble: ## some rows of the benchmark on an ensemble of three, with and 
 bench-tree: $(CORE) ## watched copies of 100,000 znodes: time, longest stall, memory; without and with files
 	@$(ENVIRONMENT) dev/zk exec -- $(INTERPRETER) bench/tree.lua
 
+bench-tls: $(CORE) $(TLS) ## what TLS costs beside plain text, on a server with a warm JIT: ROUNDS=8
+	@$(ENVIRONMENT) ROUNDS=$(ROUNDS) $(INTERPRETER) bench/tls.lua
+
 bench-quick: ## counts that do not depend on the machine (requests, bytes, instructions), against the stored ones
 	@$(MAKE) --no-print-directory all LUA=5.4
 	@STORE='$(STORE)' lua5.4 bench/quick.lua
@@ -390,6 +409,7 @@ lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rocks
 	@cppcheck -q --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
 	  --suppress=nullPointerRedundantCheck --std=c11 -Isrc src
 	@luarocks lint zkrecipes-scm-1.rockspec
+	@luarocks lint rockspecs/zkrecipes-tls-scm-1.rockspec
 	@dev/check-rockspec
 
 ZKR_COMMANDS = $(shell lua5.4 -e 'print(table.concat(dofile("lua/zkrecipes/cli/list.lua"), " "))')
@@ -442,7 +462,7 @@ ci: deps ## what CI runs
 
 # ---- What must be installed ------------------------------------------------------------------------------
 
-DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
+DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev libssl-dev openssl curl lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
   lua-argparse mandoc lua-cjson lua-term lua-coxpcall lua-posix default-jdk-headless libzookeeper-java libslf4j-java libcurator-discovery-java \
   nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev spin

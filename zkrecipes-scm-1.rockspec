@@ -240,6 +240,7 @@ build = {
         "src/core/task.c",
         "src/core/task_message.c",
         "src/core/timer.c",
+        "src/core/tls_options.c",
         "src/core/transact.c",
         "src/core/vacate.c",
         "src/core/verbs.c",
@@ -421,6 +422,7 @@ build = {
         "src/zk/client_events.c",
         "src/zk/client_faults.c",
         "src/zk/client_multi.c",
+        "src/zk/client_secure.c",
         "src/zk/clock.c",
         "src/zk/closing.c",
         "src/zk/completion.c",
@@ -438,6 +440,8 @@ build = {
         "src/zk/reply.c",
         "src/zk/report.c",
         "src/zk/resolver.c",
+        "src/zk/secure.c",
+        "src/zk/secure_load.c",
         "src/zk/servers.c",
         "src/zk/spawn.c",
         "src/zk/thread.c",
@@ -447,12 +451,12 @@ build = {
       incdirs = { "src", "$(ZOOKEEPER_INCDIR)" },
       -- The client is linked from its archive, and a version script keeps its functions to ourselves: in a
       -- process that has loaded the multi-threaded client too, the one would else be bound to the other. The client
-      -- decodes through src/zk/decode.c: that is the last flag.
+      -- connects, sends, receives and decodes through files in src/zk: these are the last flags.
       -- This build type has no linker flags; what follows the comma behind a directory reaches the linker
       -- together with the run path.
       libdirs = {
         "$(ZOOKEEPER_LIBDIR)",
-        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map,--wrap=recv,--wrap=create_buffer_iarchive",
+        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive",
       },
       libraries = { ":libzookeeper_st.a", "m", "dl", "pthread" },
     },

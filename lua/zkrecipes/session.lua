@@ -46,6 +46,19 @@ local function check_options(options)
   return options
 end
 
+-- The password may be a function, so that no option needs to hold it; it is called once.
+local function read_tls(tls)
+  if type(tls) ~= "table" or type(rawget(tls, "password")) ~= "function" then return tls end
+  check.plain(tls, 1, "session", "table of options")
+  local given = {}
+  for key, value in next, tls do given[key] = value end
+  given.password = given.password()
+  if type(given.password) ~= "string" then
+    check.bad(1, "session", "option 'tls', option 'password': the function returned no string but a " .. type(given.password))
+  end
+  return given
+end
+
 -- Returns the options as the core takes them, and `log`.
 local function read(options)
   local given = {}
@@ -53,6 +66,7 @@ local function read(options)
   local log = given.log
   given.log, given.read_only = log ~= nil, nil
   given.hosts = M.joined(given.hosts)
+  given.tls = read_tls(given.tls)
   return given, log
 end
 

@@ -52,7 +52,7 @@ end
 
 -- The folders that documents may name; those of src/ and of lua/zkrecipes/ also without their parents. Not build/, which changes.
 local FOLDERS = { bench = true, dev = true, docs = true, examples = true, fuzz = true, lua = true, spec = true, src = true,
-  core = true, guardian = true, recipes = true, sim = true, zk = true, adapters = true, host = true, meta = true, status = true,
+  core = true, guardian = true, recipes = true, sim = true, tls = true, zk = true, adapters = true, host = true, meta = true, status = true,
   testing = true }
 
 -- `spec/histories/engine/<recipe>.c` and `fuzz/*.c` exist if at least one such file exists.

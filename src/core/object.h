@@ -66,7 +66,7 @@ struct zr_method {
  *   b  boolean: bool              i  integer: int64_t        t  seconds: int64_t microseconds
  *   n  boolean, true when left out: bool, the negation
  *   s  string: struct zr_bytes    d  data: struct zr_bytes   a  ACL: struct zr_acls
- *   l  list of auth: struct zr_auths
+ *   l  list of auth: struct zr_auths                         e  TLS: struct zr_tls_options
  * An option that is left out leaves zeroes, except that `t` leaves -1 (no limit).
  */
 struct zr_option {

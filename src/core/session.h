@@ -35,6 +35,7 @@ struct zr_session_options {
     int64_t tick_us;            /* the servers' tickTime; -1: not known */
     struct zr_auths auth;
     struct zr_acls acl;
+    struct zr_tls_options tls;
     bool strict;   /* the lease's heartbeat is a write */
     bool guardian; /* a process of its own ends the session when this one dies */
     bool logging;  /* the host reads the engine's notes */
@@ -96,6 +97,7 @@ struct zr_session {
     struct zr_acls acl;         /* one block, ours */
     struct zr_auth *auth;       /* ours */
     size_t auth_count;
+    struct zr_tls_options tls; /* ours */
     bool strict, guardian, logging;
     bool no_containers;                   /* the server is too old for them */
     bool namespace_made;                  /* it was made, or no request has missed it */

@@ -61,6 +61,7 @@ void zr_session_open_handle(struct zr_session *session)
                                   .tick_us = session->tick_us,
                                   .auth = session->auth,
                                   .auth_count = session->auth_count,
+                                  .tls = session->tls,
                                   .write_heartbeat = session->strict,
                                   .guardian = session->guardian};
     struct zr_generation *generation = zr_alloc(sizeof(*generation));

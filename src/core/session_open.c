@@ -7,6 +7,7 @@
 #include "core/session_above.h"
 #include "core/session_parts.h"
 #include "core/strangers.h"
+#include "core/tls_options.h"
 #include "core/watch.h"
 
 /*
@@ -33,11 +34,24 @@ const struct zr_option zr_session_options[] = {
     OPTION("tick", 't', tick_us),
     OPTION("auth", 'l', auth),
     OPTION("acl", 'a', acl),
+    OPTION("tls", 'e', tls),
     OPTION("strict", 'b', strict),
     OPTION("guardian", 'b', guardian),
     OPTION("log", 'b', logging),
     {NULL, 0, 0},
 };
+
+static const char *tls_misuse(const struct zr_session_options *options)
+{
+    const struct zr_tls_options *tls = &options->tls;
+    if (tls->cert == NULL && (tls->key != NULL || tls->password != NULL))
+        return "option 'tls': key and password need cert";
+    if (tls->any_server && (tls->ca != NULL || tls->name != NULL))
+        return "option 'tls': with verify = false, ca and name say nothing";
+    if (tls->wanted && options->guardian)
+        return "option 'guardian': the guardian speaks no TLS; see docs/tls.md";
+    return NULL;
+}
 
 const char *zr_session_misuse(const struct zr_session_options *options)
 {
@@ -54,7 +68,7 @@ const char *zr_session_misuse(const struct zr_session_options *options)
     if (problem == NULL && options->tick_us >= 0 &&
         (options->tick_us < TICK_US_MIN || options->tick_us > TICK_US_MAX))
         problem = "option 'tick' must be from 0.001 to 60 seconds: it is the servers' tickTime";
-    return problem;
+    return problem != NULL ? problem : tls_misuse(options);
 }
 
 /* Chroot and namespace become one prefix. */
@@ -96,6 +110,8 @@ static enum zr_status set_options(struct zr_session *session,
         if (session->acl.list == NULL)
             return ZR_NO_MEMORY;
     }
+    if (!zr_tls_options_copy(&session->tls, &options->tls))
+        return ZR_NO_MEMORY;
     enum zr_status status = set_names(session, options);
     return status == ZR_OK ? set_auth(session, &options->auth) : status;
 }
@@ -105,6 +121,7 @@ void zr_session_free(struct zr_object *object)
     struct zr_session *session = (struct zr_session *)object;
     struct zr_engine *engine = session->engine;
     zr_session_forget_auth(session);
+    zr_tls_options_fini(&session->tls);
     zr_free((struct zr_acl *)session->acl.list);
     zr_free(session->hosts);
     zr_free(session->namespace);

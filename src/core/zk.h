@@ -178,15 +178,26 @@ struct zr_auth {
     struct zr_bytes credential;
 };
 
+/* TLS between the client and the servers. Files are PEM; null: not given. */
+struct zr_tls_options {
+    bool wanted;
+    const char *ca;         /* the CAs that are trusted; null: the system's */
+    const char *cert, *key; /* ours; key null: it is in cert */
+    const char *password;   /* of key */
+    const char *name;       /* that every server has to prove; null: its name in hosts */
+    bool any_server;        /* verify no certificate */
+};
+
 struct zr_zk_config {
     const char *hosts; /* "name:port,name:port": no chroot, checked by the engine */
     int32_t timeout_ms;
     int64_t tick_us; /* the servers' tickTime, for the lease; 0: not known */
     const struct zr_auth *auth;
     size_t auth_count;
-    bool write_heartbeat; /* the lease's heartbeats are writes, which need the quorum */
-    bool guardian;        /* a process of its own ends the session when this one dies; the simulator
-                             knows no processes */
+    struct zr_tls_options tls; /* the simulator has no network */
+    bool write_heartbeat;      /* the lease's heartbeats are writes, which need the quorum */
+    bool guardian; /* a process of its own ends the session when this one dies; the simulator
+                      knows no processes */
 };
 
 /* One ZooKeeper handle: a connection, or the attempts to get one, and at most one session. */

@@ -5,6 +5,7 @@
 #include "lua/binding.h"
 #include "plain/session_class.h"
 #include "recipes/recipes.h"
+#include "zk/host_side.h"
 
 /*
  * The methods of the engine, for a host:
@@ -75,6 +76,9 @@ static const struct zr_session_options *read_session(lua_State *L, struct lua_ar
     const char *misuse = zr_session_misuse(options);
     if (misuse != NULL)
         zr_lua_misuse(L, "bad argument #1 to 'session' (%s)", misuse);
+    const char *lacking = options->tls.wanted ? zr_zk_tls_problem() : NULL;
+    if (lacking != NULL)
+        zr_lua_misuse(L, "bad argument #1 to 'session' (option 'tls': %s)", lacking);
     return options;
 }
 

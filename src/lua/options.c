@@ -158,6 +158,41 @@ struct zr_auths zr_lua_read_auths(struct reader *reader, int index)
     return (struct zr_auths){list, count};
 }
 
+/* ---- TLS ------------------------------------------------------------------------------------ */
+
+struct tls_entry {
+    struct zr_bytes ca, cert, key, password, name;
+    bool any_server;
+};
+
+static const struct zr_option tls_options[] = {
+    {"ca", 's', offsetof(struct tls_entry, ca)},
+    {"cert", 's', offsetof(struct tls_entry, cert)},
+    {"key", 's', offsetof(struct tls_entry, key)},
+    {"password", 's', offsetof(struct tls_entry, password)},
+    {"name", 's', offsetof(struct tls_entry, name)},
+    {"verify", 'n', offsetof(struct tls_entry, any_server)},
+    {NULL, 0, 0},
+};
+
+/* True, false, or a table of options. */
+static struct zr_tls_options read_tls(struct reader *reader, int index)
+{
+    struct tls_entry entry = {.any_server = false};
+    if (lua_isboolean(reader->L, index))
+        return (struct zr_tls_options){.wanted = lua_toboolean(reader->L, index)};
+    if (!lua_istable(reader->L, index))
+        zr_lua_bad_type(reader, index, "boolean or table of options");
+    zr_lua_read_options(reader, index, tls_options, &entry);
+    return (struct zr_tls_options){.wanted = true,
+                                   .ca = entry.ca.at,
+                                   .cert = entry.cert.at,
+                                   .key = entry.key.at,
+                                   .password = entry.password.at,
+                                   .name = entry.name.at,
+                                   .any_server = entry.any_server};
+}
+
 /* ---- Options ------------------------------------------------------------------------------- */
 
 void zr_lua_read_letter(struct reader *reader, int index, char letter, void *into)
@@ -202,6 +237,9 @@ static void read_option(struct reader *reader, int index, const struct zr_option
         break;
     case 'l':
         *(struct zr_auths *)field = zr_lua_read_auths(reader, index);
+        break;
+    case 'e':
+        *(struct zr_tls_options *)field = read_tls(reader, index);
         break;
     case 'r': /* only the binding uses it: permissions, an int32_t */
         *(int32_t *)field = zr_lua_read_perms(reader, index);

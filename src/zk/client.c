@@ -28,6 +28,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "zk/client_parts.h"
 #include "zk/clock.h"
@@ -53,6 +54,7 @@
 static zhandle_t *enter(struct zr_handle *handle)
 {
     zr_completion_handle = handle;
+    zr_secure_enter(handle->client.secure);
     return handle->client.zh;
 }
 
@@ -64,7 +66,7 @@ static void look_for_silent_loss(struct zr_handle *handle)
     struct zr_client *client = &handle->client;
     if (zoo_state(client->zh) != ZOO_NOTCONNECTED_STATE)
         return;
-    client->fd = -1;
+    zr_client_forget_socket(handle);
     client->purging = true;
     zr_connection_lost(handle);
     zr_client_prepare(handle, zr_now_us());
@@ -178,7 +180,7 @@ bool zr_client_cut(struct zr_client *client)
     client->cutting = true;
     int rc = process(client, ZOOKEEPER_READ | ZOOKEEPER_WRITE);
     client->cutting = false;
-    client->fd = -1;
+    zr_client_forget_socket(ZR_HOLDER(client, struct zr_handle, client));
     return rc != ZOK && rc != ZNOTHING;
 }
 
@@ -215,6 +217,8 @@ static void purge(struct zr_client *client)
 void zr_client_prepare(struct zr_handle *handle, int64_t now_us)
 {
     struct zr_client *client = &handle->client;
+    if (zr_client_rests(handle, now_us))
+        return;
     zhandle_t *zh = enter(handle);
     int before = zoo_state(zh), fd = -1, interest = 0;
     struct timeval wait = {0};
@@ -223,6 +227,7 @@ void zr_client_prepare(struct zr_handle *handle, int64_t now_us)
     client->events = events_of(rc == ZOK ? interest : 0);
     client->sending = (client->events & POLLOUT) != 0;
     client->wait_us = wait_of(rc, &wait);
+    zr_client_secure_prepare(handle);
     if (client->fd >= 0 && (before == 0 || before == ZOO_NOTCONNECTED_STATE))
         began(handle, now_us);
     if (client->purging)
@@ -238,10 +243,12 @@ void zr_client_process(struct zr_handle *handle, short revents)
     bool broken = (revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
     int events = (revents & POLLIN || broken ? ZOOKEEPER_READ : 0) |
                  (revents & POLLOUT || broken ? ZOOKEEPER_WRITE : 0);
+    if (!zr_client_secure_process(handle, &events))
+        return;
     int rc = process(client, events);
     zr_client_look_for_nonsense(client, rc);
     if (rc != ZOK && rc != ZNOTHING)
-        client->fd = -1;
+        zr_client_forget_socket(handle);
 }
 
 static void close_library(struct zr_handle *handle)
@@ -251,6 +258,7 @@ static void close_library(struct zr_handle *handle)
     client->zh = NULL;
     client->fd = -1;
     client->up = client->asked = client->proved = client->purging = client->unfit = false;
+    zr_secure_enter(NULL); /* the handle may be freed soon */
 }
 
 int zr_client_part(struct zr_handle *handle)
@@ -262,9 +270,19 @@ int zr_client_part(struct zr_handle *handle)
         return -1;
     }
     int copy = fcntl(client->fd, F_DUPFD_CLOEXEC, 0);
-    shutdown(client->fd, SHUT_RD);
+    if (client->secure == NULL)
+        shutdown(client->fd, SHUT_RD);
     close_library(handle);
+    zr_client_flush(handle);
     return copy;
+}
+
+void zr_client_parted(struct zr_handle *handle)
+{
+    close(handle->parting_fd);
+    handle->parting_fd = -1;
+    if (handle->client.secure != NULL)
+        zr_secure_drop(handle->client.secure);
 }
 
 void zr_client_drop(struct zr_handle *handle)
@@ -278,4 +296,5 @@ void zr_client_drop(struct zr_handle *handle)
     else if (client->fd >= 0)
         zr_client_cut(client);
     close_library(handle);
+    zr_client_forget_socket(handle);
 }

@@ -21,7 +21,8 @@ bool zr_client_open(struct zr_handle *handle);
 /* Begins a turn: timeouts, pings, reconnects. Sets fd, events and wait_us. Not when dead. */
 void zr_client_prepare(struct zr_handle *handle, int64_t now_us);
 
-/* The descriptor is ready (poll's revents): sends and receives, a bounded number of messages. */
+/* The descriptor is ready (poll's revents), or client->again is set: sends and receives, a bounded
+   number of messages. */
 void zr_client_process(struct zr_handle *handle, short revents);
 
 /* True when a request can be given to the library now; an ADD_AUTH has to wait for its turn. */
@@ -33,6 +34,9 @@ void zr_client_submit(struct zr_handle *handle, struct zr_request *request);
 /* Around a batch: what is sent in between leaves in full packets. */
 void zr_client_cork(struct zr_handle *handle, bool on);
 
+/* Sends what is gathered for TLS. After all that sends in a turn. */
+void zr_client_flush(struct zr_handle *handle);
+
 /* Sends the request that proves a new connection, or a heartbeat. */
 void zr_client_beat(struct zr_handle *handle, int64_t now_us);
 
@@ -42,6 +46,9 @@ void zr_client_beat(struct zr_handle *handle, int64_t now_us);
  * -1. What is still in flight fails.
  */
 int zr_client_part(struct zr_handle *handle);
+
+/* After zr_client_part: closes that descriptor. */
+void zr_client_parted(struct zr_handle *handle);
 
 /* Frees the library's handle at once; what is in flight fails. The session may live on. */
 void zr_client_drop(struct zr_handle *handle);

@@ -58,7 +58,8 @@ void zr_client_on_event(zhandle_t *zh, int type, int state, const char *path, vo
 void zr_client_on_log(const char *line)
 {
     const struct zr_client *client = &zr_completion_handle->client;
-    bool ours = client->cutting || client->unfit;
+    bool told = client->secure != NULL && zr_secure_failure(client->secure) != NULL;
+    bool ours = client->cutting || client->unfit || told;
     if (!ours || !zr_library_log_is_end(line))
         zr_report_log(zr_completion_handle, line);
 }

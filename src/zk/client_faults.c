@@ -43,18 +43,21 @@ static bool is_awaited(const struct zr_client *client)
 void zr_client_look_for_silence(struct zr_handle *handle, int64_t now_us)
 {
     struct zr_client *client = &handle->client;
-    if (!is_awaited(client) || zr_client_polls(client, POLLIN))
+    if (!is_awaited(client) || client->again || zr_client_polls(client, POLLIN))
         return;
     int64_t due_us = zr_handshake_due_us(&client->handshake);
     if (now_us < due_us) {
         client->wait_us = zr_earlier_us(client->wait_us, due_us - now_us);
         return;
     }
-    char line[160];
+    char line[256];
+    bool shaking = client->secure != NULL && zr_secure_shaking(client->secure);
     zr_connection_learn_peer(client);
-    snprintf(line, sizeof line, "%s did not answer within %.1f s",
+    snprintf(line, sizeof line, "%s did not answer%s within %.1f s%s",
              client->peer[0] != '\0' ? client->peer : "the server",
-             (double)(now_us - client->handshake.since_us) / 1e6);
+             shaking ? " the handshake of TLS" : "",
+             (double)(now_us - client->handshake.since_us) / 1e6,
+             shaking ? "; is this its port for TLS (secureClientPort)?" : "");
     zr_handshake_late(&client->handshake);
     zr_client_cut(client);
     client->wait_us = 0;

@@ -3,8 +3,9 @@
 
 /*
  * client_parts.h: what the files share that see the client library: client.c drives it,
- * client_call.c and client_multi.c give it requests, client_events.c is what it calls, and
- * client_faults.c detects what it does not notice. No other file includes it. The I/O thread.
+ * client_call.c and client_multi.c give it requests, client_events.c is what it calls,
+ * client_faults.c detects what it does not notice, and client_secure.c adds TLS. No other file
+ * includes it. The I/O thread.
  */
 
 #include <zookeeper/zookeeper.h>
@@ -45,5 +46,19 @@ void zr_client_look_for_nonsense(struct zr_client *client, int rc);
 /* Cuts an attempt to connect that is not answered in time; the next one comes at once. If there is
    time left, client->wait_us is not longer. */
 void zr_client_look_for_silence(struct zr_handle *handle, int64_t now_us);
+
+/* ---- TLS; without it, nothing of this does anything ----------------------------------------- */
+
+/* True during the pause after a failure of TLS: the library must not connect yet. Sets wait_us. */
+bool zr_client_rests(struct zr_handle *handle, int64_t now_us);
+
+/* After zookeeper_interest: replaces the library's descriptor and events by ours. */
+void zr_client_secure_prepare(struct zr_handle *handle);
+
+/* Before zookeeper_process. False: the handshake is not over, so do not call it. */
+bool zr_client_secure_process(struct zr_handle *handle, int *events);
+
+/* The library has closed its descriptor, or will. Tells the log why, if TLS has failed. */
+void zr_client_forget_socket(struct zr_handle *handle);
 
 #endif

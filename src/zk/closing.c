@@ -19,8 +19,6 @@
 
 #include "zk/closing.h"
 
-#include <unistd.h>
-
 #include "zk/client.h"
 #include "zk/clock.h"
 
@@ -101,12 +99,12 @@ static bool part(struct zr_handle *handle, int64_t now_us, bool *over)
     /* While other answers are missing, it is unknown which answer is the goodbye. */
     bool told_apart = handle->parting_by_us > handle->parting_us;
     enum zr_goodbye_state state =
-        told_apart ? zr_goodbye_read(&handle->goodbye, handle->parting_fd) : ZR_GOODBYE_AWAITED;
+        told_apart ? zr_goodbye_read(&handle->goodbye, handle->parting_fd, handle->client.secure)
+                   : ZR_GOODBYE_AWAITED;
     if (state == ZR_GOODBYE_AWAITED &&
         now_us < zr_earlier_us(handle->close_by_us, handle->parting_by_us))
         return false;
-    close(handle->parting_fd);
-    handle->parting_fd = -1;
+    zr_client_parted(handle);
     *over = state == ZR_GOODBYE_SAID;
     return state != ZR_GOODBYE_MISSED || !try_again(handle, now_us);
 }

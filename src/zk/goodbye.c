@@ -57,14 +57,16 @@ static enum zr_goodbye_state judge(struct zr_goodbye *goodbye)
 }
 
 /* Calls recv once. False: nothing has come, or the stream has ended. */
-static bool read_some(struct zr_goodbye *goodbye, int fd)
+static bool read_some(struct zr_goodbye *goodbye, int fd, struct zr_secure *secure)
 {
     unsigned char rest[4096];
     size_t wanted = goodbye->skip < sizeof rest ? goodbye->skip : sizeof rest;
     bool skipping = goodbye->skip > 0;
     if (!skipping)
         wanted = sizeof goodbye->head - goodbye->got;
-    ssize_t length = recv(fd, skipping ? rest : goodbye->head + goodbye->got, wanted, MSG_DONTWAIT);
+    unsigned char *to = skipping ? rest : goodbye->head + goodbye->got;
+    ssize_t length =
+        secure != NULL ? zr_secure_recv(secure, to, wanted) : recv(fd, to, wanted, MSG_DONTWAIT);
     if (length <= 0)
         return false;
     if (skipping)
@@ -83,12 +85,12 @@ static bool hung_up(int fd)
            info.tcpi_state != TCP_ESTABLISHED;
 }
 
-enum zr_goodbye_state zr_goodbye_read(struct zr_goodbye *goodbye, int fd)
+enum zr_goodbye_state zr_goodbye_read(struct zr_goodbye *goodbye, int fd, struct zr_secure *secure)
 {
     bool last = hung_up(fd); /* what came before that is read */
     enum zr_goodbye_state state = ZR_GOODBYE_AWAITED;
     while (state == ZR_GOODBYE_AWAITED) {
-        if (!read_some(goodbye, fd))
+        if (!read_some(goodbye, fd, secure))
             return last ? ZR_GOODBYE_MISSED : ZR_GOODBYE_AWAITED;
         if (goodbye->got == sizeof goodbye->head)
             state = judge(goodbye);

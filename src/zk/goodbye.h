@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "zk/secure.h"
+
 enum zr_goodbye_state {
     ZR_GOODBYE_AWAITED,
     ZR_GOODBYE_SAID,  /* the session is over */
@@ -27,8 +29,9 @@ void zr_goodbye_begin(struct zr_goodbye *goodbye);
 
 /*
  * Reads what there is, and never waits. The answers to all other requests must have been read
- * before, so that a frame begins at the next byte. The socket may be shut for reading. borrows: fd.
+ * before, so that a frame begins at the next byte. The socket may be shut for reading. borrows: fd;
+ * secure, its TLS, or null.
  */
-enum zr_goodbye_state zr_goodbye_read(struct zr_goodbye *goodbye, int fd);
+enum zr_goodbye_state zr_goodbye_read(struct zr_goodbye *goodbye, int fd, struct zr_secure *secure);
 
 #endif

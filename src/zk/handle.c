@@ -71,7 +71,10 @@ struct zr_handle *zr_handle_new(const struct zr_zk_config *config, void *owner, 
     handle->write_heartbeat = config->write_heartbeat;
     zr_lease_init(&handle->lease, config->tick_us);
     handle->warden.wanted = config->guardian;
-    if (zr_report_init(handle) && copy_credentials(handle, config))
+    if (config->tls.wanted)
+        handle->client.secure = zr_secure_new(&config->tls);
+    bool secured = !config->tls.wanted || handle->client.secure != NULL;
+    if (secured && zr_report_init(handle) && copy_credentials(handle, config))
         return handle;
     zr_handle_free(handle);
     return NULL;
@@ -80,6 +83,7 @@ struct zr_handle *zr_handle_new(const struct zr_zk_config *config, void *owner, 
 void zr_handle_free(struct zr_handle *handle)
 {
     zr_resolution_free(handle->resolution);
+    zr_secure_free(handle->client.secure);
     zr_report_fini(handle);
     zr_free(handle->addresses);
     while (handle->credentials != NULL) {

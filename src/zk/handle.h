@@ -22,6 +22,7 @@
 #include "zk/receive.h"
 #include "zk/report.h"
 #include "zk/resolver.h"
+#include "zk/secure.h"
 #include "zk/warden.h"
 
 struct zr_io;
@@ -57,6 +58,13 @@ struct zr_client {
     int64_t session_id;  /* proved; 0: none yet */
     char password[16];   /* of that session */
     char peer[80];       /* "address:port" of the proved connection */
+
+    /* with TLS; else null and zero. Then fd is not the library's descriptor but the socket */
+    struct zr_secure *secure;
+    bool again;        /* call the library, whatever poll says */
+    bool worked;       /* the last connection was proved */
+    int64_t pause_us;  /* the last pause after a failure of TLS ... */
+    int64_t resume_us; /* ... and until when it lasts */
 };
 
 struct zr_handle {

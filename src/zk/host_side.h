@@ -13,4 +13,8 @@
  */
 enum zr_status zr_zk_client_new(struct zr_zk **zk);
 
+/* Loads what TLS needs, which stays loaded. Returns null, or why there is no TLS in this process
+   and what to install. The text is static. Any thread. */
+const char *zr_zk_tls_problem(void);
+
 #endif

@@ -147,8 +147,9 @@ static void receive(struct zr_io *io)
 {
     ZR_LIST_EACH (link, &io->handles) {
         struct zr_handle *handle = handle_at(link);
-        if (handle->poll_index >= 0 && io->polls[handle->poll_index].revents != 0)
-            zr_client_process(handle, io->polls[handle->poll_index].revents);
+        short revents = handle->poll_index >= 0 ? io->polls[handle->poll_index].revents : 0;
+        if (revents != 0 || (served(handle) && handle->client.again))
+            zr_client_process(handle, revents);
     }
 }
 
@@ -256,6 +257,7 @@ static void serve(struct zr_io *io, struct zr_handle *handle, struct budget *bud
         zr_warden_look(handle);
         zr_client_beat(handle, now);
     }
+    zr_client_flush(handle);
     if (zr_closing_step(handle, zr_now_us()))
         let_go(io, handle);
     else if (!may_wait(handle))

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,6 +117,16 @@ int zr_program_get(void)
 int zr_program_error(void)
 {
     return program.error;
+}
+
+bool zr_program_beside(const char *name, char *path, size_t size)
+{
+    const char *slash = strrchr(program.path, '/');
+    if (slash == NULL)
+        return false;
+    int length =
+        snprintf(path, size, "%.*s%s", (int)(slash + 1 - program.path), program.path, name);
+    return length > 0 && (size_t)length < size;
 }
 
 const char *zr_program_path(void)

@@ -15,13 +15,13 @@
 #include "core/alloc.h"
 #include "zk/completion.h"
 #include "zk/decode.h"
+#include "zk/secure.h"
 
 #define LENGTH 4            /* bytes that state the length of a frame */
 #define HEADER 16           /* xid, zxid, error */
 #define ORDINARY 65536      /* for a frame up to this, the library just tries to get the memory */
 #define MOST_DROPPED 262144 /* in one turn, so that no handle starves the others */
 
-ssize_t __real_recv(int fd, void *to, size_t size, int flags);
 ssize_t __wrap_recv(int fd, void *to, size_t size, int flags);
 
 bool zr_receiving;
@@ -49,7 +49,7 @@ static ssize_t drop(int fd, struct zr_incoming *incoming)
     char rest[65536];
     for (size_t most = MOST_DROPPED; incoming->surplus > 0;) {
         size_t wanted = incoming->surplus < sizeof rest ? incoming->surplus : sizeof rest;
-        ssize_t got = most >= wanted ? __real_recv(fd, rest, wanted, 0) : nothing();
+        ssize_t got = most >= wanted ? zr_secure_library_recv(fd, rest, wanted, 0) : nothing();
         if (got <= 0)
             return got;
         incoming->surplus -= (uint32_t)got;
@@ -88,7 +88,7 @@ static ssize_t receive_length(int fd, unsigned char *to, struct zr_incoming *inc
 {
     ssize_t got = incoming->surplus > 0 ? drop(fd, incoming) : 1;
     if (got > 0)
-        got = __real_recv(fd, to, LENGTH - incoming->known, 0);
+        got = zr_secure_library_recv(fd, to, LENGTH - incoming->known, 0);
     if (got <= 0)
         return got;
     incoming->known += (uint32_t)got;
@@ -101,7 +101,7 @@ static ssize_t receive_length(int fd, unsigned char *to, struct zr_incoming *inc
 static ssize_t receive_frame(int fd, void *to, size_t size, struct zr_incoming *incoming)
 {
     incoming->begun = true;
-    ssize_t got = __real_recv(fd, to, size, 0);
+    ssize_t got = zr_secure_library_recv(fd, to, size, 0);
     if (got > 0)
         incoming->left -= (uint32_t)got;
     if (incoming->left == 0)
@@ -114,7 +114,7 @@ static ssize_t receive_frame(int fd, void *to, size_t size, struct zr_incoming *
 ssize_t __wrap_recv(int fd, void *to, size_t size, int flags)
 {
     if (!zr_receiving)
-        return __real_recv(fd, to, size, flags);
+        return zr_secure_library_recv(fd, to, size, flags);
     struct zr_incoming *incoming = &zr_completion_handle->client.incoming;
     if (incoming->known == LENGTH)
         return receive_frame(fd, to, size, incoming);

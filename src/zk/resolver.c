@@ -33,9 +33,14 @@
 #define MOST_ADDRESSES 63 /* odd, so that the list cannot overflow by the repeated one */
 #define LONGEST_NAME 256
 
+struct address {
+    char text[ZR_RESOLVER_ADDRESS];
+    char name[LONGEST_NAME];
+};
+
 struct addresses {
     size_t count;
-    char at[MOST_ADDRESSES + 1][ZR_RESOLVER_ADDRESS];
+    struct address at[MOST_ADDRESSES + 1];
 };
 
 struct server {
@@ -72,20 +77,22 @@ static void split(struct server *server, const char *text, const char *end)
 static bool known(const struct addresses *found, const char *address)
 {
     for (size_t i = 0; i < found->count; i++)
-        if (strcmp(found->at[i], address) == 0)
+        if (strcmp(found->at[i].text, address) == 0)
             return true;
     return false;
 }
 
-static void add(struct addresses *found, const struct addrinfo *info)
+/* An address that several names have belongs to the first of them. */
+static void add(struct addresses *found, const struct addrinfo *info, const char *name)
 {
     char host[ZR_RESOLVER_ADDRESS - 8], port[8];
     if (getnameinfo(info->ai_addr, info->ai_addrlen, host, sizeof host, port, sizeof port,
                     NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return;
-    char *address = found->at[found->count];
-    snprintf(address, ZR_RESOLVER_ADDRESS, "%s:%s", host, port);
-    if (found->count < MOST_ADDRESSES && !known(found, address))
+    struct address *address = &found->at[found->count];
+    snprintf(address->text, sizeof address->text, "%s:%s", host, port);
+    snprintf(address->name, sizeof address->name, "%s", name);
+    if (found->count < MOST_ADDRESSES && !known(found, address->text))
         found->count++;
 }
 
@@ -103,7 +110,7 @@ static void look_up(struct zr_resolution *to, struct addresses *found, const str
     }
     for (const struct addrinfo *one = all; one != NULL; one = one->ai_next)
         if (one->ai_family == AF_INET || one->ai_family == AF_INET6)
-            add(found, one);
+            add(found, one, server->name);
     freeaddrinfo(all);
 }
 
@@ -144,13 +151,12 @@ static void shuffle(struct addresses *found)
     uint64_t state = (uint64_t)zr_now_us() ^ (uint64_t)getpid() << 40 ^ (uintptr_t)found;
     for (size_t left = found->count; left > 1; left--) {
         size_t other = (size_t)(next_random(&state) % left);
-        char kept[ZR_RESOLVER_ADDRESS];
-        memcpy(kept, found->at[left - 1], sizeof kept);
-        memcpy(found->at[left - 1], found->at[other], sizeof kept);
-        memcpy(found->at[other], kept, sizeof kept);
+        struct address kept = found->at[left - 1];
+        found->at[left - 1] = found->at[other];
+        found->at[other] = kept;
     }
     if (found->count > 0 && found->count % 2 == 0)
-        memcpy(found->at[found->count++], found->at[0], ZR_RESOLVER_ADDRESS);
+        found->at[found->count++] = found->at[0];
 }
 
 /* A sum of hashes, so that the order does not matter. Before the shuffle: each address once. */
@@ -158,7 +164,7 @@ static uint64_t fingerprint(const struct addresses *found)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < found->count; i++) {
-        uint64_t hash = zr_hash64(found->at[i], strlen(found->at[i]));
+        uint64_t hash = zr_hash64(found->at[i].text, strlen(found->at[i].text));
         sum += next_random(&hash);
     }
     return sum;
@@ -170,8 +176,31 @@ static char *joined(const struct addresses *found)
     char *list = zr_alloc(found->count * ZR_RESOLVER_ADDRESS + 1);
     char *end = list;
     for (size_t i = 0; list != NULL && i < found->count; i++)
-        end += sprintf(end, "%s%s", i > 0 ? "," : "", found->at[i]);
+        end += sprintf(end, "%s%s", i > 0 ? "," : "", found->at[i].text);
     return list;
+}
+
+/* gives: the pairs of address and name, or null. */
+static char *paired(const struct addresses *found)
+{
+    char *pairs = zr_alloc(found->count * sizeof found->at[0] + 1);
+    char *end = pairs;
+    for (size_t i = 0; pairs != NULL && i < found->count; i++) {
+        end = stpcpy(end, found->at[i].text) + 1;
+        end = stpcpy(end, found->at[i].name) + 1;
+    }
+    return pairs;
+}
+
+/* Without memory for both there is none. */
+static void keep(struct zr_resolution *to, const struct addresses *found)
+{
+    to->addresses = joined(found);
+    to->names = paired(found);
+    if (to->addresses != NULL && to->names != NULL)
+        return;
+    zr_resolution_forget(to);
+    snprintf(to->failure, sizeof to->failure, "cannot resolve host names: memory is exhausted");
 }
 
 static void *resolve(void *with)
@@ -181,8 +210,8 @@ static void *resolve(void *with)
     look_up_all(to, &found);
     to->fingerprint = fingerprint(&found);
     shuffle(&found);
-    if (found.count > 0 && (to->addresses = joined(&found)) == NULL)
-        snprintf(to->failure, sizeof to->failure, "cannot resolve host names: memory is exhausted");
+    if (found.count > 0)
+        keep(to, &found);
     struct zr_list answer;
     zr_list_init(&answer);
     zr_list_append(&answer, &to->link);
@@ -215,6 +244,13 @@ void zr_resolution_start(struct zr_resolution *resolution)
     zr_mailbox_put(resolution->answers, &answer);
 }
 
+void zr_resolution_forget(struct zr_resolution *resolution)
+{
+    zr_free(resolution->addresses);
+    zr_free(resolution->names);
+    resolution->addresses = resolution->names = NULL;
+}
+
 void zr_resolution_free(struct zr_resolution *resolution)
 {
     if (resolution == NULL)
@@ -222,6 +258,6 @@ void zr_resolution_free(struct zr_resolution *resolution)
     resolution->owner = NULL;
     if (resolution->busy)
         return;
-    zr_free(resolution->addresses);
+    zr_resolution_forget(resolution);
     zr_free(resolution);
 }

@@ -25,6 +25,8 @@ struct zr_resolution {
     const char *hosts;          /* "name:port,name,[::1]:port" */
     char *addresses; /* out: "1.2.3.4:2181,::1:2181"; null: none could be resolved; belongs to the
                         taker */
+    char *names; /* out: which name each address belongs to: "1.2.3.4:2181", "zk1", each with its
+                    NUL, and "" at the end; null as above; belongs to the taker */
     uint64_t fingerprint;              /* out: equal for equal sets of addresses, in any order */
     char failure[ZR_RESOLVER_FAILURE]; /* out: "cannot resolve NAME: reason"; "": none */
 };
@@ -35,6 +37,9 @@ struct zr_resolution *zr_resolution_new(const char *hosts, struct zr_mailbox *an
 /* Looks up the names; the resolution comes back in the mailbox. Only while it is not busy. The
    I/O thread. */
 void zr_resolution_start(struct zr_resolution *resolution);
+
+/* Frees what it has found and nobody has taken. Not while it is busy. */
+void zr_resolution_forget(struct zr_resolution *resolution);
 
 /* takes: resolution. While it is busy, it is only marked. The I/O thread, or the last thread
    that knows it. */

@@ -119,8 +119,12 @@ void zr_servers_found(struct zr_handle *handle, int64_t now_us)
     }
     handle->resolve_us = now_us + STALE_US;
     bool wanted = client->zh == NULL || handle->fingerprint != resolution->fingerprint;
-    if (wanted && !client->up && !client->dead)
+    bool adopted = wanted && !client->up && !client->dead;
+    if (client->secure != NULL && (adopted || !wanted)) {
+        zr_secure_learn(client->secure, resolution->names);
+        resolution->names = NULL;
+    }
+    if (adopted)
         adopt(handle, now_us);
-    zr_free(resolution->addresses);
-    resolution->addresses = NULL;
+    zr_resolution_forget(resolution);
 }

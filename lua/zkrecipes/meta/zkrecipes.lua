@@ -156,6 +156,15 @@ function Task:cancel() end
 
 ---@alias zkrecipes.Acl "open"|"creator"|"read"|zkrecipes.AclEntry[]
 
+---Files are in PEM form and are read for each connection anew.
+---@class zkrecipes.Tls
+---@field ca? string file of the CAs to trust; default: those of the system
+---@field cert? string file of our certificate, for servers that demand one
+---@field key? string file of its key; default: the file of cert
+---@field password? string|fun(): string of the key
+---@field name? string that every server has to prove; default: the name of each in hosts
+---@field verify? boolean default true; false: trust any server
+
 ---@class zkrecipes.SessionOptions
 ---@field hosts? string|string[] "host:port,host:port/chroot"; default "127.0.0.1:2181"
 ---@field timeout? number seconds: the session timeout to ask for; the servers may choose another; default 10
@@ -167,6 +176,7 @@ function Task:cancel() end
 ---@field acl? zkrecipes.Acl of the znodes that we create; default "open"
 ---@field strict? boolean default false; true: hold:valid() also requires that the leader still has its quorum (costs 16 small
 ---writes per timeout)
+---@field tls? boolean|zkrecipes.Tls default false; true or a table: encrypt the connection, and verify the servers (see docs/tls.md)
 ---@field guardian? boolean default false; true: a small process ends the session as soon as this process dies (see
 ---docs/guardian.md)
 ---@field log? fun(level: "error"|"warning"|"info", text: string) called from the loop; must not wait

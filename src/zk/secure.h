@@ -1,0 +1,83 @@
+#ifndef ZR_SECURE_H
+#define ZR_SECURE_H
+
+/*
+ * secure.h: the connection of a session with TLS. The client library knows nothing of it: it is
+ * linked with --wrap=connect,--wrap=send,--wrap=recv, and what it calls ends here.
+ *
+ * The library never holds the socket that leads to the server. When it connects, we keep its socket
+ * and put another one, which is not connected, behind its descriptor. So plain text cannot reach
+ * the server, whatever goes wrong: there is no way from the library's descriptor to the network.
+ *
+ * A handle without TLS has none of this: its pointer is null. All functions but new and free: the
+ * I/O thread. None waits for the network; connecting reads the files of certificates.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "core/zk.h"
+
+struct zr_secure;
+
+/* gives: the TLS of a handle, or null if memory is exhausted. borrows: options. zr_zk_tls_problem
+   has found none. */
+struct zr_secure *zr_secure_new(const struct zr_tls_options *options);
+
+/* takes: secure, which may be null. Closes the socket. */
+void zr_secure_free(struct zr_secure *secure);
+
+/* Which name belongs to which address: as the resolver gives them. takes: names. */
+void zr_secure_learn(struct zr_secure *secure, char *names);
+
+/* ---- For the library, inside a call of ours ------------------------------------------------- */
+
+/* Until the next call: the library's calls are for this one; null: they are for a plain socket.
+   keeps: secure. */
+void zr_secure_enter(struct zr_secure *secure);
+
+/* As recv, for the library's descriptor; if a secure connection was entered, from that. */
+ssize_t zr_secure_library_recv(int fd, void *to, size_t size, int flags);
+
+/* ---- For the handle ------------------------------------------------------------------------- */
+
+/* The socket that leads to the server, or -1. */
+int zr_secure_fd(const struct zr_secure *secure);
+
+/* True from the connect until the handshake is done or has failed: the library must not be called.
+ */
+bool zr_secure_shaking(const struct zr_secure *secure);
+
+/* After poll: goes on with connecting. True: done or failed, and the library must be called. */
+bool zr_secure_shake(struct zr_secure *secure);
+
+/* True if the connection can be used. */
+bool zr_secure_up(const struct zr_secure *secure);
+
+/* What to poll for. events: what the library wants to poll for. */
+short zr_secure_events(const struct zr_secure *secure, short events);
+
+/* Sends what is not sent yet, as far as possible. False: the connection has failed, and the library
+   has to learn that by a recv. */
+bool zr_secure_flush(struct zr_secure *secure);
+
+/* Are there bytes that flush could not send? */
+bool zr_secure_unsent(const struct zr_secure *secure);
+
+/* Are there bytes that poll does not see? */
+bool zr_secure_holds(const struct zr_secure *secure);
+
+/* As recv. */
+ssize_t zr_secure_recv(struct zr_secure *secure, void *to, size_t size);
+
+/* Why the connection has failed, a line for the log; null: it has not, or the library says it. */
+const char *zr_secure_failure(struct zr_secure *secure);
+
+/* True if the server could be reached, so that TLS has succeeded or failed. */
+bool zr_secure_tried(const struct zr_secure *secure);
+
+/* Closes the socket, if there is one. */
+void zr_secure_drop(struct zr_secure *secure);
+
+#endif
