@@ -28,7 +28,7 @@ describe("a TLS connection that fails", function()
       lines[#lines + 1] = line
       count[line] = (count[line] or 0) + 1
     end }
-    env.eventually(pattern .. " in:\n" .. hosts, function() return session.trouble and session.trouble:find(pattern) end)
+    env.eventually(pattern .. " in:\n" .. hosts, function() return session.trouble and session.trouble:find(pattern) end, 60)
     assert.matches(pattern, env.fails("connection_loss", session:connected(0.3)))
     local text = table.concat(lines, "\n")
     assert.matches(pattern, text)
@@ -89,6 +89,20 @@ describe("a TLS connection that fails", function()
     with(tls.openssl_server(good, "-tls1_1 -cipher DEFAULT@SECLEVEL=0"), function(hosts)
       says("TLS: the server accepts neither our versions of TLS %(1%.2 and newer%) nor our ciphers; check its ssl%.enabledProtocols", hosts,
         { ca = good.ca })
+    end)
+  end))
+
+  it("says so too if the system's configuration allows old versions", run(function()
+    local configuration = folder .. "/openssl.cnf"
+    local file = assert(io.open(configuration, "w"))
+    file:write("openssl_conf = main\n[main]\nssl_conf = ssl\n[ssl]\nsystem_default = all\n",
+      "[all]\nMinProtocol = TLSv1\nCipherString = DEFAULT@SECLEVEL=0\n")
+    file:close()
+    with(tls.openssl_server(good, "-tls1_1 -cipher DEFAULT@SECLEVEL=0"), function(hosts)
+      local function output(command) return process.output(("OPENSSL_CONF='%s' %s 2>&1"):format(configuration, command)) end
+      assert.matches("Protocol *: TLSv1%.1", output("openssl s_client -connect " .. hosts .. " </dev/null"))
+      assert.matches("the server accepts neither our versions of TLS %(1%.2 and newer%)",
+        output(("%s spec/support/tls_child.lua %s %s trouble"):format(env.interpreter(), hosts, good.ca)))
     end)
   end))
 

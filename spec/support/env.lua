@@ -71,9 +71,9 @@ function env.run(body)
   end
 end
 
----Waits until the condition holds; fails with `what` after a time that no busy machine takes.
-function env.eventually(what, condition)
-  local deadline = zk.now() + 300
+---Waits until the condition holds; fails with `what` after so many seconds, or after a time that no busy machine takes.
+function env.eventually(what, condition, seconds)
+  local deadline = zk.now() + (seconds or 300)
   while not condition() do
     if zk.now() > deadline then
       error("never happened: " .. what, 2)

@@ -1,5 +1,5 @@
 -- A process with a TLS session: `lua tls_child.lua HOSTS CA HOW`. It reads a znode ten times, says "well", and ends as HOW says: "close",
--- or "exit" in the middle of many requests.
+-- or "exit" in the middle of many requests. If HOW is "trouble", it says what the session's trouble is, and ends.
 
 local zk = require "zkrecipes"
 
@@ -7,6 +7,12 @@ local hosts, ca, how = arg[1], arg[2], arg[3]
 
 zk.run(function()
   local session = zk.session { hosts = hosts, tls = { ca = ca } }
+  if how == "trouble" then
+    local limit = zk.now() + 60
+    while not session.trouble and zk.now() < limit do zk.sleep(0.01) end
+    print(session.trouble or "no trouble")
+    return session:close(0)
+  end
   assert(session:connected(300))
   for _ = 1, 10 do assert(session:exists("/")) end
   print("well")
