@@ -22,7 +22,8 @@ describe("a session with TLS", function()
     local file = assert(io.open(folder .. "/security", "w"))
     file:write("jdk.tls.keyLimits=AES/GCM/NoPadding KeyUpdate 2^18\n")
     file:close()
-    server = assert(testing.start { tls = true, jvm = { "-Xmx512m", "-Djava.security.properties=" .. folder .. "/security" } })
+    server = assert(testing.start { tls = true, config = { maxSessionTimeout = "3600000" },
+      jvm = { "-Xmx512m", "-Djava.security.properties=" .. folder .. "/security" } })
     strict = assert(testing.start { tls = true, config = { ["ssl.clientAuth"] = "need", ["ssl.protocol"] = "TLSv1.2",
       ["ssl.enabledProtocols"] = "TLSv1.2", ["ssl.ciphersuites"] = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256" } })
   end)
@@ -77,6 +78,32 @@ describe("a session with TLS", function()
       session:close()
     end))
   end
+
+  -- As from a server behind a proxy. A turn of the session takes less answers than one record can hold.
+  it("takes all answers of one record, though nothing else arrives", run(function()
+    local relay = tls.relay("127.0.0.1:" .. server.port)
+    local proxy = tls.openssl_server(server.tls, "", relay.hosts)
+    -- With this timeout the session sends nothing of its own accord meanwhile.
+    local session = open { hosts = proxy.hosts, timeout = 3600 }
+    local answers, waiting, done = 700, "", 0
+    relay.fault = function(_, bytes)
+      local before = #waiting
+      waiting = waiting .. bytes
+      local all = before < answers * 20 and #waiting >= answers * 20
+      return all and waiting or ""
+    end
+    for _ = 1, answers do
+      zk.spawn(function()
+        session:exists("/none")
+        done = done + 1
+      end)
+    end
+    env.eventually("all answers", function() return done == answers end, 60)
+    relay.fault = nil
+    session:close(300)
+    proxy.stop()
+    relay.stop()
+  end))
 
   it("ends its session on the server when it is closed", run(function()
     local session = open()

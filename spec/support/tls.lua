@@ -17,13 +17,16 @@ end
 
 function M.remove(folder) os.execute("rm -rf '" .. folder .. "'") end
 
--- A program of OpenSSL's that speaks TLS on a port: `flags` as for `openssl s_server`.
-function M.openssl_server(files, flags)
+-- A program of OpenSSL's that speaks TLS on a port: `flags` as for `openssl s_server`. It passes what it receives on to `behind`, a plain
+-- server, and each part of the answers as one record.
+function M.openssl_server(files, flags, behind)
   local listener = assert(socket.bind("127.0.0.1", 0))
   local _, port = listener:getsockname()
   listener:close()
-  local pid = process.output(("openssl s_server -quiet -accept 127.0.0.1:%s -cert '%s' -key '%s' %s </dev/null >/dev/null 2>&1 & echo $!")
-    :format(port, files.cert, files.key, flags or ""))
+  local plain = behind and behind:gsub("^(.*):(%d+)$", "/dev/tcp/%1/%2") or "/dev/null"
+  local pid = process.output(
+    ("bash -c \"exec openssl s_server -quiet -accept 127.0.0.1:%s -cert '%s' -key '%s' %s <>%s >&0\" >/dev/null 2>&1 & echo $!")
+      :format(port, files.cert, files.key, flags or "", plain))
   local deadline = zk.now() + 100
   while zk.now() < deadline do
     local sock = socket.tcp()
