@@ -81,7 +81,7 @@ local function remove(history, queue, name)
   elseif code == "connection_loss" then
     history.maybe_removed[name] = true
   elseif done == false then
-    history.absent[name] = true
+    history.absent[name] = history.world:now()
   elseif code ~= "conflict" then
     violation(history, "remove", tostring(code))
   end
@@ -133,16 +133,20 @@ end
 
 -- ---- Consumers ---------------------------------------------------------------------------------
 
--- An item that is given to a consumer must exist.
-local function check_item(history, name, path)
+-- An item that is given to a consumer must exist. `began`: when the call of `take` began. A take deletes the item, so a remove that ends
+-- before the answer to the take rightly does not find it.
+local function check_item(history, name, path, began)
   if not name:find "^%d+:%d+" or history.refused[name] then violation(history, "foreign", name) end
-  if history.removed[name] or history.absent[name] then violation(history, "removed", name .. " is given all the same") end
+  local absent = history.absent[name]
+  if history.removed[name] or absent and absent <= (began or math.huge) then
+    violation(history, "removed", name .. " is given all the same")
+  end
   if history.taken[path] then violation(history, "taken", name .. " is given once more") end
 end
 
-local function check_given(history, item, session)
+local function check_given(history, item, session, began)
   local name, held = item.data, history.held[item.data]
-  check_item(history, name, item.path)
+  check_item(history, name, item.path, began)
   if held and held.path == item.path and held.id ~= session.id and history.world:alive(held.id) then
     violation(history, "exclusive", name .. " is given to two")
   end
@@ -292,14 +296,15 @@ local function claim_some(history, zk, consumer, task)
 end
 
 local function take(history, _, consumer, task)
+  local began = history.world:now()
   local data, item, code = ask(history, consumer, task, "take")
   if consumer.dead then return false end
   if data and history.simple then
-    check_item(history, data, data)
+    check_item(history, data, data, began)
     note_done(history, data, true)
     history.given = (history.given or 0) + 1
   elseif data then
-    check_given(history, item, consumer.session)
+    check_given(history, item, consumer.session, began)
     history.taken[item.path] = true
     note_done(history, data, once(history, item.id))
   elseif code == "connection_loss" and history.simple then
