@@ -64,8 +64,9 @@ local function user(root)
   return process.holds("test $(id -u) = 0 && ! " .. reads) and "user root;\n" or ""
 end
 
----Starts it. options: main, http, server (text of these contexts), workers, connections.
-function nginx.start(options)
+---Starts it. options: main, http, server (text of these contexts), workers, connections. Another process may get the port before nginx
+---has it; then it tries another one.
+function nginx.start(options, tries)
   local root, dir, port = process.output("pwd"), process.output("mktemp -d"), free_port()
   process.output("chmod 755 " .. dir)
   local self = setmetatable({ dir = dir, port = port }, nginx)
@@ -75,7 +76,11 @@ function nginx.start(options)
     options.server or ""))
   local problem = process.output(("%snginx -p %s -c nginx.conf -e %s/error.log 2>&1"):format(sanitized(dir), dir, dir))
   -- The master writes its pid before it starts its workers.
-  if not process.eventually(function() return self:master() and #self:workers() == (options.workers or 1) end) then
+  local function runs() return self:master() and #self:workers() == (options.workers or 1) end
+  local function lacks_port() return self:log():find("still could not bind", 1, true) ~= nil end
+  process.eventually(function() return runs() or lacks_port() end)
+  if lacks_port() and (tries or 1) < 10 then return nginx.start(options, (tries or 1) + 1) end
+  if not runs() then
     error("nginx does not start: " .. problem .. "\n" .. self:log())
   end
   return self
