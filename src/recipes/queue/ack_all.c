@@ -151,7 +151,7 @@ enum zr_status zr_queue_start_ack_all(struct zr_object *self, struct zr_args *ar
                                       struct zr_task **task)
 {
     struct zr_consumer *consumer = &((struct zr_queue *)self)->consumer;
-    struct zr_znode_task *znode_task;
+    struct zr_znode_task *znode_task = NULL;
     struct zr_ack_all *ack = NULL;
     struct zr_link *link;
     (void)args;
