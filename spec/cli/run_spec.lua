@@ -154,7 +154,8 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
     it("is passed on to the command, whose exit status counts", run(function()
       for name, number in pairs { INT = 2, TERM = 15, HUP = 1, QUIT = 3, USR1 = 10, USR2 = 12, WINCH = 28 } do
         -- In bash a signal ends `wait`. An INT beside a command that has just ended would be that command's.
-        local zkr = start(("lock /l -- bash -c 'trap \"echo got %s; exit %d\" %s; echo ready; sleep 600 & wait'"):format(name, number, name))
+        local trap = ("trap \"echo got %s; exit %d\" %s"):format(name, number, name)
+        local zkr = start(("lock /l -- bash -c '%s; echo ready; sleep 600 & wait'"):format(trap))
         prints(zkr, "ready")
         zkr:signal(name)
         local status, out = zkr:finish()
