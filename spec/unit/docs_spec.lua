@@ -200,6 +200,13 @@ describe("the documents", function()
     end
   end)
 
+  it("begin with the two commands for a new machine", function()
+    local readme = read "README.md"
+    for _, command in ipairs { "make demo", "make test" } do
+      assert(readme:find("\n" .. command .. "\n", 1, true), "README.md does not give the command '" .. command .. "'")
+    end
+  end)
+
   it("are all in the index, and on the site", function()
     local index, site = read("docs/README.md"), read("dev/site/mkdocs.yml")
     for path in process.output("cd docs && find * -name '*.md'"):gmatch("[^\n]+") do
