@@ -2,42 +2,10 @@
 -- Tags: sanitize
 
 local env = require "spec.support.env"
-local sim = require "zkrecipes.sim"
+local prefetched = require "spec.support.prefetched"
 
 local fails = env.fails
-
--- Runs body(world, zk, queue, other) in a process of a new world. other: the same queue, of another process that does not claim.
-local function in_world(prefetch, body)
-  return function()
-    local world = sim.new { seed = 1, limit = 100000 }
-    world:run(function()
-      local zk = world:process()
-      local other = world:session():queue("/jobs")
-      assert(other:put("first"))
-      local queue = zk.session({ timeout = 10 }):queue("/jobs", { prefetch = prefetch })
-      assert(queue:claim(5)):ack()
-      world:advance(3) -- no listing is in use
-      body(world, zk, queue, other)
-    end)
-  end
-end
-
-local function put(queue, from, to)
-  local list = {}
-  for i = from, to do list[#list + 1] = tostring(i) end
-  assert(queue:put_all(list))
-end
-
-local function requests(world, zk)
-  return { get = world:requests(zk, "get"), multi = world:requests(zk, "multi") }
-end
-
-local function spent(world, zk, fn)
-  local before = requests(world, zk)
-  fn()
-  local after = requests(world, zk)
-  return { get = after.get - before.get, multi = after.multi - before.multi }
-end
+local in_world, put, spent = prefetched.in_world, prefetched.put, prefetched.spent
 
 describe("prefetch", function()
   it("counts at most one attempt of an item that no caller had", in_world(9, function(world, _, queue, other)
