@@ -203,6 +203,7 @@ build = {
     ["zkrecipes.core"] = {
       sources = {
         "src/core/alloc.c",
+        "src/core/announce.c",
         "src/core/budget.c",
         "src/core/call.c",
         "src/core/call_acl.c",

@@ -17,7 +17,7 @@ end
 ---Two sessions in a namespace in which this directory exists: `session` goes through `proxy`, `other` does not.
 function Budget.start(path, data)
   local namespace, proxy = env.namespace(), env.proxy()
-  local budget = setmetatable({ proxy = proxy, namespace = namespace }, Budget)
+  local budget = setmetatable({ proxy = proxy, namespace = namespace, others = {} }, Budget)
   budget.session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
   budget.other = env.session { namespace = namespace, timeout = 10 }
   assert(budget.session:create(path, data, { parents = true }))
@@ -54,9 +54,17 @@ function Budget:one_round_trip(fn)
   assert(best >= 0.1 and best < 0.19, "took " .. best)
 end
 
+---One more session that is not counted.
+function Budget:another()
+  local session = env.session { namespace = self.namespace, timeout = 10 }
+  self.others[#self.others + 1] = session
+  return session
+end
+
 function Budget:stop()
   self.session:close()
   self.other:close()
+  for _, session in ipairs(self.others) do session:close() end
 end
 
 return Budget

@@ -82,6 +82,12 @@ static bool is_curators_tag(const char *at, const char *end)
     return at == end && length >= 33 && length <= 37 && end[-1] == '-';
 }
 
+size_t zr_tag_length(const char *name)
+{
+    const char *end = behind_our_tag(name);
+    return end != NULL ? (size_t)(end - name) : 0;
+}
+
 bool zr_is_usual(const struct zr_recipe *const *recipes, const char *name)
 {
     int64_t ignored;

@@ -53,6 +53,9 @@ int64_t zr_stem_word(const struct zr_recipe *const *recipes, const struct zr_req
    note), or Curator's ("_c_<UUID>-"). False for all other names, also for those of no contender. */
 bool zr_is_usual(const struct zr_recipe *const *recipes, const char *name);
 
+/* The length of our tag at the beginning of the name, with the dash behind it; 0: there is none. */
+size_t zr_tag_length(const char *name);
+
 /* True if a stem of one of the recipes says that the name is foreign. */
 bool zr_is_foreign(const struct zr_recipe *const *recipes, const char *name);
 

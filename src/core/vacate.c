@@ -1,3 +1,4 @@
+#include "core/announce.h"
 #include "core/names.h"
 #include "core/status.h"
 #include "core/verb_parts.h"
@@ -186,9 +187,33 @@ static void deleted(struct zr_task *task)
         again(task);
 }
 
+static void delete_node(struct zr_task *task);
+
+/* If it was refused, or its answer was lost: a plain delete does, and contenders list. */
+static void announced(struct zr_task *task)
+{
+    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE)
+        gone(task);
+    else
+        delete_node(task);
+}
+
+/* A contender of this session that waits for the seat needs no announcement. */
+static bool announce(struct zr_task *task)
+{
+    struct zr_seat *seat = task->seat;
+    struct zr_call *call;
+    bool wanted = seat->announces && zr_list_empty(&seat->gone.tasks);
+    seat->announces = false;
+    if (!wanted || zr_announce_new(seat, &call) != ZR_OK)
+        return false;
+    zr_part_send(task, call, announced);
+    return true;
+}
+
 static void delete_node(struct zr_task *task)
 {
-    if (ask(task, ZR_OP_DELETE, deleted) != ZR_OK)
+    if (!announce(task) && ask(task, ZR_OP_DELETE, deleted) != ZR_OK)
         zr_part_pause(task, MEMORY_PAUSE_US, again);
 }
 

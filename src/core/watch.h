@@ -64,6 +64,16 @@ void zr_watch_unfollow(struct zr_watch *watch); /* harmless for null */
 /* True if the client has a watch on the znode itself: no event came since the read that left it. */
 bool zr_watch_on_node(const struct zr_watch *watch);
 
+/*
+ * Follows a path as zr_watch_follow does, where there is no node yet, and asks for a watch if there
+ * is none: zr_watch_made is true as soon as the event says that a node was made there, also if it
+ * is gone again. The watch is not certain: it is not asked for again if the connection is lost
+ * under the request.
+ */
+enum zr_status zr_watch_making(struct zr_session *session, const char *path, size_t most,
+                               struct zr_watch **watch);
+bool zr_watch_made(const struct zr_watch *watch);
+
 /* How many events there were. The loss of the session counts as one, since its watches go with
    it. */
 int64_t zr_watch_events(const struct zr_watch *watch);

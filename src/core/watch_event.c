@@ -21,6 +21,7 @@ static unsigned used_up_by(enum zr_event_kind kind)
 static void fire(struct zr_watch *watch, enum zr_event_kind kind, unsigned used_up)
 {
     watch->events++;
+    watch->made = watch->made || kind == ZR_CREATED;
     watch->kept &= ~used_up;
     zr_signal_fire(&watch->changed, ZR_OK);
     zr_watch_tell(watch, used_up != 0 ? used_up : ZR_ON_NODE | ZR_ON_CHILDREN);

@@ -1,3 +1,4 @@
+#include "core/call.h"
 #include "core/task.h"
 #include "core/watch_parts.h"
 
@@ -62,6 +63,36 @@ void zr_watch_unfollow(struct zr_watch *watch)
 bool zr_watch_on_node(const struct zr_watch *watch)
 {
     return (watch->kept & ZR_ON_NODE) != 0;
+}
+
+static void asked(struct zr_call *call)
+{
+    struct zr_watch *watch = call->owner;
+    zr_call_free(call);
+    watch->call = NULL;
+    zr_watch_drop_if_unused(watch);
+}
+
+enum zr_status zr_watch_making(struct zr_session *session, const char *path, size_t most,
+                               struct zr_watch **watch)
+{
+    enum zr_status status = zr_watch_follow(session, path, 1, most, watch);
+    if (status != ZR_OK || zr_watch_on_node(*watch) || (*watch)->call != NULL)
+        return status;
+    status = zr_call_new_full(session, ZR_OP_EXISTS, path, ZR_NO_DATA, &(*watch)->call);
+    if (status != ZR_OK) {
+        zr_watch_unfollow(*watch);
+        *watch = NULL;
+        return status;
+    }
+    (*watch)->call->request.watch = true;
+    zr_call_start((*watch)->call, asked, *watch);
+    return ZR_OK;
+}
+
+bool zr_watch_made(const struct zr_watch *watch)
+{
+    return watch->made;
 }
 
 int64_t zr_watch_events(const struct zr_watch *watch)

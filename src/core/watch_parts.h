@@ -15,6 +15,7 @@ struct zr_watch {
     struct zr_session *session;
     struct zr_signal gone, changed;
     int64_t events; /* so far */
+    bool made;      /* one of them said that a node was made */
     int followers;
     struct zr_list joined;        /* struct zr_follower: these of them are told of events */
     int kinds;                    /* of watches that may be kept for it, 1 or 2 */

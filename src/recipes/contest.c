@@ -1,6 +1,7 @@
 #include "recipes/contest.h"
 
 #include "core/alloc.h"
+#include "core/announce.h"
 #include "core/names.h"
 #include "core/verbs.h"
 #include "recipes/kazoo.h"
@@ -14,7 +15,10 @@
  * 2. If no conflicting contender is ahead of us, we hold the lock.
  * 3. Otherwise wait until the nearest conflicting contender is gone. If it was certainly the holder
  *    and the head of the queue, we hold the lock now: a znode created later always sorts behind
- *    ours. If not, list the directory again and go to 2.
+ *    ours. We know that if no other contender was ahead at our last look, if its session is ours,
+ * or if it announced its end (announce.h). If not, list the directory again and go to 2.
+ * 4. A holder that has waited announces its end: contenders that came meanwhile saw more than one
+ *    ahead of them.
  *
  * Every contender conflicts with an attempt that wants the lock alone. An attempt that shares
  * (role->shares) conflicts only with contenders that do not share, so it sleeps while other readers
@@ -71,8 +75,10 @@ void zr_contest_held_by_another(struct zr_task *task)
 void zr_contest_grant(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
-    if (!role_of(task)->shares)
+    if (!role_of(task)->shares) {
         hold->seat.word |= ZR_SAYS_HEAD; /* of interest when it goes */
+        hold->seat.announces = hold->waited;
+    }
     zr_hold_grant(hold);
 }
 
@@ -188,19 +194,29 @@ void zr_contest_contend(struct zr_task *task)
 static void moved_up(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
+    bool was_head = zr_announce_end(&hold->announced) || (task->word & ZR_SAYS_HEAD) != 0;
     if (task->told)
         role_of(task)->told(task);
-    else if (hold->next_in_line || (task->word & ZR_SAYS_HEAD) != 0)
+    else if (hold->next_in_line || was_head)
         zr_contest_grant(task);
     else
         zr_verb_list(task, hold->seat.dir, ZR_STEP(check));
 }
 
+/* One that shares never announces its end: others that share may hold beside it. */
+static bool may_announce(const struct zr_task *task, const struct zr_seat_name *other)
+{
+    return role_of(task)->shares || other->stem == zr_hold_of((struct zr_task *)task)->seat.stem;
+}
+
 static void await(struct zr_task *task, int64_t ahead)
 {
-    const char *name = task->seats->at[ahead].name;
-    zr_verb_await_gone(task, zr_hold_of(task)->seat.dir, name, role_of(task)->enough,
-                       ZR_STEP(moved_up));
+    struct zr_hold *hold = zr_hold_of(task);
+    const struct zr_seat_name *other = &task->seats->at[ahead];
+    hold->waited = true;
+    if (ahead > 0 && may_announce(task, other))
+        zr_announce_follow(task->session, hold->seat.dir, other->name, &hold->announced);
+    zr_verb_await_gone(task, hold->seat.dir, other->name, role_of(task)->enough, ZR_STEP(moved_up));
 }
 
 static void check(struct zr_task *task)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/announce.h"
 #include "core/names.h"
 #include "core/verbs.h"
 
@@ -76,6 +77,7 @@ static void vacated(struct zr_task *task)
 
 void zr_hold_clean(struct zr_task *task)
 {
+    zr_announce_end(&zr_hold_of(task)->announced);
     zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(vacated));
 }
 

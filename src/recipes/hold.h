@@ -34,10 +34,13 @@ struct zr_hold {
     bool guarded;
     bool only_try;     /* the recipe's: do not wait */
     bool next_in_line; /* the recipe's: only the holder is ahead */
-    bool numbered;     /* the recipe's: the name of its node is the number that it holds */
-    int32_t position;  /* set by the recipe: how many contenders were ahead at the last look; -1: it
-                          has not looked */
-    int64_t since_us;  /* when it began to wait, or, once granted, to hold */
+    bool waited;       /* the recipe's: contenders behind it may not know when it is the head */
+    struct zr_watch *announced; /* the recipe's, or null: where the contender ahead would announce
+                                   its end (announce.h) */
+    bool numbered;              /* the recipe's: the name of its node is the number that it holds */
+    int32_t position; /* set by the recipe: how many contenders were ahead at the last look; -1: it
+                         has not looked */
+    int64_t since_us; /* when it began to wait, or, once granted, to hold */
     /* The recipe's, or null: frees what the recipe added. */
     void (*fini)(struct zr_hold *hold);
 };

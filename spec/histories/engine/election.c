@@ -83,7 +83,8 @@ static void spend_on_successor(void)
     count_from_here();
     name_calmly(term, heir);
     spent("to name a successor behind two",
-          (struct requests){.multis = 1, .gets = 3, .deletes = 2, .creates = 2, .lists = 4});
+          (struct requests){
+              .multis = 1, .gets = 3, .deletes = 2, .creates = 2, .lists = 4, .looks = 1});
     release_calmly(term);
     spent("to resign to it", (struct requests){.deletes = 1});
     release_calmly(end_calmly(heir));
@@ -100,7 +101,8 @@ static void spend_within_a_session(void)
     count_from_here();
     name_calmly(term, heir);
     spent("to name a successor behind one of the same session",
-          (struct requests){.multis = 1, .gets = 2, .deletes = 1, .creates = 1, .lists = 2});
+          (struct requests){
+              .multis = 1, .gets = 2, .deletes = 1, .creates = 1, .lists = 2, .looks = 1});
     release_calmly(term);
     release_calmly(end_calmly(heir));
     release_calmly(end_calmly(between));

@@ -50,13 +50,13 @@ static void spend_waiting(void)
     count_from_here();
     struct zr_task *next = begin_calmly(1, 0, -1), *middle = begin_calmly(2, 0, -1);
     struct zr_task *last = begin_calmly(0, 0, -1);
-    spent("three that wait", (struct requests){.creates = 3, .lists = 3, .gets = 3});
+    spent("three that wait", (struct requests){.creates = 3, .lists = 3, .gets = 3, .looks = 2});
     give_up_calmly(middle);
-    spent("one gives up", (struct requests){.deletes = 1, .lists = 1, .gets = 1});
+    spent("one gives up", (struct requests){.deletes = 1, .lists = 1, .gets = 1, .looks = 1});
     release_calmly(hold);
     spent("a hand-over", (struct requests){.deletes = 1});
     release_calmly(end_calmly(next));
-    spent("a later hand-over", (struct requests){.deletes = 1, .lists = 1});
+    spent("a later hand-over", (struct requests){.multis = 1});
     release_calmly(end_calmly(last));
 }
 

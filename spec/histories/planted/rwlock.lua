@@ -23,7 +23,7 @@ return {
     old = "if (usual && (!role_of(task)->shares || ahead > 0)) {", new = "if (usual && (dir != NULL || ahead > 0)) {" },
   { name = "the seat of a reader counts as the head", run = RUN,
     file = "src/recipes/contest.c",
-    old = "if (!role_of(task)->shares)\n", new = "if (true)\n" },
+    old = "if (!role_of(task)->shares) {\n", new = "if (true) {\n" },
   { name = "a downgrade lets writers in", run = RUN,
     file = "src/recipes/rwlock/rwlock.c", old = ".stem = &zr_writer_stem}",
     new = ".stem = &zr_writer_stem, .enough = zr_sharing_is_enough, .told = zr_contest_grant}" },

@@ -35,15 +35,19 @@ return {
     of:costs(FREE, function() return election:campaign() end):resign()
     of:takes(2, function() return election:campaign() end)
   end },
-  { "campaign, wait", "the same, and one read that leaves a watch", function(of)
+  { "campaign, wait", "the same, and one read that leaves a watch; two behind one that waits", function(of)
     assert(of.other:election("/e"):campaign())
     of:wait(WAIT, of.session:election("/e"), "campaign")
+    of:theirs(of:another():election("/e"), "campaign")
+    of:wait({ create = 1, children = 1, exists = 1, get = 1 }, of.session:election("/e"), "campaign")
   end },
-  { "the leader changes", "0 for the next one", function(of)
+  { "the leader changes", "0 for the next one, also in a long queue", function(of)
     local term = assert(of.other:election("/e"):campaign())
     local got = of:wait(WAIT, of.session:election("/e"), "campaign")
+    local last = of:theirs(of:another():election("/e"), "campaign")
     of:costs({}, function() term:resign() end)
-    assert(got.hold)
+    of:costs({ multi = 1 }, function() got.hold:resign() end)
+    assert(last.hold)
   end },
   { "leader", "1 read; after a change: the one that fails, a listing, a read", function(of)
     local one, two = of.other:election("/e"), of:another():election("/e")
@@ -103,10 +107,11 @@ return {
     of:costs({ children = 2, get = 1, multi = 1, delete = 1 }, function() assert(terms[1]:resign(candidates[3], 10)) end)
     assert(terms[3])
   end },
-  { "step aside for a successor", "1 read, 1 write, and another campaign; 1 listing and 1 read that leaves a watch by the one behind",
+  { "step aside for a successor",
+    "1 read, 1 write, and another campaign that waits; 1 listing and 1 read that leaves a watch by the one behind",
     function(of)
       local terms, candidates = line_up(of, { of.other, of.session, of:another() })
-      of:costs({ get = 1 + 1, delete = 1, create = 1, children = 1 }, function() assert(terms[1]:resign(candidates[3], 10)) end)
+      of:costs({ get = 1 + 1, delete = 1, create = 1, children = 1, exists = 1 }, function() assert(terms[1]:resign(candidates[3], 10)) end)
       terms[3]:resign()
       of:settle()
       terms[2]:resign()

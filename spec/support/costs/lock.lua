@@ -4,6 +4,7 @@ local assert = require "luassert"
 
 local FREE = { create = 1, children = 1 }
 local WAIT = { create = 1, children = 1, get = 1 }
+local LATER = { create = 1, children = 1, exists = 1, get = 1 }
 
 return {
   { "acquire, free", "2 in one flight: one round trip, one write", function(of)
@@ -18,16 +19,27 @@ return {
     of:wait(WAIT, lock, "acquire")
     of:wait(FREE, lock, "acquire")
   end },
-  { "hand-off, the one ahead was the holder", "0", function(of)
+  { "wait behind more than one", "one read more, which leaves a watch too", function(of)
+    assert(of.other:lock("/l"):acquire())
+    of:theirs(of:another():lock("/l"), "acquire")
+    of:wait(LATER, of.session:lock("/l"), "acquire")
+  end },
+  { "hand-off, the one ahead was the holder", "0, however long the queue is", function(of)
     local hold = assert(of.other:lock("/l"):acquire())
     local got = of:wait(WAIT, of.session:lock("/l"), "acquire")
     of:costs({}, function() hold:release() end)
-    assert(got.hold)
+    local theirs = of:theirs(of:another():lock("/l"), "acquire")
+    for _ = 1, 8 do of:theirs(of:another():lock("/l"), "acquire") end
+    local last = of:theirs(of:another():lock("/l"), "acquire")
+    local again = of:wait(LATER, of.session:lock("/l"), "acquire")
+    of:costs({ multi = 1 }, function() got.hold:release() end)
+    of:costs({}, function() theirs.hold:release() end)
+    assert(not last.hold and not again.hold)
   end },
   { "hand-off, the one ahead gave up", "1, and one read that leaves a watch when it waits on", function(of)
     local hold = assert(of.other:lock("/l"):acquire())
     of:theirs(of:another():lock("/l"), "acquire", 10)
-    local got = of:wait(WAIT, of.session:lock("/l"), "acquire")
+    local got = of:wait(LATER, of.session:lock("/l"), "acquire")
     of:costs({ children = 1, get = 1 }, function() of.world:advance(10) end)
     of:costs({}, function() hold:release() end)
     assert(got.hold)
@@ -45,9 +57,13 @@ return {
     of:costs({ delete = 1 }, function() lock:cancel() end)
     assert.equal(before + 1, of.world:requests(of.zk, "unwatch"))
   end },
-  { "release", "1 write", function(of)
+  { "release", "1 write; after a wait it is a transaction with two small parts more", function(of)
     local hold = assert(of.session:lock("/l"):acquire())
     of:costs({ delete = 1 }, function() hold:release() end)
+    hold = assert(of.other:lock("/l"):acquire())
+    local got = of:wait(WAIT, of.session:lock("/l"), "acquire")
+    of:costs({}, function() hold:release() end)
+    of:costs({ multi = 1 }, function() got.hold:release() end)
   end },
   { "unfair: acquire, free", "1 write", function(of)
     of:costs({ create = 1 }, function() return of.session:lock("/u", { fair = false }):acquire() end)

@@ -15,11 +15,14 @@ return {
     of:costs(FREE, function() return rw:read() end)
     of:takes(2, function() return rw:read() end)
   end },
-  { "wait", "the same, and one read that leaves a watch (none behind a waiter of the same session)", function(of)
+  { "wait", "the same, and one read that leaves a watch (none behind a waiter of the same session); "
+    .. "two behind one that waits", function(of)
     assert(of.other:rwlock("/rw"):write())
     local rw = of.session:rwlock("/rw")
     of:wait(WAIT, rw, "write")
     of:wait(FREE, rw, "write")
+    of:theirs(of.other:rwlock("/rw"), "write")
+    of:wait({ create = 1, children = 1, exists = 1, get = 1 }, rw, "read")
   end },
   { "hand-off, the one ahead was the holder", "0; also for all readers behind a writer", function(of)
     local hold = assert(of.other:rwlock("/rw"):write())
@@ -62,8 +65,12 @@ return {
     of:costs({ get = 1 }, function() assert(hold:downgrade()) end)
     assert(one.hold and two.hold)
   end },
-  { "release", "1 write", function(of)
+  { "release", "1 write; for a writer that has waited it is a transaction with two small parts more", function(of)
     local hold = assert(of.session:rwlock("/rw"):read())
     of:costs({ delete = 1 }, function() hold:release() end)
+    hold = assert(of.other:rwlock("/rw"):write())
+    local writer = of:wait(WAIT, of.session:rwlock("/rw"), "write")
+    of:costs({}, function() hold:release() end)
+    of:costs({ multi = 1 }, function() writer.hold:release() end)
   end },
 }
