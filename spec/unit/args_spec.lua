@@ -87,7 +87,8 @@ describe("arguments", function()
   it("that are options", function()
     misuse("bad argument #3 to 'create' (table of options expected, got string)", session.create, session, "/a",
       "", "x")
-    misuse("unknown option 'fare'; there are: cohort, data, fair, on_request, reentrant", session.lock, session, "/a", { fare = true })
+    misuse("unknown option 'fare'; there are: cohort, data, fair, max_queue, on_request, reentrant", session.lock, session, "/a",
+      { fare = true })
     misuse("unknown option 'ephemral'; there are: ephemeral, sequential", session.create, session, "/a", "",
       { ephemral = true })
     misuse("the names of options are strings, got a number", session.create, session, "/a", "", { true })

@@ -235,6 +235,9 @@ static void read_option(struct reader *reader, int index, const struct zr_option
     case 'i':
         *(int64_t *)field = zr_lua_read_integer(reader, index, -COMPAT_EXACT, COMPAT_EXACT);
         break;
+    case 'c':
+        *(int64_t *)field = zr_lua_read_integer(reader, index, 1, COMPAT_EXACT);
+        break;
     case 'l':
         *(struct zr_auths *)field = zr_lua_read_auths(reader, index);
         break;

@@ -39,6 +39,8 @@
  * A try (timeout 0) looks first, and writes nothing if there is a conflicting contender. If only
  * the head of the queue conflicts, an attempt that shares also reads what that contender says.
  *
+ * An attempt that would wait behind more than `max_queue` contenders fails instead.
+ *
  * What can go wrong: answers are lost, the directory vanishes, the numbers run out: contend handles
  * these. The wait ends without a grant: the clean-up vacates the seat. The session is lost, and the
  * place in the queue with it: the attempt ends with ZR_LOST.
@@ -237,7 +239,7 @@ static void check(struct zr_task *task)
         zr_contest_grant(task);
     else if (hold->only_try)
         try_past(task, ahead);
-    else
+    else if (!zr_contest_queue_full(task))
         await(task, ahead);
 }
 

@@ -1,7 +1,10 @@
 #include "recipes/contest_object.h"
 
+#include <inttypes.h>
+
 #include "core/alloc.h"
 #include "core/names.h"
+#include "core/verbs.h"
 #include "recipes/contenders.h"
 #include "recipes/hold.h"
 
@@ -131,6 +134,18 @@ enum zr_status zr_contest_attempts(struct zr_object *self, struct zr_args *args,
 {
     (void)args;
     return zr_contest_attempts_of((struct zr_contest *)self, NULL, sink);
+}
+
+bool zr_contest_queue_full(struct zr_task *task)
+{
+    const struct zr_hold *hold = zr_hold_of(task);
+    int64_t most = ((const struct zr_contest *)hold->owner)->max_queue;
+    if (most == 0 || hold->position <= most)
+        return false;
+    zr_task_explain(task, "%d contenders are ahead, and max_queue is %" PRId64, (int)hold->position,
+                    most);
+    zr_verb_fail(task, ZR_FULL);
+    return true;
 }
 
 /* ---- Contenders and properties ------------------------------------------------------------- */

@@ -17,6 +17,7 @@ struct zr_contest {
     struct zr_list attempts;    /* struct zr_task, by in_owner */
     struct zr_list shown;       /* copies of them that are being emitted */
     struct zr_bytes data;       /* of the contenders' nodes */
+    int64_t max_queue;          /* so many contenders may be ahead of an attempt; 0: any number */
     char *path;                 /* the user's */
     char *dir;                  /* with the namespace */
 };
@@ -28,6 +29,10 @@ struct zr_contest {
 enum zr_status zr_contest_new(size_t size, const struct zr_class *class, struct zr_session *session,
                               const char *path, struct zr_bytes data, struct zr_object **object);
 void zr_contest_free(struct zr_object *self); /* for its class */
+
+/* For a step that would wait, after a look. True: more than max_queue are ahead of the attempt, and
+   the step has failed with ZR_FULL. */
+bool zr_contest_queue_full(struct zr_task *task);
 
 /* Methods and properties of all contests. */
 enum zr_status zr_contest_cancel(struct zr_object *self, struct zr_args *args,

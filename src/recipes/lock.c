@@ -23,6 +23,7 @@ struct lock {
 static const struct zr_option options[] = {
     {"data", 'd', offsetof(struct zr_lock_options, data)},
     {"fair", 'n', offsetof(struct zr_lock_options, unfair)},
+    {"max_queue", 'c', offsetof(struct zr_lock_options, max_queue)},
     {NULL, 0, 0},
 };
 
@@ -69,11 +70,18 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
                            struct zr_object **object)
 {
     const struct zr_lock_options *given = args->options;
+    if (given->unfair && given->max_queue > 0) {
+        args->misuse = "a lock without a queue (fair = false) has no max_queue";
+        return ZR_OK;
+    }
     enum zr_status status = zr_contest_new(sizeof(struct lock), &zr_lock_class, session,
                                            args->at[0].bytes.at, given->data, object);
-    if (status == ZR_OK)
-        ((struct lock *)*object)->unfair = given->unfair;
-    return status;
+    if (status != ZR_OK)
+        return status;
+    struct lock *lock = (struct lock *)*object;
+    lock->unfair = given->unfair;
+    lock->contest.max_queue = given->max_queue;
+    return ZR_OK;
 }
 
 const struct zr_recipe zr_lock_recipe = {

@@ -8,6 +8,7 @@
 struct zr_lock_options {
     struct zr_bytes data;
     bool unfair; /* fair = false */
+    int64_t max_queue;
 };
 
 #endif

@@ -7,6 +7,7 @@
 ---@class zkrecipes.LockOptions
 ---@field data? string shown to others by contenders()
 ---@field fair? boolean default true; false: no order among waiters, and the lock is one ephemeral znode at the path itself
+---@field max_queue? integer an attempt that would wait behind more contenders than this ends with "full"; default: any number
 ---@field reentrant? boolean the coroutine that holds the lock may acquire it again
 ---@field on_request? fun(hold: zkrecipes.Hold) called when another client asks the holder to release
 ---@field cohort? boolean the coroutines that use this object share one znode and pass the lock on among themselves

@@ -282,7 +282,7 @@ function Session:lock(path, options) end
 ---local rw = session:rwlock("/locks/table")
 ---```
 ---@param path string a directory for this object alone; created if missing
----@param options? { data?: string } data: shown to others by contenders()
+---@param options? { data?: string, max_queue?: integer } data: shown to others by contenders(); max_queue: as of a lock
 ---@return zkrecipes.Rwlock? rwlock, string? message, zkrecipes.Code? code "no_memory"
 function Session:rwlock(path, options) end
 
@@ -309,7 +309,7 @@ function Session:election(path, options) end
 ---```
 ---@param path string
 ---@param limit? integer at least 1; the first client that uses it stores it on the servers; nil: use the stored limit
----@param options? { data?: string } data: shown to others by contenders()
+---@param options? { data?: string, max_queue?: integer } data: shown to others by contenders(); max_queue: as of a lock
 ---@return zkrecipes.Semaphore? semaphore, string? message, zkrecipes.Code? code "no_memory"
 function Session:semaphore(path, limit, options) end
 

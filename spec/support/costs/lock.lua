@@ -48,6 +48,13 @@ return {
     assert(of.other:lock("/l"):acquire())
     of:costs({ children = 1 }, function() of.session:lock("/l"):acquire(0) end)
   end },
+  { "refused by `max_queue`", "2 in one flight, 1 write", function(of)
+    assert(of.other:lock("/l"):acquire())
+    of:theirs(of.other:lock("/l"), "acquire")
+    of:costs({ create = 1, children = 1, delete = 1 }, function()
+      assert.is_nil((of.session:lock("/l", { max_queue = 1 }):acquire()))
+    end)
+  end },
   { "a wait that is given up", "1 write; a second later, one request that takes the watch back, unless the next waiter of the session "
     .. "has used it", function(of)
     local lock = of.session:lock("/l")

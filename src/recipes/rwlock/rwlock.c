@@ -16,10 +16,12 @@
 
 struct rwlock_options {
     struct zr_bytes data;
+    int64_t max_queue;
 };
 
 static const struct zr_option options[] = {
     {"data", 'd', offsetof(struct rwlock_options, data)},
+    {"max_queue", 'c', offsetof(struct rwlock_options, max_queue)},
     {NULL, 0, 0},
 };
 
@@ -92,8 +94,11 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
                            struct zr_object **object)
 {
     const struct rwlock_options *given = args->options;
-    return zr_contest_new(sizeof(struct zr_contest), &zr_rwlock_class, session,
-                          args->at[0].bytes.at, given->data, object);
+    enum zr_status status = zr_contest_new(sizeof(struct zr_contest), &zr_rwlock_class, session,
+                                           args->at[0].bytes.at, given->data, object);
+    if (status == ZR_OK)
+        ((struct zr_contest *)*object)->max_queue = given->max_queue;
+    return status;
 }
 
 const struct zr_recipe zr_rwlock_recipe = {

@@ -75,6 +75,8 @@ static void wait_in_line(struct zr_task *task)
         no_room(task);
     else if (attempt->hold.permits > capacity->limit)
         conflict(task, attempt->hold.permits);
+    else if (zr_contest_queue_full(task))
+        return;
     else if (zr_permits_may_hold(capacity, task->seats, (size_t)ahead))
         zr_permit_watch_holders(task, index, ZR_STEP(look));
     else

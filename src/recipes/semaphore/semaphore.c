@@ -11,10 +11,12 @@
 
 struct semaphore_options {
     struct zr_bytes data;
+    int64_t max_queue;
 };
 
 static const struct zr_option options[] = {
     {"data", 'd', offsetof(struct semaphore_options, data)},
+    {"max_queue", 'c', offsetof(struct semaphore_options, max_queue)},
     {NULL, 0, 0},
 };
 
@@ -51,9 +53,13 @@ static enum zr_status make(struct zr_session *session, struct zr_args *args,
     }
     enum zr_status status = zr_contest_new(sizeof(struct zr_semaphore), &zr_semaphore_class,
                                            session, args->at[0].bytes.at, given->data, object);
-    if (status == ZR_OK && limit->given)
-        zr_limit_give((struct zr_semaphore *)*object, limit->integer);
-    return status;
+    if (status != ZR_OK)
+        return status;
+    struct zr_semaphore *semaphore = (struct zr_semaphore *)*object;
+    semaphore->contest.max_queue = given->max_queue;
+    if (limit->given)
+        zr_limit_give(semaphore, limit->integer);
+    return ZR_OK;
 }
 
 const struct zr_recipe zr_semaphore_recipe = {

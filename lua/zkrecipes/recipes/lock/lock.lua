@@ -22,7 +22,8 @@ local Session, Lock, Hold = {}, {}, {}
 local REQUEST = "__REVOKE__"
 
 local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean" }
-local OPTIONS = { data = true, fair = true, reentrant = true, on_request = true, cohort = true } -- the core's options, and ours
+-- The core's options, and ours.
+local OPTIONS = { data = true, fair = true, max_queue = true, reentrant = true, on_request = true, cohort = true }
 
 local weak_keys, weak = { __mode = "k" }, { __mode = "kv" }
 
