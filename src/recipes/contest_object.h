@@ -17,6 +17,8 @@ struct zr_contest {
     struct zr_list attempts;    /* struct zr_task, by in_owner */
     struct zr_list shown;       /* copies of them that are being emitted */
     struct zr_bytes data;       /* of the contenders' nodes */
+    int64_t herd_us;            /* unfair.c: how long attempts hesitate at most ... */
+    int turns;                  /* ... and how often this session had it, one after the other */
     int64_t max_queue;          /* so many contenders may be ahead of an attempt; 0: any number */
     char *path;                 /* the user's */
     char *dir;                  /* with the namespace */

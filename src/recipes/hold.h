@@ -32,9 +32,9 @@ struct zr_hold {
     struct zr_signal over; /* fires when it is let go */
     struct zr_task guard;  /* watches the node for `lost` */
     bool guarded;
-    bool only_try;     /* the recipe's: do not wait */
-    bool next_in_line; /* the recipe's: only the holder is ahead */
-    bool waited;       /* the recipe's: contenders behind it may not know when it is the head */
+    bool only_try;              /* the recipe's: do not wait */
+    bool next_in_line;          /* the recipe's: only the holder is ahead */
+    bool waited;                /* the recipe's: it was not granted at its first look */
     struct zr_watch *announced; /* the recipe's, or null: where the contender ahead would announce
                                    its end (announce.h) */
     bool numbered;              /* the recipe's: the name of its node is the number that it holds */

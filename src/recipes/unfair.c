@@ -9,11 +9,16 @@
  * it. Cheap for many contenders if the order does not matter.
  *
  * 1. Create the node. If that succeeds, it is ours.
- * 2. If another contender has it, wait until it is gone (one watch for all attempts of a session).
- *    Pause for a random time to avoid a stampede, then go to 1.
+ * 2. If another contender has it, wait until it is gone (one watch for all attempts of a session),
+ *    and go to 1.
+ *
+ * If a create comes too late, at least two contend. So the next ones wait for a random time before
+ * they create: at first up to HERD_LEAST_US, and twice as long after each create that comes too
+ * late. After a grant it is half as long. One that waits alone never waits for nothing.
  *
  * Of several attempts in one session, only one at a time asks the server; the others wait for its
- * seat.
+ * seat, and know at once when it goes. So that they do not keep out other sessions forever, they
+ * pause after so many turns (TURNS), for longer than the news of the end takes.
  *
  * A try looks first, and writes nothing if there is a holder.
  *
@@ -23,30 +28,74 @@
  * it would never go.
  */
 
-#define HERD_US 10000
+#define HERD_LEAST_US 500
+#define HERD_MOST_US 10000
+#define TURNS 32
+
+static struct zr_contest *contest_of(struct zr_task *task)
+{
+    return (struct zr_contest *)zr_hold_of(task)->owner;
+}
 
 static void contest(struct zr_task *task);
 
 static void hesitate(struct zr_task *task)
 {
-    int64_t us = (int64_t)zr_engine_random(task->session->engine, HERD_US);
-    zr_verb_pause(task, us, ZR_STEP(contest));
+    struct zr_engine *engine = task->session->engine;
+    int64_t herd_us = contest_of(task)->herd_us;
+    if (contest_of(task)->turns >= TURNS)
+        zr_verb_pause(task, HERD_MOST_US + (int64_t)zr_engine_random(engine, HERD_MOST_US),
+                      ZR_STEP(contest));
+    else if (herd_us > 0)
+        zr_verb_pause(task, (int64_t)zr_engine_random(engine, (uint64_t)herd_us), ZR_STEP(contest));
+    else
+        contest(task);
+}
+
+static bool is_of_this_session(struct zr_task *task)
+{
+    return zr_seat_find(task->session, zr_hold_of(task)->seat.dir) != NULL;
 }
 
 static void await_free(struct zr_task *task)
 {
+    zr_hold_of(task)->waited = true;
     zr_verb_await_free(task, zr_hold_of(task)->seat.dir, ZR_STEP(hesitate));
+}
+
+static void take(struct zr_task *task)
+{
+    struct zr_contest *unfair = contest_of(task);
+    struct zr_hold *hold = zr_hold_of(task);
+    unfair->turns = hold->waited && unfair->turns < TURNS ? unfair->turns + 1 : 0;
+    unfair->herd_us = unfair->herd_us > HERD_LEAST_US ? unfair->herd_us / 2 : 0;
+    zr_hold_grant(hold);
+}
+
+/* Another session has the node. */
+static void came_too_late(struct zr_task *task)
+{
+    struct zr_contest *unfair = contest_of(task);
+    int64_t twice_us = unfair->herd_us * 2;
+    unfair->turns = 0;
+    if (zr_hold_of(task)->waited)
+        unfair->herd_us = twice_us < HERD_LEAST_US  ? HERD_LEAST_US
+                          : twice_us > HERD_MOST_US ? HERD_MOST_US
+                                                    : twice_us;
 }
 
 static void occupied(struct zr_task *task)
 {
     struct zr_hold *hold = zr_hold_of(task);
-    if (hold->seat.state == ZR_SEAT_TAKEN)
-        zr_hold_grant(hold);
-    else if (hold->only_try)
+    if (hold->seat.state == ZR_SEAT_TAKEN) {
+        take(task);
+    } else if (hold->only_try) {
         zr_contest_held_by_another(task);
-    else
+    } else {
+        if (!is_of_this_session(task))
+            came_too_late(task);
         await_free(task);
+    }
 }
 
 static void contest(struct zr_task *task)
