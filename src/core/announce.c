@@ -29,8 +29,8 @@
  * answer is lost: a plain delete follows (vacate.c).
  */
 
-/* Contenders can do without, so half of the room is for others. */
-#define WATCHED_BYTES (ZR_WATCHED_BYTES_COMMON / 2)
+/* Contenders can do without, so nearly all of the room is for watches that are needed. */
+#define WATCHED_BYTES 100000
 
 /* The path for the contender with this name; null: it makes no announcements, or memory is
    exhausted. */

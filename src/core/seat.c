@@ -145,7 +145,6 @@ enum zr_status zr_seat_create(struct zr_seat *seat, struct zr_task *task)
     seat->generation = seat->session->generation;
     seat->czxid = 0;
     seat->word = 0;
-    seat->announces = false;
     seat->task = task;
     seat->leaving = false;
     task->asking = true;

@@ -26,7 +26,8 @@ struct zr_seat {
     enum zr_status refused;          /* why the last create was refused; ZR_OK: it was not */
     bool leaving;                    /* see `task` */
     bool counted;                    /* see ephemerals.h */
-    bool announces;                  /* the recipe's: its end is to be announced (announce.h) */
+    bool announces;                  /* the recipe's: its end is to be announced (announce.h) ... */
+    bool one_follows;                /* ... unless a contender of this session waits for it */
     uint8_t refusals;                /* of its removal, in a row */
     const char *dir;                 /* with the namespace; borrowed while the seat lives */
     const struct zr_stem *stem;      /* of the node's name; null: the node is `dir` itself */

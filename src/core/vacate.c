@@ -203,7 +203,8 @@ static bool announce(struct zr_task *task)
 {
     struct zr_seat *seat = task->seat;
     struct zr_call *call;
-    bool wanted = seat->announces && zr_list_empty(&seat->gone.tasks);
+    bool known = seat->one_follows && !zr_list_empty(&seat->gone.tasks);
+    bool wanted = seat->announces && !known;
     seat->announces = false;
     if (!wanted || zr_announce_new(seat, &call) != ZR_OK)
         return false;

@@ -42,8 +42,8 @@ static size_t bytes_of(const char *path)
 /* True if a task needs it, or a request for it is in flight. */
 static bool is_used(const struct zr_watch *watch)
 {
-    return watch->call != NULL || watch->removal != NULL || watch->out > 0 ||
-           watch->followers > 0 || !zr_list_empty(&watch->gone.tasks) ||
+    return watch->call != NULL || watch->making != NULL || watch->removal != NULL ||
+           watch->out > 0 || watch->followers > 0 || !zr_list_empty(&watch->gone.tasks) ||
            watch->present_read != NULL || !zr_list_empty(&watch->present.tasks);
 }
 
@@ -117,6 +117,7 @@ static void drop_watch(struct zr_watch *watch)
     zr_table_remove(&watch->session->watches, &watch->node);
     zr_budget_give(&watch->session->watched, (size_t)watch->kinds * bytes_of(watch->path));
     zr_call_free(watch->call);
+    zr_call_free(watch->making);
     zr_call_free(watch->present_read);
     zr_free(watch);
 }

@@ -63,8 +63,9 @@ void zr_watch_event(struct zr_session *session, const char *path, enum zr_event_
 static void drop_for(struct zr_watch *watch, enum zr_status why)
 {
     zr_call_free(watch->call);
+    zr_call_free(watch->making);
     zr_call_free(watch->removal);
-    watch->call = watch->removal = NULL;
+    watch->call = watch->making = watch->removal = NULL;
     watch->set = false;
     watch->kept = 0;
     watch->events++;

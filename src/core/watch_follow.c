@@ -69,24 +69,30 @@ static void asked(struct zr_call *call)
 {
     struct zr_watch *watch = call->owner;
     zr_call_free(call);
-    watch->call = NULL;
+    watch->making = NULL;
     zr_watch_drop_if_unused(watch);
+}
+
+/* True if an event will come. A watch that is being taken back counts as gone. */
+static bool will_tell(const struct zr_watch *watch)
+{
+    return watch->making != NULL || (zr_watch_on_node(watch) && watch->removal == NULL);
 }
 
 enum zr_status zr_watch_making(struct zr_session *session, const char *path, size_t most,
                                struct zr_watch **watch)
 {
     enum zr_status status = zr_watch_follow(session, path, 1, most, watch);
-    if (status != ZR_OK || zr_watch_on_node(*watch) || (*watch)->call != NULL)
+    if (status != ZR_OK || will_tell(*watch))
         return status;
-    status = zr_call_new_full(session, ZR_OP_EXISTS, path, ZR_NO_DATA, &(*watch)->call);
+    status = zr_call_new_full(session, ZR_OP_EXISTS, path, ZR_NO_DATA, &(*watch)->making);
     if (status != ZR_OK) {
         zr_watch_unfollow(*watch);
         *watch = NULL;
         return status;
     }
-    (*watch)->call->request.watch = true;
-    zr_call_start((*watch)->call, asked, *watch);
+    (*watch)->making->request.watch = true;
+    zr_call_start((*watch)->making, asked, *watch);
     return ZR_OK;
 }
 

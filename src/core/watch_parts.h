@@ -26,6 +26,7 @@ struct zr_watch {
     bool stays;                   /* if set: that node is not ephemeral */
     int64_t word;                 /* if set: what the node said at that time, see stem.h */
     struct zr_call *call;         /* the read that sets it for `gone` */
+    struct zr_call *making;       /* the read that sets it for those who want to know `made` */
     struct zr_call *removal;      /* the request that takes it back */
     struct zr_signal present;     /* tasks that wait for task->there ... */
     struct zr_call *present_read; /* ... the read that is out for them */

@@ -80,6 +80,7 @@ void zr_contest_grant(struct zr_task *task)
     if (!role_of(task)->shares) {
         hold->seat.word |= ZR_SAYS_HEAD; /* of interest when it goes */
         hold->seat.announces = hold->waited;
+        hold->seat.one_follows = !role_of(task)->many_follow;
     }
     zr_hold_grant(hold);
 }

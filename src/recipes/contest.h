@@ -17,9 +17,10 @@ extern const struct zr_stem zr_lock_stem;
 struct zr_role {
     struct zr_task_kind kind; /* ZR_CONTEST_KIND */
     const struct zr_stem *stem;
-    size_t size; /* see zr_hold_new; 0: of struct zr_hold */
-    bool shares; /* it has no conflict with contenders of its stem, nor with one whose word is
-                    `enough` */
+    size_t size;      /* see zr_hold_new; 0: of struct zr_hold */
+    bool shares;      /* it has no conflict with contenders of its stem, nor with one whose word is
+                         `enough` */
+    bool many_follow; /* others than the next in line may be granted when it goes */
     zr_enough
         *enough; /* which word of the node ahead ends the wait before that node goes; null: none */
     zr_step *told; /* the step that follows such an end */

@@ -56,6 +56,24 @@ describe("the read/write lock's requests", function()
     mine:release()
   end))
 
+  it("readers that come at once behind a writer that waits share both watches", run(function()
+    local reader, theirs = assert(other:rwlock("/rw"):read()), other:rwlock("/rw")
+    local writes = env.start(theirs.write, theirs)
+    env.queue_of(other, "/rw", 2)
+    local rw, waits = session:rwlock("/rw"), {}
+    for i = 1, 5 do waits[i] = env.start(rw.read, rw) end
+    env.queue_of(other, "/rw", 7)
+    env.eventually("they watch", function() return proxy:counts().getData == 1 end)
+    local asked = spent()
+    assert.are.same({ 5, 1, 1 }, { asked.create2, asked.exists, asked.getData })
+    reader:release()
+    writes():release()
+    local mine = {}
+    for i = 1, 5 do mine[i] = assert(waits[i]()) end
+    assert.are.same({}, spent())
+    for i = 1, 5 do mine[i]:release() end
+  end))
+
   it("readers behind a writer that holds: nothing when it leaves", run(function()
     local hold = assert(other:rwlock("/rw"):write())
     local rw = session:rwlock("/rw")

@@ -55,14 +55,18 @@ return {
       assert.is_nil((of.session:lock("/l", { max_queue = 1 }):acquire()))
     end)
   end },
-  { "a wait that is given up", "1 write; a second later, one request that takes the watch back, unless the next waiter of the session "
-    .. "has used it", function(of)
+  { "a wait that is given up", "1 write; a second later, one request that takes the watch back (behind more than one: two), unless the "
+    .. "next waiter of the session has used it", function(of)
     local lock = of.session:lock("/l")
     assert(of.other:lock("/l"):acquire())
     of:wait(WAIT, lock, "acquire")
     local before = of.world:requests(of.zk, "unwatch")
     of:costs({ delete = 1 }, function() lock:cancel() end)
     assert.equal(before + 1, of.world:requests(of.zk, "unwatch"))
+    of:theirs(of.other:lock("/l"), "acquire")
+    of:wait(LATER, lock, "acquire")
+    of:costs({ delete = 1 }, function() lock:cancel() end)
+    assert.equal(before + 3, of.world:requests(of.zk, "unwatch"))
   end },
   { "release", "1 write; after a wait it is a transaction with two small parts more", function(of)
     local hold = assert(of.session:lock("/l"):acquire())

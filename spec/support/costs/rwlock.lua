@@ -16,7 +16,7 @@ return {
     of:takes(2, function() return rw:read() end)
   end },
   { "wait", "the same, and one read that leaves a watch (none behind a waiter of the same session); "
-    .. "two behind one that waits", function(of)
+    .. "two behind a writer that waits", function(of)
     assert(of.other:rwlock("/rw"):write())
     local rw = of.session:rwlock("/rw")
     of:wait(WAIT, rw, "write")
@@ -30,6 +30,15 @@ return {
     local one, two = of:wait(WAIT, rw, "read"), of:wait(FREE, rw, "read")
     of:costs({}, function() hold:release() end)
     assert(one.hold and two.hold)
+    -- Also for readers of several sessions behind a writer that has waited.
+    local writer = of:theirs(of.other:rwlock("/rw"), "write")
+    local near = of:theirs(of.other:rwlock("/rw"), "read")
+    local far = { of:wait({ create = 1, children = 1, exists = 1, get = 1 }, rw, "read"), of:wait(FREE, rw, "read") }
+    one.hold:release()
+    two.hold:release()
+    of:settle()
+    of:costs({}, function() writer.hold:release() end)
+    assert(near.hold and far[1].hold and far[2].hold)
   end },
   { "hand-off otherwise", "1, and one read when it waits on", function(of)
     local first, second = assert(of.other:rwlock("/rw"):read()), assert(of.other:rwlock("/rw"):read())

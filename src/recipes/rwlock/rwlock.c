@@ -33,8 +33,8 @@ static const struct zr_role reader = {.kind = ZR_CONTEST_KIND("rwlock:read"),
                                       .enough = zr_sharing_is_enough,
                                       .told = zr_contest_grant};
 
-static const struct zr_role writer = {.kind = ZR_CONTEST_KIND("rwlock:write"),
-                                      .stem = &zr_writer_stem};
+static const struct zr_role writer = {
+    .kind = ZR_CONTEST_KIND("rwlock:write"), .stem = &zr_writer_stem, .many_follow = true};
 
 static enum zr_status start_read(struct zr_object *self, struct zr_args *args,
                                  struct zr_task **task)
