@@ -8,6 +8,8 @@ local core = require "zkrecipes.core"
 local signatures = require "fuzz.api.signatures"
 local zk = require "zkrecipes"
 
+assert(zk.preload()) -- so that the classes have all methods
+
 -- iterators: the methods that return one.
 local M = { list = {}, metas = {}, pure = {}, iterators = { "states", "observe", "items", "dead" } }
 

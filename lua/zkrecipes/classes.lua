@@ -96,7 +96,10 @@ end
 
 -- Adds methods that are written in Lua, some in the place of the core's. `self` of each is checked here.
 local function extend(class, methods)
-  for name, method in pairs(methods) do class.methods[name] = check.checked(class.meta, name, method) end
+  for name, method in pairs(methods) do
+    class.added[name] = check.checked(class.meta, name, method)
+    class.methods[name] = class.added[name]
+  end
 end
 
 M.extend = extend
@@ -107,17 +110,41 @@ local function how_shown(kind, name)
 end
 
 -- What the core gives: { meta =, methods =, start =, inner = }; start: methods that start something, inner: those that users do not
--- get. `core` is added: the methods as they are here, whatever takes their place for users.
+-- get. Added are `core`: the methods as they are here, whatever takes their place for users; and `added`: those of `extend`.
 local function make_ready(kind, class)
   for name, start in pairs(class.start) do class.methods[name] = waiting(start, how_shown(kind, name)) end
   activity.follow(class)
-  class.core = {}
+  class.core, class.added = {}, {}
   for name, method in pairs(class.methods) do class.core[name] = method end
   extend(class, { with = class.start.acquire and with(),
     on_lost = class.start.lost and on_lost(class.start.lost) })
 end
 
 for kind, class in pairs(core.classes) do make_ready(kind, class) end
+
+-- defer(kind, name, load): a method that load() adds, or adds to; it returns true, or nil and a message. The first call runs it; so does
+-- the function that `defer` returns, with the same results.
+function M.defer(kind, name, load)
+  local class = core.classes[kind]
+  local methods, first = class.methods
+
+  local function now()
+    local there = methods[name]
+    local ok, problem = load()
+    if not ok then return nil, problem end
+    methods[name] = there -- perhaps a wrapper of `first`
+    if there == first then methods[name] = class.added[name] or class.core[name] end
+    return true
+  end
+
+  first = check.checked(class.meta, name, function(self, ...)
+    local ok, problem = now()
+    if not ok then return nil, ("%s:%s: %s"):format(kind, name, problem), "unsupported" end
+    return (class.added[name] or class.core[name])(self, ...)
+  end)
+  methods[name] = first
+  return now
+end
 
 core.own(debug.getinfo(1, "S").source)
 return M

@@ -28,6 +28,7 @@ local using
 local function module_of(adapter)
   local zk = module.of(hosts.new(adapter))
   zk.using = using
+  if adapter.preloads then assert(zk.preload()) end
   return zk
 end
 

@@ -8,29 +8,12 @@ local escape = require "zkrecipes.escape"
 local hosts = require "zkrecipes.host.host"
 local own_holds = require "zkrecipes.recipes.lock.own_holds"
 local queues = require "zkrecipes.status.queue_lengths"
+local recipes = require "zkrecipes.recipes"
 local runner = require "zkrecipes.host.run"
 local sessions = require "zkrecipes.session"
 local status = require "zkrecipes.status.status"
 local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
-
--- These add their methods to the classes.
-require "zkrecipes.recipes.config.config"
-require "zkrecipes.recipes.counter.ids"
-require "zkrecipes.recipes.election.election"
-require "zkrecipes.recipes.group.group"
-require "zkrecipes.recipes.lock.lock"
-require "zkrecipes.recipes.multilock.multilock"
-require "zkrecipes.recipes.partitioner.partitioner"
-require "zkrecipes.recipes.presence.presence"
-require "zkrecipes.recipes.queue.queue"
-require "zkrecipes.recipes.registry.registry"
-require "zkrecipes.recipes.rwlock.rwlock"
-require "zkrecipes.recipes.semaphore.semaphore"
-require "zkrecipes.recipes.topic.topic"
-require "zkrecipes.recipes.worker_id.snowflake"
-require "zkrecipes.recipes.tree.tree"
-require "zkrecipes.recipes.two_phase.two_phase"
 
 local M = { VERSION = "0.1.0" }
 
@@ -133,6 +116,11 @@ function M.of(host)
   local zk = { _VERSION = M.VERSION, canceled = wait.canceled, pcall = coroutines.pcall, escape = escape }
   function zk.session(options) return sessions.open(host, options) end
   add_shared(zk, host)
+  function zk.preload()
+    local ok, problem = recipes.load_all()
+    if not ok then return nil, "zk.preload: " .. problem, "unsupported" end
+    return true
+  end
   function zk.status(options)
     options = check.options(options, { queues = "boolean", max_age = "number" }, 1, "status")
     check.seconds(options.max_age, 1, "status", true)

@@ -10,6 +10,7 @@ local socket = require "socket"
 -- The names of all functions and methods of the API.
 local NAMES = [[
   local zk, core, names = require "zkrecipes", require "zkrecipes.core", {}
+  assert(zk.preload())
   for name in pairs(zk) do names[#names + 1] = name end
   for class, it in pairs(core.classes) do
     for name in pairs(it.methods) do names[#names + 1] = class .. ":" .. name end
@@ -38,6 +39,14 @@ local HTTP = [[
 
 local SERVER = ([[
   location = /names { content_by_lua_block { %s } }
+  location = /loaded { content_by_lua_block {
+    local names = {}
+    for name in pairs(package.loaded) do
+      if name:find("zkrecipes.recipes.", 1, true) == 1 then names[#names + 1] = name end
+    end
+    table.sort(names)
+    ngx.print(table.concat(names, " "))
+  } }
   location = /fired { content_by_lua_block { ngx.print(ngx.shared.seen:get("fired") or 0, " ", ngx.shared.seen:get("pid") or 0) } }
   location = /work { content_by_lua_block {
     local session = require("zkrecipes").shared()
@@ -93,6 +102,12 @@ describe("the workers of nginx", function()
     start(1)
     local load_it = loadstring or load -- luacheck: ignore 113
     assert.equal(load_it(NAMES)(), (select(2, it_runs:get("/names"))))
+  end)
+
+  it("have loaded all recipes before the first request", function()
+    start(1)
+    local files = process.output "cd lua && find zkrecipes/recipes -name '*.lua' | sed 's/.lua$//; s|/|.|g' | LC_ALL=C sort | tr '\\n' ' '"
+    assert.equal(files, select(2, it_runs:get("/loaded")) .. " ")
   end)
 
   -- Returns pid > sessions, running timers, pending timers, of both workers, once the figures are the same twice.

@@ -51,6 +51,7 @@ local function watch(methods)
   for name, method in pairs(watching) do methods[name] = method end
 end
 
+assert(zk.preload())
 for _, class in pairs(core.classes) do watch(class.methods) end
 core.own(debug.getinfo(1, "S").source) -- misuse is raised at the program's line
 

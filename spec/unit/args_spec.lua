@@ -6,6 +6,8 @@ local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
 local zk = require "zkrecipes"
 
+assert(zk.preload()) -- so that the classes have all methods
+
 local HERE = "args_spec.lua:%d+: "
 
 -- Asserts that fn raises, at a line of this file, a message that holds the text.

@@ -7,6 +7,8 @@ local harnesses = require "spec.histories.harnesses"
 local process = require "spec.support.process"
 local zk = require "zkrecipes"
 
+assert(zk.preload()) -- so that the classes have all methods
+
 local function read(path)
   local file = assert(io.open(path))
   local text = file:read("*a")

@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -63,6 +65,14 @@ static int path_problem(lua_State *L)
     return 1;
 }
 
+/* real_path(path): the path of a file, absolute and without links; nil if there is no such file. */
+static int real_path(lua_State *L)
+{
+    char *path = lua_newuserdata(L, PATH_MAX);
+    lua_pushstring(L, realpath(luaL_checkstring(L, 1), path)); /* a null becomes nil */
+    return 1;
+}
+
 /* yieldable(): true if the running coroutine can yield here. PUC Lua 5.1 cannot tell: always
    true. */
 static int is_yieldable(lua_State *L)
@@ -97,6 +107,13 @@ static int wall_ms(lua_State *L)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     lua_pushnumber(L, (lua_Number)now.tv_sec * 1000 + (lua_Number)(now.tv_nsec / 1000000));
+    return 1;
+}
+
+/* replaced(): true if the package was installed anew, or removed, since this module was loaded. */
+static int replaced(lua_State *L)
+{
+    lua_pushboolean(L, zr_zk_replaced());
     return 1;
 }
 
@@ -141,6 +158,8 @@ static const luaL_Reg functions[] = {
     {"check_session", zr_lua_check_session},
     {"adopt_orphans", adopt_orphans},
     {"wall_ms", wall_ms},
+    {"replaced", replaced},
+    {"real_path", real_path},
     {"read_file", zr_lua_read_file},
     {"replace_file", zr_lua_replace_file},
     {"hash", zr_lua_hash},

@@ -3,6 +3,8 @@
 
 /* host_side.h: core/zk.h on the real ZooKeeper client, as the host uses it. */
 
+#include <stdbool.h>
+
 #include "core/status.h"
 #include "core/zk.h"
 
@@ -16,5 +18,9 @@ enum zr_status zr_zk_client_new(struct zr_zk **zk);
 /* Loads what TLS needs, which stays loaded. Returns null, or why there is no TLS in this process
    and what to install. The text is static. Any thread. */
 const char *zr_zk_tls_problem(void);
+
+/* True if another file is now where this module was loaded from, or none: the package was upgraded
+   or removed, and what is loaded from it from now on may not fit. Any thread. */
+bool zr_zk_replaced(void);
 
 #endif

@@ -7,6 +7,10 @@
  * a user that may write there could make us run any program with the session's password. If the
  * host has closed our descriptor, we open the program's absolute path again, and start it only if
  * it is still the same file.
+ *
+ * The module's own file is noted too: whoever loads another part of the package later asks whether
+ * the package is still the one that was loaded. An upgrade replaces this file by one of another
+ * time or size; to install the same package again changes neither.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -26,6 +30,7 @@
 #include <unistd.h>
 
 #include "guardian/order.h"
+#include "zk/host_side.h"
 
 #define PROGRAM "guardian.so"
 
@@ -37,6 +42,13 @@ static struct {
     ino_t inode;
     char path[PATH_MAX];
 } program = {.fd = -1};
+
+/* As above. */
+static struct {
+    struct timespec changed;
+    off_t size; /* 0: unknown */
+    char path[PATH_MAX];
+} module;
 
 /* ---- Descriptors ---------------------------------------------------------------------------- */
 
@@ -58,14 +70,25 @@ int zr_program_lift(int fd)
 
 /* ---- When the module is loaded ------------------------------------------------------------- */
 
+static bool find_module(void)
+{
+    Dl_info found;
+    struct stat stat_of;
+    errno = ENOENT;
+    if (dladdr((void *)zr_program_get, &found) == 0 ||
+        realpath(found.dli_fname, module.path) == NULL || stat(module.path, &stat_of) != 0)
+        return false;
+    module.changed = stat_of.st_mtim;
+    module.size = stat_of.st_size;
+    return true;
+}
+
 /* Sets program.path, beside the module's file. False: errno says why. */
 static bool find_path(void)
 {
-    Dl_info module;
-    errno = ENOENT;
-    if (dladdr((void *)zr_program_get, &module) == 0 ||
-        realpath(module.dli_fname, program.path) == NULL)
+    if (!find_module())
         return false;
+    strcpy(program.path, module.path);
     char *name = strrchr(program.path, '/') + 1;
     errno = ENAMETOOLONG;
     if ((size_t)(program.path + sizeof program.path - name) < sizeof PROGRAM)
@@ -127,6 +150,16 @@ bool zr_program_beside(const char *name, char *path, size_t size)
     int length =
         snprintf(path, size, "%.*s%s", (int)(slash + 1 - program.path), program.path, name);
     return length > 0 && (size_t)length < size;
+}
+
+bool zr_zk_replaced(void)
+{
+    struct stat now;
+    if (module.size == 0)
+        return false;
+    return stat(module.path, &now) != 0 || now.st_size != module.size ||
+           now.st_mtim.tv_sec != module.changed.tv_sec ||
+           now.st_mtim.tv_nsec != module.changed.tv_nsec;
 }
 
 const char *zr_program_path(void)

@@ -20,7 +20,7 @@ dispatcher.beside = workers.keep_publishing
 
 local M = { name = "openresty", attach = dispatcher.attach, detach = dispatcher.detach, report = dispatcher.report,
   in_background = contexts.in_background, granted = contexts.granted, ended = contexts.ended, self = contexts.self,
-  follows = contexts.follows, lives = timers.lives }
+  follows = contexts.follows, lives = timers.lives, preloads = true }
 
 local WAITS = { rewrite = true, server_rewrite = true, access = true, precontent = true, content = true, timer = true,
   preread = true }

@@ -12,6 +12,7 @@
 --   spawn(fn)             run fn in a coroutine, later
 --   now()                 seconds on a clock that only goes forward
 --   keep(client)          optional; a session was opened: keep the loop from ending until client.idle()
+--   preloads              true if all of this package is loaded at once, because to read a file later would stop the loop
 --   runs                  true if a wait on the main thread drives the loop, so that zk.run works
 --   loop                  the loop (loop.lua), if several adapters share one, and if `runs` is true
 --   step(), timeout()     only if the adapter has its own loop: one turn that does not wait; seconds until the next turn is

@@ -33,11 +33,20 @@ local zk = {}
 ---| "no_children_for_ephemerals" | "bad_arguments" | "invalid_acl"
 ---| "too_large"          # a request of more than 1,000,000 bytes, or an answer of more than 64,000,000
 ---| "full" | "conflict"
----| "unsupported"        # the server or the client library does not support the request
+---| "unsupported"        # the server or the client library does not support the request; or the package was upgraded meanwhile
 ---| "no_memory" | "quota_exceeded" | "reconfig" | "server_error"
 ---| "error"              # task:wait(), ids:next(): the task raised an error, or was killed
 
 ---@alias zkrecipes.State "connecting"|"connected"|"suspended"|"lost"|"closed"
+
+---Loads all recipes now. Otherwise each is loaded at its first use, except inside nginx, where all are loaded at once. Call it at the start
+---of a program that changes its root directory, or that must live through an upgrade of the package.
+---```lua
+---local zk = require "zkrecipes"
+---assert(zk.preload())
+---```
+---@return true? ok, string? message, "unsupported"? code the package was upgraded or removed since this process loaded it
+function zk.preload() end
 
 -- ---- Names from outside ------------------------------------------------------------------------
 

@@ -159,7 +159,7 @@ function M.prune(host)
   end
 end
 
--- Makes the methods that end a hold count it.
+-- Makes the methods that end a hold count it, and `<close>` calls them.
 function M.follow(class)
   over_by[class.meta], host_by[class.meta] = class.inner.over, class.inner.host or core.host
   for _, name in ipairs(ENDS) do
@@ -169,6 +169,7 @@ function M.follow(class)
         if number_of[self] then note_end(self) end
         return method(self, ...)
       end
+      class.meta.__close = function(hold) hold[name](hold) end
     end
   end
 end

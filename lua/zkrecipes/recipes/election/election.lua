@@ -212,8 +212,6 @@ function Term:resign(successor, timeout)
   return term_class.core.resign(self)
 end
 
-function term_class.meta.__close(term) term:resign() end
-
 local resigned = term_class.inner.resigned
 for name, method in pairs(lead.methods(resigned)) do Election[name] = method end
 for name, method in pairs(timer.methods(resigned)) do Election[name] = method end

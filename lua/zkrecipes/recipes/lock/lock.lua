@@ -1,31 +1,24 @@
 -- Features of locks that are written in Lua:
 --
 --   reentrant    the coroutine that holds the lock acquires it again without a request; its releases are counted
---   on_request   lock:request() writes a word into the holder's znode (src/recipes/lock_request.c); the holder watches
---                its znode, restores its data and calls on_request(hold)
+--   on_request   others ask the holder to release; see revocable.lua
 --   cohort       the coroutines that use one handle share one znode; see cohort.lua
 
 local check = require "zkrecipes.check"
-local cohorts = require "zkrecipes.recipes.lock.cohort"
 local core = require "zkrecipes.core"
-local coroutines = require "zkrecipes.host.coroutines"
-local dispatch = require "zkrecipes.host.dispatch"
 local classes = require "zkrecipes.classes"
+local late = require "zkrecipes.late"
 local own_holds = require "zkrecipes.recipes.lock.own_holds"
-local requests = require "zkrecipes.lost_answers"
-local tasks = require "zkrecipes.host.tasks"
 local wait = require "zkrecipes.host.wait"
 
 local session_class, lock_class, hold_class = core.classes.session, core.classes.lock, core.classes.hold
 local Session, Lock, Hold = {}, {}, {}
 
-local REQUEST = "__REVOKE__"
-
 local WAYS = { reentrant = "boolean", on_request = "function", cohort = "boolean" }
 -- The core's options, and ours.
 local OPTIONS = { data = true, fair = true, max_queue = true, reentrant = true, on_request = true, cohort = true }
 
-local weak_keys, weak = { __mode = "k" }, { __mode = "kv" }
+local weak_keys = { __mode = "k" }
 
 local counts = setmetatable({}, weak_keys) -- hold of a reentrant lock > how often it is acquired
 
@@ -53,9 +46,27 @@ local function divide(options)
   return given, way
 end
 
+-- Loads what this way needs. True, or nil and a message.
+local function equip(way)
+  local problem
+  if way.cohort then
+    way.cohorts, problem = late.load "recipes.lock.cohort"
+    if not way.cohorts then return nil, problem end
+  end
+  if way.on_request then
+    way.revocable, problem = late.load "recipes.lock.revocable"
+    if not way.revocable then return nil, problem end
+  end
+  return true
+end
+
 function Session:lock(path, options)
   local way
   if type(options) == "table" then options, way = divide(options) end
+  if way then
+    local ok, problem = equip(way)
+    if not ok then return nil, "session:lock: " .. problem, "unsupported" end
+  end
   local lock, message, code = session_class.core.lock(self, path, options)
   if not lock then return nil, message, code end
   if way then
@@ -65,60 +76,7 @@ function Session:lock(path, options)
   return lock
 end
 
--- ---- Revocable ---------------------------------------------------------------------------------
-
--- Restores the znode's data from before the request. Repeats the write while the answer is lost and the hold is valid.
-local function restore(hold, path, data) requests.sure_while(hold, hold.set, hold, path, data) end
-
--- Reports an error of on_request. The next request is handled all the same.
-local function call(host, on_request, hold)
-  local ok, problem = coroutines.protected(on_request, hold)
-  if ok then return end
-  if problem == wait.canceled then error(problem, 0) end
-  tasks.behind(host, {}, error, problem, 0)
-end
-
-local function is_over(hold_of) return not hold_of[1] or hold_of[1]:lost(0) and true end
-
--- Looks for a request. Returns true while the hold is not over. Refers to the hold only during the call.
-local function look(session, path, hold_of, way)
-  local found = requests.sure(session.get, session, path)
-  if is_over(hold_of) then return false end
-  local hold = hold_of[1]
-  if found == REQUEST and hold:valid() then
-    restore(hold, path, way.data)
-    call(core.host(session), way.on_request, hold)
-  end
-  return true
-end
-
-local AGAIN = 1 -- seconds until it tries again to get a watch
-
--- Returns a watch on the hold's znode; nil: the hold is over, or the session is closed. While the session has no room for a watch, it
--- does not see requests: the log says so once.
-local function watch_hold(session, path, hold_of)
-  local host, told = core.host(session), false
-  repeat
-    local watch, message, code = session_class.inner.watch_znode(session, path)
-    if watch or not requests.PASSES[code] then return watch end
-    if not told then
-      local text = "%s: cannot watch for requests to release the lock: %s; it keeps trying"
-      dispatch.tell(host, "warning", text:format(path, message), session)
-    end
-    told = true
-    wait.pause(host, wait.record(), AGAIN)
-  until is_over(hold_of)
-end
-
--- Handles requests until the hold is over. Does not refer to the hold while it waits, so that the hold can be collected.
-local function attend(session, path, hold_of, way)
-  local watch = watch_hold(session, path, hold_of)
-  if not watch then return end
-  wait.within(core.host(session), watch.close, watch, function()
-    while look(session, path, hold_of, way) and watch:wait() do end
-  end)
-  watch:close()
-end
+-- ---- Acquiring from the servers --------------------------------------------------------------------
 
 local acquire_core, acquire_unnoted = lock_class.core.acquire, classes.waiting(lock_class.start.acquire)
 
@@ -128,10 +86,7 @@ local function acquire(lock, timeout)
   local take = way and way.cohort and acquire_unnoted or acquire_core
   if not way or not way.on_request then return take(lock, timeout) end
   local hold, message, code = take(lock, timeout)
-  if hold then
-    tasks.behind(core.host(lock), {}, attend, lock.session, hold.path,
-      setmetatable({ hold }, weak), way)
-  end
+  if hold then way.revocable.attend(lock, hold, way) end
   return hold, message, code
 end
 
@@ -176,8 +131,6 @@ function Hold:release()
   return hold_class.core.release(self)
 end
 
-function hold_class.meta.__close(hold) hold:release() end
-
 -- lock:release(): releases the last acquire of the running coroutine.
 function Lock:release()
   local way = core.kept(self, "way")
@@ -193,7 +146,7 @@ end
 
 local function acquire_cohort(lock, way, timeout)
   check.seconds(timeout, 1, "acquire", true)
-  way.members = way.members or cohorts.new(core.host(lock), lock, acquire, lock_class.core.cancel, lock_class.core.attempts)
+  way.members = way.members or way.cohorts.new(core.host(lock), lock, acquire, lock_class.core.cancel, lock_class.core.attempts)
   return way.members:acquire(timeout)
 end
 

@@ -56,8 +56,6 @@ end
 
 activity.follow { methods = Turn, meta = Turn, inner = { over = is_over, host = function(turn) return turn.state.cohort.host end } }
 
-Turn.__close = Turn.release
-
 -- turn: is kept meanwhile; nil: it can be collected while the coroutine waits for its end.
 local function await_end(state, timeout, turn)
   if not state.over and timeout == 0 then
