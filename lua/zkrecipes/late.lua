@@ -28,7 +28,8 @@ end
 
 local searched = snapshot()
 
-local REPLACED = "the package zkrecipes was upgraded or removed, or can no longer be read, since this process loaded it; restart the process"
+local REPLACED = "the package zkrecipes was upgraded or removed, or can no longer be read, since this process loaded it; "
+  .. "restart the process"
 
 local RETURNED = { table = true, ["function"] = true, boolean = true } -- by our files
 

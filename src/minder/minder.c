@@ -3,8 +3,9 @@
  * the command never outlives the hold, also when zkr itself cannot: when it is killed, stopped, or
  * does not get its turn.
  *
- * 1. It waits for the first order of zkr and then starts the command (family.c). Each order says
- *    until when the command may run. While zkr holds and runs, the next order comes long before.
+ * 1. It waits for the first order of zkr and then starts the command (family.c). Variables for the
+ *    command may come before. Each order says until when the command may run. While zkr holds and
+ *    runs, the next order comes long before.
  * 2. It sleeps until an order comes, a process of the command stops or ends, or the time is over.
  *    If the time for SIGTERM passes it asks the command's processes to end, and if the time for
  *    SIGKILL passes it kills them.
@@ -29,6 +30,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -101,11 +103,11 @@ static void obey(struct minder *minder, const struct zr_minder_order *order)
 }
 
 /* False: zkr is gone. */
-static bool hear_one(struct zr_minder_order *order, int flags)
+static bool hear_one(struct zr_minder_order *order)
 {
     ssize_t length;
     do
-        length = recv(ZR_MINDER_ORDERS, order, sizeof *order, flags);
+        length = recv(ZR_MINDER_ORDERS, order, sizeof *order, MSG_DONTWAIT);
     while (length < 0 && errno == EINTR);
     return length == (ssize_t)sizeof *order || (length < 0 && errno == EAGAIN);
 }
@@ -116,7 +118,7 @@ static void hear(struct minder *minder)
     struct zr_minder_order order;
     for (;;) {
         errno = 0;
-        if (!hear_one(&order, MSG_DONTWAIT)) {
+        if (!hear_one(&order)) {
             minder->ask_us = minder->kill_us = 0;
             minder->orphan = true;
             return;
@@ -125,6 +127,33 @@ static void hear(struct minder *minder)
             return;
         obey(minder, &order);
     }
+}
+
+static void set(struct zr_minder_variable *variable)
+{
+    variable->text[sizeof variable->text - 1] = '\0';
+    char *value = strchr(variable->text, '=');
+    if (value == NULL)
+        return;
+    *value = '\0';
+    setenv(variable->text, value + 1, 1);
+}
+
+/* Waits for the first order, and sets the variables that come before it. False: zkr is gone. */
+static bool hear_first(struct zr_minder_order *first)
+{
+    union {
+        struct zr_minder_order order;
+        struct zr_minder_variable variable;
+    } packet;
+    ssize_t length;
+    do {
+        length = recv(ZR_MINDER_ORDERS, &packet, sizeof packet, 0);
+        if (length == (ssize_t)sizeof packet.variable)
+            set(&packet.variable);
+    } while (length == (ssize_t)sizeof packet.variable || (length < 0 && errno == EINTR));
+    *first = packet.order;
+    return length == (ssize_t)sizeof packet.order;
 }
 
 /* ---- The command --------------------------------------------------------------------------- */
@@ -248,7 +277,7 @@ int main(int count, char **arguments)
 {
     struct minder minder = {.lost = false};
     struct zr_minder_order first;
-    if (count < 3 || !settle(&minder) || !hear_one(&first, 0))
+    if (count < 3 || !settle(&minder) || !hear_first(&first))
         return FAILED;
     mlockall(MCL_CURRENT); /* may be refused */
     obey(&minder, &first);

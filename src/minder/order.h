@@ -8,7 +8,8 @@
  *
  * The minder is started as `minder.so IGNORED COMMAND [ARGUMENT...]`. IGNORED is a mask of signals
  * in hexadecimal, as SigIgn in /proc/PID/status, that the command is started with ignored. The
- * command is started at the first order.
+ * command is started at the first order. Before it, zkr may send variables: it starts the minder
+ * while it waits for what it will hold, and so before it knows all that the command is told.
  */
 
 #include <stdint.h>
@@ -22,6 +23,11 @@ struct zr_minder_order {
     int64_t kill_us; /* when they get SIGKILL */
     int32_t signal;  /* to pass on to the command's process group now; 0: none */
     int32_t unused;
+};
+
+/* One more variable of the command's environment. Not as long as an order. */
+struct zr_minder_variable {
+    char text[64]; /* "NAME=VALUE", and nulls */
 };
 
 enum zr_minder_event {

@@ -1,8 +1,9 @@
 -- A command that zkr runs, and the minder that ends it in time (src/minder):
 --
---   local child = children.start(uv, { "make", "all" }, { ZKR_PATH = "/l" }, on_stop [, input])
---                                   on_stop(): the command was stopped at the terminal, and zkr's job is to stop too
+--   local child = children.start(uv, { "make", "all" }, { ZKR_PATH = "/l" } [, input])
 --                                   input: a descriptor for its standard input; nil: that of zkr
+--   child:set(name, value)          one more variable of its environment, short; before the first order
+--   child.on_stop                   a function: the command was stopped at the terminal, and zkr's job is to stop too; nil: it is not
 --   child:order(ask_at, kill_at)    until when it may run; the first order starts it. Seconds of zk.now()
 --   child:kill()                    kills its process group
 --   child:signal(number)            to its process group; after the first order
@@ -22,7 +23,7 @@ local Child = {}
 Child.__index = Child
 
 local DESCRIPTOR = 31 -- ZR_MINDER_ORDERS
-local ORDER, REPORT = "=i8i8i4i4", "=i4i4" -- struct zr_minder_order, struct zr_minder_report
+local ORDER, REPORT, VARIABLE = "=i8i8i4i4", "=i4i4", "c64" -- struct zr_minder_order, zr_minder_report, zr_minder_variable
 local STARTED, STOPPED, ENDED = 0, 1, 2    -- enum zr_minder_event
 
 -- ---- Waiting -----------------------------------------------------------------------------------
@@ -72,7 +73,8 @@ local function heard(child, packet)
   if not packet or packet == "" then return finish(child, "unminded") end
   local event, value = REPORT:unpack(packet)
   if event == STARTED then child.pid = value
-  elseif event == STOPPED then child.on_stop()
+  elseif event == STOPPED then
+    if child.on_stop then child.on_stop() end
   else finish(child, event == ENDED and "ended" or "lost", exit_status(value)) end
 end
 
@@ -97,6 +99,8 @@ local function send(child, signal)
   local packet = ORDER:pack(child.ask_us, child.kill_us, signal, 0)
   child.uv.fs_write(child.fd, packet, -1) -- if the minder is gone, we hear of it
 end
+
+function Child:set(name, value) self.uv.fs_write(self.fd, VARIABLE:pack(name .. "=" .. value), -1) end
 
 local function microseconds(seconds) return math.max(0, math.floor(seconds * 1e6)) end
 
@@ -139,12 +143,12 @@ local function descriptors(fd, input)
 end
 
 -- Starts the minder. The command starts at the first order. Returns the child; or nil and why not.
-function M.start(uv, command, environment, on_stop, input)
+function M.start(uv, command, environment, input)
   local program, run_by = package.searchpath("zkrecipes.minder", package.cpath), loader()
   if not program or not run_by then return nil, "the minder (zkrecipes/minder.so) is not installed beside the module" end
   orphans.adopt()
   local pair = assert(uv.socketpair("seqpacket", 0, { nonblock = true }, {}))
-  local child = setmetatable({ uv = uv, fd = pair[1], timer = uv.new_timer(), on_stop = on_stop }, Child)
+  local child = setmetatable({ uv = uv, fd = pair[1], timer = uv.new_timer() }, Child)
   local arguments = { program, ("%x"):format(ignored.mask), table.unpack(command) }
   local handle, message = uv.spawn(run_by, { args = arguments, env = variables(uv, environment), stdio = descriptors(pair[2], input) },
     function() end)

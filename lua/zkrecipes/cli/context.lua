@@ -3,6 +3,7 @@
 --   context.zk  context.uv          the module on luv, and luv
 --   context.settings                hosts, timeout, namespace, auth
 --   context:session([options])      the session, connected; the first call opens it, with further options of zk.session
+--   context:open([options])         the same, but does not wait until it is connected
 --   context:check(path, ...)        returns what the module returned; raises a problem if that is a failure (a third value)
 --   context:fail(status, text)      ends the command: zkr prints `zkr: TEXT` and exits with the status (exit.lua)
 --   context:write(text)             to standard output, any bytes
@@ -43,19 +44,26 @@ function Context.__index(context, key)
   return value
 end
 
-function Context:session(options)
+function Context:open(options)
   if self.opened then return self.opened end
   local all = { request_timeout = self.settings.timeout, log = function() end }
   for key, value in pairs(self.settings) do all[key] = value end
   for key, value in pairs(options or {}) do all[key] = value end
-  self.opened = self:check(nil, self.zk.session(all))
-  local connected, message, code = self.opened:connected(all.timeout)
+  self.opened, self.patience = self:check(nil, self.zk.session(all)), all.timeout
+  return self.opened
+end
+
+function Context:session(options)
+  local session = self:open(options)
+  if self.connected then return session end
+  local connected, message, code = session:connected(self.patience)
   if not connected and code == "connection_loss" then
-    self:fail(exit.FAILED, ("%s: no server answered within %g s (%s); check -s, or try `zkr doctor`"):format(all.hosts, all.timeout,
-      self.opened.trouble or message))
+    self:fail(exit.FAILED, ("%s: no server answered within %g s (%s); check -s, or try `zkr doctor`"):format(self.settings.hosts,
+      self.patience, session.trouble or message))
   end
   self:check(nil, connected, message, code)
-  return self.opened
+  self.connected = true
+  return session
 end
 
 function Context:check(path, ...) -- luacheck: ignore 212

@@ -1,9 +1,10 @@
 -- Runs a command while zkr holds something, and not longer:
 --
--- 1. The command is started with a time until when it may run: the end of the lease, less a reserve. zkr moves that time on while it
+-- 1. The minder may be started while zkr still waits for the hold, because both take some milliseconds.
+-- 2. The command is started with a time until when it may run: the end of the lease, less a reserve. zkr moves that time on while it
 --    holds. The minder asks the command to end `grace` seconds before, and kills it then, whatever zkr does.
--- 2. When the hold is lost for certain, the command is killed at once: another contender may hold already.
--- 3. When no process of the command is left, the hold is released.
+-- 3. When the hold is lost for certain, the command is killed at once: another contender may hold already.
+-- 4. When no process of the command is left, the hold is released.
 --
 -- What can go wrong: the minder is stopped; then zkr kills the command's group when the time is over, and the minder and the rest a
 -- moment later. This program fails; then the command is killed before the error is raised, because the session closes after that.
@@ -95,11 +96,24 @@ local function result(run)
   run.context:fail(exit.FAILED, run.path .. ": the minder of the command was killed, so the command was killed too")
 end
 
-local function start(run, arguments, variables)
-  local all = { ZKR_TOKEN = run.hold.token, ZKR_PATH = arguments.path }
-  for name, value in pairs(variables or {}) do all[name] = tostring(value) end
-  local child, message = children.start(run.context.uv, arguments.command, all, function() stop_too(run) end)
-  if not child then run.context:fail(exit.FAILED, message) end
+local function new_child(context, arguments, variables)
+  local child, message = children.start(context.uv, arguments.command, variables)
+  return child or context:fail(exit.FAILED, message)
+end
+
+-- Starts the minder before there is a hold. Returns what `run` takes as `prepared`. If zkr ends before that, the minder ends too.
+function M.prepare(context, arguments) return new_child(context, arguments, { ZKR_PATH = arguments.path }) end
+
+local function start(run, arguments, variables, prepared)
+  local token, child = run.hold.token, prepared
+  if child and not child.over then
+    child:set("ZKR_TOKEN", token)
+  else
+    local all = { ZKR_TOKEN = token, ZKR_PATH = arguments.path }
+    for name, value in pairs(variables or {}) do all[name] = tostring(value) end
+    child = new_child(run.context, arguments, all)
+  end
+  child.on_stop = function() stop_too(run) end
   run.child = child
 end
 
@@ -117,9 +131,9 @@ end
 
 -- Runs the command of the arguments, with these further variables. Returns its exit status; and true if a signal asked zkr to end. The
 -- caller releases the hold. arguments: path, command. grace: seconds.
-function M.run(context, hold, arguments, grace, variables)
+function M.run(context, hold, arguments, grace, variables, prepared)
   local run = { context = context, hold = hold, path = arguments.path, grace = grace, reserve = RESERVE * context:session().timeout }
-  start(run, arguments, variables)
+  start(run, arguments, variables, prepared)
   local undo = context:on_signal(function(name, number) pass_on(run, name, number) end, SIGNALS)
   keep_all(run)
   undo()

@@ -34,7 +34,7 @@ end
 
 function M.start(context, command, variables, data)
   local input = data and file_of(context, data)
-  local child, message = children.start(context.uv, command, variables, function() end, input)
+  local child, message = children.start(context.uv, command, variables, input)
   if input then context.uv.fs_close(input) end
   if not child then context:fail(exit.FAILED, message) end
   local forever = context.zk.now() + YEARS

@@ -6,7 +6,7 @@ local uv = require "luv"
 
 local SIGTERM = 15
 
-local child = assert(children.start(uv, { "sleep", "600" }, {}, function() end))
+local child = assert(children.start(uv, { "sleep", "600" }, {}))
 local at = clock() + 300
 coroutine.wrap(function()
   child:order(at, at)

@@ -31,6 +31,8 @@ local function lock_of(context, given)
 end
 
 function M.run(context, given)
+  context:open()
+  local prepared = held.prepare(context, given)
   local grace = held.grace(context, given.grace)
   local lock = context:check(given.path, lock_of(context, given))
   local hold, message, code = lock:acquire(arguments.limit(given))
@@ -38,7 +40,7 @@ function M.run(context, given)
     context:fail(exit.LATE, given.path .. (given.try and ": it is held" or ": it was not free in time"))
   end
   context:check(given.path, hold, message, code)
-  local status = held.run(context, hold, given, grace)
+  local status = held.run(context, hold, given, grace, nil, prepared)
   hold:release()
   return status
 end
