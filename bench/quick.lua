@@ -7,7 +7,7 @@
 --                      thread: per operation, in a simulated world, where they are always the same. For the I/O thread: per
 --                      turn of its loop, on a real server, because an operation takes 2.6 to 4.4 turns, depending on when
 --                      answers come. The rest of an operation costs as much as about 2.4 turns (runs differ by 1 %)
---   memory             bytes per waiter: C allocated through core/alloc.h, and the Lua heap
+--   memory             bytes per waiter, and per session that holds a lock: C allocated through core/alloc.h, and the Lua heap
 --
 -- Every count is the difference between many and few operations, so that beginning and end cancel out.
 
@@ -53,6 +53,8 @@ local function count_all(hosts)
   counted["free instructions, I/O turn"] = callgrind.per_turn(ours, hosts, IO, IO_RUN, IO_TURN, IO_OWN)
   local memory = assert(measure.measure({ kind = "memory", run = "memory 1000" }, ours, hosts))
   counted["C bytes per waiter"], counted["Lua bytes per waiter"] = memory.c, memory.lua
+  memory = assert(measure.measure({ kind = "memory", run = "sessions 40" }, ours, hosts))
+  counted["C bytes per session"], counted["Lua bytes per session"] = memory.c, memory.lua
   return counted
 end
 

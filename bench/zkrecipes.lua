@@ -175,23 +175,41 @@ scenarios["try"] = function(turns)
   hold:release()
 end
 
-function scenarios.memory(waiters)
-  local hold, lock = assert(second_session():lock(path):acquire()), session:lock(path)
-  assert(lock:acquire(0.05) == nil)
+-- Fills, and reports by how much the process has grown for each of so many.
+local function growth(count, fill)
   collectgarbage() collectgarbage()
   local bytes, rss, heap = core.alloc_bytes(), resident(), collectgarbage("count")
-  for i = 1, waiters do
-    zk.spawn(function() lock:acquire() end)
-    if i % 100 == 0 then zk.sleep(0) end
-  end
-  queued(path, waiters + 1)
+  fill()
   zk.sleep(0.5)
   rss = resident() - rss
   collectgarbage() collectgarbage()
-  report(waiters, 0, 0, (",\"rss\":%.0f,\"c\":%.0f,\"lua\":%.0f"):format(rss / waiters, (core.alloc_bytes() - bytes) / waiters,
-    (collectgarbage("count") - heap) * 1024 / waiters))
+  report(count, 0, 0, (",\"rss\":%.0f,\"c\":%.0f,\"lua\":%.0f"):format(rss / count, (core.alloc_bytes() - bytes) / count,
+    (collectgarbage("count") - heap) * 1024 / count))
+end
+
+function scenarios.memory(waiters)
+  local hold, lock = assert(second_session():lock(path):acquire()), session:lock(path)
+  assert(lock:acquire(0.05) == nil)
+  growth(waiters, function()
+    for i = 1, waiters do
+      zk.spawn(function() lock:acquire() end)
+      if i % 100 == 0 then zk.sleep(0) end
+    end
+    queued(path, waiters + 1)
+  end)
   hold:release()
   os.exit(0) -- do not wait until all are served
+end
+
+-- Idle sessions that hold a lock each.
+function scenarios.sessions(count)
+  local holds = {}
+  local function open(from, to)
+    for i = from, to do holds[i] = assert(second_session():lock(("%s/%d"):format(path, i)):acquire()) end
+  end
+  open(1, 5)
+  growth(count, function() open(6, 5 + count) end)
+  for _, hold in ipairs(holds) do hold:release() end
 end
 
 function scenarios.start()

@@ -36,6 +36,8 @@ local plan = {
     of_contestant = { floor = false }, rounds = 3 },
   { id = "memory_10000", title = "resident memory per waiter, 10,000 waiters", kind = "memory", run = "memory 10000", unit = "KiB",
     of_contestant = { floor = false, curator = false, kazoo = false }, rounds = 3 },
+  { id = "memory_session", title = "resident memory per idle session with a lock", kind = "memory", run = "sessions 40", unit = "KiB",
+    of_contestant = { floor = false, curator = false, kazoo = false }, rounds = 3 },
   { id = "wire_free", title = "free lock", kind = "counts", run = { "free %d", 100, 300 }, rounds = 1 },
   { id = "wire_loop_10", title = "10 contenders that queue again", kind = "counts", run = { "loop 10 %d", 10, 30, 10 }, rounds = 1 },
   { id = "wire_loop_100", title = "100 contenders that queue again", kind = "counts", run = { "loop 100 %d", 2, 6, 100 }, rounds = 1 },
