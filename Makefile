@@ -238,7 +238,7 @@ HISTORIES_OBJECTS = $(call in_sim,$(wildcard spec/histories/engine/*.c)) $(ENGIN
 LEASE_OBJECTS = $(call in_sim,$(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
 TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c $(addprefix src/core/,alloc.c handshake.c lease.c status.c) $(wildcard src/sim/*.c))
 MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(wildcard src/sim/*.c src/zk/*.c) \
-  $(addprefix src/core/,alloc.c handshake.c lease.c names.c status.c tls_options.c))
+  $(addprefix src/core/,alloc.c handshake.c lease.c names.c pid.c status.c tls_options.c))
 
 # The program that runs longest is linked with whole-program optimization, which makes it a quarter faster. Programs that run for a short
 # time (here, and in spec/histories/planted/plant.lua) link the same objects without it, because it takes long.
@@ -311,7 +311,7 @@ FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
-FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c tls_options.c)
+FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c pid.c tls_options.c)
 FUZZ_LIBS_server = $(WRAP) $(LDLIBS) -pthread
 FUZZ_LIBS_values = $(shell $(PKG_CONFIG) --libs lua5.4) -lm
 fuzz_objects = $(patsubst %.c,build/fuzz/obj/%.o,fuzz/$(1).c $(FUZZ_SOURCES_$(1)))

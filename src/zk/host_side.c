@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "core/alloc.h"
+#include "core/pid.h"
 #include "zk/clock.h"
 #include "zk/handle.h"
 #include "zk/io.h"
@@ -39,7 +40,7 @@ static struct client_zk *at(struct zr_zk *zk)
 
 static bool foreign(struct zr_zk *zk)
 {
-    return at(zk)->pid != getpid();
+    return at(zk)->pid != zr_pid();
 }
 
 static int64_t now_us(struct zr_zk *zk)
@@ -84,7 +85,7 @@ static void come_back(struct zr_handle *handle, struct zr_request *request)
 
 static void submit(struct zr_handle *handle, struct zr_request *request)
 {
-    if (handle->pid != getpid())
+    if (handle->pid != zr_pid())
         return;
     request->message.kind = ZR_MSG_REPLY;
     if (handle->closed)
@@ -95,7 +96,7 @@ static void submit(struct zr_handle *handle, struct zr_request *request)
 
 static void close_handle(struct zr_handle *handle, int64_t linger_us)
 {
-    if (handle->pid != getpid())
+    if (handle->pid != zr_pid())
         return;
     int64_t now = zr_now_us();
     handle->closed = true;
@@ -108,7 +109,7 @@ static void close_handle(struct zr_handle *handle, int64_t linger_us)
    freed. */
 static void free_handle(struct zr_handle *handle)
 {
-    if (handle->pid == getpid())
+    if (handle->pid == zr_pid())
         zr_handle_free(handle);
 }
 
@@ -195,7 +196,7 @@ enum zr_status zr_zk_client_new(struct zr_zk **zk)
     if (made == NULL)
         return ZR_NO_MEMORY;
     made->table = table;
-    made->pid = getpid();
+    made->pid = zr_pid();
     if (!zr_mailbox_init(&made->inbox)) {
         zr_free(made);
         return ZR_NO_MEMORY;
