@@ -15,6 +15,7 @@ local ROUNDS = tonumber(os.getenv "ROUNDS")
 local TIMEOUT = tonumber(os.getenv "TIMEOUT") or 12
 local AT_ONCE = TIMEOUT / 4 -- the deadline is later: see the table in docs/lease.md
 local LOST, FAILED, KILLED = 123, 125, 137
+local LIMIT = 90 -- seconds; it takes far less even on a busy machine
 
 -- name; status: of zkr; strike(zkr, place): the fault; heal(zkr, place): after the grant, so that zkr ends; at_once: the command does not
 -- end only at its deadline; proxy, server: it has its own.
@@ -94,6 +95,9 @@ local function all_rounds(fault)
   place.close()
 end
 
+-- The clock runs on while the machine sleeps. Here it is ahead of the one that stops then, as if the machine had slept.
+local SLEPT = ("unshare%s --time --boottime 100000"):format(process.output "id -u" == "0" and "" or " --map-root-user")
+
 local _ = _VERSION == "Lua 5.4" and describe("the command of zkr lock has ended before a rival is granted the lock", function()
   after_each(commanded.clear)
 
@@ -101,5 +105,51 @@ local _ = _VERSION == "Lua 5.4" and describe("the command of zkr lock has ended 
     local functions = {}
     for i, fault in ipairs(faults) do functions[i] = function() all_rounds(fault) end end
     zk.all(functions)
+  end))
+end)
+
+local _ = _VERSION == "Lua 5.4" and describe("the minder", function()
+  after_each(commanded.clear)
+
+  -- Starts zkr with a command that sleeps, waits until that runs, and returns both.
+  local function asleep(within)
+    local zkr = commanded.start("lock /l -- sh -c 'echo $$; exec sleep 600'",
+      { ZKR_HOSTS = env.server().hosts, ZKR_NAMESPACE = env.namespace(), ZKR_TIMEOUT = "4" }, nil, within)
+    zkr:prints "\n"
+    return zkr, zkr:read "out":match "%d+"
+  end
+
+  local function ends(command)
+    env.eventually("the end of the command", function() return not process.runs(command) end, LIMIT)
+  end
+
+  it("takes the command with it when it is killed, also if zkr cannot", run(function()
+    local zkr, command = asleep()
+    local minder = zkr:minder()
+    zkr:signal "STOP"
+    zkr:signal("KILL", minder)
+    ends(command)
+    zkr:signal "KILL"
+    assert.are.equal(KILLED, (zkr:finish()))
+  end))
+
+  it("keeps time by a clock that runs on while the machine sleeps", run(function()
+    if not process.holds(SLEPT .. " true") then return pending "this user may not make a namespace for times" end
+    local zkr, command = asleep(SLEPT)
+    zkr:signal "STOP"
+    ends(command)
+    zkr:signal "CONT"
+    assert.are.equal(LOST, (zkr:finish()))
+  end))
+
+  it("has its memory locked, if that is allowed", run(function()
+    local zkr = asleep()
+    local function field(file, name)
+      return tonumber(process.output(("grep '^%s' /proc/%s/%s"):format(name, zkr:minder(), file)):match "%d+")
+    end
+    local locked, size, limit = field("status", "VmLck"), field("status", "VmSize"), field("limits", "Max locked memory")
+    assert.is_true(locked > 0 or limit ~= nil and limit < size * 1024, ("%s of %s kB are locked"):format(locked, size))
+    zkr:signal "TERM"
+    assert.are.equal(143, (zkr:finish()))
   end))
 end)

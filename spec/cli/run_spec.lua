@@ -30,13 +30,6 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
   -- Runs it to its end: exit status, output, standard error.
   local function ended(line, more) return start(line, more):finish() end
 
-  -- Waits until its output has this.
-  local function prints(zkr, pattern)
-    env.eventually(("'%s' is printed, not: %s%s"):format(pattern, zkr:read "out", zkr:read "err"), function()
-      return zkr:read "out":find(pattern)
-    end)
-  end
-
   -- A file that ends the wait of a command: `until [ -e FILE ]; do sleep 0.02; done`.
   local function gate()
     local path = os.tmpname()
@@ -63,7 +56,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
     it("tells the command what it holds, and others who holds it; releases at the end", run(function()
       local door = gate()
       local zkr = start(("lock /l -- sh -c 'echo $ZKR_PATH $ZKR_TOKEN; %s'"):format(door.wait))
-      prints(zkr, "\n")
+      zkr:prints "\n"
       local holder = session:lock("/l"):contenders()[1]
       assert.are.equal("/l " .. holder.token .. "\n", zkr:read "out")
       assert.are.equal(process.output "hostname", holder.data)
@@ -111,7 +104,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
       it("lets two hold with " .. kind, run(function()
         local door = gate()
         local first = start(("lock /l %s -- sh -c 'echo holds; %s'"):format(kind, door.wait))
-        prints(first, "holds")
+        first:prints "holds"
         assert.are.equal(0, (ended(("lock /l %s --try -- true"):format(kind))))
         door.open()
         first:finish()
@@ -124,7 +117,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
       local all = {}
       for i, options in ipairs { "/n -n 2", "/n -n 2", "/s --shared", "/u --unfair" } do
         all[i] = start(("lock %s -- sh -c 'echo holds; %s'"):format(options, door.wait))
-        prints(all[i], "holds")
+        all[i]:prints "holds"
       end
       for _, options in ipairs { "/n -n 2", "/s", "/u --unfair" } do
         assert.are.equal(LATE, (ended(("lock %s --try -- true"):format(options))))
@@ -156,7 +149,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
         -- In bash a signal ends `wait`. An INT beside a command that has just ended would be that command's.
         local trap = ("trap \"echo got %s; exit %d\" %s"):format(name, number, name)
         local zkr = start(("lock /l -- bash -c '%s; echo ready; sleep 600 & wait'"):format(trap))
-        prints(zkr, "ready")
+        zkr:prints "ready"
         zkr:signal(name)
         local status, out = zkr:finish()
         assert.are.same({ number, "ready\ngot " .. name .. "\n" }, { status, out })
@@ -167,7 +160,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
 
     it("stops and continues the command", run(function()
       local zkr = start "lock /l -- sh -c 'echo $$; exec sleep 600'"
-      prints(zkr, "\n")
+      zkr:prints "\n"
       local pid = zkr:read "out":match "%d+"
       local function state() return process.output("ps -o stat= -p " .. pid):sub(1, 1) end
       zkr:signal "TSTP"
@@ -184,7 +177,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
       env.queue_of(session, "/l", 2)
       zkr:signal "HUP"
       hold:release()
-      prints(zkr, "lives")
+      zkr:prints "lives"
       zkr:signal "TERM"
       assert.are.equal(143, (zkr:finish()))
     end))
@@ -208,7 +201,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
     it("is about to end, the command is asked first", run(function()
       local proxy = env.proxy()
       local zkr = start("lock /l -- " .. POLITE, { ZKR_HOSTS = proxy.hosts, ZKR_TIMEOUT = "8" })
-      prints(zkr, "runs")
+      zkr:prints "runs"
       proxy:blackhole()
       env.eventually("the end of the command", function() return zkr:read "out":find "asked" end)
       proxy:heal()
@@ -219,7 +212,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
 
     it("is taken away by hand, the command is killed at once", run(function()
       local zkr = start("lock /l -- " .. POLITE)
-      prints(zkr, "runs")
+      zkr:prints "runs"
       env.eventually("the znode is deleted", function()
         local holder = session:lock("/l"):contenders()[1]
         return holder and session:delete(holder.path)
@@ -281,7 +274,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
     it("runs the command on the leader, then on the next one", run(function()
       local door = gate()
       local first = start(("elect /e -- sh -c 'echo leads; %s'"):format(door.wait))
-      prints(first, "leads")
+      first:prints "leads"
       local second = start "elect /e -- echo leads"
       env.queue_of(session, "/e", 2)
       assert.are.equal("", second:read "out")
@@ -320,7 +313,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
       record "done"
       local line = "cron /c '0 0 1 1 *' -- sh -c 'echo $ZKR_DUE $ZKR_MISSED $ZKR_LAST'"
       local first = start(line)
-      prints(first, "^%d+ %d+ done\n$")
+      first:prints "^%d+ %d+ done\n$"
       env.eventually("it is remembered", function() return session:get "/c-timer":find "outcome done\n$" end)
       local second = start(line)
       env.queue_of(session, "/c", 2)
@@ -335,7 +328,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
     it("leaves missed times out with --catch-up none, and repeats a cut run with --recover", run(function()
       record "running"
       local zkr = start "cron /c '0 0 1 1 *' --catch-up none --recover -- sh -c 'echo $ZKR_DUE $ZKR_MISSED $ZKR_LAST'"
-      prints(zkr, "^1000000020 0 cut\n$")
+      zkr:prints "^1000000020 0 cut\n$"
       env.eventually("it is remembered", function() return session:get "/c-timer":find "outcome done\n$" end)
       zkr:signal "TERM"
       local status, out = zkr:finish()

@@ -7,6 +7,8 @@ local process = require "spec.support.process"
 
 local M = {}
 
+local LIMIT = 90 -- seconds that zkr or the command may take; they take far less even on a busy machine
+
 local started = {} -- those that have not ended
 
 local FAMILY = [[trap '' TERM; (setsid lua5.4 spec/support/stamps.lua %s.left &); lua5.4 spec/support/stamps.lua %s.near &
@@ -20,14 +22,15 @@ local Commanded = {}
 Commanded.__index = Commanded
 
 -- A shell makes programs in the background ignore SIGINT and SIGQUIT. Without a terminal: that of the spec must not be stopped.
-local START = "{ sh -c '%s echo $$ >%s.pid; exec setsid env --default-signal=INT,QUIT bin/zkr %s' >%s.out 2>%s.err </dev/null; " ..
+local START = "{ sh -c '%s echo $$ >%s.pid; exec setsid env --default-signal=INT,QUIT %s bin/zkr %s' >%s.out 2>%s.err </dev/null; " ..
   "echo $? >%s.status; } &"
 
 ---Starts bin/zkr with this line of arguments, and with these variables. ignored: the name of a signal that it ignores from its start.
+---within: a command in front of bin/zkr.
 ---
 ---It gets no descriptor of the spec. A proxy ends when the pipe and the socket to it are closed everywhere, and the spec waits for that,
 ---also when a dropped proxy is collected. If a zkr that the spec has stopped had them open, each would wait for the other.
-function M.start(arguments, variables, ignored)
+function M.start(arguments, variables, ignored, within)
   local file = os.tmpname()
   local self = setmetatable({ file = file }, Commanded)
   local all = { HOME = "/nonexistent", XDG_CONFIG_HOME = "" }
@@ -36,15 +39,16 @@ function M.start(arguments, variables, ignored)
   for name, value in pairs(all) do before[#before + 1] = name .. "=" .. M.quote(value) end
   fork.keep_from(3)
   os.execute("export " .. table.concat(before, " ") .. "; " .. START:format(
-    ignored and ("trap \"\" %s;"):format(ignored) or "", file, arguments:gsub("'", "'\\''"), file, file, file))
+    ignored and ("trap \"\" %s;"):format(ignored) or "", file, within or "", arguments:gsub("'", "'\\''"), file, file, file))
   started[self] = true
   return self
 end
 
----Kills what a test that failed has left. The minder kills the command.
+---Kills what a test that failed has left. The minder kills the command; a family ends by itself, if the minder does not.
 function M.clear()
   for zkr in pairs(started) do
     os.execute(("kill -CONT %s 2>/dev/null; kill -KILL %s 2>/dev/null"):format(zkr:minder() or "", zkr:pid() or ""))
+    zkr:forget()
   end
   started = {}
 end
@@ -78,9 +82,27 @@ function Commanded:ends()
   return first, final
 end
 
+function Commanded:over() return self:read "status":find "\n" ~= nil end
+
+-- Waits for the condition. Fails at once if zkr has ended without it.
+local function await(zkr, what, condition)
+  local over
+  env.eventually(what, function()
+    over = zkr:over()
+    return condition() or over
+  end, LIMIT)
+  if condition() then return end
+  error(("never happened: %s; zkr ended with status %s: %s%s"):format(what, zkr:read "status", zkr:read "out", zkr:read "err"), 0)
+end
+
 -- Waits until all processes of the family write.
 function Commanded:runs()
-  env.eventually("the command's processes run; " .. self:read "err", function() return self:ends() ~= nil end)
+  await(self, "the command's processes run", function() return self:ends() ~= nil end)
+end
+
+-- Waits until its output has this.
+function Commanded:prints(pattern)
+  await(self, ("'%s' is printed"):format(pattern), function() return self:read "out":find(pattern) ~= nil end)
 end
 
 function Commanded:pid() return self:read("pid"):match "%d+" end
@@ -90,7 +112,7 @@ function Commanded:signal(name, pid) os.execute(("kill -%s %s"):format(name, pid
 
 -- Waits for the end of zkr; returns its exit status and what it said.
 function Commanded:finish()
-  env.eventually("the end of zkr", function() return self:read "status":find "\n" end)
+  env.eventually("the end of zkr", function() return self:over() end, LIMIT)
   local status, out, err = tonumber(self:read "status"), self:read "out", self:read "err"
   os.execute(("rm -f %s %s.*"):format(self.file, self.file))
   started[self] = nil

@@ -1,4 +1,4 @@
--- Writes the time to a file again and again, until it is killed: for specs that ask when a command has ended.
+-- Writes the time to a file again and again, until it is killed, or the file is removed: for specs that ask when a command has ended.
 --
 --   lua5.4 spec/support/stamps.lua FILE
 --
@@ -7,9 +7,13 @@
 local clock = require "spec_fork".now
 local socket = require "socket"
 
-local file = assert(io.open(arg[1], "a"))
-file:setvbuf "no"
-while true do
-  file:write(("%.6f\n"):format(clock()))
+assert(io.open(arg[1], "a")):close()
+repeat
+  local file = io.open(arg[1], "r+")
+  if file then
+    file:seek "end"
+    file:write(("%.6f\n"):format(clock()))
+    file:close()
+  end
   socket.sleep(0.003)
-end
+until not file
