@@ -136,11 +136,22 @@ local _ = zkr.supported and describe("zkr", function()
     session:close()
   end)
 
-  it("fails if its output cannot be written", function()
-    local command = zkr.command_of({ "ls", "/" }, {})
-    local pipe = assert(io.popen(("{ %s >/dev/full; echo $?; } 2>&1"):format(command)))
-    assert.are.equal("zkr: standard output: No space left on device\n125\n", pipe:read "a")
-    pipe:close()
+  -- What a line of bash prints, in which `zkr` is the program.
+  local function shows(line, namespace) return zkr.shell { namespace = namespace } (line) end
+
+  -- Each command that prints something and ends, or prints something first.
+  local PRINTING = { "--help", "--version", "queue --help", "queue put --help", "ls", "ls --json", "get /x", "stat /x", "acl /x", "tree",
+    "export /x", "create /new", "config get /x", "id next /ids", "latch down /down 2", "top --once", "top", "doctor", "completion zsh",
+    "man", "server", "group join /group", "create -e /ephemeral", "queue take /queue" }
+
+  it("fails if its output cannot be written, and keeps the item of a queue", function()
+    local namespace = env.namespace()
+    shows("zkr create /x data; zkr queue put /queue item", namespace)
+    for _, words in ipairs(PRINTING) do
+      assert.are.equal("zkr: standard output: No space left on device\nstatus 125\n", shows(("zkr %s >/dev/full || echo status $?"):format(
+        words), namespace), words)
+    end
+    assert.are.equal("item\n", shows("zkr queue take --try /queue", namespace))
   end)
 
   for name, number in pairs { INT = 2, TERM = 15, HUP = 1 } do

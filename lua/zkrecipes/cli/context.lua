@@ -21,6 +21,7 @@
 local exit = require "zkrecipes.cli.exit"
 local ignored = require "zkrecipes.cli.ignored"
 local needs = require "zkrecipes.cli.needs"
+local output = require "zkrecipes.cli.output"
 local problem = require "zkrecipes.cli.problem"
 local settings = require "zkrecipes.cli.settings"
 
@@ -76,16 +77,9 @@ function Context:fail(status, text) -- luacheck: ignore 212
   problem.raise(status, text)
 end
 
--- luv ignores SIGPIPE, so a closed pipe is an error here. The command then ends silently, as if the signal had ended it.
-local function written(done, message, number)
-  if done then return end
-  if number == 32 then problem.raise(exit.SIGNAL + 13) end
-  problem.raise(exit.FAILED, "standard output: " .. message)
-end
+function Context:write(text) output.write(text) end -- luacheck: ignore 212
 
-function Context:write(text) -- luacheck: ignore 212
-  written(io.stdout:write(text))
-end
+function Context:flush() output.flush() end -- luacheck: ignore 212
 
 -- cjson escapes every slash, which makes paths unreadable.
 local function plain(text)
@@ -100,10 +94,6 @@ local function encode(json, value, keys)
     if value[key] ~= nil then parts[#parts + 1] = json.encode(key) .. ":" .. json.encode(value[key]) end
   end
   return plain("{" .. table.concat(parts, ",") .. "}")
-end
-
-function Context:flush() -- luacheck: ignore 212
-  written(io.stdout:flush())
 end
 
 function Context:print_json(value, keys)

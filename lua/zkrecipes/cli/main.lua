@@ -4,22 +4,10 @@ require "zkrecipes.cli.closed"
 
 local exit = require "zkrecipes.cli.exit"
 local needs = require "zkrecipes.cli.needs"
+local output = require "zkrecipes.cli.output"
 local parsers = require "zkrecipes.cli.parsers"
 local problem = require "zkrecipes.cli.problem"
 local new_context = require "zkrecipes.cli.context"
-
-local function report(text)
-  if text then io.stderr:write("zkr: ", text, "\n") end
-end
-
--- Flushes what was printed: a full disk or a closed pipe is noticed only now.
-local function flush()
-  local done, message, number = io.stdout:flush()
-  if done then return exit.OK end
-  if number == 32 then return exit.SIGNAL + 13 end
-  report("standard output: " .. message)
-  return exit.FAILED
-end
 
 -- The module's own checks of arguments are the command's too: a wrong path raises "bad argument #1 to 'get' (path must ...)", and a limit
 -- of 0 "bad call of 'semaphore' (the limit ...)".
@@ -33,7 +21,11 @@ end
 
 -- Runs the command to its end. Returns the exit status, and what to report.
 local function execute(command, context, arguments)
-  local done, status = xpcall(command.run, traced, context, arguments)
+  local done, status = xpcall(function()
+    local status = command.run(context, arguments)
+    output.flush()
+    return status
+  end, traced)
   if done then return status or exit.OK end
   if problem.is(status) then return status.status, status.text end
   return exit.FAILED, "this is a bug in zkr:\n" .. status
@@ -43,10 +35,9 @@ end
 local function finish(context, status, text)
   if context.finishing then return end
   context.finishing = true
-  report(text)
+  problem.report(text)
   context:close()
-  local flushed = flush()
-  os.exit(status == exit.OK and flushed or status)
+  os.exit(status)
 end
 
 local function run(command, arguments)
@@ -55,22 +46,19 @@ local function run(command, arguments)
   context:on_signal(function(_, number) finish(context, exit.SIGNAL + number) end)
   local prepared, raised = pcall(function() return context.zk end)
   if not prepared then
-    report("the module zkrecipes cannot be loaded; build it with `make`, or luarocks install zkrecipes\n" .. tostring(raised))
+    problem.report("the module zkrecipes cannot be loaded; build it with `make`, or luarocks install zkrecipes\n" .. tostring(raised))
     os.exit(exit.FAILED)
   end
   context.zk.spawn(function() finish(context, execute(command, context, arguments)) end)
   uv.run()
-  report "this is a bug in zkr: the command waits for nothing"
+  problem.report "this is a bug in zkr: the command waits for nothing"
   os.exit(exit.FAILED)
 end
 
 return function(words)
   local loaded, command, arguments = xpcall(parsers.parse, traced, words)
   if loaded then return run(command, arguments) end
-  if problem.is(command) then
-    report(command.text)
-    os.exit(command.status)
-  end
+  if problem.is(command) then problem.exit(command) end
   -- Ctrl-C, before luv has handlers.
   if command:find "interrupted!" then os.exit(exit.SIGNAL + 2) end
   error(command, 0)

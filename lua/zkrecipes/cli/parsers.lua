@@ -3,6 +3,7 @@
 local exit = require "zkrecipes.cli.exit"
 local list = require "zkrecipes.cli.list"
 local needs = require "zkrecipes.cli.needs"
+local output = require "zkrecipes.cli.output"
 local problem = require "zkrecipes.cli.problem"
 
 local M = {}
@@ -30,18 +31,18 @@ end
 
 local function new_root()
   local root = needs "argparse"("zkr", "ZooKeeper from the command line: locks, elections, queues, and plain znodes.")
+  output.help(root)
   root:option("-s --servers", "host:port,host:port/chroot (ZKR_HOSTS)."):argname "HOSTS":target "hosts"
   root:option("--timeout", "The session's timeout, and how long to wait for a server, in seconds (ZKR_TIMEOUT)."):argname "T"
   root:option("--namespace", "Put this in front of every path (ZKR_NAMESPACE)."):argname "N"
   root:flag("--version", "Print the version and exit."):action(function()
-    print("zkr " .. require("zkrecipes")._VERSION)
-    os.exit(exit.OK)
+    output.show("zkr " .. require("zkrecipes")._VERSION)
   end)
   return root:usage_max_width(WIDTH):help_max_width(WIDTH):command_target "command"
 end
 
 local function add(root, name, command)
-  local parser = root:command(name, command.summary):summary(command.summary)
+  local parser = output.help(root:command(name, command.summary)):summary(command.summary)
   command.define(parser)
   show_examples(parser, command.examples)
   return parser

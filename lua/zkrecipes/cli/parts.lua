@@ -1,10 +1,12 @@
 -- A command of several parts, for example `zkr queue put`. Each part: { name, description, define(parser), run(context, given) }.
 
+local output = require "zkrecipes.cli.output"
+
 local M = {}
 
 function M.define(parser, parts)
   parser:command_target "part"
-  for _, part in ipairs(parts) do part.define(parser:command(part[1], part[2])) end
+  for _, part in ipairs(parts) do part.define(output.help(parser:command(part[1], part[2]))) end
 end
 
 function M.run(context, given, parts)

@@ -30,6 +30,17 @@ function M.is(value)
   return getmetatable(value) == Problem
 end
 
+-- Prints the text, if there is one, as all messages of zkr.
+function M.report(text)
+  if text then io.stderr:write("zkr: ", text, "\n") end
+end
+
+-- Ends the program by a problem.
+function M.exit(raised)
+  M.report(raised.text)
+  os.exit(raised.status)
+end
+
 -- Raises the problem for a failure that the module returned.
 function M.of(path, message, code)
   local known = CODES[code] or { exit.FAILED }
