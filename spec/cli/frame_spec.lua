@@ -68,7 +68,9 @@ local _ = zkr.supported and describe("zkr", function()
     fails(2, "unknown command 'lss'", { "lss" })
     fails(2, "unknown option '%-%-foo'; see `zkr ls %-%-help`", { "ls", "--foo" })
     fails(2, "missing argument 'path'", { "get" })
-    fails(2, "a path begins with '/', got 'x'", { "get", "x" }, { hosts = UNREACHABLE })
+    for _, words in ipairs { { "get", "x" }, { "lock", "x", "true" }, { "elect", "x", "true" }, { "cron", "x", "* * * * *", "true" } } do
+      fails(2, "a path begins with '/', got 'x'", words, { hosts = UNREACHABLE })
+    end
     fails(2, "path must not end with '/', got '/x/'", { "get", "/x/" })
     fails(2, "the timeout is 'soon'", { "--timeout", "soon", "ls" })
   end)

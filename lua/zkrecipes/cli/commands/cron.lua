@@ -2,6 +2,7 @@
 
 local held = require "zkrecipes.cli.held"
 local terms = require "zkrecipes.cli.terms"
+local path_argument = require("zkrecipes.cli.arguments").path
 
 local M = { name = "cron", group = "Run a command", summary = "Run a command at certain times, on one machine of all." }
 
@@ -11,7 +12,7 @@ zkr cron /cron/poll '*/5 8-18 * * mon-fri' --catch-up none -- ./poll.sh
 ]]
 
 function M.define(parser)
-  parser:argument("path", "The election; each schedule needs its own.")
+  path_argument(parser, "The election; each schedule needs its own.")
   parser:argument("expression", "Minute, hour, day of month, month, day of week; in UTC.")
   held.define(parser)
   parser:option("--catch-up", "If times have passed without a run: run `once` at once, or `none`."):choices { "once", "none" }

@@ -2,6 +2,7 @@
 
 local held = require "zkrecipes.cli.held"
 local terms = require "zkrecipes.cli.terms"
+local path_argument = require("zkrecipes.cli.arguments").path
 
 local M = { name = "elect", group = "Run a command", summary = "Run a command on one machine of all, the leader." }
 
@@ -11,7 +12,7 @@ zkr elect /migrate -- ./migrate.sh
 ]]
 
 function M.define(parser)
-  parser:argument("path", "The election.")
+  path_argument(parser, "The election.")
   held.define(parser)
   parser:flag("--forever", "When the command ends or the term is lost, be a candidate again.")
 end

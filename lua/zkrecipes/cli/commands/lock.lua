@@ -14,7 +14,7 @@ zkr lock /locks/index --shared -- ./search.sh
 ]]
 
 function M.define(parser)
-  parser:argument("path", "The lock.")
+  arguments.path(parser, "The lock.")
   held.define(parser)
   arguments.patience(parser)
   parser:mutex(parser:option("-n", "So many hold it at once: a semaphore."):convert(arguments.to_count):argname "N":target "permits",
