@@ -1,50 +1,13 @@
 -- zkr lock on a terminal: the command can read it, keys reach the command, and the job stops and continues as any other.
 
 local env = require "spec.support.env"
+local terminals = require "spec.support.terminal"
+local open = terminals.open
 local run = env.run
 
-local Terminal = {}
-Terminal.__index = Terminal
-
--- Runs the shell command on a terminal of its own.
-local function open(command, namespace)
-  local file = os.tmpname()
-  local self = setmetatable({ file = file }, Terminal)
-  os.remove(file)
-  os.execute("mkfifo " .. file)
-  local variables = ("export HOME=/nonexistent XDG_CONFIG_HOME= TERM=dumb ZKR_TIMEOUT=60 ZKR_HOSTS=%s ZKR_NAMESPACE=%s"):format(
-    env.server().hosts, namespace)
-  local line = "%s; { script -qec '%s' /dev/null <%s >%s.out 2>&1; echo $? >%s.status; } &"
-  os.execute(line:format(variables, command:gsub("'", "'\\''"), file, file, file))
-  self.keys = assert(io.open(file, "w"))
-  self.keys:setvbuf "no"
-  return self
-end
-
-function Terminal:read(name)
-  local file = io.open(self.file .. "." .. name)
-  local text = file and file:read "*a" or ""
-  if file then file:close() end
-  return (text:gsub("\r", ""))
-end
-
--- Waits until this is shown.
-function Terminal:shows(pattern)
-  env.eventually(("'%s' is shown, not: %s"):format(pattern, self:read "out"), function() return self:read "out":find(pattern) end)
-end
-
-function Terminal:type(text) self.keys:write(text) end
-
--- Waits for its end; returns the exit status, and what it has shown.
-function Terminal:finish()
-  env.eventually("the end", function() return self:read "status":find "\n" end)
-  local status, shown = tonumber(self:read "status"), self:read "out"
-  self.keys:close()
-  os.execute(("rm -f %s %s.*"):format(self.file, self.file))
-  return status, shown
-end
-
 local _ = _VERSION == "Lua 5.4" and describe("on a terminal, the command of zkr lock", function()
+  after_each(terminals.clear)
+
   it("reads it, and changes its settings", run(function()
     local terminal = open("bin/zkr lock /l -- sh -c 'echo ready; read -r word; stty -echo; stty echo; echo got $word'", env.namespace())
     terminal:shows "ready\n"

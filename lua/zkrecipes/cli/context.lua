@@ -7,6 +7,7 @@
 --   context:check(path, ...)        returns what the module returned; raises a problem if that is a failure (a third value)
 --   context:fail(status, text)      ends the command: zkr prints `zkr: TEXT` and exits with the status (exit.lua)
 --   context:write(text)             to standard output, any bytes
+--   context:write_data(data)        the same; on a terminal the line is ended after it
 --   context:flush()                 makes the reader of a pipe see what was written; for commands that run on
 --   context:print_json(value, keys) one line of JSON; keys: an object's keys, in order
 --   context:note(text)              `zkr: TEXT` on standard error; the command continues
@@ -78,6 +79,12 @@ function Context:fail(status, text) -- luacheck: ignore 212
 end
 
 function Context:write(text) output.write(text) end -- luacheck: ignore 212
+
+-- The prompt of a shell begins on a new line; a pipe gets the data alone.
+function Context:write_data(data)
+  self:write(data)
+  if data ~= "" and data:sub(-1) ~= "\n" and self.uv.guess_handle(1) == "tty" then self:write "\n" end
+end
 
 function Context:flush() output.flush() end -- luacheck: ignore 212
 

@@ -17,7 +17,8 @@ function M.write(text) check(io.stdout:write(text)) end
 -- What was written may fail only now.
 function M.flush() check(io.stdout:flush()) end
 
--- Prints the text and ends the program; for options that say something about zkr. argparse, which calls it, makes strings of what is raised.
+-- Prints the text and ends the program; for options that say something about zkr. Does not raise, because argparse, which calls it, makes
+-- strings of what is raised.
 function M.show(text)
   local shown, raised = pcall(function()
     M.write(text .. "\n")

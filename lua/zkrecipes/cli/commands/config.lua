@@ -26,7 +26,7 @@ function get.run(context, given)
   context:check(given.path, config:ready())
   local value = config:get()
   if value == nil then context:fail(exit.NO, given.path .. ": there is no value") end
-  context:write(value)
+  context:write_data(value)
 end
 
 local set = { "set", "Write the value, exactly once, also when an answer is lost." }

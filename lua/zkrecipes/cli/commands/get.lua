@@ -23,9 +23,7 @@ function M.run(context, given)
     znode.put_data(fields, data)
     return context:print_json(fields, znode.KEYS)
   end
-  context:write(data or "")
-  -- The prompt of a shell begins on a new line; a pipe gets the data alone.
-  if data and data ~= "" and data:sub(-1) ~= "\n" and context.uv.guess_handle(1) == "tty" then context:write "\n" end
+  context:write_data(data or "")
 end
 
 return M

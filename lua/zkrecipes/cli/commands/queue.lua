@@ -63,7 +63,7 @@ function take.run(context, given)
   local item, message, code = queue_of(context, given):claim(arguments.limit(given))
   if code == "timeout" then context:fail(exit.LATE, given.path .. ": no item") end
   context:check(given.path, item, message, code)
-  context:write(item.data)
+  context:write_data(item.data)
   context:flush()
   context:check(given.path, item:ack())
 end
