@@ -465,7 +465,7 @@ ci: deps ## what CI runs
 DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev libssl-dev openssl curl lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
   lua-argparse mandoc lua-cjson lua-term lua-coxpcall lua-posix default-jdk-headless libzookeeper-java libslf4j-java libcurator-discovery-java \
-  nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev spin
+  nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev spin zsh fish
 
 # Asks apt only when something is missing.
 install = dpkg-query -W -f '$${db:Status-Status}\n' $(1) 2>/dev/null | grep -cx installed | grep -qx $(words $(1)) || \

@@ -1,6 +1,8 @@
 -- The man pages and the completions of zkr.
 
+local env = require "spec.support.env"
 local process = require "spec.support.process"
+local terminals = require "spec.support.terminal"
 local zkr = require "spec.support.zkr"
 
 local names = require "zkrecipes.cli.list"
@@ -35,6 +37,8 @@ local _ = zkr.supported and describe("zkr man", function()
 end)
 
 local _ = zkr.supported and describe("zkr completion", function()
+  after_each(terminals.clear)
+
   it("completes commands and options in bash", function()
     local completion = os.tmpname()
     local function complete(...)
@@ -51,12 +55,46 @@ local _ = zkr.supported and describe("zkr completion", function()
     os.remove(completion)
   end)
 
-  it("names all commands for zsh and fish", function()
-    for _, shell in ipairs { "zsh", "fish" } do
-      local out, status = zkr.run { "completion", shell }
-      assert.are.equal(0, status)
-      for _, name in ipairs(names) do assert.is_truthy(out:find(name, 1, true), shell .. " " .. name) end
+  -- Writes the completion to a file of this name in a new folder, which is returned.
+  local function folder_with(name, shell)
+    local folder = process.output "mktemp -d"
+    local file = assert(io.open(folder .. "/" .. name, "w"))
+    file:write((zkr.run { "completion", shell }))
+    file:close()
+    return folder
+  end
+
+  it("completes commands and options in fish", function()
+    local folder = folder_with("zkr.fish", "fish")
+    local function complete(line)
+      return process.output(("HOME=%s fish --no-config -c 'source %s/zkr.fish; complete -C \"%s\"' 2>&1 | cut -f1"):format(folder, folder,
+        line))
     end
-    assert.are.equal(2, select(2, zkr.run { "completion", "tcsh" }))
+    local commands = {}
+    for name in (complete "zkr " .. "\n"):gmatch "(%l+)\n" do commands[name] = true end
+    for _, name in ipairs(names) do assert.is_true(commands[name], name) end
+    assert.are.equal("doctor", complete "zkr doc")
+    assert.are.equal("--container", complete "zkr create --con")
+    assert.are.equal("put\ntake\nwork", complete "zkr queue ")
+    os.execute("rm -r " .. folder)
   end)
+
+  it("completes commands and options in zsh", env.run(function()
+    local folder = folder_with("_zkr", "zsh")
+    local terminal = terminals.open(("env HOME=%s PS1=shell: zsh -f -i"):format(folder), "")
+    terminal:shows "shell:"
+    terminal:type(("fpath=(%s $fpath); autoload -U compinit; compinit -u -D; echo rea''dy\n"):format(folder))
+    terminal:shows "\nready\n"
+    -- Typing `echo` in front of the line, at its end, shows the words that it was completed to.
+    for typed, completed in pairs { ["zkr doc\t"] = "zkr doctor", ["zkr create --con\t"] = "zkr create --container",
+      ["zkr queue ta\t"] = "zkr queue take", ["zkr lock --sh\t"] = "zkr lock --shared" } do
+      terminal:type(typed .. "\1echo is: \n")
+      terminal:shows("\nis: " .. completed:gsub("%-", "%%-") .. "\n")
+    end
+    terminal:type "exit\n"
+    assert.are.equal(0, (terminal:finish()))
+    os.execute("rm -r " .. folder)
+  end))
+
+  it("knows no other shell", function() assert.are.equal(2, select(2, zkr.run { "completion", "tcsh" })) end)
 end)

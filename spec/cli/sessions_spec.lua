@@ -1,7 +1,8 @@
 -- docs/zkr-sessions.md: each of its sessions is typed on terminals, and must show what the page shows.
 --
 -- A session is a block of the page. A line `$ COMMAND` is typed when all lines above it are shown, and so are `^C` and what stands after
--- the question of zkr, `[y/N]`. Lines that begin with MARGIN are a second terminal. What differs each time, for example a process id, is masked; so is how many spaces stand in a row.
+-- the question of zkr, `[y/N]`. Lines that begin with MARGIN are a second terminal. What differs each time, for example a time, is
+-- masked; so is how many spaces stand in a row.
 
 local env = require "spec.support.env"
 local process = require "spec.support.process"
