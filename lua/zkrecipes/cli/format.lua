@@ -1,5 +1,7 @@
 -- How zkr shows sizes, times and data to people.
 
+local width = require "zkrecipes.cli.width"
+
 local M = {}
 
 -- 1234 > "1.2 kB"
@@ -37,26 +39,26 @@ function M.time_and_age(seconds)
   return ("%s (%s ago)"):format(M.time(seconds), M.age(os.time() - seconds))
 end
 
--- Data on one line, at most `width` bytes: text as it is, other bytes escaped.
-function M.line(data, width)
+-- Data on one line of at most so many columns: text, or how many bytes it is. A control character (also one of U+0080 to U+009F) could
+-- change the terminal.
+function M.line(data, columns)
   if not data then return "" end
-  local text = utf8.len(data) and data:gsub("%c", "?") or ("%d bytes"):format(#data)
-  if #text <= width then return text end
-  return text:sub(1, utf8.offset(text, 0, width - 2) - 1) .. "..."
+  local text = utf8.len(data) and data:gsub("%c", "?"):gsub("\xc2[\x80-\x9f]", "?") or ("%d bytes"):format(#data)
+  return width.cut(text, columns, "...")
 end
 
 -- Lines of a table: columns as wide as their widest cell. Numbers are set to the right.
 function M.columns(rows)
   local widths = {}
   for _, row in ipairs(rows) do
-    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, utf8.len(tostring(cell)) or #tostring(cell)) end
+    for i, cell in ipairs(row) do widths[i] = math.max(widths[i] or 0, width.of(tostring(cell))) end
   end
   local lines = {}
   for _, row in ipairs(rows) do
     local cells = {}
     for i, cell in ipairs(row) do
       local text = tostring(cell)
-      local pad = (" "):rep(widths[i] - (utf8.len(text) or #text))
+      local pad = (" "):rep(widths[i] - width.of(text))
       cells[i] = type(cell) == "number" and pad .. text or i < #row and text .. pad or text
     end
     lines[#lines + 1] = table.concat(cells, "  "):gsub("%s+$", "") .. "\n"

@@ -5,6 +5,7 @@ local arguments = require "zkrecipes.cli.arguments"
 local format = require "zkrecipes.cli.format"
 local needs = require "zkrecipes.cli.needs"
 local problem = require "zkrecipes.cli.problem"
+local cut = require("zkrecipes.cli.width").cut
 
 local M = { name = "top", group = "Servers", summary = "Watch locks, elections, queues and groups, and who waits." }
 
@@ -15,7 +16,10 @@ zkr top --once /locks       # prints one frame
 ]]
 
 local DEPTH = 6
-local TICK = 0.1 -- seconds between two looks at the keyboard
+local WIDTH, HEIGHT = 80, 24 -- of what is no terminal
+local TICK = 0.1       -- seconds between two looks at the keyboard, and at the size of the terminal
+local OTHERS = 42      -- columns that are not for the path
+local SHORTEST = 8     -- of the columns for the path
 
 function M.define(parser)
   parser:description("Show locks (also semaphores and elections), queues and groups, the busiest first. HELD is the number of holders, "
@@ -26,12 +30,7 @@ function M.define(parser)
   parser:flag("--once", "Print one frame and end.")
 end
 
--- ---- A frame: its lines, at most `height`, of at most `width` characters ------------------------------
-
-local function cut(text, width)
-  if (utf8.len(text) or #text) <= width then return text end
-  return text:sub(1, utf8.offset(text, width) - 1) .. "~"
-end
+-- ---- A frame: its lines, at most `height`, of at most `width` columns ---------------------------------
 
 local function total(rows, field)
   local sum = 0
@@ -51,10 +50,10 @@ end
 
 local function frame(context, given, rows, width, height)
   local cells = { { "PATH", "KIND", "HELD", "WAIT", "SINCE", "HOLDER" } }
-  for i = 1, math.min(#rows, height - 3) do cells[i + 1] = row_of(rows[i], width - 42) end
+  for i = 1, math.min(#rows, height - 3) do cells[i + 1] = row_of(rows[i], math.max(width - OTHERS, SHORTEST)) end
   local lines = { cut(title(context, given, rows), width), "" }
   for line in format.columns(cells):gmatch "[^\n]+" do lines[#lines + 1] = cut(line, width) end
-  return lines
+  return { table.unpack(lines, 1, height) }
 end
 
 -- ---- The terminal ----------------------------------------------------------------------------------
@@ -71,46 +70,62 @@ local function keyboard(context)
   return function() return quit end
 end
 
-local function size(context)
-  local screen = context.uv.guess_handle(1) == "tty" and context.uv.new_tty(1, false)
-  if not screen then return 80, 24 end
+-- Width and height.
+local function size_of(screen)
+  if not screen then return WIDTH, HEIGHT end
   local width, height = screen:get_winsize()
-  if not width or width == 0 then return 80, 24 end
+  if not width or width == 0 then return WIDTH, HEIGHT end
   return width, height
 end
 
-local function show(context, lines)
-  local term = needs "term"
-  term.clear()
-  term.cursor.jump(1, 1)
-  context:write(table.concat(lines, "\r\n"))
+-- nil: not on a terminal that can be cleared, so frames stand one below the other.
+local function open_screen(context)
+  if context.uv.guess_handle(1) ~= "tty" or os.getenv "TERM" == "dumb" then return nil end
+  return context.uv.new_tty(1, false)
+end
+
+local function show(context, lines, screen)
+  if not screen then
+    context:write(table.concat(lines, "\n") .. "\n\n")
+  else
+    local term = needs "term"
+    term.clear()
+    term.cursor.jump(1, 1)
+    context:write(table.concat(lines, "\r\n"))
+  end
   context:flush()
 end
 
--- A frame, or why there is none now; the next one may succeed.
-local function try_frame(context, given)
-  local width, height = size(context)
-  local done, result = pcall(function()
-    return frame(context, given, activity.read(context, given.path, given.depth), width, height)
-  end)
-  if done then return result end
-  if problem.is(result) then return { cut(("zkr: %s"):format(result.text), width) } end
-  error(result, 0)
+-- What is to be shown: a function of the width and the height. If there is nothing to show now, it says why; the next one may succeed.
+local function look(context, given)
+  local done, rows = pcall(activity.read, context, given.path, given.depth)
+  if done then return function(width, height) return frame(context, given, rows, width, height) end end
+  if not problem.is(rows) then error(rows, 0) end
+  return function(width) return { cut("zkr: " .. rows.text, width) } end
+end
+
+-- Shows it for the interval, or until q is pressed, and again whenever the terminal has got another size.
+local function show_for(context, seconds, screen, quit, lines)
+  local by, width, height = context.zk.now() + seconds, nil, nil
+  repeat
+    local columns, rows = size_of(screen)
+    if columns ~= width or rows ~= height then
+      width, height = columns, rows
+      show(context, lines(width, height), screen)
+    end
+    context.zk.sleep(TICK)
+  until quit() or context.zk.now() >= by
 end
 
 function M.run(context, given)
   if given.once then
     local rows = activity.read(context, given.path, given.depth)
-    return context:write(table.concat(frame(context, given, rows, 80, 24), "\n") .. "\n")
+    return context:write(table.concat(frame(context, given, rows, WIDTH, HEIGHT), "\n") .. "\n")
   end
   context:session()
-  local quit = keyboard(context)
-  while not quit() do
-    show(context, try_frame(context, given))
-    local next_frame = context.zk.now() + given.interval
-    while not quit() and context.zk.now() < next_frame do context.zk.sleep(TICK) end
-  end
-  context:write "\r\n"
+  local quit, screen = keyboard(context), open_screen(context)
+  repeat show_for(context, given.interval, screen, quit, look(context, given)) until quit()
+  if screen then context:write "\r\n" end
 end
 
 return M
