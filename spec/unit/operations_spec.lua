@@ -72,3 +72,80 @@ describe("the metrics", function()
     end
   end)
 end)
+
+-- What Grafana published about the model of schema version 36 (dashboard_kind.cue in its repository), as far as this dashboard uses it.
+describe("the dashboard", function()
+  local dashboard = cjson.decode(read "docs/grafana.json")
+  local VARIABLES = { query = true, datasource = true, constant = true, interval = true, textbox = true, custom = true }
+  local PANELS = { timeseries = true, stat = true, table = true }
+
+  local function is_whole(value, first, last) return type(value) == "number" and value % 1 == 0 and value >= first and value <= last end
+
+  it("has the fields that Grafana wants", function()
+    assert.are.equal(36, dashboard.schemaVersion)
+    assert.is_true(dashboard.title ~= "" and #dashboard.uid <= 40 and is_whole(dashboard.version, 0, 2 ^ 32))
+    assert.matches("^%d+[smhd]$", dashboard.refresh)
+    assert.is_true(type(dashboard.time.from) == "string" and type(dashboard.time.to) == "string")
+    assert.is_nil(dashboard.id) -- it is that of one Grafana, and an import would replace what has it
+  end)
+
+  it("has panels with ids of their own that lie in the grid, beside each other", function()
+    local taken, ids = {}, {}
+    for _, panel in ipairs(dashboard.panels) do
+      local place = panel.gridPos
+      assert.is_true(PANELS[panel.type] and panel.title ~= "" and not ids[panel.id], panel.title)
+      ids[panel.id] = true
+      assert.is_true(is_whole(place.w, 1, 24) and is_whole(place.x, 0, 24 - place.w) and is_whole(place.h, 1, 99) and
+        is_whole(place.y, 0, 999), panel.title)
+      for x = place.x, place.x + place.w - 1 do
+        for y = place.y, place.y + place.h - 1 do
+          assert.is_nil(taken[x .. " " .. y], panel.title)
+          taken[x .. " " .. y] = true
+        end
+      end
+    end
+  end)
+
+  it("uses the variables that it declares, and tells its queries apart", function()
+    local variables, used = {}, {}
+    for _, variable in ipairs(dashboard.templating.list) do
+      assert.is_true(VARIABLES[variable.type], variable.name)
+      variables[variable.name] = variable.type
+    end
+    local function look(text)
+      for name in text:gmatch "%${?([%l_]+)" do
+        assert(variables[name] or name:find "^__", text) -- Grafana has some of its own
+        used[name] = true
+      end
+    end
+    assert.are.equal("datasource", variables.source)
+    for _, panel in ipairs(dashboard.panels) do
+      assert.are.same({ type = "prometheus", uid = "${source}" }, panel.datasource)
+      look(panel.datasource.uid)
+      local references = {}
+      for _, target in ipairs(panel.targets) do
+        look(target.expr)
+        assert.is_true(target.refId:find "^%u$" ~= nil and not references[target.refId], panel.title)
+        references[target.refId] = true
+      end
+    end
+    for name in pairs(variables) do assert.is_true(used[name], name) end
+  end)
+end)
+
+describe("docs/operations.md", function()
+  -- spec/unit/lease_spec.lua counts these 16.
+  it("computes the heartbeats of many sessions by its formula", function()
+    local rows, timeouts = 0, { 10, 30, 60 }
+    for sessions, cells in read "docs/operations.md":gmatch "\n| ([%d,]+) | ([%d,]+/s [^\n]+) |" do
+      local count, column = tonumber((sessions:gsub(",", ""))), 0
+      for cell in cells:gmatch "([%d,]+)/s" do
+        column = column + 1
+        assert.are.equal(math.floor(count * 16 / timeouts[column] + 0.5), tonumber((cell:gsub(",", ""))))
+      end
+      assert.are.equal(#timeouts, column)
+      rows = rows + 1
+    end
+    assert.are.equal(4, rows)
+  end)
+end)
