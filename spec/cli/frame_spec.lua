@@ -72,6 +72,7 @@ local _ = zkr.supported and describe("zkr", function()
       fails(2, "a path begins with '/', got 'x'", words, { hosts = UNREACHABLE })
     end
     fails(2, "path must not end with '/', got '/x/'", { "get", "/x/" })
+    for _, members in ipairs { "0", "10", "1000000" } do fails(2, "%-%-members: from 1 to 9", { "server", "--members", members }) end
     fails(2, "the timeout is 'soon'", { "--timeout", "soon", "ls" })
   end)
 
@@ -165,6 +166,12 @@ local _ = zkr.supported and describe("zkr", function()
       assert.are.same({ 128 + number, "" }, { started:finish() })
     end)
   end
+
+  it("ends at a signal while it prints without waiting", function()
+    local command = zkr.command_of({ "id", "next", "-n", "999999999", "/ids" }, { namespace = env.namespace() })
+    command = command:gsub("^timeout .- env ", "timeout -s TERM -k 60 1 env ")
+    assert.are.equal("status 124", process.output(command .. " >/dev/null; echo status $?"))
+  end)
 
   it("ends at Ctrl-C while it waits for its input, or for a server", function()
     for _, words in ipairs { { "set", "/x" }, { "-s", UNREACHABLE, "ls" } } do

@@ -6,6 +6,8 @@ local parts = require "zkrecipes.cli.parts"
 
 local M = { name = "id", group = "Recipes", summary = "Print numbers or names that no other caller gets." }
 
+local BREATH = 1000 -- so many numbers may come without a request, and then a signal is noticed
+
 M.examples = [[
 zkr id next /ids/invoice
 zkr id next /ids/invoice -n 100              # 100 numbers in one request
@@ -23,7 +25,8 @@ end
 function next_id.run(context, given)
   if given.n < 1 then context:fail(exit.USAGE, "-n is at least 1") end
   local ids = context:check(given.path, context:session():ids(given.path, { block = given.n }))
-  for _ = 1, given.n do
+  for i = 1, given.n do
+    if i % BREATH == 0 then context.zk.sleep(0.001) end
     local id, message, code
     if given.name then id, message, code = ids:next_name(given.name) else id, message, code = ids:next() end
     context:check(given.path, id, message, code)

@@ -1,8 +1,11 @@
 -- zkr server: ZooKeeper servers on this machine, for trying things. They end when zkr ends, however it ends.
 
 local arguments = require "zkrecipes.cli.arguments"
+local exit = require "zkrecipes.cli.exit"
 
 local M = { name = "server", group = "Servers", summary = "Run ZooKeeper servers on this machine, for trying things." }
+
+local MOST = 9
 
 M.examples = [[
 zkr server                  # prints HOSTS=127.0.0.1:PORT; Ctrl-C ends it
@@ -18,6 +21,7 @@ function M.define(parser)
 end
 
 function M.run(context, given)
+  if given.members < 1 or given.members > MOST then context:fail(exit.USAGE, ("--members: from 1 to %d"):format(MOST)) end
   local testing = require "zkrecipes.testing"
   local start = given.members > 1 and testing.ensemble or testing.start
   local servers = context:check(nil, start { tick_time = given.tick, members = given.members > 1 and given.members or nil })
