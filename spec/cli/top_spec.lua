@@ -9,7 +9,7 @@ local run = env.run
 local LONG = "/a-path-that-is-longer-than-thirty-eight-columns"
 
 local _ = zkr.supported and describe("zkr top on a terminal", function()
-  local namespace, session, holds
+  local namespace, session, holds -- luacheck: ignore 241
 
   before_each(function()
     namespace = env.namespace()
