@@ -4,7 +4,7 @@
 --
 -- A bug is { name, file, old, new }, where `old` must occur exactly once in the file: a list that no longer fits the code fails. Optional
 -- fields: also ({ file, old, new }, a second place), harness (see harnesses.lua; default "engine"), run (arguments of the program; default
--- below), asan (only the address sanitizer catches it). The seed of near.lua is tried first.
+-- below), asan (only the address sanitizer catches it). The history of near.lua is tried first.
 --
 -- For a bug in C, only its file is compiled again and linked with the objects that make has built: to a program or, for a harness in Lua,
 -- to the module. The search path finds this module first, or the copy of a file in Lua.
@@ -155,6 +155,13 @@ local function way_of(bug)
   return harness_of(bug).program and in_c or in_module
 end
 
+-- The arguments that run only the history of near.lua, or nil.
+local function nearest(bug)
+  local known = near[bug.name]
+  if type(known) == "string" then return ("--shape '%s'"):format(known) end
+  return known and "--seeds 1 --from " .. known
+end
+
 -- Writes the files to build and run the bug. Returns their folder; or nil and the reason.
 local function prepare(bug)
   local place = FOLDER .. "/" .. bug.name:gsub("%W+", "-")
@@ -165,7 +172,7 @@ local function prepare(bug)
   local run = bug.run or RUN[bug.harness or "engine"]
   if #harness_of(bug).recipes == 1 then run = run:gsub("%-%-recipe %S+ ?", "") end
   local try = ("timeout %d %s --first %s"):format(LIMIT, program, run)
-  local first = near[bug.name] and ("%s --seeds 1 --from %d || exit\n"):format(try, near[bug.name]) or ""
+  local first = nearest(bug) and ("%s %s || exit\n"):format(try, nearest(bug)) or ""
   write(place .. "/try", ("%s\nexport ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1\n%sexec %s\n")
     :format(commands, first, try))
   return place
