@@ -16,7 +16,7 @@ local METHODS = { "Session:get", "Session:create", "Session:multi", "Session:del
 
 local function prepared_session(proxy, one)
   local session = zk.session { hosts = proxy.hosts, timeout = TIMEOUT, namespace = env.namespace() }
-  assert(session:connected(20))
+  assert(session:connected(200))
   assert(session:create("/x", "", { parents = true }))
   return session, one.prepare and one.prepare(session)
 end

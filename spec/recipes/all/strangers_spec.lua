@@ -16,7 +16,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
   local namespace, session, other
   before_each(function()
     namespace = env.namespace()
-    session, other = env.session { namespace = namespace, timeout = 10 }, env.session { namespace = namespace, timeout = 10 }
+    session, other = env.session { namespace = namespace, timeout = 100 }, env.session { namespace = namespace, timeout = 100 }
   end)
 
   local function done()

@@ -9,8 +9,8 @@ describe("a lost create, beside foreign znodes with names like ours,", function(
   before_each(function()
     local namespace = env.namespace()
     proxy = env.proxy()
-    session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
-    other = env.session { namespace = namespace, timeout = 10 }
+    session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 100 }
+    other = env.session { namespace = namespace, timeout = 100 }
   end)
 
   -- "/l/<our session>-<the first attempt>-lock-" .. number, made by the other session

@@ -148,7 +148,7 @@ describe("credentials that the server refuses", function()
     assert.matches("^session:add_auth no such scheme: ", fails("auth_failed", session:add_auth("no such scheme", "x")))
     for what in pairs(waiting) do assert.matches("refused the session's credentials", waits[what]()) end
     assert.are.equal("closed", session.state)
-    fails("auth_failed", session:connected(10))
+    fails("auth_failed", session:connected(200))
     for _, call in pairs(waiting) do fails("auth_failed", call(session)) end
     queues(holder, 1)
     for _, hold in ipairs(holds) do assert.is_true(hold:valid()) end
@@ -158,7 +158,7 @@ describe("credentials that the server refuses", function()
   it("end a session that was opened with them", run(function()
     local session = env.session { auth = { { scheme = "no such scheme", credential = "x" } } }
     local wait = env.start(function() return session:lock("/l"):acquire() end)
-    fails("auth_failed", session:connected(10))
+    fails("auth_failed", session:connected(200))
     fails("auth_failed", wait())
     assert.are.equal("closed", session.state)
   end))
