@@ -20,8 +20,10 @@ local MASKS = {
   { "%d%d%d%d%-%d%d%-%d%d %d%d:%d%d:%d%d [+-]%d%d%d%d", "TIME" },
   { "%f[%d]%d%d:%d%d:%d%d", "TIME" },
   { "(127%.0%.0%.1:)%d+", "%1PORT" },
-  { "(token )%d+", "%1ZXID" },
+  { "(token )%x+", "%1ZXID" },
   { "%x%x%x%x%x%x%x%x%x%x%x%x%x%x%x%x+", "ID" },
+  { "%f[%d]%d+ min %d+ s%f[%s)]", "AGE" }, -- on a busy machine
+  { "%f[%d]%d+ min%f[%s)]", "AGE" },
   { "%f[%d]%d+ s%f[%s)]", "AGE" },
   { "%d+%.%d ms", "TIME" },
   { "3%.%d+%.%d+ +%d+", "VERSION COUNT" },
@@ -31,7 +33,7 @@ local MASKS = {
 }
 
 local function masked(text)
-  text = text:gsub(process.output "hostname", "web1")
+  text = text:gsub(process.output("hostname"):gsub("%p", "%%%0"), "web1")
   for _, mask in ipairs(MASKS) do text = text:gsub(mask[1], mask[2]) end
   return text
 end
