@@ -97,12 +97,13 @@ public final class Curator {
         measure((long) count * turns, x -> together(count, i -> turns(locks[i], turns)));
     }
 
-    static double[] drain(int waiters) throws Exception {
+    // The clients take turns to give the waiters.
+    static double[] drain(CuratorFramework[] by, int waiters) throws Exception {
         InterProcessMutex blocker = new InterProcessMutex(client, path);
         AtomicLong first = new AtomicLong(), last = new AtomicLong();
         blocker.acquire();
         Thread[] threads = begin(waiters, i -> {
-            InterProcessMutex lock = new InterProcessMutex(client, path);
+            InterProcessMutex lock = new InterProcessMutex(by[i % by.length], path);
             lock.acquire();
             last.set(System.nanoTime());
             first.compareAndSet(0, last.get());
@@ -115,15 +116,21 @@ public final class Curator {
         return new double[] {(last.get() - first.get()) / 1e9, (cpu() - spent) / 1e9};
     }
 
-    static void handoff(int waiters, int rounds) throws Exception {
-        for (int i = 0; i < 5; i++) drain(200); // warms the compiler up
+    static void handoff(CuratorFramework[] by, int waiters, int rounds) throws Exception {
+        for (int i = 0; i < 5; i++) drain(by, 200); // warms the compiler up
         double seconds = 0, spent = 0;
         for (int i = 0; i < rounds; i++) {
-            double[] both = drain(waiters);
+            double[] both = drain(by, waiters);
             seconds += both[0];
             spent += both[1];
         }
         report((waiters - 1L) * rounds, seconds, spent, "");
+    }
+
+    static void across(int waiters, int rounds) throws Exception {
+        CuratorFramework[] by = new CuratorFramework[waiters];
+        for (int i = 0; i < waiters; i++) by[i] = connect(60000);
+        handoff(by, waiters, rounds);
     }
 
     static void contend(long first, long last) throws Exception {
@@ -324,7 +331,8 @@ public final class Curator {
             }
             case "at_once": crowd(a, b, locks(a, "/")); break;
             case "loop": crowd(a, b, locks(a, null)); break;
-            case "handoff": handoff(a, b); break;
+            case "handoff": handoff(new CuratorFramework[] {client}, a, b); break;
+            case "across": across(a, b); break;
             case "contend": contend(first, second); break;
             case "try": attempt(a); break;
             case "memory": memory(a); break;

@@ -74,12 +74,13 @@ def loop(count, turns):
     crowd(count, turns, lambda i, n: turns_of(locks[i], n))
 
 
-def drain(waiters):
+# The clients take turns to give the waiters.
+def drain(clients, waiters):
     blocker, grants = client.Lock(path), []
     blocker.acquire()
 
-    def wait(_):
-        lock = client.Lock(path)
+    def wait(i):
+        lock = clients[i % len(clients)].Lock(path)
         lock.acquire()
         grants.append(time.monotonic())
         lock.release()
@@ -95,10 +96,15 @@ def drain(waiters):
     return grants[-1] - grants[0], clock() - spent
 
 
-def handoff(waiters, rounds):
-    drain(waiters)
-    both = [drain(waiters) for _ in range(rounds)]
+def handoff(waiters, rounds, clients=None):
+    clients = clients or [client]
+    drain(clients, waiters)
+    both = [drain(clients, waiters) for _ in range(rounds)]
     report((waiters - 1) * rounds, sum(took for took, _ in both), sum(spent for _, spent in both))
+
+
+def across(waiters, rounds):
+    handoff(waiters, rounds, [connect(60) for _ in range(waiters)])
 
 
 def contend(first, last):
@@ -256,7 +262,7 @@ def claim(operations, items, count):
     queueing(operations, items, count, queues, path + "-claims/entries", "entry-100-", work)
 
 
-scenarios = dict(free=free, at_once=at_once, loop=loop, handoff=handoff, contend=contend, memory=memory, start=start,
+scenarios = dict(free=free, at_once=at_once, loop=loop, handoff=handoff, across=across, contend=contend, memory=memory, start=start,
                  handover=handover, candidate=candidate, semaphore=semaphore, read_mostly=read_mostly,
                  put=put, put_all=put_all, take=take, claim=claim)
 scenarios["try"] = attempt

@@ -75,12 +75,13 @@ local function crowd(count, turns, acquire_at)
   end)
 end
 
--- From the first grant to the last: idle threads have woken up by then. The waiters of a directory can be counted.
+-- From the first grant to the last: idle threads have woken up by then. The waiters of a directory can be counted. contest.acquire gets the
+-- number of the waiter, or 0.
 local function drain(contest, waiters)
-  local hold, tasks, first, last = assert(contest.acquire()), {}, nil, nil
+  local hold, tasks, first, last = assert(contest.acquire(0)), {}, nil, nil
   for i = 1, waiters do
     tasks[i] = zk.spawn(function()
-      local mine = assert(contest.acquire())
+      local mine = assert(contest.acquire(i))
       last = zk.now()
       first = first or last
       contest.release(mine)
@@ -141,14 +142,24 @@ function contests.multilock() return of_lock(session:multilock { session:lock(pa
 function contests.term() return of_election(session:election(path)) end
 function contests.ranked() return of_election(session:election(path, { rank = 1 })) end
 
-function scenarios.handoff(waiters, rounds)
-  local contest, seconds, cpu = contests[arg[6] or "fair"](), 0, 0
+local function hand_over(contest, waiters, rounds)
+  local seconds, cpu = 0, 0
   drain(contest, waiters)
   for _ = 1, rounds do
     local took, spent = drain(contest, waiters)
     seconds, cpu = seconds + took, cpu + spent
   end
   report((waiters - 1) * rounds, seconds, cpu)
+end
+
+function scenarios.handoff(waiters, rounds) hand_over(contests[arg[6] or "fair"](), waiters, rounds) end
+
+-- As `handoff`, with a session for each waiter.
+function scenarios.across(waiters, rounds)
+  local locks, contest = { [0] = session:lock(path) }, of_lock(nil, true)
+  for i = 1, waiters do locks[i] = second_session():lock(path) end
+  function contest.acquire(i) return locks[i]:acquire() end
+  hand_over(contest, waiters, rounds)
 end
 
 function scenarios.contend(first, last)

@@ -16,7 +16,8 @@ end
 
 -- The rows in which a grant is passed to the deciding thread.
 local CROSSING = {}
-for row in ("free at_once handoff_10 handoff_100 handoff_1000 loop_10 loop_100 contend_2 contend_4 contend_8"):gmatch("%S+") do
+for row in ("free at_once handoff_10 handoff_100 handoff_1000 sessions_100 sessions_1000 loop_10 loop_100 contend_2 contend_4 contend_8")
+  :gmatch("%S+") do
   CROSSING[row] = true
 end
 

@@ -17,6 +17,9 @@ local plan = {
   { id = "handoff_10", title = "hand-off, 10 waiters in a process", run = "handoff 10 10" },
   { id = "handoff_100", title = "hand-off, 100 waiters", run = "handoff 100 5" },
   { id = "handoff_1000", title = "hand-off, 1,000 waiters", run = "handoff 1000 1" },
+  { id = "sessions_100", title = "hand-off, 100 waiters with a session each", run = "across 100 3", rounds = 3 },
+  { id = "sessions_1000", title = "hand-off, 1,000 waiters with a session each", run = "across 1000 1", rounds = 3,
+    of_contestant = { curator = false, kazoo = false } }, -- they have threads for each session
   { id = "loop_10", title = "10 contenders that queue again at once", run = "loop 10 100" },
   { id = "loop_100", title = "100 contenders that queue again at once", run = "loop 100 10" },
   { id = "contend_2", title = "hand-off across 2 processes", kind = "contend", processes = 2, rounds = 2 },

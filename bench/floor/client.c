@@ -1,18 +1,22 @@
 /* Sessions, and the loop that serves them. */
 #include "floor.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <time.h>
 
-#define MOST_SESSIONS 2
+#define MOST_SESSIONS 1001
+#define MOST_READY 64 /* in one turn */
+#define RELAY UINT32_MAX
+#define LOOK 0.25 /* seconds; a heartbeat is due after a third of the shortest timeout, 0.67 */
 
 int session_ms = 10000;
 int outstanding;
 static zhandle_t *handles[MOST_SESSIONS];
 static int handle_count;
+static int poll_fd = -1;
 
 double now(void)
 {
@@ -39,43 +43,64 @@ void must(int rc)
 
 /* ---- The loop -------------------------------------------------------------------------------- */
 
-/* gives: the time to wait at most, in milliseconds. */
-static int prepare(zhandle_t *zh, struct pollfd *poll_of)
+static void watch_fd(int fd, uint32_t events, uint32_t number)
+{
+    struct epoll_event event = {.events = events, .data.u32 = number};
+    if (epoll_ctl(poll_fd, EPOLL_CTL_MOD, fd, &event) != 0)
+        must(epoll_ctl(poll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ? ZSYSTEMERROR : ZOK);
+}
+
+static void start_polling(void)
+{
+    poll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (relay_fd >= 0)
+        watch_fd(relay_fd, EPOLLIN, RELAY);
+}
+
+/* Asks the client which events it wants, and the kernel for them. The descriptor may be a new one.
+ */
+static void prepare(int index)
 {
     int fd, interest;
     struct timeval limit;
-    must(zookeeper_interest(zh, &fd, &interest, &limit));
-    int events =
-        (interest & ZOOKEEPER_READ ? POLLIN : 0) | (interest & ZOOKEEPER_WRITE ? POLLOUT : 0);
-    *poll_of = (struct pollfd){.fd = fd, .events = (short)events};
-    return (int)(limit.tv_sec * 1000 + limit.tv_usec / 1000);
+    must(zookeeper_interest(handles[index], &fd, &interest, &limit));
+    uint32_t events =
+        (interest & ZOOKEEPER_READ ? EPOLLIN : 0u) | (interest & ZOOKEEPER_WRITE ? EPOLLOUT : 0u);
+    watch_fd(fd, events, (uint32_t)index);
 }
 
-static void process(zhandle_t *zh, short revents)
+static void process(int index, uint32_t ready)
 {
-    int events =
-        (revents & POLLIN ? ZOOKEEPER_READ : 0) | (revents & POLLOUT ? ZOOKEEPER_WRITE : 0);
-    if (events == 0 && zoo_state(zh) == ZOO_CONNECTED_STATE)
-        return;
-    int rc = zookeeper_process(zh, events);
+    int events = (ready & EPOLLIN ? ZOOKEEPER_READ : 0) | (ready & EPOLLOUT ? ZOOKEEPER_WRITE : 0);
+    int rc = zookeeper_process(handles[index], events);
     if (rc != ZNOTHING)
         must(rc);
 }
 
+/* A connected handle needs a look only after its events, and now and then for its heartbeat. */
+static void look_at_all(void)
+{
+    static double looked_at;
+    if (now() < looked_at + LOOK)
+        return;
+    looked_at = now();
+    for (int i = 0; i < handle_count; i++)
+        prepare(i);
+}
+
 void turn(void)
 {
-    struct pollfd polls[MOST_SESSIONS + 1];
-    int wait = 100;
-    for (int i = 0; i < handle_count; i++) {
-        int own = prepare(handles[i], &polls[i]);
-        wait = own < wait ? own : wait;
+    struct epoll_event ready[MOST_READY];
+    look_at_all();
+    int count = epoll_wait(poll_fd, ready, MOST_READY, 100);
+    for (int i = 0; i < count; i++) {
+        if (ready[i].data.u32 == RELAY) {
+            relay_take();
+            continue;
+        }
+        process((int)ready[i].data.u32, ready[i].events);
+        prepare((int)ready[i].data.u32);
     }
-    polls[handle_count] = (struct pollfd){.fd = relay_fd, .events = POLLIN};
-    poll(polls, (nfds_t)handle_count + 1, wait);
-    for (int i = 0; i < handle_count; i++)
-        process(handles[i], polls[i].revents);
-    if (polls[handle_count].revents != 0)
-        relay_take();
 }
 
 void until(const int *count, int wanted)
@@ -101,10 +126,14 @@ static void quiet(zhandle_t *zh, int type, int state, const char *path, void *wi
 
 zhandle_t *open_session(const char *hosts)
 {
+    must(handle_count == MOST_SESSIONS ? ZSYSTEMERROR : ZOK);
+    if (poll_fd < 0)
+        start_polling();
     zhandle_t *zh = zookeeper_init(hosts, quiet, session_ms, NULL, NULL, 0);
     must(zh == NULL ? ZSYSTEMERROR : ZOK);
     zoo_set_servers_resolution_delay(zh, -1); /* never look names up again */
     handles[handle_count++] = zh;
+    prepare(handle_count - 1);
     while (zoo_state(zh) != ZOO_CONNECTED_STATE)
         turn();
     return zh;

@@ -69,14 +69,18 @@ static void run_loop(zhandle_t *zh, const char *dir, int count, int turns)
     report(turns * count, granted_at);
 }
 
-static void run_handoff(zhandle_t *zh, const char *dir, int waiters, int rounds)
+/* The sessions take turns to give the waiters. */
+static void run_handoff(zhandle_t *const *sessions, int session_count, const char *dir, int waiters,
+                        int rounds)
 {
     double seconds = 0, spent = 0;
     for (int round = 0; round <= rounds; round++) {
         granted = parked = 0;
         keep = true;
-        for (int i = 0; i <= waiters; i++)
-            enter(&contenders[i], zh, dir, 1);
+        enter(&contenders[0], sessions[0], dir, 1);
+        until(&granted, 1); /* other sessions could be ahead of it */
+        for (int i = 1; i <= waiters; i++)
+            enter(&contenders[i], sessions[i % session_count], dir, 1);
         until(&parked, waiters);
         settle();
         keep = false;
@@ -89,6 +93,17 @@ static void run_handoff(zhandle_t *zh, const char *dir, int waiters, int rounds)
         settle();
     }
     printf("{\"ops\":%d,\"seconds\":%.6f,\"cpu\":%.6f}\n", (waiters - 1) * rounds, seconds, spent);
+}
+
+/* A session for each waiter, and for the first holder. */
+static void run_across(zhandle_t *zh, const char *hosts, const char *dir, int waiters, int rounds)
+{
+    zhandle_t **sessions = calloc((size_t)waiters + 1, sizeof(zhandle_t *));
+    sessions[0] = zh;
+    for (int i = 1; i <= waiters; i++)
+        sessions[i] = open_session(hosts);
+    run_handoff(sessions, waiters + 1, dir, waiters, rounds);
+    free(sessions);
 }
 
 /* Counts the grants between two times of day, while other processes do the same. */
@@ -201,7 +216,9 @@ static bool run(zhandle_t *zh, const char *hosts, const char *dir, const char *s
     else if (strcmp(scenario, "loop") == 0)
         run_loop(zh, dir, a, b);
     else if (strcmp(scenario, "handoff") == 0)
-        run_handoff(zh, dir, a, b);
+        run_handoff(&zh, 1, dir, a, b);
+    else if (strcmp(scenario, "across") == 0)
+        run_across(zh, hosts, dir, a, b);
     else if (strcmp(scenario, "contend") == 0)
         run_contend(zh, dir, a, b);
     else if (strcmp(scenario, "try") == 0)
@@ -232,6 +249,8 @@ int main(int count, char **arguments)
     zoo_set_debug_level(0);
     if (strcmp(scenario, "candidate") == 0)
         session_ms = 2000;
+    if (strcmp(scenario, "across") == 0)
+        session_ms = 60000; /* so many take a while to open */
     zhandle_t *zh = open_session(hosts);
     make_node(zh, dir);
     if (!run(zh, hosts, dir, scenario, a, b, c))
