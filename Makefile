@@ -236,9 +236,9 @@ in_sim = $(patsubst src/%.c,$(SHARED)/%.o,$(filter src/%,$(1))) $(patsubst spec/
 ENGINE_OBJECTS = $(call in_sim,$(ON_HOST) $(wildcard src/sim/*.c))
 HISTORIES_OBJECTS = $(call in_sim,$(wildcard spec/histories/engine/*.c)) $(ENGINE_OBJECTS)
 LEASE_OBJECTS = $(call in_sim,$(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
-TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c $(addprefix src/core/,alloc.c handshake.c lease.c status.c) $(wildcard src/sim/*.c))
+TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c $(addprefix src/core/,alloc.c digest.c handshake.c lease.c status.c) $(wildcard src/sim/*.c))
 MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(wildcard src/sim/*.c src/zk/*.c) \
-  $(addprefix src/core/,alloc.c handshake.c lease.c names.c pid.c status.c tls_options.c))
+  $(addprefix src/core/,alloc.c digest.c handshake.c lease.c names.c pid.c status.c tls_options.c))
 
 # The program that runs longest is linked with whole-program optimization, which makes it a quarter faster. Programs that run for a short
 # time (here, and in spec/histories/planted/plant.lua) link the same objects without it, because it takes long.

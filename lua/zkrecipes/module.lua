@@ -113,7 +113,8 @@ end
 
 -- of(host): all but `using`.
 function M.of(host)
-  local zk = { _VERSION = M.VERSION, canceled = wait.canceled, pcall = coroutines.pcall, escape = escape }
+  local zk = { _VERSION = M.VERSION, canceled = wait.canceled, pcall = coroutines.pcall, escape = escape,
+    digest = core.digest }
   function zk.session(options) return sessions.open(host, options) end
   add_shared(zk, host)
   function zk.preload()

@@ -105,9 +105,11 @@ describe("arguments", function()
   it("that are ACLs", function()
     misuse("bad argument #2 to 'set_acl' ('open', 'creator', 'read' or list expected, got nil)", session.set_acl,
       session, "/a")
-    misuse("an ACL is 'open', 'creator', 'read' or a list, got 'all'", session.set_acl, session, "/a", "all")
+    misuse("the words for an ACL are 'open', 'creator' and 'read'; other entries are { perms =, scheme =, id = })",
+      session.set_acl, session, "/a", "digest:ann:secret:all")
     misuse("an ACL needs at least one entry", session.set_acl, session, "/a", {})
-    misuse("(entry 1: table of options expected, got string)", session.set_acl, session, "/a", { "open" })
+    misuse("(entry 2: the words for an ACL are", session.set_acl, session, "/a", { "open", "all" })
+    misuse("(entry 1: table of options expected, got number)", session.set_acl, session, "/a", { 1 })
     misuse("(entry 1: perms, scheme and id are needed)", session.set_acl, session, "/a", { {} })
     misuse("(entry 2, option 'perms': permissions are letters of 'rwcda', got 'x')", session.set_acl, session, "/a",
       { { perms = "r", scheme = "world", id = "anyone" }, { perms = "x" } })
@@ -117,6 +119,37 @@ describe("arguments", function()
     misuse("unknown option 'who'", session.set_acl, session, "/a", { { who = "me" } })
     misuse("(option 'acl', entry 1, option 'id': string expected, got number)", session.create, session, "/a", "",
       { acl = { { perms = "r", scheme = "world", id = 5 } } })
+  end)
+
+  it("that are ids in ACLs", function()
+    local WRONG = {
+      { "'anyone' expected, the only id of 'world'", "world", "", "ann", "anyone " },
+      { "'' expected: the scheme 'auth' means who makes the znode", "auth", "ann", "ann:secret" },
+      { "'user:hash' expected, as zk.digest(user, password) makes it", "digest", "ann:secret", "ann:x", "ann", ":", "", "ann:",
+        ":SChWx1WCBD0AUFrM3NN9XnWYvUA=", "ann:SChWx1WCBD0AUFrM3NN9XnWYvUA", "ann:=ChWx1WCBD0AUFrM3NN9XnWYvUA=",
+        "ann:SChWx1WCBD0AUFrM3NN9XnWYv===" },
+      { "an address expected, or a network such as '10.0.0.0/8'", "ip", "", "localhost", "10.0.0", "10.0.0.0/", "10.0.0.0/33", "::1/129",
+        "10.0.0.0/8 ", "10.0.0.0/0008", ("1"):rep(100), "10.0.0.0/-1" },
+      { "a subject such as 'CN=ann,O=us' expected, without blanks around ',' and '='", "x509", "", "ann", "CN = ann", "CN=ann, O=us",
+        "CN= ann", "=ann", ", CN=ann" },
+      { "name of a user expected", "sasl", "" },
+    }
+    for _, each in ipairs(WRONG) do
+      for i = 3, #each do
+        misuse("(entry 2, option 'id': " .. each[1] .. ")", session.set_acl, session, "/a",
+          { "creator", { perms = "r", scheme = each[2], id = each[i] } })
+      end
+    end
+    misuse("(option 'acl', entry 1, option 'id': 'anyone' expected", zk.session, { acl = { { perms = "r", scheme = "world", id = "me" } } })
+  end)
+
+  it("of zk.digest", function()
+    misuse("bad argument #1 to 'digest' (string expected, got nil)", zk.digest)
+    for _, user in ipairs { "", "a:b", ":" } do
+      misuse("bad argument #1 to 'digest' (name of a user, without ':', expected)", zk.digest, user, "secret")
+    end
+    misuse("bad argument #1 to 'digest' (string must not hold a NUL byte)", zk.digest, "a\0b", "secret")
+    misuse("bad argument #2 to 'digest' (string expected, got number)", zk.digest, "a", 5)
   end)
 
   it("that are parts of a multi", function()

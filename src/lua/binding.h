@@ -148,8 +148,14 @@ int zr_lua_objects_live(lua_State *L);
 void zr_lua_methods(lua_State *L, const struct zr_class *class, int meta, int methods, int start,
                     int inner);
 
-/* ---- Values to arguments (reader.c, options.c, parts.c, args.c)
- * --------------------------------------------------- */
+/* ---- Files (files.c) ------------------------------------------------------------------------ */
+
+/* For module.c: core.read_file(path), core.replace_file(path, text), core.hash(text). */
+int zr_lua_read_file(lua_State *L);
+int zr_lua_replace_file(lua_State *L);
+int zr_lua_hash(lua_State *L);
+
+/* ---- Values to arguments (reader.c, options.c, acl.c, parts.c, args.c) ----------------------- */
 
 #define ZR_LUA_OPTIONS_MAX 512
 
@@ -207,6 +213,11 @@ void zr_lua_read_letter(struct reader *reader, int index, char letter, void *int
 
 struct zr_acls zr_lua_read_acl(struct reader *reader, int index);
 int32_t zr_lua_read_perms(struct reader *reader, int index);
+const struct zr_acl *zr_lua_read_acl_word(struct reader *reader, int index);
+/* Raises misuse if the scheme is one of ZooKeeper's, and this is no id of it. */
+void zr_lua_check_acl_id(struct reader *reader, const char *scheme, const char *id);
+/* For module.c: core.digest(user, password) is the id of an ACL's entry. */
+int zr_lua_digest(lua_State *L);
 struct zr_auths zr_lua_read_auths(struct reader *reader, int index);
 struct zr_request *zr_lua_read_parts(struct reader *reader, int index, size_t *count);
 struct zr_bytes *zr_lua_read_strings(struct reader *reader, int index, size_t *count);
@@ -222,13 +233,6 @@ int zr_lua_raise(lua_State *L);
 
 /* finalizes(): true if a finalizer runs. Always false on Lua 5.1 and LuaJIT, which do not tell. */
 int zr_lua_finalizes(lua_State *L);
-
-/* ---- Files (files.c) ------------------------------------------------------------------------ */
-
-/* For module.c: core.read_file(path), core.replace_file(path, text), core.hash(text). */
-int zr_lua_read_file(lua_State *L);
-int zr_lua_replace_file(lua_State *L);
-int zr_lua_hash(lua_State *L);
 
 /* ---- Results to values (sink.c) -------------------------------------------------------------- */
 

@@ -155,6 +155,7 @@ static const luaL_Reg functions[] = {
     {"yieldable", is_yieldable},
     {"finalizes", zr_lua_finalizes},
     {"path_problem", path_problem},
+    {"digest", zr_lua_digest},
     {"check_session", zr_lua_check_session},
     {"adopt_orphans", adopt_orphans},
     {"wall_ms", wall_ms},

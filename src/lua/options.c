@@ -10,70 +10,6 @@
 
 /* ---- ACLs ---------------------------------------------------------------------------------- */
 
-#define ALL_PERMS (ZR_READ | ZR_WRITE | ZR_CREATE | ZR_DELETE | ZR_ADMIN)
-
-static const struct {
-    const char *word;
-    struct zr_acl acl;
-} acl_words[] = {
-    {"open", {ALL_PERMS, "world", "anyone"}},
-    {"creator", {ALL_PERMS, "auth", ""}},
-    {"read", {ZR_READ, "world", "anyone"}},
-};
-
-static const struct {
-    const char *word;
-    enum zr_perm perm;
-} perm_words[] = {{"read", ZR_READ},
-                  {"write", ZR_WRITE},
-                  {"create", ZR_CREATE},
-                  {"delete", ZR_DELETE},
-                  {"admin", ZR_ADMIN}};
-
-static int32_t perms_of_letters(struct reader *reader, int index)
-{
-    static const char letters[] = "rwcda"; /* in the order of the bits */
-    int32_t perms = 0;
-    for (const char *at = lua_tostring(reader->L, index); *at != '\0'; at++) {
-        const char *found = strchr(letters, *at);
-        if (found == NULL)
-            zr_lua_bad(reader, "permissions are letters of 'rwcda', got '%c'", *at);
-        else
-            perms |= 1 << (found - letters);
-    }
-    return perms;
-}
-
-static int32_t perm_of_word(struct reader *reader, int index)
-{
-    const char *word = lua_type(reader->L, index) == LUA_TSTRING ? lua_tostring(reader->L, index)
-                                                                 : luaL_typename(reader->L, index);
-    for (size_t i = 0; i < sizeof(perm_words) / sizeof(perm_words[0]); i++)
-        if (strcmp(perm_words[i].word, word) == 0)
-            return (int32_t)perm_words[i].perm;
-    return zr_lua_bad(reader, "permissions are read, write, create, delete, admin, got '%.40s'",
-                      word);
-}
-
-/* Reads a string of letters or a list of words. */
-int32_t zr_lua_read_perms(struct reader *reader, int index)
-{
-    int32_t perms = 0;
-    if (lua_type(reader->L, index) == LUA_TSTRING) {
-        perms = perms_of_letters(reader, index);
-    } else {
-        size_t count = zr_lua_list_length(reader, index, "letters of 'rwcda' or list of words");
-        for (size_t i = 1; i <= count; i++) {
-            lua_rawgeti(reader->L, index, (int)i);
-            perms |= perm_of_word(reader, lua_gettop(reader->L));
-            lua_pop(reader->L, 1);
-        }
-    }
-    if (perms == 0)
-        zr_lua_bad(reader, "at least one permission is needed");
-    return perms;
-}
-
 struct acl_entry {
     int32_t perms;
     struct zr_bytes scheme, id;
@@ -89,26 +25,19 @@ static const struct zr_option acl_entry_options[] = {
 static struct zr_acl read_acl_entry(struct reader *reader, int index)
 {
     struct acl_entry entry = {.perms = 0};
+    if (lua_type(reader->L, index) == LUA_TSTRING)
+        return *zr_lua_read_acl_word(reader, index);
     zr_lua_read_options(reader, index, acl_entry_options, &entry);
     if (entry.perms == 0 || entry.scheme.at == NULL || entry.id.at == NULL)
         zr_lua_bad(reader, "perms, scheme and id are needed");
+    zr_lua_check_acl_id(reader, entry.scheme.at, entry.id.at);
     return (struct zr_acl){entry.perms, entry.scheme.at, entry.id.at};
-}
-
-static struct zr_acls acl_of_word(struct reader *reader, int index)
-{
-    const char *word = lua_tostring(reader->L, index);
-    for (size_t i = 0; i < sizeof(acl_words) / sizeof(acl_words[0]); i++)
-        if (strcmp(acl_words[i].word, word) == 0)
-            return (struct zr_acls){&acl_words[i].acl, 1};
-    zr_lua_bad(reader, "an ACL is 'open', 'creator', 'read' or a list, got '%.40s'", word);
-    return (struct zr_acls){NULL, 0};
 }
 
 struct zr_acls zr_lua_read_acl(struct reader *reader, int index)
 {
     if (lua_type(reader->L, index) == LUA_TSTRING)
-        return acl_of_word(reader, index);
+        return (struct zr_acls){zr_lua_read_acl_word(reader, index), 1};
     size_t count = zr_lua_list_length(reader, index, "'open', 'creator', 'read' or list");
     if (count == 0)
         zr_lua_bad(reader, "an ACL needs at least one entry");

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "sim/digest.h"
+#include "core/digest.h"
 #include "sim/world_alloc.h"
 
 static struct zr_sim_acl *acl_new(const struct zr_acl *list, size_t count)
@@ -166,6 +166,20 @@ static bool has(const struct zr_sim_identity *who, const char *scheme, const cha
     return is_one_of(&entry, who);
 }
 
+/* gives: "user:hash". */
+static char *id_of(struct zr_bytes credential)
+{
+    const char *colon =
+        credential.length > 0 ? memchr(credential.at, ':', credential.length) : NULL;
+    size_t user = colon != NULL ? (size_t)(colon - credential.at) : credential.length;
+    char *id = zr_sim_alloc(user + 1 + ZR_DIGEST_LENGTH + 1);
+    if (user > 0)
+        memcpy(id, credential.at, user);
+    id[user] = ':';
+    zr_digest(credential, id + user + 1);
+    return id;
+}
+
 static void append(struct zr_sim_identity **who, const char *scheme, char *id)
 {
     while (*who != NULL)
@@ -181,7 +195,7 @@ bool zr_sim_identity_add(struct zr_sim_identity **who, const char *scheme,
     bool by_address = strcmp(scheme, "ip") == 0;
     if (!by_address && strcmp(scheme, "digest") != 0)
         return false;
-    char *id = by_address ? zr_sim_copy_string("127.0.0.1") : zr_sim_digest(credential);
+    char *id = by_address ? zr_sim_copy_string("127.0.0.1") : id_of(credential);
     if (has(*who, scheme, id))
         zr_sim_release(id);
     else

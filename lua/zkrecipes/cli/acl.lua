@@ -1,9 +1,10 @@
--- ACLs by names: `world:anyone:read,create` is scheme, id and permissions. An id may contain colons.
+-- ACLs by names: `creator`, or `world:anyone:read,create`, which is scheme, id and permissions. An id may contain colons.
 
 local M = {}
 
 local NAMES = { r = "read", w = "write", c = "create", d = "delete", a = "admin" }
 local LETTERS = { read = "r", write = "w", create = "c", delete = "d", admin = "a", all = "rwcda" }
+local WORDS = { open = true, creator = true, read = true }
 local ORDER = { "r", "w", "c", "d", "a" }
 
 -- The letters of permissions written as names with commas, as letters, or as "all".
@@ -34,12 +35,12 @@ function M.show(entry)
   return ("%s:%s:%s"):format(entry.scheme, entry.id, #names == #ORDER and "all" or table.concat(names, ","))
 end
 
--- Reads the words of the command line: one of "open", "creator", "read", or entries.
+-- Reads the words of the command line: "open", "creator", "read", and entries.
 function M.read(words)
-  if #words == 1 and (words[1] == "open" or words[1] == "creator" or words[1] == "read") then return words[1] end
   local acl = {}
   for i, word in ipairs(words) do
-    local entry, problem = M.entry(word)
+    local entry, problem = WORDS[word] and word, nil
+    if not entry then entry, problem = M.entry(word) end
     if not entry then return nil, problem end
     acl[i] = entry
   end

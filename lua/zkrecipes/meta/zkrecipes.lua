@@ -160,10 +160,19 @@ function Task:cancel() end
 
 ---@class zkrecipes.AclEntry
 ---@field perms string|string[] letters of "rwcda", or a list of "read", "write", "create", "delete", "admin"
----@field scheme string "world", "auth", "digest", "ip" ...
----@field id string "anyone" for world, "" for auth
+---@field scheme string "world", "auth", "digest", "x509", "sasl", "ip" ...
+---@field id string "anyone" for world, "" for auth, zk.digest(user, password), "CN=ann,O=us", "ann", "10.0.0.0/8"
 
----@alias zkrecipes.Acl "open"|"creator"|"read"|zkrecipes.AclEntry[]
+---@alias zkrecipes.Acl "open"|"creator"|"read"|(zkrecipes.AclEntry|"open"|"creator"|"read")[]
+
+---The id of an ACL's entry for who proves to be `user` by "digest": the name and a hash, which does not tell the password.
+---```lua
+---local acl = { "creator", { perms = "r", scheme = "digest", id = zk.digest("reports", password) } }
+---```
+---@param user string without ':'
+---@param password string
+---@return string id
+function zk.digest(user, password) end
 
 ---Files are in PEM form and are read for each connection anew.
 ---@class zkrecipes.Tls

@@ -8,6 +8,7 @@ local zk = require "zkrecipes"
 -- Every file of examples/, with one of the last lines that it prints.
 local TURNS = "^%a+: turn 1\n%a+: turn 1\n%a+: turn 2\n%a+: turn 2\nthe loop has ended, it ticked: true$"
 local EXAMPLES = {
+  ["acl.lua"] = "^reader reads: for two\nreader writes: no_auth\nstranger reads: no_auth$",
   ["copas.lua"] = TURNS,
   ["config.lua"] = "^limit 10, search off\nlimit 20, search off\nlimit 20, search on\nlimit 20, search on\n"
     .. "config [^\n]+: the data of version are not shown: the codec's decode failed: no setting: %?$",

@@ -250,29 +250,6 @@ describe("plain requests", function()
     assert.is_true(session:sync("/"))
   end))
 
-  it("ACLs and digest authentication", run(function()
-    local namespace = env.namespace()
-    local owner = env.session { namespace = namespace, acl = "creator",
-      auth = { { scheme = "digest", credential = "ann:secret" } } }
-    assert(owner:create("/private", "x", { acl = "creator", parents = true }))
-    local acl, stat = assert(owner:get_acl("/private"))
-    assert.are.same({ "rwcda", "digest" }, { acl[1].perms, acl[1].scheme })
-    assert.are.equal(0, stat.aversion)
-    local stranger = env.session { namespace = namespace }
-    fails("no_auth", stranger:get("/private"))
-    fails("no_auth", stranger:create(namespace)) -- the namespace's znode has the owner's ACL too
-    assert.is_true(stranger:add_auth("digest", "ann:secret"))
-    assert.are.equal("x", (stranger:get("/private")))
-    assert.is_true(owner:set_acl("/private", "read"))
-    fails("no_auth", owner:set("/private", "y"))
-    assert.are.equal("x", (stranger:get("/private")))
-    assert(owner:create("/listed", "", { acl = { { perms = "rd", scheme = "world", id = "anyone" },
-      { perms = "a", scheme = "auth", id = "" } } }))
-    assert.are.equal(2, #owner:get_acl("/listed"))
-    local anonymous = env.session { namespace = env.namespace(), acl = "creator" }
-    fails("invalid_acl", anonymous:create("/", ""))
-  end))
-
   it("reconfig of a standalone server is refused with a clear message", run(function()
     assert.matches("^session:reconfig /: .*does not support this request",
       fails("unsupported", session:reconfig { joining = "server.9=127.0.0.1:1:2;3" }))

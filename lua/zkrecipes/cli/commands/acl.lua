@@ -8,14 +8,15 @@ local M = { name = "acl", group = "Znodes", summary = "Show or set the ACL of a 
 
 M.examples = [[
 zkr acl /conf                                   # prints world:anyone:all
-zkr acl /conf world:anyone:read auth::all       # you may do all, others may read
+zkr acl /conf creator read                      # you may do all, others may read
+zkr acl /conf creator sasl:ann:read,write       # ann may read and write
 zkr acl /conf creator                           # only who made it: your credentials
 ]]
 
 function M.define(parser)
   arguments.path(parser, "The znode.")
   parser:argument("entry", "SCHEME:ID:PERMISSIONS, with read, write, create, delete, admin or all; or 'open', 'creator' or "
-    .. "'read' alone. Omitted: show the ACL."):args "*"
+    .. "'read'. Omitted: show the ACL."):args "*"
   parser:option("--version", "Set only if the ACL has this version; else exit with 1."):argname "N":convert(arguments.to_count)
   arguments.json(parser, "Print the ACL as a JSON object.")
 end

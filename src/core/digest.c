@@ -1,14 +1,15 @@
-/*
- * SHA-1 and base64. ACLs contain the hash. With another hash the world would refuse requests that
- * the real server allows.
- */
-#include "sim/digest.h"
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 
-#include <string.h>
+/*
+ * SHA-1 and base64, because that is the hash that ACLs contain. It is here so that the core needs
+ * no library for it.
+ */
+#include "core/digest.h"
 
 #include <stdint.h>
-
-#include "sim/world_alloc.h"
+#include <string.h>
 
 static uint32_t turn(uint32_t word, int bits)
 {
@@ -44,21 +45,30 @@ static void add_block(uint32_t hash[5], const uint8_t block[64])
         mix(v, i, words[i]);
     for (int i = 0; i < 5; i++)
         hash[i] += v[i];
+    explicit_bzero(words, sizeof(words));
+}
+
+/* The last one or two blocks: what is left of the text, a bit, and the length of all in bits. */
+static void add_end(uint32_t hash[5], const char *from, size_t left, uint64_t length)
+{
+    uint8_t blocks[128] = {0};
+    size_t size = left < 56 ? 64 : 128;
+    memcpy(blocks, from, left);
+    blocks[left] = 0x80;
+    for (int i = 0; i < 8; i++)
+        blocks[size - 1 - (size_t)i] = (uint8_t)(length * 8 >> (8 * i));
+    for (size_t at = 0; at < size; at += 64)
+        add_block(hash, blocks + at);
+    explicit_bzero(blocks, sizeof(blocks));
 }
 
 static void sha1(const char *from, size_t length, uint8_t out[20])
 {
     uint32_t hash[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
-    size_t padded = (length + 8) / 64 * 64 + 64;
-    uint8_t *text = zr_sim_alloc(padded);
-    if (length > 0)
-        memcpy(text, from, length);
-    text[length] = 0x80;
-    for (int i = 0; i < 8; i++)
-        text[padded - 1 - (size_t)i] = (uint8_t)((uint64_t)length * 8 >> (8 * i));
-    for (size_t at = 0; at < padded; at += 64)
-        add_block(hash, text + at);
-    zr_sim_release(text);
+    size_t at = 0;
+    for (; length - at >= 64; at += 64)
+        add_block(hash, (const uint8_t *)from + at);
+    add_end(hash, length > 0 ? from + at : "", length - at, length);
     for (int i = 0; i < 20; i++)
         out[i] = (uint8_t)(hash[i / 4] >> (24 - i % 4 * 8));
 }
@@ -76,17 +86,10 @@ static void base64(const uint8_t from[20], char *to)
     to[27] = '=';
 }
 
-char *zr_sim_digest(struct zr_bytes credential)
+void zr_digest(struct zr_bytes credential, char to[ZR_DIGEST_LENGTH + 1])
 {
     uint8_t hash[20];
     sha1(credential.at, credential.length, hash);
-    const char *colon =
-        credential.length > 0 ? memchr(credential.at, ':', credential.length) : NULL;
-    size_t user = colon != NULL ? (size_t)(colon - credential.at) : credential.length;
-    char *id = zr_sim_alloc(user + 1 + 28 + 1);
-    if (user > 0)
-        memcpy(id, credential.at, user);
-    id[user] = ':';
-    base64(hash, id + user + 1);
-    return id;
+    base64(hash, to);
+    to[ZR_DIGEST_LENGTH] = '\0';
 }
