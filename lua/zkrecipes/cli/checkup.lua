@@ -18,7 +18,7 @@ end
 local function try_session(context, server)
   local zk, settings = context.zk, context.settings
   local session = zk.session { hosts = server.name, timeout = settings.timeout, request_timeout = settings.timeout, auth = settings.auth,
-    log = function() end }
+    tls = settings.tls, log = function() end }
   local connected, message = session:connected(math.min(settings.timeout, 5))
   if connected then
     server.timeout = session.timeout
@@ -34,7 +34,7 @@ local function try_session(context, server)
 end
 
 -- server: name, host, port. Fills in:
---   problem      it does not answer `srvr`, and why; silent: because it does not allow the word
+--   problem      it does not answer `srvr`, and why; silent: because it does not allow the word; unasked: because of TLS
 --   version, mode, connections, outstanding
 --   refused      it lets no session in, and why; else timeout (seconds, as it agreed to), round_trip (seconds)
 --   most         the most connections that it allows from one address; nil, if it does not allow the word `conf`
@@ -43,7 +43,7 @@ function M.server(context, server)
   if answer then
     read_srvr(server, answer)
   else
-    server.problem, server.silent = problem, refused == "refused"
+    server.problem, server.silent, server.unasked = problem, refused ~= nil, refused == "unasked"
   end
   if not answer and not server.silent then return server end
   try_session(context, server)

@@ -14,8 +14,13 @@ M.ENVIRONMENT = {
   { "ZKR_HOSTS, ZKR_TIMEOUT, ZKR_NAMESPACE", "The same as the options --servers, --timeout and --namespace, which win." },
   { "ZKR_AUTH_FILE", "A file with credentials: lines like `digest USER:PASSWORD`. Only its owner may have permissions for it." },
   { "ZKR_AUTH", "One such line." },
+  { "ZKR_TLS", "yes: encrypt the connection; no: do not. Default: yes, if one of the next is given." },
+  { "ZKR_TLS_CA, ZKR_TLS_CERT, ZKR_TLS_KEY", "Files in PEM form: the CAs to trust (default: the system's), our certificate, its key." },
+  { "ZKR_TLS_NAME", "The name that every server has to prove; default: its name in ZKR_HOSTS." },
+  { "ZKR_TLS_PASSWORD_FILE, ZKR_TLS_PASSWORD", "The password of the key: a file that only its owner may read, or the password itself." },
 }
-M.FILE = "Lines `KEY = VALUE`, with the keys hosts, timeout, namespace and auth_file. Options and the environment win. "
+M.FILE = "Lines `KEY = VALUE`. The keys are the variables' names in lower case, without ZKR_: hosts, timeout, namespace, auth_file, "
+  .. "tls, tls_ca, tls_cert, tls_key, tls_name, tls_password_file. Options and the environment win. "
   .. "If XDG_CONFIG_HOME is set, the file is in that folder."
 
 -- The options of zkr that take a value.

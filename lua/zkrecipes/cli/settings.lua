@@ -1,13 +1,20 @@
 -- Where zkr connects: an option of the command line wins, then the environment, then the file ~/.config/zkr (lines `key = value`).
--- Credentials come from a file or the environment, never from the command line, because every user of the machine can read that.
+-- Credentials and passwords come from a file or the environment, never from the command line, because every user of the machine can read
+-- that.
 
 local exit = require "zkrecipes.cli.exit"
 local problem = require "zkrecipes.cli.problem"
 
 local M = {}
 
-local KEYS = { hosts = true, timeout = true, namespace = true, auth_file = true }
+local NAMES = { "hosts", "timeout", "namespace", "auth_file", "tls", "tls_ca", "tls_cert", "tls_key", "tls_password_file", "tls_name" }
+local KEYS = {}
+for _, name in ipairs(NAMES) do KEYS[name] = true end
+local TLS = { ca = "tls_ca", cert = "tls_cert", key = "tls_key", name = "tls_name" }
 local DEFAULTS = { hosts = "127.0.0.1:2181", timeout = "10" }
+
+-- An empty value is none.
+local function said(value) return value ~= "" and value or nil end
 
 local function path_of_file()
   local folder = os.getenv "XDG_CONFIG_HOME"
@@ -33,8 +40,8 @@ local function read_file(path)
   each_line(path, function(line, number)
     local key, value = line:match "^%s*([%w_]+)%s*=%s*(.-)%s*$"
     if not KEYS[key] then
-      problem.raise(exit.USAGE, ("%s:%d: not a setting; write `key = value`, with one of hosts, timeout, namespace, auth_file"):format(path,
-        number))
+      problem.raise(exit.USAGE, ("%s:%d: not a setting; write `key = value`, with one of %s"):format(path, number,
+        table.concat(NAMES, ", ")))
     end
     found[key] = value
   end)
@@ -49,26 +56,53 @@ local function credential(line, where)
   return { scheme = scheme, credential = value }
 end
 
+-- Raises a problem unless only the user may read the file. what: its content, for the message.
+local function check_private(uv, file, what)
+  local stat, message = uv.fs_stat(file)
+  if not stat then problem.raise(exit.USAGE, ("%s: the %s cannot be read (%s)"):format(file, what, message)) end
+  if stat.mode % 64 ~= 0 then
+    problem.raise(exit.USAGE, ("%s: other users may read the %s; chmod 600 %s"):format(file, what, file))
+  end
+end
+
 local function credentials(uv, file)
   local found = {}
   local own = os.getenv "ZKR_AUTH"
   if own then found[1] = credential(own, "ZKR_AUTH") end
   if not file then return found end
-  local stat, message = uv.fs_stat(file)
-  if not stat then problem.raise(exit.USAGE, ("%s: the credentials cannot be read (%s)"):format(file, message)) end
-  if stat.mode % 64 ~= 0 then
-    problem.raise(exit.USAGE, ("%s: other users may read the credentials; chmod 600 %s"):format(file, file))
-  end
+  check_private(uv, file, "credentials")
   if not each_line(file, function(line, number) found[#found + 1] = credential(line, file .. ":" .. number) end) then
     problem.raise(exit.USAGE, file .. ": the credentials cannot be read")
   end
   return found
 end
 
--- An empty value is none.
-local function said(value) return value ~= "" and value or nil end
+-- The first line of the file, or the environment's.
+local function password(uv, path)
+  if not path then return said(os.getenv "ZKR_TLS_PASSWORD") end
+  check_private(uv, path, "password")
+  local file = io.open(path)
+  local line = file and file:read "l"
+  if file then file:close() end
+  return line or problem.raise(exit.USAGE, path .. ": the password cannot be read")
+end
 
--- Returns hosts, timeout, namespace and auth, from the options of the command line and all other places.
+-- The option `tls` of a session.
+local function tls(uv, setting)
+  local wanted, options, some = setting "tls", {}, false
+  if wanted ~= nil and wanted ~= "yes" and wanted ~= "no" then
+    problem.raise(exit.USAGE, ("tls is '%s'; say yes or no"):format(wanted))
+  end
+  for option, key in pairs(TLS) do
+    options[option] = setting(key)
+    some = some or options[option] ~= nil
+  end
+  if wanted == "no" or not wanted and not some then return false end
+  options.password = password(uv, setting "tls_password_file")
+  return options
+end
+
+-- Returns hosts, timeout, namespace, auth and tls, from the options of the command line and all other places.
 function M.read(uv, options)
   local file = read_file(path_of_file())
   local function setting(key)
@@ -78,7 +112,8 @@ function M.read(uv, options)
   if not timeout or timeout <= 0 or timeout > 3600 then
     problem.raise(exit.USAGE, ("the timeout is '%s'; give seconds, for example 10"):format(setting "timeout"))
   end
-  return { hosts = setting "hosts", timeout = timeout, namespace = setting "namespace", auth = credentials(uv, setting "auth_file") }
+  return { hosts = setting "hosts", timeout = timeout, namespace = setting "namespace", auth = credentials(uv, setting "auth_file"),
+    tls = tls(uv, setting) }
 end
 
 return M

@@ -54,9 +54,11 @@ local function exchange(tcp, address, word, done)
   end)
 end
 
--- The answer; nil and the reason, if there is none or if the server does not allow the word.
+-- The answer; nil and the reason, if there is none; nil, the reason and a word, if the server does not allow it ("refused"), or if it
+-- would have to be asked by TLS, which luv does not speak ("unasked").
 function M.ask(context, server, word)
   local uv = context.uv
+  if context.settings.tls then return nil, "four-letter words are not asked by TLS", "unasked" end
   local address, unknown = resolve(uv, server)
   if not address then return nil, unknown end
   local tcp = uv.new_tcp()

@@ -31,7 +31,7 @@ local function not_answering(servers, say)
     if server.problem and not server.silent then
       dead = dead + 1
       say("%s does not answer: %s.", server.name, server.problem)
-    elseif server.silent then
+    elseif server.silent and not server.unasked then
       say("%s does not allow the word `srvr`, so its mode and version are unknown; see 4lw.commands.whitelist.", server.name)
     end
     if server.refused then say("%s lets no session in: %s.", server.name, server.refused) end
@@ -132,7 +132,7 @@ local function print_json(context, servers, problems)
   local list = {}
   for i, server in ipairs(servers) do
     list[i] = { name = server.name, mode = server.mode, version = server.version, connections = server.connections,
-      round_trip = server.round_trip, problem = server.problem or server.refused }
+      round_trip = server.round_trip, problem = not server.unasked and server.problem or server.refused }
   end
   context:print_json({ servers = list, problems = #problems > 0 and problems or nil }, { "servers", "problems" })
 end

@@ -51,7 +51,8 @@ function M.run(context, given)
   local clients, allowed = {}, true
   if #found > 0 then clients, allowed = words.clients(context) end
   if not allowed then
-    context:note "the hosts are unknown, because no server allows `cons`; add it to 4lw.commands.whitelist of the servers"
+    context:note(context.settings.tls and "the hosts are unknown, because four-letter words are not asked by TLS"
+      or "the hosts are unknown, because no server allows `cons`; add it to 4lw.commands.whitelist of the servers")
   end
   local rows, held = { { "STATE", "SINCE", "HOST", "SESSION", "DATA", "ZNODE" } }, false
   for _, one in ipairs(found) do
