@@ -11,25 +11,11 @@ local _ = zkr.supported and describe("docs/zkr.md", function()
   local page = file:read "a"
   file:close()
 
-  -- A block is a list of commands, each with the output that it must have.
-  local function commands_of(block)
-    local commands = {}
-    for line in block:gmatch "([^\n]*)\n" do
-      local command = line:match "^%$ (.*)$"
-      if command then
-        commands[#commands + 1] = { text = command, output = "" }
-      else
-        commands[#commands].output = commands[#commands].output .. line .. "\n"
-      end
-    end
-    return commands
-  end
-
   it("has examples that do what they show", function()
     local count = 0
     for block in page:gmatch "\n```console\n(.-)```" do
       local shell = zkr.shell { namespace = env.namespace() }
-      for _, command in ipairs(commands_of(block)) do
+      for _, command in ipairs(zkr.commands_of(block)) do
         assert.are.equal("$ " .. command.text .. "\n" .. command.output, "$ " .. command.text .. "\n" .. shell(command.text))
         count = count + 1
       end

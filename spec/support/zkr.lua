@@ -68,6 +68,21 @@ function M.shell(options)
   end
 end
 
+---The commands in a block of a page, `$ COMMAND`, each with the output that it must have.
+---@return { text: string, output: string }[]
+function M.commands_of(block)
+  local commands = {}
+  for line in block:gmatch "([^\n]*)\n" do
+    local command = line:match "^%$ (.*)$"
+    if command then
+      commands[#commands + 1] = { text = command, output = "" }
+    else
+      commands[#commands].output = commands[#commands].output .. line .. "\n"
+    end
+  end
+  return commands
+end
+
 local Started = {}
 Started.__index = Started
 
