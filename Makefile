@@ -43,9 +43,9 @@ CPPFLAGS += -Isrc $(shell $(PKG_CONFIG) --cflags $(lua_name) 2>/dev/null)
 LDFLAGS += -shared -pthread -fno-lto $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,$(EXPORTS) $(WRAP)
 EXPORTS = src/lua/exports.map
 ZOOKEEPER_LIB = -l:libzookeeper_st.a
-# These options make the library connect and send through src/zk/secure.c, receive through src/zk/receive.c, and decode through
-# src/zk/decode.c.
-WRAP = -Wl,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive
+# These options make the library connect and send through src/zk/secure.c, receive through src/zk/receive.c, decode through
+# src/zk/decode.c, and free credentials through src/zk/wipe.c.
+WRAP = -Wl,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive,--wrap=deallocate_Buffer
 LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # ---- Building --------------------------------------------------------------------------------------------
@@ -150,6 +150,10 @@ $(BUILD)/spec_fork.so: spec/support/fork.c | guard
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -shared -o $@ $<
 
+$(BUILD)/spec_memory.so: spec/support/memory.c | guard
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -shared -o $@ $<
+
 $(BUILD)/spec_hang.so: spec/support/hang.c | guard
 	@mkdir -p $(@D)
 	$(CC) -O1 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -shared -o $@ $< -ldl
@@ -174,7 +178,7 @@ build/java/Discovery.class: spec/support/Discovery.java
 	@javac -cp $(DISCOVERY_CLASSES) -d $(@D) $<
 	@printf 'build/java:%s' '$(DISCOVERY_CLASSES)' >$(@D)/classpath
 
-spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(BUILD)/spec_fork.so $(BUILD)/spec_hang.so $(BUILD)/spec_openssl.so \
+spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(BUILD)/spec_fork.so $(BUILD)/spec_memory.so $(BUILD)/spec_hang.so $(BUILD)/spec_openssl.so \
   build/java/Discovery.class
 
 spec: spec-parts ## run the specs, or SPECS=..., or PART=1/3 of them, with LUA and SAN as built

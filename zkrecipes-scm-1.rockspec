@@ -453,6 +453,7 @@ build = {
         "src/zk/spawn.c",
         "src/zk/thread.c",
         "src/zk/warden.c",
+        "src/zk/wipe.c",
       },
       defines = { "_GNU_SOURCE" },
       incdirs = { "src", "$(ZOOKEEPER_INCDIR)" },
@@ -463,7 +464,7 @@ build = {
       -- together with the run path.
       libdirs = {
         "$(ZOOKEEPER_LIBDIR)",
-        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive",
+        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive,--wrap=deallocate_Buffer",
       },
       libraries = { ":libzookeeper_st.a", "m", "dl", "pthread" },
     },

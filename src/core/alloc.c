@@ -1,9 +1,14 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include "core/alloc.h"
 
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static atomic_int_fast64_t blocks, bytes;
 static atomic_int_fast64_t fail_in; /* counts down to the allocation that fails; 0: none */
@@ -64,6 +69,52 @@ char *zr_copy_string(const char *from)
 {
     return zr_copy(from, strlen(from));
 }
+
+/* ---- Secrets ------------------------------------------------------------------------------- */
+
+/* At the beginning of the pages. */
+struct secret {
+    _Alignas(16) size_t size; /* of all, with this */
+};
+
+/* The kernel rounds sizes up to whole pages. */
+void *zr_secret_alloc(size_t size)
+{
+    size += sizeof(struct secret);
+    void *pages =
+        must_fail() ? MAP_FAILED
+                    : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return NULL;
+    madvise(pages, size, MADV_DONTDUMP);
+    mlock(pages, size);
+    struct secret *secret = pages;
+    secret->size = size;
+    atomic_fetch_add(&blocks, 1);
+    atomic_fetch_add(&bytes, (int_fast64_t)size);
+    return secret + 1;
+}
+
+char *zr_secret_copy_string(const char *from)
+{
+    size_t size = strlen(from) + 1;
+    char *copy = zr_secret_alloc(size);
+    return copy != NULL ? memcpy(copy, from, size) : NULL;
+}
+
+void zr_secret_free(void *memory)
+{
+    if (memory == NULL)
+        return;
+    struct secret *secret = (struct secret *)memory - 1;
+    size_t size = secret->size;
+    atomic_fetch_sub(&blocks, 1);
+    atomic_fetch_sub(&bytes, (int_fast64_t)size);
+    explicit_bzero(secret, size);
+    munmap(secret, size);
+}
+
+/* ---- For specs ------------------------------------------------------------------------------ */
 
 void zr_alloc_fail(int64_t n)
 {

@@ -27,6 +27,17 @@ char *zr_copy(const void *from, size_t length);
 /* gives: a copy of a C string, or null when there is no memory. borrows: from. */
 char *zr_copy_string(const char *from);
 
+/* gives: zeroed memory for a secret, in pages of its own, or null. Core dumps leave these pages
+   out, and they are never written to a swap device if the system's limit for locked memory allows
+   it. */
+void *zr_secret_alloc(size_t size);
+
+/* As zr_copy_string, into memory for a secret. */
+char *zr_secret_copy_string(const char *from);
+
+/* takes: what one of these two gave, or null. Overwrites it. */
+void zr_secret_free(void *secret);
+
 /* Makes the n-th allocation from now on fail, once (1 is the next one). 0: none fails. */
 void zr_alloc_fail(int64_t n);
 

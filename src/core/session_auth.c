@@ -40,13 +40,15 @@ enum zr_status zr_session_learn_auth(struct zr_session *session, const struct zr
     struct zr_bytes from = auth->credential;
     struct zr_auth *longer = zr_alloc((session->auth_count + 1) * sizeof(*longer));
     char *scheme = zr_copy_string(auth->scheme);
-    char *credential = zr_copy(from.at, from.length);
+    char *credential = zr_secret_alloc(from.length);
     if (longer == NULL || scheme == NULL || credential == NULL) {
         zr_free(longer);
         zr_free(scheme);
-        zr_free(credential);
+        zr_secret_free(credential);
         return ZR_NO_MEMORY;
     }
+    if (from.length > 0)
+        memcpy(credential, from.at, from.length);
     if (session->auth_count > 0)
         memcpy(longer, session->auth, session->auth_count * sizeof(*longer));
     longer[session->auth_count++] = (struct zr_auth){scheme, {credential, from.length}};
@@ -59,8 +61,7 @@ void zr_session_forget_auth(struct zr_session *session)
 {
     for (size_t i = 0; i < session->auth_count; i++) {
         zr_free((char *)session->auth[i].scheme);
-        zr_forget_secret(session->auth[i].credential);
-        zr_free((char *)session->auth[i].credential.at);
+        zr_secret_free((char *)session->auth[i].credential.at);
     }
     zr_free(session->auth);
 }

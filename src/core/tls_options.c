@@ -1,10 +1,4 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "core/tls_options.h"
-
-#include <string.h>
 
 #include "core/alloc.h"
 
@@ -17,18 +11,18 @@ static bool copy(const char **to, const char *from)
 bool zr_tls_options_copy(struct zr_tls_options *to, const struct zr_tls_options *from)
 {
     *to = (struct zr_tls_options){.wanted = from->wanted, .any_server = from->any_server};
+    if (from->password != NULL && (to->password = zr_secret_copy_string(from->password)) == NULL)
+        return false;
     return copy(&to->ca, from->ca) && copy(&to->cert, from->cert) && copy(&to->key, from->key) &&
-           copy(&to->password, from->password) && copy(&to->name, from->name);
+           copy(&to->name, from->name);
 }
 
 void zr_tls_options_fini(struct zr_tls_options *options)
 {
-    if (options->password != NULL)
-        explicit_bzero((char *)options->password, strlen(options->password));
     zr_free((char *)options->ca);
     zr_free((char *)options->cert);
     zr_free((char *)options->key);
-    zr_free((char *)options->password);
+    zr_secret_free((char *)options->password);
     zr_free((char *)options->name);
     *options = (struct zr_tls_options){.wanted = false};
 }

@@ -132,6 +132,7 @@ enum zr_tls_step zr_tls_flush(struct zr_tls *tls)
     int rc = SSL_write(tls->ssl, tls->gathered, (int)tls->filled);
     if (rc <= 0)
         return failed(tls, SSL_get_error(tls->ssl, rc), 0);
+    OPENSSL_cleanse(tls->gathered, tls->filled);
     tls->filled = 0;
     return push(tls);
 }

@@ -16,7 +16,8 @@
 struct zr_credential *zr_credential_new(const char *scheme, struct zr_bytes bytes)
 {
     size_t scheme_room = strlen(scheme) + 1;
-    struct zr_credential *credential = zr_alloc(sizeof *credential + scheme_room + bytes.length);
+    struct zr_credential *credential =
+        zr_secret_alloc(sizeof *credential + scheme_room + bytes.length);
     if (credential == NULL)
         return NULL;
     char *room = (char *)(credential + 1);
@@ -88,8 +89,7 @@ void zr_handle_free(struct zr_handle *handle)
     zr_free(handle->addresses);
     while (handle->credentials != NULL) {
         struct zr_credential *next = handle->credentials->next;
-        explicit_bzero((char *)handle->credentials->bytes.at, handle->credentials->bytes.length);
-        zr_free(handle->credentials);
+        zr_secret_free(handle->credentials);
         handle->credentials = next;
     }
     explicit_bzero(handle->client.password, sizeof handle->client.password);

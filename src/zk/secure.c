@@ -26,6 +26,7 @@
 #include "tls/tls.h"
 #include "zk/resolver.h"
 #include "zk/secure_load.h"
+#include "zk/wipe.h"
 
 int __real_connect(int fd, const struct sockaddr *address, socklen_t length);
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t length);
@@ -246,18 +247,25 @@ static void note_failure(struct zr_secure *secure)
         secure->state = FAILED;
 }
 
-ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags)
+static ssize_t secure_send(struct zr_secure *secure, const void *bytes, size_t size)
 {
-    if (!is_library(fd))
-        return __real_send(fd, bytes, size, flags);
-    if (entered->state != UP)
-        return unusable(entered);
-    ssize_t taken = entered->table->write(entered->tls, bytes, size);
-    note_failure(entered);
+    if (secure->state != UP)
+        return unusable(secure);
+    ssize_t taken = secure->table->write(secure->tls, bytes, size);
+    note_failure(secure);
     if (taken != 0)
-        return taken > 0 ? taken : unusable(entered);
+        return taken > 0 ? taken : unusable(secure);
     errno = EAGAIN;
     return -1;
+}
+
+ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags)
+{
+    ssize_t sent =
+        is_library(fd) ? secure_send(entered, bytes, size) : __real_send(fd, bytes, size, flags);
+    if (sent > 0)
+        zr_wipe_sent(bytes, (size_t)sent);
+    return sent;
 }
 
 ssize_t zr_secure_recv(struct zr_secure *secure, void *to, size_t size)
