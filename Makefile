@@ -154,6 +154,10 @@ $(BUILD)/spec_memory.so: spec/support/memory.c | guard
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -shared -o $@ $<
 
+$(BUILD)/spec_starve.so: spec/support/starve.c | guard
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -shared -o $@ $< -lcrypto
+
 $(BUILD)/spec_hang.so: spec/support/hang.c | guard
 	@mkdir -p $(@D)
 	$(CC) -O1 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -shared -o $@ $< -ldl
@@ -178,7 +182,7 @@ build/java/Discovery.class: spec/support/Discovery.java
 	@javac -cp $(DISCOVERY_CLASSES) -d $(@D) $<
 	@printf 'build/java:%s' '$(DISCOVERY_CLASSES)' >$(@D)/classpath
 
-spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(BUILD)/spec_fork.so $(BUILD)/spec_memory.so $(BUILD)/spec_hang.so $(BUILD)/spec_openssl.so \
+spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(foreach part,fork memory starve hang openssl,$(BUILD)/spec_$(part).so) \
   build/java/Discovery.class
 
 spec: spec-parts ## run the specs, or SPECS=..., or PART=1/3 of them, with LUA and SAN as built
@@ -305,7 +309,8 @@ FUZZ_FLAGS = -g $(FUZZ_LEVEL) -fsanitize=fuzzer,address,undefined -fno-sanitize-
   -std=c11 -D_GNU_SOURCE -Isrc -Wall -Wextra -Wshadow $(if $(CI),-Werror)
 FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
 
-# How many times RUNS inputs each target gets (default once); quick targets get more.
+# How many times RUNS inputs each target gets (default once); quick targets get more. An input of tls costs a handshake.
+FUZZ_TIMES_tls = 1/10
 FUZZ_TIMES_paths = 20
 FUZZ_TIMES_hosts = 10
 FUZZ_TIMES_values = 5
@@ -316,6 +321,8 @@ FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
 FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c pid.c tls_options.c)
+FUZZ_SOURCES_tls = $(filter-out src/tls/module.c,$(wildcard src/tls/*.c))
+FUZZ_LIBS_tls = -lssl -lcrypto
 FUZZ_LIBS_server = $(WRAP) $(LDLIBS) -pthread
 FUZZ_LIBS_values = $(shell $(PKG_CONFIG) --libs lua5.4) -lm
 fuzz_objects = $(patsubst %.c,build/fuzz/obj/%.o,fuzz/$(1).c $(FUZZ_SOURCES_$(1)))

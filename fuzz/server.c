@@ -44,12 +44,21 @@ struct server {
 
 static struct server server = {.listener = -1, .sock = -1};
 
+/* Frames after the handshake and the first heartbeat: what the input decides. */
+static uint64_t frames;
+
+static void tell_frames(void)
+{
+    printf("frames: %llu\n", (unsigned long long)frames);
+}
+
 static void listen_once(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     if (server.listener >= 0)
         return;
+    atexit(tell_frames);
     server.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     CLAIM(bind(server.listener, (struct sockaddr *)&address, size) == 0);
     CLAIM(listen(server.listener, 16) == 0);
@@ -70,6 +79,7 @@ static void send_frame(const struct frame *frame, uint32_t stated)
     memcpy(whole, &wire, 4);
     memcpy(whole + 4, frame->bytes, frame->length);
     send_raw(whole, frame->length + 4);
+    frames += server.proved;
 }
 
 static void send_well(const struct frame *frame)
