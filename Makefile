@@ -449,8 +449,8 @@ SECONDS ?= 600
 WORKERS ?= 4
 COROUTINES ?= 25
 
-torture: deps all ## processes, locks and an ensemble under random faults, for SECONDS=600; SEED=... WORKERS=... COROUTINES=...
-	@$(ENVIRONMENT) $(INTERPRETER) dev/torture/main.lua $(SECONDS) $(if $(filter file,$(origin SEED)),random,$(SEED)) $(WORKERS) $(COROUTINES)
+torture: deps all ## processes, locks and an ensemble under random faults, for SECONDS=600; SECURE=1: by TLS; SEED=... WORKERS=... COROUTINES=...
+	@$(ENVIRONMENT) SECURE=$(SECURE) $(INTERPRETER) dev/torture/main.lua $(SECONDS) $(if $(filter file,$(origin SEED)),random,$(SEED)) $(WORKERS) $(COROUTINES)
 
 T ?= 2
 

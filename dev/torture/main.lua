@@ -1,7 +1,7 @@
 -- The torture run: processes with many coroutines take locks on an ensemble of three real servers. Meanwhile the processes are killed,
 -- paused and cut off, and so are the servers. See docs/proof.md.
 --
---   lua dev/torture/main.lua SECONDS SEED WORKERS COROUTINES
+--   [SECURE=1] lua dev/torture/main.lua SECONDS SEED WORKERS COROUTINES
 --
 -- 1. Start an ensemble, a proxy for every worker, and the workers; each writes a log (worker.lua).
 -- 2. Cause faults at random times (chaos.lua), while the logs are read (workers.lua, journal.lua).
@@ -31,6 +31,7 @@ local LOCKS = { "fair", "unfair", "writer", "permit", "pool", "cohort", "reentra
 local SECONDS, SEED = tonumber(arg[1]) or 600, tonumber(arg[2]) or os.time() % 1000000
 local GAP = SECONDS < 120 and 1.1 or 2.5 -- seconds between two faults, on average; a short run must have some of each
 local WORKERS, COROUTINES = tonumber(arg[3]) or 4, tonumber(arg[4]) or 25
+local SECURE = os.getenv "SECURE" == "1" -- the workers connect by TLS; then no proxy can tell requests apart
 
 local function temporary_folder()
   local path = os.tmpname()
@@ -44,7 +45,7 @@ end
 local function start_workers(world)
   for number = 1, WORKERS do
     local setup = { folder = world.folder, namespace = NAMESPACE, timeout = TIMEOUT, coroutines = COROUTINES,
-      locks = table.concat(LOCKS, " "), seed = SEED, finish = world.folder .. "/finish" }
+      locks = table.concat(LOCKS, " "), seed = SEED, finish = world.folder .. "/finish", ca = SECURE and world.ensemble.tls.ca or "" }
     local proxy = assert(proxies.start(world.ensemble))
     world.proxies[number] = proxy
     world.workers[number] = workers.new(number, world.journal, setup, proxy)
@@ -139,7 +140,7 @@ end
 
 -- What is left when the sessions of killed workers must have expired; and the registers.
 local function inspect(world)
-  local session = zk.session { hosts = world.ensemble.hosts, namespace = NAMESPACE, timeout = CALM, tick = 0.5 }
+  local session = zk.session { hosts = world.ensemble.hosts, tls = world.ensemble.tls, namespace = NAMESPACE, timeout = CALM, tick = 0.5 }
   local registers, left = {}, {}
   assert(session:connected(30))
   assert(session:sync("/", { timeout = 60 })) -- a follower may be behind
@@ -162,7 +163,7 @@ local function inspect(world)
 end
 
 local function make_registers(ensemble)
-  local session = zk.session { hosts = ensemble.hosts, namespace = NAMESPACE, timeout = CALM, tick = 0.5 }
+  local session = zk.session { hosts = ensemble.hosts, tls = ensemble.tls, namespace = NAMESPACE, timeout = CALM, tick = 0.5 }
   for _, lock in ipairs(LOCKS) do
     assert(session:create("/register-" .. lock, "0 none", { parents = true }))
   end
@@ -205,9 +206,9 @@ local function check(world, facts)
 end
 
 local function run()
-  tell.opening(SECONDS, SEED, WORKERS, COROUTINES)
-  local world = { ensemble = assert(testing.ensemble { members = 3 }), folder = temporary_folder(), proxies = {},
-    workers = {}, journal = journals.new(), busy = {}, faults = {}, timeout = TIMEOUT, gap = GAP, seed = SEED }
+  tell.opening(SECONDS, SEED, WORKERS, COROUTINES, SECURE)
+  local world = { ensemble = assert(testing.ensemble { members = 3, tls = SECURE }), secure = SECURE, folder = temporary_folder(),
+    proxies = {}, workers = {}, journal = journals.new(), busy = {}, faults = {}, timeout = TIMEOUT, gap = GAP, seed = SEED }
   world.diary = assert(io.open(world.folder .. "/faults", "w"))
   local facts
   local ok, problem = pcall(zk.run, function() facts = torture(world) end, { fail_fast = true })

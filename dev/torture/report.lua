@@ -10,9 +10,9 @@ local function say(...)
   io.flush()
 end
 
-function M.opening(seconds, seed, workers, coroutines)
-  say("torture: %d s, seed %d, %d processes with %d coroutines each, an ensemble of three servers", seconds, seed,
-    workers, coroutines)
+function M.opening(seconds, seed, workers, coroutines, secure)
+  say("torture: %d s, seed %d, %d processes with %d coroutines each, an ensemble of three servers%s", seconds, seed,
+    workers, coroutines, secure and ", by TLS" or "")
 end
 
 function M.progress(world, seconds)

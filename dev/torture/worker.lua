@@ -11,7 +11,7 @@ local kinds = require "dev.torture.kinds"
 local meetings = require "dev.torture.meetings"
 local randoms = require "dev.torture.random"
 
-local hosts, namespace, timeout, coroutines, names, seed, stream, finish = ...
+local hosts, namespace, timeout, coroutines, names, seed, stream, finish, ca = ...
 timeout, coroutines = tonumber(timeout), tonumber(coroutines)
 
 local LOCKS = {}
@@ -187,7 +187,8 @@ local function await_end()
 end
 
 zk.run(function()
-  local session = zk.session { hosts = hosts, timeout = timeout, tick = 0.5, namespace = namespace }
+  local session = zk.session { hosts = hosts, timeout = timeout, tick = 0.5, namespace = namespace,
+    tls = ca ~= "" and { ca = ca } }
   zk.spawn(tell_states, session)
   local locks, tasks, random = {}, { await_end }, randoms.new(seed, stream)
   for _, which in ipairs(LOCKS) do locks[which] = kinds.make(session, which, random) end

@@ -48,7 +48,7 @@ function Worker:start()
   local words = { "exec sh -c", quote(RUN), "worker", quote(self.path), quote(setup.folder),
     interpreter(), quote(here .. "worker.lua") }
   for _, word in ipairs { self.proxy.hosts, setup.namespace, setup.timeout, setup.coroutines, setup.locks, setup.seed,
-    self.number * 1000 + self.life, setup.finish } do
+    self.number * 1000 + self.life, setup.finish, setup.ca } do
     words[#words + 1] = quote(word)
   end
   self.pipe = assert(io.popen(table.concat(words, " "), "w"))
