@@ -63,9 +63,8 @@ static bool prepare(struct zr_tls *tls)
         return false;
     }
     SSL_set_bio(tls->ssl, inward, tls->outward);
-    SSL_set_app_data(tls->ssl, tls);
     SSL_set_connect_state(tls->ssl);
-    return expect(tls->ssl, tls->name);
+    return SSL_set_app_data(tls->ssl, tls) == 1 && expect(tls->ssl, tls->name);
 }
 
 struct zr_tls *zr_tls_open(const struct zr_tls_files *files, int fd, const char *name,
