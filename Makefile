@@ -54,7 +54,7 @@ LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 SHARED = build/engine$(if $(SAN),-$(SAN))
 SIM = build/sim$(if $(SAN),-$(SAN))
 ON_HOST = $(wildcard src/core/*.c src/plain/*.c src/recipes/*.c src/recipes/*/*.c)
-ENGINE = $(ON_HOST) $(wildcard src/zk/*.c src/sim/*.c)
+ENGINE = $(ON_HOST) $(wildcard src/zk/*.c src/sim/*.c src/sasl/*.c)
 OBJECTS = $(ENGINE:src/%.c=$(SHARED)/%.o) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/lua/*.c))
 
 all: $(CORE) $(GUARDIAN) $(MINDER) $(if $(has_openssl),$(TLS)) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
@@ -246,7 +246,7 @@ HISTORIES_OBJECTS = $(call in_sim,$(wildcard spec/histories/engine/*.c)) $(ENGIN
 LEASE_OBJECTS = $(call in_sim,$(wildcard spec/histories/lease/*.c)) $(ENGINE_OBJECTS)
 TEST_OBJECTS = $(call in_sim,spec/sim/check.c spec/sim/probe.c $(addprefix src/core/,alloc.c digest.c handshake.c lease.c status.c) $(wildcard src/sim/*.c))
 MODEL_OBJECTS = $(call in_sim,$(addprefix spec/sim/,intent.c probe.c relay.c) $(wildcard src/sim/*.c src/zk/*.c) \
-  $(addprefix src/core/,alloc.c digest.c handshake.c lease.c names.c pid.c status.c tls_options.c))
+  $(addprefix src/core/,alloc.c digest.c handshake.c lease.c names.c pid.c sasl_options.c status.c tls_options.c) $(wildcard src/sasl/*.c))
 
 # The program that runs longest is linked with whole-program optimization, which makes it a quarter faster. Programs that run for a short
 # time (here, and in spec/histories/planted/plant.lua) link the same objects without it, because it takes long.
@@ -320,7 +320,7 @@ FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
-FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c pid.c tls_options.c)
+FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c pid.c sasl_options.c tls_options.c) $(wildcard src/sasl/*.c)
 FUZZ_SOURCES_tls = $(filter-out src/tls/module.c,$(wildcard src/tls/*.c))
 FUZZ_LIBS_tls = -lssl -lcrypto
 FUZZ_LIBS_server = $(WRAP) $(LDLIBS) -pthread

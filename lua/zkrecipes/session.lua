@@ -46,15 +46,15 @@ local function check_options(options)
   return options
 end
 
--- The password may be a function, so that no option needs to hold it; it is called once.
-local function read_tls(tls)
-  if type(tls) ~= "table" or type(rawget(tls, "password")) ~= "function" then return tls end
-  check.plain(tls, 1, "session", "table of options")
+-- The password may be a function, so that no option needs to hold it; it is called once. name: "tls" or "sasl".
+local function read_password(options, name)
+  if type(options) ~= "table" or type(rawget(options, "password")) ~= "function" then return options end
+  check.plain(options, 1, "session", "table of options")
   local given = {}
-  for key, value in next, tls do given[key] = value end
+  for key, value in next, options do given[key] = value end
   given.password = given.password()
   if type(given.password) ~= "string" then
-    check.bad(1, "session", "option 'tls', option 'password': the function returned no string but a " .. type(given.password))
+    check.bad(1, "session", ("option '%s', option 'password': the function returned no string but a %s"):format(name, type(given.password)))
   end
   return given
 end
@@ -66,7 +66,7 @@ local function read(options)
   local log = given.log
   given.log, given.read_only = log ~= nil, nil
   given.hosts = M.joined(given.hosts)
-  given.tls = read_tls(given.tls)
+  given.tls, given.sasl = read_password(given.tls, "tls"), read_password(given.sasl, "sasl")
   return given, log
 end
 

@@ -24,10 +24,11 @@ local M = {}
 ---@field container_interval? integer milliseconds between two sweeps for empty containers and TTL nodes, default 60000
 ---@field timeout? number seconds the server may take until it serves, default 300
 ---@field tls? boolean the servers offer TLS, with certificates of their own: `server.tls` is a session's option `tls`
+---@field sasl? table<string, string> passwords by user: the servers offer SASL with DIGEST-MD5 to these users
 ---@field members? integer members of an ensemble, default 3 (only for `ensemble`)
 
 local OPTIONS = { tick_time = "number", config = "table", jvm = "table", container_interval = "number",
-  timeout = "number", members = "number", tls = "boolean" }
+  timeout = "number", members = "number", tls = "boolean", sasl = "table" }
 
 local function check_options(options)
   if options == nil then return {} end
@@ -38,6 +39,11 @@ local function check_options(options)
     if not OPTIONS[name] then error("unknown option '" .. tostring(name) .. "'", 3) end
     if type(value) ~= OPTIONS[name] then
       error(("option '%s' must be a %s, not %s"):format(name, OPTIONS[name], type(value)), 3)
+    end
+  end
+  for user, password in pairs(options.sasl or {}) do
+    if type(user) ~= "string" or not user:find("^[%w_.-]+$") or type(password) ~= "string" or password:find("%c") then
+      error("option 'sasl' must have names of letters, digits and '_.-' with passwords of one line", 3)
     end
   end
   return options

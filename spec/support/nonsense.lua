@@ -84,8 +84,8 @@ end
 
 -- Handles one request after the other; `nil` when the connection has ended.
 local function serve(server, sock)
-  local input, greeted = "", false
-  while not server.stopped do
+  local input, greeted, drops = "", false, server.drops
+  while not server.stopped and server.drops == drops do
     local got, why, part = sock:receive(4096)
     input = input .. (got or part or "")
     while #input >= 4 and #input >= 4 + wire.to_int(input, 1) do
@@ -110,8 +110,8 @@ function M.start(script, greet)
   local listener = assert(socket.bind("127.0.0.1", 0))
   listener:settimeout(0)
   local _, port = listener:getsockname()
-  local server = setmetatable({ script = script, greet = greet or nothing, connections = 0, counts = {}, id = 77, timeout = 10000,
-    hosts = "127.0.0.1:" .. port }, Server)
+  local server = setmetatable({ script = script, greet = greet or nothing, connections = 0, drops = 0, counts = {}, id = 77,
+    timeout = 10000, hosts = "127.0.0.1:" .. port }, Server)
   zk.spawn(function()
     while not server.stopped do
       local sock = listener:accept()
@@ -128,5 +128,8 @@ function M.start(script, greet)
 end
 
 function Server:stop() self.stopped = true end
+
+-- Ends all connections; new ones are accepted.
+function Server:drop() self.drops = self.drops + 1 end
 
 return M

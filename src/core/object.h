@@ -68,6 +68,7 @@ struct zr_method {
  *   s  string: struct zr_bytes    d  data: struct zr_bytes   a  ACL: struct zr_acls
  *   l  list of auth: struct zr_auths                         e  TLS: struct zr_tls_options
  *   c  count: int64_t, 1 or more
+ *   y  SASL: struct zr_sasl_options
  * An option that is left out leaves zeroes, except that `t` leaves -1 (no limit).
  */
 struct zr_option {

@@ -36,6 +36,7 @@ struct zr_session_options {
     struct zr_auths auth;
     struct zr_acls acl;
     struct zr_tls_options tls;
+    struct zr_sasl_options sasl;
     bool strict;   /* the lease's heartbeat is a write */
     bool guardian; /* a process of its own ends the session when this one dies */
     bool logging;  /* the host reads the engine's notes */
@@ -97,7 +98,8 @@ struct zr_session {
     struct zr_acls acl;         /* one block, ours */
     struct zr_auth *auth;       /* ours */
     size_t auth_count;
-    struct zr_tls_options tls; /* ours */
+    struct zr_tls_options tls;   /* ours */
+    struct zr_sasl_options sasl; /* ours */
     bool strict, guardian, logging;
     bool no_containers;                   /* the server is too old for them */
     bool namespace_made;                  /* it was made, or no request has missed it */

@@ -62,6 +62,7 @@ void zr_session_open_handle(struct zr_session *session)
                                   .auth = session->auth,
                                   .auth_count = session->auth_count,
                                   .tls = session->tls,
+                                  .sasl = session->sasl,
                                   .write_heartbeat = session->strict,
                                   .guardian = session->guardian};
     struct zr_generation *generation = zr_alloc(sizeof(*generation));

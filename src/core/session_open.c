@@ -4,6 +4,7 @@
 #include "core/call.h"
 #include "core/ephemerals.h"
 #include "core/names.h"
+#include "core/sasl_options.h"
 #include "core/session_above.h"
 #include "core/session_parts.h"
 #include "core/strangers.h"
@@ -35,6 +36,7 @@ const struct zr_option zr_session_options[] = {
     OPTION("auth", 'l', auth),
     OPTION("acl", 'a', acl),
     OPTION("tls", 'e', tls),
+    OPTION("sasl", 'y', sasl),
     OPTION("strict", 'b', strict),
     OPTION("guardian", 'b', guardian),
     OPTION("log", 'b', logging),
@@ -53,6 +55,14 @@ static const char *tls_misuse(const struct zr_session_options *options)
     return NULL;
 }
 
+static const char *sasl_misuse(const struct zr_session_options *options)
+{
+    const char *problem = zr_sasl_options_misuse(&options->sasl);
+    if (problem == NULL && options->sasl.wanted && options->guardian)
+        problem = "option 'guardian': the guardian speaks no SASL; see docs/sasl.md";
+    return problem;
+}
+
 const char *zr_session_misuse(const struct zr_session_options *options)
 {
     const char *problem = zr_hosts_problem(options->hosts.at);
@@ -68,7 +78,9 @@ const char *zr_session_misuse(const struct zr_session_options *options)
     if (problem == NULL && options->tick_us >= 0 &&
         (options->tick_us < TICK_US_MIN || options->tick_us > TICK_US_MAX))
         problem = "option 'tick' must be from 0.001 to 60 seconds: it is the servers' tickTime";
-    return problem != NULL ? problem : tls_misuse(options);
+    if (problem == NULL)
+        problem = tls_misuse(options);
+    return problem != NULL ? problem : sasl_misuse(options);
 }
 
 /* Chroot and namespace become one prefix. */
@@ -110,7 +122,8 @@ static enum zr_status set_options(struct zr_session *session,
         if (session->acl.list == NULL)
             return ZR_NO_MEMORY;
     }
-    if (!zr_tls_options_copy(&session->tls, &options->tls))
+    if (!zr_tls_options_copy(&session->tls, &options->tls) ||
+        !zr_sasl_options_copy(&session->sasl, &options->sasl))
         return ZR_NO_MEMORY;
     enum zr_status status = set_names(session, options);
     return status == ZR_OK ? set_auth(session, &options->auth) : status;
@@ -122,6 +135,7 @@ void zr_session_free(struct zr_object *object)
     struct zr_engine *engine = session->engine;
     zr_session_forget_auth(session);
     zr_tls_options_fini(&session->tls);
+    zr_sasl_options_fini(&session->sasl);
     zr_free((struct zr_acl *)session->acl.list);
     zr_free(session->hosts);
     zr_free(session->namespace);

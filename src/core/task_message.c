@@ -109,8 +109,9 @@ const char *zr_task_message(const struct zr_task *task, char *buffer, size_t siz
     const char *gap = task->subject[0] != '\0' ? " " : "";
     bool says_it = why == zr_status_text(ZR_CONNECTION_LOSS);
     const char *doubt = task->doubtful && !says_it ? DOUBT : "";
-    bool waits_for_link = task->status == ZR_TIMEOUT || task->status == ZR_CONNECTION_LOSS;
-    if (waits_for_link && session->state != ZR_CONNECTED && session->trouble != NULL)
+    bool for_want_of_link = task->status == ZR_TIMEOUT || task->status == ZR_CONNECTION_LOSS ||
+                            task->status == ZR_AUTH_FAILED;
+    if (for_want_of_link && session->state != ZR_CONNECTED && session->trouble != NULL)
         snprintf(buffer, size, "%s%s%s: %s%s (not connected: %s)", task->kind->name, gap,
                  task->subject, why, doubt, session->trouble);
     else

@@ -188,14 +188,22 @@ struct zr_tls_options {
     bool any_server;        /* verify no certificate */
 };
 
+/* How the client proves to the servers who it is; null: not given. */
+struct zr_sasl_options {
+    bool wanted;
+    const char *mechanism;
+    const char *user, *password;
+};
+
 struct zr_zk_config {
     const char *hosts; /* "name:port,name:port": no chroot, checked by the engine */
     int32_t timeout_ms;
     int64_t tick_us; /* the servers' tickTime, for the lease; 0: not known */
     const struct zr_auth *auth;
     size_t auth_count;
-    struct zr_tls_options tls; /* the simulator has no network */
-    bool write_heartbeat;      /* the lease's heartbeats are writes, which need the quorum */
+    struct zr_tls_options tls;   /* the simulator has no network */
+    struct zr_sasl_options sasl; /* nor does it know SASL */
+    bool write_heartbeat;        /* the lease's heartbeats are writes, which need the quorum */
     bool guardian; /* a process of its own ends the session when this one dies; the simulator
                       knows no processes */
 };

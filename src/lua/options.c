@@ -122,6 +122,31 @@ static struct zr_tls_options read_tls(struct reader *reader, int index)
                                    .any_server = entry.any_server};
 }
 
+/* ---- SASL ----------------------------------------------------------------------------------- */
+
+struct sasl_entry {
+    struct zr_bytes mechanism, user, password;
+};
+
+static const struct zr_option sasl_options[] = {
+    {"mechanism", 's', offsetof(struct sasl_entry, mechanism)},
+    {"user", 's', offsetof(struct sasl_entry, user)},
+    {"password", 's', offsetof(struct sasl_entry, password)},
+    {NULL, 0, 0},
+};
+
+static struct zr_sasl_options read_sasl(struct reader *reader, int index)
+{
+    struct sasl_entry entry = {.mechanism = {NULL, 0}};
+    if (!lua_istable(reader->L, index))
+        zr_lua_bad_type(reader, index, "table of options");
+    zr_lua_read_options(reader, index, sasl_options, &entry);
+    return (struct zr_sasl_options){.wanted = true,
+                                    .mechanism = entry.mechanism.at,
+                                    .user = entry.user.at,
+                                    .password = entry.password.at};
+}
+
 /* ---- Options ------------------------------------------------------------------------------- */
 
 void zr_lua_read_letter(struct reader *reader, int index, char letter, void *into)
@@ -172,6 +197,9 @@ static void read_option(struct reader *reader, int index, const struct zr_option
         break;
     case 'e':
         *(struct zr_tls_options *)field = read_tls(reader, index);
+        break;
+    case 'y':
+        *(struct zr_sasl_options *)field = read_sasl(reader, index);
         break;
     case 'r': /* only the binding uses it: permissions, an int32_t */
         *(int32_t *)field = zr_lua_read_perms(reader, index);

@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "zk/client_parts.h"
 #include "zk/clock.h"
@@ -51,13 +52,14 @@ void zr_client_look_for_silence(struct zr_handle *handle, int64_t now_us)
         return;
     }
     char line[256];
-    bool shaking = client->secure != NULL && zr_secure_shaking(client->secure);
+    const char *stage = client->secure != NULL ? zr_secure_stage(client->secure) : NULL;
+    bool tls = stage != NULL && strcmp(stage, "TLS") == 0;
     zr_connection_learn_peer(client);
-    snprintf(line, sizeof line, "%s did not answer%s within %.1f s%s",
+    snprintf(line, sizeof line, "%s did not answer%s%s within %.1f s%s",
              client->peer[0] != '\0' ? client->peer : "the server",
-             shaking ? " the handshake of TLS" : "",
+             stage != NULL ? " the handshake of " : "", stage != NULL ? stage : "",
              (double)(now_us - client->handshake.since_us) / 1e6,
-             shaking ? "; is this its port for TLS (secureClientPort)?" : "");
+             tls ? "; is this its port for TLS (secureClientPort)?" : "");
     zr_handshake_late(&client->handshake);
     zr_client_cut(client);
     client->wait_us = 0;

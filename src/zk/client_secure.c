@@ -1,14 +1,17 @@
 /*
- * What the client does for TLS.
+ * What the client does for TLS and SASL.
  *
- * 1. The library connects. Until the handshake is over the library is not called, except for
+ * 1. The library connects. Until the handshake of TLS is over the library is not called, except for
  *    zookeeper_interest, which limits the time.
  * 2. The handshake is over: the library is told that it is connected, and sends its own. If TLS has
  *    failed, that send fails, and the library takes the next server.
- * 3. What the library sends is gathered, and leaves once per turn. If that fails, the library is
+ * 3. With SASL: the library is not called until we are authenticated, or that has failed. Then it
+ *    receives the answer to its handshake, or an error. If the server has refused the credentials,
+ *    the handle is over.
+ * 4. What the library sends is gathered, and leaves once per turn. If that fails, the library is
  *    called again at once, so that it learns it by a recv.
  *
- * After TLS has failed, or has led to no session, the next attempt waits, longer each time.
+ * After TLS or SASL has failed, or has led to no session, the next attempt waits, longer each time.
  * Otherwise a handshake that is refused would be repeated many times per second, and it costs a
  * server much. (With TLS 1.3 the server refuses our certificate after the handshake, and the reason
  * may be lost with the connection.)
@@ -18,6 +21,7 @@
 #include "zk/client.h"
 #include "zk/client_parts.h"
 #include "zk/clock.h"
+#include "zk/connection.h"
 #include "zk/report.h"
 #include "zk/secure.h"
 
@@ -63,6 +67,8 @@ static void tell(struct zr_handle *handle)
         zr_report_note(handle, 'W', line);
     if (zr_secure_tried(client->secure) && !client->worked)
         pause_longer(handle, zr_now_us());
+    if (zr_secure_refused(client->secure))
+        zr_connection_over(handle, ZR_MSG_AUTH_FAILED);
 }
 
 void zr_client_forget_socket(struct zr_handle *handle)
@@ -115,10 +121,9 @@ bool zr_client_secure_process(struct zr_handle *handle, int *events)
         *events |= client->again ? ZOOKEEPER_READ : 0;
         return true;
     }
-    if (!zr_secure_shake(client->secure))
-        return false;
-    if (zr_secure_up(client->secure))
+    bool over = zr_secure_shake(client->secure);
+    if (zr_secure_heard(client->secure))
         zr_handshake_heard(&client->handshake, zr_now_us());
-    *events = ZOOKEEPER_WRITE;
-    return true;
+    *events = ZOOKEEPER_WRITE | ZOOKEEPER_READ;
+    return over;
 }

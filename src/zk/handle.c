@@ -72,9 +72,10 @@ struct zr_handle *zr_handle_new(const struct zr_zk_config *config, void *owner, 
     handle->write_heartbeat = config->write_heartbeat;
     zr_lease_init(&handle->lease, config->tick_us);
     handle->warden.wanted = config->guardian;
-    if (config->tls.wanted)
-        handle->client.secure = zr_secure_new(&config->tls);
-    bool secured = !config->tls.wanted || handle->client.secure != NULL;
+    bool wanted = config->tls.wanted || config->sasl.wanted;
+    if (wanted)
+        handle->client.secure = zr_secure_new(&config->tls, &config->sasl);
+    bool secured = !wanted || handle->client.secure != NULL;
     if (secured && zr_report_init(handle) && copy_credentials(handle, config))
         return handle;
     zr_handle_free(handle);

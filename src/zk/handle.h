@@ -59,7 +59,8 @@ struct zr_client {
     char password[16];   /* of that session */
     char peer[80];       /* "address:port" of the proved connection */
 
-    /* with TLS; else null and zero. Then fd is not the library's descriptor but the socket */
+    /* with TLS or SASL, and then fd is not the library's descriptor but the socket; else null and
+       zero */
     struct zr_secure *secure;
     bool again;        /* call the library, whatever poll says */
     bool worked;       /* the last connection was proved */

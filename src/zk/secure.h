@@ -2,14 +2,16 @@
 #define ZR_SECURE_H
 
 /*
- * secure.h: the connection of a session with TLS. The client library knows nothing of it: it is
- * linked with --wrap=connect,--wrap=send,--wrap=recv, and what it calls ends here.
+ * secure.h: the connection of a session with TLS, or SASL, or both. The client library knows
+ * nothing of them: it is linked with --wrap=connect,--wrap=send,--wrap=recv, and what it calls ends
+ * here.
  *
  * The library never holds the socket that leads to the server. When it connects, we keep its socket
- * and put another one, which is not connected, behind its descriptor. So plain text cannot reach
- * the server, whatever goes wrong: there is no way from the library's descriptor to the network.
+ * and put another one, which is not connected, behind its descriptor. So neither plain text nor a
+ * request without authentication can reach the server, whatever goes wrong: there is no way from
+ * the library's descriptor to the network.
  *
- * A handle without TLS has none of this: its pointer is null. All functions but new and free: the
+ * A handle with neither has none of this: its pointer is null. All functions but new and free: the
  * I/O thread. None waits for the network; connecting reads the files of certificates.
  */
 
@@ -21,9 +23,10 @@
 
 struct zr_secure;
 
-/* gives: the TLS of a handle, or null if memory is exhausted. borrows: options. zr_zk_tls_problem
-   has found none. */
-struct zr_secure *zr_secure_new(const struct zr_tls_options *options);
+/* gives: what a handle needs for these, or null if memory is exhausted. borrows: all. If TLS is
+   wanted, zr_zk_tls_problem has found none. */
+struct zr_secure *zr_secure_new(const struct zr_tls_options *tls,
+                                const struct zr_sasl_options *sasl);
 
 /* takes: secure, which may be null. Closes the socket. */
 void zr_secure_free(struct zr_secure *secure);
@@ -45,12 +48,18 @@ ssize_t zr_secure_library_recv(int fd, void *to, size_t size, int flags);
 /* The socket that leads to the server, or -1. */
 int zr_secure_fd(const struct zr_secure *secure);
 
-/* True from the connect until the handshake is done or has failed: the library must not be called.
- */
+/* True while TLS or SASL is at work, from the connect on: the library must not be called. */
 bool zr_secure_shaking(const struct zr_secure *secure);
 
-/* After poll: goes on with connecting. True: done or failed, and the library must be called. */
+/* After poll: goes on with that. True: done or failed, and the library must be called; with SASL it
+   then sends its handshake, and zr_secure_shaking is true again. */
 bool zr_secure_shake(struct zr_secure *secure);
+
+/* True if the server has answered since the last call. */
+bool zr_secure_heard(struct zr_secure *secure);
+
+/* What the server has to answer now: "TLS", "SASL", or null: something else. */
+const char *zr_secure_stage(const struct zr_secure *secure);
 
 /* True if the connection can be used. */
 bool zr_secure_up(const struct zr_secure *secure);
@@ -74,7 +83,10 @@ ssize_t zr_secure_recv(struct zr_secure *secure, void *to, size_t size);
 /* Why the connection has failed, a line for the log; null: it has not, or the library says it. */
 const char *zr_secure_failure(struct zr_secure *secure);
 
-/* True if the server could be reached, so that TLS has succeeded or failed. */
+/* True if the server has refused our credentials for SASL. */
+bool zr_secure_refused(const struct zr_secure *secure);
+
+/* True if the server could be reached, so that TLS or SASL has succeeded or failed. */
 bool zr_secure_tried(const struct zr_secure *secure);
 
 /* Closes the socket, if there is one. */

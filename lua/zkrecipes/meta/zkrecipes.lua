@@ -183,6 +183,11 @@ function zk.digest(user, password) end
 ---@field name? string that every server has to prove; default: the name of each in hosts
 ---@field verify? boolean default true; false: trust any server
 
+---@class zkrecipes.Sasl
+---@field mechanism "DIGEST-MD5"
+---@field user string
+---@field password string|fun(): string
+
 ---@class zkrecipes.SessionOptions
 ---@field hosts? string|string[] "host:port,host:port/chroot"; default "127.0.0.1:2181"
 ---@field timeout? number seconds: the session timeout to ask for; the servers may choose another; default 10
@@ -195,6 +200,7 @@ function zk.digest(user, password) end
 ---@field strict? boolean default false; true: hold:valid() also requires that the leader still has its quorum (costs 16 small
 ---writes per timeout)
 ---@field tls? boolean|zkrecipes.Tls default false; true or a table: encrypt the connection, and verify the servers (see docs/tls.md)
+---@field sasl? zkrecipes.Sasl prove to the servers who the session is, before anything else is sent (see docs/sasl.md)
 ---@field guardian? boolean default false; true: a small process ends the session as soon as this process dies (see
 ---docs/guardian.md)
 ---@field log? fun(level: "error"|"warning"|"info", text: string) called from the loop; must not wait

@@ -19,6 +19,8 @@ local TLS = { secureClientPortAddress = "127.0.0.1", serverCnxnFactory = "org.ap
   ["ssl.enabledProtocols"] = "TLSv1.3,TLSv1.2",
   ["ssl.ciphersuites"] = "TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256" }
 
+local SASL = { ["authProvider.sasl"] = "org.apache.zookeeper.server.auth.SASLAuthenticationProvider" }
+
 local TICK_TIME = 500
 
 local function add(lines, options, more)
@@ -36,6 +38,7 @@ local function config_of(options, places, id)
     add(lines, options, { secureClientPort = place.secure, ["ssl.keyStore.location"] = places.tls.store,
       ["ssl.trustStore.location"] = places.tls.ca })
   end
+  if options.sasl then add(lines, options, SASL) end
   for key, value in pairs(options.config or {}) do lines[#lines + 1] = key .. "=" .. tostring(value) end
   if #places == 1 then
     lines[#lines + 1] = "clientPort=" .. place.client .. "\nclientPortAddress=127.0.0.1"
@@ -54,6 +57,7 @@ local function command_of(options, place, places)
     command[#command + 1] = ("-Dznode.container.checkIntervalMs=%d"):format(options.container_interval)
   end
   command[#command + 1] = "-Dzookeeper.log.dir=" .. place.folder
+  if options.sasl then command[#command + 1] = "-Djava.security.auth.login.config=" .. place.folder .. "/jaas.conf" end
   for _, flag in ipairs(options.jvm or {}) do command[#command + 1] = flag end
   local jars = places.tls and places.jars .. ":" .. places.netty or places.jars
   for _, word in ipairs{ "-cp", jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain" } do
@@ -61,6 +65,17 @@ local function command_of(options, place, places)
   end
   command[#command + 1] = place.folder .. "/zoo.cfg"
   return command
+end
+
+-- The users of SASL, in the form that Java reads.
+local function write_users(users, folder)
+  local lines = { "Server {", "  org.apache.zookeeper.server.auth.DigestLoginModule required" }
+  for user, password in pairs(users) do
+    lines[#lines + 1] = ('  user_%s="%s"'):format(user, (password:gsub('[\\"]', "\\%0")))
+  end
+  local file = assert(io.open(folder .. "/jaas.conf", "w"))
+  file:write(table.concat(lines, "\n"), ";\n};\n")
+  file:close()
 end
 
 ---One real server, standalone or a member of an ensemble.
@@ -93,6 +108,7 @@ function M.spawn(options, places, id)
   local server = setmetatable({ hosts = "127.0.0.1:" .. (tls and place.secure or place.client), port = place.client,
     folder = place.folder, tls = tls and { ca = tls.ca, cert = tls.cert, key = tls.key },
     tick = (options.tick_time or TICK_TIME) / 1000, limit = options.timeout or 300, state = "starting" }, Server)
+  if options.sasl then write_users(options.sasl, place.folder) end
   server.supervisor = supervisor.spawn(place, ("%d"):format(math.ceil(server.limit)),
     config_of(options, places, id), command_of(options, place, places))
   M.living[server] = true

@@ -1,0 +1,50 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "core/sasl_options.h"
+
+#include <string.h>
+
+#include "core/alloc.h"
+
+static bool is(const char *text, const char *word)
+{
+    return text != NULL && strcmp(text, word) == 0;
+}
+
+const char *zr_sasl_options_misuse(const struct zr_sasl_options *options)
+{
+    if (!options->wanted)
+        return NULL;
+    if (!is(options->mechanism, "DIGEST-MD5"))
+        return "option 'sasl': the mechanism must be \"DIGEST-MD5\"";
+    if (options->user == NULL || options->user[0] == '\0' || options->password == NULL)
+        return "option 'sasl': DIGEST-MD5 needs user and password";
+    if (strlen(options->user) > ZR_SASL_USER_MAX)
+        return "option 'sasl': the user's name is longer than 255 bytes";
+    return NULL;
+}
+
+static bool copy(const char **to, const char *from)
+{
+    *to = from != NULL ? zr_copy_string(from) : NULL;
+    return *to != NULL || from == NULL;
+}
+
+bool zr_sasl_options_copy(struct zr_sasl_options *to, const struct zr_sasl_options *from)
+{
+    *to = (struct zr_sasl_options){.wanted = from->wanted};
+    return copy(&to->mechanism, from->mechanism) && copy(&to->user, from->user) &&
+           copy(&to->password, from->password);
+}
+
+void zr_sasl_options_fini(struct zr_sasl_options *options)
+{
+    if (options->password != NULL)
+        explicit_bzero((char *)options->password, strlen(options->password));
+    zr_free((char *)options->mechanism);
+    zr_free((char *)options->user);
+    zr_free((char *)options->password);
+    *options = (struct zr_sasl_options){.wanted = false};
+}
