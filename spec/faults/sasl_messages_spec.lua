@@ -77,6 +77,15 @@ describe("SASL that fails", function()
     server:stop()
   end))
 
+  it("is what a server demands of a session without it", run(function()
+    local server = assert(testing.start { sasl = { bob = "other" }, config = { sessionRequireClientSASLAuth = "true" } })
+    local session = zk.session { hosts = server.hosts }
+    assert.matches("127%.0%.0%.1:%d+ demands SASL, or another authentication %(.*%): set the option 'sasl'",
+      env.fails("auth_failed", session:connected(300)))
+    session:close(0)
+    server:stop()
+  end))
+
   it("is final when a later connection is refused", run(function()
     local refuses = false
     local server = sasl.start(nil, function(xid, token) return sasl.answer(xid, sasl.proof(token, SECRET), refuses and -115 or 0) end)

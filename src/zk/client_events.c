@@ -2,6 +2,7 @@
  * What the client library calls, beside the completions of requests (completion.c): the watcher,
  * the log, and the answer to the request that proves a connection.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "zk/client_parts.h"
@@ -9,6 +10,22 @@
 #include "zk/connection.h"
 #include "zk/decode.h"
 #include "zk/library_log.h"
+#include "zk/report.h"
+
+#define SASL_REQUIRED (-124) /* as the protocol has it */
+
+/* The server accepts no request of ours. */
+static void is_refused(struct zr_handle *handle)
+{
+    char line[256];
+    zr_connection_learn_peer(&handle->client);
+    snprintf(line, sizeof line,
+             "%s demands SASL, or another authentication (sessionRequireClientSASLAuth, "
+             "enforce.auth.schemes): set the option 'sasl', or what it demands",
+             handle->client.peer[0] != '\0' ? handle->client.peer : "the server");
+    zr_report_note(handle, 'W', line);
+    zr_connection_over(handle, ZR_MSG_AUTH_FAILED);
+}
 
 void zr_client_on_proof(int rc, const char *path, const void *with)
 {
@@ -22,6 +39,8 @@ void zr_client_on_proof(int rc, const char *path, const void *with)
         memcpy(client->password, id->passwd, sizeof client->password);
         zr_handshake_answered(&client->handshake);
     }
+    if (rc == SASL_REQUIRED)
+        is_refused(zr_completion_handle);
     zr_connection_answer(zr_completion_handle, answered, id->client_id);
 }
 
