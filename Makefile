@@ -312,6 +312,7 @@ FUZZ_TARGETS = $(patsubst fuzz/%.c,%,$(wildcard fuzz/*.c))
 # How many times RUNS inputs each target gets (default once); quick targets get more. An input of tls costs a handshake.
 FUZZ_TIMES_tls = 1/10
 FUZZ_TIMES_paths = 20
+FUZZ_TIMES_sasl = 20
 FUZZ_TIMES_hosts = 10
 FUZZ_TIMES_values = 5
 
@@ -320,6 +321,7 @@ FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
+FUZZ_SOURCES_sasl = $(wildcard src/sasl/*.c) src/core/sasl_options.c src/core/alloc.c
 FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c pid.c sasl_options.c tls_options.c) $(wildcard src/sasl/*.c)
 FUZZ_SOURCES_tls = $(filter-out src/tls/module.c,$(wildcard src/tls/*.c))
 FUZZ_LIBS_tls = -lssl -lcrypto
