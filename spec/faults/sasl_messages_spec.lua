@@ -219,6 +219,7 @@ describe("SASL that fails", function()
       assert.matches(pattern, env.fails("connection_loss", session:exists("/", { timeout = 0.2 })))
       session:close(0)
       for op in pairs(server.counts) do assert.equal(sasl.OP, op) end
+      assert.is_nil(table.concat(lines, "\n"):find("the connection broke", 1, true)) -- we did that
       server:stop()
     end
   end))

@@ -177,6 +177,8 @@ static int process(struct zr_client *client, int events)
 bool zr_client_cut(struct zr_client *client)
 {
     shutdown(client->fd, SHUT_RDWR);
+    if (client->secure != NULL)
+        zr_secure_give_up(client->secure);
     client->cutting = true;
     int rc = process(client, ZOOKEEPER_READ | ZOOKEEPER_WRITE);
     client->cutting = false;

@@ -78,6 +78,12 @@ void zr_secure_drop(struct zr_secure *secure)
     secure->failure = (struct zr_tls_failure){.error = 0};
 }
 
+void zr_secure_give_up(struct zr_secure *secure)
+{
+    if (secure->state == ZR_SECURE_LOGIN)
+        secure->state = ZR_SECURE_FAILED;
+}
+
 /* ---- What the library calls ---------------------------------------------------------------- */
 
 /* Only the I/O thread sets it, and the host's thread calls connect and send too. */

@@ -89,6 +89,10 @@ bool zr_secure_refused(const struct zr_secure *secure);
 /* True if the server could be reached, so that TLS or SASL has succeeded or failed. */
 bool zr_secure_tried(const struct zr_secure *secure);
 
+/* If SASL is at work, it has failed: the library, which waits for its answer, has to learn that by
+   a recv. */
+void zr_secure_give_up(struct zr_secure *secure);
+
 /* Closes the socket, if there is one. */
 void zr_secure_drop(struct zr_secure *secure);
 
