@@ -20,6 +20,8 @@ CORE = $(BUILD)/zkrecipes/core.so
 GUARDIAN = $(BUILD)/zkrecipes/guardian.so
 MINDER = $(BUILD)/zkrecipes/minder.so
 TLS = $(BUILD)/zkrecipes/tls.so
+KERBEROS = $(BUILD)/zkrecipes/kerberos.so
+has_kerberos := $(shell $(PKG_CONFIG) --exists krb5-gssapi && echo yes)
 has_openssl := $(shell $(PKG_CONFIG) --exists 'libssl >= 3' && echo yes)
 
 # ---- Flags -----------------------------------------------------------------------------------------------
@@ -57,7 +59,7 @@ ON_HOST = $(wildcard src/core/*.c src/plain/*.c src/recipes/*.c src/recipes/*/*.
 ENGINE = $(ON_HOST) $(wildcard src/zk/*.c src/sim/*.c src/sasl/*.c)
 OBJECTS = $(ENGINE:src/%.c=$(SHARED)/%.o) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/lua/*.c))
 
-all: $(CORE) $(GUARDIAN) $(MINDER) $(if $(has_openssl),$(TLS)) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
+all: $(CORE) $(GUARDIAN) $(MINDER) $(if $(has_openssl),$(TLS)) $(if $(has_kerberos),$(KERBEROS)) ## build the module for LUA=5.4, 5.3, 5.1 or luajit into build/
 
 $(CORE): $(OBJECTS) $(EXPORTS)
 	@mkdir -p $(@D)
@@ -77,6 +79,16 @@ $(TLS): $(TLS_OBJECTS) src/tls/exports.map
 	@mkdir -p $(@D)
 	$(CC) -shared -pthread -fno-lto $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,src/tls/exports.map -o $@ $(TLS_OBJECTS) -lssl -lcrypto
 
+# Kerberos likewise, for sessions with GSSAPI.
+KERBEROS_OBJECTS = $(patsubst src/%.c,$(SHARED)/%.o,$(wildcard src/kerberos/*.c))
+
+$(KERBEROS_OBJECTS): CPPFLAGS += $(shell $(PKG_CONFIG) --cflags krb5-gssapi)
+
+$(KERBEROS): $(KERBEROS_OBJECTS) src/kerberos/exports.map
+	@mkdir -p $(@D)
+	$(CC) -shared -pthread -fno-lto $(SAN_FLAGS) -Wl,-z,nodelete,-z,now,--version-script,src/kerberos/exports.map -o $@ \
+	  $(KERBEROS_OBJECTS) $(shell $(PKG_CONFIG) --libs krb5-gssapi)
+
 compile = mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $(FAT) -MMD -MP -c -o $@ $<
 
 # With these flags an object also has what whole-program optimization needs: see $(SIM)/histories. Only that link uses it.
@@ -88,12 +100,13 @@ $(SHARED)/%.o: src/%.c | guard
 $(BUILD)/obj/%.o: src/%.c | guard
 	@$(compile)
 
--include $(OBJECTS:.o=.d) $(TLS_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(TLS_OBJECTS:.o=.d) $(KERBEROS_OBJECTS:.o=.d)
 
-symbols: $(CORE) $(TLS) ## check that the module exports only its entry, and imports neither the client nor OpenSSL
+symbols: $(CORE) $(TLS) $(KERBEROS) ## check that the module exports only its entry, and imports neither the client nor OpenSSL
 	@! nm -D --defined-only $(CORE) | grep -v ' luaopen_zkrecipes_core$$'
 	@! nm -D --undefined-only $(CORE) | grep -E ' (zoo_|zookeeper_|zr_|SSL_)'
 	@! nm -D --defined-only $(TLS) | grep -v ' zr_tls_table$$'
+	@! nm -D --defined-only $(KERBEROS) | grep -v ' zr_kerberos_table$$'
 
 clean: ## remove the build folder
 	rm -rf build
@@ -182,7 +195,7 @@ build/java/Discovery.class: spec/support/Discovery.java
 	@javac -cp $(DISCOVERY_CLASSES) -d $(@D) $<
 	@printf 'build/java:%s' '$(DISCOVERY_CLASSES)' >$(@D)/classpath
 
-spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(foreach part,fork memory starve hang openssl,$(BUILD)/spec_$(part).so) \
+spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(KERBEROS) $(foreach part,fork memory starve hang openssl,$(BUILD)/spec_$(part).so) \
   build/java/Discovery.class
 
 spec: spec-parts ## run the specs, or SPECS=..., or PART=1/3 of them, with LUA and SAN as built
@@ -321,7 +334,8 @@ FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
-FUZZ_SOURCES_sasl = $(wildcard src/sasl/*.c) src/core/sasl_options.c src/core/alloc.c
+FUZZ_SOURCES_sasl = $(wildcard src/sasl/*.c) $(addprefix src/core/,sasl_options.c alloc.c) \
+  $(addprefix src/zk/,exchange.c login_tokens.c mailbox.c program.c secure_load.c thread.c)
 FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c pid.c sasl_options.c tls_options.c) $(wildcard src/sasl/*.c)
 FUZZ_SOURCES_tls = $(filter-out src/tls/module.c,$(wildcard src/tls/*.c))
 FUZZ_LIBS_tls = -lssl -lcrypto
@@ -429,6 +443,7 @@ lint: ## borders, formatting, luacheck, syntax of every Lua, cppcheck, the rocks
 	  --suppress=nullPointerRedundantCheck --std=c11 -Isrc src
 	@luarocks lint zkrecipes-scm-1.rockspec
 	@luarocks lint rockspecs/zkrecipes-tls-scm-1.rockspec
+	@luarocks lint rockspecs/zkrecipes-kerberos-scm-1.rockspec
 	@dev/check-rockspec
 
 ZKR_COMMANDS = $(shell lua5.4 -e 'print(table.concat(dofile("lua/zkrecipes/cli/list.lua"), " "))')
@@ -481,7 +496,7 @@ ci: deps ## what CI runs
 
 # ---- What must be installed ------------------------------------------------------------------------------
 
-DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev libssl-dev openssl curl lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
+DEPS = gcc libc6-dev make pkg-config libzookeeper-st-dev libssl-dev libkrb5-dev krb5-kdc krb5-admin-server krb5-user openssl curl lua5.4 liblua5.4-dev lua5.1 liblua5.1-0-dev liblua5.3-dev luajit2 \
   libluajit2-5.1-dev lua5.3 luarocks lua-busted lua-socket lua-luv lua-cqueues lua-copas \
   lua-argparse mandoc lua-cjson lua-term lua-coxpcall lua-posix default-jdk-headless libzookeeper-java libslf4j-java libcurator-discovery-java \
   nginx-light libnginx-mod-http-lua chromium wrk procps lua-check clang libclang-rt-14-dev clang-format cppcheck valgrind dpkg-dev spin zsh fish

@@ -41,7 +41,7 @@ static void add_number(struct zr_tls *server, uint32_t number)
 static void add_answer(struct zr_tls *server, int32_t error, const void *token, size_t length)
 {
     add_number(server, (uint32_t)(20 + length));
-    add_number(server, (uint32_t)server->login->state);
+    add_number(server, server->login->xid);
     add_number(server, 0);
     add_number(server, 0);
     add_number(server, (uint32_t)error);
@@ -63,7 +63,7 @@ static void add_proof(struct zr_tls *server)
 {
     char token[64];
     snprintf(token, sizeof token, "rspauth=%s", server->login->digest.proof);
-    server->proved |= server->login->state == PROOF;
+    server->proved |= server->login->state == ZR_LOGIN_PROOF;
     add_answer(server, 0, token, strlen(token));
 }
 
@@ -187,10 +187,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                       .password = PASSWORD};
     struct zr_tls_failure why = {.error = 0};
     check_examples();
-    struct zr_login *login = zr_login_new(&options);
+    struct zr_login *login = zr_login_new(&options, NULL);
     struct zr_tls server = {.at = data, .end = data + size, .login = login};
     CLAIM(login != NULL);
-    zr_login_begin(login, &carrier, &server, &why);
+    zr_login_begin(login, &carrier, &server, "host", &why);
     enum zr_login_step step = zr_login_go_on(login);
     check_sent(&server);
     CLAIM(contains_password(data, size) || !contains_password(server.sent, server.sent_length));

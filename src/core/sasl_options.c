@@ -13,15 +13,25 @@ static bool is(const char *text, const char *word)
     return text != NULL && strcmp(text, word) == 0;
 }
 
+bool zr_sasl_is_kerberos(const struct zr_sasl_options *options)
+{
+    return options->wanted && is(options->mechanism, "GSSAPI");
+}
+
 const char *zr_sasl_options_misuse(const struct zr_sasl_options *options)
 {
     if (!options->wanted)
         return NULL;
-    if (!is(options->mechanism, "DIGEST-MD5"))
-        return "option 'sasl': the mechanism must be \"DIGEST-MD5\"";
-    if (options->user == NULL || options->user[0] == '\0' || options->password == NULL)
-        return "option 'sasl': DIGEST-MD5 needs user and password";
-    if (strlen(options->user) > ZR_SASL_USER_MAX)
+    bool digest = is(options->mechanism, "DIGEST-MD5"), kerberos = zr_sasl_is_kerberos(options);
+    if (!digest && !kerberos)
+        return "option 'sasl': the mechanism must be \"DIGEST-MD5\" or \"GSSAPI\"";
+    if (digest && (options->user == NULL || options->password == NULL || options->keytab != NULL))
+        return "option 'sasl': DIGEST-MD5 needs user and password, and has no keytab";
+    if (kerberos && options->password != NULL)
+        return "option 'sasl': GSSAPI has no password, but tickets or a keytab";
+    if (options->user != NULL && options->user[0] == '\0')
+        return "option 'sasl': the user's name is empty";
+    if (options->user != NULL && strlen(options->user) > ZR_SASL_USER_MAX)
         return "option 'sasl': the user's name is longer than 255 bytes";
     return NULL;
 }
@@ -36,7 +46,7 @@ bool zr_sasl_options_copy(struct zr_sasl_options *to, const struct zr_sasl_optio
 {
     *to = (struct zr_sasl_options){.wanted = from->wanted};
     return copy(&to->mechanism, from->mechanism) && copy(&to->user, from->user) &&
-           copy(&to->password, from->password);
+           copy(&to->password, from->password) && copy(&to->keytab, from->keytab);
 }
 
 void zr_sasl_options_fini(struct zr_sasl_options *options)
@@ -46,5 +56,6 @@ void zr_sasl_options_fini(struct zr_sasl_options *options)
     zr_free((char *)options->mechanism);
     zr_free((char *)options->user);
     zr_free((char *)options->password);
+    zr_free((char *)options->keytab);
     *options = (struct zr_sasl_options){.wanted = false};
 }

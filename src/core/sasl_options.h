@@ -12,6 +12,9 @@
 /* Null, or why a session cannot have these options. Static. */
 const char *zr_sasl_options_misuse(const struct zr_sasl_options *options);
 
+/* True if the mechanism is GSSAPI. */
+bool zr_sasl_is_kerberos(const struct zr_sasl_options *options);
+
 /* gives: copies of the strings in `from`, which fini frees. borrows: from. False: no memory; call
    fini then too. */
 bool zr_sasl_options_copy(struct zr_sasl_options *to, const struct zr_sasl_options *from);

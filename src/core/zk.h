@@ -192,7 +192,8 @@ struct zr_tls_options {
 struct zr_sasl_options {
     bool wanted;
     const char *mechanism;
-    const char *user, *password;
+    const char *user, *password; /* DIGEST-MD5 */
+    const char *keytab; /* GSSAPI: a file with the key of user; null: the system's tickets */
 };
 
 struct zr_zk_config {

@@ -79,6 +79,9 @@ static const struct zr_session_options *read_session(lua_State *L, struct lua_ar
     const char *lacking = options->tls.wanted ? zr_zk_tls_problem() : NULL;
     if (lacking != NULL)
         zr_lua_misuse(L, "bad argument #1 to 'session' (option 'tls': %s)", lacking);
+    lacking = zr_zk_sasl_problem(&options->sasl);
+    if (lacking != NULL)
+        zr_lua_misuse(L, "bad argument #1 to 'session' (option 'sasl': %s)", lacking);
     return options;
 }
 

@@ -125,13 +125,14 @@ static struct zr_tls_options read_tls(struct reader *reader, int index)
 /* ---- SASL ----------------------------------------------------------------------------------- */
 
 struct sasl_entry {
-    struct zr_bytes mechanism, user, password;
+    struct zr_bytes mechanism, user, password, keytab;
 };
 
 static const struct zr_option sasl_options[] = {
     {"mechanism", 's', offsetof(struct sasl_entry, mechanism)},
     {"user", 's', offsetof(struct sasl_entry, user)},
     {"password", 's', offsetof(struct sasl_entry, password)},
+    {"keytab", 's', offsetof(struct sasl_entry, keytab)},
     {NULL, 0, 0},
 };
 
@@ -144,7 +145,8 @@ static struct zr_sasl_options read_sasl(struct reader *reader, int index)
     return (struct zr_sasl_options){.wanted = true,
                                     .mechanism = entry.mechanism.at,
                                     .user = entry.user.at,
-                                    .password = entry.password.at};
+                                    .password = entry.password.at,
+                                    .keytab = entry.keytab.at};
 }
 
 /* ---- Options ------------------------------------------------------------------------------- */

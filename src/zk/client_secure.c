@@ -106,7 +106,8 @@ void zr_client_secure_prepare(struct zr_handle *handle)
     client->fd = zr_secure_fd(client->secure);
     client->events = zr_secure_events(client->secure, client->events);
     client->sending |= zr_secure_unsent(client->secure);
-    client->again = !shaking && (!zr_secure_up(client->secure) || zr_secure_holds(client->secure));
+    client->again = shaking ? zr_secure_due(client->secure)
+                            : !zr_secure_up(client->secure) || zr_secure_holds(client->secure);
     if (client->again)
         client->wait_us = 0;
 }

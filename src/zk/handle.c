@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "zk/io.h"
 
 struct zr_credential *zr_credential_new(const char *scheme, struct zr_bytes bytes)
 {
@@ -74,7 +75,7 @@ struct zr_handle *zr_handle_new(const struct zr_zk_config *config, void *owner, 
     handle->warden.wanted = config->guardian;
     bool wanted = config->tls.wanted || config->sasl.wanted;
     if (wanted)
-        handle->client.secure = zr_secure_new(&config->tls, &config->sasl);
+        handle->client.secure = zr_secure_new(&config->tls, &config->sasl, zr_io_outbox(io));
     bool secured = !wanted || handle->client.secure != NULL;
     if (secured && zr_report_init(handle) && copy_credentials(handle, config))
         return handle;

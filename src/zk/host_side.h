@@ -19,6 +19,9 @@ enum zr_status zr_zk_client_new(struct zr_zk **zk);
    and what to install. The text is static. Any thread. */
 const char *zr_zk_tls_problem(void);
 
+/* The same for SASL with these options. */
+const char *zr_zk_sasl_problem(const struct zr_sasl_options *options);
+
 /* True if another file is now where this module was loaded from, or none: the package was upgraded
    or removed, and what is loaded from it from now on may not fit. Any thread. */
 bool zr_zk_replaced(void);

@@ -13,6 +13,7 @@
 
 #include "core/zk.h"
 #include "tls/tls.h"
+#include "zk/mailbox.h"
 
 enum zr_login_step {
     ZR_LOGIN_DONE,
@@ -23,16 +24,20 @@ enum zr_login_step {
 
 struct zr_login;
 
-/* gives: the SASL of a handle, or null if memory is exhausted. borrows: options. */
-struct zr_login *zr_login_new(const struct zr_sasl_options *options);
+/* gives: the SASL of a handle, or null if memory is exhausted. borrows: options. keeps: wake, which
+   is woken when zr_login_due has become true. */
+struct zr_login *zr_login_new(const struct zr_sasl_options *options, struct zr_mailbox *wake);
 
 /* takes: login, which may be null. */
 void zr_login_free(struct zr_login *login);
 
-/* A connection begins: table and carrier are what carries its bytes. keeps: all, until the next
-   begin. When the connection fails, the reason is written to `why`, with a text. */
+/* A connection begins: table and carrier are what carries its bytes. keeps: all but host, until the
+   end. When the connection fails, the reason is written to `why`, with a text. */
 void zr_login_begin(struct zr_login *login, const struct zr_tls_table *table,
-                    struct zr_tls *carrier, struct zr_tls_failure *why);
+                    struct zr_tls *carrier, const char *host, struct zr_tls_failure *why);
+
+/* The connection has ended, or there is none. */
+void zr_login_end(struct zr_login *login);
 
 /* How many of these bytes the library may send: those of its handshake, and nothing behind it. */
 size_t zr_login_allows(struct zr_login *login, const void *bytes, size_t size);
@@ -42,6 +47,15 @@ bool zr_login_greeted(const struct zr_login *login);
 
 /* Goes on as far as it gets. */
 enum zr_login_step zr_login_go_on(struct zr_login *login);
+
+/* True while a helper thread is at work: go_on does nothing. */
+bool zr_login_busy(const struct zr_login *login);
+
+/* True if the helper thread is done: go_on has to be called. */
+bool zr_login_due(const struct zr_login *login);
+
+/* True if the rest of a request waits until the socket takes it. */
+bool zr_login_unsent(const struct zr_login *login);
 
 /* True if an answer has come since the last call. */
 bool zr_login_heard(struct zr_login *login);

@@ -33,13 +33,13 @@ ssize_t __real_recv(int fd, void *to, size_t size, int flags);
 /* ---- Making -------------------------------------------------------------------------------- */
 
 struct zr_secure *zr_secure_new(const struct zr_tls_options *tls,
-                                const struct zr_sasl_options *sasl)
+                                const struct zr_sasl_options *sasl, struct zr_mailbox *wake)
 {
     struct zr_secure *secure = zr_alloc(sizeof *secure);
     if (secure == NULL)
         return NULL;
     secure->table = tls->wanted ? zr_secure_table() : &zr_secure_plain;
-    secure->login = sasl->wanted ? zr_login_new(sasl) : NULL;
+    secure->login = sasl->wanted ? zr_login_new(sasl, wake) : NULL;
     secure->fd = secure->library_fd = -1;
     bool made = secure->table != NULL && (secure->login != NULL || !sasl->wanted);
     if (made && zr_tls_options_copy(&secure->options, tls))
@@ -67,6 +67,8 @@ void zr_secure_learn(struct zr_secure *secure, char *names)
 
 void zr_secure_drop(struct zr_secure *secure)
 {
+    if (secure->login != NULL)
+        zr_login_end(secure->login);
     if (secure->tls != NULL)
         secure->table->close(secure->tls);
     secure->tls = NULL;
@@ -198,13 +200,19 @@ ssize_t zr_secure_library_recv(int fd, void *to, size_t size, int flags)
 
 int zr_secure_fd(const struct zr_secure *secure)
 {
-    return secure->fd;
+    bool busy = secure->state == ZR_SECURE_LOGIN && zr_login_busy(secure->login);
+    return busy ? -1 : secure->fd;
 }
 
 bool zr_secure_shaking(const struct zr_secure *secure)
 {
     return secure->state == ZR_SECURE_CONNECTING || secure->state == ZR_SECURE_SHAKING ||
            secure->state == ZR_SECURE_LOGIN;
+}
+
+bool zr_secure_due(const struct zr_secure *secure)
+{
+    return secure->state == ZR_SECURE_LOGIN && zr_login_due(secure->login);
 }
 
 bool zr_secure_heard(struct zr_secure *secure)
@@ -230,6 +238,8 @@ bool zr_secure_up(const struct zr_secure *secure)
 
 bool zr_secure_unsent(const struct zr_secure *secure)
 {
+    if (secure->state == ZR_SECURE_LOGIN && zr_login_unsent(secure->login))
+        return true;
     return secure->tls != NULL && secure->state != ZR_SECURE_FAILED &&
            secure->table->unsent(secure->tls);
 }
@@ -258,6 +268,12 @@ bool zr_secure_holds(const struct zr_secure *secure)
 
 const char *zr_secure_failure(struct zr_secure *secure)
 {
+    if (secure->state == ZR_SECURE_LOGIN && zr_login_busy(secure->login)) {
+        snprintf(secure->line, sizeof secure->line,
+                 "%s: SASL: Kerberos did not answer in time; is a KDC of the realm reachable?",
+                 secure->server);
+        return secure->line;
+    }
     if (secure->state != ZR_SECURE_FAILED || secure->failure.text[0] == '\0')
         return NULL;
     const char *layer = secure->login_failed ? "SASL: " : secure->tls != NULL ? "TLS: " : "";
@@ -274,5 +290,6 @@ bool zr_secure_refused(const struct zr_secure *secure)
 bool zr_secure_tried(const struct zr_secure *secure)
 {
     return secure->state == ZR_SECURE_UP || secure->state == ZR_SECURE_OVER ||
+           secure->state == ZR_SECURE_LOGIN ||
            (secure->state == ZR_SECURE_FAILED && !secure->unreached);
 }

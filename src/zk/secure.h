@@ -20,13 +20,15 @@
 #include <sys/socket.h>
 
 #include "core/zk.h"
+#include "zk/mailbox.h"
 
 struct zr_secure;
 
-/* gives: what a handle needs for these, or null if memory is exhausted. borrows: all. If TLS is
-   wanted, zr_zk_tls_problem has found none. */
+/* gives: what a handle needs for these, or null if memory is exhausted. borrows: tls, sasl. keeps:
+   wake, which is woken when zr_secure_due has become true. zr_zk_tls_problem and
+   zr_zk_sasl_problem have found none. */
 struct zr_secure *zr_secure_new(const struct zr_tls_options *tls,
-                                const struct zr_sasl_options *sasl);
+                                const struct zr_sasl_options *sasl, struct zr_mailbox *wake);
 
 /* takes: secure, which may be null. Closes the socket. */
 void zr_secure_free(struct zr_secure *secure);
@@ -45,7 +47,7 @@ ssize_t zr_secure_library_recv(int fd, void *to, size_t size, int flags);
 
 /* ---- For the handle ------------------------------------------------------------------------- */
 
-/* The socket that leads to the server, or -1. */
+/* The socket that leads to the server; -1: there is none, or it is not to be polled now. */
 int zr_secure_fd(const struct zr_secure *secure);
 
 /* True while TLS or SASL is at work, from the connect on: the library must not be called. */
@@ -54,6 +56,9 @@ bool zr_secure_shaking(const struct zr_secure *secure);
 /* After poll: goes on with that. True: done or failed, and the library must be called; with SASL it
    then sends its handshake, and zr_secure_shaking is true again. */
 bool zr_secure_shake(struct zr_secure *secure);
+
+/* True if zr_secure_shake has something to do, whatever poll says. */
+bool zr_secure_due(const struct zr_secure *secure);
 
 /* True if the server has answered since the last call. */
 bool zr_secure_heard(struct zr_secure *secure);

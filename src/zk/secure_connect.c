@@ -132,7 +132,7 @@ static void shaken(struct zr_secure *secure)
     secure->heard = secure->options.wanted;
     secure->state = secure->login != NULL ? ZR_SECURE_GREETING : ZR_SECURE_UP;
     if (secure->login != NULL)
-        zr_login_begin(secure->login, secure->table, secure->tls, &secure->failure);
+        zr_login_begin(secure->login, secure->table, secure->tls, secure->name, &secure->failure);
 }
 
 /* False: it goes on. */

@@ -184,9 +184,10 @@ function zk.digest(user, password) end
 ---@field verify? boolean default true; false: trust any server
 
 ---@class zkrecipes.Sasl
----@field mechanism "DIGEST-MD5"
----@field user string
----@field password string|fun(): string
+---@field mechanism "DIGEST-MD5"|"GSSAPI"
+---@field user? string DIGEST-MD5: required; GSSAPI: our principal; default: that of the ticket, or the first in the keytab
+---@field password? string|fun(): string DIGEST-MD5: required
+---@field keytab? string GSSAPI: file with our key; default: the tickets of the system
 
 ---@class zkrecipes.SessionOptions
 ---@field hosts? string|string[] "host:port,host:port/chroot"; default "127.0.0.1:2181"
