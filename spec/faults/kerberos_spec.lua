@@ -2,6 +2,7 @@
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
+local allocations = require "spec.support.allocations"
 local env = require "spec.support.env"
 local kerberos = require "spec.support.kerberos"
 local process = require "spec.support.process"
@@ -146,6 +147,18 @@ describe("a session with Kerberos", function()
     assert.is_true(zk.now() - before < 3)
     connection:close()
     other:close()
+  end))
+
+  it("connects, or says that it cannot, if memory is exhausted at any allocation", run(function()
+    allocations.at_every(function()
+      local session, _, code = zk.session { hosts = plain(), sasl = account "ann", timeout = 2 }
+      if session then
+        allocations.check(session:connected(200))
+        session:close()
+      else
+        assert.equal("no_memory", code)
+      end
+    end)
   end))
 
   it("leaves no memory and no descriptor", run(function()

@@ -2,6 +2,7 @@
 -- Tags: sanitize
 
 local zk = require "zkrecipes"
+local allocations = require "spec.support.allocations"
 local env = require "spec.support.env"
 local process = require "spec.support.process"
 local sasl = require "spec.support.sasl"
@@ -240,6 +241,18 @@ describe("a session with SASL", function()
   end))
 
   -- ---- The rest -------------------------------------------------------------------------------------------------------------------------
+
+  it("connects, or says that it cannot, if memory is exhausted at any allocation", run(function()
+    allocations.at_every(function()
+      local session, _, code = zk.session { hosts = plain(), sasl = account("bob"), timeout = 2 }
+      if session then
+        allocations.check(session:connected(200))
+        session:close()
+      else
+        assert.equal("no_memory", code)
+      end
+    end)
+  end))
 
   it("leaves no memory and no descriptor", run(function()
     local function descriptors() return tonumber(process.output("ls /proc/$PPID/fd | wc -l")) end
