@@ -2,24 +2,25 @@
 --
 --     worker.lua HOSTS NAMESPACE PATH ROLE NAME
 --
--- Roles: put and claim run until they are killed. producer and consumer run for a short time, always do the same, have a guardian, and end
--- with "done". The consumer finds four items, and waits for a fifth.
+-- Roles: put and claim run until they are killed. producer, behind and consumer run for a short time, always do the same, have a guardian,
+-- and end with "done". The consumer finds four items, and waits for a fifth.
 
 local zk = require "zkrecipes"
 local layout = require "zkrecipes.recipes.queue.layout"
 
 local hosts, namespace, path, role, name = arg[1], arg[2], arg[3], arg[4], arg[5]
-local short = role == "producer" or role == "consumer"
+local short = role == "producer" or role == "behind" or role == "consumer"
+if short then layout.BUCKET = 2 end
 local session = zk.session { hosts = hosts, namespace = namespace, timeout = short and 10 or 2, tick = 0.5, guardian = short }
 local queue = session:queue(path, { attempts = 1000 })
 io.stdout:setvbuf("no")
 
 local function say(...) print(table.concat({ ... }, " ")) end
 
-local function put(number, id)
+local function put(number, id, other)
   local data = name .. ":" .. number .. (id and "i" or "")
   say("putting", data)
-  local ok, _, code = queue:put(data, { id = id and data or nil })
+  local ok, _, code = (other or queue):put(data, { id = id and data or nil })
   if ok then say("put", data) else say("refused", data, code) end
 end
 
@@ -61,8 +62,17 @@ end
 
 -- Fills a bucket and begins the next.
 function lives.producer()
-  layout.BUCKET = 2
   for i = 1, 5 do put(i, i % 2 == 0) end
+  say("done")
+end
+
+-- Puts into a bucket that another session has filled meanwhile.
+function lives.behind()
+  local other = zk.session { hosts = hosts, namespace = namespace, timeout = 10, guardian = true }
+  local theirs = other:queue(path)
+  put(1)
+  for i = 2, 3 do put(i, false, theirs) end
+  for i = 4, 5 do put(i) end
   say("done")
 end
 

@@ -63,6 +63,7 @@ end
 local function note_put(history, name, ok, code)
   if ok then
     history.put[name] = true
+    history.ended[name] = history.world:now()
   elseif code == "connection_loss" then
     history.maybe[name] = true
   elseif code == "full" and history.capacity then
@@ -112,8 +113,33 @@ local function put_all(history, queue, list)
   check_room(history)
 end
 
+-- Many coroutines of a producer put plain items into the queue at the same moment, so buckets are filled by several processes at once. Some
+-- producers die meanwhile.
+local function produce_crowd(history, zk, queue, number)
+  local producer, crowd = history.producers[number], 1 + history.roll(5)
+  history.producing = history.producing - 1 + crowd
+  for i = 1, crowd do
+    zk.spawn(function()
+      for j = 1, 2 + history.roll(12) do
+        if history.dead[producer] then break end
+        local name = ("%d:%03d"):format(10 * number + i, j)
+        history.began[name] = history.world:now()
+        local ok, _, code = queue:put(name)
+        if not ok and history.mode == "calm" then violation(history, "put", code) end
+        note_put(history, name, ok, code)
+        if history.roll(6) == 0 then zk.sleep(history.roll(100) / 100) end
+      end
+      history.producing = history.producing - 1
+    end)
+  end
+end
+
 function M.produce(history, zk, number)
   local queue = M.queue_of(history, zk, history.capacity)
+  if history.crowded then
+    produce_crowd(history, zk, queue, number)
+    return
+  end
   if history.nightly then
     ids.produce(history, zk, queue, number, note_put)
     history.producing = history.producing - 1
@@ -147,7 +173,7 @@ end
 local function check_given(history, item, session, began)
   local name, held = item.data, history.held[item.data]
   check_item(history, name, item.path, began)
-  if held and held.path == item.path and held.id ~= session.id and history.world:alive(held.id) then
+  if held and held.path == item.path and held.id ~= session.id and held.id and history.world:alive(held.id) then
     violation(history, "exclusive", name .. " is given to two")
   end
   if item.attempts > history.attempts then violation(history, "attempts", name .. ": " .. item.attempts) end
@@ -168,12 +194,21 @@ local function note_done(history, name, once)
   if history.done[name] > 1 and once then violation(history, "twice", name) end
 end
 
+-- The consumer stops behind a nack, so another one must be told of the item.
+local function retire(history, consumer)
+  history.retired, consumer.retired = true, true
+  for i = 1, #consumer.tasks do
+    if consumer.tasks[i].waiting then consumer.tasks[i].task:cancel() end
+  end
+end
+
 local function nack(history, consumer, item)
   history.held[item.data] = nil
   history.nacked = true
   local delay = not history.capacity and history.roll(3) == 0 and history.roll(4) or nil
   local code
   repeat code = select(3, item:nack(delay)) until code ~= "connection_loss" or consumer.dead
+  if history.retires and not delay and history.producing == 0 and not history.retired then retire(history, consumer) end
 end
 
 local function once(history, id) return history.mode == "calm" or history.mode == "producers" and id ~= nil end
@@ -251,7 +286,8 @@ local function claim(history, zk, consumer, task)
   if history.drops and history.roll(6) == 0 and not history.stop then
     return drop(history, zk, item) -- a tail call: this frame does not keep the item
   end
-  if history.nacks and history.roll(6) == 0 and not history.stop then
+  local often = history.retires and history.producing == 0 and not history.retired
+  if history.nacks and history.roll(often and 2 or 6) == 0 and not history.stop then
     nack(history, consumer, item)
   else
     ack(history, consumer, item)
@@ -316,7 +352,7 @@ end
 local function consume(history, zk, consumer, task)
   local get = history.simple and take or history.takes and history.roll(2) == 0 and take or history.batches and claim_some or claim
   if history.capacity then zk.sleep(history.roll(5)) end
-  while not history.stop and not consumer.dead do
+  while not (history.stop or consumer.dead or consumer.retired) do
     if not get(history, zk, consumer, task) then zk.sleep(0.01) end
   end
 end
@@ -344,7 +380,7 @@ function M.missing(history)
   return sum
 end
 
--- kill -9: the consumer sends nothing more.
+-- kill -9: the process sends nothing more.
 function M.kill(history, consumer)
   history.world:disconnect(consumer.zk)
   consumer.dead = true

@@ -6,8 +6,9 @@
 -- There are four kinds of histories, by the seed: without faults (exact order with one consumer, every item once); with all faults at
 -- random; with killed consumers; and with faults of producers only, whose items have ids (every item once). In some of them consumers take,
 -- or drop claimed items, or their claims are canceled, or they die in a session that is newer than their presence; requests of an earlier
--- session arrive late; producers remove their items; dead letters are put back; the queue has a capacity or the simple format; or items are
--- put under the same few ids for minutes (tidy.c). Buckets are tiny, so each history contains their whole life. The rules:
+-- session arrive late; producers remove their items; dead letters are put back; the queue has a capacity or the simple format; many
+-- coroutines of each producer put at the same moment, and producers are killed; or items are put under the same few ids for minutes
+-- (tidy.c). Buckets are tiny, so each history contains their whole life. The rules:
 --   lost        an item whose put succeeded is acked, taken, removed, or a dead letter. One item may be gone for each take that ended
 --               without an answer or by a kill, or that came too late and could not be put back
 --   foreign     no consumer gets an item that was never put, or whose put was refused
@@ -19,8 +20,9 @@
 --   attempts    no item is given more often than `attempts` allows
 --   exclusive   no item is given while the session of a consumer that holds it lives
 --   twice       no item is done twice, unless a fault excuses it
---   order       the items of one producer come in their order, if there are no faults
---   left        in the end there is no claim, no idle lock and no item, and the count is 0
+--   order       the items of one producer come in their order, if there are no faults; and an item whose put began after that of another
+--               one had ended comes behind it
+--   left        in the end there is no claim, no idle lock, no item and no void znode, and the count is 0
 --   late        after the faults all items are done in time; and a try never waits for longer than a request may
 --   spin        the number of requests is bounded, also with foreign znodes among the items
 
@@ -56,6 +58,7 @@ local function new_history(seed)
   for _ = 1, 5 do roll(2) end
   local history = { seed = seed, roll = roll, mode = MODES[seed % #MODES + 1],
     world = sim.new { seed = seed, trace = options.seed and print },
+    dead = {}, began = {}, ended = {},
     put = {}, maybe = {}, refused = {}, removed = {}, maybe_removed = {}, absent = {}, taken = {}, gone = 0, done = {},
     held = {}, order = {}, producing = 0, consumers = {}, stop = false }
   history.simple = roll(8) == 0
@@ -92,6 +95,11 @@ local function trouble(history)
     world.zk.spawn(function()
       for _ = 1, 2 + roll(3) do
         world.zk.sleep(roll(300) / 100)
+        if history.crowded and roll(2) == 0 then
+          local producer = history.producers[1 + roll(#history.producers)]
+          world:disconnect(producer)
+          history.dead[producer] = true
+        end
         local victim = history.consumers[1 + roll(#history.consumers)]
         if not victim.dead then
           if roll(3) == 0 then world:expire(victim.zk) else
@@ -138,10 +146,30 @@ local function is_ready(history)
   return history.producing == 0 and (history.mode ~= "kills" or history.killed)
 end
 
-local function check_requests(history)
+-- Without those of `zk`, which asks for the size again and again.
+local function check_requests(history, zk)
   local world, most = history.world, ASKED_AT_ALL
   if history.patient then most = ASKED + ASKED_PER_SECOND * world:now() end
-  if world:requests() > most then violation(history, "spin", world:requests() .. " requests") end
+  local asked = world:requests() - world:requests(zk)
+  if asked > most then violation(history, "spin", asked .. " requests") end
+end
+
+-- How many znodes in the lanes are named as items, but are none: `size` counts them. And how many are void.
+local function count_others(history)
+  local world, strangers, void = history.world, 0, 0
+  for _, lane in ipairs(world:children "/jobs/lanes" or {}) do
+    for _, bucket in ipairs(world:children("/jobs/lanes/" .. lane)) do
+      local path = ("/jobs/lanes/%s/%s"):format(lane, bucket)
+      for _, name in ipairs(bucket:find "^b%-" and world:children(path) or {}) do
+        if layout.is_void(name) then
+          void = void + 1
+        elseif layout.is_item(name) and not layout.decode(world:get(path .. "/" .. name)) then
+          strangers = strangers + 1
+        end
+      end
+    end
+  end
+  return strangers, void
 end
 
 -- Waits until the queue is empty. It checks twice, because the count may miss an item that moves to another lane. If a paused consumer may
@@ -151,13 +179,16 @@ local function wait_until_empty(history, zk, queue)
   local enough = (history.takes or history.simple) and history.mode == "faults" and 3 * PAUSE or 2
   local deadline = world:now() + actors.DRAIN
   while empty < enough do
-    empty = is_ready(history) and queue:size() == 0 and empty + 1 or 0
+    local size = queue:size()
+    local strangers, void = count_others(history)
+    if void > 0 then queue:peek() end -- the next look deletes them
+    empty = is_ready(history) and size == strangers and void == 0 and empty + 1 or 0
     if history.producing == 0 and history.mode == "faults" and not history.healed then
       history.healed = true
       world:heal()
       deadline = world:now() + actors.DRAIN
     end
-    check_requests(history)
+    check_requests(history, zk)
     if world:now() > deadline then violation(history, "late", world:dump("/jobs")) end
     zk.sleep(0.5)
   end
@@ -210,7 +241,8 @@ end
 local function check_left(history, queue, zk)
   local world = history.world
   local size = insist(zk, queue.size, queue)
-  if size ~= 0 then violation(history, "left", size .. " items by count") end
+  local strangers, void = count_others(history)
+  if size ~= strangers or void > 0 then violation(history, "left", ("%d items by count, %d void"):format(size, void)) end
   local listed, first
   repeat listed, first = pcall(queue:items()) until listed -- raises if the connection is lost
   if first then violation(history, "left", first.data) end
@@ -231,6 +263,16 @@ local function check_order(history)
   end
 end
 
+-- The items of all producers.
+local function check_line(history)
+  local began, ended, order = history.began, history.ended, history.order
+  local latest, which = -1, nil -- the put that began last among the items that came before
+  for _, name in ipairs(order) do
+    if ended[name] and ended[name] < latest then violation(history, "order", ("%s after %s"):format(name, which)) end
+    if (began[name] or -1) > latest then latest, which = began[name], name end
+  end
+end
+
 -- The items that are not done, without an excuse.
 local function missing(history, dead)
   local names = {}
@@ -246,7 +288,10 @@ local function check_end(history, dead)
   local excused = history.unsure or history.unlisted or #names <= actors.missing(history)
   if not excused then violation(history, "lost", table.concat(names, " ")) end
   if history.redrives and next(dead) then violation(history, "redriven", next(dead) .. " is dead again") end
-  if history.exact then check_order(history) end
+  if history.exact then
+    check_order(history)
+    check_line(history)
+  end
 end
 
 local function roll_shape(history)
@@ -261,13 +306,20 @@ local function roll_shape(history)
   end
   history.nightly = math.floor(history.seed / #MODES) % 4 == 3 and not (history.simple or history.littered or history.capacity)
   if history.nightly then history.patient = true end
+  history.crowded = math.floor(history.seed / 5) % 3 == 0 and not (history.simple or history.capacity or history.nightly)
+  if history.crowded and history.mode == "calm" and roll(2) == 0 then
+    history.count, history.mixed, history.nacks = 1, false, false
+  end
+  -- A consumer stops behind a nack.
+  history.retires = math.floor(history.seed / #MODES) % 7 == 6 and history.patient and history.count > 1 and not history.simple
+  if history.retires then history.nacks = true end
   history.slow = math.floor(history.seed / #MODES) % 4 == 1
   history.exact = history.mode == "calm" and history.count == 1 and not (history.mixed or history.nacks or history.nightly)
   history.drops = math.floor(history.seed / #MODES) % 16 == 2 and not history.exact
   -- Items are removed at the moment at which they are moved, because they are due.
   history.timely = math.floor(history.seed / #MODES) % 16 == 6 and not (history.simple or history.capacity or history.exact)
   history.outrun = math.floor(history.seed / #MODES) % 16 == 10 and not (history.simple or history.capacity or history.exact)
-  if history.timely or history.outrun then history.removes = true end
+  if history.timely or history.outrun then history.removes, history.crowded = true, false end
   -- Consumers get a new session while they claim, and die long after the end of the one before, while others wait without a limit.
   history.changes = math.floor(history.seed / #MODES) % 16 == 14 and history.mode == "kills"
   if history.changes then history.patient = true end

@@ -62,7 +62,7 @@ it("an item that was taken for a caller that has gone is put back once, also if 
     local wanted = wait.expect(host, slot)
     world:advance(1)
     assert.is_true(wanted.done)
-    world:plan(zk, "delay", { kind = "multi", seconds = 2 })
+    world:plan(zk, "delay", { kind = "create", seconds = 2 })
     wanted:give_up()
     world:advance(10)
     assert.equal(0, world:planned(zk))

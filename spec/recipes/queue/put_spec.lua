@@ -20,18 +20,24 @@ end
 
 local PUTS = {
   ["the first item"] = { expected = 1, put = function(queue) return queue:put "x" end },
-  ["an item"] = { expected = 2, made = true, put = function(queue) return queue:put("x", { priority = 7 }) end },
+  ["an item"] = { expected = 2, made = true, kind = "create", put = function(queue) return queue:put("x", { priority = 7 }) end },
   ["a delayed item"] = { expected = 2, made = true, put = function(queue) return queue:put("x", { delay = 0.5 }) end },
   ["an item with an id"] = { expected = 2, made = true, put = function(queue) return queue:put("x", { id = "a b" }) end },
   ["an old id"] = { expected = 2, made = true, old = "x", put = function(queue) return queue:put("x", { id = "x" }) end },
   ["a list"] = { expected = 6, made = true, put = function(queue) return queue:put_all { "1", "2", "3", "4", "5" } end },
-  ["an item into a queue with a capacity"] = { expected = 2, made = true, options = { capacity = 9 },
+  ["an item into a queue with a capacity"] = { expected = 2, made = true, kind = "create", options = { capacity = 9 },
+    put = function(queue) return queue:put "x" end },
+  ["an item whose znode is void"] = { expected = 5, made = true, others = 3, kind = "create",
     put = function(queue) return queue:put "x" end },
 }
 
 local function prepare(world, session, case)
   local queue = session:queue("/jobs", case.options)
   if case.made then assert(queue:put "0") end
+  if case.others then
+    local other = world:process().session({ timeout = 30 }):queue("/jobs")
+    for i = 1, case.others do assert(other:put(tostring(i))) end
+  end
   if case.old then
     assert(queue:put("1", { id = case.old }))
     for _ = 1, 2 do assert(queue:take(5)) end
@@ -46,7 +52,7 @@ local function starved(case, n, fault)
   local done, message, code, size, failed
   with_session(function(world, session)
     local queue = prepare(world, session, case)
-    if fault then world:plan(session, fault, { kind = "multi", down = 2 }) end
+    if fault then world:plan(session, fault, { kind = case.kind or "multi", down = 2 }) end
     core.alloc_fail(n)
     done, message, code = case.put(queue)
     failed = core.alloc_failed()
@@ -60,7 +66,12 @@ describe("while an allocation fails", function()
   for name, case in pairs(PUTS) do
     for _, fault in ipairs { "none", "lose_reply", "lose_request" } do
       it("a put either puts or says no_memory: " .. name .. ", fault: " .. fault, function()
-        finally(function() core.alloc_fail(0) end)
+        local before, rest = layout.BUCKET, (case.made and 1 or 0) + (case.others or 0)
+        finally(function()
+          core.alloc_fail(0)
+          layout.BUCKET = before
+        end)
+        layout.BUCKET = case.others or before
         local n, put = 0, 0
         repeat
           n = n + 1
@@ -70,7 +81,7 @@ describe("while an allocation fails", function()
             assert.equal(case.expected, size, "allocation " .. n)
           else
             assert.equal("no_memory", code, "allocation " .. n)
-            assert.equal(case.made and 1 or 0, size, "allocation " .. n)
+            assert.equal(rest, size, "allocation " .. n)
           end
         until not failed
         assert.is_true(put > 0 and n > 3, n)
@@ -105,11 +116,12 @@ describe("a put", function()
     with_session(function(world, session)
       local queue = session:queue("/jobs")
       assert(queue:put "0")
-      world:plan(session, "delay", { kind = "multi", seconds = 1 })
+      world:plan(session, "delay", { kind = "create", seconds = 1 })
       local task = world.zk.spawn(queue.put, queue, "1")
       world:advance(0.1)
       task:cancel()
       world:advance(3)
+      assert.equal(0, world:planned(session))
       assert.equal(2, queue:size())
     end)
   end)
@@ -121,13 +133,13 @@ describe("a put", function()
     with_session(function(world, session)
       local queue = session:queue("/jobs")
       assert(queue:put "0")
-      local requests, puts = world:requests(world.zk, "multi"), {}
+      local requests, puts = world:requests(world.zk), {}
       for i = 1, 200 do puts[i] = function() return assert(queue:put(tostring(i))) end end
       world.zk.all(puts)
       world:advance(1)
       local buckets = tonumber((world:get("/jobs/lanes/00000")))
       assert.is_true(buckets >= 1)
-      assert.equal(200 + buckets, world:requests(world.zk, "multi") - requests)
+      assert.equal(200 + buckets, world:requests(world.zk) - requests)
       for i = 0, 200 do assert.equal(tostring(i), (queue:take(5))) end
     end)
   end)

@@ -14,23 +14,27 @@ local function filled(of, items)
 end
 
 return {
-  { "put", "1 write; with a new bucket, one in a thousand: 1 write more for the process that makes it, 1 write and 1 read more for each "
-    .. "other process", function(of)
+  { "put", "1 write, a create; with a new bucket, one in a thousand: 1 write more for the process that makes it, 2 writes more for each "
+    .. "other process, or 1 write and 1 read if the old bucket was emptied", function(of)
     local queue, other = filled(of, {})
     assert(queue:put("0"))
-    for _ = 1, 3 do of:costs({ multi = 1 }, function() assert(queue:put("1")) end) end
+    for _ = 1, 3 do of:costs({ create = 1 }, function() assert(queue:put("1")) end) end
     local list = {}
     for i = 1, 994 do list[i] = "x" end
     assert(other:put_all(list))
-    of:costs({ multi = 1 + 1 }, function() assert(queue:put("1000")) end) -- it seals the bucket
-    for i = 1001, 1002 do of:costs({ multi = 1 }, function() assert(queue:put(tostring(i))) end) end
+    of:costs({ create = 1, multi = 1 }, function() assert(queue:put("1000")) end) -- it seals the bucket
+    for i = 1001, 1002 do of:costs({ create = 1 }, function() assert(queue:put(tostring(i))) end) end
     assert(other:put_all(list))
     assert(other:put("1997"))
     assert(other:put("1998"))
     assert(other:put("1999"))
     assert(other:put("2000"))
     assert(other:put("2001")) -- it has sealed the bucket
-    of:costs({ multi = 1 + 1, get = 1 }, function() assert(queue:put("2002")) end)
+    of:costs({ create = 1, multi = 2 }, function() assert(queue:put("2002")) end)
+    assert(other:put_all(list))
+    for i = 2997, 3001 do assert(other:put(tostring(i))) end
+    for _ = 1, 3000 do assert(other:take(5)) end
+    of:costs({ create = 2, get = 1 }, function() assert(queue:put("3002")) end)
   end },
   { "put or nack with a delay", "1 write; the first one that is due in a minute 2 writes more", function(of)
     local queue = filled(of, { "1" })
@@ -67,7 +71,7 @@ return {
     for i = 1, 100 do list[i] = tostring(i) end
     of:costs({ multi = 1 }, function() assert(queue:put_all(list)) end)
     list[101] = "101"
-    of:costs({ multi = 2 }, function() assert(queue:put_all(list)) end)
+    of:costs({ multi = 1, create = 1 }, function() assert(queue:put_all(list)) end)
   end },
   { "claim", "1 read, 1 write; the first one of a process 1 write more; callers that wait at the same moment share the write, up to a "
     .. "hundred", function(of)
@@ -143,22 +147,36 @@ return {
     assert.is_nil((queue:claim(3)))
     of:wait({ create = 1, children = 6, exists = 3 }, queue, "claim")
   end },
+  { "an idle process, while others ack", "1 read for each ack, of the last bucket; at most ten in a second, if the bucket has a thousand "
+    .. "names; only the first in line", function(of)
+    local queue, other = filled(of, { "1", "2", "3" })
+    local items = {}
+    for i = 1, 3 do items[i] = assert(other:claim(5)) end
+    of:start(function() assert(queue:claim()) end)
+    of:settle()
+    for i = 1, 3 do of:costs({ children = 1 }, function() assert(items[i]:ack()) end) end
+  end },
   { "wake an idle process", "at most 6 reads, 1 write to leave the line, and the claim; later at most 3 requests to remove watches, "
-    .. "and 1 for each priority in use; one process is woken per put", function(of)
+    .. "and 2 for each priority in use; one process is woken per put", function(of)
     local queue, other = filled(of, {})
     of:start(function() assert(queue:claim()) end)
     local third = of:another():queue("/q")
     of:settle()
     of:start(function() third:claim() end)
     of:settle()
-    of:costs({ delete = 1, create = 1, exists = 2, children = 3, get = 1, multi = 1 }, function() assert(other:put("1")) end)
+    of:costs({ delete = 1, create = 1, children = 4, get = 1, multi = 1 }, function() assert(other:put("1")) end)
     of.world:advance(5)
-    assert.equal(3, of.world:requests(of.zk, "unwatch"))
+    assert.equal(4, of.world:requests(of.zk, "unwatch"))
   end },
-  { "size", "1 listing, 2 reads for delayed items, 2 reads per priority", function(of)
+  { "size", "1 listing, 2 reads for delayed items; for each priority in use 1 listing of its buckets, and for each of its buckets 1 read, "
+    .. "or 2 if it has at most a hundred items", function(of)
     local queue, other = filled(of, { "1" })
-    of:costs({ children = 1, exists = 4 }, function() assert(queue:size()) end)
+    of:costs({ children = 1 + 2, exists = 3 }, function() assert(queue:size()) end)
     assert(other:put("2", { priority = 7 }))
-    of:costs({ children = 1, exists = 6 }, function() assert(queue:size()) end)
+    of:costs({ children = 1 + 2 + 2, exists = 4 }, function() assert(queue:size()) end)
+    local list = {}
+    for i = 1, 2000 do list[i] = "x" end
+    assert(other:put_all(list))
+    of:costs({ children = 1 + 1 + 2, exists = 6 }, function() assert(queue:size() == 2002) end)
   end },
 }

@@ -1,12 +1,10 @@
-#include <string.h>
-
 #include "core/alloc.h"
 #include "recipes/queue/claims.h"
 
 /*
  * Acks several claimed items in one transaction: all or none. ack_all.lua marks their claims, then
  * starts this. For each item: delete its claim, and the item in the version that our claim has
- * given it, and count it in its lane's `out` (as finish.c).
+ * given it (as finish.c).
  *
  * What can go wrong: the server refuses it, because one of the items is no longer ours: nothing was
  * done. The answer is lost: all or nothing may have been done, which is noted in the claims
@@ -63,32 +61,20 @@ static void answered(struct zr_task *task)
         zr_verb_fail(task, status);
 }
 
-static char *out_of(const struct zr_claim *claim)
-{
-    char *path = zr_alloc(strlen(claim->lane->path) + 5);
-    return path != NULL ? strcat(strcpy(path, claim->lane->path), "/out") : NULL;
-}
-
 static enum zr_status new_multi(struct zr_task *task, struct zr_call **call)
 {
     const struct zr_ack_all *ack = ack_of(task);
-    struct zr_request *parts = zr_alloc(3 * ack->count * sizeof(parts[0])), *part = parts;
-    enum zr_status status = parts != NULL ? ZR_OK : ZR_NO_MEMORY;
-    for (size_t i = 0; i < ack->count && status == ZR_OK; i++) {
+    struct zr_request *parts = zr_alloc(2 * ack->count * sizeof(parts[0])), *part = parts;
+    if (parts == NULL)
+        return ZR_NO_MEMORY;
+    for (size_t i = 0; i < ack->count; i++) {
         const struct zr_claim *claim = ack->at[i].claim;
-        const struct zr_bytes empty = {"", 0};
         *part++ = (struct zr_request){
             .op = ZR_OP_DELETE, .path = claim->claimed, .version = ZR_ANY_VERSION};
         *part++ =
             (struct zr_request){.op = ZR_OP_DELETE, .path = claim->path, .version = claim->version};
-        *part = (struct zr_request){
-            .op = ZR_OP_SET, .path = out_of(claim), .data = empty, .version = ZR_ANY_VERSION};
-        status = part++->path != NULL ? ZR_OK : ZR_NO_MEMORY;
     }
-    if (status == ZR_OK)
-        status = zr_call_new_multi(task->session, NULL, parts, 3 * ack->count, call);
-    for (; part > parts; part -= 3)
-        zr_free((char *)part[-1].path);
+    enum zr_status status = zr_call_new_multi(task->session, NULL, parts, 2 * ack->count, call);
     zr_free(parts);
     return status;
 }

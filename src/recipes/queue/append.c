@@ -7,16 +7,17 @@
 #include "recipes/queue/put.h"
 
 /*
- * One transaction puts items into a bucket, all or none; or moves an item there from another place;
- * or ends an item; or gives it back to its place (parts.c):
+ * Sends a put: one create (plain.c), or one transaction. The transaction puts items into a bucket,
+ * all or none; or moves an item there from another place; or ends an item; or gives it back to its
+ * place (parts.c):
  *
  *     check   the bucket is not sealed (except for delayed items)
  *     create  an item, and
- *     set     its lane's `in`, which counts it and wakes consumers; these two for each item
- *     delete  the tombstone that had this id
+ *     set     its lane's `in`, which wakes consumers; these two for each item
+ *     delete  the tombstone that had this id; or the void znode of the item (plain.c)
  *     delete  the claim; or create it and delete it, which fails if there is one
  *     delete  the item that is moved, or ends; if it is given back: check or set it, and set `in`
- *     set     its lane's `out`
+ *     set     its lane's `out`, if that is not the lane of a priority
  *     set     the znode of its id, or create
  *
  * If it is refused, the server says for which part, and that says what to do.
@@ -27,8 +28,6 @@
  * transaction was done; if there is an id, its znode has our tag; a moved item is gone; an item
  * that was given back has no claim.
  */
-
-#define MISSING_MAX 5
 
 static bool is_delayed(const struct zr_put *put)
 {
@@ -42,12 +41,20 @@ bool zr_put_may_be_sealed(const struct zr_put *put)
 
 /* ---- Lost answers -------------------------------------------------------------------------- */
 
+/* Notes the name. A void znode tells that the create was done, but not the transaction, which puts
+   the item again. */
 static bool in_bucket(struct zr_task *task, const struct zr_request *answer)
 {
+    struct zr_put *put = zr_put_of(task);
     const struct zr_names *names = answer->status == ZR_OK ? answer->names : NULL;
-    for (size_t i = 0; names != NULL && i < names->count; i++)
-        if (zr_item_has_tag(names->at[i], zr_put_of(task)->tag))
-            return true;
+    int64_t size = zr_queue_of(task)->bucket_size;
+    for (size_t i = 0; names != NULL && i < names->count; i++) {
+        const char *name = names->at[i];
+        if (!zr_item_has_tag(name, put->tag) || (!put->flies && zr_is_void(name, size)))
+            continue;
+        snprintf(put->created, sizeof(put->created), "%s", name);
+        return true;
+    }
     return false;
 }
 
@@ -121,15 +128,22 @@ static void id_exists(struct zr_task *task)
     zr_put_append(task);
 }
 
-/* What the items need is missing. */
-static void bucket_missing(struct zr_task *task)
+void zr_put_bucket_missing(struct zr_task *task)
 {
     struct zr_put *put = zr_put_of(task);
     if (is_delayed(put)) {
         zr_put_make_slot(task);
         return;
     }
-    put->lane->tail = -1;
+    if (put->lane->tail == put->bucket)
+        zr_lane_set_tail(put->lane, -1);
+    zr_put_append(task);
+}
+
+/* A consumer has deleted the void znode. */
+static void void_missing(struct zr_task *task)
+{
+    zr_put_of(task)->voided[0] = '\0';
     zr_put_append(task);
 }
 
@@ -168,10 +182,12 @@ static void missing(struct zr_task *task, size_t part)
 {
     struct zr_put *put = zr_put_of(task);
     const struct zr_request *multi = &task->call->request;
-    if (++put->missing > MISSING_MAX)
+    if (++put->missing > ZR_MISSING_MAX)
         zr_verb_fail(task, ZR_NO_NODE);
     else if (part < put->first_part + 2 * put->count)
-        bucket_missing(task);
+        zr_put_bucket_missing(task);
+    else if (put->voided[0] != '\0')
+        void_missing(task);
     else if (put->id_path != NULL && part == multi->part_count - 1)
         id_missing(task);
     else if (put->tombstone != NULL)
@@ -184,7 +200,7 @@ static void sealed(struct zr_task *task)
 {
     struct zr_put *put = zr_put_of(task);
     if (put->lane->tail == put->bucket)
-        put->lane->tail = -1;
+        zr_lane_set_tail(put->lane, -1);
     zr_put_append(task);
 }
 
@@ -215,8 +231,8 @@ static void learn(struct zr_task *task, const struct zr_request *multi)
     zr_queue_tell(queue, multi->parts[last + 1].stat.mtime_ms);
     zr_consumer_put(queue, put->lane);
     snprintf(put->created, sizeof(put->created), "%s", name != NULL ? name + 1 : "");
-    if (!is_delayed(put) && zr_item_number(path) >= queue->bucket_size - 1)
-        zr_lane_roll(queue, put->lane, put->bucket);
+    if (!is_delayed(put))
+        zr_lane_filled(queue, put->lane, put->bucket, zr_item_number(path));
 }
 
 static void put_done(struct zr_task *task)
@@ -245,15 +261,21 @@ void zr_put_append(struct zr_task *task)
         zr_put_find_tail(task);
         return;
     }
+    bool plain = zr_put_is_plain(put);
+    if (plain && !task->tries && !zr_lane_has_room(zr_queue_of(task), put->lane)) {
+        zr_verb_await(task, &put->lane->moved, ZR_STEP(zr_put_append));
+        return;
+    }
     if (put->lane != NULL)
         put->bucket = is_delayed(put) ? put->due_ms / ZR_SLOT_MS : put->lane->tail;
     enum zr_status status = prepare(put);
     if (status == ZR_OK)
-        status = zr_put_new_multi(put, &call);
+        status = plain ? zr_put_new_create(put, &call) : zr_put_new_multi(put, &call);
     if (status != ZR_OK)
         zr_verb_fail(task, status);
     else if (put->once)
         zr_verb_request(task, call, false, ZR_STEP(answered));
     else
-        zr_verb_transact(task, call, &put->transaction, ZR_STEP(answered));
+        zr_verb_transact(task, call, &put->transaction,
+                         plain ? ZR_STEP(zr_put_create_answered) : ZR_STEP(answered));
 }

@@ -45,7 +45,8 @@ static int by_due(const void *one, const void *other)
     return a != b ? (a > b) - (a < b) : by_number(one, other);
 }
 
-char **zr_items_in_order(const struct zr_names *names, bool delayed, size_t *count)
+char **zr_items_in_order(const struct zr_queue *queue, const struct zr_names *names, bool delayed,
+                         size_t *count)
 {
     size_t most = names != NULL ? names->count : 0;
     char **at = zr_alloc((most + 1) * sizeof(at[0]));
@@ -53,7 +54,7 @@ char **zr_items_in_order(const struct zr_names *names, bool delayed, size_t *cou
     if (at == NULL)
         return NULL;
     for (size_t i = 0; i < most; i++)
-        if (zr_is_item(names->at[i], delayed))
+        if (zr_is_item(names->at[i], delayed) && !zr_is_void(names->at[i], queue->bucket_size))
             at[(*count)++] = names->at[i];
     qsort(at, *count, sizeof(at[0]), delayed ? by_due : by_number);
     return at;

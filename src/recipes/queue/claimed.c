@@ -77,6 +77,7 @@ enum zr_status zr_claim_move(const struct zr_claim *claim, struct zr_append_opti
                              struct zr_move_room *room)
 {
     const char *lane = claim->lane->path;
+    bool counted = zr_lane_priority(claim->lane->name) < 0;
     size_t length = strlen(lane);
     room->paths = zr_alloc(2 * length + 16);
     if (room->paths == NULL)
@@ -86,7 +87,8 @@ enum zr_status zr_claim_move(const struct zr_claim *claim, struct zr_append_opti
     strcat(strcpy(in, lane), "/in");
     zr_item_tag(claim->name, room->tag);
     options->from = (struct zr_bytes){claim->path, strlen(claim->path)};
-    options->out = (struct zr_bytes){out, strlen(out)};
+    if (counted)
+        options->out = (struct zr_bytes){out, strlen(out)};
     options->put_count = (struct zr_bytes){in, strlen(in)};
     options->tag = (struct zr_bytes){room->tag, strlen(room->tag)};
     options->claim = (struct zr_bytes){claim->claimed, strlen(claim->claimed)};

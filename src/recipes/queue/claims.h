@@ -6,8 +6,8 @@
  * wait, worker.c what gets items for them, by read_items.c, work.c and take.c, stock.c the items
  * that were claimed before a caller asked, claimed.c what becomes of a claimed item. consumer.c
  * decides when to look for items, look.c finds them, batch.c chooses among them, later.c moves
- * those that are due, attend.c tells others that this process is there, and idle.c waits for new
- * items. Thread: the host's.
+ * those that are due, attend.c tells others that this process is there, idle.c waits for new items,
+ * and glance.c tells them from acks. Thread: the host's.
  */
 
 #include "recipes/queue/queue.h"
@@ -228,6 +228,9 @@ void zr_consumer_fail(struct zr_queue *queue, enum zr_status status);
 /* Something has changed: looks again. */
 void zr_consumer_happened(struct zr_queue *queue);
 
+/* Something may have come into a last bucket. */
+void zr_consumer_stirred(struct zr_queue *queue);
+
 /* An item was put into this lane by this process: lists again if it is ahead of those that are
    listed. */
 void zr_consumer_put(struct zr_queue *queue, const struct zr_lane *lane);
@@ -253,8 +256,9 @@ bool zr_search_answered(struct zr_task *task);
 struct zr_names *zr_take_names(struct zr_task *task);
 
 /* Takes the items out of a listing, in their order: null, if memory is exhausted; ends with null.
-   by_due: of delayed items. */
-char **zr_items_in_order(const struct zr_names *names, bool delayed, size_t *count);
+   delayed: of delayed items. */
+char **zr_items_in_order(const struct zr_queue *queue, const struct zr_names *names, bool delayed,
+                         size_t *count);
 /* The numbers of the buckets in a listing, in order, in the same way. */
 int64_t *zr_buckets_in_order(const struct zr_names *names, size_t *count);
 
@@ -289,9 +293,24 @@ bool zr_idle_holds(const struct zr_queue *queue);
 void zr_idle_end(struct zr_queue *queue);
 void zr_idle_fini(struct zr_queue *queue);
 
+/* Stops watching; idempotent. */
+void zr_lookout_part(struct zr_lookout *lookout);
+
 /* Reads what is to be watched, and leaves a watch if there is none; then runs `then`. */
 void zr_lookout_read(struct zr_task *task, struct zr_lookout *lookout, enum zr_op op,
                      const char *path, const char *more, struct zr_next next);
+
+/* ---- glance.c ------------------------------------------------------------------------------ */
+
+/* For steps. list: lists the lane's last bucket, and leaves a watch. listed, behind it: true if
+   znodes were created in it since it was listed before. */
+void zr_newest_list(struct zr_task *task, struct zr_lane *lane, int64_t bucket,
+                    struct zr_next next);
+bool zr_newest_listed(struct zr_task *task, struct zr_lane *lane);
+
+/* Step: watches on last buckets are used up. Notes an event if znodes were created there, sets the
+   watches again, then runs `then`. */
+void zr_glance(struct zr_task *task, void (*then)(struct zr_task *task));
 
 /* ---- remove.c, redrive.c ------------------------------------------------------------------- */
 

@@ -58,6 +58,12 @@ void zr_consumer_happened(struct zr_queue *queue)
     zr_signal_fire(&queue->consumer.work, ZR_OK);
 }
 
+void zr_consumer_stirred(struct zr_queue *queue)
+{
+    queue->consumer.stirred = true;
+    zr_signal_fire(&queue->consumer.work, ZR_OK);
+}
+
 void zr_consumer_came_back(struct zr_queue *queue)
 {
     queue->consumer.fresh_until_us = 0;
@@ -129,6 +135,7 @@ static void look_failed(struct zr_task *task)
     struct zr_consumer *consumer = consumer_of(task);
     enum zr_status status = task->outcome;
     consumer->asking = false;
+    consumer->events++; /* it may have been a glance */
     if (status != ZR_CONNECTION_LOSS && status != ZR_LOST)
         fail_all(consumer, status);
     else
@@ -140,6 +147,11 @@ static void look_failed(struct zr_task *task)
 }
 
 /* ---- The task ------------------------------------------------------------------------------ */
+
+static void calm(struct zr_timer *timer)
+{
+    zr_signal_fire(&ZR_HOLDER(timer, struct zr_queue, consumer.calm)->consumer.work, ZR_OK);
+}
 
 static void due(struct zr_timer *timer)
 {
@@ -153,6 +165,9 @@ static void idle(struct zr_task *task)
     struct zr_consumer *consumer = &queue->consumer;
     zr_verb_await(task, &consumer->work, ZR_STEP(run)); /* the lock may fail at once */
     zr_idle_acquire(queue);
+    if (consumer->stirred)
+        zr_timer_start(&task->session->engine->timers, &consumer->calm, consumer->glance_at_us,
+                       calm);
     if (consumer->next_due_ms > 0 && zr_idle_holds(queue)) {
         int64_t left_ms = consumer->next_due_ms - zr_queue_now_ms(queue);
         int64_t now_us = zr_engine_now_us(task->session->engine);
@@ -161,23 +176,41 @@ static void idle(struct zr_task *task)
     }
 }
 
+/* Callers that only try do not wait for the end of a pause. */
+static bool may_glance(struct zr_task *task)
+{
+    const struct zr_consumer *consumer = consumer_of(task);
+    int64_t now_us = zr_engine_now_us(task->session->engine);
+    return consumer->stirred &&
+           (consumer->glance_at_us <= now_us || !zr_list_empty(&consumer->tries));
+}
+
+static void stop_timers(struct zr_task *task)
+{
+    zr_timer_stop(&task->session->engine->timers, &consumer_of(task)->due);
+    zr_timer_stop(&task->session->engine->timers, &consumer_of(task)->calm);
+}
+
 static void run(struct zr_task *task)
 {
     struct zr_queue *queue = zr_queue_of(task);
     struct zr_consumer *consumer = &queue->consumer;
-    zr_timer_stop(&task->session->engine->timers, &consumer->due);
+    stop_timers(task);
     zr_work(queue);
     if (consumer->waiting > 0 &&
         (consumer->waiting <= consumer->coming || zr_batch_has_next(queue))) {
         zr_verb_await(task, &consumer->work, ZR_STEP(run)); /* until a worker has ended */
         return;
     }
-    if (consumer->waiting > 0 && consumer->looked == consumer->events && consumer->batch.count == 0)
+    if (consumer->waiting > 0 && consumer->looked == consumer->events && !consumer->stirred &&
+        consumer->batch.count == 0)
         fail_tries(consumer, ZR_TIMEOUT, "there is no item");
     if (consumer->waiting == 0)
         zr_task_finish(task, ZR_OK);
     else if (consumer->looked != consumer->events || consumer->batch.count > 0)
         look(task); /* all items of a batch were given out, and there may be more */
+    else if (may_glance(task))
+        zr_glance(task, run);
     else
         idle(task);
 }
@@ -191,7 +224,7 @@ static void free_look(struct zr_task *task)
 {
     struct zr_queue *queue = zr_queue_of(task);
     struct zr_consumer *consumer = &queue->consumer;
-    zr_timer_stop(&task->session->engine->timers, &consumer->due);
+    stop_timers(task);
     consumer->running = consumer->asking = false;
     zr_idle_end(queue);
     zr_search_fini(&consumer->look);

@@ -6,8 +6,8 @@
 
 /*
  * The idle lock: a fair lock of all idle processes. The consumer (consumer.c) that holds it watches
- * what comes in: the lanes, what comes into each of them and into `later`, and the other consumers,
- * whose items come back when they die.
+ * what comes in: the lanes, what comes into each of them (also into its last bucket, glance.c) and
+ * into `later`, and the other consumers, whose items come back when they die.
  * 1. Acquire the lock; look once more, now with watches.
  * 2. An event wakes the consumer, which looks again, and watches again what has changed.
  * 3. No caller waits any more: let go of the lock and the watches.
@@ -32,7 +32,10 @@ static void told(struct zr_follower *follower, unsigned used_up)
     struct zr_lookout *lookout = ZR_HOLDER(follower, struct zr_lookout, follower);
     (void)used_up;
     lookout->stands = false;
-    zr_consumer_happened(lookout->queue);
+    if (lookout->glance)
+        zr_consumer_stirred(lookout->queue);
+    else
+        zr_consumer_happened(lookout->queue);
 }
 
 void zr_lookout_read(struct zr_task *task, struct zr_lookout *lookout, enum zr_op op,
@@ -54,7 +57,7 @@ void zr_lookout_read(struct zr_task *task, struct zr_lookout *lookout, enum zr_o
     zr_free(full);
 }
 
-static void part(struct zr_lookout *lookout)
+void zr_lookout_part(struct zr_lookout *lookout)
 {
     if (lookout->follower.watch != NULL)
         zr_watch_part(&lookout->follower);
@@ -63,13 +66,16 @@ static void part(struct zr_lookout *lookout)
 
 static void stop_watching(struct zr_queue *queue)
 {
-    queue->consumer.watching = false;
-    part(&queue->consumer.lanes);
-    part(&queue->consumer.later);
-    part(&queue->consumer.consumers);
+    queue->consumer.watching = queue->consumer.stirred = false;
+    zr_lookout_part(&queue->consumer.lanes);
+    zr_lookout_part(&queue->consumer.later);
+    zr_lookout_part(&queue->consumer.consumers);
     for (size_t i = 0; i < queue->lanes.size; i++)
-        for (struct zr_node *node = queue->lanes.buckets[i]; node != NULL; node = node->next)
-            part(&ZR_HOLDER(node, struct zr_lane, node)->in);
+        for (struct zr_node *node = queue->lanes.buckets[i]; node != NULL; node = node->next) {
+            struct zr_lane *lane = ZR_HOLDER(node, struct zr_lane, node);
+            zr_lookout_part(&lane->in);
+            zr_lookout_part(&lane->newest);
+        }
 }
 
 /* ---- The lock ------------------------------------------------------------------------------ */

@@ -8,6 +8,7 @@
  * due. A process that looks for items moves those that are due into their lanes, behind the items
  * that are there already. Several processes may try; one succeeds.
  * 1. Has anything come into `later` since the last look, or is an item due? If not: nothing to do.
+ *    A watch that still stands tells that without a request.
  * 2. Go through the minutes that have begun, and through the items of each.
  * 3. Note when the next item is due.
  *
@@ -36,7 +37,7 @@ static void end(struct zr_task *task, int64_t next_due_ms)
     if (look->stuck && (next_due_ms == 0 || next_due_ms > retry_ms))
         next_due_ms = retry_ms;
     struct zr_consumer *consumer = consumer_of(task);
-    consumer->later_known = true;
+    consumer->later_known = consumer->later_looked = true;
     consumer->later_seen = look->puts;
     consumer->next_due_ms = next_due_ms;
     look->timely(task);
@@ -167,7 +168,7 @@ static void slot_listed(struct zr_task *task)
     zr_free(look->due);
     zr_free(look->due_at);
     look->due = zr_take_names(task);
-    look->due_at = zr_items_in_order(look->due, true, &look->due_count);
+    look->due_at = zr_items_in_order(zr_queue_of(task), look->due, true, &look->due_count);
     look->due_next = 0;
     if (look->due_at != NULL)
         next_item(task);
@@ -217,7 +218,7 @@ static void judge(struct zr_task *task)
     bool due = consumer->next_due_ms > 0 && consumer->next_due_ms <= look->now_ms;
     look->lane = zr_queue_lane(zr_queue_of(task), "later");
     if (consumer->later_known && consumer->later_seen == look->puts && !due)
-        look->timely(task);
+        end(task, consumer->next_due_ms);
     else if (look->lane == NULL)
         zr_verb_fail(task, ZR_NO_MEMORY);
     else
@@ -250,6 +251,14 @@ static void puts_read(struct zr_task *task)
         judge(task);
 }
 
+/* Nothing has come in, because the watch stands. */
+static bool is_known(const struct zr_queue *queue)
+{
+    const struct zr_consumer *consumer = &queue->consumer;
+    bool due = consumer->next_due_ms > 0 && consumer->next_due_ms <= zr_queue_now_ms(queue);
+    return consumer->later.stands && consumer->later_looked && !due;
+}
+
 void zr_later_look(struct zr_task *task, void (*then)(struct zr_task *task))
 {
     struct zr_queue *queue = zr_queue_of(task);
@@ -257,6 +266,11 @@ void zr_later_look(struct zr_task *task, void (*then)(struct zr_task *task))
     look->timely = then;
     look->stuck = false;
     forget_mover(look);
+    if (look->watches && is_known(queue)) {
+        then(task);
+        return;
+    }
+    queue->consumer.later_looked = false;
     if (look->watches)
         zr_lookout_read(task, &queue->consumer.later, ZR_OP_EXISTS, queue->znode.path, "/later/in",
                         ZR_STEP(puts_read));

@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "core/alloc.h"
 #include "core/names.h"
 #include "recipes/queue/claims.h"
@@ -6,7 +8,7 @@
  * Finds the next items. It lists one bucket at a time, however long the queue is.
  * 1. Go through the lanes, the most urgent first (look_lanes.c).
  * 2. In each lane find the first bucket that has an unclaimed item: list the bucket, and list all
- *    claims. Delete sealed, empty buckets on the way.
+ *    claims. Delete void znodes (plain.c), and sealed, empty buckets, on the way.
  * 3. Keep our share of its items (batch.c).
  *
  * If the process watches what comes in, the reads leave watches, each before what it stands for is
@@ -87,19 +89,46 @@ static void forget_bucket(struct zr_lane *lane, int64_t number)
     lane->bucket_count = kept;
 }
 
-static void drop_bucket(struct zr_task *task)
+/* Deletes the znode of this name in the bucket; or the bucket, if the name is empty. */
+static void drop(struct zr_task *task, const char *name, struct zr_next next)
 {
     struct zr_search *look = zr_search_of(task);
-    char name[ZR_BUCKET_NAME];
-    char *full =
-        zr_queue_full(zr_queue_of(task), look->lane->path, zr_bucket_name(look->after, name));
+    char more[ZR_BUCKET_NAME + ZR_ITEM_TAG + 64], bucket[ZR_BUCKET_NAME];
+    snprintf(more, sizeof(more), "%s%s%s", zr_bucket_name(look->after, bucket),
+             name[0] != '\0' ? "/" : "", name);
+    char *full = zr_queue_full(zr_queue_of(task), look->lane->path, more);
     const struct zr_request what = {.op = ZR_OP_DELETE, .path = full, .version = ZR_ANY_VERSION};
-    forget_bucket(look->lane, look->after);
     if (full != NULL)
-        zr_verb_ask(task, &what, false, ZR_STEP(dropped));
+        zr_verb_ask(task, &what, false, next);
     else
         zr_verb_fail(task, ZR_NO_MEMORY);
     zr_free(full);
+}
+
+static void drop_bucket(struct zr_task *task)
+{
+    const struct zr_search *look = zr_search_of(task);
+    forget_bucket(look->lane, look->after);
+    drop(task, "", ZR_STEP(dropped));
+}
+
+/* The bucket has no item for us. If it has a void znode, that one's producer died before it put its
+   item again; or it is about to, and finds that the znode is gone. */
+static void no_item(struct zr_task *task)
+{
+    struct zr_search *look = zr_search_of(task);
+    struct zr_batch *batch = &look->batch;
+    while (batch->names != NULL && batch->next < batch->names->count) {
+        const char *name = batch->names->at[batch->next++];
+        if (zr_is_void(name, zr_queue_of(task)->bucket_size)) {
+            drop(task, name, ZR_STEP(no_item));
+            return;
+        }
+    }
+    if (look->empty && look->sealed)
+        drop_bucket(task);
+    else
+        bucket_over(task);
 }
 
 static void share(struct zr_task *task)
@@ -116,7 +145,7 @@ static void filter(struct zr_task *task)
     else if (look->batch.count > 0)
         zr_attend_rank(task, share);
     else
-        bucket_over(task);
+        no_item(task);
 }
 
 /* The directory is older than all items. Without it no item can be claimed. */
@@ -132,15 +161,16 @@ static void claims_listed(struct zr_task *task)
     filter(task);
 }
 
+/* ---- What is in a bucket ------------------------------------------------------------------- */
+
 static void sift(struct zr_task *task)
 {
     struct zr_search *look = zr_search_of(task);
     const char *root = zr_queue_of(task)->znode.path;
     zr_unreadable_prune(look);
-    if (look->batch.count == 0 && look->sealed)
-        drop_bucket(task);
-    else if (look->batch.count == 0)
-        bucket_over(task);
+    look->empty = look->batch.count == 0;
+    if (look->empty)
+        no_item(task);
     else if (look->claimed != NULL)
         filter(task);
     else
@@ -157,11 +187,29 @@ static void bucket_listed(struct zr_task *task)
     look->batch.lane = look->lane;
     look->batch.bucket = look->after;
     look->batch.names = zr_take_names(task);
-    look->batch.at = zr_items_in_order(look->batch.names, false, &look->batch.count);
+    look->batch.at =
+        zr_items_in_order(zr_queue_of(task), look->batch.names, false, &look->batch.count);
     if (look->batch.at != NULL)
         sift(task);
     else
         zr_verb_fail(task, ZR_NO_MEMORY);
+}
+
+static void newest_listed(struct zr_task *task)
+{
+    zr_newest_listed(task, zr_search_of(task)->lane);
+    bucket_listed(task);
+}
+
+static void list_bucket(struct zr_task *task, bool newest)
+{
+    struct zr_search *look = zr_search_of(task);
+    char name[ZR_BUCKET_NAME];
+    if (look->watches && newest)
+        zr_newest_list(task, look->lane, look->after, ZR_STEP(newest_listed));
+    else
+        zr_queue_read(task, ZR_OP_CHILDREN, look->lane->path, zr_bucket_name(look->after, name),
+                      ZR_STEP(bucket_listed));
 }
 
 /* ---- The buckets of a lane ----------------------------------------------------------------- */
@@ -186,15 +234,13 @@ static void next_bucket(struct zr_task *task)
 {
     struct zr_search *look = zr_search_of(task);
     const struct zr_lane *lane = look->lane;
-    char name[ZR_BUCKET_NAME];
     size_t i = 0;
     while (i < lane->bucket_count && lane->buckets[i] <= look->after)
         i++;
     if (i < lane->bucket_count) {
         look->after = lane->buckets[i];
         look->relisted = false;
-        zr_queue_read(task, ZR_OP_CHILDREN, lane->path, zr_bucket_name(look->after, name),
-                      ZR_STEP(bucket_listed));
+        list_bucket(task, i + 1 == lane->bucket_count);
     } else if (!look->relisted) {
         look->relisted = true;
         zr_queue_read(task, ZR_OP_CHILDREN, lane->path, "", ZR_STEP(buckets_listed));

@@ -38,19 +38,24 @@ static void lane_made(struct zr_task *task)
         zr_verb_fail(task, task->outcome);
 }
 
-/* gives: the request that makes a lane with its first bucket; `later` has none. */
+/* gives: the request that makes a lane with its first bucket; `later` has none, and the lane of a
+   priority has no `out`. */
 static enum zr_status new_lane(struct zr_queue *queue, const struct zr_lane *lane,
                                struct zr_call **call)
 {
-    static const char *const more[] = {"", "/in", "/out", "/b-0000000000"};
-    size_t count = strcmp(lane->name, "later") == 0 ? 3 : 4, room = strlen(lane->path) + 16;
+    static const char *const counted[] = {"", "/in", "/out", "/b-0000000000"};
+    static const char *const plain[] = {"", "/in", "/b-0000000000"};
+    bool priority = zr_lane_priority(lane->name) >= 0;
+    size_t count = priority || strcmp(lane->name, "later") == 0 ? 3 : 4;
+    size_t room = strlen(lane->path) + 16;
     char *text = zr_alloc(4 * room);
     struct zr_request parts[4];
     memset(parts, 0, sizeof(parts));
     if (text == NULL)
         return ZR_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
-        parts[i].path = strcat(strcpy(text + i * room, lane->path), more[i]);
+        const char *more = priority ? plain[i] : counted[i];
+        parts[i].path = strcat(strcpy(text + i * room, lane->path), more);
         parts[i].data = i == 0 ? (struct zr_bytes){"0", 1} : (struct zr_bytes){"", 0};
     }
     enum zr_status status = zr_call_new_multi(queue->znode.session, NULL, parts, count, call);
@@ -112,7 +117,7 @@ static void tail_read(struct zr_task *task)
         return;
     }
     if (put->lane->tail < 0)
-        put->lane->tail = tail;
+        zr_lane_set_tail(put->lane, tail);
     zr_put_append(task);
 }
 

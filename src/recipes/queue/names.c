@@ -52,7 +52,13 @@ int64_t zr_bucket_of_name(const char *name)
 /* ---- Names of items ------------------------------------------------------------------------ */
 
 #define MARK "-q-"
+#define PLAIN_MARK "-p-" /* of an item that was put without a transaction */
 #define DUE_DIGITS 13
+
+static bool is_mark(const char *at)
+{
+    return strncmp(at, MARK, strlen(MARK)) == 0 || strncmp(at, PLAIN_MARK, strlen(MARK)) == 0;
+}
 
 int64_t zr_item_number(const char *path)
 {
@@ -67,8 +73,7 @@ bool zr_item_has_tag(const char *name, const char *tag)
         return false;
     const char *at = name + length - end - tag_length;
     bool begins = at == name || at[-1] == '-';
-    return begins && memcmp(at, tag, tag_length) == 0 &&
-           memcmp(at + tag_length, MARK, strlen(MARK)) == 0;
+    return begins && memcmp(at, tag, tag_length) == 0 && is_mark(at + tag_length);
 }
 
 static bool is_digit(char byte)
@@ -111,10 +116,18 @@ bool zr_is_item(const char *name, bool delayed)
     }
     const char *tag = at;
     at = skip_tag(tag);
-    if (at == NULL || at - tag >= ZR_ITEM_TAG || strncmp(at, MARK, strlen(MARK)) != 0)
+    if (at == NULL || at - tag >= ZR_ITEM_TAG || !is_mark(at))
         return false;
     at += strlen(MARK);
     return strlen(at) == 10 && digits(at, 10, 10) >= 0;
+}
+
+bool zr_is_void(const char *name, int64_t size)
+{
+    if (!zr_is_item(name, false) || zr_item_number(name) < size)
+        return false;
+    const char *mark = name + strlen(name) - 10 - strlen(PLAIN_MARK);
+    return strncmp(mark, PLAIN_MARK, strlen(PLAIN_MARK)) == 0;
 }
 
 int64_t zr_item_due(const char *name)

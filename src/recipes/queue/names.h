@@ -36,12 +36,16 @@ int64_t zr_bucket_of_name(const char *name);
 /* The number at the end of an item's path, or -1. */
 int64_t zr_item_number(const char *path);
 
-/* True if the name is that of an item with this tag. */
+/* True if the name is that of an item, or of a void znode, with this tag. */
 bool zr_item_has_tag(const char *name, const char *tag);
 
-/* True if it is the name of an item. The check is strict: a znode whose name only resembles ours
-   belongs to another program. delayed: of one in /jobs/later. */
+/* True if it is the name of an item, or of a void znode. The check is strict: a znode whose name
+   only resembles ours belongs to another program. delayed: of one in /jobs/later. */
 bool zr_is_item(const char *name, bool delayed);
+
+/* True if it is the name of a void znode (plain.c): one that was made without a transaction, in a
+   bucket that was full. size: of a bucket. */
+bool zr_is_void(const char *name, int64_t size);
 
 /* When the delayed item with this name is due. */
 int64_t zr_item_due(const char *name);

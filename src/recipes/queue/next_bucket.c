@@ -6,8 +6,9 @@
 #include "recipes/queue/put.h"
 
 /*
- * A bucket has as many items as it should have: seal it, make the next one, and write its number
- * into the lane; in the background, because the put is done.
+ * A bucket has as many items as it should have: seal it, make the next one, write its number into
+ * the lane, and tell consumers, which watch the last bucket of a priority; in the background,
+ * because the put is done.
  *
  * What can go wrong: another process was faster: the transaction is refused. It is lost, or memory
  * is exhausted: the next put into this bucket does it.
@@ -61,18 +62,22 @@ static struct zr_call *new_call(struct zr_session *session, const struct zr_lane
     char name[ZR_BUCKET_NAME], next[24];
     char *full = join(lane->path, zr_bucket_name(number, name));
     char *following = join(lane->path, zr_bucket_name(number + 1, name));
+    char *in = join(lane->path, "/in");
     struct zr_call *call = NULL;
     snprintf(next, sizeof(next), "%" PRId64, number + 1);
     const struct zr_request parts[] = {
         {.op = ZR_OP_SET, .path = full, .data = {"", 0}, .version = 0},
         {.op = ZR_OP_CREATE, .path = following, .data = {"", 0}},
         {.op = ZR_OP_SET, .path = lane->path, .data = {next, strlen(next)}, .version = -1},
+        {.op = ZR_OP_SET, .path = in, .data = {"", 0}, .version = -1},
     };
-    if (full != NULL && following != NULL &&
-        zr_call_new_multi(session, NULL, parts, 3, &call) != ZR_OK)
+    size_t count = zr_lane_priority(lane->name) >= 0 ? 4 : 3; /* the `in` of others counts items */
+    if (full != NULL && following != NULL && in != NULL &&
+        zr_call_new_multi(session, NULL, parts, count, &call) != ZR_OK)
         call = NULL;
     zr_free(full);
     zr_free(following);
+    zr_free(in);
     return call;
 }
 
@@ -89,6 +94,6 @@ void zr_lane_roll(struct zr_queue *queue, struct zr_lane *lane, int64_t number)
         zr_free(roll);
         return;
     }
-    lane->tail = number + 1; /* what is sent from now on comes behind the request that makes it */
     zr_task_start_cleaning(&roll->task, &kind, session);
+    zr_lane_set_tail(lane, number + 1); /* what is sent from now on comes behind that request */
 }

@@ -86,7 +86,8 @@ static void add_move(struct parts *parts, const struct zr_put *put)
         add_return(parts, put);
     else
         add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;
-    add(parts, ZR_OP_SET, put->out.at);
+    if (put->out.at != NULL)
+        add(parts, ZR_OP_SET, put->out.at);
 }
 
 static void add_bucket(struct parts *parts, struct zr_put *put)
@@ -98,12 +99,19 @@ static void add_bucket(struct parts *parts, struct zr_put *put)
     add_items(parts, put, path);
 }
 
+static void add_void(struct parts *parts, const struct zr_put *put)
+{
+    char name[ZR_BUCKET_NAME];
+    const char *bucket = zr_bucket_name(put->voided_bucket, name);
+    add(parts, ZR_OP_DELETE, say(parts, "%s%s/%s", put->lane->path, bucket, put->voided));
+}
+
 /* How many bytes the texts of the parts need, at most. */
 static size_t room_for(const struct zr_put *put, const char *root)
 {
     size_t path = put->lane != NULL ? strlen(put->lane->path) : 0;
     path += ZR_BUCKET_NAME + ZR_ITEM_TAG + 24;
-    return path * (put->count + 3) + strlen(root) + ZR_ID_PATH_MAX + ZR_ITEM_TAG + 64;
+    return path * (put->count + 4) + strlen(root) + ZR_ID_PATH_MAX + ZR_ITEM_TAG + 64;
 }
 
 enum zr_status zr_put_new_multi(struct zr_put *put, struct zr_call **call)
@@ -120,6 +128,8 @@ enum zr_status zr_put_new_multi(struct zr_put *put, struct zr_call **call)
         add_bucket(&parts, put);
     if (put->tombstone != NULL)
         add(&parts, ZR_OP_DELETE, put->tombstone);
+    if (put->voided[0] != '\0')
+        add_void(&parts, put);
     if (put->from.at != NULL)
         add_move(&parts, put);
     if (put->id_path != NULL)

@@ -3,9 +3,9 @@
 
 /*
  * put.h: a task that puts items into a lane, all or none; only for the files of this folder.
- * start.c has the methods, put.c the first steps and capacity.c the capacity; append.c sends the
- * transaction of parts.c, make.c makes what it needs on the servers, known_id.c knows ids, and
- * next_bucket.c begins a new bucket. Thread: the host's.
+ * start.c has the methods, put.c the first steps and capacity.c the capacity; plain.c creates one
+ * item, append.c sends the transaction of parts.c; make.c makes what they need on the servers,
+ * known_id.c knows ids, and next_bucket.c begins a new bucket. Thread: the host's.
  */
 
 #include "recipes/queue/queue.h"
@@ -55,6 +55,10 @@ struct zr_put {
     struct zr_errand *errand; /* that waits for its end; or null */
     struct zr_claim *ended;   /* finish.c: that it ends; counted; or null */
     size_t first_part;        /* append.c: which part of the transaction is the first item */
+    bool flies;               /* plain.c: counted in the lane's `flight` ... */
+    uint64_t epoch;           /* ... at this epoch of the lane */
+    int64_t voided_bucket;    /* ... the bucket and the name of its void znode; "": none */
+    char voided[ZR_ITEM_TAG + 32];
     void (*made)(struct zr_task *task); /* ... what to do then */
     void (*told)(struct zr_task *task);
     char *asked;                    /* the path of `transaction` */
@@ -79,6 +83,22 @@ void zr_put_free(struct zr_task *task);
 void zr_put_check(struct zr_task *task);
 void zr_put_choose(struct zr_task *task);
 void zr_put_append(struct zr_task *task);
+
+/* plain.c. is_plain: it needs no transaction. gives: the create, which counts as in flight until
+   `end_flight` (idempotent). create_answered: the step behind it. */
+bool zr_put_is_plain(const struct zr_put *put);
+enum zr_status zr_put_new_create(struct zr_put *put, struct zr_call **call);
+void zr_put_end_flight(struct zr_put *put);
+void zr_put_create_answered(struct zr_task *task);
+/* False: wait for lane->moved, because creates in flight will fill the last bucket. */
+bool zr_lane_has_room(const struct zr_queue *queue, const struct zr_lane *lane);
+/* A znode of the bucket has this number: begins the next bucket if this one is full. */
+void zr_lane_filled(struct zr_queue *queue, struct zr_lane *lane, int64_t bucket, int64_t number);
+void zr_lane_set_tail(struct zr_lane *lane, int64_t number); /* -1: not known */
+
+/* append.c. Step: the bucket does not exist: finds out what to do, and puts again. */
+#define ZR_MISSING_MAX 5
+void zr_put_bucket_missing(struct zr_task *task);
 
 /* parts.c. gives: the transaction. */
 enum zr_status zr_put_new_multi(struct zr_put *put, struct zr_call **call);

@@ -40,7 +40,8 @@ static struct zr_lane *new_lane(struct zr_queue *queue, const char *name)
     struct zr_lane *lane = zr_alloc(sizeof(*lane));
     if (lane == NULL)
         return NULL;
-    lane->tail = -1;
+    lane->tail = lane->last = lane->watched = lane->creates = -1;
+    zr_signal_init(&lane->moved);
     snprintf(lane->name, sizeof(lane->name), "%s", name);
     lane->path = lane_path(queue, name);
     if (lane->path != NULL && zr_table_add(&queue->lanes, &lane->node, lane->name) == ZR_OK)

@@ -17,15 +17,22 @@ struct zr_lookout {
     struct zr_follower follower;
     struct zr_queue *queue;
     bool stands; /* a watch was left, and no event came since */
+    bool glance; /* an event only says that there may be something (glance.c) */
 };
 
 struct zr_lane {
-    struct zr_node node; /* in queue->lanes, by its name */
-    int64_t tail;        /* the bucket that takes items; -1: not known */
-    int64_t *buckets;    /* as listed last, without those that we have deleted */
+    struct zr_node node;    /* in queue->lanes, by its name */
+    int64_t tail;           /* the bucket that takes items; -1: not known */
+    int64_t last;           /* plain.c: the largest number in it that is known; -1: none */
+    size_t flight;          /* ... creates in it that are not answered yet */
+    uint64_t epoch;         /* ... how often the tail has changed */
+    struct zr_signal moved; /* ... it has changed, or no create is in flight any more */
+    int64_t *buckets;       /* as listed last, without those that we have deleted */
     size_t bucket_count;
-    struct zr_lookout in; /* what comes into the lane */
-    char *path;           /* the user's */
+    struct zr_lookout in;     /* what comes into the lane, but by plain creates */
+    struct zr_lookout newest; /* glance.c: those: the children of its last bucket ... */
+    int64_t watched, creates; /* ... its number; how many znodes were ever created in it */
+    char *path;               /* the user's */
     char name[ZR_LANE_NAME];
 };
 
@@ -47,7 +54,8 @@ struct zr_queue_task {
     int64_t sum;
     int32_t out; /* the version of a lane's `out` */
     size_t lane_count, at;
-    uint16_t *lanes; /* the priorities in use */
+    uint16_t *lanes;          /* the priorities in use */
+    struct zr_census *census; /* census.c: of one of these lanes; or null */
 };
 
 struct zr_append_options;
@@ -71,7 +79,7 @@ struct zr_search {
     bool watches;                        /* its reads leave watches */
     bool relisted;                       /* the buckets of the lane */
     int64_t after;                       /* the bucket that was looked at last; -1: none */
-    bool sealed;
+    bool sealed, empty;                  /* this bucket: it takes no items; it has none */
     struct zr_batch batch;
     struct zr_names *claimed; /* the names of all claims, sorted; null: not read yet */
     /* later.c: */
@@ -107,7 +115,10 @@ struct zr_consumer {
     uint64_t events, looked, seen; /* how many there were: now, before the last look, before the
                                       look that runs */
     struct zr_search look;
-    bool running, asking; /* the look's task; it waits for an answer */
+    bool running, asking;                  /* the look's task; it waits for an answer */
+    bool stirred;                          /* glance.c: a watch on a last bucket was used up */
+    int64_t glance_at_us;                  /* ... not before, the bucket is listed */
+    void (*glanced)(struct zr_task *task); /* ... what comes then */
     struct zr_signal work;
 
     /* stock.c */
@@ -128,6 +139,7 @@ struct zr_consumer {
 
     /* later.c */
     bool later_known;
+    bool later_looked;   /* the last look at it has ended well */
     int32_t later_seen;  /* the version of its `in` */
     int64_t next_due_ms; /* 0: no item */
 
@@ -137,7 +149,7 @@ struct zr_consumer {
     struct zr_hold *hold;      /* counted */
     bool watching;             /* we have, or had, the lock since the last look began */
     struct zr_lookout lanes, later, consumers;
-    struct zr_timer due, rest;
+    struct zr_timer due, rest, calm;
 };
 
 struct zr_queue {
@@ -188,6 +200,13 @@ struct zr_queue_task *zr_queue_task_of(struct zr_task *task);
 /* Step: counts the items of all lanes and the delayed ones, without the dead letters; then runs
    `counted`. */
 void zr_count_items(struct zr_task *task, void (*counted)(struct zr_task *task));
+
+/* Step: this lane is counted. */
+void zr_count_next_lane(struct zr_task *task);
+
+/* census.c. Step: adds the items of this lane to `sum`, then runs zr_count_next_lane. */
+void zr_census_take(struct zr_task *task, struct zr_lane *lane);
+void zr_census_free(struct zr_census *census); /* or null */
 
 /* Frees the task. */
 void zr_queue_task_free(struct zr_task *task);

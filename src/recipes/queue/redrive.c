@@ -111,7 +111,8 @@ static void bucket_listed(struct zr_task *task)
     zr_free(redrive->names);
     zr_free(redrive->letters);
     redrive->names = zr_take_names(task);
-    redrive->letters = zr_items_in_order(redrive->names, false, &redrive->letter_count);
+    redrive->letters =
+        zr_items_in_order(zr_queue_of(task), redrive->names, false, &redrive->letter_count);
     redrive->letter_at = 0;
     if (redrive->letters != NULL)
         next_letter(task);

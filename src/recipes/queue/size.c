@@ -4,9 +4,10 @@
 #include "recipes/queue/queue.h"
 
 /*
- * How many items there are: for each lane, the changes of `in` less those of `out`. They are read
- * one after the other, so an item that is moved to another lane meanwhile may be missed, or counted
- * twice. `out` is read first, so that the difference is never negative.
+ * How many items there are: in the lane of each priority, those in its buckets (census.c); in
+ * `later` and `dead`, the changes of `in` less those of `out`. They are read one after the other,
+ * so an item that is moved to another lane meanwhile may be missed, or counted twice. `out` is read
+ * before `in`, so that the difference is never negative.
  *
  * What can go wrong: a lane does not exist yet: it has no items.
  */
@@ -24,6 +25,7 @@ struct zr_queue_task *zr_queue_task_of(struct zr_task *task)
 void zr_queue_task_free(struct zr_task *task)
 {
     zr_free(zr_queue_task_of(task)->lanes);
+    zr_census_free(zr_queue_task_of(task)->census);
     zr_znode_task_free(task);
 }
 
@@ -31,11 +33,16 @@ void zr_queue_task_free(struct zr_task *task)
 
 static void next_lane(struct zr_task *task);
 
+void zr_count_next_lane(struct zr_task *task)
+{
+    zr_queue_task_of(task)->at++;
+    next_lane(task);
+}
+
 static void count(struct zr_task *task, int64_t items)
 {
     zr_queue_task_of(task)->sum += items;
-    zr_queue_task_of(task)->at++;
-    next_lane(task);
+    zr_count_next_lane(task);
 }
 
 /* A version wraps around. */
@@ -50,18 +57,10 @@ static void in_counted(struct zr_task *task)
         zr_verb_fail(task, task->outcome);
 }
 
-static const char *lane_in_turn(struct zr_task *task, char *buffer)
-{
-    const struct zr_queue_task *counts = zr_queue_task_of(task);
-    if (counts->at < counts->lane_count)
-        return zr_lane_name(counts->lanes[counts->at], buffer);
-    return counts->lanes != NULL ? "later" : "dead"; /* of dead_size */
-}
-
 static void read_counter(struct zr_task *task, const char *name, struct zr_next next)
 {
-    char buffer[ZR_LANE_NAME];
-    struct zr_lane *lane = zr_queue_lane(zr_queue_of(task), lane_in_turn(task, buffer));
+    bool dead = zr_queue_task_of(task)->lanes == NULL; /* of dead_size */
+    struct zr_lane *lane = zr_queue_lane(zr_queue_of(task), dead ? "dead" : "later");
     if (lane != NULL)
         zr_queue_read(task, ZR_OP_EXISTS, lane->path, name, next);
     else
@@ -80,12 +79,25 @@ static void out_counted(struct zr_task *task)
     }
 }
 
+static void count_lane(struct zr_task *task, uint16_t priority)
+{
+    char name[ZR_LANE_NAME];
+    struct zr_lane *lane = zr_queue_lane(zr_queue_of(task), zr_lane_name(priority, name));
+    if (lane != NULL)
+        zr_census_take(task, lane);
+    else
+        zr_verb_fail(task, ZR_NO_MEMORY);
+}
+
 static void next_lane(struct zr_task *task)
 {
-    if (zr_queue_task_of(task)->at <= zr_queue_task_of(task)->lane_count)
+    const struct zr_queue_task *counts = zr_queue_task_of(task);
+    if (counts->at < counts->lane_count)
+        count_lane(task, counts->lanes[counts->at]);
+    else if (counts->at == counts->lane_count)
         read_counter(task, "/out", ZR_STEP(out_counted));
     else
-        zr_queue_task_of(task)->counted(task);
+        counts->counted(task);
 }
 
 /* ---- All lanes ----------------------------------------------------------------------------- */

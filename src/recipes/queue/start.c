@@ -37,6 +37,7 @@ void zr_put_free(struct zr_task *task)
     struct zr_put *put = zr_put_of(task);
     if (put->errand != NULL)
         zr_errand_over(put->errand, task->status);
+    zr_put_end_flight(put);
     zr_transaction_fini(&put->transaction);
     zr_free(put->tombstone);
     zr_free(put->asked);
@@ -191,7 +192,8 @@ enum zr_status zr_queue_start_put_list(struct zr_object *self, struct zr_args *a
 static void set_move(struct zr_put *put, char **room, const struct zr_append_options *options)
 {
     put->from.at = copy_text(room, options->from);
-    put->out.at = copy_text(room, options->out);
+    if (options->out.at != NULL)
+        put->out.at = copy_text(room, options->out);
     if (options->claim.at != NULL)
         put->claim.at = copy_text(room, options->claim);
     if (options->put_count.at != NULL)

@@ -95,7 +95,7 @@ static void bucket_listed(struct zr_task *task)
     zr_free(tidy->names);
     zr_free(tidy->items);
     tidy->names = zr_take_names(task);
-    tidy->items = zr_items_in_order(tidy->names, false, &tidy->item_count);
+    tidy->items = zr_items_in_order(zr_queue_of(task), tidy->names, false, &tidy->item_count);
     tidy->item_at = 0;
     if (tidy->items != NULL && (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE))
         zr_tidy_next(task);

@@ -1,11 +1,12 @@
 -- The layout of a queue on the servers, and its names.
 --
 --   /jobs/lanes/<priority>             a lane, one for each priority; its data is the number of the bucket that takes items
---   /jobs/lanes/<priority>/in, out     their versions count the items that were put in and removed; `in` is also what consumers watch
+--   /jobs/lanes/<priority>/in          consumers watch it, and the last bucket
 --   /jobs/lanes/<priority>/b-<number>  a bucket of about a thousand items; version 0: it takes items, otherwise it is sealed
 --   /jobs/lanes/<priority>/b-<number>/<tag>-q-<number>   an item: one line of header, then the data
---   /jobs/dead                         also a lane: the dead letters
---   /jobs/later                        delayed items; its buckets are minutes: b-<minute>/<due>-<tag>-q-<number>
+--   /jobs/lanes/<priority>/b-<number>/<tag>-p-<number>   the same, put without a transaction; void if the number is 1000 or more
+--   /jobs/dead                         also a lane: the dead letters; the versions of `in` and `out` count what was put in and removed
+--   /jobs/later                        delayed items, counted in the same way; its buckets are minutes: b-<minute>/<due>-<tag>-q-<number>
 --   /jobs/claims/<lane>.<bucket>.<item>  ephemeral: the item is claimed
 --   /jobs/consumers/<session>-<n>      ephemeral: a process that claims items; its claims have the same session
 --   /jobs/seat                         a fair lock; its holder watches what comes in
@@ -20,7 +21,7 @@ local paths = require "zkrecipes.path"
 
 local M = {}
 
-M.BUCKET = 1000      -- items after which a bucket is sealed
+M.BUCKET = 1000      -- items after which a bucket is sealed; all processes must have the same
 M.PRIORITIES = 65535 -- the largest
 M.ID_MAX = 200       -- bytes
 
@@ -32,11 +33,16 @@ function M.bucket_name(number) return ("b-%010d"):format(number) end
 -- These checks are strict: a znode whose name only resembles ours belongs to another program and is left alone.
 
 local TEN_DIGITS = ("%d"):rep(10)
-local ITEM = "%w+_%d+_%d+%-q%-" .. TEN_DIGITS .. "$"
+local ITEM = "%w+_%d+_%d+%-[pq]%-" .. TEN_DIGITS .. "$"
 local DELAYED = "^" .. ("%d"):rep(13) .. "%-" .. ITEM
 
+-- True if it is a name of a znode that must never count as an item, because its bucket was full when it was created there.
+function M.is_void(name) return tonumber(name:match "%-p%-(%d+)$" or 0) >= M.BUCKET end
+
 -- True if it is the name of an item. delayed: of one in /jobs/later.
-function M.is_item(name, delayed) return name:find(delayed and DELAYED or "^" .. ITEM) ~= nil end
+function M.is_item(name, delayed)
+  return name:find(delayed and DELAYED or "^" .. ITEM) ~= nil and not M.is_void(name)
+end
 
 -- Return the number of the bucket, or the priority of the lane, with this name; or nil.
 function M.bucket_number(name) return tonumber(name:match("^b%-(" .. TEN_DIGITS .. ")$")) end
@@ -47,12 +53,12 @@ function M.priority_number(name)
 end
 
 -- The number at the end of an item's name or path.
-function M.sequence(name) return tonumber(name:match("%-q%-(%d+)$")) end
+function M.sequence(name) return tonumber(name:match("%-[pq]%-(%d+)$")) end
 
 function M.due_of(name) return tonumber(name:match("^(%d+)%-")) end
 
 -- The tag in the name of an item.
-function M.tag(name) return name:match("([%w_]+)%-q%-%d+$") end
+function M.tag(name) return name:match("([%w_]+)%-[pq]%-%d+$") end
 
 function M.claim_name(lane, bucket, name) return ("%s.%010d.%s"):format(lane.name, bucket, name) end
 

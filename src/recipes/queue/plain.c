@@ -1,0 +1,141 @@
+#include "recipes/queue/put.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alloc.h"
+#include "recipes/queue/claims.h"
+
+/*
+ * Puts one item without an id and without a delay: one create, and no transaction. A transaction
+ * checks that the bucket takes items. A plain create cannot, so its name tells: the server numbers
+ * the znodes of a bucket, and one that is named as plain ("-p-") and has a number at or beyond the
+ * size of a bucket is void. Everybody can see that from the name alone, and nobody ever takes a
+ * void znode for an item.
+ * 1. Create the znode in the lane's last bucket. Its number is below the size: done.
+ * 2. The number is the last one below the size, or beyond it: the bucket is full: begin the next
+ *    one (next_bucket.c). It never begins earlier. So all items of a bucket were put before those
+ *    of the next one.
+ * 3. The znode is void: put the item by a transaction (append.c), which also deletes the void
+ *    znode.
+ *
+ * A process does not send creates for which its own ones leave no room: they wait until the next
+ * bucket is there. So only the creates of several processes at the same moment become void.
+ *
+ * What can go wrong: the bucket was emptied and deleted, or does not exist yet: read the lane's
+ * tail. The answer is lost: list the bucket; a znode with our tag is the item, or it is void, and 3
+ * follows. The producer dies between 2 and 3: its put has not returned, and consumers delete the
+ * void znode (look.c). They may also delete it before 3: then the transaction is refused, and 1
+ * follows.
+ */
+
+bool zr_put_is_plain(const struct zr_put *put)
+{
+    return put->count == 1 && put->id_path == NULL && put->due_ms == 0 && put->from.at == NULL &&
+           put->voided[0] == '\0';
+}
+
+/* ---- Room ---------------------------------------------------------------------------------- */
+
+void zr_lane_set_tail(struct zr_lane *lane, int64_t number)
+{
+    lane->tail = number;
+    lane->last = -1;
+    lane->flight = 0;
+    lane->epoch++;
+    zr_signal_fire(&lane->moved, ZR_OK);
+}
+
+/* Without a create in flight there is room: one may be void, and finds that the bucket is full. */
+bool zr_lane_has_room(const struct zr_queue *queue, const struct zr_lane *lane)
+{
+    return lane->flight == 0 || lane->last + 1 + (int64_t)lane->flight < queue->bucket_size;
+}
+
+static void start_flight(struct zr_put *put)
+{
+    put->flies = true;
+    put->epoch = put->lane->epoch;
+    put->lane->flight++;
+}
+
+void zr_put_end_flight(struct zr_put *put)
+{
+    struct zr_lane *lane = put->lane;
+    if (put->flies && put->epoch == lane->epoch && --lane->flight == 0)
+        zr_signal_fire(&lane->moved, ZR_OK);
+    put->flies = false;
+}
+
+void zr_lane_filled(struct zr_queue *queue, struct zr_lane *lane, int64_t bucket, int64_t number)
+{
+    if (lane->tail == bucket && number > lane->last)
+        lane->last = number;
+    if (number >= queue->bucket_size - 1)
+        zr_lane_roll(queue, lane, bucket);
+}
+
+/* ---- The create ---------------------------------------------------------------------------- */
+
+enum zr_status zr_put_new_create(struct zr_put *put, struct zr_call **call)
+{
+    struct zr_task *task = &put->queue_task.znode_task.task;
+    size_t size = strlen(put->lane->path) + ZR_BUCKET_NAME + ZR_ITEM_TAG + 8;
+    char *path = zr_alloc(size), bucket[ZR_BUCKET_NAME];
+    if (path == NULL)
+        return ZR_NO_MEMORY;
+    snprintf(path, size, "%s%s/%s-p-", put->lane->path, zr_bucket_name(put->bucket, bucket),
+             put->tag);
+    enum zr_status status = zr_call_new(task->session, ZR_OP_CREATE, path, put->entries[0], call);
+    zr_free(path);
+    if (status != ZR_OK)
+        return status;
+    (*call)->request.mode = ZR_PERSISTENT_SEQUENTIAL;
+    start_flight(put);
+    return ZR_OK;
+}
+
+static void note(struct zr_task *task)
+{
+    const struct zr_request *answer = &task->call->request;
+    struct zr_put *put = zr_put_of(task);
+    if (answer->op != ZR_OP_CREATE)
+        return; /* the listing was read, and in_bucket has noted the name */
+    zr_queue_tell(zr_queue_of(task), answer->stat.mtime_ms);
+    snprintf(put->created, sizeof(put->created), "%s", strrchr(answer->created, '/') + 1);
+}
+
+static void put_again(struct zr_task *task)
+{
+    struct zr_put *put = zr_put_of(task);
+    memcpy(put->voided, put->created, sizeof(put->voided));
+    put->voided_bucket = put->bucket;
+    put->created[0] = '\0';
+    zr_put_append(task);
+}
+
+static void created(struct zr_task *task)
+{
+    struct zr_queue *queue = zr_queue_of(task);
+    struct zr_put *put = zr_put_of(task);
+    note(task);
+    zr_lane_filled(queue, put->lane, put->bucket, zr_item_number(put->created));
+    if (zr_is_void(put->created, queue->bucket_size)) {
+        put_again(task);
+        return;
+    }
+    zr_consumer_put(queue, put->lane);
+    zr_task_finish(task, ZR_OK);
+}
+
+void zr_put_create_answered(struct zr_task *task)
+{
+    struct zr_put *put = zr_put_of(task);
+    zr_put_end_flight(put);
+    if (task->outcome == ZR_OK)
+        created(task);
+    else if (task->outcome == ZR_NO_NODE && put->missing++ < ZR_MISSING_MAX)
+        zr_put_bucket_missing(task);
+    else
+        zr_verb_fail(task, task->outcome);
+}
