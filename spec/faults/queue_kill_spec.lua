@@ -135,7 +135,7 @@ end
 -- Runs a worker that is killed at its n-th request of this name. False: it has sent fewer. fault: "hold" (before the server gets the
 -- request) or "hold_reply" (after the server has done it).
 local function cut_short(session, namespace, log, role, fault, request, n)
-  local proxy, path = env.proxy(), ("/%s-%s-%d"):format(role, fault, n)
+  local proxy, path = env.proxy(), ("/%s-%s-%s-%d"):format(role, fault, (request:gsub("%*", "any")), n)
   local queue = session:queue(path, { attempts = 1000 })
   if role == "consumer" then
     for i = 1, 4 do give(queue, log, path .. ":" .. i, i == 2 and path or nil) end
@@ -147,6 +147,10 @@ local function cut_short(session, namespace, log, role, fault, request, n)
   check_empty(session, queue)
   return struck
 end
+
+-- Before a server gets a request, whichever it is, and after it has done one of these.
+local HOLD, MULTI, CREATE = { "hold", "*" }, { "hold_reply", "multi" }, { "hold_reply", "create2" }
+local KINDS = { producer = { HOLD, MULTI, CREATE }, behind = { HOLD, MULTI, CREATE }, consumer = { HOLD, MULTI } }
 
 describe("kill -9 of workers", function()
   it("loses no item", env.run(function()
@@ -177,13 +181,13 @@ describe("kill -9 of workers", function()
     session:close()
   end))
 
-  for _, role in ipairs { "producer", "consumer" } do
+  for role, kinds in pairs(KINDS) do
     it("at each request of a " .. role .. " loses no item", env.run(function()
       local namespace, log = env.namespace(), new_log()
       local session = env.session { namespace = namespace }
       local bucket = layout.BUCKET
       layout.BUCKET = 2
-      for _, kind in ipairs { { "hold", "*" }, { "hold_reply", "multi" } } do
+      for _, kind in ipairs(kinds) do
         local n = 0
         repeat n = n + 1 until not cut_short(session, namespace, log, role, kind[1], kind[2], n)
         assert.is_true(n > 5)
