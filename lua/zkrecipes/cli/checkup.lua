@@ -18,7 +18,7 @@ end
 local function try_session(context, server)
   local zk, settings = context.zk, context.settings
   local session = zk.session { hosts = server.name, timeout = settings.timeout, request_timeout = settings.timeout, auth = settings.auth,
-    tls = settings.tls, log = function() end }
+    tls = settings.tls, sasl = settings.sasl, log = function() end }
   local connected, message = session:connected(math.min(settings.timeout, 5))
   if connected then
     server.timeout = session.timeout

@@ -1,7 +1,7 @@
 -- What a command works with.
 --
 --   context.zk  context.uv          the module on luv, and luv
---   context.settings                hosts, timeout, namespace, auth, tls
+--   context.settings                hosts, timeout, namespace, auth, tls, sasl
 --   context:session([options])      the session, connected; the first call opens it, with further options of zk.session
 --   context:open([options])         the same, but does not wait until it is connected
 --   context:check(path, ...)        returns what the module returned; raises a problem if that is a failure (a third value)
@@ -51,7 +51,7 @@ function Context:open(options)
   local all = { request_timeout = self.settings.timeout, log = function() end }
   for key, value in pairs(self.settings) do all[key] = value end
   for key, value in pairs(options or {}) do all[key] = value end
-  if all.tls then all.guardian = nil end -- it speaks no TLS
+  if all.tls or all.sasl then all.guardian = nil end -- it speaks neither
   self.opened, self.patience = self:check(nil, self.zk.session(all)), all.timeout
   return self.opened
 end

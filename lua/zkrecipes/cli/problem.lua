@@ -13,7 +13,7 @@ local CODES = {
   not_empty = { exit.NO, "the znode has children; `zkr rm -r` deletes them too" },
   bad_version = { exit.NO, "the znode has another version; read it again with `zkr stat`" },
   no_auth = { exit.FAILED, "the znode's ACL does not allow it; give credentials with ZKR_AUTH_FILE" },
-  auth_failed = { exit.FAILED, "the servers refused the credentials; check the file that ZKR_AUTH_FILE names" },
+  auth_failed = { exit.FAILED, "the servers refused the credentials; check ZKR_AUTH_FILE, or sasl_user and its password" },
   timeout = { exit.LATE },
   lost = { exit.LOST },
 }

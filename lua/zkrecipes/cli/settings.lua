@@ -7,7 +7,8 @@ local problem = require "zkrecipes.cli.problem"
 
 local M = {}
 
-local NAMES = { "hosts", "timeout", "namespace", "auth_file", "tls", "tls_ca", "tls_cert", "tls_key", "tls_password_file", "tls_name" }
+local NAMES = { "hosts", "timeout", "namespace", "auth_file", "tls", "tls_ca", "tls_cert", "tls_key", "tls_password_file", "tls_name",
+  "sasl", "sasl_user", "sasl_password_file", "sasl_keytab" }
 local KEYS = {}
 for _, name in ipairs(NAMES) do KEYS[name] = true end
 local TLS = { ca = "tls_ca", cert = "tls_cert", key = "tls_key", name = "tls_name" }
@@ -77,9 +78,9 @@ local function credentials(uv, file)
   return found
 end
 
--- The first line of the file, or the environment's.
-local function password(uv, path)
-  if not path then return said(os.getenv "ZKR_TLS_PASSWORD") end
+-- The first line of the file, or what the variable of the environment says.
+local function password(uv, path, variable)
+  if not path then return said(os.getenv(variable)) end
   check_private(uv, path, "password")
   local file = io.open(path)
   local line = file and file:read "l"
@@ -98,11 +99,20 @@ local function tls(uv, setting)
     some = some or options[option] ~= nil
   end
   if wanted == "no" or not wanted and not some then return false end
-  options.password = password(uv, setting "tls_password_file")
+  options.password = password(uv, setting "tls_password_file", "ZKR_TLS_PASSWORD")
   return options
 end
 
--- Returns hosts, timeout, namespace, auth and tls, from the options of the command line and all other places.
+-- The option `sasl` of a session.
+local function sasl(uv, setting)
+  local mechanism, user, keytab = setting "sasl", setting "sasl_user", setting "sasl_keytab"
+  local secret = password(uv, setting "sasl_password_file", "ZKR_SASL_PASSWORD")
+  if mechanism == "no" or not (mechanism or user or keytab or secret) then return nil end
+  if not mechanism then problem.raise(exit.USAGE, "sasl is missing; say sasl = DIGEST-MD5, or GSSAPI") end
+  return { mechanism = mechanism, user = user, password = secret, keytab = keytab }
+end
+
+-- Returns hosts, timeout, namespace, auth, tls and sasl, from the options of the command line and all other places.
 function M.read(uv, options)
   local file = read_file(path_of_file())
   local function setting(key)
@@ -113,7 +123,7 @@ function M.read(uv, options)
     problem.raise(exit.USAGE, ("the timeout is '%s'; give seconds, for example 10"):format(setting "timeout"))
   end
   return { hosts = setting "hosts", timeout = timeout, namespace = setting "namespace", auth = credentials(uv, setting "auth_file"),
-    tls = tls(uv, setting) }
+    tls = tls(uv, setting), sasl = sasl(uv, setting) }
 end
 
 return M
