@@ -132,20 +132,3 @@ describe("the dashboard", function()
     for name in pairs(variables) do assert.is_true(used[name], name) end
   end)
 end)
-
-describe("docs/operations.md", function()
-  -- spec/unit/lease_spec.lua counts these 16.
-  it("computes the heartbeats of many sessions by its formula", function()
-    local rows, timeouts = 0, { 10, 30, 60 }
-    for sessions, cells in read "docs/operations.md":gmatch "\n| ([%d,]+) | ([%d,]+/s [^\n]+) |" do
-      local count, column = tonumber((sessions:gsub(",", ""))), 0
-      for cell in cells:gmatch "([%d,]+)/s" do
-        column = column + 1
-        assert.are.equal(math.floor(count * 16 / timeouts[column] + 0.5), tonumber((cell:gsub(",", ""))))
-      end
-      assert.are.equal(#timeouts, column)
-      rows = rows + 1
-    end
-    assert.are.equal(4, rows)
-  end)
-end)

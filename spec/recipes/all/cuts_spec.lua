@@ -5,7 +5,7 @@ local run = env.run
 
 describe("broken connections, a thousand in virtual time or a few of many real sessions,", function()
   for _, name in ipairs { "thousand_cuts", "few_cuts" } do
-    it("leave each waiter with one watch, one znode and the memory that it had: " .. name, function() env.alone(name) end)
+    it("leave each waiter with its watches, one znode and the memory that it had: " .. name, function() env.alone(name) end)
   end
 end)
 

@@ -44,6 +44,7 @@ local EXAMPLES = {
   ["two_phase.lua"] = "^60\tcommitted\n60\taborted\t'north' voted no: not enough money\n40\tcommitted\nnorth has 0, south has 100$",
   ["tree.lua"] = "^version 1%.0\nadded : %- > 1%.0\nadded /limit: %- > 10\nchanged /limit: 10 > 20\n"
     .. "removed /limit: 20 > %-\nleft: zkrecipes%-example%-tree 1%.0\nclosed$",
+  ["sasl.lua"] = "^for nobody else\nno_auth\nauth_failed\tthe server refused user 'bob'$",
   ["tls.lua"] = "^for nobody else\nits certificate is not from a CA that the session trusts$",
   ["testing.lua"] = "^passed: it was told of the loss and stopped$",
 }
