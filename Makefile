@@ -334,7 +334,7 @@ FUZZ_SOURCES_paths = src/core/names.c src/core/alloc.c
 FUZZ_SOURCES_hosts = src/core/names.c src/core/alloc.c src/zk/mailbox.c src/zk/clock.c src/zk/thread.c
 FUZZ_SOURCES_listing = $(filter-out src/core/seats.c,$(ON_HOST))
 FUZZ_SOURCES_values = $(filter-out src/lua/module.c,$(ON_HOST) $(wildcard src/sim/*.c src/lua/*.c))
-FUZZ_SOURCES_sasl = $(wildcard src/sasl/*.c) $(addprefix src/core/,sasl_options.c alloc.c) \
+FUZZ_SOURCES_sasl = $(wildcard src/sasl/*.c) $(addprefix src/core/,sasl_options.c alloc.c pid.c) \
   $(addprefix src/zk/,exchange.c login_tokens.c mailbox.c program.c secure_load.c thread.c)
 FUZZ_SOURCES_server = $(wildcard src/zk/*.c) $(addprefix src/core/,alloc.c handshake.c lease.c names.c pid.c sasl_options.c tls_options.c) $(wildcard src/sasl/*.c)
 FUZZ_SOURCES_tls = $(filter-out src/tls/module.c,$(wildcard src/tls/*.c))

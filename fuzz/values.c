@@ -31,9 +31,16 @@ static enum zr_status make_zk(void *with, struct zr_zk **zk)
     return *zk != NULL ? ZR_OK : ZR_NO_MEMORY;
 }
 
-/* The simulated servers have no TLS, and neither has the real client, which is left out here. */
+/* The simulated servers have no TLS and no SASL, and neither has the real client, which is left out
+ * here. */
 const char *zr_zk_tls_problem(void)
 {
+    return NULL;
+}
+
+const char *zr_zk_sasl_problem(const struct zr_sasl_options *options)
+{
+    (void)options;
     return NULL;
 }
 

@@ -3,6 +3,7 @@
 local commanded = require "spec.support.commanded"
 local env = require "spec.support.env"
 local process = require "spec.support.process"
+local zk = require "zkrecipes"
 local run = env.run
 
 local USAGE, LOST, LATE = 2, 123, 124
@@ -150,7 +151,15 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
         local trap = ("trap \"echo got %s; exit %d\" %s"):format(name, number, name)
         local zkr = start(("lock /l -- bash -c '%s; echo ready; sleep 600 & wait'"):format(trap))
         zkr:prints "ready"
-        zkr:signal(name)
+        -- One that comes just before bash begins to wait ends nothing, so it is sent again.
+        local due = 0
+        env.eventually("the end of zkr", function()
+          if zk.now() >= due then
+            zkr:signal(name)
+            due = zk.now() + 5
+          end
+          return zkr:over()
+        end)
         local status, out = zkr:finish()
         assert.are.same({ number, "ready\ngot " .. name .. "\n" }, { status, out })
       end

@@ -125,9 +125,11 @@ local _ = zkr.supported and describe("zkr queue", function()
     assert(queue:put "item")
     start("--", "sh", "-c", ("cat >%s/seen; exec sleep 1000"):format(dir))
     env.eventually("the item", function() return read "seen" == "item" end)
-    started:signal "TERM"
-    started:signal "TERM"
-    local item = assert(queue:claim(300))
+    local item
+    repeat -- two signals that are sent at once may become one
+      started:signal "TERM"
+      item = queue:claim(2)
+    until item
     assert.are.same({ "item", 2 }, { item.data, item.attempts })
     assert.are.equal(0, (started:finish()))
   end)

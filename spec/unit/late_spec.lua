@@ -230,7 +230,8 @@ describe("a package that", function()
     ]])
   end)
 
-  it("is upgraded meanwhile is not mixed with what is loaded", function()
+  -- Under the thread sanitizer the module does not find its own file when it is loaded.
+  local _ = not os.getenv "TSAN_OPTIONS" and it("is upgraded meanwhile is not mixed with what is loaded", function()
     assert.equal("session:queue: the package zkrecipes was upgraded or removed, or can no longer be read, since this process loaded it; "
       .. "restart the process unsupported good", run_here [[
       assert(session:lock "/l")

@@ -64,11 +64,10 @@ enum zr_status zr_announce_new(const struct zr_seat *seat, struct zr_call **call
 void zr_announce_follow(struct zr_session *session, const char *dir, const char *name,
                         struct zr_watch **watch)
 {
-    char *node = zr_path_child(dir, name), *path = path_for(dir, name);
+    char *path = zr_session_tagged(session, name) ? NULL : path_for(dir, name);
     *watch = NULL;
-    if (node != NULL && path != NULL && zr_seat_find(session, node) == NULL)
+    if (path != NULL)
         zr_watch_making(session, path, WATCHED_BYTES, watch);
-    zr_free(node);
     zr_free(path);
 }
 

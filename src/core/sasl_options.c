@@ -46,16 +46,16 @@ bool zr_sasl_options_copy(struct zr_sasl_options *to, const struct zr_sasl_optio
 {
     *to = (struct zr_sasl_options){.wanted = from->wanted};
     return copy(&to->mechanism, from->mechanism) && copy(&to->user, from->user) &&
-           copy(&to->password, from->password) && copy(&to->keytab, from->keytab);
+           copy(&to->keytab, from->keytab) &&
+           (from->password == NULL ||
+            (to->password = zr_secret_copy_string(from->password)) != NULL);
 }
 
 void zr_sasl_options_fini(struct zr_sasl_options *options)
 {
-    if (options->password != NULL)
-        explicit_bzero((char *)options->password, strlen(options->password));
     zr_free((char *)options->mechanism);
     zr_free((char *)options->user);
-    zr_free((char *)options->password);
+    zr_secret_free((char *)options->password);
     zr_free((char *)options->keytab);
     *options = (struct zr_sasl_options){.wanted = false};
 }

@@ -23,7 +23,7 @@ struct zr_seat {
     struct zr_session *session;
     enum zr_seat_state state;
     int generation;                  /* of the session, when the create was sent */
-    enum zr_status refused;          /* why the last create was refused; ZR_OK: it was not */
+    enum zr_status refused : 8;      /* why the last create was refused; ZR_OK: it was not */
     bool leaving;                    /* see `task` */
     bool counted;                    /* see ephemerals.h */
     bool announces;                  /* the recipe's: its end is to be announced (announce.h) ... */

@@ -242,6 +242,9 @@ void zr_engine_note(struct zr_session *session, char level, const char *format, 
    ZooKeeper session, the present one or an earlier one of this session. */
 void zr_session_tag(struct zr_session *session, int64_t id, char tag[static ZR_TAG]);
 
+/* True if the name begins with a tag of the present ZooKeeper session. */
+bool zr_session_tagged(const struct zr_session *session, const char *name);
+
 /* For the class of sessions. */
 void zr_session_free(struct zr_object *object);
 

@@ -12,14 +12,17 @@
 #define _GNU_SOURCE
 #endif
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <gssapi/gssapi.h>
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
+#include <krb5/krb5.h>
 
 #include "kerberos/exchange.h"
 
@@ -49,11 +52,23 @@ static void describe(char *room, size_t size, OM_uint32 status, int type)
     gss_release_buffer(&minor, &text);
 }
 
+/* The KDC refused the key, or knows no such user. */
+static bool is_refused(OM_uint32 minor)
+{
+    static const krb5_error_code codes[] = {KRB5KDC_ERR_PREAUTH_FAILED, KRB5KDC_ERR_CLIENT_REVOKED,
+                                            KRB5KDC_ERR_C_PRINCIPAL_UNKNOWN, KRB5KDC_ERR_KEY_EXP};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (minor == (OM_uint32)codes[i])
+            return true;
+    return false;
+}
+
 /* what: what we tried. */
 static void fail(struct zr_kerberos_answer *answer, const char *what, OM_uint32 major,
                  OM_uint32 minor)
 {
     snprintf(answer->problem, sizeof answer->problem, "%s", what);
+    answer->refused = GSS_ERROR(major) && is_refused(minor);
     if (GSS_ERROR(major))
         describe(answer->problem, sizeof answer->problem, minor != 0 ? minor : major,
                  minor != 0 ? GSS_C_MECH_CODE : GSS_C_GSS_CODE);
@@ -109,21 +124,35 @@ static bool import(const char *text, gss_OID type, gss_name_t *name,
 }
 
 /* A cache in memory that all sessions with the same key share: so a reconnect asks no KDC while its
-   tickets are valid. Kerberos renews them by the key. */
+   tickets are valid. Kerberos renews them by the key. The name has what changes if the file does:
+   another key must not get the tickets of the one before. */
+static void name_cache(const struct zr_kerberos *exchange, char *cache, size_t size)
+{
+    struct stat file = {0};
+    stat(exchange->keytab, &file);
+    snprintf(cache, size, "MEMORY:zkrecipes %llu %llu %lld %lld.%09ld %s",
+             (unsigned long long)file.st_dev, (unsigned long long)file.st_ino,
+             (long long)file.st_size, (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec,
+             exchange->user != NULL ? exchange->user : "");
+}
+
 static OM_uint32 acquire(struct zr_kerberos *exchange, gss_name_t name, OM_uint32 *minor)
 {
-    char cache[512], keytab[512];
-    const char *user = exchange->user != NULL ? exchange->user : "";
-    gss_key_value_element_desc elements[] = {{"client_keytab", keytab}, {"ccache", cache}};
-    gss_key_value_set_desc store = {exchange->keytab != NULL ? 2 : 0, elements};
+    char cache[512], *keytab = NULL; /* a user has 255 bytes at most */
     gss_OID_set_desc mechanisms = {1, (gss_OID)gss_mech_krb5};
-    if (exchange->keytab != NULL) {
-        snprintf(keytab, sizeof keytab, "FILE:%s", exchange->keytab);
-        snprintf(cache, sizeof cache, "MEMORY:zkrecipes %s %s", user, exchange->keytab);
+    if (exchange->keytab != NULL && asprintf(&keytab, "FILE:%s", exchange->keytab) < 0) {
+        *minor = ENOMEM;
+        return GSS_S_FAILURE;
     }
-    return gss_acquire_cred_from(minor, name, GSS_C_INDEFINITE, &mechanisms, GSS_C_INITIATE,
-                                 store.count > 0 ? &store : GSS_C_NO_CRED_STORE,
-                                 &exchange->credential, NULL, NULL);
+    if (keytab != NULL)
+        name_cache(exchange, cache, sizeof cache);
+    gss_key_value_element_desc elements[] = {{"client_keytab", keytab}, {"ccache", cache}};
+    gss_key_value_set_desc store = {2, elements};
+    OM_uint32 major = gss_acquire_cred_from(
+        minor, name, GSS_C_INDEFINITE, &mechanisms, GSS_C_INITIATE,
+        keytab != NULL ? &store : GSS_C_NO_CRED_STORE, &exchange->credential, NULL, NULL);
+    free(keytab);
+    return major;
 }
 
 static bool get_ready(struct zr_kerberos *exchange, struct zr_kerberos_answer *answer)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 /* The table's layout: the module and kerberos.so must be of the same build. */
-#define ZR_KERBEROS_LAYOUT 1
+#define ZR_KERBEROS_LAYOUT 2
 #define ZR_KERBEROS_SYMBOL "zr_kerberos_table"
 
 struct zr_kerberos; /* one exchange */
@@ -24,6 +24,7 @@ struct zr_kerberos_answer {
     const void *token; /* to send to the server; belongs to the exchange, until its next call */
     size_t length;
     bool last;         /* if the server accepts it, and says no more, it knows who we are */
+    bool refused;      /* the KDC refused our key: to ask again with it may lock the account */
     char problem[480]; /* what has failed and what to do; "": nothing */
 };
 

@@ -27,20 +27,20 @@ struct zr_hold {
     struct zr_seat seat;
     enum zr_hold_state state : 8;
     enum zr_status why : 8; /* let go: ZR_OK released, ZR_LOST, ZR_CLOSED */
+    bool waited;            /* the recipe's: it was not granted at its first look */
     int32_t permits;   /* set by the recipe: how many it asks for, or holds; 0: it counts none */
     struct zr_tie tie; /* to the session, while held */
     struct zr_signal over; /* fires when it is let go */
     struct zr_task guard;  /* watches the node for `lost` */
     bool guarded;
-    bool only_try;              /* the recipe's: do not wait */
-    bool next_in_line;          /* the recipe's: only the holder is ahead */
-    bool waited;                /* the recipe's: it was not granted at its first look */
+    bool only_try;     /* the recipe's: do not wait */
+    bool next_in_line; /* the recipe's: only the holder is ahead */
+    bool numbered;     /* the recipe's: the name of its node is the number that it holds */
+    int32_t position;  /* set by the recipe: how many contenders were ahead at the last look; -1: it
+                          has not looked */
+    int64_t since_us;  /* when it began to wait, or, once granted, to hold */
     struct zr_watch *announced; /* the recipe's, or null: where the contender ahead would announce
                                    its end (announce.h) */
-    bool numbered;              /* the recipe's: the name of its node is the number that it holds */
-    int32_t position; /* set by the recipe: how many contenders were ahead at the last look; -1: it
-                         has not looked */
-    int64_t since_us; /* when it began to wait, or, once granted, to hold */
     /* The recipe's, or null: frees what the recipe added. */
     void (*fini)(struct zr_hold *hold);
 };

@@ -16,12 +16,14 @@
 #include <stdio.h>
 
 #include "core/alloc.h"
+#include "core/pid.h"
 #include "zk/secure_load.h"
 #include "zk/thread.h"
 
 #define MOST_ABANDONED 16
 
 static atomic_int abandoned; /* helper threads for which nobody waits */
+static int64_t counted_in;   /* the process that they are threads of */
 
 enum state { IDLE, BUSY, ABANDONED };
 
@@ -43,6 +45,9 @@ struct zr_exchange *zr_exchange_new(const struct zr_sasl_options *options, const
     struct zr_exchange *exchange = table != NULL ? zr_alloc(sizeof *exchange) : NULL;
     if (exchange == NULL)
         return NULL;
+    if (counted_in != zr_pid()) /* a forked child has none of them */
+        atomic_store(&abandoned, 0);
+    counted_in = zr_pid();
     snprintf(service, sizeof service, "zookeeper@%s", host);
     exchange->table = table;
     exchange->wake = wake;

@@ -68,6 +68,11 @@ enum zr_login_step zr_login_stepped(struct zr_login *login)
     login->stepping = false;
     login->heard = true; /* it was not the server that we have waited for */
     login->last = answer->last;
+    if (answer->problem[0] != '\0' && answer->refused) {
+        login->why->error = EACCES;
+        snprintf(login->why->text, sizeof login->why->text, "%s", answer->problem);
+        return ZR_LOGIN_REFUSED;
+    }
     if (answer->problem[0] != '\0')
         return zr_login_fail(login, answer->problem);
     return zr_login_ask(login, answer->token, answer->length);

@@ -76,7 +76,7 @@ return {
     "  once.hold = nil\n", ""),
   bug("reentrant", "every release counts as the last", "recipes/lock/lock.lua",
     "if count and count > 1 then", "if false then"),
-  bug("revocable", "the data are not put back", "recipes/lock/lock.lua",
+  bug("revocable", "the data are not put back", "recipes/lock/revocable.lua",
     "    restore(hold, path, way.data)\n", ""),
   bug("revocable", "the data are put back once, and perhaps not", "lost_answers.lua",
     'until code ~= "connection_loss" or not hold:valid()', "until true"),

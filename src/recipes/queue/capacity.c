@@ -5,13 +5,16 @@
  * part of what is left without asking again (its credit), the smaller the fuller the queue is.
  *
  * What can go wrong: the queue is full: look again after a pause, unless the id is known, because
- * then the put needs no room. The limit passes meanwhile: the queue is full. A put without a limit
- * waits for room without one; each of its looks has the limit of a request.
+ * then the put needs no room. The producers of a process that wait share one count for a while
+ * (FULL_US), because a count of many items takes many requests. The limit passes meanwhile: the
+ * queue is full. A put without a limit waits for room without one; each of its looks has the limit
+ * of a request.
  */
 
 #define SHORTEST_US 20000
 #define LONGEST_US 500000
 #define CREDIT_MAX 100
+#define FULL_US 100000 /* and a microsecond for each item of the capacity */
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -78,11 +81,13 @@ static void counted(struct zr_task *task)
         left = 0;
     int64_t room = least(left, (int64_t)put->count), rest = least(left / 10, CREDIT_MAX) - room;
     queue->credit = rest > 0 ? rest : 0;
+    queue->full_until_us = 0;
     if (room > 0) {
         put_some(task, room);
         return;
     }
     put->full = true;
+    queue->full_until_us = zr_engine_now_us(task->session->engine) + FULL_US + queue->capacity;
     if (put->id_path != NULL)
         zr_put_look_at_id(task);
     else
@@ -93,6 +98,11 @@ void zr_put_find_room(struct zr_task *task)
 {
     struct zr_queue *queue = zr_queue_of(task);
     int64_t wanted = (int64_t)zr_put_of(task)->count;
+    bool was_full = zr_engine_now_us(task->session->engine) < queue->full_until_us;
+    if (zr_put_of(task)->full && was_full) {
+        zr_put_wait_for_room(task);
+        return;
+    }
     if (queue->credit < wanted) {
         zr_count_items(task, counted);
         return;

@@ -191,6 +191,28 @@ static void stop_timers(struct zr_task *task)
     zr_timer_stop(&task->session->engine->timers, &consumer_of(task)->calm);
 }
 
+/* A caller that only tries, and came before the last glance; or null. */
+static struct zr_waiter *find_try(const struct zr_consumer *consumer)
+{
+    ZR_LIST_EACH (link, &consumer->tries) {
+        struct zr_waiter *waiter = ZR_HOLDER(link, struct zr_waiter, in_tries);
+        if (waiter->ticket <= consumer->glanced_for)
+            return waiter;
+    }
+    return NULL;
+}
+
+/* Acks of others may stir the queue again at once: that must not hold up those that only try. */
+static void glanced(struct zr_task *task)
+{
+    struct zr_consumer *consumer = consumer_of(task);
+    struct zr_waiter *waiter;
+    bool nothing = consumer->looked == consumer->events && consumer->batch.count == 0;
+    while (nothing && (waiter = find_try(consumer)) != NULL)
+        zr_waiter_fail(waiter, ZR_TIMEOUT, "there is no item");
+    run(task);
+}
+
 static void run(struct zr_task *task)
 {
     struct zr_queue *queue = zr_queue_of(task);
@@ -210,7 +232,7 @@ static void run(struct zr_task *task)
     else if (consumer->looked != consumer->events || consumer->batch.count > 0)
         look(task); /* all items of a batch were given out, and there may be more */
     else if (may_glance(task))
-        zr_glance(task, run);
+        zr_glance(task, glanced);
     else
         idle(task);
 }

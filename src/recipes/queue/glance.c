@@ -7,7 +7,8 @@
  * items (look.c) only if znodes were created since the last listing: the server counts them.
  *
  * While others ack and nobody puts, a long bucket would be listed again and again. So behind such a
- * listing there is a pause, the longer the more names it had.
+ * listing there is a pause, the longer the more names it had; with several lanes the longest. A
+ * caller that only tries does not wait for that, but it gets its answer after one such round.
  *
  * What can go wrong: the bucket is gone, or the listing fails: look for items.
  */
@@ -64,7 +65,9 @@ static void listed(struct zr_task *task)
         return;
     }
     int64_t pause_us = (int64_t)task->call->request.stat.child_count * PAUSE_US;
-    consumer->glance_at_us = zr_engine_now_us(task->session->engine) + pause_us;
+    int64_t at_us = zr_engine_now_us(task->session->engine) + pause_us;
+    if (at_us > consumer->glance_at_us)
+        consumer->glance_at_us = at_us;
     next_lane(task);
 }
 
@@ -94,6 +97,7 @@ void zr_glance(struct zr_task *task, void (*then)(struct zr_task *task))
 {
     struct zr_consumer *consumer = consumer_of(task);
     consumer->stirred = false;
+    consumer->glanced_for = consumer->tickets;
     consumer->asking = true;
     consumer->glanced = then;
     next_lane(task);

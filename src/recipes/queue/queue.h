@@ -119,6 +119,7 @@ struct zr_consumer {
     bool stirred;                          /* glance.c: a watch on a last bucket was used up */
     int64_t glance_at_us;                  /* ... not before, the bucket is listed */
     void (*glanced)(struct zr_task *task); /* ... what comes then */
+    uint64_t glanced_for;                  /* ... and for whom: callers with this ticket or less */
     struct zr_signal work;
 
     /* stock.c */
@@ -156,13 +157,14 @@ struct zr_queue {
     struct zr_znode znode;
     struct zr_table lanes;
     struct zr_consumer consumer;
-    int64_t bucket_size; /* items after which a bucket is sealed */
-    int64_t capacity;    /* 0: none */
-    int64_t credit;      /* items for which there is room, so that no server is asked */
-    int64_t session_id;  /* the last one, for tags; 0: there was none yet */
-    int64_t told_us;     /* when a server told its time last; -1: not yet */
-    int64_t server_ms;   /* its time at that moment */
-    int64_t tidy_at_us;  /* not before, old tombstones are removed again */
+    int64_t bucket_size;   /* items after which a bucket is sealed */
+    int64_t capacity;      /* 0: none */
+    int64_t credit;        /* items for which there is room, so that no server is asked */
+    int64_t full_until_us; /* ... or a count has just shown that there is no room */
+    int64_t session_id;    /* the last one, for tags; 0: there was none yet */
+    int64_t told_us;       /* when a server told its time last; -1: not yet */
+    int64_t server_ms;     /* its time at that moment */
+    int64_t tidy_at_us;    /* not before, old tombstones are removed again */
 };
 
 extern const struct zr_class zr_queue_class;
