@@ -110,6 +110,24 @@ describe("a session with Kerberos", function()
     says("the server offers no GSSAPI; its java%.security%.auth%.login%.config", { hosts = "localhost:" .. env.server().port })
   end))
 
+  it("is closed if the KDC refuses its key, which more attempts would lock", run(function()
+    local session = zk.session { hosts = plain(), sasl = { mechanism = "GSSAPI", keytab = realm:keytab_of "old" }, timeout = 30 }
+    fails("auth_failed", session:connected(300))
+    assert.matches("Kerberos", session.trouble)
+    assert.is_true(realm:refusals() <= 2)
+    session:close(0)
+  end))
+
+  it("is the user of the file that is there now, also if it was another one", run(function()
+    local keytab = realm:keytab_of "now"
+    for _, user in ipairs { "ann", "bob" } do
+      process.output(("cp '%s' '%s.new' && mv '%s.new' '%s'"):format(realm:keytab_of(user), keytab, keytab, keytab))
+      local session = open { sasl = { mechanism = "GSSAPI", keytab = keytab } }
+      is_mine(session, user .. "@ZKTEST")
+      session:close()
+    end
+  end))
+
   it("does not connect to a server that cannot read the ticket, or sends nonsense", run(function()
     local function with(pattern, first, hosts)
       local fake = sasl.start(first, first)

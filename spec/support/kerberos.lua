@@ -22,6 +22,10 @@ kdb5_util create -s -r ZKTEST -P master
 for each in zookeeper/localhost ann bob; do kadmin.local -r ZKTEST -q "addprinc -randkey $each"; done
 kadmin.local -r ZKTEST -q "ktadd -k $1/server.keytab zookeeper/localhost"
 kadmin.local -r ZKTEST -q "ktadd -k $1/users.keytab ann bob"
+for each in ann bob; do kadmin.local -r ZKTEST -q "ktadd -norandkey -k $1/$each.keytab $each"; done
+kadmin.local -r ZKTEST -q "addprinc -randkey +requires_preauth old"
+kadmin.local -r ZKTEST -q "ktadd -k $1/old.keytab old" # and then its key is changed
+kadmin.local -r ZKTEST -q "cpw -randkey old"
 printf '%s\n' 'addent -password -p ann@HUNG -k 1 -e aes256-cts' password "wkt $1/users.keytab" | ktutil
 printf '%s\n' 'Server {' 'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true storeKey=true useTicketCache=false' \
   "isInitiator=false keyTab=\"$1/server.keytab\" principal=\"zookeeper/localhost@ZKTEST\";" '};' >jaas.conf
@@ -81,6 +85,12 @@ function Realm:kinit(user)
   local said = process.output(("LD_PRELOAD= kinit -k -t '%s' %s 2>&1"):format(self.keytab, user))
   if said ~= "" then error(said) end
 end
+
+-- The keytab of one user: ann, bob, or old, whose key is another one by now.
+function Realm:keytab_of(user) return ("%s/%s.keytab"):format(self.folder, user) end
+
+-- How often the KDC has refused a key.
+function Realm:refusals() return tonumber(process.output(("grep -c PREAUTH_FAILED '%s/kdc.log'"):format(self.folder))) end
 
 function Realm.kdestroy() process.output("LD_PRELOAD= kdestroy 2>&1") end
 

@@ -56,6 +56,17 @@ local function behind(world, size)
 end
 
 describe("plain puts", function()
+  it("that were canceled on their way leave room for others", in_world(5, function(world)
+    local queue, zk = start(world)
+    assert(queue:put "0")
+    world:plan(zk, "delay", { kind = "create", seconds = 1 })
+    local one = zk.spawn(queue.put, queue, "canceled")
+    world:advance(0.0001)
+    one:cancel()
+    for i = 1, 6 do assert(queue:put(tostring(i), { timeout = 20 })) end
+    assert.is_true(queue:size() >= 7)
+  end))
+
   it("of many processes at once are there once, in the order of each process; no void znode stays", in_world(20, function(world)
     local left, made = 0, 0
     for p = 1, 5 do
