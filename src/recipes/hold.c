@@ -77,7 +77,8 @@ static void vacated(struct zr_task *task)
 
 void zr_hold_clean(struct zr_task *task)
 {
-    zr_announce_end(&zr_hold_of(task)->announced);
+    if (zr_hold_of(task)->state == ZR_ACQUIRING)
+        zr_announce_end(&zr_hold_of(task)->announced);
     zr_verb_vacate(task, &zr_hold_of(task)->seat, ZR_STEP(vacated));
 }
 

@@ -31,7 +31,11 @@ struct zr_hold {
     int32_t permits;   /* set by the recipe: how many it asks for, or holds; 0: it counts none */
     struct zr_tie tie; /* to the session, while held */
     struct zr_signal over; /* fires when it is let go */
-    struct zr_task guard;  /* watches the node for `lost` */
+    union {
+        struct zr_task guard;       /* while held: watches the node for `lost` */
+        struct zr_watch *announced; /* the recipe's, while it acquires, or null: where the contender
+                                       ahead would announce its end (announce.h) */
+    };
     bool guarded;
     bool only_try;     /* the recipe's: do not wait */
     bool next_in_line; /* the recipe's: only the holder is ahead */
@@ -39,8 +43,6 @@ struct zr_hold {
     int32_t position;  /* set by the recipe: how many contenders were ahead at the last look; -1: it
                           has not looked */
     int64_t since_us;  /* when it began to wait, or, once granted, to hold */
-    struct zr_watch *announced; /* the recipe's, or null: where the contender ahead would announce
-                                   its end (announce.h) */
     /* The recipe's, or null: frees what the recipe added. */
     void (*fini)(struct zr_hold *hold);
 };
