@@ -8,8 +8,8 @@ local zk = require "zkrecipes"
 
 local CIPHERS = { ["TLSv1.2"] = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", ["TLSv1.3"] = "TLS_AES_128_GCM_SHA256" }
 
--- On Lua 5.3, libuv's loop cannot be used again in a process that has used it in other specs.
-local OLD_LUV = { luv = _VERSION == "Lua 5.3" }
+-- On Lua 5.1 and 5.3, libuv's loop cannot be used again in a process that has used it in mixed_spec.lua.
+local OLD_LUV = { luv = _VERSION ~= "Lua 5.4" and not rawget(_G, "jit") }
 
 -- Runs fn in a coroutine of the host, to its end.
 local function run(host, fn)
