@@ -18,11 +18,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr lock", function()
     session:close()
   end)
 
-  local function start(line, more)
-    local variables = { ZKR_HOSTS = env.server().hosts, ZKR_NAMESPACE = namespace, ZKR_TIMEOUT = "60" }
-    for name, value in pairs(more or {}) do variables[name] = value end
-    return commanded.start(line, variables)
-  end
+  local function start(line, more) return commanded.start_in(namespace, line, more) end
 
   it("loads only what it needs", run(function()
     local names = os.tmpname()

@@ -7,7 +7,6 @@ local zk = require "zkrecipes"
 local run = env.run
 
 local USAGE, LOST, LATE = 2, 123, 124
-local TIMEOUT = "60"
 
 local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
   local session, namespace
@@ -22,11 +21,7 @@ local _ = _VERSION == "Lua 5.4" and describe("zkr", function()
     session:close()
   end)
 
-  local function start(line, more, ignored)
-    local variables = { ZKR_HOSTS = env.server().hosts, ZKR_NAMESPACE = namespace, ZKR_TIMEOUT = TIMEOUT }
-    for name, value in pairs(more or {}) do variables[name] = value end
-    return commanded.start(line, variables, ignored)
-  end
+  local function start(line, more, ignored) return commanded.start_in(namespace, line, more, ignored) end
 
   -- Runs it to its end: exit status, output, standard error.
   local function ended(line, more) return start(line, more):finish() end

@@ -1,6 +1,5 @@
 -- zkr on a server with SASL: where the settings come from.
 
-local process = require "spec.support.process"
 local testing = require "zkrecipes.testing"
 local zkr = require "spec.support.zkr"
 
@@ -9,22 +8,13 @@ local _ = zkr.supported and describe("zkr with SASL", function()
 
   setup(function()
     server = assert(testing.start { sasl = { ann = "sesame" } })
-    folder = process.output "mktemp -d"
+    folder = zkr.folder()
   end)
 
   teardown(function()
     server:stop()
-    os.execute("rm -r " .. folder)
+    folder.remove()
   end)
-
-  local function write(name, text)
-    local path = folder .. "/" .. name
-    local file = assert(io.open(path, "w"))
-    file:write(text)
-    file:close()
-    os.execute("chmod 600 " .. path)
-    return path
-  end
 
   local function with(variables) return { hosts = server.hosts, env = variables } end
 
@@ -36,15 +26,15 @@ local _ = zkr.supported and describe("zkr with SASL", function()
   end
 
   it("proves who it is, so that only this user may read", function()
-    local file = write("password", "sesame\n")
+    local file = folder.write("password", "sesame\n")
     local ann = with { ZKR_SASL = "DIGEST-MD5", ZKR_SASL_USER = "ann", ZKR_SASL_PASSWORD_FILE = file }
     local _, status, err = zkr.run({ "create", "--acl", "sasl:ann:cdrwa", "/private", "mine" }, ann)
     assert.are.same({ 0, "" }, { status, err })
     assert.are.equal("mine", (zkr.run({ "get", "/private" }, ann)))
     assert.are.equal("mine", (zkr.run({ "get", "/private" },
       with { ZKR_SASL = "DIGEST-MD5", ZKR_SASL_USER = "ann", ZKR_SASL_PASSWORD = "sesame" })))
-    write("zkr", ("hosts = %s\nsasl = DIGEST-MD5\nsasl_user = ann\nsasl_password_file = %s\n"):format(server.hosts, file))
-    local config = { XDG_CONFIG_HOME = folder, ZKR_HOSTS = "" }
+    folder.write("zkr", ("hosts = %s\nsasl = DIGEST-MD5\nsasl_user = ann\nsasl_password_file = %s\n"):format(server.hosts, file))
+    local config = { XDG_CONFIG_HOME = folder.path, ZKR_HOSTS = "" }
     assert.are.equal("mine", (zkr.run({ "get", "/private" }, { env = config })))
     config.ZKR_SASL = "no"
     fails(125, "ACL", { "get", "/private" }, { env = config })

@@ -10,24 +10,15 @@ local _ = zkr.supported and describe("zkr with TLS", function()
 
   setup(function()
     server = assert(testing.start { tls = true, config = { ["ssl.clientAuth"] = "need" } })
-    folder = process.output "mktemp -d"
-    locked = folder .. "/locked.key"
+    folder = zkr.folder()
+    locked = folder.path .. "/locked.key"
     process.output(("openssl ec -aes128 -passout pass:sesame -in '%s' -out '%s' 2>&1"):format(server.tls.key, locked))
   end)
 
   teardown(function()
     server:stop()
-    os.execute("rm -r " .. folder)
+    folder.remove()
   end)
-
-  local function write(name, text)
-    local path = folder .. "/" .. name
-    local file = assert(io.open(path, "w"))
-    file:write(text)
-    file:close()
-    os.execute("chmod 600 " .. path)
-    return path
-  end
 
   local function with(variables)
     local all = { ZKR_TLS_CA = server.tls.ca, ZKR_TLS_CERT = server.tls.cert, ZKR_TLS_KEY = server.tls.key }
@@ -60,23 +51,24 @@ local _ = zkr.supported and describe("zkr with TLS", function()
 
   it("takes its settings from the file", function()
     local plain = "127.0.0.1:" .. server.port
-    write("zkr", ("hosts = %s\ntls_ca = %s\ntls_cert = %s\ntls_key = %s\n"):format(server.hosts, server.tls.ca, server.tls.cert,
+    folder.write("zkr", ("hosts = %s\ntls_ca = %s\ntls_cert = %s\ntls_key = %s\n"):format(server.hosts, server.tls.ca, server.tls.cert,
       server.tls.key))
-    local file = { XDG_CONFIG_HOME = folder, ZKR_HOSTS = "" }
+    local file = { XDG_CONFIG_HOME = folder.path, ZKR_HOSTS = "" }
     assert.are.equal("zookeeper\n", well({ "ls" }, { env = file }))
-    assert.are.equal("zookeeper\n", well({ "-s", plain, "ls" }, { env = { XDG_CONFIG_HOME = folder, ZKR_HOSTS = "", ZKR_TLS = "no" } }))
     fails(125, "no server answered", { "-s", plain, "--timeout", "2", "ls" }, { env = file })
+    file.ZKR_TLS = "no"
+    assert.are.equal("zookeeper\n", well({ "-s", plain, "ls" }, { env = file }))
   end)
 
   it("takes the key's password from a file that only the user may read, or from the environment", function()
-    local password = write("password", "sesame\n")
+    local password = folder.write("password", "sesame\n")
     assert.are.equal("zookeeper\n", well({ "ls" }, with { ZKR_TLS_KEY = locked, ZKR_TLS_PASSWORD_FILE = password }))
     assert.are.equal("zookeeper\n", well({ "ls" }, with { ZKR_TLS_KEY = locked, ZKR_TLS_PASSWORD = "sesame" }))
     fails(125, "is encrypted, and tls.password is not given", { "--timeout", "2", "ls" }, with { ZKR_TLS_KEY = locked })
     os.execute("chmod 640 " .. password)
     fails(2, "password: other users may read the password; chmod 600 /", { "ls" }, with { ZKR_TLS_PASSWORD_FILE = password })
     fails(2, "/none: the password cannot be read", { "ls" }, with { ZKR_TLS_PASSWORD_FILE = "/none" })
-    fails(2, "empty: the password cannot be read", { "ls" }, with { ZKR_TLS_PASSWORD_FILE = write("empty", "") })
+    fails(2, "empty: the password cannot be read", { "ls" }, with { ZKR_TLS_PASSWORD_FILE = folder.write("empty", "") })
   end)
 
   it("runs commands, works on queues, and shows who holds", function()

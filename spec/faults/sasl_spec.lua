@@ -4,7 +4,6 @@
 local zk = require "zkrecipes"
 local allocations = require "spec.support.allocations"
 local env = require "spec.support.env"
-local process = require "spec.support.process"
 local sasl = require "spec.support.sasl"
 local tls = require "spec.support.tls"
 local testing = require "zkrecipes.testing"
@@ -205,28 +204,16 @@ describe("a session with SASL", function()
 
   it("sends nothing else before it is authenticated, wherever the server's bytes end, change or stop", run(function()
     local relay = tls.relay(plain())
-    local faults = {}
-    for at = 0, 240, 7 do
-      faults[#faults + 1] = { at = at, change = function() return nil end }
-      faults[#faults + 1] = { at = at, change = function(bytes) return ("\0"):rep(#bytes) end }
-      faults[#faults + 1] = { at = at, change = function(bytes) return (bytes:gsub("^.", "Z")) end }
-    end
-    relay.fault = function(count, bytes, number)
-      local fault = faults[number]
-      if not fault or count + #bytes <= fault.at then return bytes end
-      local kept = math.max(0, fault.at - count)
-      local rest = fault.change(bytes:sub(kept + 1))
-      return rest and bytes:sub(1, kept) .. rest
-    end
+    local faults = tls.spoil(relay, 240, 7)
     local tasks = {}
     for i = 1, 12 do
       tasks[i] = function()
         local session = zk.session { hosts = relay.hosts, sasl = account("bob"), timeout = 120,
           auth = { { scheme = "digest", credential = "a:b" } } }
         local watch = session:watch(env.namespace())
-        while relay.connections < #faults + 12 and session.state ~= "closed" do
+        while relay.connections < faults + 12 and session.state ~= "closed" do
           session:create(env.namespace(), "x", { timeout = 2 })
-          if session.state == "connected" and relay.connections < #faults + 12 then
+          if session.state == "connected" and relay.connections < faults + 12 then
             relay.cut()
             zk.sleep(0.2)
           end
@@ -243,28 +230,15 @@ describe("a session with SASL", function()
   -- ---- The rest -------------------------------------------------------------------------------------------------------------------------
 
   it("connects, or says that it cannot, if memory is exhausted at any allocation", run(function()
-    allocations.at_every(function()
-      local session, _, code = zk.session { hosts = plain(), sasl = account("bob"), timeout = 2 }
-      if session then
-        allocations.check(session:connected(200))
-        session:close()
-      else
-        assert.equal("no_memory", code)
-      end
-    end)
+    allocations.at_every_connect(function() return zk.session { hosts = plain(), sasl = account("bob"), timeout = 2 } end)
   end))
 
   it("leaves no memory and no descriptor", run(function()
-    local function descriptors() return tonumber(process.output("ls /proc/$PPID/fd | wc -l")) end
-    local function once()
+    env.leaves_no_descriptor(function()
       local session = open()
       assert(session:exists("/"))
       assert(session:close(300))
-    end
-    once()
-    local before = descriptors()
-    env.leaves_no_block(once)
-    env.eventually("all descriptors are closed", function() return descriptors() <= before end)
+    end)
   end))
 
   it("is refused if its options are incomplete or contradict each other", run(function()

@@ -213,27 +213,15 @@ describe("a session with TLS", function()
 
   it("sends nothing in plain text, wherever the server's bytes end or change", run(function()
     local relay = tls.relay(server.hosts)
-    local faults = {}
-    for at = 0, 3000, 97 do
-      faults[#faults + 1] = { at = at, change = function() return nil end }
-      faults[#faults + 1] = { at = at, change = function(bytes) return ("\0"):rep(#bytes) end }
-      faults[#faults + 1] = { at = at, change = function(bytes) return bytes:gsub("^.", "Z") .. "" end }
-    end
-    relay.fault = function(count, bytes, number)
-      local fault = faults[number]
-      if not fault or count + #bytes <= fault.at then return bytes end
-      local kept = math.max(0, fault.at - count)
-      local rest = fault.change(bytes:sub(kept + 1))
-      return rest and bytes:sub(1, kept) .. rest
-    end
+    local faults = tls.spoil(relay, 3000, 97)
     local tasks = {}
     -- Several sessions at once, so that the pauses after failures cost less time.
     for i = 1, 12 do
       tasks[i] = function()
         local session = zk.session { hosts = relay.hosts, tls = server.tls, timeout = 120, namespace = env.namespace() }
-        while relay.connections < #faults + 12 do
+        while relay.connections < faults + 12 do
           session:create("/a-", SECRET, { sequential = true, timeout = 2 })
-          if session.state == "connected" and relay.connections < #faults + 12 then
+          if session.state == "connected" and relay.connections < faults + 12 then
             relay.cut()
             zk.sleep(0.2)
           end
@@ -261,16 +249,11 @@ describe("a session with TLS", function()
   -- ---- The rest -------------------------------------------------------------------------------------------------------------------------
 
   it("leaves no memory and no descriptor", run(function()
-    local function descriptors() return tonumber(process.output("ls /proc/$PPID/fd | wc -l")) end
-    local function once()
+    env.leaves_no_descriptor(function()
       local session = open { namespace = "/" }
       assert(session:exists("/"))
       assert(session:close(300))
-    end
-    once()
-    local before = descriptors()
-    env.leaves_no_block(once)
-    env.eventually("all descriptors are closed", function() return descriptors() <= before end)
+    end)
   end))
 
   it("is refused if its options contradict each other", run(function()

@@ -27,4 +27,14 @@ function M.check(result, message, code)
   return result
 end
 
+-- Opens a session, by this function, again and again: it connects, or says that it cannot.
+function M.at_every_connect(open)
+  M.at_every(function()
+    local session, _, code = open()
+    if not session then return assert.equal("no_memory", code) end
+    M.check(session:connected(200))
+    session:close()
+  end)
+end
+
 return M

@@ -46,6 +46,13 @@ function M.start(arguments, variables, ignored, within)
   return self
 end
 
+---Starts it on the server of the specs, in this namespace. more: variables, which win.
+function M.start_in(namespace, arguments, more, ignored)
+  local variables = { ZKR_HOSTS = env.server().hosts, ZKR_NAMESPACE = namespace, ZKR_TIMEOUT = "60" }
+  for name, value in pairs(more or {}) do variables[name] = value end
+  return M.start(arguments, variables, ignored)
+end
+
 ---Kills what a test that failed has left. The minder kills the command; a family ends by itself, if the minder does not.
 function M.clear()
   for zkr in pairs(started) do

@@ -5,6 +5,7 @@ require "spec_fork" -- must be first: see that file
 local zk = require "zkrecipes"
 local core = require "zkrecipes.core"
 local testing = require "zkrecipes.testing"
+local process = require "spec.support.process"
 local proxies = require "spec.support.proxy"
 
 local env = { limit = 1800 } -- seconds that a test may take; it takes far less even on a busy machine
@@ -171,6 +172,15 @@ function env.leaves_no_block(fn)
   local before = env.blocks()
   for _ = 1, 20 do fn() end
   env.eventually("all memory is given back", function() return env.blocks() <= before end)
+end
+
+---The same, and fn leaves no more open descriptors.
+function env.leaves_no_descriptor(fn)
+  local function descriptors() return tonumber(process.output "ls /proc/$PPID/fd | wc -l") end
+  fn()
+  local before = descriptors()
+  env.leaves_no_block(fn)
+  env.eventually("all descriptors are closed", function() return descriptors() <= before end)
 end
 
 ---Fails unless fn leaves no more blocks and bytes of C memory than there were. The C library may round each block up by 16 bytes.

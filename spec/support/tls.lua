@@ -151,4 +151,23 @@ function M.problem(bytes)
   end
 end
 
+-- Makes the server's bytes end, turn to zeroes, or change, at each of these places in turn: one fault for each connection of the relay.
+-- Returns how many faults there are.
+function M.spoil(relay, last, step)
+  local faults = {}
+  for at = 0, last, step do
+    faults[#faults + 1] = { at = at, change = function() return nil end }
+    faults[#faults + 1] = { at = at, change = function(bytes) return ("\0"):rep(#bytes) end }
+    faults[#faults + 1] = { at = at, change = function(bytes) return (bytes:gsub("^.", "Z")) end }
+  end
+  relay.fault = function(count, bytes, number)
+    local fault = faults[number]
+    if not fault or count + #bytes <= fault.at then return bytes end
+    local kept = math.max(0, fault.at - count)
+    local rest = fault.change(bytes:sub(kept + 1))
+    return rest and bytes:sub(1, kept) .. rest
+  end
+  return #faults
+end
+
 return M

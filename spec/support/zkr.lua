@@ -22,6 +22,21 @@ local function file_with(text)
   return path
 end
 
+---A folder with files that only the user may read: `path`, `write(name, text)`, which returns the file's path, and `remove()`.
+function M.folder()
+  local folder = { path = process.output "mktemp -d" }
+  function folder.write(name, text)
+    local path = folder.path .. "/" .. name
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+    os.execute("chmod 600 " .. path)
+    return path
+  end
+  function folder.remove() os.execute("rm -r " .. folder.path) end
+  return folder
+end
+
 local function content(path)
   local file = assert(io.open(path, "rb"))
   local text = file:read("a")

@@ -210,7 +210,8 @@ static enum zr_login_step on_greeting(struct zr_login *login, size_t length)
 static enum zr_login_step on_answer(struct zr_login *login, size_t length)
 {
     const unsigned char *body = login->frame + LENGTH;
-    if (length < HEADER || number_at(body) != login->xid)
+    bool asked = login->request == NULL; /* all of it was sent */
+    if (length < HEADER || number_at(body) != login->xid || !asked)
         return zr_login_fail(login, "it answers another request");
     int32_t error = (int32_t)number_at(body + HEADER - 4);
     if (error != 0)
