@@ -8,9 +8,6 @@ local zk = require "zkrecipes"
 
 local CIPHERS = { ["TLSv1.2"] = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", ["TLSv1.3"] = "TLS_AES_128_GCM_SHA256" }
 
--- On Lua 5.1 and 5.3, libuv's loop cannot be used again in a process that has used it in mixed_spec.lua.
-local OLD_LUV = { luv = _VERSION ~= "Lua 5.4" and not rawget(_G, "jit") }
-
 -- Runs fn in a coroutine of the host, to its end.
 local function run(host, fn)
   if host == "builtin" then return env.run(function() fn(zk) end)() end
@@ -52,7 +49,7 @@ for version, cipher in pairs(CIPHERS) do
 
     for _, certificate in ipairs { false, true } do
       for _, host in ipairs { "builtin", "luv", "cqueues", "copas", "copas4", "poll" } do
-        local _ = (host == "builtin" or matrix.runs(host) and not OLD_LUV[host]) and it(("works on %s %s a certificate"):format(host,
+        local _ = (host == "builtin" or matrix.runs(host)) and it(("works on %s %s a certificate"):format(host,
           certificate and "with" or "without"), function() run(host, function(module) use(module, server, certificate) end) end)
       end
     end
