@@ -108,6 +108,12 @@ local scenarios = {}
 
 function scenarios.free(turns) in_turn(acquire_of(session:lock(path)), turns) end
 
+-- ... while other sessions of the process have nothing to do.
+function scenarios.beside(count, turns)
+  for _ = 1, count do second_session() end
+  scenarios.free(turns)
+end
+
 function scenarios.at_once(count, turns)
   local locks = {}
   for i = 1, count do

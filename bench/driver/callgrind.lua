@@ -66,6 +66,14 @@ function M.per_operation(contestant, hosts, folders, run)
   return (more - less) / ((many - few) * each)
 end
 
+-- Calls of the function `name` per operation.
+function M.calls_per_operation(contestant, hosts, run, name)
+  local form, few, many = run[1], run[2], run[3]
+  local _, less = count(contestant, hosts, form:format(few), {}, name)
+  local _, more = count(contestant, hosts, form:format(many), {}, name)
+  return (more - less) / (many - few)
+end
+
 -- Instructions in these folders per call of the function `turn`. The rest of an operation costs as much as `own` of them.
 function M.per_turn(contestant, hosts, folders, run, turn, own)
   local form, few, many = run[1], run[2], run[3]

@@ -107,7 +107,8 @@ struct zr_handle {
     int parting_fd;        /* the socket on which the server's goodbye is awaited, or -1 */
     int parting_count;     /* connections that ended before it came */
     struct zr_goodbye goodbye;
-    int poll_index; /* in this turn's poll, or -1 */
+    int poll_index;        /* in this turn's poll, or -1 */
+    int64_t rest_until_us; /* 0: it does not rest */
 };
 
 /* gives: a copy, or null. borrows: all. */

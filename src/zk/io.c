@@ -16,6 +16,7 @@
 
 #include "core/alloc.h"
 #include "zk/loop.h"
+#include "zk/rest.h"
 #include "zk/thread.h"
 
 static struct zr_io *_Atomic shared;
@@ -43,8 +44,10 @@ static struct zr_io *io_new(void)
         zr_free(io);
         return NULL;
     }
-    if (zr_mailbox_init(&io->answers))
+    if (zr_mailbox_init(&io->answers)) {
+        zr_rest_init(io);
         return io;
+    }
     zr_mailbox_fini(&io->outbox);
     zr_free(io);
     return NULL;
@@ -54,6 +57,7 @@ static void io_free(struct zr_io *io)
 {
     zr_mailbox_fini(&io->outbox);
     zr_mailbox_fini(&io->answers);
+    zr_rest_fini(io);
     zr_free(io);
 }
 

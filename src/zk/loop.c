@@ -1,14 +1,13 @@
 /*
  * A turn of the loop:
- * 1. Ask each handle what it waits for, and how long at most.
- * 2. One poll waits for all of them and for the two mailboxes.
+ * 1. Ask each handle that does not rest what it waits for, and how long at most (interest.c).
+ * 2. One poll waits for all of them, for those that rest, and for the two mailboxes.
  * 3. Handles that are ready receive; their completions copy the answers.
  * 4. Take new requests and send them, a bounded number per turn; then send the heartbeats that are
  *    due, and do what else is due.
  * 5. Put the replies and notices into each host's inbox, all at once.
  *
- * What can go wrong: there is too little memory to poll all handles; then they take turns. Only the
- * poll may wait, because all sessions of the process wait with it.
+ * What can go wrong: only the poll may wait, because all sessions of the process wait with it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -19,104 +18,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/alloc.h"
 #include "zk/client.h"
 #include "zk/clock.h"
 #include "zk/closing.h"
 #include "zk/connection.h"
 #include "zk/handle.h"
+#include "zk/interest.h"
+#include "zk/rest.h"
 #include "zk/servers.h"
 #include "zk/warden.h"
 
 #define MOST_REQUESTS 1000 /* in one turn */
 #define LONGEST_BATCH_US 5000
-#define RETRY_US 100000 /* after a failure for want of memory */
-#define SCARCE_US 10000 /* if not all handles can be polled at once */
 
 static struct zr_handle *handle_at(struct zr_link *link)
 {
     return ZR_HOLDER(link, struct zr_handle, link);
-}
-
-/* ---- 1. What each handle waits for --------------------------------------------------------- */
-
-static bool served(const struct zr_handle *handle)
-{
-    return handle->client.zh != NULL && !handle->client.dead;
-}
-
-/* Requests wait for the next turn, unless only an answer from the server can make them ready. */
-static bool has_more(const struct zr_handle *handle)
-{
-    struct zr_link *link = zr_list_first(&handle->todo);
-    return link != NULL &&
-           zr_client_ready(handle, ZR_HOLDER(link, struct zr_request, message.link));
-}
-
-/* True if there are only answers, and another answer is on its way: one wake-up of the host is
-   enough. */
-static bool may_wait(const struct zr_handle *handle)
-{
-    if (handle->client.pending == 0)
-        return false;
-    ZR_LIST_EACH (link, &handle->out) {
-        const struct zr_message *message = ZR_HOLDER(link, struct zr_message, link);
-        const struct zr_request *request = (const struct zr_request *)message;
-        if (message->kind != ZR_MSG_REPLY || !request->answer_may_wait || request->status != ZR_OK)
-            return false;
-    }
-    return true;
-}
-
-/* gives: the time at which the handle must have its turn. */
-static int64_t prepare(struct zr_handle *handle, int64_t now)
-{
-    int64_t due = zr_earlier_us(zr_servers_due_us(handle), zr_closing_due_us(handle, now));
-    if (!zr_report_retry(handle))
-        due = zr_earlier_us(due, now + RETRY_US);
-    if (served(handle)) {
-        zr_client_prepare(handle, now);
-        due = zr_earlier_us(due, now + handle->client.wait_us);
-    }
-    due = zr_earlier_us(due, zr_connection_due_us(handle));
-    bool owed = !zr_list_empty(&handle->out) && !may_wait(handle);
-    return has_more(handle) || owed ? now : due;
-}
-
-static void make_room(struct zr_io *io)
-{
-    size_t wanted = ZR_LOOP_MAILBOXES + io->handle_count;
-    if (wanted <= io->room)
-        return;
-    struct pollfd *polls = zr_alloc(2 * wanted * sizeof *polls);
-    if (polls == NULL)
-        return;
-    if (io->polls != io->few)
-        zr_free(io->polls);
-    io->polls = polls;
-    io->room = 2 * wanted;
-}
-
-/* gives: how many are polled. */
-static nfds_t prepare_all(struct zr_io *io, int64_t now, int64_t *due)
-{
-    nfds_t count = ZR_LOOP_MAILBOXES;
-    make_room(io);
-    ZR_LIST_EACH (link, &io->handles) {
-        struct zr_handle *handle = handle_at(link);
-        *due = zr_earlier_us(*due, prepare(handle, now));
-        handle->poll_index = -1;
-        if (!served(handle) || handle->client.fd < 0)
-            continue;
-        if (count == io->room) {
-            *due = zr_earlier_us(*due, now + SCARCE_US);
-            continue;
-        }
-        handle->poll_index = (int)count;
-        io->polls[count++] =
-            (struct pollfd){.fd = handle->client.fd, .events = handle->client.events};
-    }
-    return count;
 }
 
 /* ---- 2. Waiting ---------------------------------------------------------------------------- */
@@ -133,9 +50,10 @@ static int64_t time_until(int64_t due)
 static void wait_for_something(struct zr_io *io)
 {
     int64_t due = INT64_MAX;
-    nfds_t count = prepare_all(io, zr_now_us(), &due);
-    io->polls[0] = (struct pollfd){.fd = io->outbox.fd, .events = POLLIN};
-    io->polls[1] = (struct pollfd){.fd = io->answers.fd, .events = POLLIN};
+    nfds_t count = zr_interest_all(io, zr_now_us(), &due);
+    io->polls[ZR_LOOP_OUTBOX] = (struct pollfd){.fd = io->outbox.fd, .events = POLLIN};
+    io->polls[ZR_LOOP_ANSWERS] = (struct pollfd){.fd = io->answers.fd, .events = POLLIN};
+    io->polls[ZR_LOOP_RESTING] = (struct pollfd){.fd = io->resting_fd, .events = POLLIN};
     if (poll(io->polls, count, zr_poll_ms(time_until(due))) < 0)
         for (nfds_t i = 0; i < count; i++)
             io->polls[i].revents = 0;
@@ -148,7 +66,7 @@ static void receive(struct zr_io *io)
     ZR_LIST_EACH (link, &io->handles) {
         struct zr_handle *handle = handle_at(link);
         short revents = handle->poll_index >= 0 ? io->polls[handle->poll_index].revents : 0;
-        if (revents != 0 || (served(handle) && handle->client.again))
+        if (revents != 0 || (zr_interest_served(handle) && handle->client.again))
             zr_client_process(handle, revents);
     }
 }
@@ -161,10 +79,12 @@ static void take_answers(struct zr_io *io)
     for (struct zr_link *link; (link = zr_list_shift(&answers)) != NULL;) {
         struct zr_resolution *resolution = ZR_HOLDER(link, struct zr_resolution, link);
         resolution->busy = false;
-        if (resolution->owner == NULL)
+        if (resolution->owner == NULL) {
             zr_resolution_free(resolution);
-        else
-            zr_servers_found(resolution->owner, zr_now_us());
+            continue;
+        }
+        zr_rest_end(io, resolution->owner);
+        zr_servers_found(resolution->owner, zr_now_us());
     }
 }
 
@@ -179,6 +99,7 @@ static void take_requests(struct zr_io *io)
     for (struct zr_outlet *outlet;
          (outlet = zr_outlet_next(&io->outbox, &requests, &close_by)) != NULL;) {
         struct zr_handle *handle = ZR_HOLDER(outlet, struct zr_handle, outlet);
+        zr_rest_end(io, handle);
         zr_list_move(&handle->todo, &requests);
         handle->close_by_us = close_by;
         if (zr_linked(&handle->link))
@@ -260,7 +181,7 @@ static void serve(struct zr_io *io, struct zr_handle *handle, struct budget *bud
     zr_client_flush(handle);
     if (zr_closing_step(handle, zr_now_us()))
         let_go(io, handle);
-    else if (!may_wait(handle))
+    else if (!zr_interest_may_wait(handle))
         hand_over(handle);
 }
 
@@ -281,9 +202,11 @@ void *zr_loop(void *with)
     for (;;) {
         wait_for_something(io);
         receive(io);
-        if (io->polls[1].revents != 0)
+        if (io->polls[ZR_LOOP_RESTING].revents != 0)
+            zr_rest_receive(io);
+        if (io->polls[ZR_LOOP_ANSWERS].revents != 0)
             take_answers(io);
-        if (io->polls[0].revents != 0)
+        if (io->polls[ZR_LOOP_OUTBOX].revents != 0)
             take_requests(io);
         serve_all(io);
     }

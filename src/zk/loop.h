@@ -6,21 +6,27 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "core/list.h"
 #include "zk/mailbox.h"
 
-#define ZR_LOOP_MAILBOXES 2 /* polled before the handles: outbox, answers */
-#define ZR_LOOP_FEW 16      /* handles that need no memory to be polled */
+/* Polled before the handles. */
+enum { ZR_LOOP_OUTBOX, ZR_LOOP_ANSWERS, ZR_LOOP_RESTING, ZR_LOOP_OWN };
+
+#define ZR_LOOP_FEW 16 /* handles that need no memory to be polled */
 
 struct zr_io {
     pid_t pid;
     atomic_bool started;
     struct zr_mailbox outbox, answers; /* shared; the rest: the I/O thread */
-    struct zr_list handles;
-    size_t handle_count;
-    struct pollfd few[ZR_LOOP_MAILBOXES + ZR_LOOP_FEW];
+    struct zr_list handles;            /* those that get turns */
+    struct zr_list resting;            /* the others; see rest.h */
+    int resting_fd;        /* readable when bytes have come for one of them; -1: none rests */
+    int64_t rest_until_us; /* none of them needs a turn before */
+    size_t handle_count;   /* in both lists */
+    struct pollfd few[ZR_LOOP_OWN + ZR_LOOP_FEW];
     struct pollfd *polls; /* few, or a block */
     size_t room;          /* in polls */
 };
