@@ -5,7 +5,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
-local layout = require "zkrecipes.recipes.queue.layout"
+local arguments = require "zkrecipes.recipes.queue.arguments"
 
 local KILLS = tonumber(os.getenv "SPEC_KILLS") or 15
 
@@ -185,14 +185,14 @@ describe("kill -9 of workers", function()
     it("at each request of a " .. role .. " loses no item", env.run(function()
       local namespace, log = env.namespace(), new_log()
       local session = env.session { namespace = namespace }
-      local bucket = layout.BUCKET
-      layout.BUCKET = 2
+      local bucket = arguments.BUCKET
+      arguments.BUCKET = 2
       for _, kind in ipairs(kinds) do
         local n = 0
         repeat n = n + 1 until not cut_short(session, namespace, log, role, kind[1], kind[2], n)
         assert.is_true(n > 5)
       end
-      layout.BUCKET = bucket
+      arguments.BUCKET = bucket
       judge(log)
       session:close()
     end))

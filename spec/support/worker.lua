@@ -6,11 +6,11 @@
 -- and end with "done". The consumer finds four items, and waits for a fifth.
 
 local zk = require "zkrecipes"
-local layout = require "zkrecipes.recipes.queue.layout"
+local arguments = require "zkrecipes.recipes.queue.arguments"
 
 local hosts, namespace, path, role, name = arg[1], arg[2], arg[3], arg[4], arg[5]
 local short = role == "producer" or role == "behind" or role == "consumer"
-if short then layout.BUCKET = 2 end
+if short then arguments.BUCKET = 2 end
 local session = zk.session { hosts = hosts, namespace = namespace, timeout = short and 10 or 2, tick = 0.5, guardian = short }
 local queue = session:queue(path, { attempts = 1000 })
 io.stdout:setvbuf("no")

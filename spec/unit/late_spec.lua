@@ -200,7 +200,7 @@ describe("a package that", function()
   for file, use in pairs {
     ["lock/cohort"] = 'session:lock("/l", { cohort = true })',
     ["queue/queue"] = 'session:queue "/q"',
-    ["queue/layout"] = 'session:queue "/q"', -- which other files of the queue load
+    ["queue/arguments"] = 'session:queue "/q"', -- which other files of the queue load
   } do
     it("has lost a file fails the call, and the next one tries again: " .. file, function()
       assert.equal("good", run_here(("local file = 'zkrecipes/recipes/%s.lua' local function use() return %s end"):format(file, use) .. [[

@@ -36,7 +36,7 @@ local Session = {}
 ---@return zkrecipes.Queue? queue, string? message, zkrecipes.Code? code "no_memory"
 function Session:queue(path, options) end
 
----FIFO within a priority. An item stays on the servers until it is acked. The algorithm is ours; recipes/queue/layout.lua and the
+---FIFO within a priority. An item stays on the servers until it is acked. The algorithm is ours; src/recipes/queue/names.h and the
 ---files beside it describe it. `format = "simple"` is ZooKeeper's own queue recipe: it has only put, put_all, take, peek, size and
 ---items; the other methods raise.
 ---@class zkrecipes.Queue

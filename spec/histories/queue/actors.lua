@@ -1,7 +1,7 @@
 -- The actors of a history of the queue (histories.lua): producers and consumers, and what each of them checks.
 
 local core = require "zkrecipes.core"
-local layout = require "zkrecipes.recipes.queue.layout"
+local layout = require "spec.support.queue_layout"
 local ids = require "spec.histories.queue.ids"
 
 local M = {}
@@ -374,7 +374,7 @@ end
 function M.missing(history)
   local sum = history.gone
   for _, consumer in ipairs(history.simple and {} or history.consumers) do
-    local _, _, _, missing = core.classes.queue.inner.counts(consumer.queue.store.core)
+    local _, _, _, missing = core.classes.queue.inner.counts(consumer.queue.core)
     sum = sum + missing
   end
   return sum

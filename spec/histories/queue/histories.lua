@@ -28,7 +28,8 @@
 
 local actors = require "spec.histories.queue.actors"
 local ids = require "spec.histories.queue.ids"
-local layout = require "zkrecipes.recipes.queue.layout"
+local arguments = require "zkrecipes.recipes.queue.arguments"
+local layout = require "spec.support.queue_layout"
 local parse = require "spec.histories.options"
 local sim = require "zkrecipes.sim"
 
@@ -356,7 +357,7 @@ end
 
 -- ---- All ---------------------------------------------------------------------------------------
 
-layout.BUCKET = 5
+arguments.BUCKET = 5
 if jit then jit.off() end -- compiled code would keep worlds that are over
 local from = tonumber(options.seed or options.from) or 1
 local seeds = options.seed and 1 or tonumber(options.seeds) or SEEDS

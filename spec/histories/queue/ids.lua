@@ -6,7 +6,7 @@
 --   forgotten   a put is told that the id is known, but no item with this id has existed for more than a minute: the item is lost
 --   kept        in the end the queue still stores ids that have expired
 
-local layout = require "zkrecipes.recipes.queue.layout"
+local layout = require "spec.support.queue_layout"
 
 local M = {}
 

@@ -215,7 +215,7 @@ end)
 describe("a step that must succeed", function()
   it("is repeated after each temporary failure, with growing pauses", in_world(function(world, _, queue)
     local codes, times = { "server_error", "no_memory", "connection_loss", "full", "lost", "server_error", "server_error" }, {}
-    local value = requests.insist(queue.store.session, function(given)
+    local value = requests.insist(queue.session, function(given)
       times[#times + 1] = world:now()
       if codes[#times] then return nil, "message", codes[#times] end
       return given
@@ -226,15 +226,15 @@ describe("a step that must succeed", function()
   end))
 
   it("is given up after any other code, and if there is nothing to do", in_world(function(_, _, queue)
-    local store, asked = queue.store, 0
+    local session, asked = queue.session, 0
     local function step(...)
       asked = asked + 1
       return ...
     end
     for _, code in ipairs { "closed", "no_auth", "no_node", "bad_version" } do
-      env.fails(code, requests.insist(store.session, step, nil, "message", code))
+      env.fails(code, requests.insist(session, step, nil, "message", code))
     end
-    assert.is_nil((requests.insist(store.session, step, nil, "gone")))
+    assert.is_nil((requests.insist(session, step, nil, "gone")))
     assert.equal(5, asked)
     assert(queue:claim(60)):ack()
   end))

@@ -2,7 +2,8 @@
 
 local env = require "spec.support.env"
 local queues = require "spec.support.queues"
-local layout = require "zkrecipes.recipes.queue.layout"
+local arguments = require "zkrecipes.recipes.queue.arguments"
+local layout = require "spec.support.queue_layout"
 local sim = require "zkrecipes.sim"
 
 local fails = env.fails
@@ -97,13 +98,13 @@ describe("beside an unreadable znode a queue", function()
   end))
 
   it("continues behind that znode's bucket when the bucket is sealed", in_world(function(world, zk, session, queue)
-    local size = layout.BUCKET
-    layout.BUCKET = 5
+    local size = arguments.BUCKET
+    arguments.BUCKET = 5
     assert(session:create(BUCKET .. item_name(1), "junk"))
     local seen = {}
     for i = 1, 20 do queue:put(tostring(i)) end
     for i = 1, 20 do seen[i] = tonumber((queue:take(5))) or "none" end
-    layout.BUCKET = size
+    arguments.BUCKET = size
     for i = 1, 20 do assert.equal(i, seen[i]) end
     assert.is_true(costs(world, zk, queue, "claim", 10) < 50)
   end))

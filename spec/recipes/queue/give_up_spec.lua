@@ -43,7 +43,7 @@ end
 for _, method in ipairs { "claim", "take" } do
   it("an item returns if the caller of " .. method .. " is gone when it was given, but has not taken its result", function()
     in_world("x", function(world, queue, _, mine)
-      local slot, host = core.classes.queue.inner[method](mine.store.core)
+      local slot, host = core.classes.queue.inner[method](mine.core)
       local wanted = wait.expect(host, slot)
       world:advance(1)
       assert.is_true(wanted.done)
@@ -58,7 +58,7 @@ end
 it("an item that was taken for a caller that has gone is put back once, also if the answer comes too late", function()
   in_world("x", function(world, queue, zk)
     local mine = zk.session({ timeout = 30, request_timeout = 0.5 }):queue("/jobs")
-    local slot, host = core.classes.queue.inner.take(mine.store.core)
+    local slot, host = core.classes.queue.inner.take(mine.core)
     local wanted = wait.expect(host, slot)
     world:advance(1)
     assert.is_true(wanted.done)

@@ -1,7 +1,7 @@
 -- Many idle processes at one queue: which of them an item wakes. In simulated worlds.
 
 local env = require "spec.support.env"
-local layout = require "zkrecipes.recipes.queue.layout"
+local arguments = require "zkrecipes.recipes.queue.arguments"
 local sim = require "zkrecipes.sim"
 
 local PROCESSES, CALLERS = 5, 20
@@ -163,9 +163,9 @@ for acked, put in pairs { [0] = 5, [5] = 0 } do
 end
 
 it("an idle process is told of a new bucket, also if it has looked when the old one was full already", function()
-  local before = layout.BUCKET
-  finally(function() layout.BUCKET = before end)
-  layout.BUCKET = 3
+  local before = arguments.BUCKET
+  finally(function() arguments.BUCKET = before end)
+  arguments.BUCKET = 3
   local world = sim.new { seed = 1, limit = 1000 }
   world:run(function()
     local producer = world:process()

@@ -1,7 +1,8 @@
 -- Items that are put without a transaction: what happens where one bucket ends and the next one begins. In simulated worlds.
 -- Tags: sanitize, one thread
 
-local layout = require "zkrecipes.recipes.queue.layout"
+local arguments = require "zkrecipes.recipes.queue.arguments"
+local layout = require "spec.support.queue_layout"
 local sim = require "zkrecipes.sim"
 local env = require "spec.support.env"
 
@@ -10,9 +11,9 @@ local LANE = "/jobs/lanes/00000/"
 -- Runs body(world, put, ...): `size` items fit into a bucket.
 local function in_world(size, body)
   return function()
-    local before = layout.BUCKET
-    finally(function() layout.BUCKET = before end)
-    layout.BUCKET = size
+    local before = arguments.BUCKET
+    finally(function() arguments.BUCKET = before end)
+    arguments.BUCKET = size
     local world = sim.new { seed = 1, limit = 5000 }
     world:run(function() body(world) end)
   end

@@ -3,7 +3,7 @@
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
-local layout = require "zkrecipes.recipes.queue.layout"
+local arguments = require "zkrecipes.recipes.queue.arguments"
 local sim = require "zkrecipes.sim"
 
 local fails = env.fails
@@ -66,12 +66,12 @@ describe("while an allocation fails", function()
   for name, case in pairs(PUTS) do
     for _, fault in ipairs { "none", "lose_reply", "lose_request" } do
       it("a put either puts or says no_memory: " .. name .. ", fault: " .. fault, function()
-        local before, rest = layout.BUCKET, (case.made and 1 or 0) + (case.others or 0)
+        local before, rest = arguments.BUCKET, (case.made and 1 or 0) + (case.others or 0)
         finally(function()
           core.alloc_fail(0)
-          layout.BUCKET = before
+          arguments.BUCKET = before
         end)
-        layout.BUCKET = case.others or before
+        arguments.BUCKET = case.others or before
         local n, put = 0, 0
         repeat
           n = n + 1
@@ -90,9 +90,9 @@ describe("while an allocation fails", function()
   end
 
   it("a bucket that could not be sealed is sealed by a later put", function()
-    local before = layout.BUCKET
-    finally(function() layout.BUCKET = before end)
-    layout.BUCKET = 3
+    local before = arguments.BUCKET
+    finally(function() arguments.BUCKET = before end)
+    arguments.BUCKET = 3
     local n, failed = 0, true
     while failed do
       n = n + 1
@@ -127,9 +127,9 @@ describe("a put", function()
   end)
 
   it("makes another bucket while many are in flight, and none is refused", function()
-    local before = layout.BUCKET
-    finally(function() layout.BUCKET = before end)
-    layout.BUCKET = 20
+    local before = arguments.BUCKET
+    finally(function() arguments.BUCKET = before end)
+    arguments.BUCKET = 20
     with_session(function(world, session)
       local queue = session:queue("/jobs")
       assert(queue:put "0")

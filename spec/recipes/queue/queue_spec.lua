@@ -2,7 +2,7 @@
 
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
-local layout = require "zkrecipes.recipes.queue.layout"
+local arguments = require "zkrecipes.recipes.queue.arguments"
 local testing = require "zkrecipes.testing"
 local run, fails = env.run, env.fails
 
@@ -282,11 +282,11 @@ describe("a queue", function()
   end))
 
   it("fills one bucket after another and deletes empty ones", run(function()
-    local size = layout.BUCKET
-    layout.BUCKET = 10
+    local size = arguments.BUCKET
+    arguments.BUCKET = 10
     for i = 1, 95 do queue:put(tostring(i)) end
     for i = 1, 95 do assert.equal(tostring(i), (queue:take(200))) end
-    layout.BUCKET = size
+    arguments.BUCKET = size
     fails("timeout", queue:take(0))
     assert.is_true(#session:children("/jobs/lanes/00000") <= 4)
   end))

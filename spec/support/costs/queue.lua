@@ -179,4 +179,16 @@ return {
     assert(other:put_all(list))
     of:costs({ children = 1 + 1 + 2, exists = 6 }, function() assert(queue:size() == 2002) end)
   end },
+  { "items, dead", "1 read for each item, 2 if it was claimed once; 1 listing of the lanes, of each lane's buckets, and of each bucket",
+    function(of)
+      local queue, other = filled(of, { "1", "2", "3" })
+      of.kept[#of.kept + 1] = assert(other:claim(5))
+      local function count(items)
+        local sum = 0
+        for _ in items do sum = sum + 1 end
+        return sum
+      end
+      of:costs({ get = 3, exists = 1, children = 1 + 2 + 1 }, function() assert(count(queue:items()) == 3) end)
+      of:costs({ children = 1 + 1 }, function() assert(count(queue:dead()) == 0) end)
+    end },
 }

@@ -114,22 +114,30 @@ static enum zr_status call_let_go(struct zr_object *self, struct zr_args *args,
     return ZR_OK;
 }
 
+static void emit_values(const struct zr_claim *claim, struct zr_sink *sink,
+                        const char *const keys[5])
+{
+    sink->bytes(sink, keys[0], claim->entry.data);
+    sink->bytes(sink, keys[1], zr_entry_id(&claim->entry));
+    sink->integer(sink, keys[2], claim->entry.attempts);
+    sink->integer(sink, keys[3], claim->entry.priority);
+    zr_emit_string(sink, keys[4], claim->path);
+}
+
 void zr_item_emit(const struct zr_claim *claim, struct zr_sink *sink)
 {
-    sink->bytes(sink, NULL, claim->entry.data);
-    sink->bytes(sink, NULL, zr_entry_id(&claim->entry));
-    sink->integer(sink, NULL, claim->entry.attempts);
-    sink->integer(sink, NULL, claim->entry.priority);
-    zr_emit_string(sink, NULL, claim->path);
+    static const char *const keys[5] = {"data", "id", "attempts", "priority", "path"};
+    emit_values(claim, sink, keys);
 }
 
 void zr_claim_emit(struct zr_claim *claim, struct zr_sink *sink)
 {
+    static const char *const keys[5] = {NULL};
     if (claim->taken)
         sink->nothing(sink, NULL);
     else
         sink->object(sink, NULL, &claim->object);
-    zr_item_emit(claim, sink);
+    emit_values(claim, sink, keys);
 }
 
 static void get_path(struct zr_object *self, struct zr_sink *sink)

@@ -64,7 +64,8 @@ void zr_claim_end(struct zr_claim *claim, enum zr_claim_state end); /* the first
  */
 void zr_claim_let_go(struct zr_claim *claim);
 
-/* Emits the claim (null if it was taken) and what the item says. */
+/* Emits the claim (null if it was taken), and what the item says; or only that, as fields of a
+   table. */
 void zr_claim_emit(struct zr_claim *claim, struct zr_sink *sink);
 void zr_item_emit(const struct zr_claim *claim, struct zr_sink *sink);
 
@@ -259,6 +260,9 @@ struct zr_names *zr_take_names(struct zr_task *task);
    delayed: of delayed items. */
 char **zr_items_in_order(const struct zr_queue *queue, const struct zr_names *names, bool delayed,
                          size_t *count);
+/* The priorities of a listing of the lanes, in order: lanes->lanes, which must be null, and
+   lane_count, which must be 0. Errors: ZR_NO_MEMORY. */
+enum zr_status zr_lanes_in_order(struct zr_queue_task *lanes, const struct zr_names *names);
 /* The numbers of the buckets in a listing, in order, in the same way. */
 int64_t *zr_buckets_in_order(const struct zr_names *names, size_t *count);
 
@@ -319,9 +323,12 @@ enum zr_status zr_queue_start_remove(struct zr_object *self, struct zr_args *arg
 enum zr_status zr_queue_start_redrive(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task);
 
-/* ---- peek.c -------------------------------------------------------------------------------- */
+/* ---- peek.c, walk.c ------------------------------------------------------------------------ */
 
 enum zr_status zr_queue_start_peek(struct zr_object *self, struct zr_args *args,
                                    struct zr_task **task);
+/* walk([any value: the dead letters]) */
+enum zr_status zr_queue_make_walk(struct zr_object *self, struct zr_args *args,
+                                  struct zr_object **object);
 
 #endif

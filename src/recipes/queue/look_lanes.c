@@ -43,7 +43,7 @@ static int by_priority(const void *one, const void *other)
     return *(const uint16_t *)one - *(const uint16_t *)other;
 }
 
-static enum zr_status sort_lanes(struct zr_queue_task *lanes, const struct zr_names *names)
+enum zr_status zr_lanes_in_order(struct zr_queue_task *lanes, const struct zr_names *names)
 {
     size_t count = names != NULL ? names->count : 0;
     lanes->lanes = zr_alloc((count + 1) * sizeof(lanes->lanes[0]));
@@ -90,7 +90,7 @@ static void lanes_listed(struct zr_task *task)
         no_lanes(task);
         return;
     }
-    if (sort_lanes(zr_queue_task_of(task), task->call->request.names) == ZR_OK)
+    if (zr_lanes_in_order(zr_queue_task_of(task), task->call->request.names) == ZR_OK)
         zr_search_next_lane(task);
     else
         zr_verb_fail(task, ZR_NO_MEMORY);

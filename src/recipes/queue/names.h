@@ -2,8 +2,32 @@
 #define ZR_QUEUE_NAMES_H
 
 /*
- * names.h: the names and texts of a queue on the servers, as layout.lua has them: pure functions.
- * Any thread.
+ * names.h: the names and texts of a queue on the servers: pure functions. Any thread.
+ *
+ *   /jobs/lanes/<priority>             a lane, one for each priority; its data is the number of the
+ *                                      bucket that takes items
+ *   /jobs/lanes/<priority>/in          consumers watch it, and the last bucket
+ *   /jobs/lanes/<priority>/b-<number>  a bucket of about a thousand items; version 0: it takes
+ *                                      items, otherwise it is sealed
+ *   .../<tag>-q-<number>               in it, an item: one line of header, then the data
+ *   .../<tag>-p-<number>               the same, put without a transaction; void if the number is
+ *                                      1000 or more
+ *   /jobs/dead                         also a lane: the dead letters; the versions of `in` and
+ *                                      `out` count what was put in and removed
+ *   /jobs/later                        delayed items, counted in the same way; its buckets are
+ *                                      minutes: b-<minute>/<due>-<tag>-q-<number>
+ *   /jobs/claims/<lane>.<bucket>.<item>  ephemeral: the item is claimed
+ *   /jobs/consumers/<session>-<n>      ephemeral: a process that claims items; its claims have the
+ *                                      same session
+ *   /jobs/seat                         a fair lock; its holder watches what comes in
+ *   /jobs/ids/<two digits>/<id>        lane, bucket and tag of the item with this id, or of its
+ *                                      tombstone
+ *   /jobs/done                         also a lane: the tombstones of done or removed items that
+ *                                      had an id
+ *
+ * Each claim changes the version of the item, so a request that claims, acks or moves an item names
+ * the version that its sender has read. An item keeps its tag when it is moved, and its tombstone
+ * has the same tag.
  */
 
 #include <stdbool.h>

@@ -91,10 +91,13 @@ static void next(struct zr_task *task)
 
 static void emit(struct zr_task *task, struct zr_sink *sink)
 {
-    if (of(task)->found)
-        zr_item_emit(of(task)->item, sink);
-    else
+    if (!of(task)->found) {
         sink->boolean(sink, NULL, false);
+        return;
+    }
+    sink->begin(sink, NULL);
+    zr_item_emit(of(task)->item, sink);
+    sink->end(sink);
 }
 
 static void free_peek(struct zr_task *task)

@@ -10,8 +10,8 @@
 
 /*
  * The queue's engine: the object that puts (put.h), gives (claims.h), moves, ends and counts items.
- * The class that users see, and its iterators, are in Lua (lua/zkrecipes/recipes/queue), and pass
- * their calls on to the methods here.
+ * The class that users see is in Lua (lua/zkrecipes/recipes/queue), and passes its calls on to the
+ * methods here.
  */
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
@@ -154,7 +154,8 @@ static const struct zr_method methods[] = {
     {.name = "put", .args = "di?d?t?t?", .start = zr_queue_start_put, .inner = true},
     {.name = "put_all", .args = "li?t?", .start = zr_queue_start_put_list, .inner = true},
     {.name = "size", .args = "t?", .start = zr_queue_start_size, .inner = true},
-    {.name = "dead_size", .args = "t?", .start = zr_queue_start_dead_size, .inner = true},
+    {.name = "dead_size", .args = "", .start = zr_queue_start_dead_size, .inner = true},
+    {.name = "walk", .args = "i?", .make = zr_queue_make_walk, .inner = true},
     {.name = NULL},
 };
 

@@ -2,9 +2,8 @@
 #define ZR_QUEUE_H
 
 /*
- * queue.h: what the files of this folder share; only for them. The layout of a queue on the servers
- * is described in lua/zkrecipes/recipes/queue/layout.lua, because its iterators read it in Lua.
- * put.h: how items are put, claims.h: how they are given. Thread: the host's.
+ * queue.h: what the files of this folder share; only for them. names.h: what is where on the
+ * servers, put.h: how items are put, claims.h: how they are given. Thread: the host's.
  */
 
 #include "core/table.h"

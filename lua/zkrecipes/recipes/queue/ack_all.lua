@@ -42,7 +42,7 @@ end
 local function ack_run(queue, list, from, to)
   wait.check() -- an error between the marks and the start would leave them for the next call
   for i = from, to - 1 do mark(list[i].claim) end
-  return ack_marked(queue.store.core)
+  return ack_marked(queue.core)
 end
 
 -- Acks one item. True; false if it was lost; or nil, message, code.

@@ -2,9 +2,12 @@
 
 local check = require "zkrecipes.check"
 local core = require "zkrecipes.core"
-local layout = require "zkrecipes.recipes.queue.layout"
 
 local M = {}
+
+M.BUCKET = 1000      -- items after which a bucket is sealed; all processes must have the same
+M.PRIORITIES = 65535 -- the largest
+local ID_MAX = 200   -- bytes
 
 function M.integer(value, name, method, argument, least, most)
   if value ~= nil and (value % 1 ~= 0 or value < least or value > most) then
@@ -15,8 +18,8 @@ end
 
 -- name: the prefix in the message ("option 'id': "), or "".
 function M.id(id, name, method, argument)
-  if #id > 0 and #id <= layout.ID_MAX then return end
-  check.bad(argument, method, ("%s1 to %d bytes expected, got %d"):format(name, layout.ID_MAX, #id))
+  if #id > 0 and #id <= ID_MAX then return end
+  check.bad(argument, method, ("%s1 to %d bytes expected, got %d"):format(name, ID_MAX, #id))
 end
 
 function M.data(data, method, argument)

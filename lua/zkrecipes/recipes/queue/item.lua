@@ -23,11 +23,6 @@ function M.new(queue, claim, data, id, attempts, priority, path)
   return setmetatable({ queue = queue, claim = claim, data = data, id = id, attempts = attempts, priority = priority, path = path }, Item)
 end
 
--- Returns a plain table about the item, for listings.
-function M.view(data, id, attempts, priority, path, claimed)
-  return { data = data, id = id, attempts = attempts, priority = priority, path = path, claimed = claimed }
-end
-
 -- ---- Methods -----------------------------------------------------------------------------------
 
 -- Returns the claim; raises if there is nothing to end.

@@ -4,7 +4,6 @@ local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
 local arguments = require "zkrecipes.recipes.queue.arguments"
-local layout = require "zkrecipes.recipes.queue.layout"
 local limits = require "zkrecipes.limit"
 
 local M = {}
@@ -17,7 +16,7 @@ local inner = core.classes.queue.inner
 local put, put_list = classes.waiting(inner.put), classes.waiting(inner.put_all)
 
 local function check_entry(given, method, argument)
-  arguments.integer(given.priority, "priority", method, argument, 0, layout.PRIORITIES)
+  arguments.integer(given.priority, "priority", method, argument, 0, arguments.PRIORITIES)
   check.seconds(given.delay, argument, method, true)
   if given.id ~= nil then arguments.id(given.id, "option 'id': ", method, argument) end
 end
@@ -27,7 +26,7 @@ function M.put(queue, data, options)
   local given = check.options(options, PUT, 2, "put")
   check_entry(given, "put", 2)
   check.seconds(given.timeout, 2, "put", true)
-  return put(queue.store.core, data, given.priority, given.id, given.delay, given.timeout)
+  return put(queue.core, data, given.priority, given.id, given.delay, given.timeout)
 end
 
 local function check_all(list)
@@ -50,7 +49,7 @@ end
 -- Returns how many entries, from `from` on, fit into one multi: they have the same lane, no delay and no id.
 local function chunk(queue, entries, from)
   local priority, bytes, at = entries[from].priority or 0, 0, from
-  local overhead = 2 * #queue.store.path + 200 -- for the parts of the item and of the lane's counter
+  local overhead = 2 * #queue.path + 200 -- for the parts of the item and of the lane's counter
   while entries[at] and at - from < CHUNK do
     local each = entries[at]
     bytes = bytes + #each.data + overhead
@@ -66,10 +65,10 @@ local function put_chunk(queue, entries, from, count, timeout)
   if not (entry.id or entry.delay) then
     local list = {}
     for i = 1, count do list[i] = entries[from + i - 1].data end
-    local done, message, code = put_list(queue.store.core, list, entry.priority, timeout)
+    local done, message, code = put_list(queue.core, list, entry.priority, timeout)
     return done, done and 0 or message, code
   end
-  local done, message, code = put(queue.store.core, entry.data, entry.priority, entry.id, entry.delay, timeout)
+  local done, message, code = put(queue.core, entry.data, entry.priority, entry.id, entry.delay, timeout)
   if not done then return nil, (message:gsub("^queue:put ", "queue:put_all ", 1)), code end
   return 1, message == "known" and 1 or 0
 end
@@ -77,7 +76,7 @@ end
 function M.put_all(queue, list, timeout)
   check.seconds(timeout, 2, "put_all", true)
   local entries = check_all(list)
-  local at, known, session = 1, 0, queue.store.session
+  local at, known, session = 1, 0, queue.session
   local limit = limits.new(session, timeout)
   while at <= #entries do
     if at > 1 and limit.left() == 0 and timeout > 0 then

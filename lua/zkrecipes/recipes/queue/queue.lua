@@ -1,5 +1,5 @@
--- The queue: session:queue(path, options). layout.lua says what is where on the servers. src/recipes/queue puts items (put.h) and gives
--- them (claims.h). Here: arguments, items as users see them (item.lua), and iterators (walk.lua).
+-- The queue: session:queue(path, options). src/recipes/queue puts items (put.h) and gives them (claims.h); names.h says what is where on
+-- the servers. Here: arguments, items as users see them (item.lua), and iterators (walk.lua).
 
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
@@ -8,18 +8,15 @@ local acks = require "zkrecipes.recipes.queue.ack_all"
 local arguments = require "zkrecipes.recipes.queue.arguments"
 local failure = require "zkrecipes.failure"
 local items = require "zkrecipes.recipes.queue.item"
-local layout = require "zkrecipes.recipes.queue.layout"
 local puts = require "zkrecipes.recipes.queue.put"
 local simple = require "zkrecipes.recipes.queue.simple"
-local stores = require "zkrecipes.recipes.queue.store"
 local walks = require "zkrecipes.recipes.queue.walk"
 local activity = require "zkrecipes.status.activity"
 
 local new_engine, engine = core.classes.session.inner.queue, core.classes.queue.inner
-local size, dead_size = classes.waiting(engine.size), classes.waiting(engine.dead_size)
 local claim, take = classes.waiting(engine.claim, activity.await), classes.waiting(engine.take, activity.await)
 local try_claim, try_take = classes.waiting(engine.claim), classes.waiting(engine.take)
-local peek, remove, redrive = classes.waiting(engine.peek), classes.waiting(engine.remove), classes.waiting(engine.redrive)
+local remove, redrive = classes.waiting(engine.remove), classes.waiting(engine.redrive)
 
 local Session = {}
 
@@ -48,11 +45,10 @@ end
 
 local function make(session, path, options)
   if options.format then return simple.new(session, path) end
-  local queue, message, code = new_engine(session, path, layout.BUCKET, options.attempts or ATTEMPTS, options.prefetch or 0,
-    options.capacity)
+  local prefetch = options.prefetch or 0
+  local queue, message, code = new_engine(session, path, arguments.BUCKET, options.attempts or ATTEMPTS, prefetch, options.capacity)
   if not queue then return nil, message, code end
-  local prefetch = (options.prefetch or 0) > 0
-  return setmetatable({ path = path, host = core.host(session), store = stores.new(session, path, queue), prefetch = prefetch }, Queue)
+  return setmetatable({ path = path, session = session, host = core.host(session), core = queue, prefetch = prefetch > 0 }, Queue)
 end
 
 function Session:queue(path, options)
@@ -72,21 +68,13 @@ function Session:queue(path, options)
   local queues, cores = handles(self)
   local queue, message, code = cores[key] and queues[key], nil, nil
   if not queue then queue, message, code = make(self, path, options) end
-  queues[key], cores[key] = queue, queue and (format and self or queue.store.core)
+  queues[key], cores[key] = queue, queue and (format and self or queue.core)
   return queue, message, code
 end
 
--- ---- Putting -----------------------------------------------------------------------------------
+-- ---- Putting, acking several -------------------------------------------------------------------
 
-function Queue:put(data, options)
-  check.self(self, Queue, "put")
-  return puts.put(self, data, options)
-end
-
-function Queue:put_all(list, timeout)
-  check.self(self, Queue, "put_all")
-  return puts.put_all(self, list, timeout)
-end
+Queue.put, Queue.put_all, Queue.ack_all = puts.put, puts.put_all, acks.ack_all
 
 -- ---- Claim, take -------------------------------------------------------------------------------
 
@@ -96,93 +84,38 @@ local function item_of(queue, claimed, data, ...)
   return items.given(queue.host, items.new(queue, claimed, data, ...))
 end
 
-function Queue:claim(timeout)
-  check.self(self, Queue, "claim")
-  check.seconds(timeout, 1, "claim", true)
-  return item_of(self, (timeout == 0 and try_claim or claim)(self.store.core, timeout))
-end
+function Queue:claim(timeout) return item_of(self, (timeout == 0 and try_claim or claim)(self.core, timeout)) end
 
 function Queue:take(timeout)
-  check.self(self, Queue, "take")
   if self.prefetch then core.misuse "bad call of 'take' (items are claimed in advance; ask for the queue without 'prefetch')" end
-  check.seconds(timeout, 1, "take", true)
-  local item, message, code = item_of(self, (timeout == 0 and try_take or take)(self.store.core, timeout))
+  local item, message, code = item_of(self, (timeout == 0 and try_take or take)(self.core, timeout))
   if not item then return nil, message, code end
   return item.data, item
 end
 
-function Queue:ack_all(list)
-  check.self(self, Queue, "ack_all")
-  return acks.ack_all(self, list)
+-- ---- Looking, dead letters, ids ----------------------------------------------------------------
+
+for _, name in ipairs { "size", "peek", "dead_size" } do
+  local method = classes.waiting(engine[name])
+  Queue[name] = function(self, timeout) return method(self.core, timeout) end
 end
 
--- ---- Looking -----------------------------------------------------------------------------------
-
-function Queue:size(timeout)
-  check.self(self, Queue, "size")
-  check.seconds(timeout, 1, "size", true)
-  return size(self.store.core, timeout)
-end
-
-local function seen(data, ...)
-  if not data then return data, ... end
-  return items.view(data, ...)
-end
-
-function Queue:peek()
-  check.self(self, Queue, "peek")
-  return seen(peek(self.store.core))
-end
-
--- Returns an iterator for `for`: the items of a walk through these lanes. If it cannot read, it raises at the line of the loop.
-local function each(queue, what, list_lanes)
-  local next_item = walks.new(queue.store, list_lanes)
-  return function()
-    local view, message, code = next_item()
-    if view == nil and code then error(failure.say(what, queue.path, message), 2) end
-    return view
-  end
-end
-
-function Queue:items()
-  check.self(self, Queue, "items")
-  return each(self, "queue:items", function(store)
-    local lanes, message, code = store:list_lanes()
-    if not lanes then return nil, message, code end
-    lanes[#lanes + 1] = store.later
-    return lanes
-  end)
-end
-
--- ---- Dead letters, ids -------------------------------------------------------------------------
-
-local function dead_only(store) return { store.dead } end
-
-function Queue:dead()
-  check.self(self, Queue, "dead")
-  return each(self, "queue:dead", dead_only)
-end
-
-function Queue:dead_size()
-  check.self(self, Queue, "dead_size")
-  return dead_size(self.store.core)
-end
+function Queue:items() return walks.each(self, "items") end
+function Queue:dead() return walks.each(self, "dead", 1) end
 
 -- Puts dead letters back as new items, `limit` at most (nil: all).
 function Queue:redrive(limit)
-  check.self(self, Queue, "redrive")
   if limit ~= nil and limit ~= 0 then check.count(limit, 2 ^ 31 - 1, 1, "redrive") end
-  return redrive(self.store.core, limit)
+  return redrive(self.core, limit)
 end
 
 function Queue:remove(id)
-  check.self(self, Queue, "remove")
   arguments.data(id, "remove", 1)
   arguments.id(id, "", "remove", 1)
-  return remove(self.store.core, id)
+  return remove(self.core, id)
 end
 
-check.class("queue", Queue, Queue)
+check.selves("queue", Queue, Queue)
 failure.name(Queue, "queue")
 
 classes.extend(core.classes.session, Session)
