@@ -69,6 +69,7 @@ local function open_recipes(session)
   calls.keep("queue", session:queue("/queue"))
   calls.keep("simple_queue", session:queue("/simple", { format = "simple" }))
   calls.keep("walk", core.classes.queue.inner.walk(session:queue("/queue").core)) -- what an iterator reads with
+  calls.keep("simple_walk", core.classes.simple_queue.inner.walk(session:queue("/simple", { format = "simple" }).core))
   calls.keep("side", session:rwlock("/rw"):reader())
   calls.keep("multilock", session:multilock { session:lock("/one"), session:lock("/two") })
   calls.keep("lock", session:lock("/cohort", { cohort = true }))

@@ -323,6 +323,28 @@ queue_way("redrive", function(state)
   assert(queue:claim(200)):nack()
 end, function(state) state.queue:redrive() end)
 
+local function simple_way(name, act)
+  add("simple queue: " .. name, function(state)
+    state.queue = state.session:queue("/s", { format = "simple" })
+    put(state)
+  end, act, function(state)
+    assert(state.queue:put("again"))
+    repeat local data = assert(state.queue:take(200)) until data == "again"
+  end)
+end
+
+simple_way("put", put)
+simple_way("put_all", function(state) state.queue:put_all { "a", "b" } end)
+simple_way("take", function(state) state.queue:take() end)
+simple_way("take of what comes later", function(state)
+  later(state, 2, function() state.other:queue("/s", { format = "simple" }):put("late") end)
+  state.queue:take()
+  state.queue:take()
+end)
+simple_way("size", function(state) state.queue:size() end)
+simple_way("peek", function(state) state.queue:peek() end)
+simple_way("items", function(state) for _ in state.queue:items() do nothing() end end)
+
 -- ---- Other calls -------------------------------------------------------------------------------
 
 local function tasks_end(state) assert(not state.task or state.task:wait(600) == nil) end

@@ -124,6 +124,7 @@ local plain = {
     return session:queue("/s", { format = "simple" }):put_all({ "x", "y" }, limit)
   end,
   ["Queue:size"] = function(session, limit) return session:queue("/jobs"):size(limit) end,
+  ["Queue:size of a simple one"] = function(session, limit) return session:queue("/s", { format = "simple" }):size(limit) end,
 }
 for name, call in pairs(plain) do case(name, call) end
 

@@ -130,16 +130,19 @@ return {
   bug("a producer takes all the room that is left", "capacity.c", "rest = least(left / 10, CREDIT_MAX) - room;", "rest = left - room;"),
   bug("put_all does not look how much room there is", "capacity.c", "int64_t room = least(left, (int64_t)put->count),",
     "int64_t room = left > 0 ? (int64_t)put->count : 0,"),
-  bug("a simple take does not care who deletes", "simple", [[
-      local done
-      done, problem, why = queue.session:delete(paths.child(queue.path, name))
-      if done then return data or "" end]], [[
-      queue.session:delete(paths.child(queue.path, name))
-      return data or ""]]),
-  bug("a simple put is done again when its answer is lost", "simple", "  if path then return true end\n", [[
-  if code == "connection_loss" then return put(queue, data) end
-  if path then return true end
-]]),
+  bug("a simple take does not care who deletes", "simple_take.c", "    if (task->outcome == ZR_OK) {\n        zr_free(of(task)->path);",
+    "    if (task->outcome == ZR_OK || task->outcome == ZR_NO_NODE) {\n        zr_free(of(task)->path);"),
+  bug("a simple take deletes again when its answer is lost", "simple_take.c", "zr_verb_ask(task, &what, false, ZR_STEP(deleted));",
+    "zr_verb_ask(task, &what, true, ZR_STEP(deleted));"),
+  bug("a simple take waits without a watch", "simple_take.c", "zr_simple_list(task, simple->waiting > 0, listed);",
+    "zr_simple_list(task, false, listed);"),
+  bug("a simple take does not look once more before it waits", "simple_take.c",
+    "else if (zr_simple_of(task)->watched)", "else if (true)"),
+  bug("a simple take that ends does not end its look", "simple_take.c", "    if (take->looks)\n        end_look(task);\n", ""),
+  bug("a simple put is done again when its answer is lost", "simple.c", "zr_verb_ask(task, &what, false, ZR_STEP(created));",
+    "zr_verb_ask(task, &what, true, ZR_STEP(created));"),
+  bug("a simple put whose answer is lost counts as done", "simple.c", "    if (task->outcome == ZR_OK) {\n        one_done(task);",
+    "    if (task->outcome == ZR_OK || task->outcome == ZR_CONNECTION_LOSS) {\n        one_done(task);"),
   bug("an id is forgotten too early", "known_id.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < REMEMBER_MS / 2)"),
   bug("an id is never forgotten", "known_id.c", "- put->said_ms < REMEMBER_MS)", "- put->said_ms < 1000000000)"),
   bug("an old id is put again by all callers that come at once", "parts.c", [[

@@ -241,10 +241,17 @@ local function drop(history, zk, item)
   return true
 end
 
+-- True if this call is not canceled. Of a simple queue's consumer, the first coroutine goes on in any case, because the others end with
+-- a take that was canceled: nothing but what they have left can wake it.
+local function is_safe(history, consumer, caller, method)
+  if not history.cancels or method == "take" and not history.simple then return true end
+  return history.roll(3) == 0 or history.simple and caller == consumer.tasks[1]
+end
+
 -- Calls the method. In some histories a claim is canceled sometimes, at any moment; then its item returns.
-local function call(history, consumer, method, limit)
+local function call(history, consumer, caller, method, limit)
   local zk, queue, roll = consumer.zk, consumer.queue, history.roll
-  if not history.cancels or method == "take" or roll(3) == 0 then return queue[method](queue, limit) end
+  if is_safe(history, consumer, caller, method) then return queue[method](queue, limit) end
   local task = zk.spawn(queue[method], queue, limit)
   local ok, problem = pcall(task.wait, task, (1 + roll(200)) / (roll(2) == 0 and 100 or 10000))
   task:cancel()
@@ -257,7 +264,7 @@ local function ask(history, consumer, task, method, limit)
   limit = limit or history.patient and 10 * M.DRAIN or history.roll(4)
   local from = history.world:now()
   task.waiting = method
-  local first, second, code = call(history, consumer, method, limit)
+  local first, second, code = call(history, consumer, task, method, limit)
   task.waiting = nil
   if limit == 0 and history.world:now() - from > TRY then violation(history, "late", method .. "(0)") end
   return first, second, code
@@ -343,8 +350,9 @@ local function take(history, _, consumer, task)
     check_given(history, item, consumer.session, began)
     history.taken[item.path] = true
     note_done(history, data, once(history, item.id))
-  elseif code == "connection_loss" and history.simple then
+  elseif history.simple and (code == "connection_loss" or code == "canceled") then
     history.gone = history.gone + 1
+    task.canceled = code == "canceled"
   end
   return data ~= nil
 end
@@ -352,7 +360,7 @@ end
 local function consume(history, zk, consumer, task)
   local get = history.simple and take or history.takes and history.roll(2) == 0 and take or history.batches and claim_some or claim
   if history.capacity then zk.sleep(history.roll(5)) end
-  while not (history.stop or consumer.dead or consumer.retired) do
+  while not (history.stop or consumer.dead or consumer.retired or task.canceled) do
     if not get(history, zk, consumer, task) then zk.sleep(0.01) end
   end
 end

@@ -10,7 +10,8 @@
 -- coroutines of each producer put at the same moment, and producers are killed; or items are put under the same few ids for minutes
 -- (tidy.c). Buckets are tiny, so each history contains their whole life. The rules:
 --   lost        an item whose put succeeded is acked, taken, removed, or a dead letter. One item may be gone for each take that ended
---               without an answer or by a kill, or that came too late and could not be put back
+--               without an answer or by a kill, or that came too late and could not be put back; in the simple format also for each
+--               take that was canceled
 --   foreign     no consumer gets an item that was never put, or whose put was refused
 --   taken       an item that was taken is not given again
 --   removed     nor is an item that was removed, or that a remove did not find
@@ -326,7 +327,7 @@ local function roll_shape(history)
   if history.changes then history.patient = true end
   if math.floor(history.seed / 3) % 2 == 0 and not history.takes then history.prefetch = math.floor(history.seed / 6) % 7 end
   history.batches = history.seed % 5 == 2 and not (history.simple or history.exact)
-  history.cancels = math.floor(history.seed / #MODES) % 8 == 1 and not (history.simple or history.exact)
+  history.cancels = math.floor(history.seed / #MODES) % 8 == 1 and not history.exact
 end
 
 local function run(seed)

@@ -191,4 +191,34 @@ return {
       of:costs({ get = 3, exists = 1, children = 1 + 2 + 1 }, function() assert(count(queue:items()) == 3) end)
       of:costs({ children = 1 + 1 }, function() assert(count(queue:dead()) == 0) end)
     end },
+  { "simple format: put, put_all", "1 write for each item", function(of)
+    local queue = of.session:queue("/s", { format = "simple" })
+    assert(queue:put("0"))
+    of:costs({ create = 1 }, function() assert(queue:put("1")) end)
+    of:costs({ create = 3 }, function() assert(queue:put_all { "2", "3", "4" }) end)
+  end },
+  { "simple format: take", "1 read, 1 write; 2 reads more for a listing, which the process uses until it is used up or two seconds old",
+    function(of)
+      local queue = of.session:queue("/s", { format = "simple" })
+      assert(queue:put_all { "0", "1", "2", "3" })
+      of:costs({ exists = 1, children = 1, get = 2, delete = 2 }, function() for _ = 1, 2 do assert(queue:take(5)) end end)
+      of.world:advance(2.1)
+      of:costs({ exists = 1, children = 1, get = 2, delete = 2 }, function() for _ = 1, 2 do assert(queue:take(5)) end end)
+    end },
+  { "simple format: take that waits", "4 reads, for all that wait in a process together; 2 when items have come or gone, then as above",
+    function(of)
+      local queue, other = of.session:queue("/s", { format = "simple" }), of.other:queue("/s", { format = "simple" })
+      assert(other:put("0"))
+      assert(other:take(0))
+      of:costs({ exists = 2, children = 2 }, function()
+        for _ = 1, 3 do of:start(function() assert(queue:take()) end) end
+      end)
+      of:costs({ exists = 2, children = 2, get = 1, delete = 1 }, function() assert(other:put("1")) end) -- it has come and gone
+    end },
+  { "simple format: peek, size", "3 reads; 1 read", function(of)
+    local queue = of.session:queue("/s", { format = "simple" })
+    assert(queue:put("0"))
+    of:costs({ exists = 1, children = 1, get = 1 }, function() assert(queue:peek()) end)
+    of:costs({ exists = 1 }, function() assert(queue:size() == 1) end)
+  end },
 }

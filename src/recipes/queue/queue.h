@@ -3,7 +3,8 @@
 
 /*
  * queue.h: what the files of this folder share; only for them. names.h: what is where on the
- * servers, put.h: how items are put, claims.h: how they are given. Thread: the host's.
+ * servers, put.h: how items are put, claims.h: how they are given, simple.h: the simple format.
+ * Thread: the host's.
  */
 
 #include "core/table.h"

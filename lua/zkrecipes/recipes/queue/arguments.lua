@@ -6,6 +6,7 @@ local core = require "zkrecipes.core"
 local M = {}
 
 M.BUCKET = 1000      -- items after which a bucket is sealed; all processes must have the same
+M.LISTED = 50000     -- names of a simple queue at most: a listing takes some hundredths of a second; a Java client accepts few more
 M.PRIORITIES = 65535 -- the largest
 local ID_MAX = 200   -- bytes
 
@@ -22,8 +23,8 @@ function M.id(id, name, method, argument)
   check.bad(argument, method, ("%s1 to %d bytes expected, got %d"):format(name, ID_MAX, #id))
 end
 
-function M.data(data, method, argument)
-  if type(data) ~= "string" then check.bad(argument, method, "string expected, got " .. type(data)) end
+function M.data(data, method, argument, name)
+  if type(data) ~= "string" then check.bad(argument, method, (name or "") .. "string expected, got " .. type(data)) end
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -68,7 +68,7 @@ function Session:queue(path, options)
   local queues, cores = handles(self)
   local queue, message, code = cores[key] and queues[key], nil, nil
   if not queue then queue, message, code = make(self, path, options) end
-  queues[key], cores[key] = queue, queue and (format and self or queue.core)
+  queues[key], cores[key] = queue, queue and queue.core
   return queue, message, code
 end
 
@@ -100,8 +100,8 @@ for _, name in ipairs { "size", "peek", "dead_size" } do
   Queue[name] = function(self, timeout) return method(self.core, timeout) end
 end
 
-function Queue:items() return walks.each(self, "items") end
-function Queue:dead() return walks.each(self, "dead", 1) end
+function Queue:items() return walks.each(self, "queue", "items") end
+function Queue:dead() return walks.each(self, "queue", "dead", 1) end
 
 -- Puts dead letters back as new items, `limit` at most (nil: all).
 function Queue:redrive(limit)
