@@ -42,7 +42,7 @@ static void try_recipe(const struct recipe *recipe, const struct wish *wish)
     uint64_t seeds = wish->seeds > 0 ? wish->seeds : recipe->histories;
     begin_tally();
     if (wish->shape.processes > 0)
-        try_shape(recipe, &wish->shape);
+        try_history(recipe, &wish->shape, NULL);
     else if (wish->small)
         try_small(recipe);
     else

@@ -117,8 +117,8 @@ struct history {
     int failures; /* failed allocations */
     int attempts, asked, grants, lost, timeouts, cancels, meddled, overtaken, steps;
     int64_t requests, breaks, faults[ZR_SIM_FAULTS];
-    size_t plans_left;
-    int64_t blocks; /* of memory, when the history began */
+    int64_t sent[MOST_PROCESSES]; /* requests, by process, until the end */
+    int64_t blocks;               /* of memory, when the history began */
     bool calm, stopped;
     FILE *trace;
     char wrong[240];  /* the first violation ... */

@@ -159,7 +159,7 @@ static void end_history(void)
 {
     EACH_PROCESS(p)
     {
-        now.plans_left += zr_sim_plans_left(p->zk);
+        now.sent[p->number] = zr_sim_requests(p->zk, ZR_SIM_ANY_OP);
         zr_engine_unref(p->engine);
     }
     zr_sim_advance(now.world, 3 * now.shape.timeout_ms * MS);

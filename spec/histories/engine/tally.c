@@ -20,13 +20,28 @@ static struct {
 
 #define LIMIT_S 5 /* CPU time for one history */
 
-static const char *running; /* the name of the history */
+/* The history, or the check. */
+static struct {
+    const char *name; /* null: made from the shape, which takes longer than some histories */
+    const struct recipe *recipe;
+    const struct shape *shape;
+} running;
 
-static void tell_first(const char *name, const char *what)
+static const char *name_of_running(void)
+{
+    static char name[2100];
+    if (running.name != NULL)
+        return running.name;
+    snprintf(name, sizeof(name), "--recipe %s --shape %s", running.recipe->name,
+             shape_text(running.shape));
+    return name;
+}
+
+static void tell_first(const char *what)
 {
     char line[400];
-    int length =
-        snprintf(line, sizeof(line), "after %d histories: %s: %s\n", passed + 1, name, what);
+    int length = snprintf(line, sizeof(line), "after %d histories: %s: %s\n", passed + 1,
+                          name_of_running(), what);
     _exit(write(STDOUT_FILENO, line, (size_t)length) == length ? 1 : 2);
 }
 
@@ -38,7 +53,7 @@ static void limit_time(int seconds)
 
 static void never_ended(int number)
 {
-    tell_first(running, number == SIGVTALRM ? "does not come back" : "crashes");
+    tell_first(number == SIGVTALRM ? "does not come back" : "crashes");
 }
 
 void expect_crashes(void)
@@ -99,7 +114,9 @@ static void tell_short(const struct recipe *recipe, const struct shape *shape)
 
 void try_history(const struct recipe *recipe, const struct shape *shape, const char *name)
 {
-    running = name;
+    running.name = name;
+    running.recipe = recipe;
+    running.shape = shape;
     limit_time(tracing ? 0 : LIMIT_S);
     bool right = run_history(recipe, shape, tracing ? stdout : NULL);
     passed += right;
@@ -108,25 +125,18 @@ void try_history(const struct recipe *recipe, const struct shape *shape, const c
     if (right)
         return;
     if (first_only)
-        tell_first(name, now.wrong);
-    printf("%s: %s\n", name, now.wrong);
+        tell_first(now.wrong);
+    printf("%s: %s\n", name_of_running(), now.wrong);
     if (!tracing && failed <= 1)
         tell_short(recipe, shape);
     fflush(stdout);
-}
-
-void try_shape(const struct recipe *recipe, const struct shape *shape)
-{
-    char name[2100];
-    snprintf(name, sizeof(name), "--recipe %s --shape %s", recipe->name, shape_text(shape));
-    try_history(recipe, shape, name);
 }
 
 /* ---- A check that is no history -------------------------------------------------------------- */
 
 void begin_check(const char *name)
 {
-    running = name;
+    running.name = name;
 }
 
 void end_check(bool right)
@@ -134,7 +144,7 @@ void end_check(bool right)
     passed += right;
     failed += !right;
     if (!right && first_only)
-        tell_first(running, now.wrong);
+        tell_first(now.wrong);
     if (!right)
-        printf("%s: %s\n", running, now.wrong);
+        printf("%s: %s\n", running.name, now.wrong);
 }

@@ -21,11 +21,9 @@ void begin_tally(void);
 /* Prints the sums since begin_tally. */
 void tell_tally(const struct recipe *recipe);
 
-/* Runs the history, counts it, and reports a failure. `name` says how to repeat it; borrowed. */
+/* Runs the history, counts it, and reports a failure. `name` says how to repeat it; borrowed; null:
+   the shape says it. */
 void try_history(const struct recipe *recipe, const struct shape *shape, const char *name);
-
-/* Calls try_history with a name made from the shape. */
-void try_shape(const struct recipe *recipe, const struct shape *shape);
 
 /* Begins a check that is not a history. keeps: name, until end_check. */
 void begin_check(const char *name);
