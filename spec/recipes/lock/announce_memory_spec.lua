@@ -1,5 +1,5 @@
 -- Memory is exhausted while contenders wait in a long queue, or while a holder announces its end: each allocation fails once.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local allocations = require "spec.support.allocations"
 local core = require "zkrecipes.core"

@@ -1,5 +1,5 @@
 -- How long the waiters of an unfair lock hesitate (src/recipes/unfair.c), in simulated time.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local sim = require "zkrecipes.sim"
 

@@ -1,5 +1,5 @@
 -- Many items are acked by one request, in simulated worlds.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local env = require "spec.support.env"
 local queues = require "spec.support.queues"

@@ -1,27 +1,12 @@
 -- A new handle for each request, as in handlers of web servers. Nothing of it stays, neither on the servers nor in the session's usage.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local core = require "zkrecipes.core"
 local env = require "spec.support.env"
+local handles = require "spec.support.handles"
 local sim = require "zkrecipes.sim"
 
-local function collect()
-  if jit then jit.flush() end -- compiled code keeps objects that it used
-  for _ = 1, 4 do collectgarbage() end
-end
-
--- The session's usage, as a string that can be compared.
-local function in_use(session)
-  local usage = session:usage()
-  return ("watches %d, %d bytes; ephemeral %d bytes"):format(usage.watches, usage.watched_bytes, usage.ephemeral_bytes)
-end
-
--- Serves one request with a handle that is dropped afterwards.
-local function serve(session, path, options)
-  local queue = session:queue(path, options)
-  assert(queue:put("x"))
-  assert(assert(queue:claim(200)):ack())
-end
+local collect, in_use, serve = handles.collect, handles.in_use, handles.serve
 
 -- Runs body(world, zk, session) in a simulated world.
 local function in_world(body)
@@ -172,21 +157,5 @@ describe("a handle of a queue for each request", function()
       end
       collectgarbage()
     end
-  end))
-
-  it("leaves nothing on a real server", env.run(function()
-    local session = env.session()
-    for _ = 1, 10 do serve(session, "/jobs") end
-    collect()
-    env.eventually("no consumer is left", function() return #session:children("/jobs/consumers") == 0 end)
-    local first = in_use(session)
-    for _ = 1, 100 do
-      serve(session, "/jobs")
-      assert.is_true(#session:children("/jobs/consumers") <= 2)
-    end
-    collect()
-    env.eventually("no consumer is left", function() return #session:children("/jobs/consumers") == 0 end)
-    env.eventually("nothing more is in use: " .. first, function() return in_use(session) == first end)
-    session:close()
   end))
 end)

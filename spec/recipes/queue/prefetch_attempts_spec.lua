@@ -1,5 +1,5 @@
 -- Which items a process claims in advance (`prefetch`): those that have no attempt behind them. In simulated worlds.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local env = require "spec.support.env"
 local prefetched = require "spec.support.prefetched"

@@ -1,5 +1,5 @@
 -- Items that a process claims before a caller asks for them (`prefetch`), and items that it claims together. In simulated worlds.
--- Tags: sanitize
+-- Tags: sanitize, one thread
 
 local env = require "spec.support.env"
 local queues = require "spec.support.queues"
