@@ -72,14 +72,14 @@ function env.run(body)
   end
 end
 
----Waits until the condition holds; fails with `what` after so many seconds, or after a time that no busy machine takes.
+---Waits until the condition holds; fails with `what` after so many seconds, or after a time that no busy machine takes. Most conditions
+---ask a server, so they are looked at less often the longer it waits.
 function env.eventually(what, condition, seconds)
-  local deadline = zk.now() + (seconds or 300)
+  local began = zk.now()
   while not condition() do
-    if zk.now() > deadline then
-      error("never happened: " .. what, 2)
-    end
-    zk.sleep(0.005)
+    local waited = zk.now() - began
+    if waited > (seconds or 300) then error("never happened: " .. what, 2) end
+    zk.sleep(math.min(0.005 + waited / 20, 0.05))
   end
 end
 
@@ -139,8 +139,8 @@ end
 ---Waits until this many contenders stand in the lock's queue.
 function env.queue_of(session, path, number)
   env.eventually(number .. " contenders in " .. path, function()
-    local names = session:children(path)
-    return names ~= nil and #names == number
+    local stat = session:exists(path)
+    return stat and stat.num_children == number
   end)
 end
 

@@ -100,11 +100,7 @@ function nginx:log() return self:read("error.log") end
 function nginx:master() return self:read("nginx.pid"):match("%d+") end
 
 ---@return string[] pids, those that are shutting down included
-function nginx:workers()
-  local pids = {}
-  for pid in process.output("pgrep -P " .. (self:master() or self.pid)):gmatch("%d+") do pids[#pids + 1] = pid end
-  return pids
-end
+function nginx:workers() return process.children(self:master() or self.pid) end
 
 -- Sends a signal to the master.
 function nginx:signal(name)

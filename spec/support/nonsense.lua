@@ -3,6 +3,7 @@
 
 local socket = require "socket"
 local zk = require "zkrecipes"
+local idling = require "spec.support.idling"
 local wire = require "spec.support.wire"
 
 local M = {}
@@ -84,7 +85,7 @@ end
 
 -- Handles one request after the other; `nil` when the connection has ended.
 local function serve(server, sock)
-  local input, greeted, drops = "", false, server.drops
+  local input, greeted, drops, idle = "", false, server.drops, idling()
   while not server.stopped and server.drops == drops do
     local got, why, part = sock:receive(4096)
     input = input .. (got or part or "")
@@ -96,8 +97,9 @@ local function serve(server, sock)
       if not send(sock, out) or ended then why = "closed" break end
     end
     if why == "closed" then break end
-    if greeted and server.events then send(sock, server.events) end
-    zk.sleep(0.001)
+    local talks = greeted and server.events
+    if talks then send(sock, server.events) end
+    if talks then zk.sleep(0.001) else idle(got or part ~= "") end
   end
   sock:close()
 end
@@ -113,6 +115,7 @@ function M.start(script, greet)
   local server = setmetatable({ script = script, greet = greet or nothing, connections = 0, drops = 0, counts = {}, id = 77,
     timeout = 10000, hosts = "127.0.0.1:" .. port }, Server)
   zk.spawn(function()
+    local idle = idling()
     while not server.stopped do
       local sock = listener:accept()
       if sock then
@@ -120,7 +123,7 @@ function M.start(script, greet)
         sock:setoption("tcp-nodelay", true)
         zk.spawn(serve, server, sock)
       end
-      zk.sleep(0.001)
+      idle(sock ~= nil)
     end
     listener:close()
   end)

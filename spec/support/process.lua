@@ -18,22 +18,39 @@ function M.holds(condition)
   return M.output("if " .. condition .. "; then echo yes; fi 2>/dev/null") == "yes"
 end
 
+-- What a file of /proc says; "" if there is none.
+local function read(path)
+  local file = io.open(path)
+  local text = file and file:read("*a") or ""
+  if file then file:close() end
+  return text
+end
+
 ---A process that is no zombie.
 function M.runs(pid)
-  return M.holds(("grep -q '^State:[[:space:]][^ZX]' /proc/%s/status 2>/dev/null"):format(pid))
+  return read(("/proc/%s/status"):format(pid)):find("\nState:%s[^ZX]") ~= nil
+end
+
+---@return string[] pids of the processes that this one has started
+function M.children(pid)
+  local pids = {}
+  for child in read(("/proc/%s/task/%s/children"):format(pid, pid)):gmatch("%d+") do pids[#pids + 1] = child end
+  return pids
 end
 
 function M.exists(path)
   return M.holds(("[ -e '%s' ]"):format(path))
 end
 
--- Waits until `condition` is true. Checks it repeatedly, for so many seconds, or for a time that is enough even on a busy machine.
+-- Waits until `condition` is true. Checks it repeatedly, for so many seconds, or for a time that is enough even on a busy machine. A check
+-- may take as much of the processor as a program's start, so there are fewer the longer it waits.
 function M.eventually(condition, seconds)
-  local deadline = os.time() + (seconds or 300)
+  local deadline, pause = os.time() + (seconds or 300), 0.01
   repeat
     local value = condition()
     if value then return value end
-    os.execute("sleep 0.01")
+    os.execute(("sleep %.3f"):format(pause))
+    pause = math.min(pause * 1.2, 0.2)
   until os.time() > deadline
   return nil, "it did not become true in time"
 end

@@ -4,6 +4,7 @@
 local socket = require "socket"
 local zk = require "zkrecipes"
 local certificates = require "zkrecipes.testing.certificates"
+local idling = require "spec.support.idling"
 local process = require "spec.support.process"
 
 local M = {}
@@ -48,6 +49,7 @@ local function listen(body, address)
   local server = { hosts = (address or "127.0.0.1") .. ":" .. port, port = port, connections = 0, sent = {} }
   function server.stop() server.stopped = true end
   zk.spawn(function()
+    local idle = idling()
     while not server.stopped do
       local sock = listener:accept()
       if sock then
@@ -56,7 +58,7 @@ local function listen(body, address)
         server.sent[server.connections] = ""
         zk.spawn(body, server, sock, server.connections)
       end
-      zk.sleep(0.001)
+      idle(sock ~= nil)
     end
     listener:close()
   end)
@@ -83,10 +85,10 @@ end
 
 -- Notes what the client sends, until it ends the connection.
 local function note(server, sock, number)
-  local got = receive(sock)
+  local got, idle = receive(sock), idling()
   while got and not server.stopped do
     server.sent[number] = server.sent[number] .. got
-    if got == "" then zk.sleep(0.001) end
+    idle(got ~= "")
     got = receive(sock)
   end
 end
@@ -94,9 +96,10 @@ end
 -- A server that says this when the client has said something, and then perhaps that it ends the connection; `text` nil: it says nothing.
 function M.talker(text, ends)
   return listen(function(server, sock, number)
+    local idle = idling()
     while server.sent[number] == "" and not server.stopped do
       server.sent[number] = receive(sock) or "the end"
-      zk.sleep(0.001)
+      idle(false)
     end
     if text then send(sock, text) end
     if ends then sock:shutdown("send") end
@@ -110,7 +113,7 @@ end
 -- ends all connections.
 function M.relay(hosts, address)
   local relay = listen(function(relay, sock, number)
-    local generation, count = relay.generation, 0
+    local generation, count, idle = relay.generation, 0, idling()
     local up = socket.connect(hosts:match("^(.*):(%d+)$"))
     if not up then return sock:close() end -- it restarts
     up:settimeout(0)
@@ -126,7 +129,7 @@ function M.relay(hosts, address)
         count = count + #to
         if not changed or not send(sock, changed) then break end
       end
-      if from == "" and to == "" then zk.sleep(0.001) end
+      idle(from ~= "" or to ~= "")
     end
     -- What the client has sent until it hears of the end.
     sock:shutdown("send")
