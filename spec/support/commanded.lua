@@ -116,7 +116,7 @@ end
 
 function Commanded:pid() return self:read("pid"):match "%d+" end
 function Commanded:command() return self:read("command", true):match "%d+" end
-function Commanded:minder() return self:pid() and process.output("pgrep -P " .. self:pid()):match "%d+" end
+function Commanded:minder() return self:pid() and process.children(self:pid())[1] end
 function Commanded:signal(name, pid) os.execute(("kill -%s %s"):format(name, pid or self:pid())) end
 
 -- Waits for the end of zkr; returns its exit status and what it said.

@@ -9,10 +9,11 @@ local M = {}
 M.TIMEOUT = 110 -- so long that even on a busy machine its end cannot be confused with what happens at once
 M.AT_ONCE = 90
 
----The pids of the guardians of a process. Those that have ended do not count.
+---The pids of the guardians of a process. Those that have ended do not count. (pgrep takes three times as long.)
 function M.all(pid)
   local list = {}
-  for found in process.output("pgrep -f 'guardian[.]so " .. pid .. "$'"):gmatch("%d+") do list[#list + 1] = found end
+  local found = process.output(([[grep -lsaP 'guardian[.]so\x00%s\x00$' /proc/[0-9]*/cmdline]]):format(pid))
+  for guardian in found:gmatch("/proc/(%d+)/") do list[#list + 1] = guardian end
   return list
 end
 
