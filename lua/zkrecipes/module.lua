@@ -74,14 +74,16 @@ local function copy(value)
   return made
 end
 
--- Functions are the same only when they are one.
-local function same(value, other)
+-- Functions are the same only when they are one, but a function that returns a password was called once and never is again: so
+-- each is as good as any other.
+local function same(value, other, key)
+  if key == "password" and type(value) == "function" then return type(other) == "function" end
   if type(value) ~= "table" or type(other) ~= "table" then return value == other end
-  for key, each in next, value do
-    if not same(each, rawget(other, key)) then return false end
+  for name, each in next, value do
+    if not same(each, rawget(other, name), name) then return false end
   end
-  for key in next, other do
-    if rawget(value, key) == nil then return false end
+  for name in next, other do
+    if rawget(value, name) == nil then return false end
   end
   return true
 end
@@ -94,20 +96,28 @@ local function difference(given, other)
   end
 end
 
+-- The shared session of the host, if it is open. Raises if the options are others.
+local function opened(host, options)
+  local shared = host.shared
+  if not shared or shared.session.state == "closed" then return nil end
+  if options ~= nil then check.plain(options, 1, "shared", "table of options") end
+  local name = options and difference(options, shared.options)
+  if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(tostring(name))) end
+  return shared.session
+end
+
 -- The one session of the host; session.lua lets go of it when it is closed.
 local function add_shared(zk, host)
   function zk.shared(options)
-    local shared = host.shared
-    if shared and shared.session.state ~= "closed" then
-      if options ~= nil then check.plain(options, 1, "shared", "table of options") end
-      local name = options and difference(options, shared.options)
-      if name then check.bad(1, "shared", ("option '%s' differs from that of the session that is open"):format(tostring(name))) end
-      return shared.session
-    end
-    local session, message, code = sessions.open(host, options)
-    if not session then return nil, message, code end
-    host.shared = { session = session, options = copy(options or {}) }
-    return session
+    local session = opened(host, options)
+    if session then return session end
+    local given, log = sessions.read(options)
+    session = opened(host, options) -- a password's function may have waited, and another coroutine was quicker
+    if session then return session end
+    local new, message, code = sessions.start(host, given, log)
+    if not new then return nil, message, code end
+    host.shared = { session = new, options = copy(options or {}) }
+    return new
   end
 end
 

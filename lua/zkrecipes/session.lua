@@ -46,36 +46,37 @@ local function check_options(options)
   return options
 end
 
--- The password may be a function, so that no option needs to hold it; it is called once. name: "tls" or "sasl".
-local function read_password(options, name)
+-- The password may be a function, so that no option needs to hold it; it is called once, and may wait. name: "tls" or "sasl".
+local function read_password(options, name, only_check)
   if type(options) ~= "table" or type(rawget(options, "password")) ~= "function" then return options end
   check.plain(options, 1, "session", "table of options")
   local given = {}
   for key, value in next, options do given[key] = value end
-  given.password = given.password()
+  given.password = only_check and "" or given.password()
   if type(given.password) ~= "string" then
     check.bad(1, "session", ("option '%s', option 'password': the function returned no string but a %s"):format(name, type(given.password)))
   end
   return given
 end
 
--- Returns the options as the core takes them, and `log`.
-local function read(options)
+-- Returns the options as the core takes them, and `log`. only_check: calls no function.
+local function read(options, only_check)
   local given = {}
   for key, value in next, check_options(options) do given[key] = value end
   local log = given.log
   given.log, given.read_only = log ~= nil, nil
   given.hosts = M.joined(given.hosts)
-  given.tls, given.sasl = read_password(given.tls, "tls"), read_password(given.sasl, "sasl")
+  given.tls, given.sasl = read_password(given.tls, "tls", only_check), read_password(given.sasl, "sasl", only_check)
   return given, log
 end
 
--- check(options): raises what zk.session(options) would raise, and opens none.
-function M.check(options) core.check_session((read(options))) end
+M.read = read
 
--- zk.session(options): returns at once; the session opens in the background.
-function M.open(host, options)
-  local given, log = read(options)
+-- check(options): raises what zk.session(options) would raise, and opens none.
+function M.check(options) core.check_session((read(options, true))) end
+
+-- Opens a session with what `read` has returned.
+function M.start(host, given, log)
   hosts.ready(host)
   local session, message, code = host.engine:session(given)
   if not session then return nil, message, code end
@@ -85,6 +86,9 @@ function M.open(host, options)
   if host.adapter.keep then host.adapter.keep(host.client) end
   return session
 end
+
+-- zk.session(options): the session opens in the background.
+function M.open(host, options) return M.start(host, read(options)) end
 
 -- ---- Closing -----------------------------------------------------------------------------------
 

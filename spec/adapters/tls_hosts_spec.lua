@@ -38,8 +38,11 @@ describe("TLS in a host with an OpenSSL of its own", function()
       workers = 2,
       http = ([[
         init_worker_by_lua_block {
-          session = require("zkrecipes").shared { hosts = "%s", namespace = "%s", request_timeout = 200,
-            tls = { ca = "%s/ca.pem", cert = "%s/localhost.pem", key = "%s/localhost.key" } }
+          function options()
+            return { hosts = "%s", namespace = "%s", request_timeout = 200, tls = { ca = "%s/ca.pem", cert = "%s/localhost.pem",
+              key = "%s/localhost.key", password = function() return "not needed" end } }
+          end
+          session = require("zkrecipes").shared(options())
         }]]):format(server.hosts, env.namespace(), copy, copy, copy),
       server = ([[
         listen unix:%s/tls.sock ssl;
@@ -48,6 +51,9 @@ describe("TLS in a host with an OpenSSL of its own", function()
         location = /zk { content_by_lua_block {
           local path = assert(session:create("/n-", ngx.var.arg_text, { sequential = true }))
           ngx.say((assert(session:get(path))))
+        } }
+        location = /shared { content_by_lua_block {
+          ngx.say(tostring(require("zkrecipes").shared(options()) == session))
         } }]]):format(folder, files.cert, files.key),
     }
     local get = ("curl -s --max-time 300 --unix-socket %s/tls.sock --cacert %s/ca.pem 'https://localhost/zk?text=t%%d'")
@@ -58,9 +64,12 @@ describe("TLS in a host with an OpenSSL of its own", function()
     for i = 1, 40 do
       if not ("\n" .. said .. "\n"):find("\nt" .. i .. "\n", 1, true) then missing[#missing + 1] = i end
     end
+    -- A handler that makes its options anew for each request, with another function for the password, gets the session that is open.
+    local shared = { running:get("/shared") }
     local log = running:log()
     running:stop()
     tls.remove(folder)
+    assert.same({ 200, "true\n" }, { shared[1], shared[2] }, log)
     assert.same({}, missing, said .. log)
     assert.is_nil(log:find("exited on signal", 1, true))
   end)

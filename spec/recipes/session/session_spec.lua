@@ -80,57 +80,6 @@ describe("a session", function()
     end)
   end))
 
-  it("is shared until it is closed", run(function()
-    local options = { hosts = env.server().hosts, namespace = env.namespace(), timeout = 5 }
-    local session = assert(zk.shared(options))
-    assert.are.equal(session, zk.shared())
-    assert.are.equal(session, zk.shared(options))
-    assert.are.equal(session, zk.shared { hosts = { options.hosts } })
-    assert.error_matches(function() zk.shared { timeout = 6 } end, "option 'timeout' differs")
-    assert.error_matches(function() zk.shared { hosts = { "other:1" } } end, "option 'hosts' differs")
-    assert.error_matches(function() zk.shared(5) end, "bad argument #1 to 'shared' %(table of options expected, got number")
-    assert.error_matches(function() session:close(-1) end, "bad argument #1 to 'close'")
-    assert.are.equal(session, zk.shared())
-    local closed = setmetatable({ session }, { __mode = "v" })
-    assert(session:close())
-    session = nil
-    env.eventually("it is collected", function()
-      collectgarbage()
-      return closed[1] == nil
-    end)
-    assert(assert(zk.shared(options)):close())
-  end))
-
-  it("is shared only by callers that give the same tables", run(function()
-    local function auth(name) return { { scheme = "digest", credential = name .. ":secret" } } end
-    local function log() end
-    local options = { hosts = { env.server().hosts }, namespace = env.namespace(), timeout = 5, auth = auth "alice", log = log,
-      acl = { { scheme = "world", id = "anyone", perms = { "read", "write" } } } }
-    local session = assert(zk.shared(options))
-    assert.are.equal(session, zk.shared { auth = auth "alice", log = log })
-    assert.are.equal(session, zk.shared { acl = { { perms = { "read", "write" }, scheme = "world", id = "anyone" } } })
-    for name, other in pairs {
-      auth = { auth "bob", {}, { auth("alice")[1], auth("bob")[1] }, auth("alice")[1], "alice" },
-      acl = { "open", { { scheme = "world", id = "anyone", perms = { "read" } } },
-        { { scheme = "world", id = "anyone", perms = { "read", "write", "create" } } } },
-      log = { function() end },
-      guardian = { true },
-    } do
-      for i = 1, #other do
-        local ok, problem = pcall(zk.shared, { [name] = other[i] })
-        assert.is_false(ok, name .. " " .. i)
-        assert.matches("option '" .. name .. "' differs from that of the session that is open%)$", problem)
-      end
-    end
-
-    -- Later changes of the caller's tables have no effect.
-    options.auth[1].credential, options.acl[1].perms[3], options.hosts[1] = "bob:secret", "create", "other:1"
-    assert.error_matches(function() zk.shared { auth = auth "bob" } end, "option 'auth' differs")
-    assert.error_matches(function() zk.shared(options) end, "differs")
-    assert.are.equal(session, zk.shared { auth = auth "alice", hosts = env.server().hosts })
-    session:close()
-  end))
-
   it("takes hosts as a table and a chroot with them", run(function()
     local root = env.session { namespace = "/" }
     local name = env.namespace()
