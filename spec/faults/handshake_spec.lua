@@ -61,11 +61,11 @@ describe("a handshake that is not answered", function()
     proxy:freeze("down")
     local session = zk.session { hosts = proxy.hosts, timeout = 3, log = function(_, text) lines[#lines + 1] = text end }
     env.eventually("a reason", function()
-      return session.trouble and session.trouble:find("127%.0%.0%.1:%d+ did not answer within")
+      return session.trouble and session.trouble:find("127%.0%.0%.1:%d+ did not answer the handshake of ZooKeeper within")
     end)
-    assert.matches("did not answer within", table.concat(lines, "\n"))
+    assert.matches("did not answer the handshake of ZooKeeper within", table.concat(lines, "\n"))
     assert.is_nil(table.concat(lines, "\n"):find("closed the connection", 1, true)) -- we did
-    assert.matches("not connected: 127%.0%.0%.1:%d+ did not answer within",
+    assert.matches("not connected: 127%.0%.0%.1:%d+ did not answer the handshake of ZooKeeper within",
       fails("connection_loss", session:exists("/", { timeout = 0 })))
     proxy:heal()
     assert(session:connected(600))

@@ -7,6 +7,7 @@ local env = require "spec.support.env"
 local kerberos = require "spec.support.kerberos"
 local process = require "spec.support.process"
 local sasl = require "spec.support.sasl"
+local silent = require "spec.support.silent"
 local tls = require "spec.support.tls"
 local socket = require "socket"
 local run, fails, raises = env.run, env.fails, env.raises
@@ -139,6 +140,14 @@ describe("a session with Kerberos", function()
     with("Kerberos cannot authenticate us to zookeeper@localhost: ", function(xid, token) return sasl.answer(xid, token) end)
     with("the server refused our ticket, or is not for GSSAPI; its log says why", function(xid) return sasl.answer(xid, "", -115) end)
     with("it answers another request", function(xid) return sasl.answer(xid + 1, "x") end)
+  end))
+
+  it("says that its ticket is not answered", run(function()
+    local fake = sasl.start(function() return "" end, function() return "" end)
+    local server_is = "localhost %(127%.0%.0%.1:%d+%)"
+    silent(server_is .. " did not answer the handshake of SASL within %d+%.%d s; it did not say whether it accepts our ticket",
+      { hosts = "localhost:" .. fake.hosts:match("%d+$") }, { sasl = account "ann", timeout = 4 })
+    fake:stop()
   end))
 
   it("lets other sessions live while a KDC does not answer, and is closed at once", run(function()

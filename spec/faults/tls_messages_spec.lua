@@ -4,6 +4,7 @@
 local zk = require "zkrecipes"
 local env = require "spec.support.env"
 local process = require "spec.support.process"
+local silent = require "spec.support.silent"
 local tls = require "spec.support.tls"
 local certificates = require "zkrecipes.testing.certificates"
 local run = env.run
@@ -139,10 +140,26 @@ describe("a TLS connection that fails", function()
     end)
   end))
 
-  it("says that the handshake is not answered", run(function()
-    with(tls.talker(nil), function(hosts)
-      says("127%.0%.0%.1:%d+ did not answer the handshake of TLS within %d+%.%d s; is this its port for TLS", hosts, { ca = good.ca })
+  it("says which step is not answered", run(function()
+    local server = tls.talker(nil)
+    silent("127%.0%.0%.1:%d+ did not answer the handshake of TLS within %d+%.%d s; is this its port for TLS %(secureClientPort%)%?", server,
+      { tls = { ca = good.ca } })
+    server.stop()
+    local behind = tls.talker(nil)
+    with(tls.openssl_server(good, nil, behind.hosts), function(hosts)
+      silent("127%.0%.0%.1:%d+ did not answer the handshake of ZooKeeper within %d+%.%d s; is it starting, or overloaded%?",
+        { hosts = hosts }, { tls = { ca = good.ca } })
     end)
+    behind.stop()
+  end))
+
+  it("says that not even the attempt to connect is answered", run(function()
+    local full = tls.full()
+    for _, options in ipairs { { tls = { ca = good.ca } }, { tls = false } } do
+      silent("127%.0%.0%.1:%d+ did not answer our attempt to connect within %d+%.%d s; is it down, or is a firewall in between%?",
+        full, options)
+    end
+    full.stop()
   end))
 
   it("says that no server listens", run(function()

@@ -108,6 +108,24 @@ function M.talker(text, ends)
   end)
 end
 
+-- A port that is full: the system drops each further attempt to connect.
+function M.full()
+  local listener = assert(socket.bind("127.0.0.1", 0, 0))
+  local _, port = listener:getsockname()
+  local waiting, connected = {}, true
+  while connected do
+    local sock = socket.tcp()
+    sock:settimeout(0.5)
+    connected = sock:connect("127.0.0.1", port)
+    waiting[#waiting + 1] = sock
+  end
+  local function stop()
+    for _, sock in ipairs(waiting) do sock:close() end
+    listener:close()
+  end
+  return { hosts = "127.0.0.1:" .. port, stop = stop }
+end
+
 -- A relay in front of a server, on this address of the machine. relay.sent[i] is what the client has sent on its i-th connection.
 -- relay.fault(count, bytes, i) may change what the server sends there, after `count` bytes, or return nil: the connection ends. relay.cut()
 -- ends all connections.

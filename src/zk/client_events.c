@@ -73,12 +73,14 @@ void zr_client_on_event(zhandle_t *zh, int type, int state, const char *path, vo
 }
 
 /* If we close the connection, the library says that the server did. The log has the reason already.
- */
+   If the library closes it because the server is silent, it does not know what is missing. */
 void zr_client_on_log(const char *line)
 {
     const struct zr_client *client = &zr_completion_handle->client;
     bool told = client->secure != NULL && zr_secure_failure(client->secure) != NULL;
     bool ours = client->cutting || client->unfit || told;
-    if (!ours || !zr_library_log_is_end(line))
+    if (ours && zr_library_log_is_end(line))
+        return;
+    if (!zr_library_log_is_late(line) || !zr_client_note_silence(zr_completion_handle))
         zr_report_log(zr_completion_handle, line);
 }

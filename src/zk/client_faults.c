@@ -40,6 +40,43 @@ static bool is_awaited(const struct zr_client *client)
     return client->fd >= 0 && (!client->up || (client->asked && !client->proved));
 }
 
+static struct zr_silence silence_of(struct zr_handle *handle)
+{
+    struct zr_client *client = &handle->client;
+    struct zr_silence silence = {client->peer,
+                                 client->up ? "the first request" : "the handshake of ZooKeeper",
+                                 "is it starting, or overloaded?"};
+    zr_connection_learn_peer(client);
+    if (client->peer[0] == '\0') {
+        bool one = strchr(handle->addresses, ',') == NULL;
+        silence.server = one ? handle->addresses : NULL;
+        silence.unanswered = "our attempt to connect";
+        silence.advice = "is it down, or is a firewall in between?";
+    }
+    if (client->secure != NULL)
+        zr_secure_silence(client->secure, &silence);
+    return silence;
+}
+
+static void note(struct zr_handle *handle, const struct zr_silence *silence, int64_t now_us)
+{
+    char line[512];
+    snprintf(line, sizeof line, "%s did not answer %s within %.1f s; %s",
+             silence->server != NULL ? silence->server : "the server", silence->unanswered,
+             (double)(now_us - handle->client.handshake.since_us) / 1e6, silence->advice);
+    zr_report_note(handle, 'W', line);
+}
+
+bool zr_client_note_silence(struct zr_handle *handle)
+{
+    if (!is_awaited(&handle->client))
+        return false;
+    struct zr_silence silence = silence_of(handle);
+    if (silence.server != NULL)
+        note(handle, &silence, zr_now_us());
+    return silence.server != NULL;
+}
+
 /* If this thread was held up, the answer may be here already, unread. */
 void zr_client_look_for_silence(struct zr_handle *handle, int64_t now_us)
 {
@@ -51,17 +88,9 @@ void zr_client_look_for_silence(struct zr_handle *handle, int64_t now_us)
         client->wait_us = zr_earlier_us(client->wait_us, due_us - now_us);
         return;
     }
-    char line[256];
-    const char *stage = client->secure != NULL ? zr_secure_stage(client->secure) : NULL;
-    bool tls = stage != NULL && strcmp(stage, "TLS") == 0;
-    zr_connection_learn_peer(client);
-    snprintf(line, sizeof line, "%s did not answer%s%s within %.1f s%s",
-             client->peer[0] != '\0' ? client->peer : "the server",
-             stage != NULL ? " the handshake of " : "", stage != NULL ? stage : "",
-             (double)(now_us - client->handshake.since_us) / 1e6,
-             tls ? "; is this its port for TLS (secureClientPort)?" : "");
+    struct zr_silence silence = silence_of(handle);
     zr_handshake_late(&client->handshake);
     zr_client_cut(client);
     client->wait_us = 0;
-    zr_report_note(handle, 'W', line);
+    note(handle, &silence, now_us);
 }

@@ -47,6 +47,10 @@ void zr_client_look_for_nonsense(struct zr_client *client, int rc);
    time left, client->wait_us is not longer. */
 void zr_client_look_for_silence(struct zr_handle *handle, int64_t now_us);
 
+/* The library gives up because the server is silent: notes what is missing. False: nothing of a
+   handshake is, or only the library knows which server it is. */
+bool zr_client_note_silence(struct zr_handle *handle);
+
 /* ---- TLS; without it, nothing of this does anything ----------------------------------------- */
 
 /* True during the pause after a failure of TLS: the library must not connect yet. Sets wait_us. */

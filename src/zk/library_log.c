@@ -46,3 +46,8 @@ bool zr_library_log_is_end(const char *line)
     return strstr(line, ": Socket ") != NULL && strstr(line, "zk retcode=") != NULL &&
            strstr(line, "has expired") == NULL;
 }
+
+bool zr_library_log_is_late(const char *line)
+{
+    return zr_library_log_is_end(line) && strstr(line, "timed out") != NULL;
+}

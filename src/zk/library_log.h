@@ -19,4 +19,8 @@ const char *zr_library_log_plain(const char *text, char *line, size_t size);
    session has. */
 bool zr_library_log_is_end(const char *line);
 
+/* True if this line of the library (the whole line) says that a server has been silent for too
+   long. */
+bool zr_library_log_is_late(const char *line);
+
 #endif

@@ -254,10 +254,15 @@ bool zr_login_heard(struct zr_login *login)
     return heard;
 }
 
-bool zr_login_speaks(const struct zr_login *login)
+const char *zr_login_awaited(const struct zr_login *login)
 {
-    return login->state == ZR_LOGIN_CHALLENGE || login->state == ZR_LOGIN_PROOF ||
-           login->state == ZR_LOGIN_TICKET;
+    if (login->state == ZR_LOGIN_CHALLENGE)
+        return "it sent no challenge; see its log";
+    if (login->state == ZR_LOGIN_PROOF)
+        return "it did not say whether it accepts the password; see its log";
+    if (login->state == ZR_LOGIN_TICKET)
+        return "it did not say whether it accepts our ticket; see its log";
+    return NULL;
 }
 
 bool zr_login_busy(const struct zr_login *login)

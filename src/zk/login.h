@@ -60,8 +60,9 @@ bool zr_login_unsent(const struct zr_login *login);
 /* True if an answer has come since the last call. */
 bool zr_login_heard(struct zr_login *login);
 
-/* True while SASL is spoken, so that the server's handshake is over. */
-bool zr_login_speaks(const struct zr_login *login);
+/* What is missing while SASL is spoken, for the end of a sentence on a server that is silent; null:
+   SASL is not spoken, but the library's handshake is not answered. */
+const char *zr_login_awaited(const struct zr_login *login);
 
 /* True if the session is over. Then login is done, and nothing may be sent. */
 bool zr_login_is_over(const struct zr_login *login);

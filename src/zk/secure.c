@@ -222,13 +222,18 @@ bool zr_secure_heard(struct zr_secure *secure)
     return heard;
 }
 
-const char *zr_secure_stage(const struct zr_secure *secure)
+void zr_secure_silence(const struct zr_secure *secure, struct zr_silence *silence)
 {
-    if (secure->options.wanted &&
-        (secure->state == ZR_SECURE_CONNECTING || secure->state == ZR_SECURE_SHAKING))
-        return "TLS";
-    bool speaks = secure->state == ZR_SECURE_LOGIN && zr_login_speaks(secure->login);
-    return speaks ? "SASL" : NULL;
+    bool login = secure->state == ZR_SECURE_LOGIN;
+    const char *missing = login ? zr_login_awaited(secure->login) : NULL;
+    silence->server = secure->server;
+    if (secure->state == ZR_SECURE_SHAKING) {
+        silence->unanswered = "the handshake of TLS";
+        silence->advice = "is this its port for TLS (secureClientPort)?";
+    } else if (missing != NULL) {
+        silence->unanswered = "the handshake of SASL";
+        silence->advice = missing;
+    }
 }
 
 bool zr_secure_up(const struct zr_secure *secure)

@@ -24,6 +24,12 @@
 
 struct zr_secure;
 
+/* Which server has not answered what, and what to do, in words. */
+struct zr_silence {
+    const char *server; /* null: unknown */
+    const char *unanswered, *advice;
+};
+
 /* gives: what a handle needs for these, or null if memory is exhausted. borrows: tls, sasl. keeps:
    wake, which is woken when zr_secure_due has become true. zr_zk_tls_problem and
    zr_zk_sasl_problem have found none. */
@@ -63,8 +69,9 @@ bool zr_secure_due(const struct zr_secure *secure);
 /* True if the server has answered since the last call. */
 bool zr_secure_heard(struct zr_secure *secure);
 
-/* What the server has to answer now: "TLS", "SASL", or null: something else. */
-const char *zr_secure_stage(const struct zr_secure *secure);
+/* The server is silent: names it, and says what of TLS or SASL it has not answered, if it is that.
+   The strings are valid until the next connection. */
+void zr_secure_silence(const struct zr_secure *secure, struct zr_silence *silence);
 
 /* True if the connection can be used. */
 bool zr_secure_up(const struct zr_secure *secure);
