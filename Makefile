@@ -47,7 +47,7 @@ EXPORTS = src/lua/exports.map
 ZOOKEEPER_LIB = -l:libzookeeper_st.a
 # These options make the library connect and send through src/zk/secure.c, receive through src/zk/receive.c, decode through
 # src/zk/decode.c, and free credentials through src/zk/wipe.c.
-WRAP = -Wl,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive,--wrap=deallocate_Buffer
+WRAP = -Wl,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive,--wrap=deallocate_Buffer,--wrap=free
 LDLIBS = $(ZOOKEEPER_LIB) -lm -ldl
 
 # ---- Building --------------------------------------------------------------------------------------------
@@ -175,6 +175,10 @@ $(BUILD)/spec_hang.so: spec/support/hang.c | guard
 	@mkdir -p $(@D)
 	$(CC) -O1 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -shared -o $@ $< -ldl
 
+$(BUILD)/spec_secrets.so: spec/support/secrets.c | guard
+	@mkdir -p $(@D)
+	$(CC) -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -pthread -shared -o $@ $<
+
 $(BUILD)/spec_openssl.so: spec/support/foreign_openssl.c | guard
 	@mkdir -p $(@D)
 	$(CC) -O1 $(WARNINGS) -std=c11 -fPIC -shared -o $@ $<
@@ -195,7 +199,7 @@ build/java/Discovery.class: spec/support/Discovery.java
 	@javac -cp $(DISCOVERY_CLASSES) -d $(@D) $<
 	@printf 'build/java:%s' '$(DISCOVERY_CLASSES)' >$(@D)/classpath
 
-spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(KERBEROS) $(foreach part,fork memory starve hang openssl,$(BUILD)/spec_$(part).so) \
+spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(KERBEROS) $(foreach part,fork memory secrets starve hang openssl,$(BUILD)/spec_$(part).so) \
   build/java/Discovery.class
 
 spec: spec-parts ## run the specs, or SPECS=..., or PART=1/3 of them, with LUA and SAN as built

@@ -478,7 +478,7 @@ build = {
       -- together with the run path.
       libdirs = {
         "$(ZOOKEEPER_LIBDIR)",
-        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive,--wrap=deallocate_Buffer",
+        "$(ZOOKEEPER_LIBDIR),-z,nodelete,--version-script,src/lua/exports.map,--wrap=connect,--wrap=send,--wrap=recv,--wrap=create_buffer_iarchive,--wrap=deallocate_Buffer,--wrap=free",
       },
       libraries = { ":libzookeeper_st.a", "m", "dl", "pthread" },
     },

@@ -16,7 +16,7 @@
 
 struct region {
     unsigned long begin, end;
-    bool dumped;
+    bool readable, dumped, locked;
 };
 
 /* unmask(text) > the secret, which is not left anywhere else */
@@ -57,48 +57,60 @@ static size_t count_in(const unsigned char *at, size_t size, const unsigned char
 }
 
 /* Reads the next region of /proc/self/smaps, up to its flags. "dd": not in core dumps; "io": of a
- * device. */
+ * device; "lo": not written to a swap device. */
 static bool next_region(FILE *smaps, struct region *region)
 {
     char line[512], perms[8];
     unsigned long begin, end;
     while (fgets(line, sizeof line, smaps) != NULL) {
         if (sscanf(line, "%lx-%lx %7s", &begin, &end, perms) == 3)
-            *region = (struct region){begin, end, perms[0] == 'r'};
+            *region = (struct region){begin, end, perms[0] == 'r', false, false};
         else if (strncmp(line, "VmFlags:", 8) == 0) {
-            region->dumped =
-                region->dumped && strstr(line, " dd") == NULL && strstr(line, " io") == NULL;
+            region->readable = region->readable && strstr(line, " io") == NULL;
+            region->dumped = strstr(line, " dd") == NULL;
+            region->locked = strstr(line, " lo") != NULL;
             return true;
         }
     }
     return false;
 }
 
-/* seen(text) > in how many places of what a core dump contains this masked secret is */
-static int memory_seen(lua_State *L)
+static size_t count_in_region(int memory, const struct region *region, const char *masked,
+                              size_t length)
 {
     static unsigned char piece[1 << 20]; /* overwritten below: it is searched too */
-    size_t length, count = 0;
+    size_t count = 0;
+    for (unsigned long at = region->begin; at < region->end; at += sizeof piece - MOST) {
+        size_t left = region->end - at;
+        ssize_t got = pread(memory, piece, left < sizeof piece ? left : sizeof piece, (off_t)at);
+        if (got > 0)
+            count += count_in(piece, (size_t)got, (const unsigned char *)masked, length);
+        explicit_bzero(piece, sizeof piece);
+    }
+    return count;
+}
+
+/* seen(text) > in how many places of what a core dump contains this masked secret is; in how many
+   of what it leaves out, which also no swap device gets */
+static int memory_seen(lua_State *L)
+{
+    size_t length, dumped = 0, locked = 0;
     const char *masked = luaL_checklstring(L, 1, &length);
     FILE *smaps = fopen("/proc/self/smaps", "r");
     int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
     struct region region;
     if (smaps == NULL || memory < 0 || length == 0 || length > MOST)
         return luaL_error(L, "the memory cannot be searched");
-    while (next_region(smaps, &region))
-        for (unsigned long at = region.begin; region.dumped && at < region.end;
-             at += sizeof piece - MOST) {
-            size_t left = region.end - at;
-            ssize_t got =
-                pread(memory, piece, left < sizeof piece ? left : sizeof piece, (off_t)at);
-            if (got > 0)
-                count += count_in(piece, (size_t)got, (const unsigned char *)masked, length);
-            explicit_bzero(piece, sizeof piece);
-        }
+    while (next_region(smaps, &region)) {
+        size_t count = region.readable ? count_in_region(memory, &region, masked, length) : 0;
+        dumped += region.dumped ? count : 0;
+        locked += !region.dumped && region.locked ? count : 0;
+    }
     fclose(smaps);
     close(memory);
-    lua_pushinteger(L, (lua_Integer)count);
-    return 1;
+    lua_pushinteger(L, (lua_Integer)dumped);
+    lua_pushinteger(L, (lua_Integer)locked);
+    return 2;
 }
 
 __attribute__((visibility("default"))) int luaopen_spec_memory(lua_State *L);

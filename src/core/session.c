@@ -50,6 +50,7 @@ static void close_for(struct zr_session *session, int64_t linger_us, enum zr_sta
     if (!zr_session_move_to(session, ZR_STATE_CLOSED, NULL))
         return;
     session->reason = reason;
+    zr_session_forget_secrets(session);
     zr_timer_stop(&session->engine->timers, &session->reopen);
     end_generation(session, linger_us, reason);
 }

@@ -214,7 +214,9 @@ void zr_session_notice(struct zr_generation *generation, struct zr_notice *notic
 /* The session's credentials (session_auth.c). learn, borrows: auth. Errors: ZR_NO_MEMORY. */
 bool zr_session_knows_auth(const struct zr_session *session, const struct zr_auth *auth);
 enum zr_status zr_session_learn_auth(struct zr_session *session, const struct zr_auth *auth);
-void zr_session_forget_auth(struct zr_session *session); /* when it is freed */
+
+/* Frees credentials and passwords: no handle will be opened any more. May be repeated. */
+void zr_session_forget_secrets(struct zr_session *session);
 
 /* Overwrites a credential that is about to be freed. */
 void zr_forget_secret(struct zr_bytes secret);

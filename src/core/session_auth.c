@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "core/alloc.h"
+#include "core/sasl_options.h"
 #include "core/session.h"
+#include "core/tls_options.h"
 
 /*
  * The credentials of a session: those it was opened with, and those that add_auth has added. They
@@ -57,11 +59,15 @@ enum zr_status zr_session_learn_auth(struct zr_session *session, const struct zr
     return ZR_OK;
 }
 
-void zr_session_forget_auth(struct zr_session *session)
+void zr_session_forget_secrets(struct zr_session *session)
 {
     for (size_t i = 0; i < session->auth_count; i++) {
         zr_free((char *)session->auth[i].scheme);
         zr_secret_free((char *)session->auth[i].credential.at);
     }
     zr_free(session->auth);
+    session->auth = NULL;
+    session->auth_count = 0;
+    zr_tls_options_fini(&session->tls);
+    zr_sasl_options_fini(&session->sasl);
 }

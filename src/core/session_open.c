@@ -133,9 +133,7 @@ void zr_session_free(struct zr_object *object)
 {
     struct zr_session *session = (struct zr_session *)object;
     struct zr_engine *engine = session->engine;
-    zr_session_forget_auth(session);
-    zr_tls_options_fini(&session->tls);
-    zr_sasl_options_fini(&session->sasl);
+    zr_session_forget_secrets(session);
     zr_free((struct zr_acl *)session->acl.list);
     zr_free(session->hosts);
     zr_free(session->namespace);

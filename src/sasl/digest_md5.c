@@ -283,6 +283,7 @@ const char *zr_digest_respond(struct zr_digest *digest, const struct zr_digest_a
     put_quoted(digest, "digest-uri", account->uri);
     put(digest, "nc=00000001,qop=auth,response=");
     put(digest, response);
+    explicit_bzero(response, sizeof response);
     return NULL;
 }
 

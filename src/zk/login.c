@@ -52,12 +52,21 @@ void zr_login_free(struct zr_login *login)
     zr_free(login);
 }
 
+/* By a response that somebody has found, passwords can be guessed. */
+static void forget_request(struct zr_login *login)
+{
+    if (login->request != NULL)
+        explicit_bzero(login->request, login->request_length);
+    zr_free(login->request);
+    login->request = NULL;
+}
+
 void zr_login_end(struct zr_login *login)
 {
     zr_exchange_free(login->exchange);
-    zr_free(login->request);
+    forget_request(login);
+    explicit_bzero(&login->digest, sizeof login->digest);
     login->exchange = NULL;
-    login->request = NULL;
     login->stepping = login->last = false;
 }
 
@@ -145,10 +154,8 @@ static enum zr_login_step send_rest(struct zr_login *login)
         if (taken == 0)
             return ZR_LOGIN_BLOCKED;
         login->sent += (size_t)taken;
-        if (login->sent < login->request_length)
-            continue;
-        zr_free(login->request);
-        login->request = NULL;
+        if (login->sent == login->request_length)
+            forget_request(login);
     }
     if (login->table->flush(login->carrier) == ZR_TLS_FAILED)
         return lost(login, -1, login->why->error);

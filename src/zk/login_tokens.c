@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "core/sasl_options.h"
@@ -132,6 +133,7 @@ static enum zr_login_step on_proof(struct zr_login *login, const char *token, si
             login, "the server did not prove that it knows the password of sasl.user: it is "
                    "not one of yours, or it has allowSaslFailedClients=true and another "
                    "password");
+    explicit_bzero(&login->digest, sizeof login->digest);
     login->state = ZR_LOGIN_OPEN;
     return ZR_LOGIN_DONE;
 }

@@ -22,7 +22,6 @@
 #include "core/tls_options.h"
 #include "zk/secure_load.h"
 #include "zk/secure_parts.h"
-#include "zk/wipe.h"
 
 int __real_connect(int fd, const struct sockaddr *address, socklen_t length);
 int __wrap_connect(int fd, const struct sockaddr *address, socklen_t length);
@@ -168,11 +167,7 @@ static ssize_t secure_send(struct zr_secure *secure, const void *bytes, size_t s
 
 ssize_t __wrap_send(int fd, const void *bytes, size_t size, int flags)
 {
-    ssize_t sent =
-        is_library(fd) ? secure_send(entered, bytes, size) : __real_send(fd, bytes, size, flags);
-    if (sent > 0)
-        zr_wipe_sent(bytes, (size_t)sent);
-    return sent;
+    return is_library(fd) ? secure_send(entered, bytes, size) : __real_send(fd, bytes, size, flags);
 }
 
 ssize_t zr_secure_recv(struct zr_secure *secure, void *to, size_t size)

@@ -1,27 +1,32 @@
 /*
- * The library keeps credentials as long as its handle, to send them again, and it frees them as
- * they are. So they are overwritten here: what it has sent, and what it frees.
+ * The library keeps credentials as long as its handle, to send them again. It frees them as they
+ * are, and also the packets with them: when all of a packet is sent, in however many pieces, or
+ * when the connection ends before. So they are overwritten here, when they are freed.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 
-#include "zk/wipe.h"
-
+#include <malloc.h>
 #include <string.h>
 
 #include <zookeeper/zookeeper.jute.h>
 
+void __real_free(void *memory);
+void __wrap_free(void *memory);
 void __real_deallocate_Buffer(struct buffer *buffer);
 void __wrap_deallocate_Buffer(struct buffer *buffer);
 
-/* xid -4, and the operation that only it has. */
+/* How a packet with a credential begins: xid -4, and the operation that only it has. */
 static const unsigned char auth_header[] = {0xff, 0xff, 0xff, 0xfc, 0, 0, 0, 100};
 
-void zr_wipe_sent(const void *bytes, size_t sent)
+/* Any thread: our own blocks pass through it too. */
+void __wrap_free(void *memory)
 {
-    if (sent >= sizeof auth_header && memcmp(bytes, auth_header, sizeof auth_header) == 0)
-        explicit_bzero((void *)bytes, sent);
+    size_t size = memory != NULL ? malloc_usable_size(memory) : 0;
+    if (size >= sizeof auth_header && memcmp(memory, auth_header, sizeof auth_header) == 0)
+        explicit_bzero(memory, size);
+    __real_free(memory);
 }
 
 void __wrap_deallocate_Buffer(struct buffer *buffer)
