@@ -19,6 +19,7 @@
 #define DEFAULT_TIMEOUT_US 10000000
 #define TIMEOUT_MS_MIN 100      /* with less, a busy machine could not connect */
 #define TIMEOUT_MS_MAX 86400000 /* a longer one is taken for an error, see zk/connection.c */
+#define TLS_NAME_MAX 255
 #define TICK_US_MIN 1000
 #define TICK_US_MAX 60000000
 
@@ -48,6 +49,10 @@ static const char *tls_misuse(const struct zr_session_options *options)
     const struct zr_tls_options *tls = &options->tls;
     if (tls->cert == NULL && (tls->key != NULL || tls->password != NULL))
         return "option 'tls': key and password need cert";
+    if (tls->name != NULL && (tls->name[0] == '\0' || tls->name[0] == '.'))
+        return "option 'tls': a name is not empty, and does not begin with a dot";
+    if (tls->name != NULL && strlen(tls->name) > TLS_NAME_MAX)
+        return "option 'tls': the name is longer than 255 bytes";
     if (tls->any_server && (tls->ca != NULL || tls->name != NULL))
         return "option 'tls': with verify = false, ca and name say nothing";
     if (tls->wanted && options->guardian)

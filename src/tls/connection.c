@@ -31,10 +31,16 @@
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-/* An address must not be announced, only verified. */
-static bool expect(SSL *ssl, const char *name)
+/* An address must not be announced, only verified. For OpenSSL an empty name is none, and one that
+   begins with a dot is every name that ends so. */
+static bool expect(SSL *ssl, const char *name, struct zr_tls_failure *why)
 {
     unsigned char binary[sizeof(struct in6_addr)];
+    if (name[0] == '\0' || name[0] == '.') {
+        why->error = EPROTO;
+        snprintf(why->text, sizeof why->text, "no server has the name '%.60s'", name);
+        return false;
+    }
     if (inet_pton(AF_INET, name, binary) == 1 || inet_pton(AF_INET6, name, binary) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name) == 1;
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
@@ -64,7 +70,7 @@ static bool prepare(struct zr_tls *tls)
     }
     SSL_set_bio(tls->ssl, inward, tls->outward);
     SSL_set_connect_state(tls->ssl);
-    return SSL_set_app_data(tls->ssl, tls) == 1 && expect(tls->ssl, tls->name);
+    return SSL_set_app_data(tls->ssl, tls) == 1 && expect(tls->ssl, tls->name, tls->why);
 }
 
 struct zr_tls *zr_tls_open(const struct zr_tls_files *files, int fd, const char *name,
@@ -86,7 +92,8 @@ struct zr_tls *zr_tls_open(const struct zr_tls_files *files, int fd, const char 
     snprintf(tls->name, sizeof tls->name, "%s", name);
     if (prepare(tls))
         return tls;
-    zr_tls_explain(tls, SSL_ERROR_SSL, 0);
+    if (why->error == 0)
+        zr_tls_explain(tls, SSL_ERROR_SSL, 0);
     zr_tls_close(tls);
     return NULL;
 }

@@ -2,6 +2,7 @@
  * What OpenSSL says, in sentences: what happened and what to do. The reader is whoever runs the
  * program; the line before the text names the server.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,19 +16,34 @@
 
 /* ---- The server's certificate -------------------------------------------------------------- */
 
+/* A name of DNS or an address as text; "": it is neither. Whoever has made the certificate may have
+   put anything into a name. */
+static void show(char *text, size_t size, const GENERAL_NAME *name)
+{
+    int type;
+    const ASN1_STRING *value = GENERAL_NAME_get0_value(name, &type);
+    bool dns = type == GEN_DNS, address = type == GEN_IPADD;
+    const unsigned char *at = dns || address ? ASN1_STRING_get0_data(value) : NULL;
+    size_t length = dns || address ? (size_t)ASN1_STRING_length(value) : 0;
+    text[0] = '\0';
+    if (address && (length == 4 || length == 16))
+        inet_ntop(length == 4 ? AF_INET : AF_INET6, at, text, (socklen_t)size);
+    if (!dns)
+        return;
+    length = length < size ? length : size - 1;
+    for (size_t i = 0; i < length; i++)
+        text[i] = at[i] > ' ' && at[i] < 0x7f ? (char)at[i] : '?';
+    text[length] = '\0';
+}
+
 /* Appends ", NAME" for a name that can be shown. */
 static void list(char *room, size_t size, const GENERAL_NAME *name)
 {
+    char text[80];
     size_t length = strlen(room);
-    const char *comma = length > 0 ? ", " : "";
-    int type;
-    const ASN1_STRING *value = GENERAL_NAME_get0_value(name, &type);
-    const unsigned char *at =
-        type == GEN_DNS || type == GEN_IPADD ? ASN1_STRING_get0_data(value) : NULL;
-    if (type == GEN_DNS)
-        snprintf(room + length, size - length, "%s%.80s", comma, (const char *)at);
-    else if (type == GEN_IPADD && ASN1_STRING_length(value) == 4)
-        snprintf(room + length, size - length, "%s%d.%d.%d.%d", comma, at[0], at[1], at[2], at[3]);
+    show(text, sizeof text, name);
+    if (text[0] != '\0')
+        snprintf(room + length, size - length, "%s%s", length > 0 ? ", " : "", text);
 }
 
 static bool is_wrong_name(long result)
@@ -53,10 +69,16 @@ int zr_tls_on_verified(int valid, X509_STORE_CTX *verified)
 
 static void wrong_name(struct zr_tls *tls)
 {
-    snprintf(tls->why->text, sizeof tls->why->text,
-             "its certificate is not for %.60s but for %s; use one of these names in hosts, or set "
-             "tls.name",
-             tls->name, tls->names[0] != '\0' ? tls->names : "other names");
+    if (tls->names[0] == '\0')
+        snprintf(tls->why->text, sizeof tls->why->text,
+                 "its certificate is not for %.60s, and has no names of servers (subjectAltName); "
+                 "issue one with the names by which hosts calls the server",
+                 tls->name);
+    else
+        snprintf(tls->why->text, sizeof tls->why->text,
+                 "its certificate is not for %.60s but for %s; use one of these names in hosts, or "
+                 "set tls.name",
+                 tls->name, tls->names);
 }
 
 static void unverified(struct zr_tls *tls, long result)
@@ -72,6 +94,9 @@ static void unverified(struct zr_tls *tls, long result)
     } else if (result == X509_V_ERR_CERT_NOT_YET_VALID) {
         text = "its certificate, or that of its CA, is not valid yet";
         advice = "correct the clock of this machine, or wait";
+    } else if (result == X509_V_ERR_INVALID_PURPOSE) {
+        text = "its certificate, or that of its CA, is not for servers";
+        advice = "check its extendedKeyUsage";
     } else if (result == X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY ||
                result == X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE ||
                result == X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN ||

@@ -57,6 +57,14 @@ static const char *name_of(const struct zr_secure *secure, const char *address)
     return NULL;
 }
 
+/* In a list of hosts a name may end with a dot; no certificate has it, and no principal. */
+static void take_name(struct zr_secure *secure, const char *name)
+{
+    size_t length = strlen(name);
+    bool dot = length > 1 && name[length - 1] == '.';
+    snprintf(secure->name, sizeof secure->name, "%.*s", (int)(length - dot), name);
+}
+
 /* False: it is unknown who has to answer at this address. */
 static bool choose_name(struct zr_secure *secure, const struct sockaddr *address, socklen_t length)
 {
@@ -64,7 +72,7 @@ static bool choose_name(struct zr_secure *secure, const struct sockaddr *address
     const char *name = write_address(text, address, length) ? name_of(secure, text) : NULL;
     if (name == NULL)
         return false;
-    snprintf(secure->name, sizeof secure->name, "%s", name);
+    take_name(secure, name);
     if (strncmp(text, name, strlen(name)) == 0)
         snprintf(secure->server, sizeof secure->server, "%s", text);
     else
