@@ -195,4 +195,21 @@ describe("a session with Kerberos", function()
     bad("option 'sasl': DIGEST%-MD5 needs user and password, and has no keytab",
       { mechanism = "DIGEST-MD5", user = "a", password = "b", keytab = "c" })
   end))
+
+  -- The last one: until Kerberos has given up those requests, other sessions would have to wait.
+  it("has at most 16 requests that hang, and waits for none of them for ever", run(function()
+    local many = {}
+    local function has_too_many()
+      for _, session in ipairs(many) do
+        if session.trouble and session.trouble:find("SASL: no helper thread for Kerberos: ", 1, true) then return true end
+      end
+    end
+    for i = 1, 17 do many[i] = zk.session { hosts = plain(), sasl = account "ann@HUNG", timeout = 2 } end
+    env.eventually("too many requests", has_too_many, 90)
+    for _, session in ipairs(many) do session:close(0) end
+    local session = zk.session { hosts = plain(), sasl = account "ann", timeout = 30 }
+    env.eventually("authentication", function() return session:connected(1) end)
+    is_mine(session, "ann@ZKTEST")
+    session:close()
+  end))
 end)
