@@ -18,6 +18,7 @@ local wire = require "zkrecipes.testing.wire"
 local M = {}
 
 ---@class zkrecipes.testing.Options
+---@field port? integer the client port, default a free one (only for `start`)
 ---@field tick_time? integer milliseconds, default 500: sessions may be as short as two ticks and expire on a tick
 ---@field config? table<string, string|number|boolean> further lines of zoo.cfg, e.g. { maxClientCnxns = 60 }
 ---@field jvm? string[] further flags of the JVM, e.g. { "-Xmx1g", "-Djute.maxbuffer=4194304" }
@@ -27,7 +28,7 @@ local M = {}
 ---@field sasl? table<string, string> passwords by user: the servers offer SASL with DIGEST-MD5 to these users
 ---@field members? integer members of an ensemble, default 3 (only for `ensemble`)
 
-local OPTIONS = { tick_time = "number", config = "table", jvm = "table", container_interval = "number",
+local OPTIONS = { port = "number", tick_time = "number", config = "table", jvm = "table", container_interval = "number",
   timeout = "number", members = "number", tls = "boolean", sasl = "table" }
 
 local function check_options(options)
@@ -40,6 +41,9 @@ local function check_options(options)
     if type(value) ~= OPTIONS[name] then
       error(("option '%s' must be a %s, not %s"):format(name, OPTIONS[name], type(value)), 3)
     end
+  end
+  if options.port and (options.port % 1 ~= 0 or options.port < 1 or options.port > 65535) then
+    error("option 'port' must be a whole number from 1 to 65535", 3)
   end
   for user, password in pairs(options.sasl or {}) do
     if type(user) ~= "string" or not user:find("^[%w_.-]+$") or type(password) ~= "string" or password:find("%c") then
@@ -135,6 +139,7 @@ end
 local function launch_once(options, count)
   local places, missing = prepare(options, count)
   if not places then return nil, missing, "unsupported" end
+  if options.port then places[1].client = ("%d"):format(options.port) end
   local ensemble, hosts = setmetatable({ members = {} }, Ensemble), {}
   for i = 1, count do
     ensemble.members[i] = server_of.spawn(options, places, i)
@@ -152,9 +157,10 @@ local function launch(options, count)
   local ensemble, message, code
   for _ = 1, 3 do
     ensemble, message, code = launch_once(options, count)
-    if code ~= "collided" then break end
+    if code ~= "collided" then return ensemble, message, code end
+    if options.port then return nil, ("another program has the port %d of 127.0.0.1"):format(options.port), "start_failed" end
   end
-  return ensemble, message, code
+  return nil, message, "start_failed"
 end
 
 ---Starts one standalone server and waits until it serves.
@@ -182,6 +188,7 @@ end
 ---@return string? code "unsupported" (nothing installed), "start_failed"
 function M.ensemble(options)
   options = check_options(options)
+  if options.port then error("option 'port' is for one server", 2) end
   local count = options.members or 3
   if count < 2 or count > 9 or count % 1 ~= 0 then error("an ensemble has 2 to 9 members", 2) end
   return launch(options, count)

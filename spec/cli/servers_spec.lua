@@ -226,4 +226,16 @@ local _ = zkr.supported and describe("zkr server", function()
     assert.are.same({ 130, "" }, { started:finish() })
     assert.are.equal(125, select(2, zkr.run({ "--timeout", "0.5", "ls" }, { hosts = hosts })))
   end)
+
+  it("has the port that it is given, or says that another program has it", function()
+    local port = env.server().port
+    local out, status, err = zkr.run { "server", "--port", port }
+    assert.are.same({ "", 125, ("zkr: another program has the port %s of 127.0.0.1\n"):format(port) }, { out, status, err })
+    local other = assert(testing.start())
+    other:stop()
+    local started = zkr.start { "server", "--port", other.port }
+    assert.are.equal("HOSTS=" .. other.hosts, started:line())
+    started:signal "TERM"
+    assert.are.same({ 143, "" }, { started:finish() })
+  end)
 end)

@@ -28,12 +28,16 @@ describe("zkrecipes.testing", function()
 
   it("raises misuse at the caller's line", function()
     local here = "testing_spec.lua:%d+: "
-    assert.matches(here .. "unknown option 'port'", error_of(function() testing.start{ port = 2181 } end))
+    assert.matches(here .. "unknown option 'ports'", error_of(function() testing.start{ ports = 2181 } end))
     assert.matches(here .. "option 'jvm' must be a table", error_of(function() testing.start{ jvm = "-Xmx1g" } end))
     for _, users in ipairs { { 1 }, { bob = 1 }, { ["b b"] = "x" }, { bob = "two\nlines" } } do
       assert.matches(here .. "option 'sasl' must have names", error_of(function() testing.start{ sasl = users } end))
     end
     assert.matches(here .. "options must be a table", error_of(function() testing.ensemble(7) end))
+    for _, port in ipairs { 0, 1.5, 65536 } do
+      assert.matches(here .. "option 'port' must be a whole number", error_of(function() testing.start{ port = port } end))
+    end
+    assert.matches(here .. "option 'port' is for one server", error_of(function() testing.ensemble{ port = 2181 } end))
     assert.matches(here .. "an ensemble has 2 to 9", error_of(function() testing.ensemble{ members = 1 } end))
     assert.matches(here .. "expire needs a test server", error_of(function() testing.expire({}, "0") end))
     assert.matches(here .. "a session id is", error_of(function() testing.expire({ port = "1" }, "0") end))
