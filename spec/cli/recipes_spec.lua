@@ -66,6 +66,13 @@ local _ = zkr.supported and describe("zkr", function()
     assert.are.equal(130, (watch:finish()))
   end)
 
+  it("group prints data that are not UTF-8 in base64", function()
+    local member = assert(session:group("/g"):join("\255", { id = "red" }))
+    assert(member:ready(100))
+    assert.are.equal('{"id":"red","data_base64":"/w=="}\n', well("group", "list", "/g", "--json"))
+    member:leave()
+  end)
+
   it("group join runs a command as a member, and ends with its status", function()
     local started = start("group", "join", "/g", "data", "--", "sh", "-c",
       ("until [ -e %s/go ]; do sleep 0.02; done; exit 7"):format(dir))

@@ -147,6 +147,38 @@ local _ = zkr.supported and describe("zkr queue", function()
     started:finish()
   end)
 
+  -- Two commands, each of which says its process id and that of its minder, and then waits for a file.
+  local function start_two()
+    assert(queue:put_all { "one", "two" })
+    start("-j", "2", "--drain", "--", "sh", "-c",
+      ("read -r item; echo $$ $PPID >%s/$item.$ZKR_ATTEMPT; until [ -e %s/go ]; do sleep 0.02; done"):format(dir, dir))
+    for _, name in ipairs { "one.1", "two.1" } do env.eventually(name, function() return read(name):find "\n" end) end
+  end
+
+  it("whose minder is killed gives that item back, and leaves the others alone", function()
+    start_two()
+    local one, minder = read "one.1":match "(%d+) (%d+)"
+    local two = read "two.1":match "%d+"
+    os.execute("kill -KILL " .. minder)
+    env.eventually("the item comes again", function() return read "one.2":find "\n" end)
+    assert.are.same({ false, true }, { process.runs(one), process.runs(two) })
+    process.output("touch " .. dir .. "/go")
+    assert.are.equal(1, (started:finish()))
+    assert.is_false(process.exists(dir .. "/two.2"))
+    assert.are.equal(0, queue:size())
+  end)
+
+  it("that is killed gives all its items back, and all its commands end", function()
+    start_two()
+    started:signal "KILL"
+    for _ = 1, 2 do assert.are.equal(2, assert(queue:claim(300)).attempts) end
+    for _, name in ipairs { "one.1", "two.1" } do
+      local pid = read(name):match "%d+"
+      env.eventually("the end of the command", function() return not process.runs(pid) end)
+    end
+    started:finish()
+  end)
+
   it("kills its command when the session is lost, and goes on with a new one", function()
     assert(queue:put "item")
     start("--", "sh", "-c",

@@ -26,6 +26,8 @@ local DESCRIPTOR = 31 -- ZR_MINDER_ORDERS
 local ORDER, REPORT, VARIABLE = "=i8i8i4i4", "=i4i4", "c64" -- struct zr_minder_order, zr_minder_report, zr_minder_variable
 local STARTED, STOPPED, ENDED = 0, 1, 2    -- enum zr_minder_event
 
+local minders = {} -- process id > true, of those that mind
+
 -- ---- Waiting -----------------------------------------------------------------------------------
 
 local function resume(child)
@@ -66,7 +68,8 @@ local function finish(child, over, status)
   child.over, child.status = over, status
   child.watcher:close()
   child.uv.fs_close(child.fd)
-  if over == "unminded" then orphans.kill(child.uv) end
+  minders[child.minder:get_pid()] = nil
+  if over == "unminded" then orphans.kill(child.uv, minders) end
 end
 
 local function heard(child, packet)
@@ -120,12 +123,13 @@ end
 
 -- ---- Starting ----------------------------------------------------------------------------------
 
--- The dynamic loader that runs this process.
+-- The dynamic loader that runs this process; or nil and why not.
 local function loader()
-  for line in io.lines "/proc/self/maps" do
-    local path = line:match "(/%S*/ld[^/%s]*%.so%.%d+)$"
-    if path then return path end
-  end
+  local file = io.open "/proc/self/maps"
+  if not file then return nil, "/proc is not mounted; zkr needs it to find all processes of a command" end
+  local path = file:read "a":match "(/%S*/ld[^/%s]*%.so%.%d+)[ \n]" -- " (deleted)" stands behind it after an upgrade
+  file:close()
+  return path, "no dynamic loader runs this process, so none can run the minder"
 end
 
 local function variables(uv, more)
@@ -144,8 +148,10 @@ end
 
 -- Starts the minder. The command starts at the first order. Returns the child; or nil and why not.
 function M.start(uv, command, environment, input)
-  local program, run_by = package.searchpath("zkrecipes.minder", package.cpath), loader()
-  if not program or not run_by then return nil, "the minder (zkrecipes/minder.so) is not installed beside the module" end
+  local program = package.searchpath("zkrecipes.minder", package.cpath)
+  if not program then return nil, "the minder (zkrecipes/minder.so) is not installed beside the module" end
+  local run_by, problem = loader()
+  if not run_by then return nil, problem end
   orphans.adopt()
   local pair = assert(uv.socketpair("seqpacket", 0, { nonblock = true }, {}))
   local child = setmetatable({ uv = uv, fd = pair[1], timer = uv.new_timer() }, Child)
@@ -153,8 +159,13 @@ function M.start(uv, command, environment, input)
   local handle, message = uv.spawn(run_by, { args = arguments, env = variables(uv, environment), stdio = descriptors(pair[2], input) },
     function() end)
   uv.fs_close(pair[2])
-  if not handle then return nil, message end
+  if not handle then
+    uv.fs_close(pair[1])
+    child.timer:close()
+    return nil, ("the minder of the command cannot be started (%s); check `ulimit -n`, 32 at least, and `ulimit -u`"):format(message)
+  end
   child.minder = handle
+  minders[handle:get_pid()] = true
   child.watcher = assert(uv.new_poll(pair[1]))
   child.watcher:start("r", function() hear(child) end)
   return child

@@ -140,6 +140,12 @@ function M.run(context, hold, arguments, grace, variables, prepared)
   return result(run), run.ending
 end
 
+-- Returns the hold that acquire or campaign returned. If the session was lost before, zkr has held nothing, and nothing has run.
+function M.acquired(context, path, hold, message, code)
+  if code == "lost" then context:fail(exit.FAILED, path .. ": the session was lost, so the command was not started; try again") end
+  return context:check(path, hold, message, code)
+end
+
 -- What a command that others may hold too shows of itself: `zkr holders` prints it.
 function M.name(context) return context.uv.os_gethostname() end
 

@@ -23,12 +23,16 @@ local HOUR = 3600
 
 -- Returns a descriptor from which the data can be read.
 local function file_of(context, data)
-  local uv = context.uv
-  local fd, path = uv.fs_mkstemp((os.getenv "TMPDIR" or "/tmp") .. "/zkr-XXXXXX")
-  if not fd then context:fail(exit.FAILED, "the data of the command cannot be written: " .. path) end
+  local uv, folder = context.uv, os.getenv "TMPDIR"
+  if not folder or folder == "" then folder = "/tmp" end
+  local function fail(why)
+    context:fail(exit.FAILED, ("%s: the data of a command cannot be written there (%s); set TMPDIR to another folder"):format(folder, why))
+  end
+  local fd, path, code = uv.fs_mkstemp(folder .. "/zkr-XXXXXX")
+  if not fd then fail(code or path) end
   uv.fs_unlink(path)
   local written, message = uv.fs_write(fd, data, 0)
-  if written ~= #data then context:fail(exit.FAILED, "the data of the command cannot be written: " .. (message or "the disk is full")) end
+  if written ~= #data then fail(message or "the disk is full") end
   return fd
 end
 

@@ -1,4 +1,5 @@
--- What is left of a command when its minder was killed: zkr is the reaper of such processes, and kills them all.
+-- What is left of a command when its minder was killed: zkr is the reaper of such processes, and kills them all. The minders of its other
+-- commands are its children too.
 
 local core = require "zkrecipes.core"
 
@@ -21,24 +22,24 @@ local function lives(pid)
   return state ~= nil and state ~= "Z" and state ~= "X"
 end
 
--- The children of zkr, of all of its threads, that still run.
-local function children(uv)
+-- The children of zkr, of all of its threads, that still run and are no minders.
+local function children(uv, minders)
   local found, threads = {}, uv.fs_scandir "/proc/self/task"
   for thread in function() return uv.fs_scandir_next(threads) end do
     for pid in read("/proc/self/task/" .. thread .. "/children"):gmatch "%d+" do
-      if lives(pid) then found[#found + 1] = tonumber(pid) end
+      if lives(pid) and not minders[tonumber(pid)] then found[#found + 1] = tonumber(pid) end
     end
   end
   return found
 end
 
--- Kills the children of zkr, and those that become its children thereby, until none is left. Blocks.
-function M.kill(uv)
-  local found = children(uv)
+-- Kills the children of zkr, and those that become its children thereby, until none is left but `minders` (process id > true). Blocks.
+function M.kill(uv, minders)
+  local found = children(uv, minders)
   while #found > 0 do
     for _, pid in ipairs(found) do uv.kill(pid, "sigkill") end
     uv.sleep(PAUSE)
-    found = children(uv)
+    found = children(uv, minders)
   end
 end
 

@@ -7,38 +7,55 @@ local problem = require "zkrecipes.cli.problem"
 
 local M = {}
 
+-- The keys of the file.
 local NAMES = { "hosts", "timeout", "namespace", "auth_file", "tls", "tls_ca", "tls_cert", "tls_key", "tls_password_file", "tls_name",
   "sasl", "sasl_user", "sasl_password_file", "sasl_keytab" }
 local KEYS = {}
 for _, name in ipairs(NAMES) do KEYS[name] = true end
+M.NAMES = NAMES
 local TLS = { ca = "tls_ca", cert = "tls_cert", key = "tls_key", name = "tls_name" }
+local ABSENT = { [2] = true, [20] = true } -- ENOENT, ENOTDIR
 local DEFAULTS = { hosts = "127.0.0.1:2181", timeout = "10" }
 
 -- An empty value is none.
 local function said(value) return value ~= "" and value or nil end
 
+-- nil: without a home there is no file.
 local function path_of_file()
-  local folder = os.getenv "XDG_CONFIG_HOME"
-  if not folder or folder == "" then folder = (os.getenv "HOME" or "") .. "/.config" end
-  return folder .. "/zkr"
+  local folder, home = said(os.getenv "XDG_CONFIG_HOME"), said(os.getenv "HOME")
+  return folder and folder .. "/zkr" or home and home .. "/.config/zkr"
 end
 
--- Calls fn(line, number) for each line that says something. Returns nil if there is no such file.
-local function each_line(path, fn)
-  local file = io.open(path)
-  if not file then return nil end
+-- The text; or nil, why not (in the words of the system), and the number of the error. A folder can be opened, but not read.
+local function text_of(path)
+  local file, message, code = io.open(path)
+  if not file then return nil, message:sub(#path + 3), code end
+  local text
+  text, message, code = file:read "a"
+  file:close()
+  return text, message, code
+end
+
+-- Calls fn(line, number) for each line that says something.
+local function each_line(text, fn)
   local number = 0
-  for line in file:lines() do
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
     number = number + 1
     if line:find "%S" and not line:find "^%s*#" then fn(line, number) end
   end
-  file:close()
-  return true
 end
 
+-- A file that is there and cannot be read may name other servers than the default: nobody may hold a lock there by mistake.
 local function read_file(path)
   local found = {}
-  each_line(path, function(line, number)
+  if not path then return found end
+  local text, message, code = text_of(path)
+  if not text and ABSENT[code] then return found end
+  if not text then
+    problem.raise(exit.USAGE, ("%s: the configuration cannot be read (%s); repair that, or set XDG_CONFIG_HOME to another folder"):format(
+      path, message))
+  end
+  each_line(text, function(line, number)
     local key, value = line:match "^%s*([%w_]+)%s*=%s*(.-)%s*$"
     if not KEYS[key] then
       problem.raise(exit.USAGE, ("%s:%d: not a setting; write `key = value`, with one of %s"):format(path, number,
@@ -57,35 +74,31 @@ local function credential(line, where)
   return { scheme = scheme, credential = value }
 end
 
--- Raises a problem unless only the user may read the file. what: its content, for the message.
-local function check_private(uv, file, what)
-  local stat, message = uv.fs_stat(file)
-  if not stat then problem.raise(exit.USAGE, ("%s: the %s cannot be read (%s)"):format(file, what, message)) end
-  if stat.mode % 64 ~= 0 then
-    problem.raise(exit.USAGE, ("%s: other users may read the %s; chmod 600 %s"):format(file, what, file))
+-- The text of a file that only the user may read. what: its content, for the message.
+local function private_text(uv, path, what)
+  local stat = uv.fs_stat(path)
+  if stat and stat.mode % 64 ~= 0 then
+    problem.raise(exit.USAGE, ("%s: other users may read the %s; chmod 600 %s"):format(path, what, path))
   end
+  local text, message = text_of(path)
+  return text or problem.raise(exit.USAGE, ("%s: the %s cannot be read (%s)"):format(path, what, message))
 end
 
-local function credentials(uv, file)
-  local found = {}
-  local own = os.getenv "ZKR_AUTH"
+local function credentials(uv, path)
+  local found, own = {}, said(os.getenv "ZKR_AUTH")
   if own then found[1] = credential(own, "ZKR_AUTH") end
-  if not file then return found end
-  check_private(uv, file, "credentials")
-  if not each_line(file, function(line, number) found[#found + 1] = credential(line, file .. ":" .. number) end) then
-    problem.raise(exit.USAGE, file .. ": the credentials cannot be read")
-  end
+  if not path then return found end
+  each_line(private_text(uv, path, "credentials"), function(line, number)
+    found[#found + 1] = credential(line, path .. ":" .. number)
+  end)
   return found
 end
 
 -- The first line of the file, or what the variable of the environment says.
 local function password(uv, path, variable)
   if not path then return said(os.getenv(variable)) end
-  check_private(uv, path, "password")
-  local file = io.open(path)
-  local line = file and file:read "l"
-  if file then file:close() end
-  return line or problem.raise(exit.USAGE, path .. ": the password cannot be read")
+  local line = private_text(uv, path, "password"):match "^[^\n]*"
+  return said(line) or problem.raise(exit.USAGE, path .. ": the password cannot be read (its first line is empty)")
 end
 
 -- The option `tls` of a session.

@@ -72,16 +72,30 @@ local function serve_all(work, worker)
   until not item
 end
 
--- The first signal: finish. Later ones: to the commands, too.
-local function finish(work, number)
-  if work.ending then
-    for job in pairs(work.running) do job:signal(number) end
-    return
-  end
+-- Those that run a command finish it; nothing new is claimed.
+local function finish(work)
   work.ending = true
   for worker in pairs(work.workers) do
     if worker.waits then worker.task:cancel() end
   end
+end
+
+-- The first signal: finish. Later ones: to the commands, too.
+local function heed(work, number)
+  if not work.ending then return finish(work) end
+  for job in pairs(work.running) do job:signal(number) end
+end
+
+-- A worker that fails (a command cannot be started, for example) ends the others, too.
+local function start(work)
+  local zk, worker = work.context.zk, {}
+  work.workers[worker] = true
+  worker.task = zk.spawn(function()
+    local done, raised = pcall(serve_all, work, worker)
+    if done or raised == zk.canceled then return end
+    work.raised = work.raised or raised
+    finish(work)
+  end)
 end
 
 -- options: path, command, n (at once), retry (seconds until a failed item comes again), drain (end when the queue is empty).
@@ -90,16 +104,10 @@ function M.run(context, queue, options)
   local work = { context = context, queue = queue, running = {}, workers = {}, path = options.path, command = options.command,
     retry = options.retry, drain = options.drain }
   context.zk.spawn(guard, work, context:session())
-  context:on_signal(function(_, number) finish(work, number) end)
-  for _ = 1, options.n do
-    local worker = {}
-    work.workers[worker] = true
-    worker.task = context.zk.spawn(serve_all, work, worker)
-  end
-  for worker in pairs(work.workers) do
-    local _, message, code = worker.task:wait()
-    if code and code ~= "canceled" then context:fail(exit.FAILED, message) end
-  end
+  context:on_signal(function(_, number) heed(work, number) end)
+  for _ = 1, options.n do start(work) end
+  for worker in pairs(work.workers) do worker.task:wait() end
+  if work.raised then error(work.raised, 0) end
   return work.drain and work.failed and exit.NO or exit.OK
 end
 

@@ -18,7 +18,7 @@ function M.define(parser)
 end
 
 local function lead_once(context, election, arguments, grace)
-  local term = context:check(arguments.path, election:campaign())
+  local term = held.acquired(context, arguments.path, election:campaign())
   local status = held.run(context, term, arguments, grace)
   term:resign()
   return status

@@ -4,6 +4,7 @@ local arguments = require "zkrecipes.cli.arguments"
 local exit = require "zkrecipes.cli.exit"
 local parts = require "zkrecipes.cli.parts"
 local present = require "zkrecipes.cli.present"
+local znode = require "zkrecipes.cli.znode"
 
 local HOUR = 3600
 
@@ -40,7 +41,9 @@ end
 
 local function show(context, given, member, kind)
   if given.json then
-    context:print_json({ event = kind, id = member.id, data = member.data }, { "event", "id", "data" })
+    local fields = { event = kind, id = member.id }
+    znode.put_data(fields, member.data)
+    context:print_json(fields, { "event", "id", "data", "data_base64" })
   else
     context:write(("%s%s\t%s\n"):format(kind and kind .. "\t" or "", member.id, member.data or ""))
   end

@@ -39,8 +39,7 @@ function M.run(context, given)
   if code == "timeout" then
     context:fail(exit.LATE, given.path .. (given.try and ": it is held" or ": it was not free in time"))
   end
-  context:check(given.path, hold, message, code)
-  local status = held.run(context, hold, given, grace, nil, prepared)
+  local status = held.run(context, held.acquired(context, given.path, hold, message, code), given, grace, nil, prepared)
   hold:release()
   return status
 end
