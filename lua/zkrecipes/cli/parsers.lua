@@ -5,6 +5,7 @@ local list = require "zkrecipes.cli.list"
 local needs = require "zkrecipes.cli.needs"
 local output = require "zkrecipes.cli.output"
 local problem = require "zkrecipes.cli.problem"
+local settings = require "zkrecipes.cli.settings"
 
 local M = {}
 
@@ -18,10 +19,12 @@ M.ENVIRONMENT = {
   { "ZKR_TLS_CA, ZKR_TLS_CERT, ZKR_TLS_KEY", "Files in PEM form: the CAs to trust (default: the system's), our certificate, its key." },
   { "ZKR_TLS_NAME", "The name that every server has to prove; default: its name in ZKR_HOSTS." },
   { "ZKR_TLS_PASSWORD_FILE, ZKR_TLS_PASSWORD", "The password of the key: a file that only its owner may read, or the password itself." },
+  { "ZKR_SASL", "DIGEST-MD5 or GSSAPI (Kerberos): how user and servers prove who they are; no: they do not." },
+  { "ZKR_SASL_USER, ZKR_SASL_KEYTAB", "The user, and for GSSAPI a file with its keys." },
+  { "ZKR_SASL_PASSWORD_FILE, ZKR_SASL_PASSWORD", "The user's password: a file that only its owner may read, or the password itself." },
 }
-M.FILE = "Lines `KEY = VALUE`. The keys are the variables' names in lower case, without ZKR_: hosts, timeout, namespace, auth_file, "
-  .. "tls, tls_ca, tls_cert, tls_key, tls_name, tls_password_file. Options and the environment win. "
-  .. "If XDG_CONFIG_HOME is set, the file is in that folder."
+M.FILE = "Lines `KEY = VALUE`. The keys are the variables' names in lower case, without ZKR_: " .. table.concat(settings.NAMES, ", ")
+  .. ". Options and the environment win. If XDG_CONFIG_HOME is set, the file is in that folder."
 
 -- The options of zkr that take a value.
 local VALUED = { ["-s"] = true, ["--servers"] = true, ["--timeout"] = true, ["--namespace"] = true }
