@@ -146,6 +146,9 @@ dist-test: dist ## install them (the packages in a private folder), and use them
 dist-root: dist ## install the packages in a clean root of Debian with apt, and use them there (as root, with a network)
 	@dev/dist/root $(DIST)
 
+stranger: dist-deps ## type the commands of README.md in a clean root of Debian (as root, with a network); SPECS=... for its make test
+	@SPECS='$(if $(filter undefined file,$(origin SPECS)),,$(SPECS))' dev/dist/stranger
+
 # ---- Specs -----------------------------------------------------------------------------------------------
 
 SPECS ?= spec
@@ -522,7 +525,7 @@ site: site-deps ## a site of the pages in docs/, in build/site
 	@mkdocs build -q --strict -f dev/site/mkdocs.yml
 	@echo 'site: build/site/index.html'
 
-.PHONY: dist dist-test dist-root site dist-deps site-deps
+.PHONY: dist dist-test dist-root stranger site dist-deps site-deps
 
 DIST_DEPS = debhelper mmdebstrap
 SITE_DEPS = mkdocs
