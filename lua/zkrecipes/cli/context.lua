@@ -4,6 +4,7 @@
 --   context.settings                hosts, timeout, namespace, auth, tls, sasl
 --   context:session([options])      the session, connected; the first call opens it, with further options of zk.session
 --   context:open([options])         the same, but does not wait until it is connected
+--   context:tell_outages()          notes when no server answers any more, and when one does again; for commands that outlast that
 --   context:check(path, ...)        returns what the module returned; raises a problem if that is a failure (a third value)
 --   context:fail(status, text)      ends the command: zkr prints `zkr: TEXT` and exits with the status (exit.lua)
 --   context:write(text)             to standard output, any bytes
@@ -67,6 +68,21 @@ function Context:session(options)
   self:check(nil, connected, message, code)
   self.connected = true
   return session
+end
+
+function Context:tell_outages()
+  local session, lost = self:session(), false
+  self.zk.spawn(function()
+    for state in session:states() do
+      if state == "lost" then
+        lost = true
+        self:note(("the session was lost (%s); zkr goes on when a server answers"):format(session.trouble or "it was ended by the servers"))
+      elseif lost and state == "connected" then
+        lost = false
+        self:note "connected again"
+      end
+    end
+  end)
 end
 
 function Context:check(path, ...) -- luacheck: ignore 212

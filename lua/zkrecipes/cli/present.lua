@@ -9,6 +9,7 @@ local LIMIT = 1 -- seconds for taking back; the end of the session does it too
 
 -- shown: an object with leave(timeout).
 function M.run(context, given, shown)
+  context:tell_outages()
   local job = jobs.start(context, given.command, { ZKR_PATH = given.path })
   context:on_signal(function(_, number)
     shown:leave(LIMIT)

@@ -36,6 +36,7 @@ function M.run(context, election, arguments, grace, begin)
   local function on_error(raised)
     context:note(arguments.path .. ": " .. (problem.is(raised) and raised.text or tostring(raised)))
   end
+  context:tell_outages()
   local done, message, code = begin(serve, { on_error = on_error })
   if code == "canceled" then return last end
   context:check(arguments.path, done, message, code)

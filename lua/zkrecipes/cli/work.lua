@@ -104,6 +104,7 @@ function M.run(context, queue, options)
   local work = { context = context, queue = queue, running = {}, workers = {}, path = options.path, command = options.command,
     retry = options.retry, drain = options.drain }
   context.zk.spawn(guard, work, context:session())
+  context:tell_outages()
   context:on_signal(function(_, number) heed(work, number) end)
   for _ = 1, options.n do start(work) end
   for worker in pairs(work.workers) do worker.task:wait() end

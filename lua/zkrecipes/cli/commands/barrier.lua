@@ -16,11 +16,11 @@ local function barrier_of(context, given) return context:check(given.path, conte
 
 local close = { "close", "Close it; it stays closed until it is opened." }
 function close.define(parser) arguments.path(parser, "The barrier.") end
-function close.run(context, given) context:check(given.path, barrier_of(context, given):close()) end
+function close.run(context, given) context:check(given.path, barrier_of(context, given):close(context.settings.timeout)) end
 
 local open = { "open", "Open it, and let all go that wait." }
 function open.define(parser) arguments.path(parser, "The barrier.") end
-function open.run(context, given) context:check(given.path, barrier_of(context, given):open()) end
+function open.run(context, given) context:check(given.path, barrier_of(context, given):open(context.settings.timeout)) end
 
 local wait = { "wait", "Wait until it is open." }
 
@@ -30,6 +30,7 @@ function wait.define(parser)
 end
 
 function wait.run(context, given)
+  context:tell_outages()
   local passed, message, code = barrier_of(context, given):wait(arguments.limit(given))
   if code == "timeout" then context:fail(exit.LATE, given.path .. ": it is closed") end
   context:check(given.path, passed, message, code)

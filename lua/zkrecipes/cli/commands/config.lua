@@ -23,7 +23,7 @@ function get.define(parser) arguments.path(parser, "The value.") end
 
 function get.run(context, given)
   local config = config_of(context, given)
-  context:check(given.path, config:ready())
+  context:check(given.path, config:ready(context.settings.timeout))
   local value = config:get()
   if value == nil then context:fail(exit.NO, given.path .. ": there is no value") end
   context:write_data(value)
@@ -40,7 +40,7 @@ end
 function set.run(context, given)
   local value = given.value
   if value == "-" then value = input.all(context) end
-  context:check(given.path, config_of(context, given):set(value, given.version))
+  context:check(given.path, config_of(context, given):set(value, given.version, { timeout = context.settings.timeout }))
 end
 
 local watch = { "watch", "Print the value, and again after each change; or run a command with the value as its standard input." }
@@ -67,6 +67,7 @@ end
 function watch.run(context, given)
   local config = config_of(context, given)
   local changes = config:changes()
+  context:tell_outages()
   while true do
     local value, stat, code = changes:next()
     context:check(given.path, value, stat, code)

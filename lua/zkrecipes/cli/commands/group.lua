@@ -36,6 +36,7 @@ function join.run(context, given)
   if #given.command > 0 then return present.run(context, given, member) end
   context:write(member.id .. "\n")
   context:flush()
+  context:tell_outages()
   while true do context.zk.sleep(HOUR) end -- a signal ends zkr, and with it the session and the member
 end
 
@@ -58,7 +59,7 @@ end
 
 function list.run(context, given)
   local group = group_of(context, given)
-  context:check(given.path, group:ready())
+  context:check(given.path, group:ready(context.settings.timeout))
   local members = group:members()
   for _, member in ipairs(members) do show(context, given, member) end
   return #members == 0 and exit.NO or exit.OK
@@ -73,6 +74,7 @@ end
 
 function watch.run(context, given)
   local changes = context:check(given.path, group_of(context, given):changes())
+  context:tell_outages()
   while true do
     local change = context:check(given.path, changes:next())
     show(context, given, change, change.kind)

@@ -25,10 +25,11 @@ end
 function next_id.run(context, given)
   if given.n < 1 then context:fail(exit.USAGE, "-n is at least 1") end
   local ids = context:check(given.path, context:session():ids(given.path, { block = given.n }))
+  local options = { timeout = context.settings.timeout }
   for i = 1, given.n do
     if i % BREATH == 0 then context.zk.sleep(0.001) end
     local id, message, code
-    if given.name then id, message, code = ids:next_name(given.name) else id, message, code = ids:next() end
+    if given.name then id, message, code = ids:next_name(given.name, options) else id, message, code = ids:next(options) end
     context:check(given.path, id, message, code)
     context:write((given.name and "%s\n" or "%d\n"):format(id))
   end

@@ -22,14 +22,14 @@ local down = { "down", "Count down by one, and print what is left.", define = de
 
 function down.run(context, given)
   local latch = latch_of(context, given)
-  local left = context:check(given.path, latch:count_down())
+  local left = context:check(given.path, latch:count_down(context.settings.timeout))
   context:write(("%d\n"):format(left))
 end
 
 local count = { "count", "Print what is left.", define = define }
 
 function count.run(context, given)
-  context:write(("%d\n"):format(context:check(given.path, latch_of(context, given):count())))
+  context:write(("%d\n"):format(context:check(given.path, latch_of(context, given):count(context.settings.timeout))))
 end
 
 local wait = { "wait", "Wait until the count is zero." }
@@ -40,6 +40,7 @@ function wait.define(parser)
 end
 
 function wait.run(context, given)
+  context:tell_outages()
   local passed, message, code = latch_of(context, given):wait(arguments.limit(given))
   if code == "timeout" then context:fail(exit.LATE, given.path .. ": not all have counted down") end
   context:check(given.path, passed, message, code)

@@ -60,7 +60,9 @@ function take.define(parser)
 end
 
 function take.run(context, given)
-  local item, message, code = queue_of(context, given):claim(arguments.limit(given))
+  local queue = queue_of(context, given)
+  context:tell_outages()
+  local item, message, code = queue:claim(arguments.limit(given))
   if code == "timeout" then context:fail(exit.LATE, given.path .. ": no item") end
   context:check(given.path, item, message, code)
   context:write_data(item.data)

@@ -29,6 +29,7 @@ end
 
 function M.run(context, given)
   local session, left = context:session(), given.count or math.huge
+  context:tell_outages()
   local function follow(path)
     local watch = context:check(path, session:watch(path))
     while left > 0 do
