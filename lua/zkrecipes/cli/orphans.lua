@@ -33,11 +33,19 @@ local function children(uv, minders)
   return found
 end
 
+-- A process that has become another user's (sudo) cannot be killed, so all there is to do is to say so, once.
+local function kill_one(uv, pid, told)
+  local _, _, code = uv.kill(pid, "sigkill")
+  if code ~= "EPERM" or told[pid] then return end
+  told[pid] = true
+  io.stderr:write(("zkr: process %d of the command is another user's, so zkr cannot end it, and waits for it\n"):format(pid))
+end
+
 -- Kills the children of zkr, and those that become its children thereby, until none is left but `minders` (process id > true). Blocks.
 function M.kill(uv, minders)
-  local found = children(uv, minders)
+  local found, told = children(uv, minders), {}
   while #found > 0 do
-    for _, pid in ipairs(found) do uv.kill(pid, "sigkill") end
+    for _, pid in ipairs(found) do kill_one(uv, pid, told) end
     uv.sleep(PAUSE)
     found = children(uv, minders)
   end
