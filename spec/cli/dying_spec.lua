@@ -17,7 +17,7 @@ local asking = {
   { "ls -l /many", "exists", 50 }, { "ls --json /many", "exists", 50 }, { "tree /many", "getChildren2", 50 },
   { "export /many", "getData", 50 }, { "export --acl /many", "getACL", 50 }, { "import /to <EXPORT", "create2", 50 },
   { "import --overwrite /many <EXPORT", "exists", 50 }, { "rm -rf /gone", "*", 3 }, { "get /many", "getData", 1 },
-  { "set /many data", "setData", 1 }, { "create /new", "create2", 1 }, { "rm /many/1", "delete", 1 }, { "stat /many", "exists", 1 },
+  { "set /many data", "setData", 1 }, { "create /new", "create2", 1 }, { "rm /x", "delete", 1 }, { "stat /many", "exists", 1 },
   { "acl /many", "getACL", 1 }, { "acl /many open", "setACL", 1 }, { "holders /many", "getChildren2", 1 },
   { "top --once", "getChildren2", 50 }, { "queue put /q x", "*", 1 }, { "queue put --lines /q <EXPORT", "*", 3 },
   { "queue take --try /q", "*", 1 }, { "config get /many", "*", 1 }, { "config set /many x", "*", 2 }, { "id next /id", "*", 2 },

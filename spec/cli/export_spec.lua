@@ -82,6 +82,17 @@ local _ = zkr.supported and describe("zkr export and import", function()
     assert.are.equal("rwcda", session:get_acl("/plain/c")[1].perms)
   end)
 
+  it("leaves out a znode that is deleted meanwhile", function()
+    local proxy = env.proxy()
+    proxy:hold("getACL", 1) -- of /from, which is printed first
+    local pipe = assert(io.popen(zkr.command_of({ "export", "--acl", "/from" }, { namespace = namespace, hosts = proxy.hosts })))
+    assert(proxy:wait_for("fired"))
+    assert(session:delete_tree("/from"))
+    proxy:release()
+    assert.are.equal("", pipe:read "a")
+    assert.is_true(pipe:close())
+  end)
+
   it("refuses other input, and then writes nothing", function()
     local good = '{"path":"/"}\n'
     for _, bad in ipairs { "nonsense", "[]", '{"path":7}', '{"path":"x"}', '{"path":"/x","acl":["y"]}', '{"path":"/x","data":7}' } do

@@ -24,10 +24,14 @@ local KEYS = { "path", "data", "data_base64", "acl" }
 -- ZooKeeper's own znodes are not exported with the root.
 local function is_own(path) return path == "/zookeeper" or path:sub(1, 11) == "/zookeeper/" end
 
+-- nil: the znode is gone.
 local function line_of(context, node, relative, with_acl)
   local fields = { path = relative }
   znode.put_data(fields, node.data)
-  if with_acl then fields.acl = acls.show_all(context:check(node.path, context:session():get_acl(node.path))) end
+  if not with_acl then return fields end
+  local acl, stat, code = context:session():get_acl(node.path)
+  if code == "no_node" then return nil end
+  fields.acl = acls.show_all(context:check(node.path, acl, stat, code))
   return fields
 end
 
@@ -41,7 +45,8 @@ function M.run(context, given)
       return
     end
     local relative = node.path:sub(prefix + 1)
-    context:print_json(line_of(context, node, relative == "" and "/" or relative, given.acl), KEYS)
+    local fields = line_of(context, node, relative == "" and "/" or relative, given.acl)
+    if fields then context:print_json(fields, KEYS) end
   end)
   if ephemerals > 0 then context:note(("%d ephemeral znodes were not exported"):format(ephemerals)) end
 end
