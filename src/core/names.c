@@ -125,14 +125,8 @@ size_t zr_path_parent_length(const char *path)
 
 /* ---- Sequential nodes ---------------------------------------------------------------------- */
 
-int64_t zr_sequence(const char *name, const char *stem)
+int64_t zr_digits(const char *digits)
 {
-    size_t length = strlen(name), stem_length = strlen(stem);
-    if (length < stem_length + ZR_SEQUENCE_DIGITS)
-        return -1;
-    const char *digits = name + length - ZR_SEQUENCE_DIGITS;
-    if (memcmp(digits - stem_length, stem, stem_length) != 0)
-        return -1;
     int64_t number = 0;
     for (int i = 0; i < ZR_SEQUENCE_DIGITS; i++) {
         if (digits[i] < '0' || digits[i] > '9')
@@ -140,6 +134,15 @@ int64_t zr_sequence(const char *name, const char *stem)
         number = number * 10 + (digits[i] - '0');
     }
     return number;
+}
+
+int64_t zr_sequence(const char *name, const char *stem)
+{
+    size_t length = strlen(name), stem_length = strlen(stem);
+    if (length < stem_length + ZR_SEQUENCE_DIGITS)
+        return -1;
+    const char *digits = name + length - ZR_SEQUENCE_DIGITS;
+    return memcmp(digits - stem_length, stem, stem_length) == 0 ? zr_digits(digits) : -1;
 }
 
 bool zr_is_sequence(const char *text)

@@ -40,6 +40,9 @@ size_t zr_path_parent_length(const char *path);
 /* The number at the end of "<anything><stem><ten digits>"; -1 when the name is not of that form. */
 int64_t zr_sequence(const char *name, const char *stem);
 
+/* The number in these ZR_SEQUENCE_DIGITS characters; -1 if they are not all digits. */
+int64_t zr_digits(const char *digits);
+
 /* True if a server may append these characters to the name of a sequential node: ten digits, or a
    number below zero, from a counter that has wrapped. */
 bool zr_is_sequence(const char *text);

@@ -12,6 +12,30 @@ static int by_sequence(const void *a, const void *b)
     return (one->sequence > other->sequence) - (one->sequence < other->sequence);
 }
 
+/* Puts them in order through a table with room for each number between the first and the last: in a
+   queue most of these are there. False: it is not worth it, or memory is exhausted. */
+static bool sort_by_table(struct zr_seat_name *at, size_t count)
+{
+    int64_t first = INT64_MAX, last = 0;
+    for (size_t i = 0; i < count; i++) {
+        first = at[i].sequence < first ? at[i].sequence : first;
+        last = at[i].sequence > last ? at[i].sequence : last;
+    }
+    size_t size = (size_t)(last - first + 1);
+    struct zr_seat_name *table = size / 4 < count ? zr_alloc(size * sizeof(*table)) : NULL;
+    bool unique = table != NULL;
+    for (size_t i = 0; unique && i < count; i++) {
+        struct zr_seat_name *place = &table[at[i].sequence - first];
+        unique = place->name == NULL;
+        *place = at[i];
+    }
+    for (size_t i = 0, next = 0; unique && i < size; i++)
+        if (table[i].name != NULL)
+            at[next++] = table[i];
+    zr_free(table);
+    return unique;
+}
+
 struct zr_seats *zr_seats_new(const struct zr_recipe *const *recipes, struct zr_names *names)
 {
     struct zr_seats *seats = zr_alloc(sizeof(*seats) + names->count * sizeof(seats->at[0]));
@@ -26,7 +50,8 @@ struct zr_seats *zr_seats_new(const struct zr_recipe *const *recipes, struct zr_
         else if (next->sequence < ZR_SEQUENCE_LIMIT)
             seats->count++;
     }
-    qsort(seats->at, seats->count, sizeof(seats->at[0]), by_sequence);
+    if (seats->count > 0 && !sort_by_table(seats->at, seats->count))
+        qsort(seats->at, seats->count, sizeof(seats->at[0]), by_sequence);
     return seats;
 }
 

@@ -6,16 +6,27 @@
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
+/* The stem whose text ends these bytes; null: none. */
+static const struct zr_stem *ending(const struct zr_recipe *const *recipes, const char *name,
+                                    size_t length)
+{
+    for (; *recipes != NULL; recipes++)
+        for (const struct zr_stem *const *stem = (*recipes)->stems; stem != NULL && *stem != NULL;
+             stem++) {
+            size_t text = strlen((*stem)->text);
+            if (text <= length && memcmp(name + length - text, (*stem)->text, text) == 0)
+                return *stem;
+        }
+    return NULL;
+}
+
 /* The stem that the name ends with, and its number; null: none. */
 static const struct zr_stem *find(const struct zr_recipe *const *recipes, const char *name,
                                   int64_t *sequence)
 {
-    for (; *recipes != NULL; recipes++)
-        for (const struct zr_stem *const *stem = (*recipes)->stems; stem != NULL && *stem != NULL;
-             stem++)
-            if ((*sequence = zr_sequence(name, (*stem)->text)) >= 0)
-                return *stem;
-    return NULL;
+    size_t length = strlen(name);
+    *sequence = length > ZR_SEQUENCE_DIGITS ? zr_digits(name + length - ZR_SEQUENCE_DIGITS) : -1;
+    return *sequence >= 0 ? ending(recipes, name, length - ZR_SEQUENCE_DIGITS) : NULL;
 }
 
 /* How many bytes stand before the stem's text. */
