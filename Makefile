@@ -414,7 +414,7 @@ bench-tree: $(CORE) ## watched copies of 100,000 znodes: time, longest stall, me
 bench-tls: $(CORE) $(TLS) ## what TLS costs beside plain text, on a server with a warm JIT: ROUNDS=8
 	@$(ENVIRONMENT) ROUNDS=$(ROUNDS) $(INTERPRETER) bench/tls.lua
 
-bench-scale: $(CORE) ## what N processes (N=100) cost the servers, counted in simulated worlds: ONLY=fair,unfair,cohort,paths,max_queue,member,change
+bench-scale: $(CORE) ## what N processes (N=100) cost the servers, counted in simulated worlds: ONLY=fair,election,semaphore,unfair,cohort,paths,max_queue,member,change
 	@$(ENVIRONMENT) $(INTERPRETER) bench/scale.lua '$(or $(N),100)' '$(ONLY)'
 
 bench-servers: $(CORE) ## what sessions, znodes, watches and heartbeats cost real servers: bytes, heap, CPU

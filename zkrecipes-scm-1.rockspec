@@ -379,6 +379,7 @@ build = {
         "src/recipes/semaphore/available.c",
         "src/recipes/semaphore/capacity.c",
         "src/recipes/semaphore/limit.c",
+        "src/recipes/semaphore/mark.c",
         "src/recipes/semaphore/resize.c",
         "src/recipes/semaphore/semaphore.c",
         "src/recipes/semaphore/sift.c",

@@ -120,7 +120,6 @@ return {
   ["ranked: who does not know the outcome leads"] = 20,
   ["reported twice"] = 1,
   ["revocable: the data are put back once, and perhaps not"] = 185,
-  ["semaphore: a mark that is there already is not looked at"] = 3888,
   ["semaphore: a mark whose answer was lost is not repeated"] = 13110,
   ["semaphore: resize does not write the limit that it reads"] = 768,
   ["snowflake: a holder begins at the bound"] = 14,

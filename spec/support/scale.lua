@@ -72,13 +72,14 @@ local WAYS = {
     local election = session:election("/l")
     return { acquire = function() return election:campaign() end }
   end },
+  semaphore = { title = "a semaphore of 5", data = "5", lock = function(session) return session:semaphore("/l") end, hand_offs = 3 },
   max_queue = { title = "a lock, `max_queue = 10`", lock = function(session) return session:lock("/l", { max_queue = 10 }) end },
 }
 
 -- Directories first, so that no join makes one.
 local function make_directories(session, way, n)
   if way == "unfair" then return end
-  assert(session:create("/l", ""))
+  assert(session:create("/l", WAYS[way].data or ""))
   for i = 0, way == "paths" and n / SHARE - 1 or -1 do assert(session:create("/l/" .. ("%d"):format(i), "")) end
 end
 
@@ -188,7 +189,7 @@ function M.change(what, n)
   return within(function(world) return (what == "member" and member or change)(world, n) end)
 end
 
-M.CONTESTS = { "fair", "election", "unfair", "cohort", "paths", "max_queue" }
+M.CONTESTS = { "fair", "election", "semaphore", "unfair", "cohort", "paths", "max_queue" }
 M.CHANGES = { "member", "change" }
 
 return M

@@ -1,9 +1,9 @@
 /*
  * semaphore.c: the semaphore in histories, with random permits and limits. The permits held at one
  * instant do not exceed a limit that was in force since the youngest holder's znode was created. A
- * contender is granted only if the permits of all older contenders and its own fit the limit. A
- * waiter for which there is room does not wait for long. A resize that was answered is kept
- * (resizes.c), and each write of a limit follows from the data that it replaces.
+ * contender is granted only if at one instant the permits of all older contenders and its own have
+ * fitted the limit. A waiter for which there is room does not wait for long. A resize that was
+ * answered is kept (resizes.c), and each write of a limit follows from the data that it replaces.
  */
 #include "budget.h"
 
@@ -28,6 +28,8 @@ static struct {
     int64_t seen[MOST_PROCESSES][MOST_CONTENDERS];
     int64_t quiet_us, still_us; /* when faults ended; when hold_still may run again */
     int64_t room_us[MOST_PROCESSES][MOST_CONTENDERS]; /* since when there is room for a waiter */
+    /* The seat for which there was room at some instant. */
+    int64_t had_room[MOST_PROCESSES][MOST_CONTENDERS];
 } stored;
 
 static int64_t limit_now(void)
@@ -131,22 +133,38 @@ static void note_permits(void *with, const struct zr_sim_view *view)
     standing.at[i].permits = permits;
 }
 
+static void look_around(void)
+{
+    if (standing.changes == zr_sim_changes(now.world))
+        return;
+    standing.changes = zr_sim_changes(now.world);
+    standing.count = 0;
+    zr_sim_walk(now.world, now.recipe->dir, note_permits, NULL);
+}
+
+static bool is_node_of(const struct zr_seat *seat, const char *path)
+{
+    return seat != NULL && seat->path != NULL && strncmp(path, seat->path, seat->prefix) == 0;
+}
+
 static int64_t permits_there(const struct zr_seat *but, int64_t until)
 {
     int64_t sum = 0;
-    if (standing.changes != zr_sim_changes(now.world)) {
-        standing.changes = zr_sim_changes(now.world);
-        standing.count = 0;
-        zr_sim_walk(now.world, now.recipe->dir, note_permits, NULL);
-    }
-    for (int i = 0; i < standing.count; i++) {
-        const char *path = standing.at[i].path;
-        bool excepted =
-            but != NULL && but->path != NULL && strncmp(path, but->path, but->prefix) == 0;
-        if (!excepted && standing.at[i].czxid <= until)
+    look_around();
+    for (int i = 0; i < standing.count; i++)
+        if (!is_node_of(but, standing.at[i].path) && standing.at[i].czxid <= until)
             sum += standing.at[i].permits;
-    }
     return sum;
+}
+
+/* Of its node, also if the seat does not know it yet; 0: there is none. */
+static int64_t czxid_of(const struct zr_seat *seat)
+{
+    look_around();
+    for (int i = 0; i < standing.count; i++)
+        if (is_node_of(seat, standing.at[i].path))
+            return standing.at[i].czxid;
+    return 0;
 }
 
 static void begin_semaphore(void)
@@ -271,14 +289,20 @@ static void check_waiter(const struct contender *contender)
 
 /* ---- What must hold ------------------------------------------------------------------------ */
 
-/* The permits of all contenders ahead count, also those of waiters. */
+/* Called at each instant. The permits of all contenders ahead count, also those of waiters. */
+static void note_room(const struct contender *contender)
+{
+    const struct zr_hold *hold = contender->task != NULL ? zr_hold_of(contender->task) : NULL;
+    int64_t czxid = hold != NULL ? czxid_of(&hold->seat) : 0;
+    if (czxid != 0 && permits_there(NULL, czxid) <= limit_now())
+        stored.had_room[contender->process->number][contender->number] = czxid;
+}
+
 static void semaphore_granted(const struct contender *contender, const struct zr_hold *hold)
 {
-    int64_t sum = permits_there(NULL, hold->seat.czxid);
-    note_limit();
-    if (sum > extreme_limit(hold->seat.czxid, 1))
-        wrong("%d.%d was granted when up to it %lld permits were asked for",
-              contender->process->number, contender->number, (long long)sum);
+    if (stored.had_room[contender->process->number][contender->number] != hold->seat.czxid)
+        wrong("%d.%d was granted, but at no instant there was room for it",
+              contender->process->number, contender->number);
 }
 
 static void semaphore_held(struct contender *const *holders, int count)
@@ -298,6 +322,7 @@ static void semaphore_held(struct contender *const *holders, int count)
     EACH_CONTENDER(c, p)
     {
         hold_long(c);
+        note_room(c);
         check_waiter(c);
     }
 }

@@ -88,18 +88,19 @@ describe("a clean-up that is refused", function()
         if text:find("cannot write to", 1, true) then marks[#marks + 1] = name end
       end }
     end
-    local all, one, last = closed "all", closed "one", closed "last"
-    local hold = assert(all:semaphore("/s"):acquire(200, 3))
-    local second = env.start(function() return one:semaphore("/s"):acquire(300) end)
-    env.queue_of(session, "/s", 2)
-    local third = env.start(function() return last:semaphore("/s"):acquire(300) end)
-    env.queue_of(session, "/s", 3)
-    env.eventually("it waits", function() return #last:semaphore("/s"):contenders() == 3 end)
-    hold:release()
-    hold = assert(second())
-    env.eventually("it is in the log", function() return marks[1] == "one" end)
-    hold:release()
-    assert(third()):release()
+    local holds, waits = { assert(closed("holder"):semaphore("/s"):acquire(200, 3)) }, {}
+    for i, name in ipairs { "first", "second", "third" } do
+      local semaphore = closed(name):semaphore "/s"
+      waits[i] = env.start(function() return semaphore:acquire(300, 3) end)
+      env.queue_of(session, "/s", 1 + i)
+      env.eventually("it waits", function() return semaphore:attempts()[1].ahead == i end)
+    end
+    for i = 1, 3 do
+      holds[i]:release()
+      holds[i + 1] = assert(waits[i]())
+      env.eventually("it is in the log", function() return marks[1] == "second" end)
+    end
+    holds[4]:release()
     session:close()
   end))
 

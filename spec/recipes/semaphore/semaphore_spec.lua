@@ -104,21 +104,29 @@ describe("a semaphore", function()
     hold:release()
   end))
 
-  it("wakes the waiter behind a waiter that was granted", run(function()
-    local session, other, third = sessions(3)
+  it("wakes the waiters behind a waiter that was granted", run(function()
+    local session, other, third, fourth = sessions(4)
     local sem = session:semaphore("/p", 2)
     local one, two = assert(sem:acquire(200)), assert(sem:acquire(200))
-    local head, follower = other:semaphore("/p", 2), third:semaphore("/p", 2)
-    local first = queued(session, 3, head)
-    local second = queued(session, 4, follower)
-    parked(head)
-    parked(follower)
+    local waits = {}
+    for i, its in ipairs { other, third, fourth } do
+      local waiting = its:semaphore("/p", 2, { data = "me" })
+      waits[i] = queued(session, 2 + i, waiting)
+      parked(waiting)
+    end
     one:release()
-    local mine = assert(first()) -- it stays, so only its mark can wake the waiter behind
-    env.eventually("the mark", function() return assert(session:exists(mine.path)).version > 0 end)
+    local first = assert(waits[1]()) -- it stays, so only the mark of the next one can wake the last one
+    env.eventually("the mark", function()
+      local list = assert(sem:contenders())
+      return #list == 4 and list[3].version > 0
+    end)
+    assert.are.equal("me", sem:contenders()[3].data) -- it does not show the mark
+    assert.matches("^__FIRST__%x+/[^/]+/[^/]+//me$", (session:get(sem:contenders()[3].path)))
     two:release()
-    assert(second()):release()
-    mine:release()
+    local second = assert(waits[2]())
+    first:release()
+    assert(waits[3]()):release()
+    second:release()
   end))
 
   it("hands permits over within one session", run(function()

@@ -1,5 +1,6 @@
 #include "recipes/semaphore/semaphore.h"
 
+#include "core/alloc.h"
 #include "core/verbs.h"
 
 /*
@@ -9,20 +10,22 @@
  *    limit that we know was in force when it was made; the directory's stat in the listing tells.
  * 2. If the permits of all seats up to ours, ours included, are at most the limit, ours is granted.
  *    Seats ahead can only leave, so this stays true, and it bounds the permits of all holders.
- * 3. Otherwise, if the seat just ahead waits too, watch only that seat. When it is granted, its
- *    node does not vanish; so its owner marks it (writes it once) if there is a waiter right behind
- *    it.
- * 4. Otherwise we are the first waiter: watch all holders and the limit. On any event: look again.
+ * 3. Otherwise, if the first or only the first waiter is ahead, watch all seats ahead, and the
+ *    limit. They are known, so while the limit stays the same the end of one is as good as a look.
+ * 4. Otherwise watch only the seat just ahead. A waiter that becomes the first writes the names of
+ *    the seats ahead into its own node (mark.h), if there may be a waiter behind it. So the waiter
+ *    behind knows them without a listing, and goes to 3.
  *
  * Before it waits or gives up, an attempt reads the seats ahead that have unusual names. Those that
  * are not ephemeral are ignored from then on (core/strangers.h), and it looks again.
  *
- * No mark is needed if our first look granted the seat and no node has left the directory since
- * before we came: then the waiter behind has seen that we hold. A waiter of our own session is
- * woken without a request.
+ * No mark is needed if our first look shows that we are granted, or the first, and no node has left
+ * the directory since before we came: then the waiter behind has seen it, too. A waiter of our own
+ * session is woken without a request.
  *
- * What can go wrong: as for the lock, see contest.c. The limit is made smaller: capacity.c. A
- * contender ends before it marks: then its node goes, and that wakes the waiter behind as well.
+ * What can go wrong: as for the lock, see contest.c. The limit is changed, or the connection is
+ * lost: those that watch all look again. The limit is made smaller: capacity.c. A contender ends
+ * before its mark is read: its node goes, and the waiter behind looks.
  */
 
 static struct zr_permit_attempt *of(struct zr_task *task)
@@ -52,35 +55,66 @@ static void conflict(struct zr_task *task, int64_t permits)
     zr_limit_conflict(task, &of(task)->read, permits);
 }
 
-static void grant(struct zr_task *task, int64_t index)
+static void grant(struct zr_task *task)
 {
     struct zr_permit_attempt *attempt = of(task);
-    enum zr_status status = zr_permit_tell(attempt, task->seats, index);
-    if (status != ZR_OK) {
-        zr_verb_fail(task, status);
-        return;
-    }
     zr_permit_look_away(attempt);
     zr_limit_forget(&attempt->read);
     zr_hold_grant(&attempt->hold);
 }
 
+/* No waiter is ahead. False: the one behind cannot be told, and the step is over. */
+static bool tell(struct zr_task *task, const struct zr_seats *seats, int64_t index)
+{
+    enum zr_status status = zr_permit_tell(of(task), seats, index);
+    if (status != ZR_OK)
+        zr_verb_fail(task, status);
+    return status == ZR_OK;
+}
+
+/* The first two waiters watch all seats ahead. */
+static void watch(struct zr_task *task, int64_t index)
+{
+    const struct zr_capacity *capacity = &semaphore_of(task)->capacity;
+    int64_t ahead = zr_permits_ahead(task->seats, index);
+    int64_t before = zr_permits_ahead(task->seats, ahead);
+    if (zr_permits_may_hold(capacity, task->seats, before))
+        zr_permit_watch_all(task, index);
+    else
+        zr_permit_follow(task, ahead);
+}
+
 static void wait_in_line(struct zr_task *task)
 {
-    const struct zr_permit_attempt *attempt = of(task);
-    const struct zr_capacity *capacity = &semaphore_of(task)->capacity;
-    int64_t index = zr_seat_index(&attempt->hold.seat, task->seats);
-    int64_t ahead = zr_permits_ahead(task->seats, index);
-    if (attempt->hold.only_try)
+    const struct zr_hold *hold = zr_hold_of(task);
+    int64_t limit = semaphore_of(task)->capacity.limit;
+    int64_t index = zr_seat_index(&hold->seat, task->seats);
+    bool first = zr_permits_taken(task->seats, (size_t)index) <= limit;
+    if (hold->only_try)
         no_room(task);
-    else if (attempt->hold.permits > capacity->limit)
+    else if (hold->permits > limit)
+        conflict(task, hold->permits);
+    else if (!zr_contest_queue_full(task) && (!first || tell(task, task->seats, index)))
+        watch(task, index);
+}
+
+/* Something has gone; attempt->watches knows all that is left ahead. */
+static void weigh(struct zr_task *task)
+{
+    struct zr_permit_attempt *attempt = of(task);
+    int64_t taken = attempt->watches.permits, limit = semaphore_of(task)->capacity.limit;
+    attempt->hold.position = (int32_t)attempt->watches.count;
+    bool first = taken <= limit;
+    if (attempt->hold.permits > limit)
         conflict(task, attempt->hold.permits);
-    else if (zr_contest_queue_full(task))
+    else if (first && !attempt->told && !zr_permit_knows_behind(attempt))
+        look(task);
+    else if (first && !tell(task, NULL, 0))
         return;
-    else if (zr_permits_may_hold(capacity, task->seats, (size_t)ahead))
-        zr_permit_watch_holders(task, index, ZR_STEP(look));
+    else if (taken + attempt->hold.permits <= limit)
+        grant(task);
     else
-        zr_permit_watch_ahead(task, ahead, ZR_STEP(look));
+        zr_permit_keep_watching(task);
 }
 
 static void sift(struct zr_task *task, size_t end);
@@ -113,13 +147,19 @@ static void sift(struct zr_task *task, size_t end)
         no_room(task);
 }
 
+static void take(struct zr_task *task, int64_t index)
+{
+    if (tell(task, task->seats, index))
+        grant(task);
+}
+
 static void take_or_sift(struct zr_task *task, int64_t index)
 {
     struct zr_permit_attempt *attempt = of(task);
     const struct zr_capacity *capacity = &semaphore_of(task)->capacity;
     zr_sift_forget(&attempt->sift);
     if (zr_permits_taken(task->seats, (size_t)index) + attempt->hold.permits <= capacity->limit)
-        grant(task, index);
+        take(task, index);
     else
         sift(task, (size_t)index);
 }
@@ -142,6 +182,7 @@ static void contend(struct zr_task *task)
 {
     struct zr_permit_attempt *attempt = of(task);
     zr_permit_look_away(attempt);
+    zr_permit_forget_mark(attempt);
     attempt->first_sight = true;
     enum zr_status status = zr_limit_ask(&attempt->read);
     if (status == ZR_OK)
@@ -208,7 +249,8 @@ static void clean(struct zr_task *task)
 static void fini(struct zr_hold *hold)
 {
     struct zr_permit_attempt *attempt = (struct zr_permit_attempt *)hold;
-    zr_call_free(attempt->mark);
+    zr_permit_forget_mark(attempt);
+    zr_free(attempt->ahead);
     zr_limit_fini(&attempt->read);
     zr_sift_forget(&attempt->sift);
 }
@@ -230,6 +272,8 @@ static struct zr_permit_attempt *new_attempt(struct zr_semaphore *semaphore, int
     hold->seat.note = attempt->note;
     hold->seat.dir_data = &semaphore->data;
     attempt->read.semaphore = semaphore;
+    attempt->look = ZR_STEP(look);
+    attempt->weigh = ZR_STEP(weigh);
     zr_watch_set_init(&attempt->watches, contest->session, contest->path);
     return attempt;
 }

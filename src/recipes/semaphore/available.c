@@ -26,7 +26,7 @@ static void look(struct zr_task *task);
 static int64_t available(const struct zr_capacity *capacity, const struct zr_seats *seats)
 {
     int64_t held = 0;
-    for (size_t i = 0; i < seats->count && zr_permits_may_hold(capacity, seats, i); i++)
+    for (size_t i = 0; i < seats->count && zr_permits_may_hold(capacity, seats, (int64_t)i); i++)
         held += zr_permits(&seats->at[i]);
     return held < capacity->limit ? capacity->limit - held : 0;
 }

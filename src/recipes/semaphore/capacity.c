@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "recipes/count_note.h"
-#include "recipes/meaning.h"
+#include "recipes/semaphore/mark.h"
 
 /*
  * A seat is granted if the permits of all seats up to it, its own included, are at most the limit.
@@ -69,10 +69,21 @@ static bool fits(struct zr_bytes dir_data, int64_t sequence, int64_t taken)
     return zr_permits_fit(&capacity, sequence, taken);
 }
 
-static const struct zr_meaning permits = {.fits = fits};
+static struct zr_bytes user_data(const struct zr_request *answer)
+{
+    return zr_mark_user_data(answer->data_reply, answer->stat.czxid);
+}
+
+/* Nobody but its owner writes a seat's node, and only to mark it. */
+static int64_t read_word(const struct zr_request *answer)
+{
+    return answer->stat.version > 0 ? ZR_SAYS_MARKED(answer->stat.version) : 0;
+}
+
+static const struct zr_meaning permits = {.fits = fits, .user_data = user_data};
 
 const struct zr_stem zr_permits_stem = {
-    .text = "lease-", .read_note = zr_count_note_read, .meaning = &permits};
+    .text = "lease-", .read_note = zr_count_note_read, .read_word = read_word, .meaning = &permits};
 
 int64_t zr_permits(const struct zr_seat_name *seat)
 {
@@ -98,9 +109,10 @@ bool zr_permits_fit(const struct zr_capacity *capacity, int64_t sequence, int64_
 }
 
 bool zr_permits_may_hold(const struct zr_capacity *capacity, const struct zr_seats *seats,
-                         size_t index)
+                         int64_t index)
 {
-    return zr_permits_fit(capacity, seats->at[index].sequence, zr_permits_taken(seats, index + 1));
+    return index < 0 || zr_permits_fit(capacity, seats->at[index].sequence,
+                                       zr_permits_taken(seats, (size_t)index + 1));
 }
 
 int64_t zr_permits_behind(const struct zr_seats *seats, int64_t index)

@@ -11,6 +11,7 @@
  */
 
 #include "core/seats.h"
+#include "recipes/hold.h"
 
 #define ZR_CAPACITY_TEXT sizeof("2147483647 2147483647 2147483647")
 
@@ -32,6 +33,11 @@ struct zr_bytes zr_capacity_write(const struct zr_capacity *capacity, char *text
    seat of a semaphore. */
 extern const struct zr_stem zr_permits_stem;
 
+/* The word of a seat with this version of its data: from 1 on it is marked (mark.h). Doubled, so
+   that a reader of a read/write lock that waits for the seat does not take it for a writer that
+   shares. */
+#define ZR_SAYS_MARKED(version) ZR_SAYS_OWN((int64_t)(version)*2)
+
 /* The permits of a seat, 1 to 2147483647; 0: it is no seat of a semaphore. */
 int64_t zr_permits(const struct zr_seat_name *seat);
 
@@ -41,10 +47,10 @@ int64_t zr_permits_taken(const struct zr_seats *seats, size_t index);
 /* False if a seat with this number does not fit. taken: the permits of all seats up to it. */
 bool zr_permits_fit(const struct zr_capacity *capacity, int64_t sequence, int64_t taken);
 
-/* False if the seat waits, or has not looked yet. If it is granted later, then by a listing and a
-   limit younger than these. */
+/* False if the seat waits, or has not looked yet. index -1: true. If it is granted later, then by a
+   listing and a limit younger than these. */
 bool zr_permits_may_hold(const struct zr_capacity *capacity, const struct zr_seats *seats,
-                         size_t index);
+                         int64_t index);
 
 /* The next seat with permits after, or before, this index; -1: none. */
 int64_t zr_permits_behind(const struct zr_seats *seats, int64_t index);

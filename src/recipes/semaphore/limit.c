@@ -131,6 +131,11 @@ static bool agrees(const struct zr_semaphore *semaphore)
     return semaphore->readable && (!other || semaphore->agreed);
 }
 
+bool zr_limit_known(const struct zr_semaphore *semaphore)
+{
+    return semaphore->known && agrees(semaphore);
+}
+
 bool zr_limit_stands(struct zr_task *task, struct zr_limit_read *read, zr_step *look)
 {
     struct zr_semaphore *semaphore = read->semaphore;

@@ -6,8 +6,9 @@
 #include "recipes/contest.h"
 #include "recipes/count_note.h"
 #include "recipes/suspect.h"
-#include "recipes/semaphore/watch_set.h"
 #include "recipes/semaphore/capacity.h"
+#include "recipes/semaphore/mark.h"
+#include "recipes/semaphore/watch_set.h"
 
 struct zr_semaphore {
     struct zr_contest contest; /* first */
@@ -39,6 +40,9 @@ void zr_limit_give(struct zr_semaphore *semaphore, int64_t limit);
 
 /* The last known limit; 0: it was never known. */
 int64_t zr_limit_last(const struct zr_semaphore *semaphore);
+
+/* False: it must be read before semaphore->capacity may be used, or it is not the user's. */
+bool zr_limit_known(const struct zr_semaphore *semaphore);
 
 /* Sends the read; a listing may be requested behind it in the same flight. A read before it is
    forgotten. Errors: ZR_NO_MEMORY. */
@@ -92,28 +96,44 @@ struct zr_permit_attempt {
     struct zr_hold hold;      /* first */
     char note[ZR_COUNT_NOTE]; /* of its permits, in its seat's name */
     struct zr_limit_read read;
-    bool first_sight;            /* it has not looked before */
-    struct zr_next look;         /* the step after a wait */
-    struct zr_watch_set watches; /* of the first waiter */
-    struct zr_watch *watch;      /* followed: on the seat just ahead, whose number is: */
-    int64_t ahead;
+    bool first_sight; /* it has not looked before */
     struct zr_sift sift;
-    int32_t marked;       /* the last version of that node's data that we have acted upon */
-    int64_t events;       /* at the watch, before the read of that node */
-    struct zr_call *mark; /* of our own node, until it is certain */
+    struct zr_next look;         /* the step that lists */
+    struct zr_next weigh;        /* the step after something ahead has gone; see watch_all */
+    struct zr_watch_set watches; /* all seats ahead, and the limit; or nothing */
+    char *ahead;                 /* the name of the seat just ahead that it follows, or followed */
+    int64_t heard;               /* the last version of that node's data that it has acted upon */
+    bool told;               /* the waiter behind knows, or will see, that this one is the first */
+    struct zr_mark mark;     /* for it; `at` is null: there is none */
+    struct zr_call *marking; /* its write, until it is certain */
 };
 
-/* Nothing is watched any more. */
+/* Nothing ahead is watched any more. */
 void zr_permit_look_away(struct zr_permit_attempt *attempt);
 
-/* Verbs, after a look (task->seats). watch_holders: for the first waiter; all seats before `index`
-   may hold. watch_ahead: for the seat behind `ahead`, which waits too. `look` is the next step. */
-void zr_permit_watch_holders(struct zr_task *task, int64_t index, struct zr_next look);
-void zr_permit_watch_ahead(struct zr_task *task, int64_t ahead, struct zr_next look);
+/*
+ * Verbs, after a look (task->seats).
+ * watch_all: watches all seats before `index`, and the limit. attempt->weigh is the next step, when
+ * a seat has gone, or all is watched: attempt->watches says which are left, and the limit that is
+ * known was in force when the last one went. It may keep_watching. If that is not certain,
+ * attempt->look is the next step.
+ * follow: watches the seat `ahead`. When that is the first waiter, as watch_all; when it is gone,
+ * attempt->look is the next step.
+ */
+void zr_permit_watch_all(struct zr_task *task, int64_t index);
+void zr_permit_keep_watching(struct zr_task *task);
+void zr_permit_follow(struct zr_task *task, int64_t ahead);
 
-/* Call it just before the seat at this index is granted: tells the waiters behind that it holds
-   from now on. Errors: ZR_NO_MEMORY, and no waiter was told. */
+/* Call it as soon as no waiter is ahead, and at the latest just before the seat is granted: tells
+   the waiter behind, once. seats, index: the listing that says so; null: attempt->watches do, and
+   zr_permit_knows_behind. Errors: ZR_NO_MEMORY, ZR_TOO_LARGE, and no waiter was told. */
 enum zr_status zr_permit_tell(struct zr_permit_attempt *attempt, const struct zr_seats *seats,
                               int64_t index);
+
+/* False: whether there is a waiter behind is not known. */
+bool zr_permit_knows_behind(const struct zr_permit_attempt *attempt);
+
+/* It will have another seat, or is freed. */
+void zr_permit_forget_mark(struct zr_permit_attempt *attempt);
 
 #endif
