@@ -224,11 +224,21 @@ static int64_t slow_us(void)
     return now.calm ? 100 * MS : 3 * SECOND;
 }
 
+/* The waiter ahead is the one that wakes a waiter. While it is cut off, this takes until it has a
+   connection again, or its session ends. */
+static bool all_are_connected(void)
+{
+    EACH_PROCESS(p)
+    if (p->session == NULL || p->session->state != ZR_CONNECTED || zr_sim_paused(p->zk))
+        return false;
+    return true;
+}
+
 static bool nothing_disturbs(void)
 {
     /* If another client has deleted a holder's znode, waiters of the holder's session still wait
        for it. */
-    return now.removed_count == 0 && now.quiet_us == NEVER &&
+    return now.removed_count == 0 && now.quiet_us == NEVER && all_are_connected() &&
            (now.calm || clock_us() > stored.quiet_us + SETTLED_US);
 }
 
@@ -277,8 +287,7 @@ static void check_waiter(const struct contender *contender)
     struct zr_stat stat;
     if (hold == NULL || contender->task->phase != ZR_RUNNING || hold->state != ZR_ACQUIRING ||
         hold->seat.state != ZR_SEAT_TAKEN || !nothing_disturbs() ||
-        !zr_sim_stat(now.world, hold->seat.path, &stat) || hold->session->state != ZR_CONNECTED ||
-        zr_sim_paused(contender->process->zk) ||
+        !zr_sim_stat(now.world, hold->seat.path, &stat) ||
         permits_there(NULL, hold->seat.czxid) > limit_now())
         *since_us = 0;
     else if (*since_us == 0)
