@@ -50,7 +50,7 @@ struct zr_seats *zr_seats_new(const struct zr_recipe *const *recipes, struct zr_
         else if (next->sequence < ZR_SEQUENCE_LIMIT)
             seats->count++;
     }
-    if (seats->count > 0 && !sort_by_table(seats->at, seats->count))
+    if (seats->count > 1 && !sort_by_table(seats->at, seats->count))
         qsort(seats->at, seats->count, sizeof(seats->at[0]), by_sequence);
     return seats;
 }
