@@ -80,6 +80,7 @@ return {
   ["queue: an id is never forgotten"] = 28,
   ["queue: an idle lock that was lost counts as held"] = 222,
   ["queue: an item is given back in any version"] = 38,
+  ["queue: an item is given to a caller that runs too late for it"] = 1613,
   ["queue: an item is in a transaction if its void znode is there"] = 465,
   ["queue: an item of the stock is given twice"] = 6,
   ["queue: an item that is given back wakes no consumer"] = 165,

@@ -123,6 +123,14 @@ bool zr_session_valid(const struct zr_session *session, int generation)
     return zr_session_left_us(session, generation) > 0;
 }
 
+enum zr_status zr_session_standing(const struct zr_session *session, int generation)
+{
+    enum zr_status status = zr_session_usable(session);
+    if (status != ZR_OK)
+        return status;
+    return zr_session_valid(session, generation) ? ZR_OK : ZR_LOST;
+}
+
 /* ---- Messages ------------------------------------------------------------------------------ */
 
 static void connected(struct zr_session *session, const struct zr_notice *notice)

@@ -197,6 +197,9 @@ int64_t zr_session_try_us(const struct zr_session *session);
    server. */
 bool zr_session_valid(const struct zr_session *session, int generation);
 
+/* ZR_OK if it is valid; otherwise why not: as zr_session_usable, or ZR_LOST. */
+enum zr_status zr_session_standing(const struct zr_session *session, int generation);
+
 /*
  * The last moment at which the session's events are known to have come: what the server had told
  * until then was handled, and an answer to a request that was sent at that moment has come. Without

@@ -125,9 +125,24 @@ void zr_task_verb_done(struct zr_task *task, enum zr_status status)
         fail(task, status);
 }
 
+/* The waiter may run long after the task has ended: other coroutines ran first, and the process was
+   paused meanwhile. */
+void zr_task_settle(struct zr_task *task)
+{
+    bool changes = task->status == ZR_OK && task->kind->still != NULL;
+    enum zr_status status = changes ? task->kind->still(task) : ZR_OK;
+    if (status == ZR_OK)
+        return;
+    task->spoiled = true;
+    task->status = status;
+    if (status == ZR_LOST)
+        task->detail = "it may be lost, because the caller could not run in time; call again";
+}
+
 void zr_task_drop(struct zr_task *task, bool taken)
 {
-    bool undo = !taken && task->phase == ZR_ENDED && task->status == ZR_OK;
+    bool unused = task->spoiled || (!taken && task->status == ZR_OK);
+    bool undo = unused && task->phase == ZR_ENDED;
     zr_unlink(&task->in_report);
     task->waited = false;
     if (task->phase == ZR_RUNNING)
@@ -189,7 +204,7 @@ static void begin(struct zr_task *task, const struct zr_task_kind *kind, struct 
     task->status = ZR_OK;
     zr_task_forget_detail(task);
     task->cut_off = session->state != ZR_CONNECTED;
-    task->asking = task->tries = task->doubtful = false;
+    task->asking = task->tries = task->doubtful = task->spoiled = false;
     task->connections = session->connections;
     task->next = first;
     zr_list_append(&session->tasks, &task->in_session);

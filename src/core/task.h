@@ -62,6 +62,10 @@ struct zr_task_kind {
     void (*results)(struct zr_task *task, struct zr_sink *sink);
     /* Emits what follows nil, message and code if it has failed. Null: nothing. */
     void (*failed)(struct zr_task *task, struct zr_sink *sink);
+    /* What its success is worth when the waiter takes the results, perhaps long after the end:
+       ZR_OK, or why it is a failure by then, and is undone by `discard`. Null: it stays a success.
+     */
+    enum zr_status (*still)(const struct zr_task *task);
     /* It has succeeded, but its waiter did not take the results: undo it and call zr_task_release.
        Null: nothing to undo. */
     void (*discard)(struct zr_task *task);
@@ -122,6 +126,7 @@ struct zr_task {
     bool tries : 1;      /* its limit is 0 */
     bool there : 1;      /* of a wait for a node's presence: it waits until there is one ... */
     bool late : 1;       /* ... and it came after the read that is out was sent */
+    bool spoiled : 1;    /* a success when it ended, but not when the waiter took the results */
     bool doubtful : 1;   /* an answer was lost, and the outcome is not known yet: set by transact,
                             or by a step; when it is reported: the change may have been made */
     uint8_t losses;      /* connections lost under the verb in flight, in a row; modulo 256 */
@@ -166,6 +171,10 @@ void zr_task_session_over(struct zr_task *task, enum zr_status status);
 
 /* The session calls this when its connection is gone. Ends the tasks that only try. */
 void zr_task_end_tries(struct zr_session *session);
+
+/* For the binding, just before it takes the results of a task that has reported: what kind->still
+   says makes a success a failure. */
+void zr_task_settle(struct zr_task *task);
 
 /* The binding no longer needs the task: interrupts it, or undoes a success whose results were not
    taken. */

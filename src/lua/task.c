@@ -70,6 +70,7 @@ static int engine_take(lua_State *L)
     }
     if (!task->reported)
         return zr_lua_misuse(L, "the task in slot %d has not finished", slot);
+    zr_task_settle(task);
     luaL_checkstack(L, 4, NULL);
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_pushvalue(L, 1);

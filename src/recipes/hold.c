@@ -118,6 +118,14 @@ static void release(struct zr_hold *hold)
     zr_task_start_cleaning(&hold->task, &release_kind, hold->session);
 }
 
+/* A hold is not given to a caller that runs too late for it. */
+enum zr_status zr_hold_still(const struct zr_task *task)
+{
+    const struct zr_hold *hold = ZR_HOLDER(task, const struct zr_hold, task);
+    enum zr_status status = zr_session_standing(hold->session, hold->seat.generation);
+    return status == ZR_OK && hold->state != ZR_HELD ? ZR_LOST : status;
+}
+
 /* Granted, but the waiter had given up: what its task held is released at once. */
 void zr_hold_discard(struct zr_task *task)
 {

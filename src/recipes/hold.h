@@ -78,7 +78,7 @@ void zr_hold_free(struct zr_object *self);
 #define ZR_HOLD_KIND(method, clean_up)                                                             \
     {                                                                                              \
         .name = (method), .clean = (clean_up), .bound = true, .results = zr_hold_results,          \
-        .discard = zr_hold_discard, .free = zr_hold_free_task                                      \
+        .still = zr_hold_still, .discard = zr_hold_discard, .free = zr_hold_free_task              \
     }
 
 /*
@@ -98,6 +98,7 @@ struct zr_hold *zr_hold_of(struct zr_task *task);
 
 void zr_hold_clean(struct zr_task *task);
 void zr_hold_results(struct zr_task *task, struct zr_sink *sink);
+enum zr_status zr_hold_still(const struct zr_task *task);
 void zr_hold_discard(struct zr_task *task);
 void zr_hold_free_task(struct zr_task *task);
 

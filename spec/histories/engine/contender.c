@@ -142,12 +142,15 @@ static void take(struct contender *contender)
 {
     contender->task->kind->results(contender->task, &sink);
     contender->hold = result.object;
+    if (!call(contender->hold, "valid"))
+        wrong("%d.%d gets a hold that is over", contender->process->number, contender->number);
     drop(contender, true);
     after(contender, HOLDING, some_time());
 }
 
 static void take_or_leave(struct contender *contender)
 {
+    zr_task_settle(contender->task);
     enum zr_status status = contender->task->status;
     check_end(contender, status);
     if (status == ZR_OK && roll(12) > 0) {

@@ -200,7 +200,7 @@ void saw(void *with, int64_t zxid)
 
 static bool was_lost(const struct contender *contender)
 {
-    return contender->its->generation > contender->generation && !now.calm;
+    return !zr_session_valid(contender->its, contender->generation) && !now.calm;
 }
 
 void check_told(struct process *process)

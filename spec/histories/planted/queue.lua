@@ -9,6 +9,10 @@ local told = bug("a put that waits for the next bucket is not told", "plain.c",
   "    lane->epoch++;\n    zr_signal_fire(&lane->moved, ZR_OK);\n", "    lane->epoch++;\n")
 told.also = { old = "put->epoch == lane->epoch && --lane->flight == 0)", new = "put->epoch == lane->epoch && --lane->flight > 1000)" }
 
+local served = bug("an item that was claimed in a session that is over is served", "stock.c",
+  "if (zr_session_valid(queue->znode.session, claim->generation)) {", "if (true) {")
+served.also = { file = "src/recipes/queue/wait.c", old = "return claim->taken ? ZR_OK", new = "return claim != NULL ? ZR_OK" }
+
 return {
   bug("ack without the version of its claim", "parts.c", "add(parts, ZR_OP_DELETE, put->from.at)->version = put->version;",
     "add(parts, ZR_OP_DELETE, put->from.at);"),
@@ -28,8 +32,9 @@ return {
     "    if (task->outcome == ZR_OK)\n        done(task);"),
   bug("a claim of a session that is over is given", "worker.c",
     "(claim->taken || claim->generation == session->generation)", "true"),
-  bug("an item that was claimed in a session that is over is served", "stock.c",
-    "if (zr_session_valid(queue->znode.session, claim->generation)) {", "if (true) {"),
+  served,
+  bug("an item is given to a caller that runs too late for it", "wait.c", "return claim->taken ? ZR_OK",
+    "return claim != NULL ? ZR_OK"),
   bug("only one item goes back from the stock", "stock.c", "    zr_stock_drop(queue);\n    zr_object_unref",
     "    give_back(shift(&queue->consumer));\n    zr_object_unref"),
   bug("an item of the stock is given twice", "stock.c", "    consumer->stock_count--;\n",

@@ -87,6 +87,8 @@ return {
   core_bug("requested", "who shares is asked", "recipes/lock_request.c", "holder.holding && !asking->holder.shared", "holder.holding"),
   bug("cohort", "a turn is given while another one has it", "recipes/lock/cohort.lua",
     "if self.main then return self:watch() end", "if self.main then return self:pass() end"),
+  bug("cohort", "a turn is given to a member that runs too late", "recipes/lock/cohort.lua", "  if turn:valid() then return turn end\n",
+    "  if turn then return turn end\n"),
   bug("cohort", "a canceled try blocks forever", "recipes/lock/cohort.lua",
     "wait.within(cohort.host, tried, cohort, cohort.acquire_main, lock, 0)",
     "cohort.acquire_main(lock, 0)"),

@@ -185,6 +185,7 @@ local function check_claimed(history, item, session)
   history.held[item.data] = { id = session.id, path = item.path }
   local _, stat = history.world:get(item.claim.claim)
   item.owner = stat and stat.ephemeral_owner
+  if history.pauses and item.owner ~= session.id then violation(history, "over", item.data .. " is given without a claim") end
 end
 
 local function note_done(history, name, once)
@@ -286,8 +287,8 @@ local function claim(history, zk, consumer, task)
   local item = ask(history, consumer, task, "claim")
   if not item or consumer.dead then return false end
   check_claimed(history, item, consumer.session)
-  local share, most = 1, 2
-  if history.slow then share, most = 3, 8 end -- the claim of a session that is over ends while the consumer works
+  if history.pauses and not history.healed and history.roll(6) == 0 then history.world:pause(zk, 4 + history.roll(10)) end
+  local share, most = history.slow and 3 or 1, history.slow and 8 or 2 -- the claim of a session that is over ends during the work
   if history.roll(4) < share then zk.sleep(history.roll(100) / 100 * most) end
   if consumer.dead or history.changes and may_die(history, zk, consumer) then return true end
   if history.drops and history.roll(6) == 0 and not history.stop then
@@ -382,8 +383,7 @@ end
 function M.missing(history)
   local sum = history.gone
   for _, consumer in ipairs(history.simple and {} or history.consumers) do
-    local _, _, _, missing = core.classes.queue.inner.counts(consumer.queue.core)
-    sum = sum + missing
+    sum = sum + (select(4, core.classes.queue.inner.counts(consumer.queue.core)))
   end
   return sum
 end

@@ -19,6 +19,7 @@
 --   capacity    there are no more items than the capacity and what the other producers may put at the same moment
 --   stale       no consumer loses a claim while its session lives
 --   attempts    no item is given more often than `attempts` allows
+--   over        no item is given whose session is over, however late its consumer runs (if nobody else ends sessions)
 --   exclusive   no item is given while the session of a consumer that holds it lives
 --   twice       no item is done twice, unless a fault excuses it
 --   order       the items of one producer come in their order, if there are no faults; and an item whose put began after that of another
@@ -86,6 +87,7 @@ local function trouble(history)
       faults.delay, faults.max_delay, faults.new_session, faults.max_down = 0.2, 3, 0.1, 0.3
     end
     if history.remote then faults.max_down = 300 end
+    if history.pauses then faults.expire, faults.new_session = 0, 0 end -- a session ends only when its lease is over
     world:faults(faults)
   elseif history.mode == "producers" then
     for i = 1, #history.producers do
@@ -317,6 +319,7 @@ local function roll_shape(history)
   if history.retires then history.nacks = true end
   history.slow = math.floor(history.seed / #MODES) % 4 == 1
   history.exact = history.mode == "calm" and history.count == 1 and not (history.mixed or history.nacks or history.nightly)
+  history.pauses = history.mode == "faults" and math.floor(history.seed / #MODES) % 8 == 3 -- never with `cancels`
   history.drops = math.floor(history.seed / #MODES) % 16 == 2 and not history.exact
   -- Items are removed at the moment at which they are moved, because they are due.
   history.timely = math.floor(history.seed / #MODES) % 16 == 6 and not (history.simple or history.capacity or history.exact)

@@ -43,12 +43,14 @@ local function one_turn(h, zk, session, queue, name)
     local hold, message, code = queue.lock:acquire(timeout)
     queue.waiting[ticket] = nil
     if not hold then return nil, message, code end
+    h:expect(hold:valid(), "%s is given a turn that is over", name)
     if timeout ~= 0 and queue.cohort then check_order(h, queue, ticket) end
     turn = { hold = hold, id = session.id or "0000000000000000", name = name .. "#" .. ticket.number }
     h.turns[#h.turns + 1] = turn
     check_alone(h, turn)
     enjoy(h, zk, turn)
     if h:chance(0.97) then hold:release() else turn.hold, turn.dropped = nil, true end
+    if not h.healed and h:chance(0.03) then h.world:pause(zk, h:within(12)) end -- before the next turn begins
     return true
   end, ticket)
   if turn and code then turn.hold, turn.dropped = nil, true end -- the coroutine ended before the release

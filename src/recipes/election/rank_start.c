@@ -141,6 +141,7 @@ static const struct zr_task_kind kind = {.name = "election:campaign",
                                          .bound = true,
                                          .asking = asking,
                                          .results = zr_hold_results,
+                                         .still = zr_hold_still,
                                          .discard = zr_hold_discard,
                                          .free = zr_hold_free_task};
 

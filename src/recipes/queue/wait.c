@@ -9,7 +9,8 @@
  * 3. The worker gives it the item; or the caller returns to its old position in the line.
  *
  * What can go wrong: the caller leaves while its worker claims: the worker goes on without it. It
- * leaves when it has its item already: the item is let go.
+ * leaves when it has its item already: the item is let go. It runs so late that the item's session
+ * may be over: the item is let go, and the caller claims again (queue.lua).
  *
  * The cost of each operation does not depend on the length of the line, but for a caller that
  * returns: its position is near the beginning, and usually just behind the one that came back
@@ -153,6 +154,13 @@ static void emit(struct zr_task *task, struct zr_sink *sink)
     zr_claim_emit(zr_waiter_of(task)->claim, sink);
 }
 
+/* Another process may have the item by now. But nobody else gets an item that was taken. */
+static enum zr_status still(const struct zr_task *task)
+{
+    const struct zr_claim *claim = zr_waiter_of((struct zr_task *)task)->claim;
+    return claim->taken ? ZR_OK : zr_session_standing(task->session, claim->generation);
+}
+
 static void free_waiter(struct zr_task *task)
 {
     struct zr_claim *claim = zr_waiter_of(task)->claim;
@@ -167,8 +175,8 @@ static void free_waiter(struct zr_task *task)
 
 #define KIND(called)                                                                               \
     {                                                                                              \
-        .name = (called), .clean = leave, .asking = asking, .results = emit, .discard = untaken,   \
-        .free = free_waiter                                                                        \
+        .name = (called), .clean = leave, .asking = asking, .results = emit, .still = still,       \
+        .discard = untaken, .free = free_waiter                                                    \
     }
 static const struct zr_task_kind claim_kind = KIND("queue:claim");
 static const struct zr_task_kind take_kind = KIND("queue:take");

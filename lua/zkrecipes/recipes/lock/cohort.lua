@@ -181,13 +181,20 @@ local function asks(cohort)
   return claim ~= nil and claim.ahead == nil
 end
 
+-- As the core does: a turn is not given to a member that runs too late for it.
+local function given(cohort, turn)
+  if turn:valid() then return turn end
+  turn:release()
+  return failed(cohort, "it may be lost, because the caller could not run in time; call again", "lost")
+end
+
 local function wait_for_turn(cohort, record, timeout)
   cohort:join()
   local ok, done = coroutines.pcall(wait.pause, cohort.host, record, timeout)
   local asking = asks(cohort)
   if not (ok and done) then record:give_up() end
   if not ok then error(done, 0) end
-  if record.turn then return record.turn end
+  if record.turn then return given(cohort, record.turn) end
   if record.done then return nil, record.message, record.code end
   return limits.passed(cohort.lock.session, "lock:acquire " .. cohort.lock.path, asking)
 end

@@ -84,7 +84,17 @@ local function item_of(queue, claimed, data, ...)
   return items.given(queue.host, items.new(queue, claimed, data, ...))
 end
 
-function Queue:claim(timeout) return item_of(self, (timeout == 0 and try_claim or claim)(self.core, timeout)) end
+-- The results of a claim. This coroutine may run long after the core has claimed the item, because the process was paused meanwhile: if
+-- the item's session may be over, the core gives no item ("lost"), and the wait goes on.
+local function claimed(queue, timeout, began, found, data, code, ...)
+  if found or code ~= "lost" then return item_of(queue, found, data, code, ...) end
+  return queue:claim(timeout and math.max(began + timeout - queue.host.adapter.now(), 0))
+end
+
+function Queue:claim(timeout)
+  local began = timeout and self.host.adapter.now()
+  return claimed(self, timeout, began, (timeout == 0 and try_claim or claim)(self.core, timeout))
+end
 
 function Queue:take(timeout)
   if self.prefetch then core.misuse "bad call of 'take' (items are claimed in advance; ask for the queue without 'prefetch')" end
