@@ -16,8 +16,11 @@ local TEN_DIGITS = ("%d"):rep(10)
 local ITEM = "%w+_%d+_%d+%-[pq]%-" .. TEN_DIGITS .. "$"
 local DELAYED = "^" .. ("%d"):rep(13) .. "%-" .. ITEM
 
--- True if it is a name of a znode that must never count as an item, because its bucket was full when it was created there.
-function M.is_void(name) return tonumber(name:match "%-p%-(%d+)$" or 0) >= arguments.BUCKET end
+-- True if it is a name of a znode that must never count as an item, because its bucket had no room for it and its list.
+function M.is_void(name)
+  local following, number = name:match "_(%d+)_%d+%-p%-(%d+)$"
+  return number ~= nil and tonumber(following) + tonumber(number) >= arguments.BUCKET
+end
 
 -- True if it is the name of an item. delayed: of one in /jobs/later.
 function M.is_item(name, delayed)

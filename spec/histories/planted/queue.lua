@@ -7,7 +7,7 @@ end
 
 local told = bug("a put that waits for the next bucket is not told", "plain.c",
   "    lane->epoch++;\n    zr_signal_fire(&lane->moved, ZR_OK);\n", "    lane->epoch++;\n")
-told.also = { old = "put->epoch == lane->epoch && --lane->flight == 0)", new = "put->epoch == lane->epoch && --lane->flight > 1000)" }
+told.also = { old = "(lane->flight -= put->count) == 0)", new = "(lane->flight -= put->count) > 1000)" }
 
 local served = bug("an item that was claimed in a session that is over is served", "stock.c",
   "if (zr_session_valid(queue->znode.session, claim->generation)) {", "if (true) {")
@@ -62,7 +62,7 @@ return {
     "    if (false) {"),
   bug("an item whose void znode was deleted is not put again", "append.c",
     "    else if (put->voided[0] != '\\0')\n        void_missing(task);\n", ""),
-  bug("an item is in a transaction if its void znode is there", "append.c", "(!put->flies && zr_is_void(name, size))", "false"),
+  bug("an item is in a transaction if its void znode is there", "append.c", "(!put->plain && zr_is_void(name, size))", "false"),
   bug("the next bucket begins too early", "plain.c", "    if (number >= queue->bucket_size - 1)",
     "    if (number >= queue->bucket_size - 2)"),
   told,
@@ -112,7 +112,10 @@ return {
   bug("take, remove and bury do not look for claims", "parts.c", "    if (put->claim.at != NULL && !put->held)\n", "    if (false)\n"),
   bug("what cannot be read is looked at again and again", "read_items.c", "        status = zr_leave_out(claim);\n", "        (void)0;\n"),
   bug("an ack does not remember that its answer may be lost", "finish.c", "    options->doubted = claim->doubts[doubt];\n", ""),
-  bug("two processes use the same tags", "put.c", "(uint64_t)zr_queue_of(task)->session_id, put->first);", "(uint64_t)1, put->first);"),
+  bug("two processes use the same tags", "put.c", "put->tagged = zr_queue_of(task)->session_id;", "put->tagged = 1;"),
+  bug("a list is there in part", "names.c", ">= size - zr_item_number(name);", ">= 0 && zr_item_number(name) >= size;"),
+  bug("the names of a list do not say that others follow", "put.c", "size_t following = put->count - 1 - item;",
+    "size_t following = 0 * item;"),
   bug("two processes have the same name in consumers", "attend.c", "zr_session_tag(session, session->id, tag);",
     "zr_session_tag(session, 1, tag);"),
   bug("a take whose answer is lost counts as done", "take.c", "    if (task->outcome == ZR_OK && same)\n        gone(task);",

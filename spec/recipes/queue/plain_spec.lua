@@ -147,6 +147,111 @@ describe("plain puts", function()
   end))
 end)
 
+local function list_of(from, to)
+  local list = {}
+  for i = from, to do list[#list + 1] = tostring(i) end
+  return list
+end
+
+-- How many znodes of a bucket were made by plain creates, and how many there are.
+local function made_plainly(world, bucket)
+  local names, plain = world:children(LANE .. layout.bucket_name(bucket)), 0
+  for _, name in ipairs(names) do if name:find "%-p%-" then plain = plain + 1 end end
+  return plain, #names
+end
+
+-- A list is put by a producer that believes that the first bucket has room for it, although others have filled it, but for `room` items.
+local function list_behind(world, size, room)
+  local queue, zk, session = start(world)
+  assert(queue:put "0")
+  local other = start(world)
+  for i = 1, size - 1 - room do assert(other:put(tostring(i))) end
+  return queue, zk, session, other
+end
+
+describe("put_all", function()
+  it("needs one request for a list, and a bucket takes as many items as it should", in_world(10, function(world)
+    local queue, zk = start(world)
+    assert(queue:put "0")
+    local before = world:requests(zk)
+    assert(queue:put_all(list_of(1, 4)))
+    for i = 0, 8 do assert(queue:put_all(list_of(5 * i + 5, 5 * i + 9))) end
+    world:advance(1)
+    assert.equal(10 + 5, world:requests(zk) - before) -- 5 new buckets
+    for bucket = 0, 4 do assert.same({ 10, 10 }, { made_plainly(world, bucket) }) end
+    assert.equal(50, queue:size())
+    local _, order = drain(queue)
+    for i = 0, 49 do assert.equal(tostring(i), order[i + 1]) end
+  end))
+
+  it("goes beyond the size of a bucket rather than into two, if it is known to have no room for the list", in_world(10, function(world)
+    local queue, zk = start(world)
+    assert(queue:put "0")
+    local before = world:requests(zk)
+    for i = 0, 2 do assert(queue:put_all(list_of(6 * i + 1, 6 * i + 6))) end
+    assert.equal(3 + 1, world:requests(zk) - before)
+    assert.same({ 7, 13 }, { made_plainly(world, 0) })
+    assert.same({ 6, 6 }, { made_plainly(world, 1) })
+    assert.equal(0, voids(world))
+    local _, order = drain(queue)
+    for i = 0, 18 do assert.equal(tostring(i), order[i + 1]) end
+  end))
+
+  it("by many coroutines of a process makes no void znode", in_world(20, function(world)
+    local queue, zk = start(world)
+    assert(queue:put "0")
+    local puts = {}
+    for i = 1, 40 do puts[i] = function() return assert(queue:put_all(list_of(10 * i, 10 * i + i % 7))) end end
+    local most = 0
+    local watching = world.zk.spawn(function()
+      for _ = 1, 400 do
+        world:advance(0.0005)
+        most = math.max(most, voids(world))
+      end
+    end)
+    zk.all(puts)
+    watching:wait()
+    assert.equal(0, most)
+    local times, order = drain(queue)
+    local count = 1
+    for i = 1, 40 do count = count + i % 7 + 1 end
+    assert.equal(count, #order)
+    for data, number in pairs(times) do assert.equal(1, number, data) end
+  end))
+
+  it("with a timeout of 0 does not wait for the next bucket", in_world(10, function(world)
+    local queue, zk = start(world)
+    assert(queue:put "0")
+    local puts = {}
+    for i = 1, 10 do puts[i] = function() return assert(queue:put_all(list_of(10 * i, 10 * i + 3), 0)) end end
+    zk.all(puts)
+    assert.equal(41, queue:size())
+    assert.equal(0, voids(world))
+    assert.equal(41, #select(2, drain(queue)))
+  end))
+
+  for room = 0, 3 do
+    it("gives no part of a list whose last items have no room; room " .. room, in_world(10, function(world)
+      local queue, zk, _, other = list_behind(world, 10, room)
+      world:plan(zk, "lose_reply", { kind = "multi", down = 3 })
+      local put = zk.spawn(queue.put_all, queue, { "a", "b", "c", "d" })
+      world:advance(1)
+      assert.equal(4, voids(world))
+      assert.equal(10 - room, other:size())
+      local seen = {}
+      for one in other:items() do seen[#seen + 1] = one.data end
+      assert.equal(10 - room, #seen)
+      local before = {}
+      for i = 1, 10 - room do before[i] = assert(other:claim(5)) end
+      env.fails("timeout", other:claim(0))
+      assert.equal(4, put:wait(100))
+      for i = 1, 10 - room do assert(before[i]:ack()) end
+      assert.same({ "a", "b", "c", "d" }, (select(2, drain(other))))
+      assert.same({ 0, 0 }, { voids(world), queue:size() })
+    end))
+  end
+end)
+
 it("dead letters and tombstones are counted and moved across their buckets", in_world(3, function(world)
   local _, _, session = start(world)
   local queue = session:queue("/jobs", { attempts = 1 })
@@ -220,6 +325,27 @@ describe("a void znode", function()
     assert.equal("late", (other:take(5)))
     env.fails("timeout", other:take(0))
   end))
+end)
+
+describe("a list whose znodes are void is put once", function()
+  for _, fault in ipairs { "lose_request", "lose_reply", "late_request" } do
+    for nth = 1, 3 do -- the list, the next bucket, the transaction
+      for _, down in ipairs { 0.01, 30 } do
+        it(("%s of request %d, %g s without a connection"):format(fault, nth, down), in_world(6, function(world)
+          local queue, zk, _, other = list_behind(world, 6, 2)
+          world:plan(zk, fault, { kind = "multi", nth = nth, down = down, seconds = down / 2 })
+          assert.equal(4, zk.spawn(queue.put_all, queue, { "a", "b", "c", "d" }, 200):wait(300))
+          assert.equal(0, world:planned(zk))
+          assert.equal(8, other:size())
+          local times, order = drain(other)
+          assert.equal(8, #order)
+          for data, count in pairs(times) do assert.equal(1, count, data) end
+          assert.equal("d", order[8])
+          assert.equal(0, voids(world))
+        end))
+      end
+    end
+  end
 end)
 
 describe("a put whose znode is void is done once", function()

@@ -25,6 +25,8 @@ local PUTS = {
   ["an item with an id"] = { expected = 2, made = true, put = function(queue) return queue:put("x", { id = "a b" }) end },
   ["an old id"] = { expected = 2, made = true, old = "x", put = function(queue) return queue:put("x", { id = "x" }) end },
   ["a list"] = { expected = 6, made = true, put = function(queue) return queue:put_all { "1", "2", "3", "4", "5" } end },
+  ["a list whose znodes are void"] = { expected = 8, made = true, others = 4,
+    put = function(queue) return queue:put_all { "1", "2", "3" } end },
   ["an item into a queue with a capacity"] = { expected = 2, made = true, kind = "create", options = { capacity = 9 },
     put = function(queue) return queue:put "x" end },
   ["an item whose znode is void"] = { expected = 5, made = true, others = 3, kind = "create",

@@ -7,14 +7,14 @@
 #include "recipes/queue/put.h"
 
 /*
- * Sends a put: one create (plain.c), or one transaction. The transaction puts items into a bucket,
- * all or none; or moves an item there from another place; or ends an item; or gives it back to its
+ * Sends a put: creates (plain.c), or one transaction. The transaction puts items into a bucket, all
+ * or none; or moves an item there from another place; or ends an item; or gives it back to its
  * place (parts.c):
  *
  *     check   the bucket is not sealed (except for delayed items)
  *     create  an item, and
  *     set     its lane's `in`, which wakes consumers; these two for each item
- *     delete  the tombstone that had this id; or the void znode of the item (plain.c)
+ *     delete  the tombstone that had this id; or the void znodes of the items (plain.c)
  *     delete  the claim; or create it and delete it, which fails if there is one
  *     delete  the item that is moved, or ends; if it is given back: check or set it, and set `in`
  *     set     its lane's `out`, if that is not the lane of a priority
@@ -50,7 +50,7 @@ static bool in_bucket(struct zr_task *task, const struct zr_request *answer)
     int64_t size = zr_queue_of(task)->bucket_size;
     for (size_t i = 0; names != NULL && i < names->count; i++) {
         const char *name = names->at[i];
-        if (!zr_item_has_tag(name, put->tag) || (!put->flies && zr_is_void(name, size)))
+        if (!zr_item_has_tag(name, put->tag) || (!put->plain && zr_is_void(name, size)))
             continue;
         snprintf(put->created, sizeof(put->created), "%s", name);
         return true;
@@ -245,6 +245,7 @@ static void put_done(struct zr_task *task)
 
 static void answered(struct zr_task *task)
 {
+    zr_put_end_flight(zr_put_of(task));
     if (task->outcome == ZR_OK)
         put_done(task);
     else
@@ -253,29 +254,39 @@ static void answered(struct zr_task *task)
 
 /* ---- The step ------------------------------------------------------------------------------ */
 
-void zr_put_append(struct zr_task *task)
+static void send(struct zr_task *task)
 {
     struct zr_put *put = zr_put_of(task);
     struct zr_call *call;
-    if (zr_put_may_be_sealed(put) && put->lane->tail < 0) {
-        zr_put_find_tail(task);
-        return;
-    }
-    bool plain = zr_put_is_plain(put);
-    if (plain && !task->tries && !zr_lane_has_room(zr_queue_of(task), put->lane)) {
-        zr_verb_await(task, &put->lane->moved, ZR_STEP(zr_put_append));
-        return;
-    }
     if (put->lane != NULL)
         put->bucket = is_delayed(put) ? put->due_ms / ZR_SLOT_MS : put->lane->tail;
     enum zr_status status = prepare(put);
     if (status == ZR_OK)
-        status = plain ? zr_put_new_create(put, &call) : zr_put_new_multi(put, &call);
+        status = put->plain ? zr_put_new_creates(put, &call) : zr_put_new_multi(put, &call);
+    if (status == ZR_OK && zr_put_may_be_sealed(put))
+        zr_put_start_flight(put);
     if (status != ZR_OK)
         zr_verb_fail(task, status);
     else if (put->once)
         zr_verb_request(task, call, false, ZR_STEP(answered));
     else
         zr_verb_transact(task, call, &put->transaction,
-                         plain ? ZR_STEP(zr_put_create_answered) : ZR_STEP(answered));
+                         put->plain ? ZR_STEP(zr_put_create_answered) : ZR_STEP(answered));
+}
+
+void zr_put_append(struct zr_task *task)
+{
+    struct zr_put *put = zr_put_of(task);
+    if (zr_put_may_be_sealed(put) && put->lane->tail < 0) {
+        zr_put_find_tail(task);
+        return;
+    }
+    bool plain = zr_put_is_plain(put);
+    bool room = !plain || zr_lane_has_room(zr_queue_of(task), put->lane, put->count);
+    if (!room && put->lane->flight > 0 && !task->tries) {
+        zr_verb_await(task, &put->lane->moved, ZR_STEP(zr_put_append));
+        return;
+    }
+    put->plain = plain && (room || put->count == 1);
+    send(task);
 }

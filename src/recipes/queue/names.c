@@ -122,12 +122,15 @@ bool zr_is_item(const char *name, bool delayed)
     return strlen(at) == 10 && digits(at, 10, 10) >= 0;
 }
 
+/* The number in the middle of a tag says how many znodes follow that were made together with it. */
 bool zr_is_void(const char *name, int64_t size)
 {
-    if (!zr_is_item(name, false) || zr_item_number(name) < size)
+    if (!zr_is_item(name, false))
         return false;
     const char *mark = name + strlen(name) - 10 - strlen(PLAIN_MARK);
-    return strncmp(mark, PLAIN_MARK, strlen(PLAIN_MARK)) == 0;
+    if (strncmp(mark, PLAIN_MARK, strlen(PLAIN_MARK)) != 0)
+        return false;
+    return strtoll(strchr(name, '_') + 1, NULL, 10) >= size - zr_item_number(name);
 }
 
 int64_t zr_item_due(const char *name)

@@ -10,8 +10,9 @@
  *   /jobs/lanes/<priority>/b-<number>  a bucket of about a thousand items; version 0: it takes
  *                                      items, otherwise it is sealed
  *   .../<tag>-q-<number>               in it, an item: one line of header, then the data
- *   .../<tag>-p-<number>               the same, put without a transaction; void if the number is
- *                                      1000 or more
+ *   .../<tag>-p-<number>               the same, put by plain creates; void if its number, or that
+ *                                      of the last item of its list, is 1000 or more: the number in
+ *                                      the middle of a tag says how many follow in the list
  *   /jobs/dead                         also a lane: the dead letters; the versions of `in` and
  *                                      `out` count what was put in and removed
  *   /jobs/later                        delayed items, counted in the same way; its buckets are
@@ -27,7 +28,7 @@
  *
  * Each claim changes the version of the item, so a request that claims, acks or moves an item names
  * the version that its sender has read. An item keeps its tag when it is moved, and its tombstone
- * has the same tag.
+ * has the same tag. In a list, only the tag of the first item is like no other.
  */
 
 #include <stdbool.h>
@@ -39,7 +40,7 @@
 #define ZR_LANE_NAME 8      /* bytes for a lane's name */
 #define ZR_PRIORITIES 65535 /* the largest priority */
 #define ZR_BUCKET_NAME 24   /* bytes for "/b-" and a number */
-#define ZR_ITEM_TAG 48      /* bytes for a tag: 16 digits, "_0_", 20 digits */
+#define ZR_ITEM_TAG 48      /* bytes for a tag: 16 digits, "_99_", 20 digits */
 #define ZR_QUEUE_ID_MAX 200 /* bytes of an id */
 #define ZR_ITEM_MAX 980000  /* bytes of an item's data */
 #define ZR_SLOT_MS 60000    /* delayed items that are due in the same minute share a bucket */
@@ -67,8 +68,8 @@ bool zr_item_has_tag(const char *name, const char *tag);
    only resembles ours belongs to another program. delayed: of one in /jobs/later. */
 bool zr_is_item(const char *name, bool delayed);
 
-/* True if it is the name of a void znode (plain.c): one that was made without a transaction, in a
-   bucket that was full. size: of a bucket. */
+/* True if it is the name of a void znode (plain.c): one that was made by a plain create, in a
+   bucket that was full; or as one of several that had no room in it together. size: of a bucket. */
 bool zr_is_void(const char *name, int64_t size);
 
 /* When the delayed item with this name is due. */

@@ -44,11 +44,11 @@ static void add_items(struct parts *parts, struct zr_put *put, const char *bucke
 {
     const char *in = say(parts, "%s/in", put->lane->path);
     const char *due = put->due_ms > 0 ? say(parts, "%013" PRId64 "-", put->due_ms) : "";
-    int64_t id = zr_queue_of(&put->queue_task.znode_task.task)->session_id;
+    char tag[ZR_ITEM_TAG];
     for (size_t i = 0; i < put->count; i++) {
-        const char *path = i == 0 ? say(parts, "%s/%s%s-q-", bucket, due, put->tag)
-                                  : say(parts, "%s/%s%016" PRIx64 "_0_%" PRIu64 "-q-", bucket, due,
-                                        (uint64_t)id, put->first + i);
+        if (i > 0)
+            zr_put_tag(put, i, tag);
+        const char *path = say(parts, "%s/%s%s-q-", bucket, due, i > 0 ? tag : put->tag);
         struct zr_request *item = add(parts, ZR_OP_CREATE, path);
         item->mode = ZR_PERSISTENT_SEQUENTIAL;
         item->data = put->entries[i];
@@ -99,11 +99,17 @@ static void add_bucket(struct parts *parts, struct zr_put *put)
     add_items(parts, put, path);
 }
 
-static void add_void(struct parts *parts, const struct zr_put *put)
+/* The server has numbered them one after the other. */
+static void add_voids(struct parts *parts, const struct zr_put *put)
 {
-    char name[ZR_BUCKET_NAME];
+    char name[ZR_BUCKET_NAME], tag[ZR_ITEM_TAG];
     const char *bucket = zr_bucket_name(put->voided_bucket, name);
-    add(parts, ZR_OP_DELETE, say(parts, "%s%s/%s", put->lane->path, bucket, put->voided));
+    int64_t first = zr_item_number(put->voided);
+    for (size_t i = 0; i < put->count; i++) {
+        zr_put_tag(put, i, tag);
+        add(parts, ZR_OP_DELETE,
+            say(parts, "%s%s/%s-p-%010" PRId64, put->lane->path, bucket, tag, first + (int64_t)i));
+    }
 }
 
 /* How many bytes the texts of the parts need, at most. */
@@ -111,14 +117,14 @@ static size_t room_for(const struct zr_put *put, const char *root)
 {
     size_t path = put->lane != NULL ? strlen(put->lane->path) : 0;
     path += ZR_BUCKET_NAME + ZR_ITEM_TAG + 24;
-    return path * (put->count + 4) + strlen(root) + ZR_ID_PATH_MAX + ZR_ITEM_TAG + 64;
+    return path * (2 * put->count + 4) + strlen(root) + ZR_ID_PATH_MAX + ZR_ITEM_TAG + 64;
 }
 
 enum zr_status zr_put_new_multi(struct zr_put *put, struct zr_call **call)
 {
     struct zr_task *task = &put->queue_task.znode_task.task;
     const char *root = zr_queue_of(task)->znode.path;
-    size_t most = 2 * put->count + 8;
+    size_t most = 3 * put->count + 8;
     struct parts parts = {.at = zr_alloc(most * sizeof(struct zr_request) + room_for(put, root))};
     if (parts.at == NULL)
         return ZR_NO_MEMORY;
@@ -129,7 +135,7 @@ enum zr_status zr_put_new_multi(struct zr_put *put, struct zr_call **call)
     if (put->tombstone != NULL)
         add(&parts, ZR_OP_DELETE, put->tombstone);
     if (put->voided[0] != '\0')
-        add_void(&parts, put);
+        add_voids(&parts, put);
     if (put->from.at != NULL)
         add_move(&parts, put);
     if (put->id_path != NULL)

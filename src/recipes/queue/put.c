@@ -22,6 +22,18 @@ struct zr_put *zr_put_of(struct zr_task *task)
 
 /* ---- The steps ----------------------------------------------------------------------------- */
 
+/* The number in the middle says how many items follow in the same request (plain.c). No other tag
+   is like that of the first item. */
+void zr_put_tag(const struct zr_put *put, size_t item, char *tag)
+{
+    size_t following = put->count - 1 - item;
+    if (item == 0)
+        snprintf(tag, ZR_ITEM_TAG, "%016" PRIx64 "_%zu_%" PRIu64, (uint64_t)put->tagged, following,
+                 put->number);
+    else
+        snprintf(tag, ZR_ITEM_TAG, "0_%zu_0", following);
+}
+
 /* Afterwards it is known when the item is due. */
 static bool is_timed(struct zr_task *task)
 {
@@ -39,6 +51,8 @@ void zr_put_choose(struct zr_task *task)
 {
     struct zr_put *put = zr_put_of(task);
     char name[ZR_LANE_NAME];
+    if (put->number > 0)
+        zr_put_tag(put, 0, put->tag);
     if (!is_timed(task)) {
         zr_put_ask_time(task, zr_put_choose);
         return;
@@ -55,13 +69,11 @@ void zr_put_choose(struct zr_task *task)
 
 static void begin(struct zr_task *task);
 
-static void make_tag(struct zr_task *task)
+static void number(struct zr_task *task)
 {
     struct zr_put *put = zr_put_of(task);
-    put->first = task->session->tags + 1;
-    task->session->tags += put->count;
-    snprintf(put->tag, sizeof(put->tag), "%016" PRIx64 "_0_%" PRIu64,
-             (uint64_t)zr_queue_of(task)->session_id, put->first);
+    put->tagged = zr_queue_of(task)->session_id;
+    put->number = ++task->session->tags;
 }
 
 static void begin(struct zr_task *task)
@@ -74,8 +86,8 @@ static void begin(struct zr_task *task)
         zr_verb_await(task, &task->session->changed, ZR_STEP(begin));
         return;
     }
-    if (put->tag[0] == '\0')
-        make_tag(task);
+    if (put->tag[0] == '\0' && put->number == 0)
+        number(task);
     if (put->limited)
         zr_put_find_room(task);
     else

@@ -22,7 +22,8 @@ struct zr_put {
     int64_t due_ms;   /* 0: it is not delayed, or the server's time is not known yet */
     struct zr_lane *lane;
     char tag[ZR_ITEM_TAG]; /* of the first item */
-    uint64_t first;        /* the number in it, from which the other tags follow */
+    int64_t tagged;        /* ... the session in it */
+    uint64_t number;       /* ... the number in it; 0: a move */
     char *id_path;         /* "/ids/2f/resize-17"; null: no id */
     size_t id_folder;      /* how many bytes of it name its folder */
     bool id_there;         /* the znode of the id exists: it is set, not created */
@@ -55,9 +56,10 @@ struct zr_put {
     struct zr_errand *errand; /* that waits for its end; or null */
     struct zr_claim *ended;   /* finish.c: that it ends; counted; or null */
     size_t first_part;        /* append.c: which part of the transaction is the first item */
-    bool flies;               /* plain.c: counted in the lane's `flight` ... */
+    bool plain;               /* plain.c: it was sent as creates */
+    bool flies;               /* ... counted in the lane's `flight` ... */
     uint64_t epoch;           /* ... at this epoch of the lane */
-    int64_t voided_bucket;    /* ... the bucket and the name of its void znode; "": none */
+    int64_t voided_bucket;    /* ... the bucket and the name of its first void znode; "": none */
     char voided[ZR_ITEM_TAG + 32];
     void (*made)(struct zr_task *task); /* ... what to do then */
     void (*told)(struct zr_task *task);
@@ -78,20 +80,24 @@ bool zr_put_asking(const struct zr_task *task);
 void zr_put_clean(struct zr_task *task);
 void zr_put_free(struct zr_task *task);
 
+/* put.c. Writes the tag of this item into `tag`, of ZR_ITEM_TAG bytes. Not for a move. */
+void zr_put_tag(const struct zr_put *put, size_t item, char *tag);
+
 /* Steps. check: the first one. choose: chooses the lane, and appends. append: sends the
    transaction. */
 void zr_put_check(struct zr_task *task);
 void zr_put_choose(struct zr_task *task);
 void zr_put_append(struct zr_task *task);
 
-/* plain.c. is_plain: it needs no transaction. gives: the create, which counts as in flight until
-   `end_flight` (idempotent). create_answered: the step behind it. */
+/* plain.c. is_plain: creates are enough. gives: these. create_answered: the step behind them. */
 bool zr_put_is_plain(const struct zr_put *put);
-enum zr_status zr_put_new_create(struct zr_put *put, struct zr_call **call);
+enum zr_status zr_put_new_creates(struct zr_put *put, struct zr_call **call);
+/* Its items are in flight, until end_flight (idempotent). */
+void zr_put_start_flight(struct zr_put *put);
 void zr_put_end_flight(struct zr_put *put);
 void zr_put_create_answered(struct zr_task *task);
-/* False: wait for lane->moved, because creates in flight will fill the last bucket. */
-bool zr_lane_has_room(const struct zr_queue *queue, const struct zr_lane *lane);
+/* False: with the creates in flight, so many more would go beyond the size of the last bucket. */
+bool zr_lane_has_room(const struct zr_queue *queue, const struct zr_lane *lane, size_t count);
 /* A znode of the bucket has this number: begins the next bucket if this one is full. */
 void zr_lane_filled(struct zr_queue *queue, struct zr_lane *lane, int64_t bucket, int64_t number);
 void zr_lane_set_tail(struct zr_lane *lane, int64_t number); /* -1: not known */

@@ -24,9 +24,9 @@ struct zr_lane {
     struct zr_node node;    /* in queue->lanes, by its name */
     int64_t tail;           /* the bucket that takes items; -1: not known */
     int64_t last;           /* plain.c: the largest number in it that is known; -1: none */
-    size_t flight;          /* ... creates in it that are not answered yet */
+    size_t flight;          /* ... items that were sent there, and are not answered yet */
     uint64_t epoch;         /* ... how often the tail has changed */
-    struct zr_signal moved; /* ... it has changed, or no create is in flight any more */
+    struct zr_signal moved; /* ... it has changed, or no item is in flight any more */
     int64_t *buckets;       /* as listed last, without those that we have deleted */
     size_t bucket_count;
     struct zr_lookout in;     /* what comes into the lane, but by plain creates */

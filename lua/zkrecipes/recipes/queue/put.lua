@@ -34,14 +34,16 @@ local function check_all(list)
   local entries = {}
   for i = 1, #list do
     local given = list[i]
-    if type(given) == "string" then given = { data = given } end
-    if type(given) ~= "table" then
+    if type(given) == "string" then
+      entries[i] = { data = given }
+    elseif type(given) == "table" then
+      given = check.options(given, ENTRY, 1, "put_all")
+      arguments.data(given.data, "put_all", 1)
+      check_entry(given, "put_all", 1)
+      entries[i] = given
+    else
       check.bad(1, "put_all", ("entry %d: string or table expected, got %s"):format(i, type(given)))
     end
-    given = check.options(given, ENTRY, 1, "put_all")
-    arguments.data(given.data, "put_all", 1)
-    check_entry(given, "put_all", 1)
-    entries[i] = given
   end
   return entries
 end
