@@ -97,18 +97,18 @@ local function with_mode(members, mode)
 end
 
 ---The member that leads; waits while the others elect one. Killed and paused members do not count.
----@param timeout? number seconds, default 10
+---@param timeout? number seconds, default 60
 ---@return zkrecipes.testing.Server|nil leader
 ---@return string? message
 ---@return string? code "timeout"
 function Ensemble:leader(timeout)
-  local deadline = os.time() + (timeout or 10)
+  local deadline = os.time() + (timeout or 60)
   repeat
     local leader = with_mode(self.members, "leader")[1]
     if leader then return leader end
     supervisor.bash("read -t 0.05 <> <(:)") -- a pause between two looks
   until os.time() > deadline
-  return nil, ("none of %s became the leader within %g s"):format(self.hosts, timeout or 10), "timeout"
+  return nil, ("none of %s became the leader within %g s"):format(self.hosts, timeout or 60), "timeout"
 end
 
 ---The members that follow a leader now.
@@ -200,7 +200,7 @@ end
 ---    testing.expire(server, session.id)
 ---@param server zkrecipes.testing.Server any running member of the ensemble
 ---@param id string session id, 16 hexadecimal digits
----@param timeout? number seconds, default 5
+---@param timeout? number seconds, default 20
 ---@return boolean|nil ended
 ---@return string? message
 ---@return string? code "no_session", "connection_loss"
@@ -209,7 +209,7 @@ function M.expire(server, id, timeout)
   if type(id) ~= "string" or #id ~= 16 or id:find("%X") then
     error("a session id is a string of 16 hexadecimal digits", 2)
   end
-  return wire.expire(server.port, id, timeout or 5)
+  return wire.expire(server.port, id, timeout or 20)
 end
 
 return M

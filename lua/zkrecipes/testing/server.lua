@@ -22,6 +22,7 @@ local TLS = { secureClientPortAddress = "127.0.0.1", serverCnxnFactory = "org.ap
 local SASL = { ["authProvider.sasl"] = "org.apache.zookeeper.server.auth.SASLAuthenticationProvider" }
 
 local TICK_TIME = 500
+local PATIENCE = 60 -- seconds that an answer may take; it takes far less even on a busy machine
 
 local function add(lines, options, more)
   for key, value in pairs(more) do
@@ -204,19 +205,19 @@ Server.__close = Server.stop
 
 ---Sends a four-letter word: server:word("mntr"). Each word is a method as well: server:mntr().
 ---@param word string
----@param timeout? number seconds, default 5
+---@param timeout? number seconds, default 60
 ---@return string|nil answer
 ---@return string? message
 ---@return string? code "timeout"
 function Server:word(word, timeout)
   alive(self)
-  return wire.word(self.port, word, timeout or 5)
+  return wire.word(self.port, word, timeout or PATIENCE)
 end
 
 for word in ("srvr stat ruok mntr wchs wchc wchp cons crst dump envi conf srst isro"):gmatch("%l+") do
   Server[word] = function(self, timeout)
     alive(self)
-    return wire.word(self.port, word, timeout or 5)
+    return wire.word(self.port, word, timeout or PATIENCE)
   end
 end
 
@@ -225,7 +226,7 @@ end
 function Server:mode()
   alive(self)
   if self.state ~= "running" then return nil end
-  local answer = wire.word(self.port, "srvr", 1)
+  local answer = wire.word(self.port, "srvr", PATIENCE)
   return answer and answer:match("Mode: (%a+)")
 end
 
