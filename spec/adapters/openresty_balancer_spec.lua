@@ -5,6 +5,7 @@
 
 local env = require "spec.support.env"
 local nginx = require "spec.support.nginx"
+local free_ports = require "spec.support.ports"
 local process = require "spec.support.process"
 local socket = require "socket"
 local testing = require "zkrecipes.testing"
@@ -69,28 +70,13 @@ local function read(path)
   return text
 end
 
--- A port on which nobody listens, until the socket is closed.
-local function reserve()
-  local one = socket.tcp4()
-  assert(one:bind("127.0.0.1", 0))
-  return tonumber((select(2, one:getsockname()))), one
-end
-
--- So many free ports, all different.
-local function free_ports(count)
-  local ports, open = {}, {}
-  for i = 1, count do ports[i], open[i] = reserve() end
-  for i = 1, count do open[i]:close() end
-  return ports
-end
-
 describe("the load balancer", function()
   local it_runs, session, port, load, server, registered
 
   -- One nginx with the example's balancer on `port`, and with a backend on each of these ports.
   local function start(options)
     local namespace, root = env.namespace(), process.output("pwd")
-    port, registered = free_ports(1)[1], {}
+    port, registered = free_ports.free(1)[1], {}
     session = env.session { namespace = namespace, hosts = options.hosts, timeout = options.timeout }
     local more = { (read("examples/openresty/balancer.conf"):gsub("127.0.0.1:8081", "127.0.0.1:" .. port)) }
     for _, backend in ipairs(options.backends) do more[#more + 1] = BACKEND:format(backend, backend, backend, backend) end
@@ -165,7 +151,7 @@ describe("the load balancer", function()
   local function meets(at) eventually("a request for " .. at, function() return seen("hits:" .. at) > 0 end) end
 
   it("sends no request to an instance that had left a second ago, and fails none, while instances come and go", env.run(function()
-    local ports = free_ports(5)
+    local ports = free_ports.free(5)
     start { workers = 2, backends = ports }
     local registry = session:registry "/services"
     register(registry, ports[1])
@@ -184,7 +170,7 @@ describe("the load balancer", function()
   end))
 
   it("fails no request at a reload", env.run(function()
-    local ports = free_ports(1)
+    local ports = free_ports.free(1)
     start { workers = 2, backends = ports }
     register(session:registry "/services", ports[1])
     start_load()
@@ -208,7 +194,7 @@ describe("the load balancer", function()
   end
 
   it("takes out an instance that is dead, and fails no request", env.run(function()
-    local ports, dead, keeps_it = free_ports(1), reserve()
+    local ports, dead, keeps_it = free_ports.free(1), free_ports.reserve()
     start { workers = 1, backends = ports }
     local registry = session:registry "/services"
     register(registry, ports[1])
@@ -227,7 +213,7 @@ describe("the load balancer", function()
   end))
 
   it("takes out an instance that breaks requests which may not be sent again", env.run(function()
-    local ports = free_ports(2)
+    local ports = free_ports.free(2)
     start { workers = 1, backends = { ports[1] }, failing = { ports[2] } }
     local registry = session:registry "/services"
     register(registry, ports[1])
@@ -245,7 +231,7 @@ describe("the load balancer", function()
   end))
 
   it("takes out an instance that nginx cannot use", env.run(function()
-    local ports = free_ports(1)
+    local ports = free_ports.free(1)
     start { workers = 1, backends = ports }
     local registry = session:registry "/services"
     for id, address in pairs { name = "host.example", ["no-port"] = "127.0.0.1" } do
@@ -260,7 +246,7 @@ describe("the load balancer", function()
   end))
 
   it("fails no request while ZooKeeper is away for longer than sessions last, nor when it is back", env.run(function()
-    local ports, timeout = free_ports(2), 6
+    local ports, timeout = free_ports.free(2), 6
     server = assert(testing.start { tick_time = 500 })
     start { workers = 2, backends = ports, hosts = server.hosts, timeout = timeout }
     local registry = session:registry "/services"

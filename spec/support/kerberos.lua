@@ -2,6 +2,7 @@
 -- krb5-kdc, krb5-admin-server, krb5-user and lua-luv.
 
 local socket = require "socket"
+local ports = require "spec.support.ports"
 local setenv = require "luv".os_setenv
 local process = require "spec.support.process"
 local testing = require "zkrecipes.testing"
@@ -35,13 +36,6 @@ kill $!
 rm -rf "$1"
 ]==]
 
-local function free_port()
-  local listener = assert(socket.bind("127.0.0.1", 0))
-  local _, port = listener:getsockname()
-  listener:close()
-  return port
-end
-
 local function answers(port)
   local sock = socket.tcp()
   sock:settimeout(1)
@@ -56,7 +50,7 @@ Realm.__index = Realm
 -- Starts the KDC; hung: the port of one that does not answer. From now on this process uses the realm.
 function M.start(hung)
   local folder = process.output("mktemp -d /tmp/zkrecipes-kerberos.XXXXXX")
-  local port = free_port()
+  local port = ports.free(1)[1]
   local script = assert(io.open(folder .. "/make", "w"))
   script:write(MAKE)
   script:close()

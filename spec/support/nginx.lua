@@ -3,6 +3,7 @@
 -- and a report of the sanitizer is an error when nginx is stopped.
 
 local socket = require "socket"
+local ports = require "spec.support.ports"
 local process = require "spec.support.process"
 
 local nginx = {}
@@ -41,13 +42,6 @@ local function write(path, text)
   file:close()
 end
 
-local function free_port()
-  local server = assert(socket.bind("127.0.0.1", 0))
-  local _, port = server:getsockname()
-  server:close()
-  return tonumber(port)
-end
-
 -- What precedes the command. nginx must not use the paths of the interpreter that runs the spec.
 local CLEAN = "env -u LUA_PATH -u LUA_CPATH "
 
@@ -67,7 +61,7 @@ end
 ---Starts it. options: main, http, server (text of these contexts), workers, connections. Another process may get the port before nginx
 ---has it; then it tries another one.
 function nginx.start(options, tries)
-  local root, dir, port = process.output("pwd"), process.output("mktemp -d"), free_port()
+  local root, dir, port = process.output("pwd"), process.output("mktemp -d"), ports.free(1)[1]
   process.output("chmod 755 " .. dir)
   local self = setmetatable({ dir = dir, port = port }, nginx)
   write(dir .. "/nginx.conf", CONF:format(MODULES, MODULES, dir, dir, options.workers or 1,
@@ -116,7 +110,7 @@ function nginx:open(path)
 end
 
 local function answer(connection, limit)
-  connection:settimeout(limit or 20)
+  connection:settimeout(limit or 300)
   local text, problem, partial = connection:receive("*a")
   connection:close()
   text = text or partial
