@@ -182,6 +182,10 @@ $(BUILD)/spec_secrets.so: spec/support/secrets.c | guard
 	@mkdir -p $(@D)
 	$(CC) -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -pthread -shared -o $@ $<
 
+$(BUILD)/spec_shake.so: spec/support/shake.c | guard
+	@mkdir -p $(@D)
+	$(CC) -O2 $(WARNINGS) -std=c11 -D_GNU_SOURCE -fPIC -shared -o $@ $< -ldl
+
 $(BUILD)/spec_openssl.so: spec/support/foreign_openssl.c | guard
 	@mkdir -p $(@D)
 	$(CC) -O1 $(WARNINGS) -std=c11 -fPIC -shared -o $@ $<
@@ -207,6 +211,13 @@ spec-parts: $(CORE) $(GUARDIAN) $(MINDER) $(TLS) $(KERBEROS) $(foreach part,fork
 
 spec: spec-parts ## run the specs, or SPECS=..., or PART=1/3 of them, with LUA and SAN as built
 	@$(ENVIRONMENT) $(SAN_ENV_$(SAN)) $(PRELOAD) $(INTERPRETER) $(BUSTED)
+
+# Milliseconds: see spec/support/shake.c. BUSTED_FLAGS=--shuffle also changes the order of files and tests.
+SHAKE = 30
+SHAKE_START = 50
+
+shake: spec-parts $(BUILD)/spec_shake.so ## the specs, or SPECS=..., with every message of a session delayed at random: what fails is a race in a spec
+	@$(ENVIRONMENT) SHAKE=$(SHAKE) SHAKE_START=$(SHAKE_START) LD_PRELOAD=$(CURDIR)/$(BUILD)/spec_shake.so $(INTERPRETER) $(BUSTED)
 
 test: deps ## install what is needed, build, run every spec against real servers
 	@$(MAKE) --no-print-directory spec
@@ -547,4 +558,4 @@ guard:
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
 
-.PHONY: all man model symbols clean deps guard help spec test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here histories planted planted-programs planted-module soak scale-topic spec-parts sim-programs sim-test fuzz fuzz-api
+.PHONY: all man model symbols clean deps guard help spec shake test asan asan-apicheck asan-nginx tsan valgrind apicheck lint rock demo demo-openresty soak-openresty load-openresty torture torture-lease ci latency latency-here histories planted planted-programs planted-module soak scale-topic spec-parts sim-programs sim-test fuzz fuzz-api
