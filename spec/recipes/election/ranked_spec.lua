@@ -176,12 +176,13 @@ describe("an election by rank", function()
     local gone = b.election:candidates()[3]
     e.election:cancel()
     e.wait()
+    env.queue_of(b.session, "/r", 2)
     assert.matches("the successor is no longer a candidate", fails("no_node", mine:resign(gone)))
     assert.is_true(mine:valid())
     assert.are.equal(mine.token, b.election:leader().token)
     -- the answer is lost
     local proxy = env.proxy()
-    local session = env.session { hosts = proxy.hosts, timeout = 10, namespace = namespace }
+    local session = env.session { hosts = proxy.hosts, timeout = 100, namespace = namespace }
     local waits = env.start(function() return session:election("/r", { rank = 0, value = "d" }):campaign() end)
     env.queue_of(session, "/r", 3)
     assert.is_true(mine:resign(b.election:candidates()[3]))
@@ -264,7 +265,7 @@ describe("an election by rank", function()
   it("has one leader if the deciding answer is lost", run(function()
     for _, fault in ipairs { "drop_reply", "drop_request" } do
       local proxy = env.proxy()
-      local session = env.session { hosts = proxy.hosts, timeout = 10 }
+      local session = env.session { hosts = proxy.hosts, timeout = 100 }
       local election = session:election("/r", { rank = 1 })
       assert(session:connected(200))
       proxy[fault](proxy, "multi", 1)

@@ -13,7 +13,7 @@ describe("the queue's requests", function()
   before_each(function()
     proxy = env.proxy()
     namespace = env.namespace()
-    session = env.session { hosts = proxy.hosts, timeout = 10, namespace = namespace }
+    session = env.session { hosts = proxy.hosts, timeout = 100, namespace = namespace }
     queue = session:queue("/jobs")
   end)
   after_each(function() session:close() end)
@@ -27,6 +27,19 @@ describe("the queue's requests", function()
     requests.exists = requests.exists > 1 and requests.exists - 1 or nil
     proxy:reset()
     return requests
+  end
+
+  -- Waits until none of these sessions has a request in flight: until no other request is sent while each of them syncs.
+  local function settle(sessions)
+    local function sent()
+      local counts = proxy:counts()
+      return counts.requests - counts.sync
+    end
+    env.eventually("nothing is in flight", function()
+      local before = sent()
+      for i = 1, #sessions do assert(sessions[i]:sync("/")) end
+      return sent() == before
+    end)
   end
 
   -- The most lists since this time: reading the queue takes 8 at most, and is valid for 2 seconds.
@@ -78,13 +91,13 @@ describe("the queue's requests", function()
       waits[i] = env.start(function() return mine:claim(300) end)
     end
     env.eventually("all wait", function() return #(session:children("/jobs/seat") or {}) == 5 end)
-    zk.sleep(0.3)
+    settle(idle)
     proxy:reset()
     queue:put("1")
     env.eventually("one has it", function()
       return #(session:children("/jobs/claims") or {}) == 1
     end)
-    zk.sleep(0.2)
+    settle(idle)
     local counts = proxy:counts()
     assert.same({ 2, 1 }, { counts.create2, counts.multi }) -- the put, a place among the consumers; one claim
     for i = 1, 5 do idle[i]:close() end

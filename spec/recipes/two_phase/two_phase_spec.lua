@@ -71,18 +71,26 @@ describe("two-phase commit", function()
   it("aborts when a vote does not come in time, and tells whose", run(function()
     local two = opened(env.namespace())
     local one = serving(two, "one")
-    local state, why = two:run("t", "x", { "one", "away" }, 0.5)
-    assert.are.equal("aborted", state)
+    local tries, id, state, why = 0
+    repeat -- on a busy machine the vote of `one` may be late, too
+      tries = tries + 1
+      id = "t" .. tries
+      state, why = two:run(id, "x", { "one", "away" }, 0.5)
+    until state == "aborted" and not why:find("one", 1, true)
     assert.matches("no vote came in time from .*away", why)
     env.eventually("only away is awaited", function()
-      local pending = assert(two:pending())
-      assert.are.same({ "t", "aborted" }, { pending[1].id, pending[1].state })
-      return table.concat(pending[1].awaited, " ") == "away"
+      local found = {}
+      for _, one_pending in ipairs(assert(two:pending())) do
+        assert.are.equal("aborted", one_pending.state)
+        if one_pending.id == id then found = one_pending.awaited end
+      end
+      return table.concat(found, " ") == "away"
     end)
-    assert.are.equal("abort t x", one[#one])
+    assert.are.equal(("abort %s x"):format(id), one[#one])
     local late = serving(two, "away") -- it comes back, and is not asked
     ended(two)
-    assert.are.same({ "abort t x" }, late)
+    for _, call in ipairs(late) do assert.matches("^abort t%d+ x$", call) end
+    assert.is_truthy((" " .. table.concat(late, " ") .. " "):find((" abort %s x "):format(id), 1, true))
   end))
 
   it("does not wait for a participant whose functions are slow: others are served meanwhile", run(function()
@@ -149,7 +157,11 @@ describe("two-phase commit", function()
     local session = env.session()
     local two = session:two_phase("/tp", { keep = 0 })
     local _, part = serving(two, "one")
-    for i = 1, 3 do assert.are.equal("committed", two:run("t" .. i, ("x"):rep(1000), { "one" }, 1)) end
+    local committed, tries = 0, 0
+    repeat -- an outcome is kept for twice this second, and on a busy machine a vote may be later than that
+      tries = tries + 1
+      if two:run("t" .. tries, ("x"):rep(1000), { "one" }, 1) == "committed" then committed = committed + 1 end
+    until committed == 3
     env.eventually("nothing is left", function() return #session:children "/tp/transactions" == 0 end)
     assert.are.same({}, session:children "/tp/participants/one")
     assert(part:stop())
