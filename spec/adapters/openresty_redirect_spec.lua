@@ -9,13 +9,20 @@ local process = require "spec.support.process"
 local HTTP = [[
   init_worker_by_lua_block {
     zk = require "zkrecipes"
-    session = zk.shared { hosts = "%s", timeout = 60, namespace = "%s" }
+    session = zk.shared { hosts = "%s", timeout = 60, namespace = "%s", request_timeout = 200 }
     lock = session:lock("/l")
     again = session:lock("/l", { reentrant = true })
     other = session:lock("/o", { reentrant = true })
     rw = session:rwlock("/rw")
     collectgarbage("stop") -- the collector must not help
-    function enter() return again:acquire(3) and "entered" or "refused" end
+    function enter() return again:acquire(0) and "entered" or "refused" end
+    -- The same, and who has entered stays until both have tried.
+    function enter_of_two()
+      local said = enter()
+      tried = (tried or 0) + 1
+      while tried %% 2 == 1 do ngx.sleep(0.01) end
+      return said
+    end
   }
 ]]
 
@@ -92,8 +99,7 @@ local SERVER = [[
     local said = {}
     local function try(i)
       ngx.ctx = {}
-      said[i] = enter()
-      ngx.sleep(6)
+      said[i] = enter_of_two()
     end
     local one, two = ngx.thread.spawn(try, 1), ngx.thread.spawn(try, 2)
     ngx.thread.wait(one) ngx.thread.wait(two)
@@ -121,7 +127,7 @@ local SERVER = [[
   # Many requests on one connection, and many streams.
   location = /crash { content_by_lua_block { assert(lock:acquire(200)) ngx.sleep(0.005) error("it fails") } }
   location = /key { content_by_lua_block { ngx.sleep(0.1) ngx.print(ngx.var.connection, ":", ngx.var.connection_requests, "\n") } }
-  location = /other { content_by_lua_block { ngx.print(enter()) ngx.sleep(6) } }
+  location = /other { content_by_lua_block { ngx.print(enter_of_two()) } }
 ]]
 
 describe("a lock that a request of nginx holds", function()
@@ -227,7 +233,7 @@ describe("a lock that a request of nginx holds", function()
   local function streams(path, count)
     local connection = require "socket.unix"()
     assert(connection:connect(dir .. "/h2"))
-    connection:settimeout(20)
+    connection:settimeout(300)
     connection:send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" .. frame(4, 0, 0, ""))
     for i = 1, count do
       connection:send(frame(HEADERS, 5, 2 * i - 1, "\130\134\4" .. string.char(#path) .. path .. "\1\1x"))

@@ -20,7 +20,7 @@ local HANDLERS = [[
   location = /lock { content_by_lua_block {
     local hold, message, code = lock:acquire(tonumber(ngx.var.arg_limit))
     if not hold then return ngx.say(code) end
-    if ngx.var.arg_work then ngx.sleep(tonumber(ngx.var.arg_work)) end
+    while ngx.var.arg_gate and not session:exists(ngx.var.arg_gate) do ngx.sleep(0.01) end
     ngx.say(hold.token, " ", tostring(hold:valid()))
     hold:release()
   } }
@@ -277,10 +277,12 @@ describe("in nginx", function()
   it("a reload lets waiting and holding requests finish in the old worker", function()
     local it = start()
     local old = it:workers()[1]
-    local holds, waits = it:open("/lock?limit=200&work=1"), it:open("/lock?limit=200&work=0.5")
+    local holds, waits = it:open("/lock?limit=200&gate=/gate"), it:open("/lock?limit=200&gate=/gate")
     becomes(2)
     local from = socket.gettime()
     it:signal("HUP")
+    assert(process.eventually(function() return #it:workers() == 2 end), "no new worker beside the old one")
+    assert(session:create("/gate", ""))
     assert.matches("true", select(2, nginx.answer(holds)))
     assert.matches("true", select(2, nginx.answer(waits)))
     ends_soon(old, from, it:log())
