@@ -29,8 +29,10 @@ describe("a TLS connection that fails", function()
       lines[#lines + 1] = line
       count[line] = (count[line] or 0) + 1
     end }
-    env.eventually(pattern .. " in:\n" .. hosts, function() return session.trouble and session.trouble:find(pattern) end, 60)
-    assert.matches(pattern, env.fails("connection_loss", session:connected(0.3)))
+    env.eventually(pattern .. " in:\n" .. hosts, function() return session.trouble and session.trouble:find(pattern) end)
+    env.eventually("the message has it", function() -- a busy machine may give another reason, and then this one again
+      return env.fails("connection_loss", session:connected(0.3)):find(pattern)
+    end)
     local text = table.concat(lines, "\n")
     assert.matches(pattern, text)
     assert.is_nil(text:find("zk retcode", 1, true))
