@@ -316,7 +316,7 @@ describe("the status of an nginx worker", function()
   end)
 
   local function browse(options, address)
-    return process.output(("timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser %s " ..
+    return process.output(("timeout 300 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser %s " ..
       "--dump-dom %s 2>/dev/null"):format(it_runs.dir, options, address))
   end
 

@@ -122,7 +122,7 @@ describe("the status of three nginx workers", function()
   it("is a page with the rows of all of them", function()
     local dom = assert(process.eventually(function() -- the queues are shown only if a client has asked some seconds before
       eventually(it_runs, settled)
-      local dom = process.output(("timeout 60 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser " ..
+      local dom = process.output(("timeout 300 chromium --headless --no-sandbox --disable-gpu --user-data-dir=%s/browser " ..
         "--dump-dom http://127.0.0.1:%d/status 2>/dev/null"):format(it_runs.dir, it_runs.port))
       return dom:find("<h2>Queues (2)</h2>", 1, true) and dom
     end))

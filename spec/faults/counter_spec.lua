@@ -97,7 +97,7 @@ describe("the counter of sequential znodes", function()
     local mine = session(namespace)
     local lock = mine:lock("/l")
     for _ = 1, ROUNDS do
-      local hold = assert(lock:acquire(40))
+      local hold = assert(lock:acquire(300))
       book.holders = book.holders + 1
       book.most = math.max(book.most, book.holders)
       table.insert(book.tokens, hold.token)

@@ -143,7 +143,7 @@ describe("a leader whose connection is cut", function()
 
   it("for less than its lease keeps its term", run(function()
     local proxy, log = env.proxy(), {}
-    local session = env.session { hosts = proxy.hosts, timeout = 10 }
+    local session = env.session { hosts = proxy.hosts, timeout = 100 }
     local election, wait = logged(log, "it", session)
     env.eventually("it leads", function() return #log == 1 end)
     local token = election:leader().token
@@ -162,7 +162,7 @@ describe("another process that leads", function()
   it("and is killed: the next candidate leads within the session timeout, and observers see it", run(function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace }
-    local other = child.start(namespace, 2, nil, { script = "leader" })
+    local other = child.start(namespace, 4, nil, { script = "leader" })
     local token = other:answer():match("^leading (%x+)$")
     local election = session:election("/e", { value = "next" })
     local step = election:observe()
@@ -172,7 +172,7 @@ describe("another process that leads", function()
     local from = zk.now()
     other:signal("KILL")
     local term = assert(wait())
-    assert.is_true(zk.now() - from < 60) -- its timeout is two seconds
+    assert.is_true(zk.now() - from < 60) -- its timeout is four seconds
     assert.is_true(term.token > token)
     assert.are.equal(term.token, step().token)
     term:resign()
@@ -183,7 +183,7 @@ describe("another process that leads", function()
   it("and is stopped for longer than its session: its function ends as soon as it wakes", run(function()
     local namespace = env.namespace()
     local session = env.session { namespace = namespace }
-    local other = child.start(namespace, 2, nil, { script = "leader" })
+    local other = child.start(namespace, 4, nil, { script = "leader" })
     local token = other:answer():match("^leading (%x+)$")
     other:signal("STOP")
     local term = assert(session:election("/e"):campaign(200))
@@ -204,7 +204,7 @@ describe("answers that get lost", function()
     for _, op in ipairs { "create2", "getChildren2" } do
       it("to a candidate: it leads, with one node: " .. fault .. " of " .. op, run(function()
         local proxy = env.proxy()
-        local session = env.session { hosts = proxy.hosts, timeout = 10 }
+        local session = env.session { hosts = proxy.hosts, timeout = 100 }
         assert(session:create("/e", nil, { parents = true }))
         proxy[fault](proxy, op, 1)
         local term = assert(session:election("/e"):campaign(200))
@@ -218,7 +218,7 @@ describe("answers that get lost", function()
 
     it("to a leader that proclaims: it proclaims again: " .. fault, run(function()
       local proxy = env.proxy()
-      local session = env.session { hosts = proxy.hosts, timeout = 10 }
+      local session = env.session { hosts = proxy.hosts, timeout = 100 }
       local election = session:election("/e")
       local term = assert(election:campaign(200))
       proxy[fault](proxy, "multi", 1)
@@ -234,7 +234,7 @@ describe("answers that get lost", function()
     for _, op in ipairs { "getData", "getChildren2" } do
       it("to election:leader and observers: " .. fault .. " of " .. op, run(function()
         local proxy, namespace = env.proxy(), env.namespace()
-        local session = env.session { hosts = proxy.hosts, timeout = 10, namespace = namespace }
+        local session = env.session { hosts = proxy.hosts, timeout = 100, namespace = namespace }
         local term = assert(env.session { namespace = namespace }:election("/e", { value = "x" }):campaign(200))
         assert(session:connected(200))
         proxy[fault](proxy, op, 1)

@@ -10,7 +10,7 @@ describe("an ensemble of three", function()
   teardown(function() ensemble:stop() end)
 
   local function session(namespace)
-    return zk.session { hosts = ensemble.hosts, timeout = 15, namespace = namespace }
+    return zk.session { hosts = ensemble.hosts, timeout = 60, namespace = namespace }
   end
 
   -- The member to which this session is connected.
@@ -26,7 +26,7 @@ describe("an ensemble of three", function()
     local namespace = env.namespace()
     local one, other = session(namespace), session(namespace)
     local hold = assert(one:lock("/l"):acquire(200))
-    local wait = env.start(function() return other:lock("/l"):acquire(40) end)
+    local wait = env.start(function() return other:lock("/l"):acquire(300) end)
     env.queue_of(one, "/l", 2)
     local leader = assert(ensemble:leader())
     leader:kill()
@@ -68,7 +68,7 @@ describe("an ensemble that may be reconfigured", function()
     for id, member in ipairs(ensemble.members) do
       leaving = member ~= leader and id or leaving
     end
-    local session = zk.session { hosts = leader.hosts, timeout = 10 }
+    local session = zk.session { hosts = leader.hosts, timeout = 60 }
     local config, stat = assert(session:reconfig { leaving = tostring(leaving) })
     assert.is_nil(config:find("server." .. leaving .. "=", 1, true))
     assert.are.equal(2, select(2, config:gsub("server%.", "")))

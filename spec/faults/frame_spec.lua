@@ -78,7 +78,7 @@ describe("the longest request", function()
   -- In a namespace of two bytes, with the znode /m.
   local function fresh(server)
     count = count + 1
-    local session = env.session { hosts = server.hosts, namespace = "/" .. string.char(64 + count), timeout = 10,
+    local session = env.session { hosts = server.hosts, namespace = "/" .. string.char(64 + count), timeout = 60,
       auth = { { scheme = "digest", credential = "me:secret" } } }
     assert(session:connected(200))
     assert(session:create("/m", "", { parents = true }))

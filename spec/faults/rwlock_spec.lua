@@ -12,7 +12,7 @@ describe("a read/write lock whose messages get lost", function()
     proxy, namespace = env.proxy(), env.namespace()
     direct = env.session { namespace = namespace }
     assert(direct:create("/rw", nil, { parents = true }))
-    session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 10 }
+    session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 100 }
     assert(session:connected(200))
   end)
   after_each(function()
@@ -33,7 +33,7 @@ describe("a read/write lock whose messages get lost", function()
       it("has one node and one grant: " .. fault .. " of create2, to " .. way, run(function()
         local rw = session:rwlock("/rw")
         proxy[fault](proxy, "create2", 1)
-        local hold = assert(rw[way](rw, 20))
+        local hold = assert(rw[way](rw, 300))
         assert.are.equal(1, proxy:fired())
         env.queue_of(direct, "/rw", 1)
         assert.is_true(hold:valid())
@@ -131,7 +131,7 @@ describe("a read/write lock whose messages get lost", function()
         assert.are.equal(0, writing)
         hold:release()
       end)
-      local hold, message, code = rw:write(10)
+      local hold, message, code = rw:write(300)
       assert(hold or code == "lost", message)
       if hold then
         writing = hold:valid() and 1 or 0

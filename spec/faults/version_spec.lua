@@ -16,7 +16,7 @@ describe("the version of a znode", function()
   -- Prepares all znodes at once, because each preparation restarts the server twice.
   setup(run(function()
     server = assert(testing.start())
-    local session = zk.session { hosts = server.hosts, timeout = 15 }
+    local session = zk.session { hosts = server.hosts, timeout = 60 }
     for _, path in ipairs { "/last", "/minus-two", "/minus-one", "/c" } do assert(session:create(path, "0")) end
     for _, path in ipairs { "/a", "/b", "/full" } do assert(session:semaphore(path, 3):resize(3)) end
     assert(session:election("/e", { rank = 1 }):campaign(200)):resign()
@@ -30,7 +30,7 @@ describe("the version of a znode", function()
 
   local function test(fn)
     return run(function()
-      local session = zk.session { hosts = server.hosts, timeout = 15 }
+      local session = zk.session { hosts = server.hosts, timeout = 60 }
       fn(session)
       session:close()
     end)
@@ -130,7 +130,7 @@ describe("the version of a znode", function()
 
   it("of an election by rank: no candidate is elected, and no successor named, with version -1", test(function(session)
     local election = session:election("/e", { rank = 1 })
-    local message = fails("bad_version", election:campaign(10))
+    local message = fails("bad_version", election:campaign(200))
     assert.matches("version %-1", message)
     write_again(session, "/e")
     assert(election:campaign(200)):resign()

@@ -41,7 +41,7 @@ describe("a session with as many watches as it may have", function()
   local function begin()
     proxy = env.proxy()
     local namespace = env.namespace()
-    session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    session = env.session { hosts = proxy.hosts, timeout = 100, namespace = namespace }
     other = env.session { namespace = namespace }
     hold = assert(session:lock("/held"):acquire(200))
   end
@@ -115,13 +115,13 @@ end)
 describe("a znode that is replaced while the connection is down", function()
   it("counts as lost for its holder, and as gone for its waiters", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
-    local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    local session = env.session { hosts = proxy.hosts, timeout = 100, namespace = namespace }
     local other = env.session { namespace = namespace }
     local hold = assert(session:lock("/u", { fair = false }):acquire(200))
     assert(other:create("/e", "", { ephemeral = true }))
     proxy:reset()
     local lost = env.start(function() return hold:lost(300) end)
-    local gone = env.start(function() return session:await_gone("/e", 30) end)
+    local gone = env.start(function() return session:await_gone("/e", 300) end)
     env.eventually("both reads", function() return proxy:counts().getData == 2 end)
     assert(session:exists("/"))
     proxy:refuse()
@@ -146,7 +146,7 @@ describe("a hold whose own znode may not be read", function()
     local lock = session:lock("/l", { fair = false })
     local hold, told = assert(lock:acquire(200)), nil
     hold:on_lost(function(_, why) told = why end)
-    fails("no_auth", hold:lost(10))
+    fails("no_auth", hold:lost(200))
     assert.is_true(hold:valid())
     assert.is_nil(told)
     assert(testing.expire(env.server(), session.id))
@@ -160,13 +160,13 @@ end)
 describe("a watch on a znode that may not be read", function()
   it("ends, and sends no more requests", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
-    local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    local session = env.session { hosts = proxy.hosts, timeout = 100, namespace = namespace }
     local other = env.session { namespace = namespace }
     assert(other:create("/n", "", { parents = true, acl = { { perms = "wcda", scheme = "world", id = "anyone" } } }))
     local watch = session:watch("/n")
-    fails("no_auth", watch:wait(10))
+    fails("no_auth", watch:wait(200))
     proxy:reset()
-    fails("no_auth", watch:wait(10))
+    fails("no_auth", watch:wait(200))
     assert.are.equal(0, proxy:counts().requests)
     watch:close()
     session:close()
@@ -177,7 +177,7 @@ end)
 describe("await_gone with a limit of 0", function()
   it("reads the znode, and leaves no watch", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
-    local session = env.session { hosts = proxy.hosts, timeout = 8, namespace = namespace }
+    local session = env.session { hosts = proxy.hosts, timeout = 100, namespace = namespace }
     assert(session:create("/here", "", { ephemeral = true, parents = true }))
     assert(session:create("/stays", ""))
     proxy:reset()

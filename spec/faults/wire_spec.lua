@@ -7,7 +7,7 @@ local env = require "spec.support.env"
 local run, fails = env.run, env.fails
 
 local function through_proxy(proxy, namespace, timeout)
-  return env.session { hosts = proxy.hosts, namespace = namespace, timeout = timeout or 5 }
+  return env.session { hosts = proxy.hosts, namespace = namespace, timeout = timeout or 100 }
 end
 
 describe("a lock whose messages get lost", function()
@@ -52,7 +52,7 @@ describe("a lock whose messages get lost", function()
     end
 
     it("is released within a reconnect: " .. fault .. " of delete", run(function()
-      local session = through_proxy(proxy, namespace, 100)
+      local session = through_proxy(proxy, namespace)
       local hold = assert(session:lock("/l"):acquire(200))
       local next_one = env.start(function() return direct:lock("/l"):acquire(150) end)
       env.queue_of(direct, "/l", 2)
@@ -96,7 +96,7 @@ describe("a lock whose messages get lost", function()
   end
 
   it("is handed over if the contender ahead leaves while the waiter is cut off", run(function()
-    local session = through_proxy(proxy, namespace, 10)
+    local session = through_proxy(proxy, namespace)
     local blocker = assert(direct:lock("/l"):acquire())
     local wait = env.start(function() return session:lock("/l"):acquire(200) end)
     env.queue_of(direct, "/l", 2)
@@ -113,7 +113,7 @@ describe("a lock whose messages get lost", function()
   end))
 
   it("survives random cuts without a leak, fifty times", run(function()
-    local session = through_proxy(proxy, namespace, 10)
+    local session = through_proxy(proxy, namespace)
     local lock = session:lock("/l")
     for round = 1, 50 do
       local cutter = env.start(function()
@@ -174,7 +174,7 @@ describe("a lock whose messages get lost", function()
   end))
 
   it("proves its lease also if other znodes are in the way of its heartbeats", run(function()
-    local maker = zk.session { hosts = env.server().hosts, timeout = 5 }
+    local maker = zk.session { hosts = env.server().hosts, timeout = 60 }
     assert(maker:create("/zkrecipes-heartbeat/none/child", "", { parents = true }))
     outlives_its_lease()
     assert(maker:delete_tree("/zkrecipes-heartbeat"))
@@ -182,7 +182,7 @@ describe("a lock whose messages get lost", function()
   end))
 
   it("keeps its hold during a short cut", run(function()
-    local session = through_proxy(proxy, namespace, 10)
+    local session = through_proxy(proxy, namespace)
     local hold = assert(session:lock("/l"):acquire())
     local id, seen = session.id, {}
     local watch = env.start(function()

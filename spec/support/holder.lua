@@ -12,7 +12,7 @@ local commands = {}
 
 function commands.acquire()
   local message
-  hold, message = lock:acquire(30)
+  hold, message = lock:acquire(300)
   return hold and "token " .. hold.token or message
 end
 

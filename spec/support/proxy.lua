@@ -35,7 +35,7 @@ local function launch(ports)
   local _, port = listener:getsockname()
   local pipe = io.popen(("exec env -u LD_PRELOAD -u LUA_PATH -u LUA_CPATH lua5.4 '%sdev/proxy.lua' --control %s %s"):format(ROOT, port,
     table.concat(ports, " ")), "w")
-  listener:settimeout(10)
+  listener:settimeout(200)
   local control = listener:accept()
   listener:close()
   return pipe, control

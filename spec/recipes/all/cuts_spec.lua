@@ -34,7 +34,7 @@ describe("a change while the connection is down", function()
 
   it("is reported once by session:watch in the same session, and so are later changes", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
-    local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 20 }
+    local session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 100 }
     local other, watches = env.session { namespace = namespace }, {}
     for _, case in ipairs(CASES) do
       if case.there then assert(other:create(case.path, "0", { parents = true })) end

@@ -35,7 +35,7 @@ describe("the program of", function()
   each_program(function(path, line)
     count = count + 1
     it(path .. ", line " .. line .. ", runs", function()
-      local output = process.output(("timeout 60 env %s spec/support/block.lua %s %d %s %s 2>&1 >/dev/null </dev/null; " ..
+      local output = process.output(("timeout 300 env %s spec/support/block.lua %s %d %s %s 2>&1 >/dev/null </dev/null; " ..
         "echo status $?"):format(env.interpreter(), path, line, env.server().hosts, fresh()))
       assert.equal("status 0", output)
     end)

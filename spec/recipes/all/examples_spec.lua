@@ -77,7 +77,7 @@ describe("the examples", function()
   local function example(name, title, environment)
     it(title .. " runs, twice, and leaves nothing", function()
       for _ = 1, 2 do
-        local output, status = run("timeout 60 env %s %s examples/%s %s </dev/null", environment or "", env.interpreter(), name,
+        local output, status = run("timeout 300 env %s %s examples/%s %s </dev/null", environment or "", env.interpreter(), name,
           env.server().hosts)
         assert.equal("0", status, output)
         assert.matches(EXAMPLES[name], output)
@@ -99,7 +99,7 @@ describe("the demo", function()
     "no znode left in the lock" }
 
   it("runs on the user's server, and all its checks hold", function()
-    local output, status = run("HOSTS='%s' timeout 60 env %s dev/demo/main.lua </dev/null", env.server().hosts,
+    local output, status = run("HOSTS='%s' timeout 300 env %s dev/demo/main.lua </dev/null", env.server().hosts,
       env.interpreter())
     assert.equal("0", status, output)
     assert.matches("KILLED", output)
@@ -110,14 +110,14 @@ describe("the demo", function()
   end)
 
   it("of nginx runs, and all its checks hold", function()
-    local output, status = run("env -u LUA_PATH -u LUA_CPATH ZK_HOSTS='%s' timeout 60 lua5.4 dev/demo/openresty.lua </dev/null",
+    local output, status = run("env -u LUA_PATH -u LUA_CPATH ZK_HOSTS='%s' timeout 300 lua5.4 dev/demo/openresty.lua </dev/null",
       env.server().hosts)
     assert.equal("0", status, output)
     assert.matches("nginx ends when it is told to +yes", output)
   end)
 
   it("fails, and says why, when there is no server", function()
-    local output, status = run("HOSTS=127.0.0.1:1 timeout 60 env %s dev/demo/main.lua </dev/null", env.interpreter())
+    local output, status = run("HOSTS=127.0.0.1:1 timeout 300 env %s dev/demo/main.lua </dev/null", env.interpreter())
     assert.equal("1", status)
     assert.matches("the demo failed: .*not connected", output)
   end)

@@ -17,7 +17,7 @@ describe("a listener that acquires a lock at once", function()
   local function acquire(...)
     for _, path in ipairs { ... } do
       local hold, message, code
-      repeat hold, message, code = session:lock(path):acquire(20) until code ~= "lost"
+      repeat hold, message, code = session:lock(path):acquire(300) until code ~= "lost"
       assert(hold, message):release()
       got[#got + 1] = path
     end

@@ -110,7 +110,7 @@ describe("a clean-up that is refused", function()
     assert(session:lock("/l"):acquire()):release()
     env.eventually("it is in the log", function() return #log > 0 end)
     local other = env.session { namespace = namespace }
-    assert.is_true(session:close(10))
+    assert.is_true(session:close(200))
     session = other
     env.eventually("it is gone", function() return children "/l" == 0 end)
     other:close()

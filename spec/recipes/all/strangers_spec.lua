@@ -76,7 +76,7 @@ describe("a znode that is named like a contender and is not ephemeral", function
       local dir = "/l" .. i
       litter(dir, { name })
       for _ = 1, 3 do
-        local message = fails("conflict", session:lock(dir):acquire(10))
+        local message = fails("conflict", session:lock(dir):acquire(200))
         assert.matches(("the znode %s/%s is ahead and is not ephemeral"):format(dir, name), message, 1, true)
         assert.matches("delete it if no client uses it", message, 1, true)
       end

@@ -156,14 +156,14 @@ describe("a latch", function()
     session:latch("/l", 3):count_down()
     assert.matches("made for 3 counts, not for 4", fails("conflict", session:latch("/l", 4):count_down()))
     fails("conflict", session:latch("/l", 4):count())
-    for _, limit in ipairs { 0, 5, false } do
+    for _, limit in ipairs { 0, 200, false } do
       assert.matches("made for 3 counts, not for 4", fails("conflict", session:latch("/l", 4):wait(limit or nil)))
     end
     -- Waiters with the right number are not disturbed. The first waiter decides the number.
     local waits = { env.start(function() return session:latch("/l", 3):wait(200) end),
       env.start(function() return session:latch("/new", 2):wait(200) end) }
     env.eventually("it is made", function() return session:exists("/new") end)
-    fails("conflict", session:latch("/l", 4):wait(5))
+    fails("conflict", session:latch("/l", 4):wait(200))
     fails("conflict", session:latch("/new", 1):count_down())
     for _ = 1, 2 do
       assert(session:latch("/l", 3):count_down())
@@ -171,7 +171,7 @@ describe("a latch", function()
     end
     for i = 1, 2 do assert.is_true(waits[i]()) end
     fails("conflict", session:latch("/l", 4):wait(0))
-    fails("conflict", session:latch("/new", 1):wait(1))
+    fails("conflict", session:latch("/new", 1):wait(200))
     assert(session:create("/other", nil))
     assert.matches("the znode is not a latch", fails("conflict", session:latch("/other", 4):count_down()))
     assert(session:set("/other", "a\nb"))
@@ -181,8 +181,8 @@ end)
 
 describe("a barrier of rounds", function()
   local WAYS = {
-    cyclic_barrier = function(session, path, n) return session:cyclic_barrier(path, n):wait(20) end,
-    double_barrier = function(session, path, n) return session:double_barrier(path, n):enter(20) end,
+    cyclic_barrier = function(session, path, n) return session:cyclic_barrier(path, n):wait(300) end,
+    double_barrier = function(session, path, n) return session:double_barrier(path, n):enter(300) end,
   }
 
   for kind, join in pairs(WAYS) do
@@ -273,6 +273,6 @@ describe("a member of a round", function()
   it("does not pass alone when it cannot take part", run(function()
     local session = env.session()
     assert(session:create("/e", "", { ephemeral = true }))
-    fails("no_children_for_ephemerals", session:cyclic_barrier("/e", 2):wait(1))
+    fails("no_children_for_ephemerals", session:cyclic_barrier("/e", 2):wait(200))
   end))
 end)

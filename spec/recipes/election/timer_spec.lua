@@ -89,12 +89,12 @@ describe("a timer that remembers", function()
     assert.is_true(beats[1].due > due)
     assert.are.same({ due = due, outcome = "cut" }, beats[1].last)
 
-    session, due = after(100, "running")
-    beats, stop = started(session, "every", 60, { remember = true, recover = true })
+    session, due = after(610, "running") -- the next beat after this one is 590 seconds away
+    beats, stop = started(session, "every", 600, { remember = true, recover = true })
     on(2, beats)
     stop()
     assert.are.same({ due = due, missed = 0, again = true, last = { due = due, outcome = "cut" } }, beats[1])
-    assert.are.same({ due = due + 60, missed = 0, last = { due = due, outcome = "done" } }, beats[2])
+    assert.are.same({ due = due + 600, missed = 0, last = { due = due, outcome = "done" } }, beats[2])
   end))
 
   it("keeps the times of a cron expression, also those of the days before", run(function()
@@ -163,7 +163,7 @@ describe("a process with a timer that is killed", function()
   -- Returns the beats of the next leader, and the last beat of the process that was killed.
   local function killed(stay, options)
     local namespace = env.namespace()
-    local process = child.start(namespace, 2, nil, { script = "timer" })
+    local process = child.start(namespace, 4, nil, { script = "timer" })
     process:tell(stay)
     local due = tonumber(process:answer():match "^due (.*)$")
     process:signal "KILL"

@@ -41,15 +41,15 @@ describe("a reentrant lock", function()
 
   it("nests with `with`", run(function()
     local lock = env.session():lock("/l", { reentrant = true })
-    local function down(n) return n == 0 and "deep" or lock:with(5, function() return down(n - 1) end) end
+    local function down(n) return n == 0 and "deep" or lock:with(200, function() return down(n - 1) end) end
     assert.are.equal("deep", down(5))
     assert.are.same({}, (assert(lock:contenders())))
   end))
 
   it("is held until the outer `with` ends, also if the caller keeps no reference to the hold", run(function()
     local lock = env.session():lock("/l", { reentrant = true })
-    lock:with(5, function(hold)
-      lock:with(5, function() end)
+    lock:with(200, function(hold)
+      lock:with(200, function() end)
       assert.is_true(hold:valid())
       assert(lock:acquire(0))
       lock:release()
@@ -61,7 +61,7 @@ describe("a reentrant lock", function()
   end))
 
   it("fails with `lost` after its loss, and does not enter again", run(function()
-    local session = env.session { timeout = 2 }
+    local session = env.session()
     local lock = session:lock("/l", { reentrant = true })
     local hold = assert(lock:acquire())
     assert(session:delete(hold.path))

@@ -75,7 +75,7 @@ describe("a multilock", function()
         local a, b = session:lock("/a"), session:rwlock("/b"):writer()
         local all = session:multilock(i % 2 == 0 and { a, b } or { b, a })
         for _ = 1, 100 do
-          all:with(30, function(hold)
+          all:with(600, function(hold)
             inside, taken = inside + 1, taken + 1
             assert.are.equal(1, inside)
             assert.is_true(hold:valid())
@@ -101,8 +101,8 @@ describe("a multilock", function()
   it("runs a function under all locks, and releases them in any case", run(function()
     local session = env.session()
     local all = session:multilock { session:lock("/a"), session:lock("/b") }
-    assert.are.same({ true, "x" }, { all:with(5, function(hold) return hold:valid(), "x" end) })
-    assert.is_true(all:with(5, function() end))
+    assert.are.same({ true, "x" }, { all:with(200, function(hold) return hold:valid(), "x" end) })
+    assert.is_true(all:with(200, function() end))
     local ok, problem = pcall(all.with, all, function() error("boom") end)
     assert.is_false(ok)
     assert.matches("boom", problem)
@@ -160,7 +160,7 @@ describe("a multilock", function()
     local session, all = env.session(), nil
     local first = session:lock("/a")
     all = session:multilock { { path = "/a", session = session, acquire = function()
-      local hold = first:acquire(5)
+      local hold = first:acquire(200)
       assert.are.equal(1, all:cancel())
       return hold
     end }, session:lock("/b") }

@@ -78,7 +78,7 @@ describe("a queue", function()
 
   it("removes an item at once by take", run(function()
     queue:put("1")
-    local data, item = queue:take(5)
+    local data, item = queue:take(200)
     assert.equal("1", data)
     assert.equal(0, queue:size())
     assert.has_error(function() item:ack() end)
@@ -206,7 +206,7 @@ describe("a queue", function()
     queue:put("high", { priority = 1 })
     queue:put("first")
     local seen = {}
-    for i = 1, 25 do seen[queue:take(5)] = i end
+    for i = 1, 25 do seen[queue:take(200)] = i end
     assert.is_true(seen.first < seen.high)
     assert.equal(6, queue:size())
   end))

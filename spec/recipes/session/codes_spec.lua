@@ -26,7 +26,7 @@ end
 describe("a server that enforces quotas and knows no ttl", function()
   local server
 
-  local function open() return zk.session { hosts = server.hosts, timeout = 5 } end
+  local function open() return zk.session { hosts = server.hosts, timeout = 60 } end
 
   setup(run(function()
     server = assert(testing.start { config = { enforceQuota = true, extendedTypesEnabled = false } })
@@ -74,7 +74,7 @@ describe("an ensemble that may be reconfigured by its super user", function()
   local ensemble, config
 
   local function open() -- the digest of super:secret
-    return zk.session { hosts = ensemble.hosts, timeout = 5, auth = { { scheme = "digest", credential = "super:secret" } } }
+    return zk.session { hosts = ensemble.hosts, timeout = 60, auth = { { scheme = "digest", credential = "super:secret" } } }
   end
 
   setup(run(function()
@@ -106,7 +106,7 @@ describe("an ensemble that may be reconfigured by its super user", function()
   }, open)
   it_says({
     { "no_auth", "reconfig by anybody", function(session) return session:reconfig { joining = "server.9=127.0.0.1:1:2;3" } end },
-  }, function() return zk.session { hosts = ensemble.hosts, timeout = 5 } end)
+  }, function() return zk.session { hosts = ensemble.hosts, timeout = 60 } end)
 end)
 
 describe("credentials that the server refuses", function()

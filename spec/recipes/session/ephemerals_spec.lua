@@ -52,7 +52,7 @@ describe("the ephemeral znodes of a session", function()
     until not path
     assert.are.equal(59, #paths)
     fails("full", session:multi { { "create", LONG, "", { ephemeral = true } } })
-    fails("full", session:lock(LONG):acquire(10))
+    fails("full", session:lock(LONG):acquire(200))
     assert(session:create(LONG, ""))
     assert(session:delete(LONG))
     assert(session:delete(paths[7]))
