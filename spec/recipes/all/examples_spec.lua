@@ -114,6 +114,10 @@ describe("the demo", function()
       env.server().hosts)
     assert.equal("0", status, output)
     assert.matches("nginx ends when it is told to +yes", output)
+    assert.same({ "zkrecipes-openresty" }, leftovers()) -- the namespace of the example, which serves on
+    local session = zk.session { hosts = env.server().hosts }
+    assert(session:delete_tree "/zkrecipes-openresty")
+    session:close()
   end)
 
   it("fails, and says why, when there is no server", function()
