@@ -23,8 +23,8 @@ local proxies = require "spec.support.proxy"
 local zk = require "zkrecipes"
 
 local TIMEOUT = 3    -- seconds, of the workers' sessions
-local CALM = 10      -- seconds, of our own sessions before and after the faults: the longest that the servers grant
-local PATIENCE = 90  -- seconds until every worker must be back, and again until every worker must have ended
+local CALM = 100     -- seconds, of our own sessions before and after the faults
+local PATIENCE = 90  -- seconds until every worker must be back, again until every worker must have ended, and until nothing is left
 local NAMESPACE = "/torture"
 local LOCKS = { "fair", "unfair", "writer", "permit", "pool", "cohort", "reentrant", "term", "ranked" } -- kinds.lua describes each
 
@@ -142,8 +142,8 @@ end
 local function inspect(world)
   local session = zk.session { hosts = world.ensemble.hosts, tls = world.ensemble.tls, namespace = NAMESPACE, timeout = CALM, tick = 0.5 }
   local registers, left = {}, {}
-  assert(session:connected(30))
-  assert(session:sync("/", { timeout = 60 })) -- a follower may be behind
+  assert(session:connected(300))
+  assert(session:sync("/", { timeout = 300 })) -- a follower may be behind
   local items = queue.left(session)
   eventually(function()
     left = {}
@@ -152,12 +152,12 @@ local function inspect(world)
     end
     for _, name in ipairs(meetings.left(session)) do left[#left + 1] = name end
     return #left == 0
-  end, 5 * TIMEOUT)
+  end, PATIENCE)
   for _, lock in ipairs(LOCKS) do
     registers[lock] = tonumber(assert(session:get("/register-" .. lock)):match("^%d+"))
   end
   session:close()
-  eventually(function() return #left_on_servers(world) == 0 end, 5 * TIMEOUT)
+  eventually(function() return #left_on_servers(world) == 0 end, PATIENCE)
   for _, text in ipairs(left_on_servers(world)) do left[#left + 1] = text end
   return registers, left, items
 end
@@ -177,7 +177,7 @@ local function torture(world)
   make_registers(world.ensemble)
   start_workers(world)
   zk.spawn(follow, world)
-  assert(eventually(function() return #deserted(world, 0) == 0 end, 60), "the workers do not get going")
+  assert(eventually(function() return #deserted(world, 0) == 0 end, 300), "the workers do not get going")
   local started = zk.now()
   zk.spawn(show_progress, world, started)
   chaos.run(world, started + SECONDS)
@@ -200,7 +200,7 @@ local function stop(world)
 end
 
 local function check(world, facts)
-  eventually(function() return #processes_left(world) == 0 end, 5)
+  eventually(function() return #processes_left(world) == 0 end, PATIENCE)
   facts.processes = processes_left(world)
   return checker.checks(world.journal, facts.registers, facts)
 end
