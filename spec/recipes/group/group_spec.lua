@@ -114,9 +114,10 @@ describe("a group", function()
     collectgarbage()
     assert(other:exists "/g/m")
     member = nil -- luacheck: ignore 311
-    collectgarbage()
-    collectgarbage()
-    env.eventually("gone", function() return not other:exists "/g/m" end)
+    env.eventually("gone", function()
+      collectgarbage()
+      return not other:exists "/g/m"
+    end)
   end))
 
   it("raises misuse at the caller's line", run(function()

@@ -138,9 +138,10 @@ describe("a presence", function()
   it("leaves when it is collected, and by <close>", run(function()
     local session, other = pair()
     there(session, "/p", "1")
-    collectgarbage()
-    collectgarbage()
-    env.eventually("gone", function() return not other:exists("/p") end)
+    env.eventually("gone", function()
+      collectgarbage()
+      return not other:exists("/p")
+    end)
     local load_text = rawget(_G, "loadstring") or load
     local body = load_text "local presence <close> = ... return presence:ready(200)"
     if body then -- Lua 5.4

@@ -269,9 +269,10 @@ describe("a registry", function()
     collectgarbage()
     assert(other:exists "/s/web/a")
     kept[1] = nil
-    collectgarbage()
-    collectgarbage()
-    env.eventually("gone", function() return not other:exists "/s/web/a" end)
+    env.eventually("gone", function()
+      collectgarbage()
+      return not other:exists "/s/web/a"
+    end)
   end))
 
   it("says what to install if lua-cjson is missing", function()
