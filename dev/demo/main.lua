@@ -18,8 +18,8 @@ local here = arg[0]:match("^(.*/)[^/]*$") or "./"
 local journals = dofile(here .. "check.lua")
 
 local WORKERS, COROUTINES, ROUNDS = 4, 5, 3
-local TIMEOUT = 3 -- seconds, of the sessions
-local QUIET = 30  -- seconds without news after which we give up
+local TIMEOUT = 6 -- seconds, of the sessions; a busy machine may lose shorter ones
+local QUIET = 90  -- seconds without news after which we give up
 local colour = core.isatty(1) and (os.getenv("NO_COLOR") or "") == "" and os.getenv("TERM") ~= "dumb"
 
 local function paint(code, text)
@@ -208,7 +208,7 @@ local function run(hosts)
   local name
   local ok, good = pcall(zk.run, function()
     local session = zk.session { hosts = hosts, timeout = TIMEOUT, tick = 0.5 }
-    assert(session:connected(10))
+    assert(session:connected(60))
     name = "/zkrecipes-demo-" .. session.id
     return demonstrate(session, hosts, name)
   end)

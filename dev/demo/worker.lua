@@ -23,9 +23,9 @@ end
 
 -- Waits for the lock. If the session is lost, the place in the queue is lost with it, so it acquires again.
 local function acquire(lock)
-  local hold, message, code = lock:acquire(60)
+  local hold, message, code = lock:acquire(300)
   while code == "lost" do
-    hold, message, code = lock:acquire(60)
+    hold, message, code = lock:acquire(300)
   end
   return hold, message
 end
@@ -48,7 +48,7 @@ end
 math.randomseed(tonumber(number))
 zk.run(function()
   local session = zk.session { hosts = hosts, timeout = timeout, tick = 0.5, namespace = namespace }
-  assert(session:connected(20))
+  assert(session:connected(60))
   local lock = session:lock("/lock", { data = "worker " .. number })
   local tasks = {}
   for name = 1, coroutines do
