@@ -18,7 +18,7 @@ for _, recipe in ipairs(RECIPES) do
     local function begin(timeout)
       local namespace = env.namespace()
       proxy = env.proxy()
-      session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = timeout }
+      session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = timeout, request_timeout = 100 }
       direct = env.session { namespace = namespace }
       ours, theirs = recipe.make(session), recipe.make(direct)
       assert(theirs:acquire()):release() -- creates the directory

@@ -177,7 +177,7 @@ end)
 describe("await_gone with a limit of 0", function()
   it("reads the znode, and leaves no watch", run(function()
     local proxy, namespace = env.proxy(), env.namespace()
-    local session = env.session { hosts = proxy.hosts, timeout = 100, namespace = namespace }
+    local session = env.session { hosts = proxy.hosts, timeout = 100, request_timeout = 100, namespace = namespace }
     assert(session:create("/here", "", { ephemeral = true, parents = true }))
     assert(session:create("/stays", ""))
     proxy:reset()

@@ -18,8 +18,8 @@ end
 function Budget.start(path, data)
   local namespace, proxy = env.namespace(), env.proxy()
   local budget = setmetatable({ proxy = proxy, namespace = namespace, others = {} }, Budget)
-  budget.session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 100 }
-  budget.other = env.session { namespace = namespace, timeout = 100 }
+  budget.session = env.session { hosts = proxy.hosts, namespace = namespace, timeout = 100, request_timeout = 100 }
+  budget.other = env.session { namespace = namespace, timeout = 100, request_timeout = 100 }
   assert(budget.session:create(path, data, { parents = true }))
   assert(budget.other:connected(200))
   proxy:reset()
@@ -56,7 +56,7 @@ end
 
 ---One more session that is not counted.
 function Budget:another()
-  local session = env.session { namespace = self.namespace, timeout = 100 }
+  local session = env.session { namespace = self.namespace, timeout = 100, request_timeout = 100 }
   self.others[#self.others + 1] = session
   return session
 end

@@ -44,7 +44,7 @@ end
 function env.session(options)
   local all = { hosts = env.server().hosts, timeout = 15, tick = 0.5, namespace = env.namespace() }
   local shared = not (options and options.hosts)
-  if shared then all.request_timeout = 20 end
+  if shared then all.request_timeout = 100 end
   for name, value in pairs(options or {}) do
     all[name] = value
   end

@@ -156,7 +156,7 @@ describe("the unfair lock", function()
     end)
 
     before_each(function()
-      local options = { hosts = proxy.hosts, namespace = env.namespace(), timeout = 60, tick = server.tick, request_timeout = 20 }
+      local options = { hosts = proxy.hosts, namespace = env.namespace(), timeout = 60, tick = server.tick, request_timeout = 100 }
       proxy:heal()
       session = env.session(options)
       options.hosts = server.hosts

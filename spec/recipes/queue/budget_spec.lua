@@ -13,7 +13,7 @@ describe("the queue's requests", function()
   before_each(function()
     proxy = env.proxy()
     namespace = env.namespace()
-    session = env.session { hosts = proxy.hosts, timeout = 100, namespace = namespace }
+    session = env.session { hosts = proxy.hosts, timeout = 100, request_timeout = 100, namespace = namespace }
     queue = session:queue("/jobs")
   end)
   after_each(function() session:close() end)
