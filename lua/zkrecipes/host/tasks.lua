@@ -1,7 +1,7 @@
 -- Tasks: functions that run in coroutines of the host. A caller can wait for a task and cancel it.
 --
 --   spawn(host, how, fn, ...)   how: quiet (do not report its errors), daemon (run does not wait for its end), on_end(task),
---                               over() (true: the task counts as canceled; called at each wait)
+--                               over() (true: the task counts as canceled; called at its beginning and at each wait)
 --   task:wait([timeout])        the results of fn; or nil, message, code
 --   behind(host, how, fn, ...)  spawns a daemon; later, if the host cannot spawn now (in a finalizer, outside of its loop)
 --   sweep(host)                 ends, as failed, the tasks whose coroutines were killed
@@ -49,7 +49,7 @@ local function run(task)
   wait.task_of[co] = task
   local arguments = task.arguments
   task.arguments = nil
-  if task.canceled then
+  if wait.is_canceled(task) then -- others have run since it was spawned
     finish(task, false, wait.canceled)
   else
     finish(task, coroutines.protected(task.fn, unpack(arguments)))

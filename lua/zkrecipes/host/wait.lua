@@ -115,6 +115,8 @@ local function canceled(task)
   return task.canceled
 end
 
+M.is_canceled = canceled
+
 -- True if the host is shutting down and this coroutine must end with it.
 local function at_an_end(adapter, token) return adapter.stopped and adapter.stopped(token) end
 

@@ -185,6 +185,7 @@ end
 local function given(cohort, turn)
   if turn:valid() then return turn end
   turn:release()
+  if cohort.lock.session.state == "closed" then return failed(cohort, "the session is closed; open a new one", "closed") end
   return failed(cohort, "it may be lost, because the caller could not run in time; call again", "lost")
 end
 
