@@ -9,7 +9,7 @@
  * 2. Read the next item.
  *
  * What can go wrong: the item is gone: read the next one. Several coroutines use one walk: the
- * first listing counts.
+ * first listing counts, and the first that has read an item gives it; the others read on.
  */
 
 struct walk {
@@ -50,9 +50,9 @@ static void item_read(struct zr_task *task)
         zr_verb_fail(task, task->outcome);
         return;
     }
-    if (walk->next == step->at)
-        walk->next++;
-    if (task->outcome == ZR_NO_NODE) {
+    bool first = walk->next == step->at;
+    walk->next += first;
+    if (!first || task->outcome == ZR_NO_NODE) {
         forget_item(step);
         next(task);
         return;

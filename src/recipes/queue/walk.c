@@ -11,7 +11,8 @@
  * 3. Read the next item; if its version says that it was claimed once, ask whether it is now.
  *
  * What can go wrong: a listed item is gone, or is none: read the next one. Several coroutines use
- * one walk: an answer is thrown away if the walk has gone on since its request was sent.
+ * one walk: an answer is thrown away if the walk has gone on since its request was sent. A step
+ * fails or is canceled: the walk has not gone on, so that the next one begins there again.
  */
 
 struct walk {
@@ -45,19 +46,25 @@ static struct step *of(struct zr_task *task)
     return ZR_HOLDER(zr_queue_task_of(task), struct step, queue_task);
 }
 
-/* True if the answer is used. Otherwise something else goes on. */
-static bool use(struct zr_task *task)
+/* True if the answer can be used. Otherwise something else goes on. */
+static bool fits(struct zr_task *task)
 {
-    struct walk *walk = of(task)->walk;
     if (task->outcome != ZR_OK && task->outcome != ZR_NO_NODE) {
         zr_verb_fail(task, task->outcome);
         return false;
     }
-    if (of(task)->turn != walk->turn) {
-        next(task);
+    if (of(task)->turn == of(task)->walk->turn)
+        return true;
+    next(task);
+    return false;
+}
+
+/* True if the answer is used. Otherwise something else goes on. */
+static bool use(struct zr_task *task)
+{
+    if (!fits(task))
         return false;
-    }
-    walk->turn++;
+    of(task)->walk->turn++;
     return true;
 }
 
@@ -80,26 +87,33 @@ static void forget_item(struct step *step)
 
 static void claim_asked(struct zr_task *task)
 {
-    of(task)->claimed = task->outcome == ZR_OK;
-    zr_task_finish(task, task->outcome == ZR_NO_NODE ? ZR_OK : task->outcome);
+    bool claimed = task->outcome == ZR_OK;
+    if (!use(task))
+        return;
+    of(task)->walk->item_at++;
+    of(task)->claimed = claimed;
+    zr_task_finish(task, ZR_OK);
 }
 
 static void item_read(struct zr_task *task)
 {
-    struct zr_claim *item = of(task)->item;
+    struct step *step = of(task);
     struct zr_request *answer = &task->call->request;
-    if (!use(task))
+    if (!fits(task))
         return;
-    of(task)->walk->item_at++;
-    item->data = (char *)answer->data_reply.at;
-    bool readable = task->outcome == ZR_OK && zr_item_read(answer->data_reply, &item->entry);
+    step->item->data = (char *)answer->data_reply.at;
+    bool readable = task->outcome == ZR_OK && zr_item_read(answer->data_reply, &step->item->entry);
     answer->data_reply = ZR_NO_DATA;
-    if (!readable)
-        next(task);
-    else if (answer->stat.version > 0)
-        zr_queue_read(task, ZR_OP_EXISTS, item->claimed, "", ZR_STEP(claim_asked));
-    else
+    if (readable && answer->stat.version > 0) {
+        zr_queue_read(task, ZR_OP_EXISTS, step->item->claimed, "", ZR_STEP(claim_asked));
+        return;
+    }
+    step->walk->turn++;
+    step->walk->item_at++;
+    if (readable)
         zr_task_finish(task, ZR_OK);
+    else
+        next(task);
 }
 
 static void read_item(struct zr_task *task)
@@ -121,12 +135,13 @@ static void bucket_listed(struct zr_task *task)
     if (!use(task))
         return;
     bool delayed = !walk->dead && walk->lane_at > walk->lane_count;
-    walk->bucket = walk->buckets[walk->bucket_at++];
+    walk->bucket = walk->buckets[walk->bucket_at];
     zr_free(walk->names);
     zr_free(walk->items);
     walk->names = zr_take_names(task);
     walk->items = zr_items_in_order(walk->queue, walk->names, delayed, &walk->item_count);
     walk->item_at = 0;
+    walk->bucket_at += walk->items != NULL;
     next_or_fail(task, walk->items != NULL);
 }
 
@@ -147,7 +162,7 @@ static void buckets_listed(struct zr_task *task)
     zr_free(walk->buckets);
     walk->buckets = zr_buckets_in_order(names, &walk->bucket_count);
     walk->bucket_at = 0;
-    walk->lane_at++;
+    walk->lane_at += walk->buckets != NULL;
     zr_free(names);
     next_or_fail(task, walk->buckets != NULL);
 }
