@@ -3,6 +3,7 @@
 
 local allocations = require "spec.support.allocations"
 local arguments = require "zkrecipes.recipes.queue.arguments"
+local core = require "zkrecipes.core"
 local env = require "spec.support.env"
 local sim = require "zkrecipes.sim"
 
@@ -220,6 +221,33 @@ describe("takes of one process", function()
     fails("timeout", queue:take(0))
   end))
 end)
+
+it("takes that wait get the item if another one ends for want of memory", in_world(function(world, zk, queue)
+  local producer, ended = world:process(), 0
+  local other = producer.session({ timeout = 10 }):queue("/q", { format = "simple" })
+  assert(other:put("0"))
+  assert.equal("0", queue:take(5))
+  local count = allocations.at_every(function(n)
+    core.alloc_fail(0)
+    local tasks, taken = waiting(world, zk, queue, 2), 0
+    world:plan(producer, "delay", { kind = "create", seconds = 2 })
+    local put = producer.spawn(other.put, other, "x")
+    world:advance(1)
+    core.alloc_fail(n)
+    world:advance(5)
+    for _, task in ipairs(tasks) do
+      if task.done then
+        ended = ended + 1
+        taken = taken + (allocations.check(task:wait()) and 1 or 0)
+      end
+    end
+    assert.is_true(put:wait(1))
+    assert.is_true(taken == 1 or #world:children("/q") == 1 and tasks[1].done and tasks[2].done, n)
+    for _, task in ipairs(tasks) do task:cancel() end
+    while #world:children("/q") > 0 do queue:take(0) end
+  end)
+  assert.is_true(count > 5 and ended > count, count)
+end))
 
 describe("an iterator of a simple queue", function()
   it("goes on where it was when a step has failed", in_world(function(world, zk, queue)

@@ -134,15 +134,17 @@ static void item_read(struct zr_task *task)
     zr_verb_ask(task, &what, false, ZR_STEP(deleted));
 }
 
+/* If there is no memory for it, the name is left for the others that were told of it. */
 static void try_name(struct zr_task *task)
 {
     struct zr_simple *simple = zr_simple_of(task);
-    const char *name = simple->names->at[simple->next++];
-    of(task)->path = zr_path_child(simple->znode.full, name);
-    if (of(task)->path != NULL)
-        zr_verb_read(task, ZR_OP_GET, of(task)->path, false, ZR_STEP(item_read));
-    else
+    of(task)->path = zr_path_child(simple->znode.full, simple->names->at[simple->next]);
+    if (of(task)->path == NULL) {
         zr_verb_fail(task, ZR_NO_MEMORY);
+        return;
+    }
+    simple->next++;
+    zr_verb_read(task, ZR_OP_GET, of(task)->path, false, ZR_STEP(item_read));
 }
 
 /* ---- Waiting for an item ------------------------------------------------------------------- */
