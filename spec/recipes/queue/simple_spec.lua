@@ -91,6 +91,17 @@ describe("a simple queue", function()
     assert.same({ "-10", "-5", "-0", "07", "99999999999999999999999", "100000000000000000000000" }, seen)
   end))
 
+  it("fails the take that gets an item which cannot be deleted, and gives the others", in_world(function(_, _, queue, session)
+    assert(queue:put_all { "1", "2", "3" })
+    assert(session:create("/q/qn-0000000000/child", ""))
+    fails("not_empty", queue:take(0))
+    assert.equal("2", queue:take(0))
+    assert.equal("3", queue:take(0))
+    fails("not_empty", queue:take(0))
+    assert(session:delete("/q/qn-0000000000/child"))
+    assert.equal("1", queue:take(0))
+  end))
+
   it("gives data as they are; no data are empty", in_world(function(_, _, queue, session)
     local data = "a\0b\255\n"
     assert(queue:put(data))

@@ -11,7 +11,8 @@
  *
  * What can go wrong: another client has deleted the item: try the next name. The answer to the
  * delete is lost: the caller is told so, because the item may be gone. A take ends without the item
- * that it tried, or without the listing that others wait for: they look again.
+ * that it tried, or without the listing that others wait for: they look again. A server refuses an
+ * item: the take fails, and the next one tries the next name, so that one item does not stop all.
  */
 
 #define FRESH_US 2000000
@@ -266,6 +267,13 @@ static void next(struct zr_task *task)
 
 /* ---- The method ---------------------------------------------------------------------------- */
 
+/* The item that it tried is the first one of the next listing. */
+static void give_back(struct zr_task *task)
+{
+    if (of(task)->path != NULL)
+        zr_simple_of(task)->fresh_until_us = 0;
+}
+
 /* What it leaves is for others: the item that it tried, the look that it began. */
 static void leave(struct zr_task *task)
 {
@@ -273,8 +281,6 @@ static void leave(struct zr_task *task)
     struct zr_simple *simple = zr_simple_of(task);
     bool unfinished = take->looks || take->path != NULL;
     unfollow(task);
-    if (take->path != NULL)
-        simple->fresh_until_us = 0; /* it is the first one of the next listing */
     forget_item(take);
     if (take->looks)
         end_look(task);
@@ -284,8 +290,15 @@ static void leave(struct zr_task *task)
 
 static void ended(struct zr_task *task)
 {
+    give_back(task);
     leave(task);
     zr_task_finish(task, ZR_OK);
+}
+
+/* The item cannot be read, or cannot be deleted. */
+static bool is_refusal(enum zr_status status)
+{
+    return status == ZR_NO_AUTH || status == ZR_NOT_EMPTY || status == ZR_TOO_LARGE;
 }
 
 /* A verb has failed, or the limit has passed. */
@@ -296,6 +309,8 @@ static void give_up(struct zr_task *task)
         task->detail = "there is no item";
     if (status != ZR_CONNECTION_LOSS)
         task->doubtful = false;
+    if (!is_refusal(status))
+        give_back(task);
     leave(task);
     zr_task_finish(task, status);
 }
