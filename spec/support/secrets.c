@@ -3,13 +3,15 @@
  * full of zeroes when it is unmapped; otherwise this says so.
  *
  * With SHORT_SENDS=n a socket takes at most n bytes at once, and every second time none; with
- * SHORT_STOPS it takes the first n bytes of a longer piece, and then nothing more.
+ * SHORT_STOPS it takes the first n bytes of a longer piece, and then nothing more. With BROKEN_AUTH
+ * the connection breaks when the first packet with a credential is sent.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -50,12 +52,26 @@ __attribute__((visibility("default"))) int munmap(void *at, size_t length)
     return (int)syscall(SYS_munmap, at, length);
 }
 
+/* True once: these bytes are a packet with a credential. */
+static bool breaks(const void *bytes, size_t size)
+{
+    static const unsigned char auth[] = {0xff, 0xff, 0xff, 0xfc, 0, 0, 0, 100};
+    static bool broken;
+    if (broken || getenv("BROKEN_AUTH") == NULL || size < sizeof auth)
+        return false;
+    return broken = memcmp(bytes, auth, sizeof auth) == 0;
+}
+
 __attribute__((visibility("default"))) ssize_t send(int fd, const void *bytes, size_t size,
                                                     int flags)
 {
     static __thread unsigned long count;
     const char *limit = getenv("SHORT_SENDS");
     size_t most = limit != NULL ? (size_t)atol(limit) : size;
+    if (breaks(bytes, size)) {
+        errno = ECONNRESET;
+        return -1;
+    }
     if (size > most && count++ % 2 == 1) {
         count -= getenv("SHORT_STOPS") != NULL;
         errno = EAGAIN;

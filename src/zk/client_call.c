@@ -39,7 +39,9 @@ static int set_acl(zhandle_t *zh, struct zr_request *request)
     return rc;
 }
 
-/* The credentials are also kept, in case the library's handle must be replaced. */
+/* The credentials are also kept, in case the library's handle must be replaced. If the library
+   cannot send them, it says that it failed, and yet it will answer the request, at the latest when
+   the connection ends. If it is not lost, memory is exhausted. */
 static int add_auth(struct zr_handle *handle, struct zr_request *request)
 {
     struct zr_credential *credential = zr_credential_new(request->path, request->data);
@@ -48,6 +50,10 @@ static int add_auth(struct zr_handle *handle, struct zr_request *request)
     zr_credential_add(handle, credential);
     int rc = zoo_add_auth(handle->client.zh, request->path, request->data.at,
                           (int)request->data.length, zr_on_auth, request);
+    if (rc == ZMARSHALLINGERROR) {
+        handle->client.unfit |= zoo_state(handle->client.zh) != ZOO_NOTCONNECTED_STATE;
+        rc = ZOK;
+    }
     handle->client.authenticating = rc == ZOK;
     return rc;
 }
