@@ -12,7 +12,8 @@
  *
  * An event of a connection comes before the answers and events of all that the servers do later. So
  * while there is none, the data are the same at each moment that is known. But after a reconnect
- * the events that were missed come in any order: then the data count as changed.
+ * the events that were missed come in any order: then the data count as changed. These events come
+ * before the session counts as connected.
  *
  * What can go wrong: the session is lost; that wakes the waiting task as well. A watch stays behind
  * when its member is removed: if it waits for the end of a node, the next member uses it.
@@ -198,6 +199,7 @@ enum zr_watch_data zr_watch_set_data(const struct zr_watch_set *set, int64_t mzx
     if (!data->known)
         return ZR_DATA_UNKNOWN;
     bool same = zr_watch_events(data->watch) == data->events &&
+                set->session->state == ZR_CONNECTED &&
                 data->connections == set->session->connections;
     return same ? ZR_DATA_SAME : ZR_DATA_CHANGED;
 }

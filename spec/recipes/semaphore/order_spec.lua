@@ -1,0 +1,57 @@
+-- The first two waiters of a semaphore are granted by an event, without a listing. So an event that comes out of its order, or not at all,
+-- must not grant them more than the limit. In a simulated world.
+-- Tags: sanitize
+
+local sim = require "zkrecipes.sim"
+
+-- A world of four processes with a semaphore each: the first two hold one permit of two each, and the third waits. fn(world, semaphores,
+-- holds, hosts, acquire).
+local function within(path, fn)
+  local world = sim.new { seed = 1, latency = 0.0001, jitter = 0, container_interval = 1e7, limit = 1e7 }
+  world:run(function()
+    local semaphores, holds, hosts, sessions = {}, {}, {}, {}
+    for i = 1, 4 do
+      hosts[i] = world:process()
+      sessions[i] = hosts[i].session { timeout = 30 }
+      assert(sessions[i]:connected(10))
+      semaphores[i] = sessions[i]:semaphore(path)
+    end
+    local function acquire(i)
+      hosts[i].spawn(function() holds[i] = semaphores[i]:acquire(1e5) end)
+      world:advance(1)
+    end
+    local function all_acquire()
+      assert(semaphores[4]:resize(2))
+      world:advance(1)
+      for i = 1, 3 do acquire(i) end
+      assert(holds[1]:valid() and holds[2]:valid() and not holds[3])
+    end
+    fn(world, semaphores, holds, hosts, all_acquire, sessions)
+  end)
+end
+
+local function release(world, holds, i)
+  holds[i]:release()
+  holds[i] = nil
+  world:advance(2)
+end
+
+describe("a waiter that is granted by an event", function()
+  -- A server reports what a client has missed in the order of the client's own table of watches: with each path it is another one.
+  it("does not trust the limit that it knew before it was cut off", function()
+    for n = 1, 12 do
+      within("/s" .. n, function(world, semaphores, holds, hosts, all_acquire)
+        all_acquire()
+        world:disconnect(hosts[3])
+        world:advance(0.5)
+        assert(semaphores[4]:resize(1))
+        release(world, holds, 1)
+        world:heal(hosts[3])
+        world:advance(3)
+        assert.is_nil(holds[3])
+        release(world, holds, 2)
+        assert.is_true(holds[3]:valid())
+      end)
+    end
+  end)
+end)
