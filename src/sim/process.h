@@ -68,7 +68,8 @@ struct zr_handle {
     bool owed;      /* CONNECTED is still to be reported: there was no memory */
     bool missed;    /* an event could not be reported: there was no memory */
     struct zr_notice *suspended, *final,
-        *ended; /* allocated in advance, so that reporting them cannot fail */
+        *ended;                  /* allocated in advance, so that reporting them cannot fail */
+    struct zr_notice *any_event; /* ... or null: there was no memory */
 
     bool closed, parting; /* parting: the request to end the session was sent */
     int64_t close_by_us;

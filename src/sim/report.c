@@ -47,7 +47,8 @@ bool zr_sim_report_init(struct zr_handle *handle)
 {
     handle->final = notice_new(handle, ZR_MSG_EXPIRED, NULL);
     handle->ended = notice_new(handle, ZR_MSG_ENDED, NULL);
-    return handle->final != NULL && handle->ended != NULL;
+    handle->any_event = notice_new(handle, ZR_MSG_EVENT, NULL);
+    return handle->final != NULL && handle->ended != NULL && handle->any_event != NULL;
 }
 
 void zr_sim_report_fini(struct zr_handle *handle)
@@ -55,7 +56,10 @@ void zr_sim_report_fini(struct zr_handle *handle)
     zr_free(handle->suspended);
     zr_free(handle->final);
     zr_free(handle->ended);
+    zr_free(handle->any_event);
 }
+
+static void try_later(struct zr_handle *handle);
 
 static void retry(struct zr_sim_event *event)
 {
@@ -68,6 +72,9 @@ static void retry(struct zr_sim_event *event)
         handle->missed = false;
         zr_sim_report_event(handle, ZR_CHANGED, NULL);
     }
+    if (handle->any_event == NULL &&
+        (handle->any_event = notice_new(handle, ZR_MSG_EVENT, NULL)) == NULL)
+        try_later(handle);
 }
 
 static void try_later(struct zr_handle *handle)
@@ -128,8 +135,13 @@ void zr_sim_report_event(struct zr_handle *handle, enum zr_event_kind event, con
 {
     struct zr_notice *notice = notice_new(handle, ZR_MSG_EVENT, path);
     if (notice == NULL) {
-        handle->missed = true;
+        notice = handle->any_event;
+        handle->any_event = NULL;
+        event = ZR_CHANGED;
         try_later(handle);
+    }
+    if (notice == NULL) {
+        handle->missed = true;
         return;
     }
     notice->event = event;

@@ -5,7 +5,8 @@
  * 4. The session is over, or the handle is: the notices that open has allocated are reported.
  *
  * What can go wrong: memory is exhausted. CONNECTED waits for it, an event becomes "any watch may
- * have fired", a line is dropped, and the rest cannot fail.
+ * have fired" (in its place; a second one soon after it comes later), a line is dropped, and the
+ * rest cannot fail.
  */
 #include "zk/report.h"
 
@@ -51,7 +52,8 @@ bool zr_report_init(struct zr_handle *handle)
     struct zr_report *report = &handle->report;
     report->final = notice_new(handle, ZR_MSG_EXPIRED, NULL);
     report->ended = notice_new(handle, ZR_MSG_ENDED, NULL);
-    return report->final != NULL && report->ended != NULL;
+    report->any_event = notice_new(handle, ZR_MSG_EVENT, NULL);
+    return report->final != NULL && report->ended != NULL && report->any_event != NULL;
 }
 
 void zr_report_fini(struct zr_handle *handle)
@@ -59,6 +61,7 @@ void zr_report_fini(struct zr_handle *handle)
     zr_free(handle->report.suspended);
     zr_free(handle->report.final);
     zr_free(handle->report.ended);
+    zr_free(handle->report.any_event);
 }
 
 void zr_report_connected(struct zr_handle *handle)
@@ -105,9 +108,15 @@ void zr_report_final(struct zr_handle *handle, enum zr_message_kind kind)
 
 void zr_report_event(struct zr_handle *handle, enum zr_event_kind kind, const char *path)
 {
+    struct zr_report *report = &handle->report;
     struct zr_notice *notice = notice_new(handle, ZR_MSG_EVENT, path);
     if (notice == NULL) {
-        handle->report.missed = true;
+        notice = report->any_event;
+        report->any_event = NULL;
+        kind = ZR_CHANGED;
+    }
+    if (notice == NULL) {
+        report->missed = true;
         return;
     }
     notice->event = kind;
@@ -172,5 +181,7 @@ bool zr_report_retry(struct zr_handle *handle)
         report->missed = false;
         zr_report_event(handle, ZR_CHANGED, NULL);
     }
-    return !report->owed && !(report->missed && report->connected);
+    if (report->any_event == NULL)
+        report->any_event = notice_new(handle, ZR_MSG_EVENT, NULL);
+    return report->any_event != NULL && !report->owed && !(report->missed && report->connected);
 }

@@ -7,7 +7,8 @@
  *
  * No state stays unreported because memory is exhausted: SUSPENDED is allocated together with
  * CONNECTED, the final state and ENDED at open. If there is no memory for CONNECTED, it is reported
- * later, and until then no request is sent.
+ * later, and until then no request is sent. The notice that stands for an event without memory is
+ * allocated in advance, too: it must come before the events and answers behind that event.
  */
 
 #include <stdbool.h>
@@ -24,6 +25,7 @@ struct zr_report {
     bool owed;      /* CONNECTED is still to be reported: there was no memory */
     bool missed;    /* an event could not be reported */
     struct zr_notice *suspended, *final, *ended; /* reserved */
+    struct zr_notice *any_event;                 /* ... or null: there was no memory */
     struct {
         uint64_t hash;
         int64_t told_us;

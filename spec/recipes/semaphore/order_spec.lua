@@ -2,6 +2,8 @@
 -- must not grant them more than the limit. In a simulated world.
 -- Tags: sanitize
 
+local allocations = require "spec.support.allocations"
+local core = require "zkrecipes.core"
 local sim = require "zkrecipes.sim"
 
 -- A world of four processes with a semaphore each: the first two hold one permit of two each, and the third waits. fn(world, semaphores,
@@ -53,5 +55,23 @@ describe("a waiter that is granted by an event", function()
         assert.is_true(holds[3]:valid())
       end)
     end
+  end)
+
+  it("does not trust the limit if there was no memory for the event of its change", function()
+    within("/s", function(world, _, holds, _, all_acquire, sessions)
+      allocations.at_every(function(n)
+        core.alloc_fail(0)
+        all_acquire()
+        core.alloc_fail(n)
+        local lowered = sessions[4]:set("/s", "1 2") -- one request, so that the events come as close together as they can
+        release(world, holds, 1)
+        assert.is_true(not lowered or holds[3] == nil, "granted without memory for allocation " .. n)
+        for i = 2, 3 do
+          if holds[i] then release(world, holds, i) end
+        end
+        world:advance(2)
+        if holds[3] then release(world, holds, 3) end
+      end)
+    end)
   end)
 end)
