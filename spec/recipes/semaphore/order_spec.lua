@@ -74,4 +74,19 @@ describe("a waiter that is granted by an event", function()
       end)
     end)
   end)
+
+  it("writes no names beside large data: they would be too large together", function()
+    within("/s", function(world, semaphores, holds, hosts, _, sessions)
+      assert(semaphores[1]:resize(1))
+      semaphores[3] = sessions[3]:semaphore("/s", nil, { data = ("x"):rep(999880) })
+      for i = 1, 4 do
+        hosts[i].spawn(function() holds[i] = assert(semaphores[i]:acquire(1e5)) end)
+        world:advance(1)
+      end
+      for i = 1, 4 do
+        assert.is_true(holds[i]:valid())
+        release(world, holds, i)
+      end
+    end)
+  end)
 end)

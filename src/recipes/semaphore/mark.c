@@ -13,6 +13,10 @@
    which goes to all servers. */
 #define NAMES 4000
 
+/* With larger data of the user there is no mark: with the names they could be more than a request
+   may have, or than this server takes. */
+#define DATA 60000
+
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 static void write_head(char *to, int64_t czxid)
@@ -22,7 +26,8 @@ static void write_head(char *to, int64_t czxid)
 
 void zr_mark_begin(struct zr_mark *mark, int64_t czxid, struct zr_bytes data)
 {
-    mark->at = zr_alloc(HEAD + NAMES + sizeof("//") + data.length);
+    bool small = data.length <= DATA;
+    mark->at = small ? zr_alloc(HEAD + NAMES + sizeof("//") + data.length) : NULL;
     mark->length = HEAD;
     if (mark->at != NULL)
         write_head(mark->at, czxid);

@@ -16,8 +16,9 @@
 /* Room for a name, with its final 0. A mark names no seat whose name is longer. */
 #define ZR_MARK_NAME 128
 
-/* Writing. Begin, name each seat, end. `at` is null if there are too many names, or if memory is
-   exhausted: then there is no mark. gives: at, freed with zr_free. borrows: name, data. */
+/* Writing. Begin, name each seat, end. `at` is null if there are too many names, if the user's data
+   are large, or if memory is exhausted: then there is no mark. gives: at, freed with zr_free.
+   borrows: name, data. */
 struct zr_mark {
     char *at;
     size_t length;
