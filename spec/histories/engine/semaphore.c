@@ -116,7 +116,7 @@ static struct {
     int count;
     struct {
         const char *path;
-        int64_t czxid, permits;
+        int64_t czxid, permits, owner;
     } at[MOST_NODES];
 } standing;
 
@@ -131,6 +131,7 @@ static void note_permits(void *with, const struct zr_sim_view *view)
     standing.at[i].path = view->path;
     standing.at[i].czxid = view->stat.czxid;
     standing.at[i].permits = permits;
+    standing.at[i].owner = view->stat.ephemeral_owner;
 }
 
 static void look_around(void)
@@ -224,13 +225,22 @@ static int64_t slow_us(void)
     return now.calm ? 100 * MS : 3 * SECOND;
 }
 
-/* The waiter ahead is the one that wakes a waiter. While it is cut off, this takes until it has a
-   connection again, or its session ends. */
-static bool all_are_connected(void)
+static bool is_connected(int64_t session_id)
 {
     EACH_PROCESS(p)
-    if (p->session == NULL || p->session->state != ZR_CONNECTED || zr_sim_paused(p->zk))
-        return false;
+    if (p->session != NULL && p->session->id == session_id)
+        return p->session->state == ZR_CONNECTED && !zr_sim_paused(p->zk);
+    return false;
+}
+
+/* The waiter ahead is the one that wakes a waiter. While it is cut off, this takes until it has a
+   connection again, or its session ends. Whether others are connected does not matter. */
+static bool can_be_woken(const struct zr_hold *hold)
+{
+    look_around();
+    for (int i = 0; i < standing.count; i++)
+        if (standing.at[i].czxid <= hold->seat.czxid && !is_connected(standing.at[i].owner))
+            return false;
     return true;
 }
 
@@ -238,7 +248,7 @@ static bool nothing_disturbs(void)
 {
     /* If another client has deleted a holder's znode, waiters of the holder's session still wait
        for it. */
-    return now.removed_count == 0 && now.quiet_us == NEVER && all_are_connected() &&
+    return now.removed_count == 0 && now.quiet_us == NEVER &&
            (now.calm || clock_us() > stored.quiet_us + SETTLED_US);
 }
 
@@ -287,7 +297,7 @@ static void check_waiter(const struct contender *contender)
     struct zr_stat stat;
     if (hold == NULL || contender->task->phase != ZR_RUNNING || hold->state != ZR_ACQUIRING ||
         hold->seat.state != ZR_SEAT_TAKEN || !nothing_disturbs() ||
-        !zr_sim_stat(now.world, hold->seat.path, &stat) ||
+        !zr_sim_stat(now.world, hold->seat.path, &stat) || !can_be_woken(hold) ||
         permits_there(NULL, hold->seat.czxid) > limit_now())
         *since_us = 0;
     else if (*since_us == 0)
