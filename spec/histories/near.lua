@@ -40,7 +40,6 @@ return {
   ["presence: a write names no version"] = 1030,
   ["queue: a claim is made in another session than its presence"] = 385,
   ["queue: a claim is made of an item in any version"] = 102,
-  ["queue: a claim of a session that is over is given"] = 277,
   ["queue: a claim whose answer is lost is left behind"] = 221,
   ["queue: a glance leaves no watch"] = 243,
   ["queue: a lane is listed without a watch"] = 201,
@@ -138,7 +137,6 @@ return {
   ["tree: a request of an earlier session is sent in the next"] = 57,
   ["tree: a rest never ends"] = 25,
   ["tree: an answer of an earlier session is given to all"] = 57,
-  ["tree: an event that is late for want of memory does not count"] = 149,
   ["tree: an event that was lost tells nobody"] = 39,
   ["worker_id: the turn goes before the number"] = 1375,
 }

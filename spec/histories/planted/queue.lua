@@ -30,8 +30,6 @@ return {
   bug("after a lost answer a refused transaction counts as done", "work.c",
     "    if (task->outcome == ZR_OK && says_ours(worker, &task->call->request))\n        done(task);",
     "    if (task->outcome == ZR_OK)\n        done(task);"),
-  bug("a claim of a session that is over is given", "worker.c",
-    "(claim->taken || claim->generation == session->generation)", "true"),
   served,
   bug("an item is given to a caller that runs too late for it", "wait.c", "return claim->taken ? ZR_OK",
     "return claim != NULL ? ZR_OK"),

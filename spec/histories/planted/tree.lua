@@ -54,8 +54,6 @@ return {
   bug("the age counts from the notice of a break", "core/session_proof.c",
     "    session->proof_us = later(session->proof_us, notice->proof_us);",
     "    session->proof_us = later(zr_engine_now_us(session->engine), notice->proof_us);"),
-  bug("an event that is late for want of memory does not count", "sim/report.c",
-    "return handle->missed ? 0 : handle->lease.proof_us;", "return handle->lease.proof_us;", 10000),
   bug("close leaves the watches", "core/watch_follow.c",
     "    zr_watch_unfollow(watch);\n", "    (void)watch;\n"),
   bug("the filter leaves nothing out", "recipes/tree/node.c",

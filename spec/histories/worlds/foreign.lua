@@ -105,12 +105,17 @@ local function look_turn(h, session)
   session:lock(PATH):request(5)
 end
 
--- In the end everything can be acquired, whatever znodes are there.
-local function take_all(h, session)
+-- In the end everything can be acquired, whatever znodes are there. alone: no other session of ours wants anything.
+local function take_all(h, session, alone)
   local slots, election, ranked = session:semaphore(SLOTS, 2), session:election(ELECTION), session:election(RANKED, { rank = 1 })
   for _ = 1, 2 do
     local hold = slots:acquire(60, 2) or slots:acquire(60, 2)
     h:expect(hold, "the slots are not granted: %s", h.world:dump(SLOTS))
+    hold:release()
+  end
+  if alone then
+    local hold = slots:acquire(0, 2) or slots:acquire(0, 2)
+    h:expect(hold, "a try does not get the slots: %s", h.world:dump(SLOTS))
     hold:release()
   end
   for _, one in ipairs { election, ranked } do
@@ -135,7 +140,7 @@ return function(h)
       local hold = lock:acquire() or lock:acquire() -- no foreign znode keeps us out
       h:expect(hold, "not granted")
       hold:release()
-      take_all(h, session)
+      take_all(h, session, (h.served or 0) == ours - 1)
       h.served = (h.served or 0) + 1
     end)
   end
