@@ -7,7 +7,7 @@
 --                      thread: per operation, in a simulated world, where they are always the same. For the I/O thread: per
 --                      turn of its loop, on a real server, because an operation takes 2.6 to 4.4 turns, depending on when
 --                      answers come. The rest of an operation costs as much as about 2.4 turns (runs differ by 1 %)
---   turns              of an idle session per operation of another session in the process: none, so rounded to a tenth
+--   turns              of an idle session per operation of another session in the process, rounded: none
 --   memory             bytes per waiter, and per session that holds a lock: C allocated through core/alloc.h, and the Lua heap
 --
 -- Every count is the difference between many and few operations, so that beginning and end cancel out.
@@ -43,11 +43,11 @@ local IO_RUN, IO_TURN, IO_OWN = { "free %d", 100, 1100 }, "zr_client_prepare", 2
 
 local IDLE, BESIDE = 100, { "beside 100 %d", 100, 1100 }
 
--- Each turn asks the session that works, and no idle one that has nothing to do.
+-- Each turn asks the session that works, and of the idle ones that have nothing to do at most the one that stays awake.
 local function turns_of_idle(hosts)
   local alone = callgrind.calls_per_operation(ours, hosts, IO_RUN, IO_TURN)
   local beside = callgrind.calls_per_operation(ours, hosts, BESIDE, IO_TURN)
-  return math.floor((beside - alone) / IDLE * 10 + 0.5) / 10
+  return math.floor((beside - alone) / IDLE + 0.5)
 end
 
 local function count_all(hosts)
