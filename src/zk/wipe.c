@@ -17,10 +17,12 @@ void __wrap_free(void *memory);
 void __real_deallocate_Buffer(struct buffer *buffer);
 void __wrap_deallocate_Buffer(struct buffer *buffer);
 
-#define MOST 65536 /* bytes; no credential is longer */
+/* Bytes: to overwrite all of large data would cost too much. So of a longer packet with a
+   credential the rest stays. */
+#define MOST 65536
 
-/* Overwrites whatever is in the block. It does not look: perhaps nothing was ever written there,
-   and then memory checkers would blame us. Any thread: our own blocks pass through it too. */
+/* Overwrites whatever is in the block. To look for a credential would read memory that perhaps was
+   never written, which memory checkers report. Any thread: our own blocks pass through it too. */
 void __wrap_free(void *memory)
 {
     size_t size = memory != NULL ? malloc_usable_size(memory) : 0;
