@@ -38,7 +38,8 @@ static bool expect(SSL *ssl, const char *name, struct zr_tls_failure *why)
     unsigned char binary[sizeof(struct in6_addr)];
     if (name[0] == '\0' || name[0] == '.') {
         why->error = EPROTO;
-        snprintf(why->text, sizeof why->text, "no server has the name '%.60s'", name);
+        snprintf(why->text, sizeof why->text,
+                 "no server has the name '%.60s'; correct hosts, or set tls.name", name);
         return false;
     }
     if (inet_pton(AF_INET, name, binary) == 1 || inet_pton(AF_INET6, name, binary) == 1)
