@@ -73,12 +73,18 @@ describe("what a paused process was granted is not given to a caller that runs a
     end))
   end
 
-  it("a turn of a cohort", in_world(function(world)
+  -- A member of a cohort holds, another one waits for its turn.
+  local function cohort(world)
     local session, zk = start(world)
     local lock = session:lock("/a", { cohort = true })
     local hold = assert(lock:acquire(5))
     local waiting = zk.spawn(function() return lock:acquire(100) end)
     world:advance(1)
+    return zk, lock, hold, waiting
+  end
+
+  it("a turn of a cohort", in_world(function(world)
+    local zk, lock, hold, waiting = cohort(world)
     zk.spawn(function()
       hold:release()
       world:pause(zk, PAUSE)
@@ -89,14 +95,10 @@ describe("what a paused process was granted is not given to a caller that runs a
   end))
 
   it("a turn of a cohort, whose session is closed instead", in_world(function(world)
-    local session, zk = start(world)
-    local lock = session:lock("/a", { cohort = true })
-    local hold = assert(lock:acquire(5))
-    local waiting = zk.spawn(function() return lock:acquire(100) end)
-    world:advance(1)
+    local zk, lock, hold, waiting = cohort(world)
     zk.spawn(function()
       hold:release()
-      session:close()
+      lock.session:close()
     end)
     assert.matches("the session is closed", fails("closed", waiting:wait(100)))
   end))
