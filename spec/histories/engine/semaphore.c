@@ -11,22 +11,19 @@
 #include "recipes/semaphore/semaphore.h"
 #include "process.h"
 #include "resizes.h"
+#include "standing.h"
+#include "stillness.h"
 
 #define FIRST_LIMIT 3
 #define MOST_LIMITS 1000
-#define MOST_NODES 1100 /* more are wrong anyway: they pile up */
 
 /* Every limit that was stored, with the transaction that stored it. */
 static struct {
     int64_t mzxid[MOST_LIMITS], limit[MOST_LIMITS];
     int count;
-    struct zr_capacity last;                        /* of them, as it was stored ... */
-    int64_t czxid;                                  /* ... in this directory */
-    bool stranger[MOST_PROCESSES][MOST_CONTENDERS]; /* the attempt began before `agreed` */
-    int stills;
-    /* Token of the last hold seen by hold_long: a new hold may have the address of an old one. */
-    int64_t seen[MOST_PROCESSES][MOST_CONTENDERS];
-    int64_t quiet_us, still_us; /* when faults ended; when hold_still may run again */
+    struct zr_capacity last;                          /* of them, as it was stored ... */
+    int64_t czxid;                                    /* ... in this directory */
+    bool stranger[MOST_PROCESSES][MOST_CONTENDERS];   /* the attempt began before `agreed` */
     int64_t room_us[MOST_PROCESSES][MOST_CONTENDERS]; /* since when there is room for a waiter */
     /* The seat for which there was room at some instant. */
     int64_t had_room[MOST_PROCESSES][MOST_CONTENDERS];
@@ -108,71 +105,12 @@ static const struct script semaphore_scripts[] = {
     {.mode = 1, .limit_us = -1, .gives_up = true},
 };
 
-/* ---- What is there ------------------------------------------------------------------------- */
-
-/* All contenders; read again only after a znode was created or deleted. */
-static struct {
-    int64_t changes; /* after how many this was read; 0: never */
-    int count;
-    struct {
-        const char *path;
-        int64_t czxid, permits, owner;
-    } at[MOST_NODES];
-} standing;
-
-static void note_permits(void *with, const struct zr_sim_view *view)
-{
-    (void)with;
-    struct zr_seat_name read;
-    int64_t permits = zr_stem_read(zr_recipes, view->path, &read) ? zr_permits(&read) : 0;
-    if (permits == 0 || standing.count == MOST_NODES)
-        return;
-    int i = standing.count++;
-    standing.at[i].path = view->path;
-    standing.at[i].czxid = view->stat.czxid;
-    standing.at[i].permits = permits;
-    standing.at[i].owner = view->stat.ephemeral_owner;
-}
-
-static void look_around(void)
-{
-    if (standing.changes == zr_sim_changes(now.world))
-        return;
-    standing.changes = zr_sim_changes(now.world);
-    standing.count = 0;
-    zr_sim_walk(now.world, now.recipe->dir, note_permits, NULL);
-}
-
-static bool is_node_of(const struct zr_seat *seat, const char *path)
-{
-    return seat != NULL && seat->path != NULL && strncmp(path, seat->path, seat->prefix) == 0;
-}
-
-static int64_t permits_there(const struct zr_seat *but, int64_t until)
-{
-    int64_t sum = 0;
-    look_around();
-    for (int i = 0; i < standing.count; i++)
-        if (!is_node_of(but, standing.at[i].path) && standing.at[i].czxid <= until)
-            sum += standing.at[i].permits;
-    return sum;
-}
-
-/* Of its node, also if the seat does not know it yet; 0: there is none. */
-static int64_t czxid_of(const struct zr_seat *seat)
-{
-    look_around();
-    for (int i = 0; i < standing.count; i++)
-        if (is_node_of(seat, standing.at[i].path))
-            return standing.at[i].czxid;
-    return 0;
-}
-
 static void begin_semaphore(void)
 {
     memset(&stored, 0, sizeof(stored));
     begin_resizes(FIRST_LIMIT);
-    standing.changes = 0;
+    begin_standing();
+    begin_stillness();
 }
 
 static bool same(const struct zr_capacity *one, const struct zr_capacity *other)
@@ -215,79 +153,13 @@ static void note_limit(void)
 /* ---- No waiter waits in vain -------------------------------------------------------------------
  */
 
-/* So long after the last fault every process has a connection again. */
-#define SETTLED_US (7 * SECOND)
-
-/* How long a waiter may wait although there is room. A listing, or a chain of marks, is much
-   faster, but after faults a broken link may not have been noticed yet. */
-static int64_t slow_us(void)
-{
-    return now.calm ? 100 * MS : 3 * SECOND;
-}
-
-static bool is_connected(int64_t session_id)
-{
-    EACH_PROCESS(p)
-    if (p->session != NULL && p->session->id == session_id)
-        return p->session->state == ZR_CONNECTED && !zr_sim_paused(p->zk);
-    return false;
-}
-
-/* The waiter ahead is the one that wakes a waiter. While it is cut off, this takes until it has a
-   connection again, or its session ends. Whether others are connected does not matter. */
-static bool can_be_woken(const struct zr_hold *hold)
-{
-    look_around();
-    for (int i = 0; i < standing.count; i++)
-        if (standing.at[i].czxid <= hold->seat.czxid && !is_connected(standing.at[i].owner))
-            return false;
-    return true;
-}
-
+/* While a waiter ahead is cut off, it cannot wake the one behind it (all_connected). Whether others
+   are connected does not matter. */
 static bool nothing_disturbs(void)
 {
     /* If another client has deleted a holder's znode, waiters of the holder's session still wait
        for it. */
-    return now.removed_count == 0 && now.quiet_us == NEVER &&
-           (now.calm || clock_us() > stored.quiet_us + SETTLED_US);
-}
-
-/* Delays the actions of all contenders. Otherwise a release would soon wake a waiter that a lost
-   mark has not woken, and the loss would stay hidden. */
-static void hold_still(int64_t us)
-{
-    say("everybody holds still");
-    EACH_PROCESS(p)
-    EACH_CONTENDER(c, p)
-    if (c->due_us != NEVER)
-        c->due_us = (c->due_us > clock_us() ? c->due_us : clock_us()) + us;
-    stored.still_us = clock_us() + us + roll(100 * MS);
-}
-
-/* Makes some contenders hold for longer than the faults last, for the same reason. */
-static void hold_long(struct contender *contender)
-{
-    int64_t *seen = &stored.seen[contender->process->number][contender->number];
-    if (contender->part != HOLDING || contender->hold == NULL) /* it is just being released */
-        return;
-    int64_t token = ((const struct zr_hold *)contender->hold)->seat.czxid;
-    if (*seen == token)
-        return;
-    *seen = token;
-    if (!now.calm && !now.shape.scripted && roll(3) == 0)
-        contender->due_us += roll(now.shape.faults_us + SECOND);
-}
-
-static void hold_still_at_times(void)
-{
-    if (now.quiet_us != NEVER)
-        return;
-    if (stored.quiet_us == 0) {
-        stored.quiet_us = clock_us();
-        hold_still(now.calm ? roll(20 * MS) : SETTLED_US + 2 * slow_us());
-    } else if (clock_us() > stored.still_us && (now.calm || ++stored.stills < 5)) {
-        hold_still(2 * slow_us());
-    }
+    return now.removed_count == 0 && now.quiet_us == NEVER && (now.calm || is_settled());
 }
 
 static void check_waiter(const struct contender *contender)
@@ -297,7 +169,7 @@ static void check_waiter(const struct contender *contender)
     struct zr_stat stat;
     if (hold == NULL || contender->task->phase != ZR_RUNNING || hold->state != ZR_ACQUIRING ||
         hold->seat.state != ZR_SEAT_TAKEN || !nothing_disturbs() ||
-        !zr_sim_stat(now.world, hold->seat.path, &stat) || !can_be_woken(hold) ||
+        !zr_sim_stat(now.world, hold->seat.path, &stat) || !all_connected(hold->seat.czxid) ||
         permits_there(NULL, hold->seat.czxid) > limit_now())
         *since_us = 0;
     else if (*since_us == 0)
