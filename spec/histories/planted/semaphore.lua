@@ -3,6 +3,7 @@
 local run = "--recipe semaphore --seeds 20000"
 local rare = "--recipe semaphore --seeds 60000" -- a few of these histories fail
 local WATCH, WATCHES = "src/recipes/semaphore/watch.c", "src/recipes/semaphore/watch_set.c"
+local TELL = "src/recipes/semaphore/tell.c"
 local CAPACITY = "src/recipes/semaphore/capacity.c"
 local RESIZE = "src/recipes/semaphore/resize.c"
 
@@ -13,7 +14,7 @@ return {
     old = "    if (watch->kept == 0)\n        drop_watch(watch);",
     new = "    if (watch != NULL)\n        drop_watch(watch);" },
   { name = "semaphore: no mark",
-    file = WATCH,
+    file = TELL,
     run = run,
     old = "bool write = !here && (",
     new = "bool write = false && (" },
@@ -23,12 +24,12 @@ return {
     old = "return ZR_SAID_OWN(word) > ",
     new = "return false && ZR_SAID_OWN(word) > " },
   { name = "semaphore: a mark does not name all that are ahead",
-    file = WATCH,
+    file = TELL,
     run = run,
     old = "for (int64_t i = 0; seats != NULL && i < index; i++)",
     new = "for (int64_t i = 1; seats != NULL && i < index; i++)" },
   { name = "semaphore: a mark names only one of those that were watched",
-    file = WATCH,
+    file = TELL,
     run = run,
     old = "while (seats == NULL && (name",
     new = "if (seats == NULL && (name" },
@@ -53,12 +54,12 @@ return {
     old = "taken + attempt->hold.permits <= limit",
     new = "taken < limit" },
   { name = "semaphore: a mark whose answer was lost is not repeated",
-    file = WATCH,
+    file = TELL,
     run = rare,
     old = "status == ZR_CONNECTION_LOSS && !",
     new = "false && !" },
   { name = "semaphore: marks only for one who has no room yet",
-    file = WATCH,
+    file = TELL,
     run = run,
     old = "return behind >= 0 && ",
     new = "return behind >= 0 && !zr_permits_may_hold(&attempt->read.semaphore->capacity, seats, behind) && " },
@@ -94,7 +95,7 @@ return {
     old = "if (!semaphore->known || semaphore->mzxid != seats->stat.mzxid)",
     new = "if (!semaphore->known)" },
   { name = "semaphore: its own session is not told",
-    file = WATCH,
+    file = TELL,
     run = run,
     old = "        zr_seat_say(&attempt->hold.seat, ZR_SAYS_MARKED(1));",
     new = "        (void)attempt;" },

@@ -3,7 +3,8 @@
 
 /*
  * simple.h: the queue's simple format; only for the files of this folder. simple.c has the class,
- * and puts; simple_list.c lists the directory, simple_take.c takes, and simple_walk.c only looks.
+ * and puts; simple_list.c lists the directory, simple_take.c takes (simple_shared.c: what takes
+ * share), and simple_walk.c only looks.
  * Nothing of queue.h is used: the format has no claims, priorities, ids or delays. Thread: the
  * host's.
  */
@@ -46,6 +47,18 @@ void zr_simple_task_free(struct zr_task *task);
 
 /* Step: lists the items, then runs `listed`. */
 void zr_simple_list(struct zr_task *task, bool watches, void (*listed)(struct zr_task *task));
+
+/* The listing that takes share. takes: names, or null: list again. */
+void zr_simple_set_names(struct zr_simple *simple, struct zr_names *names);
+/* True if there is a name that no take has tried. */
+bool zr_simple_has_name(const struct zr_simple *simple);
+/* There is a reason to list again. */
+void zr_simple_happened(struct zr_simple *simple);
+
+/* One more take waits: while some do, the directory is followed. Errors: ZR_NO_MEMORY, ZR_FULL.
+   unfollow: it waits no more. */
+enum zr_status zr_simple_follow(struct zr_simple *simple);
+void zr_simple_unfollow(struct zr_simple *simple);
 
 enum zr_status zr_simple_start_take(struct zr_object *self, struct zr_args *args,
                                     struct zr_task **task);

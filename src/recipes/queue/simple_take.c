@@ -15,8 +15,6 @@
  * item: the take fails, and the next one tries the next name, so that one item does not stop all.
  */
 
-#define FRESH_US 2000000
-
 struct take {
     struct zr_simple_task lists;
     uint64_t wanted;      /* a look with a larger number than this shows what the caller wants */
@@ -36,57 +34,11 @@ static struct take *of(struct zr_task *task)
     return ZR_HOLDER(zr_simple_task_of(task), struct take, lists);
 }
 
-/* ---- The listing --------------------------------------------------------------------------- */
-
-/* There is a reason to list again. */
-static void happened(struct zr_simple *simple)
-{
-    simple->events++;
-    zr_signal_fire(&simple->news, ZR_OK);
-}
-
-static void told(struct zr_follower *follower, unsigned used_up)
-{
-    (void)used_up;
-    happened(ZR_HOLDER(follower, struct zr_simple, follower));
-}
-
-static void set_names(struct zr_simple *simple, struct zr_names *names)
-{
-    zr_free(simple->names);
-    simple->names = names;
-    simple->next = 0;
-    simple->fresh_until_us = zr_engine_now_us(simple->znode.session->engine) + FRESH_US;
-}
-
-static bool has_name(const struct zr_simple *simple)
-{
-    return simple->names != NULL && simple->next < simple->names->count;
-}
-
-static enum zr_status follow(struct zr_task *task)
-{
-    struct zr_simple *simple = zr_simple_of(task);
-    enum zr_status status = ZR_OK;
-    simple->follower.told = told;
-    if (simple->waiting == 0)
-        status = zr_watch_join(simple->znode.session, simple->znode.full, 2,
-                               ZR_WATCHED_BYTES_COMMON, &simple->follower);
-    of(task)->waits = status == ZR_OK;
-    simple->waiting += of(task)->waits;
-    return status;
-}
-
 static void unfollow(struct zr_task *task)
 {
-    struct zr_simple *simple = zr_simple_of(task);
-    if (!of(task)->waits)
-        return;
+    if (of(task)->waits)
+        zr_simple_unfollow(zr_simple_of(task));
     of(task)->waits = false;
-    if (--simple->waiting > 0)
-        return;
-    simple->watched = false;
-    zr_watch_part(&simple->follower);
 }
 
 /* ---- An item ------------------------------------------------------------------------------- */
@@ -152,7 +104,7 @@ static void try_name(struct zr_task *task)
 
 static void await_news(struct zr_task *task)
 {
-    if (has_name(zr_simple_of(task)))
+    if (zr_simple_has_name(zr_simple_of(task)))
         try_name(task);
     else if (zr_simple_of(task)->events > of(task)->seen)
         look_again(task);
@@ -163,7 +115,8 @@ static void await_news(struct zr_task *task)
 /* From now on a look leaves watches. If the last one did not, look once more. */
 static void begin_to_wait(struct zr_task *task)
 {
-    enum zr_status status = follow(task);
+    enum zr_status status = zr_simple_follow(zr_simple_of(task));
+    of(task)->waits = status == ZR_OK;
     if (status != ZR_OK)
         zr_verb_fail(task, status);
     else if (zr_simple_of(task)->watched)
@@ -198,15 +151,15 @@ static void end_look(struct zr_task *task)
 static void listed(struct zr_task *task)
 {
     struct zr_simple *simple = zr_simple_of(task);
-    set_names(simple, of(task)->lists.names);
+    zr_simple_set_names(simple, of(task)->lists.names);
     of(task)->lists.names = NULL;
     simple->done = simple->looks;
     simple->seen = simple->before;
     simple->watched = of(task)->lists.watches && simple->waiting > 0;
-    if (has_name(simple))
+    if (zr_simple_has_name(simple))
         zr_signal_fire(&simple->news, ZR_OK);
     end_look(task);
-    if (has_name(simple))
+    if (zr_simple_has_name(simple))
         try_name(task);
     else
         no_item(task);
@@ -217,7 +170,7 @@ static void join(struct zr_task *task);
 static void joined(struct zr_task *task)
 {
     of(task)->joins = false;
-    if (has_name(zr_simple_of(task)))
+    if (zr_simple_has_name(zr_simple_of(task)))
         try_name(task);
     else if (zr_simple_of(task)->done > of(task)->wanted)
         no_item(task);
@@ -258,8 +211,8 @@ static void next(struct zr_task *task)
 {
     struct zr_simple *simple = zr_simple_of(task);
     if (zr_engine_now_us(task->session->engine) > simple->fresh_until_us)
-        set_names(simple, NULL);
-    if (has_name(simple))
+        zr_simple_set_names(simple, NULL);
+    if (zr_simple_has_name(simple))
         try_name(task);
     else
         look(task);
@@ -285,7 +238,7 @@ static void leave(struct zr_task *task)
     if (take->looks)
         end_look(task);
     if (unfinished)
-        happened(simple);
+        zr_simple_happened(simple);
 }
 
 static void ended(struct zr_task *task)

@@ -90,7 +90,7 @@ enum zr_status zr_semaphore_available(struct zr_object *self, struct zr_args *ar
 enum zr_status zr_semaphore_resize(struct zr_object *self, struct zr_args *args,
                                    struct zr_task **task);
 
-/* ---- An attempt (acquire.c), and what it watches (watch.c) --------------------------------- */
+/* ---- An attempt (acquire.c), what it watches (watch.c), whom it tells (tell.c) --------------- */
 
 struct zr_permit_attempt {
     struct zr_hold hold;      /* first */
