@@ -445,6 +445,7 @@ build = {
         "src/zk/completion.c",
         "src/zk/connection.c",
         "src/zk/decode.c",
+        "src/zk/direct.c",
         "src/zk/exchange.c",
         "src/zk/goodbye.c",
         "src/zk/handle.c",

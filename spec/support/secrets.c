@@ -4,8 +4,13 @@
  *
  * With SHORT_SENDS=n a socket takes at most n bytes at once, and every second time none; with
  * SHORT_STOPS it takes the first n bytes of a longer piece, and then nothing more. With BROKEN_AUTH
- * the connection breaks when the first packet with a credential is sent.
+ * the connection breaks when the first packet with a credential is sent; with BROKEN_SEND=text,
+ * whenever a packet with this text is.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -53,13 +58,20 @@ __attribute__((visibility("default"))) int munmap(void *at, size_t length)
 }
 
 /* True once: these bytes are a packet with a credential. */
-static bool breaks(const void *bytes, size_t size)
+static bool breaks_once(const void *bytes, size_t size)
 {
     static const unsigned char auth[] = {0xff, 0xff, 0xff, 0xfc, 0, 0, 0, 100};
     static bool broken;
     if (broken || getenv("BROKEN_AUTH") == NULL || size < sizeof auth)
         return false;
     return broken = memcmp(bytes, auth, sizeof auth) == 0;
+}
+
+static bool breaks(const void *bytes, size_t size)
+{
+    const char *text = getenv("BROKEN_SEND");
+    return breaks_once(bytes, size) ||
+           (text != NULL && memmem(bytes, size, text, strlen(text)) != NULL);
 }
 
 __attribute__((visibility("default"))) ssize_t send(int fd, const void *bytes, size_t size,

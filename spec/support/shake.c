@@ -28,10 +28,10 @@
 #define OPEN_US 2000 /* so long everything passes after a pause */
 
 struct gate {
-    int64_t opens_us, shuts_us;
+    _Atomic int64_t opens_us, shuts_us;
 };
 
-/* Only the thread that polls a descriptor uses its element. */
+/* Sending and waiting are two threads' at times: only the gate for what is sent is shared. */
 static struct connection {
     bool shaken; /* set by connect */
     bool heard;  /* the handshake is over: only then the client library can wait to send */

@@ -3,8 +3,8 @@
 
 /*
  * client.h: wraps the client library; all other code uses it through this file. Everything here
- * runs on the I/O thread only, and never inside one of the library's callbacks. Replies and notices
- * go to the handle's `out`; what happened to the connection is in handle->client.
+ * needs the turn (loop.h), and never runs inside one of the library's callbacks. Replies and
+ * notices go to the handle's `out`; what happened to the connection is in handle->client.
  */
 
 #include <stdbool.h>

@@ -84,7 +84,7 @@ struct zr_handle {
     struct zr_outlet outlet;
     _Atomic int64_t lease_us, proof_us;
 
-    /* the I/O thread */
+    /* the I/O thread, and who has its turn (loop.h) */
     struct zr_link link; /* in its list of handles */
     struct zr_list todo; /* requests, not yet given to the client */
     struct zr_list out;  /* messages for the inbox, handed over once per turn */

@@ -2,7 +2,7 @@
  * The host's side of the table.
  *
  * 1. open copies the configuration and passes the handle to the I/O thread.
- * 2. submit and close post to its outbox.
+ * 2. submit sends (direct.c), or posts to its outbox; close posts.
  * 3. take empties the inbox.
  * 4. After ENDED the handle belongs to the host again and is freed.
  *
@@ -24,6 +24,7 @@
 #include "core/alloc.h"
 #include "core/pid.h"
 #include "zk/clock.h"
+#include "zk/direct.h"
 #include "zk/handle.h"
 #include "zk/io.h"
 
@@ -90,7 +91,7 @@ static void submit(struct zr_handle *handle, struct zr_request *request)
     request->message.kind = ZR_MSG_REPLY;
     if (handle->closed)
         come_back(handle, request);
-    else
+    else if (!zr_direct_send(handle, request))
         zr_outlet_post(zr_io_outbox(handle->io), &handle->outlet, &request->message.link);
 }
 

@@ -47,8 +47,7 @@ bool zr_interest_may_wait(const struct zr_handle *handle)
     return true;
 }
 
-/* gives: the time at which the handle must have its turn. */
-static int64_t prepare(struct zr_handle *handle, int64_t now)
+int64_t zr_interest_due_us(struct zr_handle *handle, int64_t now)
 {
     int64_t due = zr_earlier_us(zr_servers_due_us(handle), zr_closing_due_us(handle, now));
     if (!zr_report_retry(handle))
@@ -63,6 +62,11 @@ static int64_t prepare(struct zr_handle *handle, int64_t now)
 }
 
 /* ---- All ----------------------------------------------------------------------------------- */
+
+bool zr_interest_watched(const struct zr_handle *handle)
+{
+    return handle->poll_index >= 0 || handle->rest_until_us != 0;
+}
 
 /* Before a connection is proved, clocks and threads have a part in it of which nobody is told. */
 static bool may_rest(const struct zr_handle *handle)
@@ -103,7 +107,7 @@ nfds_t zr_interest_all(struct zr_io *io, int64_t now_us, int64_t *due_us)
     zr_rest_wake_due(io, now_us);
     ZR_LIST_EACH (link, &io->handles) {
         struct zr_handle *handle = ZR_HOLDER(link, struct zr_handle, link);
-        int64_t handle_due_us = prepare(handle, now_us);
+        int64_t handle_due_us = zr_interest_due_us(handle, now_us);
         handle->poll_index = -1;
         if (handle_due_us > now_us && may_rest(handle))
             zr_rest_begin(io, handle, handle_due_us);

@@ -15,6 +15,13 @@
    turn. */
 nfds_t zr_interest_all(struct zr_io *io, int64_t now_us, int64_t *due_us);
 
+/* Asks one handle. gives: the time at which it must have its turn; its descriptor and events are in
+   handle->client. */
+int64_t zr_interest_due_us(struct zr_handle *handle, int64_t now_us);
+
+/* True: what the loop waits for contains what the handle has asked for. */
+bool zr_interest_watched(const struct zr_handle *handle);
+
 /* True: the library has a client for it, which may be called. */
 bool zr_interest_served(const struct zr_handle *handle);
 

@@ -45,6 +45,7 @@ static struct zr_io *io_new(void)
         return NULL;
     }
     if (zr_mailbox_init(&io->answers)) {
+        pthread_mutex_init(&io->turn, NULL);
         zr_rest_init(io);
         return io;
     }
@@ -55,6 +56,7 @@ static struct zr_io *io_new(void)
 
 static void io_free(struct zr_io *io)
 {
+    pthread_mutex_destroy(&io->turn);
     zr_mailbox_fini(&io->outbox);
     zr_mailbox_fini(&io->answers);
     zr_rest_fini(io);

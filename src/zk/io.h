@@ -2,8 +2,8 @@
 #define ZR_IO_H
 
 /*
- * io.h: the one thread of the process that calls the client library, for the handles of all Lua
- * states. It starts with the first handle and stays.
+ * io.h: the one thread of the process that serves the handles of all Lua states. It starts with the
+ * first handle and stays.
  */
 
 #include <stdbool.h>

@@ -49,12 +49,18 @@ static int64_t time_until(int64_t due)
 
 static void wait_for_something(struct zr_io *io)
 {
-    int64_t due = INT64_MAX;
-    nfds_t count = zr_interest_all(io, zr_now_us(), &due);
+    io->due_us = INT64_MAX;
+    nfds_t count = zr_interest_all(io, zr_now_us(), &io->due_us);
+    int wait_ms = zr_poll_ms(time_until(io->due_us));
     io->polls[ZR_LOOP_OUTBOX] = (struct pollfd){.fd = io->outbox.fd, .events = POLLIN};
     io->polls[ZR_LOOP_ANSWERS] = (struct pollfd){.fd = io->answers.fd, .events = POLLIN};
     io->polls[ZR_LOOP_RESTING] = (struct pollfd){.fd = io->resting_fd, .events = POLLIN};
-    if (poll(io->polls, count, zr_poll_ms(time_until(due))) < 0)
+    io->waits = true;
+    pthread_mutex_unlock(&io->turn);
+    int ready = poll(io->polls, count, wait_ms);
+    pthread_mutex_lock(&io->turn);
+    io->waits = false;
+    if (ready < 0)
         for (nfds_t i = 0; i < count; i++)
             io->polls[i].revents = 0;
 }
@@ -199,6 +205,7 @@ static void serve_all(struct zr_io *io)
 void *zr_loop(void *with)
 {
     struct zr_io *io = with;
+    pthread_mutex_lock(&io->turn);
     for (;;) {
         wait_for_something(io);
         receive(io);

@@ -87,7 +87,7 @@ void zr_secure_give_up(struct zr_secure *secure)
 
 /* ---- What the library calls ---------------------------------------------------------------- */
 
-/* Only the I/O thread sets it, and the host's thread calls connect and send too. */
+/* Null in a host's thread, which calls connect and send too. */
 static _Thread_local struct zr_secure *entered;
 
 void zr_secure_enter(struct zr_secure *secure)

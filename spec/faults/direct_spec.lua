@@ -1,0 +1,68 @@
+-- The host's thread sends a request itself if the I/O thread only waits (src/zk/direct.c). What the I/O thread must do for such a request,
+-- it must do now, not with the next heartbeat. A session of 100 s sends one each 6 s, so they are what is counted.
+
+local env = require "spec.support.env"
+local process = require "spec.support.process"
+local run = env.run
+
+local COUNT = 30
+
+describe("a request that the host's thread sends", function()
+  local proxy, path
+
+  local function setup_path()
+    proxy = env.proxy()
+    local session = env.session { namespace = "/", timeout = 100 }
+    path = env.namespace()
+    assert(session:create(path, ""))
+    session:close()
+  end
+
+  -- gives: how its requests ended, and how many heartbeats were sent, with those that prove a connection.
+  local function in_child(variables)
+    setup_path()
+    local preloaded = os.getenv("LUA_CPATH"):match("^[^;]*"):gsub("%?", "spec_secrets")
+    local said = process.output(("env LD_PRELOAD=%s %s %s spec/support/direct_child.lua %s %s %d 2>&1"):format(preloaded, variables,
+      env.interpreter(), proxy.hosts, path, COUNT))
+    return said, proxy:counts().heartbeat
+  end
+
+  it("is sent to its end if the socket takes only a part", run(function()
+    local said, heartbeats = in_child("SHORT_SENDS=64")
+    assert.equal("done " .. COUNT, said)
+    assert.is_true(heartbeats < COUNT / 2, heartbeats .. " heartbeats")
+  end))
+
+  it("is answered if its connection breaks", run(function()
+    local said, heartbeats = in_child("BROKEN_SEND=datadata")
+    assert.equal("connection_loss " .. COUNT, said)
+    assert.is_true(heartbeats < COUNT + COUNT / 2, heartbeats .. " heartbeats") -- each connection begins with one
+  end))
+
+  -- The kernel counts how often the I/O thread went to sleep.
+  local function sleeps()
+    local count = 0
+    for times in process.output("grep -h ^voluntary /proc/$PPID/task/*/status"):gmatch("%d+") do count = count + times end
+    local own = process.output("grep -h ^voluntary /proc/$PPID/status"):match("%d+")
+    return count - own
+  end
+
+  it("does not wake the I/O thread", run(function()
+    setup_path()
+    local session = env.session { hosts = proxy.hosts, timeout = 100, namespace = "/" }
+    assert(session:connected(200))
+    local quiet = 0
+    for _ = 1, COUNT do
+      proxy:freeze("down")
+      proxy:reset()
+      local before = sleeps()
+      local wait = env.start(function() return session:exists(path) end)
+      env.eventually("it is sent", function() return proxy:counts().exists == 1 end)
+      quiet = quiet + (sleeps() == before and 1 or 0)
+      proxy:heal()
+      assert(wait())
+    end
+    session:close()
+    assert.is_true(quiet > 0, "each request woke it") -- now and then it is awake for another reason
+  end))
+end)
