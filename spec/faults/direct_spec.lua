@@ -65,4 +65,18 @@ describe("a request that the host's thread sends", function()
     session:close()
     assert.is_true(quiet > 0, "each request woke it") -- now and then it is awake for another reason
   end))
+
+  it("does not wake the I/O thread with its answer either, if the host waits in a call of the module", run(function()
+    setup_path()
+    local session = env.session { namespace = "/", timeout = 100 }
+    assert(session:connected(200))
+    local quiet = 0
+    for _ = 1, COUNT do
+      local before = sleeps()
+      assert(session:exists(path))
+      quiet = quiet + (sleeps() == before and 1 or 0)
+    end
+    session:close()
+    assert.is_true(quiet > 0, "each answer woke it")
+  end))
 end)

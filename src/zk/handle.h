@@ -109,6 +109,8 @@ struct zr_handle {
     struct zr_goodbye goodbye;
     int poll_index;        /* in this turn's poll, or -1 */
     int64_t rest_until_us; /* 0: it does not rest */
+    bool host_waits;       /* its host waits in a call of ours, so it may rest alone ... */
+    bool host_reads; /* ... and just now it waits for the socket, and the I/O thread does not */
 };
 
 /* gives: a copy, or null. borrows: all. */

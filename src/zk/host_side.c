@@ -3,10 +3,10 @@
  *
  * 1. open copies the configuration and passes the handle to the I/O thread.
  * 2. submit sends (direct.c), or posts to its outbox; close posts.
- * 3. take empties the inbox.
+ * 3. wait waits for the inbox, and may receive (direct.c); take empties the inbox.
  * 4. After ENDED the handle belongs to the host again and is freed.
  *
- * Only wait() waits.
+ * Only wait waits.
  *
  * What can go wrong: a fork. The child has a copy of all this without the I/O thread, and shares
  * the descriptors with the parent. So each entry point first checks the process id, and does
@@ -32,6 +32,7 @@ struct client_zk {
     struct zr_zk table; /* first */
     pid_t pid;
     struct zr_mailbox inbox;
+    struct zr_handle *latest; /* that got a request, or null */
 };
 
 static struct client_zk *at(struct zr_zk *zk)
@@ -89,6 +90,7 @@ static void submit(struct zr_handle *handle, struct zr_request *request)
     if (handle->pid != zr_pid())
         return;
     request->message.kind = ZR_MSG_REPLY;
+    ZR_HOLDER(handle->inbox, struct client_zk, inbox)->latest = handle;
     if (handle->closed)
         come_back(handle, request);
     else if (!zr_direct_send(handle, request))
@@ -110,6 +112,9 @@ static void close_handle(struct zr_handle *handle, int64_t linger_us)
    freed. */
 static void free_handle(struct zr_handle *handle)
 {
+    struct client_zk *zk = ZR_HOLDER(handle->inbox, struct client_zk, inbox);
+    if (zk->latest == handle)
+        zk->latest = NULL;
     if (handle->pid == zr_pid())
         zr_handle_free(handle);
 }
@@ -161,8 +166,13 @@ static void wait(struct zr_zk *zk, int64_t timeout_us)
 {
     if (foreign(zk))
         return;
-    struct pollfd inbox = {.fd = at(zk)->inbox.fd, .events = POLLIN};
-    poll(&inbox, 1, zr_poll_ms(timeout_us));
+    struct zr_handle *handle = at(zk)->latest;
+    int socket = handle != NULL ? zr_direct_watch(handle) : -1;
+    struct pollfd polls[] = {{.fd = at(zk)->inbox.fd, .events = POLLIN},
+                             {.fd = socket, .events = POLLIN}};
+    int ready = poll(polls, 2, zr_poll_ms(timeout_us));
+    if (socket >= 0)
+        zr_direct_receive(handle, ready > 0 ? polls[1].revents : 0);
 }
 
 static void free_zk(struct zr_zk *zk)

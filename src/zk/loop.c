@@ -167,7 +167,7 @@ static void let_go(struct zr_io *io, struct zr_handle *handle)
 }
 
 /* What an answer proves is told only when all that came before it is in the inbox. */
-static void hand_over(struct zr_handle *handle)
+void zr_loop_hand_over(struct zr_handle *handle)
 {
     zr_mailbox_put(handle->inbox, &handle->out);
     atomic_store_explicit(&handle->proof_us, zr_report_proof_us(handle), memory_order_release);
@@ -188,7 +188,7 @@ static void serve(struct zr_io *io, struct zr_handle *handle, struct budget *bud
     if (zr_closing_step(handle, zr_now_us()))
         let_go(io, handle);
     else if (!zr_interest_may_wait(handle))
-        hand_over(handle);
+        zr_loop_hand_over(handle);
 }
 
 static void serve_all(struct zr_io *io)

@@ -26,6 +26,8 @@ enum { ZR_LOOP_OUTBOX, ZR_LOOP_ANSWERS, ZR_LOOP_RESTING, ZR_LOOP_OWN };
 
 #define ZR_LOOP_FEW 16 /* handles that need no memory to be polled */
 
+struct zr_handle;
+
 struct zr_io {
     pid_t pid;
     atomic_bool started;
@@ -45,5 +47,8 @@ struct zr_io {
 
 /* The body of the thread; never returns. keeps: io (a struct zr_io). */
 void *zr_loop(void *io);
+
+/* Puts what the handle's host is to get into its inbox. */
+void zr_loop_hand_over(struct zr_handle *handle);
 
 #endif

@@ -6,7 +6,8 @@
  * The socket is watched only while the handle rests, when nobody calls the library for it. So the
  * library, which opens and closes sockets as it likes, cannot close one that is watched.
  *
- * One handle stays awake: a process with one session would only pay for going to rest.
+ * One handle stays awake: a process with one session would only pay for going to rest. Unless its
+ * host can wait for the socket itself (direct.c): then the I/O thread sleeps on.
  *
  * What can go wrong: there is no descriptor, or the kernel watches no more sockets. Then handles
  * stay awake.
@@ -22,6 +23,7 @@
 
 #include "zk/client.h"
 #include "zk/clock.h"
+#include "zk/direct.h"
 #include "zk/servers.h"
 
 #define MOST_EVENTS 64 /* in one turn; the next one gets the others */
@@ -47,7 +49,8 @@ static bool two_are_awake(const struct zr_io *io)
 void zr_rest_begin(struct zr_io *io, struct zr_handle *handle, int64_t until_us)
 {
     struct epoll_event event = {.events = (uint32_t)handle->client.events, .data.ptr = handle};
-    if (!two_are_awake(io) ||
+    bool few = handle->host_waits && handle->client.pending < ZR_DIRECT_FEW;
+    if (!(few || two_are_awake(io)) ||
         epoll_ctl(io->resting_fd, EPOLL_CTL_ADD, handle->client.fd, &event) != 0)
         return;
     zr_unlink(&handle->link);
@@ -66,7 +69,15 @@ void zr_rest_end(struct zr_io *io, struct zr_handle *handle)
     zr_unlink(&handle->link);
     zr_list_append(&io->handles, &handle->link);
     handle->rest_until_us = 0;
+    handle->host_reads = false;
     zr_servers_step(handle, zr_now_us());
+}
+
+bool zr_rest_watch(struct zr_io *io, struct zr_handle *handle, bool on)
+{
+    struct epoll_event event = {.events = on ? (uint32_t)handle->client.events : 0,
+                                .data.ptr = handle};
+    return epoll_ctl(io->resting_fd, EPOLL_CTL_MOD, handle->client.fd, &event) == 0;
 }
 
 void zr_rest_wake_due(struct zr_io *io, int64_t now_us)

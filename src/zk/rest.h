@@ -24,6 +24,9 @@ void zr_rest_begin(struct zr_io *io, struct zr_handle *handle, int64_t until_us)
    not rest. */
 void zr_rest_end(struct zr_io *io, struct zr_handle *handle);
 
+/* While it rests: its socket is watched, or not. False: it is as before. */
+bool zr_rest_watch(struct zr_io *io, struct zr_handle *handle, bool on);
+
 /* Wakes those whose time has come. */
 void zr_rest_wake_due(struct zr_io *io, int64_t now_us);
 
