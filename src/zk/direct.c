@@ -11,9 +11,12 @@
  *    I/O thread is to wait for the socket again.
  *
  * What can go wrong: what must be waited for has changed. The socket took only a part, or the
- * connection broke, or something is due earlier. Then the I/O thread is woken up. It may take the
+ * connection broke, or something is due earlier. Then the I/O thread is woken up. If the library
+ * closes a socket that epoll watches, and a forked child has it too, epoll would report it for
+ * ever: so it is not watched while the library is called. The I/O thread may take the
  * handle back at any time, for a heartbeat: then the host finds nothing to do in 4. A signal comes
- * here: its handler must not call us, as it must not call Lua.
+ * here: its handler must not call us, as it must not call Lua. The host's thread is canceled here
+ * (pthread_cancel): it would keep the turn, so no program may do that to a thread that runs Lua.
  *
  * While many requests are in flight, the I/O thread works beside the host, and sends several at
  * once. TLS is its alone: OpenSSL keeps its errors for each thread, and the host may use OpenSSL
@@ -31,6 +34,21 @@
 #include "zk/loop.h"
 #include "zk/rest.h"
 
+/* A connection with a fault is the I/O thread's, which replaces it. */
+static bool sound(const struct zr_client *client)
+{
+    return client->proved && !client->unfit;
+}
+
+/* The host may call the library for the handle. If the lease is over, the process has been paused
+   perhaps: then the I/O thread looks first what has become of the connection. */
+static bool may(const struct zr_handle *handle)
+{
+    const struct zr_client *client = &handle->client;
+    return handle->io->waits && client->secure == NULL && sound(client) &&
+           client->pending < ZR_DIRECT_FEW && zr_now_us() < handle->lease.deadline_us;
+}
+
 /* ---- Sending ------------------------------------------------------------------------------- */
 
 /* Posted requests go first. Only this thread posts for the handle, and only during a turn they are
@@ -43,9 +61,7 @@ static bool is_next(const struct zr_handle *handle)
 
 static bool may_send(const struct zr_handle *handle, const struct zr_request *request)
 {
-    const struct zr_client *client = &handle->client;
-    return handle->io->waits && zr_interest_watched(handle) && client->secure == NULL &&
-           client->proved && client->pending < ZR_DIRECT_FEW && handle->close_by_us == INT64_MAX &&
+    return may(handle) && zr_interest_watched(handle) && handle->close_by_us == INT64_MAX &&
            request->op != ZR_OP_ADD_AUTH && is_next(handle);
 }
 
@@ -71,17 +87,28 @@ static bool goes_on(struct zr_handle *handle, struct waiting before)
     const struct zr_client *client = &handle->client;
     int64_t due = zr_interest_due_us(handle, zr_now_us());
     if (due >= before.until_us && client->fd == before.fd && client->events == before.events &&
-        client->proved && !client->unfit)
+        sound(client))
         return true;
+    handle->poll_index = -1; /* what poll says is about another socket */
     zr_outlet_post(&handle->io->outbox, &handle->outlet, NULL);
     return false;
+}
+
+static void watch_again(struct zr_handle *handle)
+{
+    if (!zr_rest_watch(handle->io, handle, true))
+        zr_outlet_post(&handle->io->outbox, &handle->outlet, NULL);
 }
 
 static void send_it(struct zr_handle *handle, struct zr_request *request)
 {
     struct waiting before = waiting_for(handle);
+    bool rests = handle->rest_until_us != 0;
+    if (rests)
+        zr_rest_watch(handle->io, handle, false);
     zr_client_submit(handle, request);
-    goes_on(handle, before);
+    if (goes_on(handle, before) && rests)
+        watch_again(handle);
 }
 
 bool zr_direct_send(struct zr_handle *handle, struct zr_request *request)
@@ -89,21 +116,19 @@ bool zr_direct_send(struct zr_handle *handle, struct zr_request *request)
     struct zr_io *io = handle->io;
     if (pthread_mutex_trylock(&io->turn) != 0)
         return false;
-    bool may = may_send(handle, request);
-    if (may)
+    bool sends = may_send(handle, request);
+    if (sends)
         send_it(handle, request);
     pthread_mutex_unlock(&io->turn);
-    return may;
+    return sends;
 }
 
 /* ---- Receiving ----------------------------------------------------------------------------- */
 
 static bool may_read(struct zr_handle *handle)
 {
-    const struct zr_client *client = &handle->client;
-    handle->host_waits = client->secure == NULL;
-    return handle->io->waits && handle->host_waits && handle->rest_until_us != 0 &&
-           client->events == POLLIN && client->pending < ZR_DIRECT_FEW;
+    handle->host_waits = handle->client.secure == NULL;
+    return may(handle) && handle->rest_until_us != 0 && handle->client.events == POLLIN;
 }
 
 int zr_direct_watch(struct zr_handle *handle)
@@ -132,7 +157,7 @@ void zr_direct_receive(struct zr_handle *handle, short revents)
     struct zr_io *io = handle->io;
     pthread_mutex_lock(&io->turn);
     if (handle->host_reads && (revents == 0 || receive(handle, revents)))
-        zr_rest_watch(io, handle, true);
+        watch_again(handle);
     handle->host_reads = false;
     pthread_mutex_unlock(&io->turn);
 }

@@ -75,9 +75,9 @@ void zr_rest_end(struct zr_io *io, struct zr_handle *handle)
 
 bool zr_rest_watch(struct zr_io *io, struct zr_handle *handle, bool on)
 {
-    struct epoll_event event = {.events = on ? (uint32_t)handle->client.events : 0,
-                                .data.ptr = handle};
-    return epoll_ctl(io->resting_fd, EPOLL_CTL_MOD, handle->client.fd, &event) == 0;
+    struct epoll_event event = {.events = (uint32_t)handle->client.events, .data.ptr = handle};
+    return epoll_ctl(io->resting_fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, handle->client.fd,
+                     &event) == 0;
 }
 
 void zr_rest_wake_due(struct zr_io *io, int64_t now_us)
