@@ -1,8 +1,10 @@
 -- The host's thread sends a request itself if the I/O thread only waits (src/zk/direct.c). What the I/O thread must do for such a request,
 -- it must do now, not with the next heartbeat. A session of 100 s sends one each 6 s, so they are what is counted.
 
+local child = require "spec.support.child"
 local env = require "spec.support.env"
 local process = require "spec.support.process"
+local zk = require "zkrecipes"
 local run = env.run
 
 local COUNT = 30
@@ -78,5 +80,26 @@ describe("a request that the host's thread sends", function()
     end
     session:close()
     assert.is_true(quiet > 0, "each answer woke it")
+  end))
+
+  -- When it wakes up, one of its threads must see the end of the connection before another one writes into it.
+  it("is not sent into a connection that ended while the process was paused", run(function()
+    local namespace = env.namespace()
+    proxy = env.proxy()
+    local session = env.session { namespace = namespace }
+    assert(session:create("/register", "0", { parents = true }))
+    local holder = child.start(namespace, 20, proxy.hosts)
+    assert.matches("^token", holder:ask("acquire"))
+    for _ = 1, 3 do
+      assert.are.equal("written", holder:ask("write 1"))
+      holder:signal("STOP")
+      proxy:cut()
+      zk.sleep(2) -- longer than it is between two heartbeats
+      holder:tell("write 2")
+      holder:signal("CONT")
+      assert.are.equal("written", holder:answer())
+    end
+    holder:stop()
+    session:close()
   end))
 end)

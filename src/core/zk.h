@@ -279,7 +279,7 @@ struct zr_zk {
 
     /*
      * Blocks until take() would find something, the time is over (negative: no limit), or a
-     * signal came. The simulator moves its clock instead.
+     * signal or something for the session alone came. The simulator moves its clock instead.
      */
     void (*wait)(struct zr_zk *zk, int64_t timeout_us);
 

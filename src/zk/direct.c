@@ -40,13 +40,28 @@ static bool sound(const struct zr_client *client)
     return client->proved && !client->unfit;
 }
 
-/* The host may call the library for the handle. If the lease is over, the process has been paused
-   perhaps: then the I/O thread looks first what has become of the connection. */
+/* What the I/O thread waits for, on behalf of a handle. */
+struct waiting {
+    int fd;
+    short events;
+    int64_t until_us;
+};
+
+static struct waiting waiting_for(const struct zr_handle *handle)
+{
+    int64_t rest = handle->rest_until_us;
+    return (struct waiting){.fd = handle->client.fd,
+                            .events = handle->client.events,
+                            .until_us = rest != 0 ? rest : handle->io->due_us};
+}
+
+/* The host may call the library for the handle. If the I/O thread should have woken up by now, the
+   process has been paused: then that thread looks first what has become of the connection. */
 static bool may(const struct zr_handle *handle)
 {
     const struct zr_client *client = &handle->client;
     return handle->io->waits && client->secure == NULL && sound(client) &&
-           client->pending < ZR_DIRECT_FEW && zr_now_us() < handle->lease.deadline_us;
+           client->pending < ZR_DIRECT_FEW && zr_now_us() < waiting_for(handle).until_us;
 }
 
 /* ---- Sending ------------------------------------------------------------------------------- */
@@ -63,21 +78,6 @@ static bool may_send(const struct zr_handle *handle, const struct zr_request *re
 {
     return may(handle) && zr_interest_watched(handle) && handle->close_by_us == INT64_MAX &&
            request->op != ZR_OP_ADD_AUTH && is_next(handle);
-}
-
-/* What the I/O thread waits for, on behalf of a handle. */
-struct waiting {
-    int fd;
-    short events;
-    int64_t until_us;
-};
-
-static struct waiting waiting_for(const struct zr_handle *handle)
-{
-    int64_t rest = handle->rest_until_us;
-    return (struct waiting){.fd = handle->client.fd,
-                            .events = handle->client.events,
-                            .until_us = rest != 0 ? rest : handle->io->due_us};
 }
 
 /* Gives the handle a turn if it has to wait for something else than before. To show the outlet does

@@ -4,7 +4,8 @@
 /*
  * handle.h: everything about one ZooKeeper handle, and which thread may use which part. The host's
  * thread makes it. It belongs to the I/O thread from open until ENDED is in the inbox; then the
- * host's thread frees it. Both threads use only the parts marked as shared.
+ * host's thread frees it. Both threads use only the parts marked as shared;
+ * direct.h is the exception.
  */
 
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
 
 /*
  * mailbox.h: a list that two threads share, and a descriptor that is readable while there is
- * something in it. The inbox (I/O thread to host) holds messages; the outbox (host to I/O thread)
+ * something in it. The inbox (for the host) holds messages; the outbox (host to I/O thread)
  * holds outlets, one for each handle that wants something.
  */
 

@@ -1,7 +1,6 @@
 /*
- * The host's signals belong to the host's threads: a handler that runs on our thread would run in
- * the middle of the client library. So all signals are blocked before the thread is started. It
- * inherits the mask, so there is no moment in which it could take a signal.
+ * The host's signals belong to the host's threads. So all signals are blocked before the thread is
+ * started. It inherits the mask, so there is no moment in which it could take a signal.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
