@@ -7,7 +7,7 @@ local process = require "spec.support.process"
 local zk = require "zkrecipes"
 local run = env.run
 
-local COUNT = 30
+local COUNT, MANY = 30, 100
 
 describe("a request that the host's thread sends", function()
   local proxy, path
@@ -49,37 +49,18 @@ describe("a request that the host's thread sends", function()
     return count - own
   end
 
-  it("does not wake the I/O thread", run(function()
-    setup_path()
-    local session = env.session { hosts = proxy.hosts, timeout = 100, namespace = "/" }
-    assert(session:connected(200))
-    local quiet = 0
-    for _ = 1, COUNT do
-      proxy:freeze("down")
-      proxy:reset()
-      local before = sleeps()
-      local wait = env.start(function() return session:exists(path) end)
-      env.eventually("it is sent", function() return proxy:counts().exists == 1 end)
-      quiet = quiet + (sleeps() == before and 1 or 0)
-      proxy:heal()
-      assert(wait())
-    end
-    session:close()
-    assert.is_true(quiet > 0, "each request woke it") -- now and then it is awake for another reason
-  end))
-
-  it("does not wake the I/O thread with its answer either, if the host waits in a call of the module", run(function()
+  it("does not wake the I/O thread, nor does its answer if the host waits in a call of the module", run(function()
     setup_path()
     local session = env.session { namespace = "/", timeout = 100 }
-    assert(session:connected(200))
-    local quiet = 0
-    for _ = 1, COUNT do
+    assert(session:exists(path))
+    local least = math.huge -- it has work of its own, and on a busy machine it may be awake when a request comes
+    for _ = 1, 20 do
       local before = sleeps()
-      assert(session:exists(path))
-      quiet = quiet + (sleeps() == before and 1 or 0)
+      for _ = 1, MANY do assert(session:exists(path)) end
+      least = math.min(least, sleeps() - before)
     end
     session:close()
-    assert.is_true(quiet > 0, "each answer woke it")
+    assert.is_true(least < MANY / 2, "at least " .. least .. " times")
   end))
 
   -- When it wakes up, one of its threads must see the end of the connection before another one writes into it.
