@@ -3,10 +3,11 @@
 -- failure. STORE=1 stores the new counts.
 --
 --   requests, bytes    on the wire per operation, by a proxy. Names grow with the session's number; therefore a tenth is allowed
---   instructions       of our own C code (src/) by callgrind, without those of Lua and of the client library. For the host's
---                      thread: per operation, in a simulated world, where they are always the same. For the I/O thread: per
---                      turn of its loop, on a real server, because an operation takes 2.6 to 4.4 turns, depending on when
---                      answers come. The rest of an operation costs as much as about 2.4 turns (runs differ by 1 %)
+--   instructions       of our own C code (src/) by callgrind, without those of Lua and of the client library. For the engine:
+--                      per operation, in a simulated world, where they are always the same. For src/zk, on whichever
+--                      thread it runs: per turn of a session, on a real server, because an operation takes 4.6 to 4.9
+--                      turns, depending on when answers come. The rest of an operation costs as much as about 2.4 turns
+--                      (runs differ by 3 %)
 --   turns              of an idle session per operation of another session in the process, rounded: none
 --   memory             bytes per waiter, and per session that holds a lock: C allocated through core/alloc.h, and the Lua heap
 --
