@@ -7,9 +7,9 @@
  * - A process begins late, so its pid is there before it does anything.
  *
  * SHAKE is the longest time in milliseconds that a slow connection holds something back, and
- * SHAKE_START that after which a process begins. Only threads that are not the first of their
- * process are held back, since only the I/O thread of the module is to be; and not those of a
- * server.
+ * SHAKE_START that after which a process begins. Only what a thread connects that is not the first
+ * of its process is held back: the connections of the module's I/O thread. So one that the host's
+ * thread makes again (src/zk/direct.c) is not, and none of a server.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -11,9 +11,7 @@
  *    I/O thread is to wait for the socket again.
  *
  * What can go wrong: what must be waited for has changed. The socket took only a part, or the
- * connection broke, or something is due earlier. Then the I/O thread is woken up. If the library
- * closes a socket that epoll watches, and a forked child has it too, epoll would report it for
- * ever: so it is not watched while the library is called. The I/O thread may take the
+ * connection broke, or something is due earlier. Then the I/O thread is woken up. It may take the
  * handle back at any time, for a heartbeat: then the host finds nothing to do in 4. A signal comes
  * here: its handler must not call us, as it must not call Lua. The host's thread is canceled here
  * (pthread_cancel): it would keep the turn, so no program may do that to a thread that runs Lua.

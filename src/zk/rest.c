@@ -3,8 +3,9 @@
  *    of those that are asked and polled in each turn; an epoll descriptor watches its socket.
  * 2. Bytes come for it, or a request, or its servers' addresses, or its time comes: it goes back.
  *
- * The socket is watched only while the handle rests, when nobody calls the library for it. So the
- * library, which opens and closes sockets as it likes, cannot close one that is watched.
+ * The socket is watched only while the handle rests and nobody calls the library for it (direct.c
+ * does). So the library, which opens and closes sockets as it likes, cannot close one that is
+ * watched: if a forked child has it too, epoll would report it for ever.
  *
  * One handle stays awake: a process with one session would only pay for going to rest. Unless its
  * host can wait for the socket itself (direct.c): then the I/O thread sleeps on.

@@ -3,8 +3,8 @@
 
 /*
  * rest.h: handles that have nothing to do. They cost a turn of the loop nothing, so a session costs
- * its neighbours in the process nothing. While a handle rests the I/O thread does not call the
- * client library for it.
+ * its neighbours in the process nothing. While a handle rests the loop does not call the client
+ * library for it. The I/O thread.
  */
 
 #include <stdbool.h>
