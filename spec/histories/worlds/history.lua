@@ -51,15 +51,16 @@ local function listen(h, line)
   if h.tell then h.tell(line) end
   if not line:find("leader: ", 1, true) then return end
   local at, zxid, kind, path, session, data = line:match "^ *([%d.]+)  leader: (%x+) ([%l_]+) (/%S*) by (%x+)(.*)"
-  if at then
-    local change = { at = tonumber(at), zxid = zxid, kind = kind, path = path, session = session, data = data:match "^ = (.*)" }
-    h.changes[#h.changes + 1] = change
-    local lives = h.lives[path] or {}
-    h.lives[path] = lives
-    if kind == "create" or kind == "delete" then lives[#lives + 1] = change end
+  if not at then
+    local when, session_id = line:match "^ *([%d.]+)  leader: session (%x+) ends"
+    if when then h.ends[session_id] = tonumber(when) end
+    return
   end
-  local when, session_id = line:match "^ *([%d.]+)  leader: session (%x+) ends"
-  if when then h.ends[session_id] = tonumber(when) end
+  local change = { at = tonumber(at), zxid = zxid, kind = kind, path = path, session = session, data = data:match "^ = (.*)" }
+  h.changes[#h.changes + 1] = change
+  local lives = h.lives[path] or {}
+  h.lives[path] = lives
+  if kind == "create" or kind == "delete" then lives[#lives + 1] = change end
 end
 
 -- Only for znodes that are not ephemeral.
