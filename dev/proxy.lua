@@ -18,7 +18,7 @@ local frames = require "proxy.frames"
 
 local TRACE = 5000
 
-local world = { counts = {}, connections = {}, waiters = {}, faults = faults.new(), trace = {}, last_id = 0 }
+local world = { counts = {}, sent = {}, connections = {}, waiters = {}, faults = faults.new(), trace = {}, last_id = 0 }
 local links = {}
 
 function world:count(name, amount)
@@ -26,7 +26,8 @@ function world:count(name, amount)
 end
 
 function world:note(from, name, path)
-  if name ~= "connect" and not frames.BY_CLOCK[name] then from:count("requests") end
+  self.sent[name] = (self.sent[name] or 0) + 1
+  if frames.by_call(name) then self.sent.requests = (self.sent.requests or 0) + 1 end
   if #self.trace >= TRACE then self.trace = table.move(self.trace, TRACE // 2, #self.trace, 1, {}) end
   table.insert(self.trace, ("%d %s %s"):format(from.id, name, (path:gsub("%c", "?"))))
 end
@@ -111,9 +112,18 @@ local commands = {}
 
 function commands.counts() return pairs_of(world.counts) end
 
+-- The same, but with the requests that were sent.
+function commands.sent()
+  local all = {}
+  for _, counts in ipairs { world.counts, world.sent } do
+    for name, value in pairs(counts) do all[name] = value end
+  end
+  return pairs_of(all)
+end
+
 function commands.reset()
-  world.counts, world.trace = {}, {}
-  each_connection(nil, function(one) one.counts = {} end)
+  world.counts, world.sent, world.trace = {}, {}, {}
+  each_connection(nil, function(one) one.counts, one.asked = {}, {} end)
 end
 
 function commands.trace() return table.concat(world.trace, "\t") end

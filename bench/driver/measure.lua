@@ -104,7 +104,7 @@ function kinds.consumers(contestant, hosts, row)
   for i, count in ipairs { row.each // 10, row.each // 2 } do
     proxy:reset()
     local counted = run(proxy.hosts, count, row.items)
-    seen[i], ops[i] = proxy:counts(), counted and counted.ops
+    seen[i], ops[i] = proxy:sent(), counted and counted.ops
   end
   proxy:stop()
   if ops[1] and ops[2] then figures.requests = (seen[2].requests - seen[1].requests) / (ops[2] - ops[1]) end
@@ -194,7 +194,7 @@ function kinds.counts(contestant, hosts, row)
       proxy:stop()
       return nil, why
     end
-    seen[i], ops[i] = proxy:counts(), figures.ops
+    seen[i], ops[i] = proxy:sent(), figures.ops
   end
   proxy:stop()
   local figures, more = {}, each and (many - few) * each or ops[2] - ops[1]

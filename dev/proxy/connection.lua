@@ -80,7 +80,7 @@ function inspect.up(connection, data, at, last)
   local xid, name, path = "connect", "connect", ""
   if connection.greeted then xid, name, path = frames.request(data, at, last) end
   connection.greeted = true
-  connection:count(name)
+  connection.asked[xid] = name
   world:note(connection, name, path)
   local kind = world.faults:strike(name)
   if kind == "drop_request" then return verdict(world, kind) end
@@ -98,7 +98,7 @@ function inspect.down(connection, data, at, last)
     connection.session = frames.session(data, at, last)
   end
   if xid == frames.EVENT then return connection:count("events") end
-  connection:count("replies")
+  connection:answered(xid)
   connection.open = connection.open - 1
   local kind = connection.marked[xid]
   if kind then
@@ -163,8 +163,8 @@ end
 ---@param client userdata uv_tcp_t
 function M.open(world, link, client)
   local server = uv.new_tcp()
-  local self = setmetatable({ world = world, link = link, client = client, server = server, counts = {}, marked = {},
-    open = 0 }, Connection)
+  local self = setmetatable({ world = world, link = link, client = client, server = server, counts = {}, asked = {},
+    marked = {}, open = 0 }, Connection)
   self.up, self.down = new_flow(self, "up", client, server), new_flow(self, "down", server, client)
   self.id = world:add(self)
   client:nodelay(true)
@@ -180,6 +180,17 @@ function Connection:count(name, amount)
   amount = amount or 1
   self.counts[name] = (self.counts[name] or 0) + amount
   self.world:count(name, amount)
+end
+
+-- Counts a request, unless the counters were reset after it was sent. Those without an xid of their own (ping, setWatches) share a negative
+-- one.
+function Connection:answered(xid)
+  local name = self.asked[xid]
+  if xid == "connect" or xid >= 0 then self.asked[xid] = nil end
+  self:count("replies")
+  if not name then return end
+  self:count(name)
+  if frames.by_call(name) then self:count("requests") end
 end
 
 ---Is the client still there?

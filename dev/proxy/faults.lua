@@ -32,8 +32,7 @@ function Faults:clear()
 end
 
 local function concerns(fault, name)
-  if fault.op == name then return true end
-  return fault.op == "*" and name ~= "connect" and not frames.BY_CLOCK[name]
+  return fault.op == name or fault.op == "*" and frames.by_call(name)
 end
 
 ---Shows a request to the armed faults.

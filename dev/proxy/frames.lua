@@ -12,9 +12,11 @@ M.NAMES = { [-11] = "closeSession", [1] = "create", [2] = "delete", [3] = "exist
 
 M.EVENT = -1 -- the xid of a watch event
 
--- What the client sends periodically, without a call of the user: `*` in a fault and the sum `requests` skip it. (removeWatches: a second
--- after nothing has needed the watch any more.)
-M.BY_CLOCK = { ping = true, heartbeat = true, removeWatches = true }
+-- What the client sends without a call of the user. (removeWatches: a second after nothing has needed the watch any more.)
+local BY_ITSELF = { connect = true, ping = true, heartbeat = true, removeWatches = true }
+
+---Is it one that `*` in a fault and the sum `requests` mean?
+function M.by_call(name) return not BY_ITSELF[name] end
 
 -- Longer than any frame of a reasonable test: this is not a ZooKeeper client, but for example a four-letter word.
 local TOO_LONG = 64 * 1024 * 1024

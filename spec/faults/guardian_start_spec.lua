@@ -138,7 +138,7 @@ describe("a close whose connection ends without an answer", function()
       proxy:hold("closeSession")
       proxy:refuse()
       worker:tell("close 1")
-      env.eventually("it is on its way", function() return proxy:counts().closeSession > 0 end)
+      env.eventually("it is on its way", function() return proxy:sent().closeSession > 0 end)
       proxy:clear()
       proxy:cut { fin = fin }
       assert.matches("^closed", worker:answer())

@@ -58,7 +58,7 @@ for _, strict in ipairs { false, true } do
       zk.sleep(HELD)
       proxy:release()
       env.eventually("the link is back", function() return session.state == "connected" end)
-      return proxy:counts().connect == 1 and from, sent
+      return proxy:sent().connect == 1 and from, sent
     end
 
     -- Repeats this until one attempt was enough. Also returns until when the hold was valid before, and is valid now.

@@ -43,6 +43,10 @@ describe("the proxy", function()
     client.sock:settimeout(200)
   end
 
+  local function wait_until_sent(name)
+    assert(process.eventually(function() return proxy:sent()[name] == 1 end))
+  end
+
   local function is_there(name)
     local err = direct:exists(name)
     assert.is_true(err == 0 or err == NO_NODE)
@@ -58,7 +62,9 @@ describe("the proxy", function()
       direct:request("set", wire.text(path("a")) .. wire.text("new") .. wire.int(-1))
       assert.equal(-1, client:receive().xid)
       client:request("multi", wire.int(-1) .. "\1" .. wire.int(-1))
-      client:ping()
+      proxy:freeze("up")
+      for _ = 1, 3 do client:send("ping") end -- they share an xid
+      proxy:heal()
       client:sync("/")
       client:sync(path("a"))
       client:request("children", wire.text("/") .. "\0")
@@ -68,8 +74,8 @@ describe("the proxy", function()
       local counts = proxy:counts()
       local bytes = { up = counts.bytes_up, down = counts.bytes_down }
       counts.bytes_up, counts.bytes_down = nil, nil
-      assert.same({ connections = 1, connect = 1, create2 = 1, getData = 2, multi = 1, ping = 1, heartbeat = 1,
-        sync = 1, getChildren2 = 1, delete = 1, closeSession = 1, requests = 8, replies = 11, events = 1 },
+      assert.same({ connections = 1, connect = 1, create2 = 1, getData = 2, multi = 1, ping = 3, heartbeat = 1,
+        sync = 1, getChildren2 = 1, delete = 1, closeSession = 1, requests = 8, replies = 13, events = 1 },
         setmetatable(counts, nil))
       assert.is_true(bytes.up > 200 and bytes.down > 300)
     end)
@@ -91,6 +97,44 @@ describe("the proxy", function()
       client:sync("/x")
       assert.equal(2, proxy:counts().sync)
       assert.equal(0, proxy:counts().create2)
+    end)
+
+    it("a request when it is answered, and apart from that when it is sent", function()
+      local client = connect()
+      client:create(path("a"))
+      proxy:freeze("up")
+      client:send("exists", wire.text(path("a")) .. "\0")
+      client:send("delete", wire.text(path("a")) .. wire.int(-1))
+      wait_until_sent "delete"
+      local sent, counts = proxy:sent(), proxy:counts()
+      assert.same({ 1, 1, 1, 1, 3 }, { sent.connect, sent.create2, sent.exists, sent.delete, sent.requests })
+      assert.same({ 1, 1, 0, 0, 1 }, { counts.connect, counts.create2, counts.exists, counts.delete, counts.requests })
+      proxy:heal()
+      assert(proxy:wait_for("delete"))
+      assert.is_false(is_there(path("a")))
+      assert.same(proxy:sent(), proxy:counts())
+    end)
+
+    it("no answer to what was sent before the last reset", function()
+      local client = connect()
+      proxy:freeze("up")
+      client:send("sync", wire.text("/x"))
+      wait_until_sent "sync"
+      proxy:reset()
+      client:send("exists", wire.text("/") .. "\0")
+      proxy:heal()
+      assert(proxy:wait_for("exists"))
+      local counts = proxy:counts()
+      assert.same({ 0, 1, 1, 2 }, { counts.sync, counts.exists, counts.requests, counts.replies })
+    end)
+
+    it("an answer that a fault drops, but only as sent a request that it drops", function()
+      proxy:drop_reply("sync")
+      connect():sync("/x")
+      proxy:drop_request("exists")
+      connect():exists("/x")
+      local sent, counts = proxy:sent(), proxy:counts()
+      assert.same({ 1, 1, 1, 0 }, { sent.sync, counts.sync, sent.exists, counts.exists })
     end)
 
     it("per connection, with its session", function()
@@ -161,7 +205,7 @@ describe("the proxy", function()
       local client = connect()
       proxy:blackhole(true)
       client:send("create2", wire.create_payload(path("lost")))
-      assert(proxy:wait_for("create2"))
+      wait_until_sent "create2"
       assert_silent(client)
       assert.is_false(is_there(path("lost")))
       proxy:heal()
@@ -201,7 +245,7 @@ describe("the proxy", function()
     proxy:freeze("up")
     client:send("create2", wire.create_payload(path("late")))
     client:send("delete", wire.text(path("late")) .. wire.int(-1))
-    assert(proxy:wait_for("delete"))
+    wait_until_sent "delete"
     assert_silent(client)
     proxy:heal()
     assert.same({ 1, 2 }, { client:receive().xid, client:receive().xid })

@@ -78,6 +78,7 @@ describe("a read/write lock whose messages get lost", function()
     local rw = session:rwlock("/rw")
     local wait = queued(2, rw.read, rw)
     env.eventually("it watches", function() return proxy:counts().getData >= 1 end)
+    assert(session:sync("/")) -- and knows it
     proxy:refuse()
     proxy:cut()
     env.eventually("the link is seen to be lost", function() return session.state == "suspended" end)
@@ -93,6 +94,7 @@ describe("a read/write lock whose messages get lost", function()
     local rw = session:rwlock("/rw")
     local waits = { queued(2, rw.read, rw), queued(3, rw.read, rw) }
     env.eventually("it watches", function() return proxy:counts().getData >= 1 end)
+    assert(session:sync("/")) -- and knows it
     proxy:refuse()
     proxy:cut()
     env.eventually("the link is seen to be lost", function() return session.state == "suspended" end)

@@ -30,7 +30,7 @@ end
 function Budget:spent()
   assert(self.session:sync("/elsewhere")) -- when it is answered, everything before it has arrived
   local requests = {}
-  for name, count in pairs(self.proxy:counts()) do
+  for name, count in pairs(self.proxy:sent()) do
     if not APART[name] and count > 0 then requests[name] = count end
   end
   requests.sync = requests.sync > 1 and requests.sync - 1 or nil

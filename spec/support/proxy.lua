@@ -8,8 +8,9 @@
 --   assert.equal(2, proxy:counts().create2)
 --
 -- Counters: every request by name (create2, getChildren2, delete, multi, ping, ...); `heartbeat` is the sync of "/"; `requests` is their
--- sum without pings, heartbeats and connects; `replies`, `events`, `connections`, `bytes_up`, `bytes_down`. They count what the client sent
--- and what the server answered, even if a fault then dropped it.
+-- sum without pings, heartbeats, removeWatches and connects; `replies`, `events`, `connections`, `bytes_up`, `bytes_down`. counts() counts
+-- a request when the server has answered it, even if a fault then drops the answer: a watch is set, a write is done. sent() counts it when
+-- the client has sent it. It may still be on its way then, and what another session does may come before it.
 
 local socket = require "socket"
 
@@ -79,10 +80,13 @@ local function parts(text)
   return list
 end
 
--- Counters since the start or the last reset; a counter that never changed reads as 0.
+-- Counters since the start or the last reset, with the requests that were answered; a counter that never changed reads as 0.
 function Proxy:counts() return parse(must(self, "counts")) end
 
--- Sets the counters to zero and empties the trace. Armed faults stay.
+-- The same, with all requests that were sent: for what has no answer yet, and for what must not be sent.
+function Proxy:sent() return parse(must(self, "sent")) end
+
+-- Sets the counters to zero and empties the trace. Requests that have no answer yet are not counted any more. Armed faults stay.
 function Proxy:reset() must(self, "reset") end
 
 ---The last requests, oldest first: "connection name path".
@@ -147,7 +151,7 @@ function Proxy:clear() must(self, "clear") end
 function Proxy:fired() return tonumber(must(self, "fired")) end
 
 ---Waits until `count` faults have "fired", exactly `count` connections are "live", or a counter has reached `count`.
----@param what string "fired", "live" or the name of a counter
+---@param what string "fired", "live" or the name of a counter of counts()
 ---@param count? integer default 1
 ---@param timeout? number seconds; by default a time that no busy machine takes
 ---@return integer|nil value

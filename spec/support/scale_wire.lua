@@ -13,7 +13,7 @@ local APART = { heartbeat = { 17, 25 }, ping = { 12, 20 }, sync = { 26, 34 } }
 
 local function spent(proxy, session)
   assert(session:sync("/elsewhere")) -- when it is answered, everything before it has arrived
-  local counts = proxy:counts()
+  local counts = proxy:sent()
   local result = { requests = counts.requests - counts.sync, up = counts.bytes_up, down = counts.bytes_down, events = counts.events }
   for name, bytes in pairs(APART) do
     result.up, result.down = result.up - counts[name] * bytes[1], result.down - counts[name] * bytes[2]

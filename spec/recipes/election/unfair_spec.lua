@@ -50,7 +50,7 @@ describe("an unfair election", function()
     assert.is_nil(mine:leader())
     proxy:reset()
     assert.is_nil(mine:leader())
-    assert.are.equal(1, proxy:counts().getData)
+    assert.are.equal(1, proxy:sent().getData)
   end))
 
   it("can be observed: each leader, and that there is none", run(function()

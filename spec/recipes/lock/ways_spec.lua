@@ -160,7 +160,7 @@ describe("a cohort", function()
     end
     assert.are.equal(first.token, next(tokens))
     env.queue_of(session, "/l", 0)
-    assert.are.same({ 1, 1 }, { proxy:counts().create2, proxy:counts().delete })
+    assert.are.same({ 1, 1 }, { proxy:sent().create2, proxy:sent().delete })
   end))
 
   it("gives other processes their turn", run(function()

@@ -264,9 +264,9 @@ describe("a multilock", function()
     assert(session:create("/x", "0"))
     local hold = assert(writer:multilock({ writer:lock("/a"), writer:lock("/b") }):acquire(200))
     proxy:freeze("down")
-    local sent = proxy:counts().multi or 0
+    local done = proxy:counts().multi
     local write = env.start(function() return hold:set("/no", "1") end)
-    env.eventually("it is on its way", function() return (proxy:counts().multi or 0) > sent end)
+    env.eventually("the server has done it", function() return proxy:counts().multi > done end)
     hold:release()
     proxy:heal()
     fails("no_node", write())

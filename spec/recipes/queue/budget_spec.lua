@@ -21,7 +21,7 @@ describe("the queue's requests", function()
   local function spent()
     assert(session:exists("/"))
     local requests = {}
-    for name, count in pairs(proxy:counts()) do
+    for name, count in pairs(proxy:sent()) do
       if not apart[name] and count > 0 then requests[name] = count end
     end
     requests.exists = requests.exists > 1 and requests.exists - 1 or nil
@@ -32,7 +32,7 @@ describe("the queue's requests", function()
   -- Waits until none of these sessions has a request in flight: until no other request is sent while each of them syncs.
   local function settle(sessions)
     local function sent()
-      local counts = proxy:counts()
+      local counts = proxy:sent()
       return counts.requests - counts.sync
     end
     env.eventually("nothing is in flight", function()
@@ -98,7 +98,7 @@ describe("the queue's requests", function()
       return #(session:children("/jobs/claims") or {}) == 1
     end)
     settle(idle)
-    local counts = proxy:counts()
+    local counts = proxy:sent()
     assert.same({ 2, 1 }, { counts.create2, counts.multi }) -- the put, a place among the consumers; one claim
     for i = 1, 5 do idle[i]:close() end
     for i = 1, 5 do waits[i]() end
