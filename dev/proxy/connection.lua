@@ -10,6 +10,9 @@ local frames = require "proxy.frames"
 local M = {}
 local END = {}
 
+-- Milliseconds. Under `make shake` half of the requests are on their way to the server so long, at most.
+local SHAKE = tonumber(os.getenv "SHAKE") or 0
+
 local Flow = {}
 Flow.__index = Flow
 
@@ -54,15 +57,18 @@ function Flow:flush()
   end
 end
 
+local function lag(way) return way == "up" and math.random(0, 1) * math.random(0, SHAKE) or 0 end
+
 function Flow:emit(item)
   local link = self.connection.link
+  local delay = link.delay + lag(self.way)
   if link.blackhole[self.way] then
     self.connection.lossy = true
-  elseif link.delay == 0 and not link.frozen[self.way] and not self.queue[1] then
+  elseif delay == 0 and not link.frozen[self.way] and not self.queue[1] then
     self:deliver(item)
   else
     uv.update_time()
-    table.insert(self.queue, { item = item, due = uv.now() + link.delay })
+    table.insert(self.queue, { item = item, due = uv.now() + delay })
     self:flush()
   end
 end

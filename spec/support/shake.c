@@ -9,7 +9,8 @@
  * SHAKE is the longest time in milliseconds that a slow connection holds something back, and
  * SHAKE_START that after which a process begins. Only what a thread connects that is not the first
  * of its process is held back: the connections of the module's I/O thread. So one that the host's
- * thread makes again (src/zk/direct.c) is not, and none of a server.
+ * thread makes again (src/zk/direct.c) is not, and none of a server. Behind the specs' proxy, it is
+ * the proxy that holds requests back (dev/proxy/connection.lua).
  */
 #include <dlfcn.h>
 #include <errno.h>
