@@ -36,9 +36,13 @@ struct zr_object {
  *   v  version, not ZR_ANY_VERSION: left out is "any"    args->at[i].integer
  *   t  seconds, not negative      args->at[i].integer, in microseconds
  *   a  ACL                        args->at[i].acl
- *   m  list of a multi's parts    args->at[i].parts, part_count
- *   l  list of strings            args->at[i].list, list_count
+ *   m  list of a multi's parts    args->at[i].parts, count
+ *   l  list of strings            args->at[i].list, count
+ *   h  list of objects            args->at[i].objects, count; their classes are not checked
  *   o  table of options           args->options, a struct laid out as `options` says
+ *   r  list of such tables        args->at[i].records, count: structs laid out as `options` says.
+ *                                 The first option is data, and must be there; a string in place
+ *                                 of a table is this option alone
  * What is left out has given = false (and, for options, the struct zeroed).
  */
 struct zr_method {
@@ -120,16 +124,20 @@ struct zr_arg {
     int64_t integer;
     struct zr_bytes bytes;
     struct zr_acls acl;
-    const struct zr_request *parts; /* op, path, data, version, mode, acl of each */
-    size_t part_count;
-    const struct zr_bytes *list;
-    size_t list_count;
+    union {
+        const struct zr_request *parts; /* op, path, data, version, mode, acl of each */
+        const struct zr_bytes *list;
+        struct zr_object *const *objects;
+        const void *records;
+    };
+    size_t count; /* of what is in the list */
 };
 
 struct zr_args {
     struct zr_arg at[ZR_ARGS_MAX];
     const void *options; /* never null for a method with options */
     const char *misuse;  /* out: what is wrong with them; static text, or in `text` */
+    int misused;         /* ... with which of them, from 1 on; 0: with the call */
     char text[ZR_MISUSE_TEXT];
 };
 

@@ -12,21 +12,13 @@
  * between.
  */
 
-/* Sets the options that are left out. */
-static void set_defaults(const struct zr_option *options, void *into)
-{
-    for (; options->name != NULL; options++)
-        if (options->type == 't')
-            *(int64_t *)((char *)into + options->offset) = -1;
-}
-
 static void *field_of(struct zr_arg *arg, char letter)
 {
     return letter == 't' ? (void *)&arg->integer : letter == 'a' ? (void *)&arg->acl : &arg->bytes;
 }
 
 static void read_argument(struct reader *reader, int index, char letter, struct zr_arg *arg,
-                          const struct zr_option *options, void *options_at)
+                          const struct zr_option *options, size_t options_size, void *options_at)
 {
     switch (letter) {
     case 'i':
@@ -39,10 +31,16 @@ static void read_argument(struct reader *reader, int index, char letter, struct 
         arg->integer = zr_lua_read_version(reader, index);
         break;
     case 'm':
-        arg->parts = zr_lua_read_parts(reader, index, &arg->part_count);
+        arg->parts = zr_lua_read_parts(reader, index, &arg->count);
         break;
     case 'l':
-        arg->list = zr_lua_read_strings(reader, index, &arg->list_count);
+        arg->list = zr_lua_read_strings(reader, index, &arg->count);
+        break;
+    case 'h':
+        arg->objects = zr_lua_read_objects(reader, index, &arg->count);
+        break;
+    case 'r':
+        arg->records = zr_lua_read_records(reader, index, options, options_size, &arg->count);
         break;
     case 'o':
         zr_lua_read_options(reader, index, options, options_at);
@@ -53,7 +51,7 @@ static void read_argument(struct reader *reader, int index, char letter, struct 
 }
 
 void zr_lua_args_read(lua_State *L, struct lua_args *into, const char *method, const char *letters,
-                      const struct zr_option *options)
+                      const struct zr_option *options, size_t options_size)
 {
     const int first = 2, anchors = first + ZR_ARGS_MAX;
     struct reader reader; /* `where` and absent options need not be cleared */
@@ -67,7 +65,7 @@ void zr_lua_args_read(lua_State *L, struct lua_args *into, const char *method, c
     into->args.options = &into->options;
     if (options != NULL) {
         memset(&into->options, 0, sizeof(into->options));
-        set_defaults(options, &into->options);
+        zr_lua_default_options(options, &into->options);
     }
     for (int i = 0; *letters != '\0'; i++) {
         char letter = *letters++;
@@ -77,6 +75,7 @@ void zr_lua_args_read(lua_State *L, struct lua_args *into, const char *method, c
         if (optional && lua_isnil(L, first + i))
             continue;
         into->args.at[i].given = true;
-        read_argument(&reader, first + i, letter, &into->args.at[i], options, &into->options);
+        read_argument(&reader, first + i, letter, &into->args.at[i], options, options_size,
+                      &into->options);
     }
 }

@@ -122,6 +122,9 @@ void zr_lua_object_find(lua_State *L, const void *object);
    none. */
 struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta);
 
+/* The object whose handle is at this stack index; null: the value is no handle, or is collected. */
+struct zr_object *zr_lua_object_at(lua_State *L, int index);
+
 /* Makes the table of handles. */
 void zr_lua_objects_open(lua_State *L);
 
@@ -180,7 +183,7 @@ struct reader {
 /* Reads what `letters` describes from stack index 2 on; raises misuse. The pointers in `into`
    are valid until the C function returns. */
 void zr_lua_args_read(lua_State *L, struct lua_args *into, const char *method, const char *letters,
-                      const struct zr_option *options);
+                      const struct zr_option *options, size_t options_size);
 
 /* Raises misuse: "bad argument #1 to 'create' (option 'ttl': ...)". */
 int zr_lua_bad(struct reader *reader, const char *format, ...)
@@ -207,6 +210,7 @@ size_t zr_lua_list_length(struct reader *reader, int index, const char *expected
 void zr_lua_check_plain(struct reader *reader, int index, const char *expected);
 void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,
                          void *into);
+void zr_lua_default_options(const struct zr_option *options, void *into); /* if none are given */
 /* What arguments and options have in common: reads a value of this letter (core/object.h) into the
    int64_t, struct zr_bytes or struct zr_acls that the letter stands for. */
 void zr_lua_read_letter(struct reader *reader, int index, char letter, void *into);
@@ -221,6 +225,9 @@ int zr_lua_digest(lua_State *L);
 struct zr_auths zr_lua_read_auths(struct reader *reader, int index);
 struct zr_request *zr_lua_read_parts(struct reader *reader, int index, size_t *count);
 struct zr_bytes *zr_lua_read_strings(struct reader *reader, int index, size_t *count);
+struct zr_object **zr_lua_read_objects(struct reader *reader, int index, size_t *count);
+void *zr_lua_read_records(struct reader *reader, int index, const struct zr_option *options,
+                          size_t options_size, size_t *count);
 
 /* ---- Misuse (misuse.c) ----------------------------------------------------------------------- */
 

@@ -68,7 +68,8 @@ static void check_hosts(lua_State *L, const char *hosts)
 /* Reads the options at index 2. Raises unless a session can have them. */
 static const struct zr_session_options *read_session(lua_State *L, struct lua_args *args)
 {
-    zr_lua_args_read(L, args, "session", "o", zr_session_options);
+    zr_lua_args_read(L, args, "session", "o", zr_session_options,
+                     sizeof(struct zr_session_options));
     struct zr_session_options *options = (struct zr_session_options *)&args->options;
     if (options->hosts.at == NULL)
         options->hosts = (struct zr_bytes){DEFAULT_HOSTS, sizeof(DEFAULT_HOSTS) - 1};

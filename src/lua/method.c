@@ -71,6 +71,9 @@ static int failure(lua_State *L, struct zr_object *self, const char *method, con
 
 static void raise_misuse(lua_State *L, const struct lua_args *args, const char *method)
 {
+    if (args->args.misuse != NULL && args->args.misused > 0)
+        zr_lua_misuse(L, "bad argument #%d to '%s' (%s)", args->args.misused, method,
+                      args->args.misuse);
     if (args->args.misuse != NULL)
         zr_lua_misuse(L, "bad call of '%s' (%s)", method, args->args.misuse);
 }
@@ -82,7 +85,7 @@ static int start_method(lua_State *L)
     struct lua_engine *engine = zr_lua_engine_of(L, 1);
     struct zr_task *task = NULL;
     struct lua_args args;
-    zr_lua_args_read(L, &args, method->name, method->args, method->options);
+    zr_lua_args_read(L, &args, method->name, method->args, method->options, method->options_size);
     compat_get_associated(L, 1);
     lua_rawgeti(L, -1, 1);
     if (engine == NULL)
@@ -104,7 +107,7 @@ static int call_method(lua_State *L)
     struct zr_object *self = zr_lua_object_self(L, method->name, META);
     struct lua_args args;
     struct lua_sink sink;
-    zr_lua_args_read(L, &args, method->name, method->args, method->options);
+    zr_lua_args_read(L, &args, method->name, method->args, method->options, method->options_size);
     zr_lua_sink_init(&sink, L, 1);
     enum zr_status status = method->call(self, &args.args, &sink.sink);
     raise_misuse(L, &args, method->name);
@@ -118,7 +121,7 @@ static int make_method(lua_State *L)
     const struct zr_method *method = lua_touserdata(L, lua_upvalueindex(1));
     struct zr_object *self = zr_lua_object_self(L, method->name, META), *object = NULL;
     struct lua_args args;
-    zr_lua_args_read(L, &args, method->name, method->args, method->options);
+    zr_lua_args_read(L, &args, method->name, method->args, method->options, method->options_size);
     struct lua_object *handle = zr_lua_object_new(L, 1);
     enum zr_status status = method->make(self, &args.args, &object);
     raise_misuse(L, &args, method->name);
@@ -133,7 +136,7 @@ static int make_object(lua_State *L)
     const struct zr_recipe *recipe = lua_touserdata(L, lua_upvalueindex(1));
     struct zr_object *self = zr_lua_object_self(L, recipe->name, META), *object = NULL;
     struct lua_args args;
-    zr_lua_args_read(L, &args, recipe->name, recipe->args, recipe->options);
+    zr_lua_args_read(L, &args, recipe->name, recipe->args, recipe->options, recipe->options_size);
     struct lua_object *handle = zr_lua_object_new(L, 1);
     enum zr_status status = recipe->make((struct zr_session *)self, &args.args, &object);
     raise_misuse(L, &args, recipe->name);

@@ -182,6 +182,19 @@ struct zr_object *zr_lua_object_self(lua_State *L, const char *method, int meta)
     return handle != NULL ? handle->object : NULL;
 }
 
+/* Only handles have this finalizer. */
+struct zr_object *zr_lua_object_at(lua_State *L, int index)
+{
+    const struct lua_object *handle = lua_touserdata(L, index);
+    if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index))
+        return NULL;
+    lua_pushliteral(L, "__gc");
+    lua_rawget(L, -2);
+    bool ours = lua_tocfunction(L, -1) == zr_lua_object_collect;
+    lua_pop(L, 2);
+    return ours ? handle->object : NULL;
+}
+
 int zr_lua_object_check(lua_State *L)
 {
     luaL_checktype(L, 2, LUA_TTABLE);

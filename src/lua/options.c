@@ -244,6 +244,14 @@ static void check_names(struct reader *reader, int index, const struct zr_option
     }
 }
 
+/* What options are that are left out. */
+void zr_lua_default_options(const struct zr_option *options, void *into)
+{
+    for (; options->name != NULL; options++)
+        if (options->type == 't')
+            *(int64_t *)((char *)into + options->offset) = -1;
+}
+
 void zr_lua_read_options(struct reader *reader, int index, const struct zr_option *options,
                          void *into)
 {

@@ -3,7 +3,7 @@
 #include "lua/binding.h"
 
 /* Reads lists: the parts of a multi, which are lists again, { "create", path, data, options } and
-   so on; and strings. */
+   so on; strings; objects; and records. */
 
 struct create_options {
     bool ephemeral, sequential;
@@ -111,4 +111,51 @@ struct zr_bytes *zr_lua_read_strings(struct reader *reader, int index, size_t *c
         lua_pop(reader->L, 1);
     }
     return list;
+}
+
+struct zr_object **zr_lua_read_objects(struct reader *reader, int index, size_t *count)
+{
+    *count = zr_lua_list_length(reader, index, "list of objects");
+    struct zr_object **list = zr_lua_temporary(reader, *count, sizeof(list[0]));
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(reader->L, index, (int)i + 1);
+        list[i] = zr_lua_object_at(reader->L, lua_gettop(reader->L));
+        if (list[i] == NULL)
+            zr_lua_bad_type(reader, -1, "list of objects");
+        lua_pop(reader->L, 1);
+    }
+    return list;
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+static void read_record(struct reader *reader, int index, const struct zr_option *options,
+                        void *into)
+{
+    lua_State *L = reader->L;
+    struct zr_bytes *data = (struct zr_bytes *)((char *)into + options->offset);
+    zr_lua_default_options(options, into);
+    if (lua_type(L, index) == LUA_TSTRING)
+        data->at = lua_tolstring(L, index, &data->length);
+    else if (lua_istable(L, index))
+        zr_lua_read_options(reader, index, options, into);
+    else
+        zr_lua_bad_type(reader, index, "string or table");
+    if (data->at == NULL)
+        zr_lua_bad(reader, "option '%s': string expected, got nil", options->name);
+}
+
+void *zr_lua_read_records(struct reader *reader, int index, const struct zr_option *options,
+                          size_t options_size, size_t *count)
+{
+    *count = zr_lua_list_length(reader, index, "list");
+    char *records = zr_lua_temporary(reader, *count, options_size);
+    for (size_t i = 0; i < *count; i++) {
+        size_t before = zr_lua_enter(reader, "entry %zu", i + 1);
+        lua_rawgeti(reader->L, index, (int)i + 1);
+        read_record(reader, lua_gettop(reader->L), options, records + i * options_size);
+        lua_pop(reader->L, 1);
+        zr_lua_leave(reader, before);
+    }
+    return records;
 }

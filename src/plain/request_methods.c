@@ -191,9 +191,9 @@ enum zr_status zr_plain_reconfig(struct zr_object *self, struct zr_args *args,
 static enum zr_status new_multi(struct zr_object *self, const struct zr_arg *list,
                                 struct zr_args *args, struct zr_plain **plain)
 {
-    if (list->part_count > 0)
+    if (list->count > 0)
         return zr_plain_new_multi(self, (struct zr_session *)self, ZR_OP_MULTI, NULL, list->parts,
-                                  list->part_count, plain);
+                                  list->count, plain);
     args->misuse = "a multi needs at least one operation";
     return ZR_BAD_ARGUMENTS;
 }

@@ -97,7 +97,7 @@ enum zr_status zr_guarded_delete(struct zr_object *self, struct zr_args *args,
 
 enum zr_status zr_guarded_multi(struct zr_object *self, struct zr_args *args, struct zr_task **task)
 {
-    return guarded(self, ZR_OP_MULTI, args->at[0].parts, args->at[0].part_count,
+    return guarded(self, ZR_OP_MULTI, args->at[0].parts, args->at[0].count,
                    zr_plain_timeout_us(args), args, task);
 }
 

@@ -163,8 +163,8 @@ static enum zr_status start_put_all(struct zr_object *self, struct zr_args *args
                                     struct zr_task **task)
 {
     const struct zr_arg *list = &args->at[0], *limit = &args->at[1];
-    return start(self, list->list, list->list_count, limit->given ? limit->integer : -1,
-                 &put_all_kind, task);
+    return start(self, list->list, list->count, limit->given ? limit->integer : -1, &put_all_kind,
+                 task);
 }
 
 /* ---- size ---------------------------------------------------------------------------------- */

@@ -179,7 +179,7 @@ enum zr_status zr_queue_start_put_list(struct zr_object *self, struct zr_args *a
     const struct zr_arg *list = &args->at[0];
     struct zr_put *put;
     char *room;
-    enum zr_status status = new_put(self, list->list, list->list_count, 0, &put, &room);
+    enum zr_status status = new_put(self, list->list, list->count, 0, &put, &room);
     if (status != ZR_OK)
         return status;
     put->priority = args->at[1].integer;
