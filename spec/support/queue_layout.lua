@@ -5,6 +5,7 @@ local arguments = require "zkrecipes.recipes.queue.arguments"
 local M = {}
 
 local ID_MAX = 200 -- bytes
+local PRIORITY_MAX = 65535
 
 -- ---- Names -------------------------------------------------------------------------------------
 
@@ -53,7 +54,7 @@ function M.decode(blob)
   local _, last, attempts, priority, claimant, id = (blob or ""):find(HEADER)
   if not last then return nil end
   id = id ~= "." and id:gsub("%%(%x%x)", unescape) or nil
-  if tonumber(priority) > arguments.PRIORITIES or id and #id > ID_MAX then return nil end
+  if tonumber(priority) > PRIORITY_MAX or id and #id > ID_MAX then return nil end
   return { attempts = tonumber(attempts), priority = tonumber(priority), claimant = claimant, id = id,
     data = blob:sub(last + 1) }
 end

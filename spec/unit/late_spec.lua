@@ -191,7 +191,7 @@ describe("a package that", function()
       package.path = nil
       assert(session:topic "/t" and package.path == nil)
       package.path = path
-      local source = debug.getinfo(package.loaded["zkrecipes.recipes.queue.item"].ended, "S").source
+      local source = debug.getinfo(package.loaded["zkrecipes.recipes.queue.item"].given, "S").source
       assert(source:find "^@/.*/zkrecipes/recipes/queue/item%.lua$", source)
       print "good"
     ]])

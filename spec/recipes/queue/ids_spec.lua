@@ -303,6 +303,15 @@ describe("put_all", function()
     assert.equal(6, queue:size())
   end))
 
+  it("deletes what is left of ids that are done, as a put does", in_world(function(world, queue)
+    assert(queue:put("1", { id = "x" }))
+    assert(queue:take(200))
+    world:advance(2 * MINUTE)
+    assert.equal(1, tombstones_of(world))
+    assert.same({ 1, 0 }, { (another(world)):put_all { { data = "2", id = "y" } } })
+    env.eventually_in(world, "the tombstone is deleted", function() return tombstones_of(world) == 0 end)
+  end))
+
   -- The other put has created the id's znode again, with the same versions as the old one.
   it("puts an id once if another process puts it after the read of its old tombstone", in_world(function(world, queue, session)
     assert(queue:put("first", { id = "x" }))

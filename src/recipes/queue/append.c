@@ -150,7 +150,7 @@ static void void_missing(struct zr_task *task)
 static void looked_for(struct zr_task *task)
 {
     if (task->outcome == ZR_NO_NODE)
-        zr_task_finish(task, ZR_OK);
+        zr_put_end(task);
     else
         zr_verb_fail(task, task->outcome == ZR_OK ? ZR_BAD_VERSION : task->outcome);
 }
@@ -170,7 +170,7 @@ static void not_as_expected(struct zr_task *task, enum zr_status status)
 {
     const struct zr_put *put = zr_put_of(task);
     if (put->doubted && put->put_count.at != NULL)
-        zr_task_finish(task, ZR_OK);
+        zr_put_end(task);
     else if (put->doubted)
         zr_queue_read(task, ZR_OP_SYNC, zr_queue_of(task)->znode.path, "", ZR_STEP(settled));
     else
@@ -240,7 +240,7 @@ static void put_done(struct zr_task *task)
     const struct zr_request *multi = &task->call->request;
     if (multi->op == ZR_OP_MULTI && zr_put_of(task)->count > 0)
         learn(task, multi);
-    zr_task_finish(task, ZR_OK);
+    zr_put_end(task);
 }
 
 static void answered(struct zr_task *task)

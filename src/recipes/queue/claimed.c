@@ -44,7 +44,6 @@ static void free_claim(struct zr_object *self)
     struct zr_queue *queue = claim->queue;
     zr_errand_fini(&claim->errand);
     zr_call_free(claim->read);
-    zr_unlink(&claim->in_marked);
     zr_free(claim->text);
     zr_free(claim->data);
     zr_free(claim);
@@ -164,7 +163,6 @@ static void get_over(struct zr_object *self, struct zr_sink *sink)
 static const struct zr_method methods[] = {
     {.name = "ack", .args = "", .start = zr_claim_start_ack, .inner = true},
     {.name = "nack", .args = "t", .start = zr_claim_start_nack, .inner = true},
-    {.name = "mark", .args = "", .call = zr_claim_mark, .inner = true},
     {.name = "let_go", .args = "", .call = call_let_go, .inner = true},
     {.name = NULL},
 };

@@ -33,12 +33,11 @@ struct zr_claim {
     struct zr_node working_on; /* while a worker tries to get it */
     struct zr_call *read;      /* ... the read of the item; or null */
     struct zr_link in_stock;
-    struct zr_link in_marked; /* ack_all.c */
-    int64_t kept_until_us;    /* ... */
-    bool counted;             /* among the claims of the consumer */
-    bool taken;               /* it is on no server any more */
-    bool doubts[ZR_DOUBTS];   /* it may have been done: its answer was lost, or nobody waited */
-    int64_t bucket_done;      /* taken: the bucket and the name of its tombstone; "": none */
+    int64_t kept_until_us;  /* ... */
+    bool counted;           /* among the claims of the consumer */
+    bool taken;             /* it is on no server any more */
+    bool doubts[ZR_DOUBTS]; /* it may have been done: its answer was lost, or nobody waited */
+    int64_t bucket_done;    /* taken: the bucket and the name of its tombstone; "": none */
     char done[ZR_ITEM_TAG + 32];
     struct zr_task task; /* lets it go */
     bool leaving;        /* ... */
@@ -84,9 +83,11 @@ enum zr_status zr_claim_start_ack(struct zr_object *self, struct zr_args *args,
 enum zr_status zr_claim_start_nack(struct zr_object *self, struct zr_args *args,
                                    struct zr_task **task);
 
-/* ack_all.c. mark: the next ack_all acks it. ack_all: emits true; or false: nothing was done, or
-   that is not known. */
-enum zr_status zr_claim_mark(struct zr_object *self, struct zr_args *args, struct zr_sink *sink);
+/* For ack_all: prepares the put, which has been started, to ack this item; zr_put_check does it,
+   and fails with a status of zr_was_faster if the claim is lost. Errors: ZR_NO_MEMORY. */
+enum zr_status zr_claim_ack_by(struct zr_put *put, struct zr_claim *claim);
+
+/* ack_all.c */
 enum zr_status zr_queue_start_ack_all(struct zr_object *self, struct zr_args *args,
                                       struct zr_task **task);
 

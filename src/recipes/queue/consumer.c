@@ -291,7 +291,6 @@ void zr_consumer_init(struct zr_queue *queue, int64_t attempts, int64_t prefetch
     zr_list_init(&consumer->tries);
     zr_list_init(&consumer->unreadable);
     zr_list_init(&consumer->stock);
-    zr_list_init(&consumer->marked);
     zr_signal_init(&consumer->work);
     consumer->looked = UINT64_MAX;
     consumer->lanes.queue = consumer->later.queue = consumer->consumers.queue = queue;

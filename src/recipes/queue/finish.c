@@ -87,12 +87,17 @@ static int doubt_of(struct zr_task *task)
 
 /* ---- The methods --------------------------------------------------------------------------- */
 
+static void set_held(const struct zr_claim *claim, struct zr_append_options *options, int doubt)
+{
+    options->held = true;
+    options->doubted = claim->doubts[doubt];
+}
+
 static enum zr_status start_end(struct zr_claim *claim, struct zr_append_options *options,
                                 struct zr_bytes data, int doubt, struct zr_task **task)
 {
     struct zr_put *put;
-    options->held = true;
-    options->doubted = claim->doubts[doubt];
+    set_held(claim, options, doubt);
     enum zr_status status = zr_put_new_move(&claim->queue->znode.object, options, data, &put);
     if (status != ZR_OK)
         return status;
@@ -105,11 +110,14 @@ static enum zr_status start_end(struct zr_claim *claim, struct zr_append_options
 }
 
 /* Its tombstone takes the place of an item with an id. */
-static void set_end(const struct zr_claim *claim, struct zr_append_options *options)
+static enum zr_status set_ack(const struct zr_claim *claim, struct zr_append_options *options,
+                              struct zr_move_room *room)
 {
+    enum zr_status status = zr_claim_move(claim, options, room);
     options->put_count = ZR_NO_DATA;
     if (claim->entry.has_id)
         options->lane = bytes_of("done");
+    return status;
 }
 
 enum zr_status zr_claim_start_ack(struct zr_object *self, struct zr_args *args,
@@ -119,11 +127,23 @@ enum zr_status zr_claim_start_ack(struct zr_object *self, struct zr_args *args,
     struct zr_append_options options = {.attempts = 0};
     struct zr_move_room room;
     (void)args;
-    enum zr_status status = zr_claim_move(claim, &options, &room);
+    enum zr_status status = set_ack(claim, &options, &room);
     if (status != ZR_OK)
         return status;
-    set_end(claim, &options);
     status = start_end(claim, &options, (struct zr_bytes){"", 0}, ZR_DOUBT_ACK, task);
+    zr_free(room.paths);
+    return status;
+}
+
+enum zr_status zr_claim_ack_by(struct zr_put *put, struct zr_claim *claim)
+{
+    struct zr_append_options options = {.attempts = 0};
+    struct zr_move_room room;
+    enum zr_status status = set_ack(claim, &options, &room);
+    if (status != ZR_OK)
+        return status;
+    set_held(claim, &options, ZR_DOUBT_ACK);
+    status = zr_put_renew_move(put, &options, (struct zr_bytes){"", 0});
     zr_free(room.paths);
     return status;
 }

@@ -134,7 +134,7 @@ static void unknown(struct zr_task *task)
 static void known(struct zr_task *task)
 {
     zr_put_of(task)->was_known = true;
-    zr_task_finish(task, ZR_OK);
+    zr_put_end(task);
 }
 
 static void judge_age(struct zr_task *task)

@@ -165,7 +165,7 @@ static void created(struct zr_task *task)
         return;
     }
     zr_consumer_put(queue, put->lane);
-    zr_task_finish(task, ZR_OK);
+    zr_put_end(task);
 }
 
 void zr_put_create_answered(struct zr_task *task)

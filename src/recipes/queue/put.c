@@ -104,3 +104,11 @@ void zr_put_check(struct zr_task *task)
                     zr_put_of(task)->largest);
     zr_verb_fail(task, ZR_TOO_LARGE);
 }
+
+void zr_put_end(struct zr_task *task)
+{
+    if (zr_put_of(task)->then != NULL)
+        zr_put_of(task)->then(task);
+    else
+        zr_task_finish(task, ZR_OK);
+}

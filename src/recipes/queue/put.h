@@ -3,15 +3,25 @@
 
 /*
  * put.h: a task that puts items into a lane, all or none; only for the files of this folder.
- * start.c has the methods, put.c the first steps and capacity.c the capacity; plain.c creates one
- * item, append.c sends the transaction of parts.c; make.c makes what they need on the servers,
- * known_id.c knows ids, and next_bucket.c begins a new bucket. Thread: the host's.
+ * start.c has the method, put_new.c makes the task, put.c has the first steps and capacity.c the
+ * capacity; plain.c creates one item, append.c sends the transaction of parts.c; make.c makes what
+ * they need on the servers, known_id.c knows ids, and next_bucket.c begins a new bucket. put_all.c
+ * and ack_all.c use one such task for several requests, one after the other. Thread: the host's.
  */
 
 #include "recipes/queue/queue.h"
 
+/* An item as the user describes it. */
+struct zr_put_item {
+    struct zr_bytes data, id; /* id: at: null: none */
+    int64_t priority;
+    int64_t delay_us, timeout_us; /* -1: none */
+};
+
 struct zr_put {
     struct zr_queue_task queue_task;
+    void (*then)(struct zr_task *task); /* what comes when it is put; null: the end of the task */
+    void *block;                        /* of zr_put_renew: the memory for what is put; or null */
 
     /* What is put. */
     size_t count;             /* of items */
@@ -70,11 +80,24 @@ struct zr_put {
 
 struct zr_put *zr_put_of(struct zr_task *task);
 
-/* start.c. new_move, gives: a task that moves or ends an item. run: starts it, without a limit of
-   the caller. keeps: subject, for messages. */
+/* put_new.c. new, new_move, give: a task that puts an item; that moves or ends one. start:
+   limit_us: that of the caller; -1: none. run: starts it at zr_put_check, without such a limit.
+   keeps: subject, for messages. */
+enum zr_status zr_put_new(struct zr_object *queue, const struct zr_put_item *item,
+                          struct zr_put **put);
 enum zr_status zr_put_new_move(struct zr_object *queue, const struct zr_append_options *options,
                                struct zr_bytes data, struct zr_put **put);
+void zr_put_start(struct zr_put *put, const struct zr_task_kind *kind, int64_t limit_us,
+                  struct zr_next first);
 void zr_put_run(struct zr_put *put, const struct zr_task_kind *kind, const char *subject);
+
+/* For a task that begins with a struct zr_put and has been started: what it puts next, or what it
+   moves or ends, when nothing of it is in flight; then zr_put_check is the step. Errors:
+   ZR_NO_MEMORY. borrow: items, options, data. */
+enum zr_status zr_put_renew(struct zr_put *put, const struct zr_put_item *items, size_t count);
+enum zr_status zr_put_renew_move(struct zr_put *put, const struct zr_append_options *options,
+                                 struct zr_bytes data);
+
 /* For other kinds of such a task. */
 bool zr_put_asking(const struct zr_task *task);
 void zr_put_clean(struct zr_task *task);
@@ -84,10 +107,11 @@ void zr_put_free(struct zr_task *task);
 void zr_put_tag(const struct zr_put *put, size_t item, char *tag);
 
 /* Steps. check: the first one. choose: chooses the lane, and appends. append: sends the
-   transaction. */
+   transaction. end: the last one: it is put. */
 void zr_put_check(struct zr_task *task);
 void zr_put_choose(struct zr_task *task);
 void zr_put_append(struct zr_task *task);
+void zr_put_end(struct zr_task *task);
 
 /* plain.c. is_plain: creates are enough. gives: these. create_answered: the step behind them. */
 bool zr_put_is_plain(const struct zr_put *put);
@@ -105,6 +129,13 @@ void zr_lane_set_tail(struct zr_lane *lane, int64_t number); /* -1: not known */
 /* append.c. Step: the bucket does not exist: finds out what to do, and puts again. */
 #define ZR_MISSING_MAX 5
 void zr_put_bucket_missing(struct zr_task *task);
+
+/* start.c. False, and misuse of this argument, if a value of the item is out of range. where: for
+   the message: "entry 3, ". */
+bool zr_put_accepts(struct zr_args *args, int argument, const char *where,
+                    const struct zr_put_item *item);
+/* Of struct zr_put_item. put_all.c has the second list. */
+extern const struct zr_option zr_put_options[], zr_put_all_options[];
 
 /* parts.c. gives: the transaction. */
 enum zr_status zr_put_new_multi(struct zr_put *put, struct zr_call **call);

@@ -7,6 +7,7 @@
 #include "core/alloc.h"
 #include "core/names.h"
 #include "recipes/queue/claims.h"
+#include "recipes/queue/put.h"
 
 /*
  * The queue's engine: the object that puts (put.h), gives (claims.h), moves, ends and counts items.
@@ -146,13 +147,23 @@ static void free_queue(struct zr_object *self)
 static const struct zr_method methods[] = {
     {.name = "claim", .args = "t?", .start = zr_queue_start_claim, .inner = true},
     {.name = "take", .args = "t?", .start = zr_queue_start_take, .inner = true},
-    {.name = "ack_all", .args = "", .start = zr_queue_start_ack_all, .inner = true},
+    {.name = "ack_all", .args = "h", .start = zr_queue_start_ack_all, .inner = true},
     {.name = "peek", .args = "", .start = zr_queue_start_peek, .inner = true},
     {.name = "remove", .args = "d", .start = zr_queue_start_remove, .inner = true},
     {.name = "redrive", .args = "i?", .start = zr_queue_start_redrive, .inner = true},
     {.name = "counts", .args = "", .call = counts, .inner = true},
-    {.name = "put", .args = "di?d?t?t?", .start = zr_queue_start_put, .inner = true},
-    {.name = "put_all", .args = "li?t?", .start = zr_queue_start_put_list, .inner = true},
+    {.name = "put",
+     .args = "do?",
+     .options = zr_put_options,
+     .options_size = sizeof(struct zr_put_item),
+     .start = zr_queue_start_put,
+     .inner = true},
+    {.name = "put_all",
+     .args = "rt?",
+     .options = zr_put_all_options,
+     .options_size = sizeof(struct zr_put_item),
+     .start = zr_queue_start_put_all,
+     .inner = true},
     {.name = "size", .args = "t?", .start = zr_queue_start_size, .inner = true},
     {.name = "dead_size", .args = "", .start = zr_queue_start_dead_size, .inner = true},
     {.name = "walk", .args = "i?", .make = zr_queue_make_walk, .inner = true},

@@ -107,7 +107,6 @@ struct zr_consumer {
                                         that are for the stock */
     int64_t missing;                 /* takes whose item may be gone */
 
-    struct zr_list marked;      /* struct zr_claim, for ack_all */
     struct zr_table working_on; /* struct zr_claim, by its path: a worker tries to get it */
     struct zr_list unreadable;
     struct zr_batch batch;
@@ -218,12 +217,12 @@ enum zr_status zr_queue_start_size(struct zr_object *self, struct zr_args *args,
 enum zr_status zr_queue_start_dead_size(struct zr_object *self, struct zr_args *args,
                                         struct zr_task **task);
 
-/* ---- put.c --------------------------------------------------------------------------------- */
+/* ---- start.c, put_all.c -------------------------------------------------------------------- */
 
 enum zr_status zr_queue_start_put(struct zr_object *self, struct zr_args *args,
                                   struct zr_task **task);
-enum zr_status zr_queue_start_put_list(struct zr_object *self, struct zr_args *args,
-                                       struct zr_task **task);
+enum zr_status zr_queue_start_put_all(struct zr_object *self, struct zr_args *args,
+                                      struct zr_task **task);
 
 /* What a move takes. It moves an item, if `from` is its path; without a lane, it only ends it; or
    gives it back, if `put_count` is the path of its lane's `in`: unchanged, or with `text` as its

@@ -7,24 +7,23 @@ local M = {}
 
 M.BUCKET = 1000      -- items after which a bucket is sealed; all processes must have the same
 M.LISTED = 50000     -- names of a simple queue at most: a listing takes some hundredths of a second; a Java client accepts few more
-M.PRIORITIES = 65535 -- the largest
 local ID_MAX = 200   -- bytes
 
-function M.integer(value, name, method, argument, least, most)
+-- An option of session:queue.
+function M.integer(value, name, least, most)
   if value ~= nil and (value % 1 ~= 0 or value < least or value > most) then
-    check.bad(argument, method, ("option '%s': integer from %d to %d expected, got %s"):format(name, least, most,
-      tostring(value)))
+    check.bad(2, "queue", ("option '%s': integer from %d to %d expected, got %s"):format(name, least, most, tostring(value)))
   end
 end
 
--- name: the prefix in the message ("option 'id': "), or "".
-function M.id(id, name, method, argument)
-  if #id > 0 and #id <= ID_MAX then return end
-  check.bad(argument, method, ("%s1 to %d bytes expected, got %d"):format(name, ID_MAX, #id))
+-- where: for the message: "entry 3: ".
+function M.data(data, method, where)
+  if type(data) ~= "string" then check.bad(1, method, (where or "") .. "string expected, got " .. type(data)) end
 end
 
-function M.data(data, method, argument, name)
-  if type(data) ~= "string" then check.bad(argument, method, (name or "") .. "string expected, got " .. type(data)) end
+function M.id(id, method)
+  M.data(id, method)
+  if #id == 0 or #id > ID_MAX then check.bad(1, method, ("1 to %d bytes expected, got %d"):format(ID_MAX, #id)) end
 end
 
 core.own(debug.getinfo(1, "S").source)

@@ -4,11 +4,9 @@
 local check = require "zkrecipes.check"
 local classes = require "zkrecipes.classes"
 local core = require "zkrecipes.core"
-local acks = require "zkrecipes.recipes.queue.ack_all"
 local arguments = require "zkrecipes.recipes.queue.arguments"
 local failure = require "zkrecipes.failure"
 local items = require "zkrecipes.recipes.queue.item"
-local puts = require "zkrecipes.recipes.queue.put"
 local simple = require "zkrecipes.recipes.queue.simple"
 local walks = require "zkrecipes.recipes.queue.walk"
 local activity = require "zkrecipes.status.activity"
@@ -16,6 +14,7 @@ local activity = require "zkrecipes.status.activity"
 local new_engine, engine = core.classes.session.inner.queue, core.classes.queue.inner
 local claim, take = classes.waiting(engine.claim, activity.await), classes.waiting(engine.take, activity.await)
 local try_claim, try_take = classes.waiting(engine.claim), classes.waiting(engine.take)
+local put, put_all = classes.waiting(engine.put), classes.waiting(engine.put_all)
 local remove, redrive = classes.waiting(engine.remove), classes.waiting(engine.redrive)
 
 local Session = {}
@@ -54,9 +53,9 @@ end
 function Session:queue(path, options)
   options = check.options(options, OPTIONS, 2, "queue")
   local format, capacity, attempts, prefetch = options.format, options.capacity, options.attempts, options.prefetch
-  arguments.integer(capacity, "capacity", "queue", 2, 1, 2 ^ 31 - 1)
-  arguments.integer(attempts, "attempts", "queue", 2, 1, 2 ^ 31 - 1)
-  arguments.integer(prefetch, "prefetch", "queue", 2, 0, PREFETCH)
+  arguments.integer(capacity, "capacity", 1, 2 ^ 31 - 1)
+  arguments.integer(attempts, "attempts", 1, 2 ^ 31 - 1)
+  arguments.integer(prefetch, "prefetch", 0, PREFETCH)
   if format ~= nil and format ~= "simple" then
     check.bad(2, "queue", "option 'format': only 'simple' is known, got '" .. format .. "'")
   end
@@ -72,9 +71,21 @@ function Session:queue(path, options)
   return queue, message, code
 end
 
--- ---- Putting, acking several -------------------------------------------------------------------
+-- ---- Put, ack several --------------------------------------------------------------------------
 
-Queue.put, Queue.put_all, Queue.ack_all = puts.put, puts.put_all, acks.ack_all
+function Queue:put(data, options)
+  arguments.data(data, "put")
+  return put(self.core, data, options)
+end
+
+function Queue:put_all(list, timeout)
+  check.list(list, 1, "put_all")
+  local count, known, code, done = put_all(self.core, list, timeout)
+  if not count then return nil, known, code, done or 0 end
+  return count, known
+end
+
+Queue.ack_all = items.ack_all
 
 -- ---- Claim, take -------------------------------------------------------------------------------
 
@@ -120,8 +131,7 @@ function Queue:redrive(limit)
 end
 
 function Queue:remove(id)
-  arguments.data(id, "remove", 1)
-  arguments.id(id, "", "remove", 1)
+  arguments.id(id, "remove")
   return remove(self.core, id)
 end
 

@@ -22,13 +22,13 @@ function M.new(session, path)
 end
 
 function Simple:put(data, options)
-  arguments.data(data, "put", 1)
+  arguments.data(data, "put")
   return put(self.core, data, options)
 end
 
 function Simple:put_all(list, timeout)
   check.list(list, 1, "put_all")
-  for i = 1, #list do arguments.data(list[i], "put_all", 1, ("entry %d: "):format(i)) end
+  for i = 1, #list do arguments.data(list[i], "put_all", ("entry %d: "):format(i)) end
   local count, message, code, done = put_all(self.core, list, timeout)
   if not count then return nil, message, code, done or 0 end
   return count
