@@ -72,8 +72,8 @@ return function(h)
   h.quorum, h.fixed = h:below(3), h:chance(0.7)
   h.elected = function(one, was_named) check_winner(h, one, was_named) end
   leaders.start(h, PATH, function() return { value = "v", rank = h:below(9), quorum = h.quorum } end, function(zk, election)
-    while not h.fixed and not h.over do
-      update(h, zk, election)
+    while not h.over do
+      if not h.fixed then update(h, zk, election) end
       zk.sleep(h:within(6))
       check_not_stuck(h, zk)
     end
